@@ -9,7 +9,7 @@ import mklcore as mkl
 from mklcore.data.dataset import Dataset
 from mklcore.data.spectra import prepared
 from mklcore.errors import DataError
-from mklcore.exploration import screening
+from mklcore.exploration import first_answer, large, screening
 from mklcore.exploration.candidates import Candidate, Judged, taken
 from mklcore.exploration.scaling import NormalScores, PreparedSpectra, steps_before
 from mklcore.kernels.functions import Delta, Linear
@@ -295,3 +295,46 @@ def test_numbered_categories_are_no_spectrum():
     X = RNG.integers(0, 3, size=(60, 56)).astype(float)
     data = Dataset(X, X[:, 0], tuple(f"attribute{j + 2}" for j in range(56)), task="regression")
     assert {unit.kind for unit in units(data)} == {"cluster"}
+
+
+def test_columns_that_act_together_are_terms_by_name():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(260, 4))
+    data = Dataset(X, X[:, 0] * X[:, 1] + X[:, 2] + 0.1 * rng.normal(size=260), task="regression")
+    found = mkl.explore(data, baselines=False)
+    assert {term.columns for term in found.terms[:2]} == {("x1", "x2"), ("x3",)}
+    assert sum(term.share for term in found.terms) == pytest.approx(1.0)
+    assert all(term.share >= 0.0 for term in found.terms)
+    assert found.terms[0].importance > 0.1
+    assert found.test_scores()["ours"] > 0.9
+
+
+def test_more_rows_than_a_stack_has_room_for_are_all_used(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(1500, 2))
+    data = Dataset(X, (np.sin(4 * X[:, 0]) * np.sin(4 * X[:, 1]) > 0).astype(int), task="binary")
+    monkeypatch.setattr(first_answer, "STACK_MB", 4.0)
+    found = mkl.explore(data, baselines=False)
+    assert found.rows.used == 750
+    assert "all training rows, with" in found.rows.how
+    assert found.model[-1].n_train_ == 1125
+    assert found.model[-1].approximation is not None
+    assert found.test_scores()["ours"] > 0.85
+    again = mkl.explore(data, baselines=False)
+    np.testing.assert_array_equal(again.model.decision_function(X), found.model.decision_function(X))
+    monkeypatch.setattr(large, "OPERATIONS", 1.0)
+    sample = mkl.explore(data, baselines=False)
+    assert sample.rows.used < 750
+    assert sample.model[-1].n_train_ == sample.rows.used
+
+
+def test_many_classes_share_their_kernel_weights():
+    rng = np.random.default_rng(5)
+    y = np.arange(240) % 8
+    data = Dataset(np.column_stack([y + 0.2 * rng.normal(size=240), rng.normal(size=240)]), y, task="multiclass")
+    found = mkl.explore(data)
+    assert isinstance(found.model[-1], mkl.JointMKLClassifier)
+    assert found.model[-1].weights_.ndim == 1
+    assert found.columns[0].name == "x1"
+    assert found.test_scores()["ours"] > 0.8
+    assert set(found.baselines) == {"majority", "linear", "RBF", "uniform sum", "best single kernel"}

@@ -17,23 +17,30 @@ import numpy as np
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import codes_of, fold_rows
-from mklcore.errors import KernelError, suppress_convergence_warnings
+from mklcore.errors import KernelError, told_elsewhere
+from mklcore.estimators.joint import JointMKLClassifier
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.exploration.scaling import seen_through, steps_before
 from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.grams import GramStack
+from mklcore.kernels.screening import interacting
+from mklcore.lowrank.nystroem import Nystroem
 from mklcore.paths.path import judged, log_grid, no_better, path_grid
 from mklcore.scoring import Scoring
 
+COMPARED_WORK, PATH_WORK = 2e7, 4e7  # classes x kernels x squared rows of a fit, in comparisons and along the path
 FEW = 1000  # rows below which candidates are judged by folds
-FOLDS, PARTS = 3, 9  # folds, and parts of the rows left out, in all, that give a standard error
+FOLDS, PARTS = 3, 8  # folds, and parts of the rows that each leaves out, which give a standard error
 ROUGHLY = 1e-2  # relative gap at which models are compared
 LEAST_PART = 8  # rows of such a part
 CHOSEN_ON = 800  # training rows on which candidates are compared, where there are many
 POINTS, COARSE = 13, 7  # values of C on a path, and where each is the work of many classes
 MANY_CLASSES = 4  # from which the grid is coarse
-COMPARED, DECADES = 10, 5  # values of C at which candidates are compared, and how far they go
-LEAST_VALUES = 6  # of them that are always solved
+SHARED = 5  # classes beyond which all share one set of kernel weights
+COMPARED, DECADES = 6, 5  # values of C at which candidates are compared, and how far they go
+LEAST_VALUES = 4  # of them that are always solved
+MOST_PAIRS = 8  # pairs of columns that get kernels
 BEHIND = 2  # values of C after the best one that have to be no better before a comparison ends
 
 
@@ -47,7 +54,9 @@ class Candidate:
     """A model to be judged: ``told`` names it, ``scaling`` of its columns, its kernels, the order p of their norm and
     the loss.
 
-    ``rank`` says how plain it is; of two whose scores cannot be told apart the plainer one is taken.
+    ``rank`` says how plain it is; of two whose scores cannot be told apart the plainer one is taken. ``whole`` : the kernels of all
+    columns beside pairs that are found on the rows to learn from; None where the dictionary is fixed. ``approximation`` where
+    rows are many. ``joint`` where all classes share their weights.
     """
 
     told: str
@@ -56,12 +65,22 @@ class Candidate:
     scaling: str = ""
     loss: str = "squared"
     rank: int = 0
+    whole: tuple[KernelSpec, ...] | None = None
+    approximation: Nystroem | None = None
+    joint: bool = False
+
+    def on(self, train: Dataset) -> KernelDictionary:
+        """The kernels that this candidate has where ``train`` are the rows to learn from: pairs of columns are found on them."""
+        if self.whole is None:
+            return self.dictionary
+        return _with_pairs(train, pairs(train), self.whole)
 
     def machine(self, task: str, C: float = 1.0) -> Any:
         """The unfitted estimator."""
-        if task == "regression":
-            return LpMKLRegressor(p=self.p, C=C, loss=self.loss, kernels=self.dictionary)
-        return LpMKLClassifier(p=self.p, C=C, loss=self.loss, kernels=self.dictionary)
+        if self.joint:
+            return JointMKLClassifier(p=self.p, C=C, loss=self.loss, kernels=self.dictionary)
+        kind: Any = LpMKLRegressor if task == "regression" else LpMKLClassifier
+        return kind(p=self.p, C=C, loss=self.loss, kernels=self.dictionary, approximation=self.approximation)
 
 
 class Judged(NamedTuple):
@@ -113,18 +132,19 @@ class Ground:
     how: str
     pairs: tuple[tuple[Indices, Indices], ...]
     scoring: Scoring
-    _made: dict[tuple[KernelDictionary, str], list[tuple[GramStack, Array]]] = field(default_factory=dict, repr=False)
+    _made: dict[tuple[KernelDictionary, str, int], tuple[GramStack, Array]] = field(default_factory=dict, repr=False)
 
     @property
     def by_folds(self) -> bool:
         """Whether there are several pairs."""
         return len(self.pairs) > 1
 
-    def judge(self, candidate: Candidate, tick: Callable[[], Any] = lambda: None) -> Judged:
-        """The scores of a candidate along C, on every part of the rows that a fold or the split leaves out."""
+    def judge(self, candidate: Candidate, tick: Callable[[], Any] = lambda: None, folds: int | None = None) -> Judged:
+        """The scores of a candidate along C, on every part of the rows that a fold or the split leaves out; of the first
+        ``folds`` alone for a first impression."""
         seen, found = self.seen(candidate), list[Array]()
         grid: Array | None = None
-        for k, (train, test) in enumerate(self.pairs):
+        for k, (train, test) in enumerate(self.pairs[:folds]):
             tick()
             y, left_out = seen.y[train], seen.y[test]
             stack, blocks = self._kernels(candidate, seen, k)
@@ -133,7 +153,7 @@ class Ground:
             points = self._points(machine, stack, y, blocks, left_out, grid)
             grid = grid[: len(points)]
             decided = points[0].decide_along(points, blocks)
-            cuts = parts_of_rows(seen.task, left_out, -(-PARTS // len(self.pairs)))
+            cuts = parts_of_rows(seen.task, left_out)
             scores = np.array([judged(points, [d[cut] for d in decided], left_out[cut], self.scoring) for cut in cuts])
             if not np.isfinite(scores).all():  # a score that some part has none of
                 scores = judged(points, decided, left_out, self.scoring)[None]
@@ -144,22 +164,17 @@ class Ground:
     def _kernels(self, candidate: Candidate, seen: Dataset, k: int) -> tuple[GramStack, Array]:
         """The stack of pair k and its block of the rows left out; of kernels that are there already, made for a larger
         dictionary, nothing is made again."""
-        for dictionary, scaling in self._made:
-            places = [j for j, spec in enumerate(dictionary.specs) if spec in candidate.dictionary.specs]
-            if scaling == candidate.scaling and len(places) == len(candidate.dictionary):
-                whole = self._made[dictionary, scaling]
-                if all(stack.n_kernels == len(dictionary) for stack, _ in whole):
-                    stack, blocks = whole[k]
-                    return stack.select(places), blocks[places]
-        made = self._made[candidate.dictionary, candidate.scaling] = []
-        if self.by_folds:
-            stack = candidate.dictionary.grams(seen)
-            made += [(stack.take(train), stack.block(test, train)) for train, test in self.pairs]
-        else:
-            for train, test in self.pairs:
-                stack = candidate.dictionary.grams(seen.take(train))
-                made.append((stack, stack.cross(seen.take(test))))
-        return made[k]
+        train, test = self.pairs[k]
+        wanted = candidate.on(seen.take(train))
+        for (dictionary, scaling, fold), (stack, blocks) in self._made.items():
+            places = [j for j, spec in enumerate(dictionary.specs) if spec in wanted.specs]
+            whole = stack.n_kernels == len(dictionary) and len(places) == len(wanted)
+            if (scaling, fold) == (candidate.scaling, k) and whole:
+                return stack.select(places), blocks[places]
+        stack = wanted.grams(seen.take(train))
+        made = stack, stack.cross(seen.take(test))
+        self._made[wanted, candidate.scaling, k] = made
+        return made
 
     def seen(self, candidate: Candidate) -> Dataset:
         """The table as the kernels of a candidate see it."""
@@ -180,7 +195,7 @@ class Ground:
         return points
 
 
-def parts_of_rows(task: str, y: Labels, most: int = 10) -> list[Indices]:
+def parts_of_rows(task: str, y: Labels, most: int = PARTS) -> list[Indices]:
     """Rows left out, cut in at most ``most`` equal parts, by class where there are classes."""
     count = min(most, y.size // LEAST_PART)
     if count < 2:
@@ -213,17 +228,57 @@ def taken(judged_ones: Sequence[Judged]) -> Judged:
     return found
 
 
-def offered(data: Dataset, scaling: str, whole: KernelDictionary | None) -> list[Candidate]:
-    """The candidates for a table, the richest first: kernels of all columns beside those of single ones, these
-    alone, and straight lines; all at p = 2 and with the squared loss, where a fit takes a fraction of the time.
-    """
-    own = KernelDictionary.recommended(data, whole=False)
+def rows_within(data: Dataset, n_kernels: int, work: float) -> int:
+    """How many rows a fit may have so that classes x kernels x squared rows stay within ``work``; some of every class."""
+    classes = max(1.0, len(data.class_names) / SHARED)
+    return max(4 * len(data.class_names), int(np.sqrt(work / (classes * n_kernels))))
+
+
+def pairs(train: Dataset) -> tuple[tuple[str, ...], ...]:
+    """The pairs of columns that act together on these rows, the strongest ``MOST_PAIRS`` of them."""
+    return () if train.sequences or len(train.class_names) > SHARED else interacting(train, 2, MOST_PAIRS)
+
+
+def _with_pairs(data: Dataset, found: Sequence[Sequence[str]], whole: tuple[KernelSpec, ...]) -> KernelDictionary:
+    """Kernels of single columns, products of them for the pairs that were found, and kernels of all columns."""
+    own = KernelDictionary.interactions(data, candidates=found) if found else _own(data)
+    return replace(own, specs=(*own.specs, *whole))
+
+
+def _own(data: Dataset) -> KernelDictionary:
+    return KernelDictionary.recommended(data, whole=False)
+
+
+def offered(
+    data: Dataset, scaling: str, whole: tuple[KernelSpec, ...], found: Sequence[Sequence[str]] = ()
+) -> list[Candidate]:
+    """The candidates for a table, the richest first: kernels of all columns beside those of single ones and of the pairs that
+    were ``found``, these without them, single columns, and straight lines; all at p = 2 and with the squared loss, where a fit
+    takes a fraction of the time."""
+    joint = len(data.class_names) > SHARED
+    candidates = []
+    if whole:
+        made = _with_pairs(data, found, whole)
+        told = "columns, pairs and all of them together" if found else "columns and all of them together"
+        candidates.append(Candidate(told, made, 2.0, scaling, rank=3, whole=whole if found else None))
+    if found:
+        made = _with_pairs(data, found, ())
+        candidates.append(Candidate("columns and pairs of them", made, 2.0, scaling, rank=2, whole=()))
     straight = KernelDictionary.recommended(data, whole=False, curved=False)
-    found = [Candidate("a function of every column", own, 2.0, scaling, rank=1)]
-    found.append(Candidate("straight lines", straight, 2.0, "", rank=0))
-    if whole is not None:
-        found.insert(0, Candidate("columns and all of them together", own + whole, 2.0, scaling, rank=2))
-    return found
+    candidates.append(Candidate("a function of every column", _own(data), 2.0, scaling, rank=1))
+    candidates.append(Candidate("straight lines", straight, 2.0, rank=0))
+    if joint:  # every fit is the work of many classes
+        candidates = [replace(one, joint=True) for one in candidates if one.rank in (candidates[0].rank, 1)]
+    return candidates
+
+
+def contenders(judged_ones: Sequence[Judged]) -> list[Candidate]:
+    """The candidate that is taken by a first impression, and the best of the others."""
+    first = taken(judged_ones)
+    others = [one for one in judged_ones if one is not first]
+    if first.candidate.joint:
+        return [first.candidate]
+    return [first.candidate, *([max(others, key=lambda one: one.score).candidate] if others else [])]
 
 
 def sparse(candidate: Candidate) -> Candidate:

@@ -25,26 +25,34 @@ from mklcore.data.splitting import codes_of, fold_rows, rare_note
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.explain import kernels_by_columns, specs_of, weight_shares
 from mklcore.estimators.importance import ColumnAnswer, column_importance
+from mklcore.estimators.joint import JointMKLClassifier
 from mklcore.estimators.lp import UniformMKLClassifier, UniformMKLRegressor
+from mklcore.estimators.terms import Term, decompose
 from mklcore.exploration.candidates import (
     CHOSEN_ON,
+    COMPARED_WORK,
     FEW,
     FOLDS,
+    PATH_WORK,
+    SHARED,
     Candidate,
     Ground,
     Judged,
+    contenders,
     grid_points,
     offered,
+    pairs,
+    rows_within,
     sparse,
     taken,
     with_loss,
 )
 from mklcore.exploration.intervals import Uncertain, calibrated
+from mklcore.exploration.large import on_all_rows
 from mklcore.exploration.scaling import as_pipeline, seen_through, steps_before
 from mklcore.exploration.screening import screened
 from mklcore.figures.takeaway import About, Problem, path_page
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.grams import GramStack
 from mklcore.kernels.units import units
 from mklcore.notebook.framing import framed
 from mklcore.paths.path import GROWTH, Path, fit_path, grown, no_better, path_grid
@@ -65,6 +73,8 @@ SURE_ROWS = 500  # validation rows by which a score hardly wavers: then one fewe
 STACK_MB = 300.0
 SCORED_ROWS = 1000  # validation rows that choose
 PERMUTED_ROWS = 500
+OTHER_LOSSES = ("hinge", "logistic")  # of classes, tried for the candidate that is best with the squared one
+OWN_SCORES = ("r2", "accuracy")  # of models without another
 LEAST_JUDGES = 2  # validation rows that R² is defined on
 Tick = Callable[[int, int], Any]
 
@@ -110,6 +120,7 @@ class Exploration(Uncertain):
     _test: Dataset | None = field(repr=False)
     _scorer: Any = field(repr=False)
     _left_out: tuple[Array, Labels] = field(repr=False)
+    _seen: tuple[Dataset, Dataset] = field(repr=False)
 
     @cached_property
     def model(self) -> Pipeline:
@@ -118,12 +129,21 @@ class Exploration(Uncertain):
 
         It takes rows as ``Dataset.X`` has them, ``Dataset.table`` where there are sequences.
         """
-        steps = steps_before(self._learnt_from, self.preparation, self.scaling)
-        machine = self._candidate.machine(self._learnt_from.task, float(self.path.values[self.index]))
-        machine.fit(seen_through(steps, self._learnt_from, self.preparation))
+        rows = self._learnt_from
+        steps = steps_before(rows, self.preparation, self.scaling)
+        machine = self._candidate.machine(rows.task, float(self.path.values[self.index]))
+        machine.fit(seen_through(steps, rows, self.preparation))
         if self._learnt_from.task != "regression":
             calibrated(machine, *self._left_out)
         return as_pipeline(steps, machine)
+
+    @cached_property
+    def terms(self) -> tuple[Term, ...]:
+        """What single columns and sets of columns say in ``model``: shares of the variance that sum to 1, the largest first, and
+        what the validation score loses without each, measured on the model of ``path``."""
+        machine, (train, judge) = self.path.estimators[self.index], self._seen
+        held_out = judge.drawn(PERMUTED_ROWS, 0)
+        return decompose(machine, train, held_out, scoring=None if self.scoring in OWN_SCORES else self.scoring).terms
 
     def test_scores(self) -> dict[str, float]:
         """The scores on all test rows: "ours", which is ``model``, and every baseline, the plain ones fitted again
@@ -231,6 +251,14 @@ def explore(
     met = problem.of(chosen.candidate, how)
     path, notes = _path(met, chosen)
     index = path.nearest(chosen.value) if chosen.by_folds else path.first_look
+    sample = met, path, index
+    if problem.is_large(len(chosen.candidate.dictionary)):
+        more = on_all_rows(chosen.candidate, met.steps, seen_through(met.steps, own, how), met.judge, scoring)
+        if more is not None and more.path.val_score[more.path.first_look] >= path.val_score[index] - chosen.error:
+            met = met._replace(candidate=more.candidate, stack=more.stack, blocks=more.blocks)
+            path, index, rows = more.path, more.path.first_look, rows._replace(used=own.n_samples, how=more.told)
+        else:
+            rest = train
     tick(1, 4)
     shuffled = met.judge.drawn(PERMUTED_ROWS, seed)
     seen = units(prepared(rest, how))
@@ -239,7 +267,7 @@ def explore(
     tick(2, 4)
     fitted: dict[str, Any] = {}
     if baselines:
-        fitted = _baselines(met, path, index, plain_references(train, judge, scoring))
+        fitted = _baselines(*sample, plain_references(train, judge, scoring))
         if data.task == "multiclass" and (few := single_kernels(len(data.class_names))) < MOST:
             notes = [*notes, f"The best single kernel is looked for among the {few} most aligned with the target: "
                      f"each takes a machine for every one of {len(data.class_names)} classes."]  # fmt: skip
@@ -251,7 +279,7 @@ def explore(
         rows, met.candidate.dictionary, path, index, columns, {one: scored[one] for one in fitted}, scored["ours"],
         chosen.error, name, (*_about(data), *_too_rare(data), *spoken, *told, *notes), seconds, how,
         met.candidate.scaling, met.candidate, fitted, rest, test, scorer,
-        (path.estimators[index].decide_blocks(met.blocks), met.judge.y),
+        (path.estimators[index].decide_blocks(met.blocks), met.judge.y), (met.train, met.judge),
     )  # fmt: skip
 
 
@@ -299,13 +327,18 @@ class _Problem(NamedTuple):
         stack = candidate.dictionary.grams(train)
         return _Seen(candidate, steps, train, judge, stack, stack.cross(judge), self.scoring)
 
+    def is_large(self, n_kernels: int) -> bool:
+        """Whether the kernels of all rows would take more room than a stack may."""
+        return 8e-6 * n_kernels * self.rest.n_samples**2 > STACK_MB
+
     def ground(self, how: str) -> Ground:
         """The rows on which candidates are compared: folds of all where they are few, else some of these."""
-        if self.rest.n_samples < FEW:
+        if self.rest.n_samples < FEW and len(self.rest.class_names) <= SHARED:
             y = self.rest.y
             codes = None if self.rest.task == "regression" else codes_of(y)
             return Ground(self.rest, how, tuple(fold_rows(codes, y.size, min(FOLDS, y.size), self.seed)), self.scoring)
-        few = self.train.drawn(CHOSEN_ON, self.seed)
+        most = rows_within(self.train, 2 * len(self.rest.columns) + 3, COMPARED_WORK)
+        few = self.train.drawn(min(CHOSEN_ON, most), self.seed)
         both = joined_rows(few, self.judge)
         cut = np.arange(few.n_samples), np.arange(few.n_samples, both.n_samples)
         return Ground(both, how, (cut,), self.scoring)
@@ -318,8 +351,8 @@ class _Seen(NamedTuple):
     steps: list[tuple[str, Any]]
     train: Dataset
     judge: Dataset
-    stack: GramStack
-    blocks: Array
+    stack: Any
+    blocks: Any
     scoring: Scoring
 
     def along(self, model: Any, values: Any, until: Callable[[Any], bool] | None = None) -> Path:
@@ -332,7 +365,7 @@ class _Seen(NamedTuple):
 def _drawn(train: Dataset, of: int, n_kernels: int, max_rows: int, seed: int) -> tuple[Dataset, Rows]:
     """At most ``max_rows`` training rows, and no more than the stack has room for."""
     room = int(np.sqrt(STACK_MB * 1e6 / (8 * n_kernels)))
-    most = min(max_rows, room)
+    most = min(max_rows, room, rows_within(train, n_kernels, PATH_WORK))
     if train.n_samples <= most:
         return train, Rows(train.n_samples, of, "all training rows")
     kind = "drawn by class" if train.task != "regression" else "drawn at random"
@@ -364,6 +397,8 @@ def _path(problem: _Seen, chosen: Judged) -> tuple[Path, list[str]]:
     asked = chosen.candidate.machine(problem.train.task)
     points = grid_points(problem.train)
     grid = path_grid(asked, problem.stack, problem.train.y, "C", points)
+    if chosen.candidate.joint:
+        return problem.along(asked, chosen.value * np.array([0.1, 1.0, 10.0])), []
     behind = BEHIND - (problem.judge.n_samples >= SURE_ROWS)
     least = max(points // 2, int(np.searchsorted(grid, chosen.value)) + 1 if chosen.by_folds else 0)
     path = problem.along(asked, grid, no_better(problem.blocks, problem.judge.y, least, behind, problem.scoring))
@@ -411,17 +446,20 @@ def _first_score(problem: _Problem, how: str) -> float:
 
 def _chosen(problem: _Problem, how: str, tick: Callable[[], Any]) -> tuple[Judged, list[str]]:
     """The candidate that is taken, and what is to be said of it."""
-    table, ground = prepared(problem.rest, how), problem.ground(how)
-    own = KernelDictionary.recommended(table, whole=False)
-    found = screened(prepared(problem.train, how), own, problem.seed)
-    whole = KernelDictionary(found.whole) if found.whole else None
-    tried = [ground.judge(one, tick) for one in offered(table, found.scaling, whole)]
+    train, ground = prepared(problem.train, how), problem.ground(how)
+    found = screened(train, KernelDictionary.recommended(train, whole=False), problem.seed)
+    tried = [ground.judge(one, tick, 1) for one in offered(train, found.scaling, found.whole, pairs(train))]
     best = taken(tried)
-    others = [sparse(best.candidate)] if best.candidate.rank else []
-    if table.task != "regression":
-        others += [with_loss(best.candidate, loss) for loss in ("hinge", "logistic")]
-    tried += [ground.judge(one, tick) for one in others]
+    joint = best.candidate.joint
+    others = [sparse(best.candidate)] if best.candidate.rank and not joint else []
+    if not joint and train.task != "regression" and not problem.is_large(len(best.candidate.dictionary)):
+        others += [with_loss(best.candidate, loss) for loss in OTHER_LOSSES]
+    tried += [ground.judge(one, tick, 1) for one in others]
     best = taken([best, *(one for one in tried if one.candidate in others)])
+    if ground.by_folds:
+        final = [ground.judge(one, tick) for one in contenders(tried)]
+        best = taken(final)
+        tried = [*final, *(one for one in tried if one.candidate not in {other.candidate for other in final})]
     return best, [_told(best, tried)]
 
 
@@ -458,11 +496,16 @@ def _baselines(problem: _Seen, path: Path, index: int, plain: Sequence[Reference
     """
     fitted = {one.name: one.model for one in plain}
     near = path.values[max(0, index - 2) :][:5]
-    kind: Any = UniformMKLRegressor if problem.train.task == "regression" else UniformMKLClassifier
     kernels = problem.candidate.dictionary
-    lane = _as_far(lambda values: problem.along(kind(kernels=kernels), values), near)
+    kind: Any = UniformMKLRegressor if problem.train.task == "regression" else UniformMKLClassifier
+    plain_sum = (
+        JointMKLClassifier(p=np.inf, loss="squared", kernels=kernels)
+        if problem.candidate.joint
+        else kind(kernels=kernels)
+    )
+    lane = _as_far(lambda values: problem.along(plain_sum, values), near)
     single = best_single_kernel(
-        kind(kernels=kernels), problem.stack, problem.train.y, problem.blocks, problem.judge.y, problem.scoring
+        plain_sum, problem.stack, problem.train.y, problem.blocks, problem.judge.y, problem.scoring
     )
     fitted["uniform sum"] = as_pipeline(problem.steps, lane.estimators[lane.first_look])
     fitted[single.name] = as_pipeline(problem.steps, single.model)

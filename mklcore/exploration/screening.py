@@ -27,7 +27,7 @@ from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Laplacian
 
-ROWS = 600  # on which candidates are compared
+ROWS = 400  # on which candidates are compared
 RIDGES = tuple(10.0**k for k in range(-3, 3))  # of the mean of the diagonal
 WIDTHS = (0.25, 0.5, 1.0, 2.0)  # of kernels of all columns, in median distances
 FURTHER = 3  # widths beyond these, while the last one is the best
