@@ -17,7 +17,7 @@ import numpy as np
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import codes_of, fold_rows
-from mklcore.errors import KernelError, told_elsewhere
+from mklcore.errors import KernelError, suppress_convergence_warnings
 from mklcore.estimators.joint import JointMKLClassifier
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.exploration.scaling import seen_through, steps_before
@@ -54,9 +54,9 @@ class Candidate:
     """A model to be judged: ``told`` names it, ``scaling`` of its columns, its kernels, the order p of their norm and
     the loss.
 
-    ``rank`` says how plain it is; of two whose scores cannot be told apart the plainer one is taken. ``whole`` : the kernels of all
-    columns beside pairs that are found on the rows to learn from; None where the dictionary is fixed. ``approximation`` where
-    rows are many. ``joint`` where all classes share their weights.
+    ``rank`` says how plain it is; of two whose scores cannot be told apart the plainer one is taken. ``whole`` : the
+    kernels of all columns beside pairs that are found on the rows to learn from; None where the dictionary is fixed.
+    ``approximation`` where rows are many. ``joint`` where all classes share their weights.
     """
 
     told: str
@@ -70,7 +70,9 @@ class Candidate:
     joint: bool = False
 
     def on(self, train: Dataset) -> KernelDictionary:
-        """The kernels that this candidate has where ``train`` are the rows to learn from: pairs of columns are found on them."""
+        """The kernels that this candidate has where ``train`` are the rows to learn from: pairs of columns are
+        found on them.
+        """
         if self.whole is None:
             return self.dictionary
         return _with_pairs(train, pairs(train), self.whole)
@@ -140,8 +142,9 @@ class Ground:
         return len(self.pairs) > 1
 
     def judge(self, candidate: Candidate, tick: Callable[[], Any] = lambda: None, folds: int | None = None) -> Judged:
-        """The scores of a candidate along C, on every part of the rows that a fold or the split leaves out; of the first
-        ``folds`` alone for a first impression."""
+        """The scores of a candidate along C, on every part of the rows that a fold or the split leaves out; of the
+        first ``folds`` alone for a first impression.
+        """
         seen, found = self.seen(candidate), list[Array]()
         grid: Array | None = None
         for k, (train, test) in enumerate(self.pairs[:folds]):
@@ -229,7 +232,9 @@ def taken(judged_ones: Sequence[Judged]) -> Judged:
 
 
 def rows_within(data: Dataset, n_kernels: int, work: float) -> int:
-    """How many rows a fit may have so that classes x kernels x squared rows stay within ``work``; some of every class."""
+    """How many rows a fit may have so that classes x kernels x squared rows stay within ``work``; some of every
+    class.
+    """
     classes = max(1.0, len(data.class_names) / SHARED)
     return max(4 * len(data.class_names), int(np.sqrt(work / (classes * n_kernels))))
 
@@ -252,9 +257,10 @@ def _own(data: Dataset) -> KernelDictionary:
 def offered(
     data: Dataset, scaling: str, whole: tuple[KernelSpec, ...], found: Sequence[Sequence[str]] = ()
 ) -> list[Candidate]:
-    """The candidates for a table, the richest first: kernels of all columns beside those of single ones and of the pairs that
-    were ``found``, these without them, single columns, and straight lines; all at p = 2 and with the squared loss, where a fit
-    takes a fraction of the time."""
+    """The candidates for a table, the richest first: kernels of all columns beside those of single ones and of the
+    pairs that were ``found``, these without them, single columns, and straight lines; all at p = 2 and with the
+    squared loss, where a fit takes a fraction of the time.
+    """
     joint = len(data.class_names) > SHARED
     candidates = []
     if whole:

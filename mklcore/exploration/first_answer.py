@@ -139,8 +139,9 @@ class Exploration(Uncertain):
 
     @cached_property
     def terms(self) -> tuple[Term, ...]:
-        """What single columns and sets of columns say in ``model``: shares of the variance that sum to 1, the largest first, and
-        what the validation score loses without each, measured on the model of ``path``."""
+        """What single columns and sets of columns say in ``model``: shares of the variance that sum to 1, the
+        largest first, and what the validation score loses without each, measured on the model of ``path``.
+        """
         machine, (train, judge) = self.path.estimators[self.index], self._seen
         held_out = judge.drawn(PERMUTED_ROWS, 0)
         return decompose(machine, train, held_out, scoring=None if self.scoring in OWN_SCORES else self.scoring).terms

@@ -1,7 +1,7 @@
 """More rows than a stack of exact kernels has room for: the chosen kernels on all of them, by Nystroem's approximation.
 
-Landmarks grow while the score on the validation rows does and the work stays within a budget that is counted in operations, never
-in seconds: the same table gives the same answer on any machine and at any load.
+Landmarks grow while the score on the validation rows does and the work stays within a budget that is counted in
+operations, never in seconds: the same table gives the same answer on any machine and at any load.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mklcore.data.dataset import Dataset
-from mklcore.errors import told_elsewhere
+from mklcore.errors import suppress_convergence_warnings
 from mklcore.exploration.candidates import BEHIND, Candidate
 from mklcore.lowrank.features import FeatureBlocks, FeatureStack
 from mklcore.lowrank.nystroem import Nystroem
@@ -28,7 +28,9 @@ VALUES, DECADES = 6, 5  # of C
 
 
 class Large(NamedTuple):
-    """The candidate on features of all rows, its path, the features and those of the validation rows, and how many landmarks."""
+    """The candidate on features of all rows, its path, the features and those of the validation rows, and how many
+    landmarks.
+    """
 
     candidate: Candidate
     path: Path
@@ -40,8 +42,10 @@ class Large(NamedTuple):
 def on_all_rows(
     candidate: Candidate, steps: Sequence[tuple[str, Any]], train: Dataset, judge: Dataset, scoring: Scoring
 ) -> Large | None:
-    """The candidate on all of ``train``, with as many landmarks as raise its score on ``judge``; None where the first step would
-    take more than the budget. The loss is the squared one, whose work does not grow with the rows once sums are taken."""
+    """The candidate on all of ``train``, with as many landmarks as raise its score on ``judge``; None where the
+    first step would take more than the budget. The loss is the squared one, whose work does not grow with the rows
+    once sums are taken.
+    """
     found: Large | None = None
     problems = 1 if train.task != "multiclass" else len(np.unique(train.y))
     for count in LANDMARKS:
@@ -56,7 +60,7 @@ def on_all_rows(
         first = path_grid(machine, stack, train.y, "C", 2)[0]
         grid = log_grid(3.0 * first, 10.0**DECADES * first, VALUES)
         ends = no_better(blocks, judge.y, VALUES // 2, BEHIND, scoring)
-        with told_elsewhere():
+        with suppress_convergence_warnings():
             path = fit_path(machine, stack, train.y, "C", grid, blocks, judge.y, scoring=scoring, until=ends)
         told = f"all training rows, with {count} landmarks for every kernel that needs them"
         before = -np.inf if found is None else found.path.val_score[found.path.first_look]
