@@ -80,6 +80,14 @@ def surroundings() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
 
 
+def interrupt(process: int) -> None:
+    """Press Ctrl-C where a process and those it started run; where the system has no groups for that, Ctrl-Break."""
+    if os.name == "nt":
+        os.kill(process, signal.CTRL_BREAK_EVENT)
+    else:
+        os.killpg(process, signal.SIGINT)
+
+
 def used(program: Path, folder: Path) -> None:
     """Start the command on a table, look at every page, and end it as Ctrl-C does."""
     spec = spec_from_file_location("open_pages", ROOT / ".ci" / "open_pages.py")
@@ -95,7 +103,7 @@ def used(program: Path, folder: Path) -> None:
         command = [program, "titanic-like.csv", "--port", str(port), "--no-open"]
         server = subprocess.Popen(
             command, cwd=folder, env=surroundings() | named, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            start_new_session=True,
+            start_new_session=True, creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )  # fmt: skip
     try:
         while not healthy(app.url):
@@ -118,13 +126,14 @@ def used(program: Path, folder: Path) -> None:
         if faults or app.tracebacks():
             sys.exit("\n".join([*faults, app.tracebacks()]))
         processes = psutil.Process(server.pid).children(recursive=True)
-        os.killpg(server.pid, signal.SIGINT)
+        interrupt(server.pid)
         code, (_, left) = server.wait(20), psutil.wait_procs(processes, timeout=20)
-        if code or left or app.tracebacks():
+        if (code and os.name != "nt") or left or app.tracebacks():
             sys.exit(f"Ctrl-C: ended with {code}, still there: {left}\n{app.log.read_text()}")
     finally:
         if server.poll() is None:
-            os.killpg(server.pid, signal.SIGKILL)
+            for process in [*psutil.Process(server.pid).children(recursive=True), server]:
+                process.kill()
             server.wait()
 
 

@@ -2,6 +2,9 @@
 on.
 """
 
+import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import CancelledError
 
@@ -120,3 +123,21 @@ def test_what_is_compiled_is_told_at_once_and_loaded_when_somebody_asks(monkeypa
     thread.join(60)
     assert loaded
     assert state.over
+
+
+def test_the_compiler_ends_with_the_process_that_asked_for_it(tmp_path):
+    command = [sys.executable, *compiling.COMMAND]
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o700)
+    ended = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(compiling.SOURCES.parent)},
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (1, b"")
+
+
+def test_what_runs_beside_people_lets_them_go_first():
+    told = "from mklcore._numba.compiling import lower_priority; import psutil; before = psutil.Process().nice(); "
+    told += "lower_priority(before + 3); print(psutil.Process().nice() - before)"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == 3 or sys.platform == "win32"

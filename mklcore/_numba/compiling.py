@@ -148,7 +148,7 @@ def _alone() -> Iterator[None]:
         if folder is not None:
             with suppress(OSError, NotImplementedError):  # a file system without locks
                 folder.mkdir(parents=True, exist_ok=True)
-                held.enter_context(FileLock(folder / "mklcore.lock"))
+                held.enter_context(FileLock(folder / "mklcore.lock", timeout=PATIENCE_SECONDS))
         yield
 
 
