@@ -34,11 +34,11 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import target_of
 from mklcore.estimators.lp import LpBase
 from mklcore.kernels.checks import one_blas_thread
+from mklcore.uncertainty.held_out import checked_level, margins, rank_of
 
 CONFORMITIES = ("margin", "adaptive")
 HELD_OUT = 0.25  # share of the rows that cv="split" holds out
 _NUMBERS = 4_000_000  # of one chunk of new rows times held-out rows
-_LEVELS = 1e-9  # rounding of level (n + 1)
 
 
 class HeldOut(Protocol):
@@ -113,7 +113,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model that predicts and those without the held-out rows; ``X`` rows or a ``Dataset``, ``y`` (n,)."""
-        _checked_level(self.level)
+        checked_level(self.level)
         if self.conformity not in CONFORMITIES:
             raise ParameterError(f"conformity must be one of {', '.join(CONFORMITIES)}; got {self.conformity!r}.")
         classes = is_classifier(self.estimator)
@@ -233,15 +233,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
 
     def _rank(self, level: float | None) -> int:
         """Which of the n ordered scores is needed."""
-        level, n = _checked_level(self.level if level is None else level), self.scores_.size
-        k = int(np.ceil(level * (n + 1) - _LEVELS))
-        if k > n:
-            raise DataError(
-                f"A level of {level:g} needs at least {int(np.ceil(level / (1.0 - level) - _LEVELS))} held-out rows, "
-                f"and "
-                f"there are {n}. Use a lower level, more rows, or cv=5 instead of a split."
-            )
-        return k
+        return rank_of(checked_level(self.level if level is None else level), self.scores_.size)
 
     def _fit_split(self, X: Any, y: Any, classes: bool) -> None:
         share = HELD_OUT if self.cv == "split" else float(self.cv)
@@ -319,9 +311,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
     def _class_scores(self, said: Array, random: np.random.Generator) -> Array:
         """The score of every class (n_new, K, T), small where it conforms."""
         if self.conformity == "margin":
-            two = np.partition(said, -2, axis=-1)[..., -2:]
-            best, second = two[..., 1:], two[..., :1]
-            return np.where(said == best, second, best) - said
+            return margins(said)
         order = np.argsort(-said, axis=-1, kind="stable")
         ranked = np.take_along_axis(said, order, axis=-1)
         above = np.cumsum(ranked, axis=-1) - ranked + random.random((len(said), 1, 1)) * ranked
@@ -418,10 +408,3 @@ def _is_share(cv: Any) -> bool:
             raise ParameterError(f"cv as a share of rows to hold out must be between 0 and 1; got {cv!r}.")
         return True
     return False
-
-
-def _checked_level(level: Any) -> float:
-    good = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
-    if not (good and 0.0 < level < 1.0):
-        raise ParameterError(f"level is the share of rows to cover and must be between 0 and 1; got {level!r}.")
-    return float(level)

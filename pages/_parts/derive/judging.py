@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.errors import DataError
+from mklcore.errors import DataError, MKLError
 from mklcore.selection.probabilities import Probabilities, calibrate, cross_fitted
+from mklcore.uncertainty import HeldOutScores
 from pages._parts.derive import gram_stacks, low_rank, shelves, tables
 from pages._parts.derive.predictions import Chosen
 
+LEVEL = 0.9  # share of new rows that intervals and sets are to cover
 ISOTONIC_ROWS = 1000  # validation rows from which steps are as sure as a sigmoid
 
 
@@ -69,3 +71,26 @@ def method(point: Chosen) -> str:
         return ""
     way = "Platt's sigmoid" if found.method == "platt" else "An isotonic step function"
     return f"{way}, fitted on {found.n_rows} validation rows."
+
+
+def held_out(point: Chosen) -> HeldOutScores | None:
+    """Return how far the model is off on the validation rows, for intervals and sets; None where they are too few."""
+    return shelves.shelf(point.params).made((*point.key, "held out"), lambda: (_held_out(point),))[0]
+
+
+def _held_out(point: Chosen) -> HeldOutScores | None:
+    task = tables.table(point.params).task
+    if task == "novelty":
+        return None
+    found, fitted = judged(point), point.fitted
+    if task == "regression":
+        scores = HeldOutScores.of_numbers(found.said, found.y)
+    elif found.decision.ndim > 1 and found.decision.shape[1] not in (1, len(fitted.classes_)):
+        return None
+    else:
+        scores = HeldOutScores.of_classes(found.decision, found.y, fitted.classes_)
+    try:
+        scores.interval(np.zeros(1), LEVEL)
+    except MKLError:
+        return None
+    return scores

@@ -13,7 +13,7 @@ from mklcore.data.samples import SAMPLES
 from mklcore.figures import score_path, style, telling, weight_path, weights_bar
 from mklcore.figures.formula import mathml
 from mklcore.paths.path import Path
-from pages._parts.derive import gram_stacks, low_rank, paths, tables
+from pages._parts.derive import gram_stacks, judging, low_rank, paths, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.params import places
 from pages._parts.params.rules import UPLOAD
@@ -73,6 +73,7 @@ def gather(point: Chosen) -> Report:
     scores = tuple(
         (f"{part} {path.score_name}", words.score(path.score_name, float(v[point.index]))) for part, v in measured
     )
+    scores += _sure(point)
     return Report(
         f"{method.label} on {name}",
         tuple(facts),
@@ -86,6 +87,22 @@ def gather(point: Chosen) -> Report:
         point.index,
         nearest,
     )
+
+
+def _sure(point: Chosen) -> tuple[tuple[str, str], ...]:
+    """Return how wide intervals are, or how many classes sets hold, at the level that Predict uses."""
+    if tables.on_stack(point.params) or tables.table(point.params).task == "novelty":
+        return ()
+    found, level = judging.held_out(point), f"{judging.LEVEL:.0%}"
+    if found is None:
+        return ()
+    if found.classes is None:
+        low, high = found.interval(np.zeros(1), judging.LEVEL)[0]
+        return (
+            (f"{level} prediction interval", f"the prediction and {style.number((high - low) / 2)} to either side"),
+        )
+    sizes = found.sets(judging.judged(point).decision, judging.LEVEL).sum(axis=1)
+    return ((f"{level} prediction set", f"{sizes.mean():.2f} classes on average on validation rows"),)
 
 
 def _short(path: Path) -> Path:

@@ -16,6 +16,7 @@ from mklcore.errors import DataError, MKLError, ParameterError
 from mklcore.estimators.explain import kernels_in_use
 from mklcore.scoring import scored
 from mklcore.selection.probabilities import Probabilities
+from mklcore.uncertainty import HeldOutScores
 from pages._parts.derive import judging, paths, predictions, scores, tables
 from pages._parts.derive.opening import opened
 from pages._parts.derive.predictions import Chosen
@@ -108,7 +109,8 @@ def _batch(point: Chosen, file: Upload) -> Batch | None:
     kernels = len(kernels_in_use(point.fitted)) or 1
     if len(new.X) * kernels * point.fitted.n_train_ <= QUICK_ENTRIES:
         return memory().shelves.batch.made(
-            key, lambda: answers(point, new, tables.table(point.params), None, judging.maps(point))
+            key,
+            lambda: answers(point, new, tables.table(point.params), None, judging.maps(point), judging.held_out(point)),
         )
     return _later(point, new, key)
 
@@ -132,9 +134,9 @@ def _later(point: Chosen, new: NewRows, key: object) -> Batch | None:
 
 def job(point: Chosen, new: NewRows, key: object) -> Job:
     """Return the work that predicts the rows of a file; the answers lie on this session's shelf."""
-    table, maps = tables.table(point.params), judging.maps(point)
+    table, maps, held_out = tables.table(point.params), judging.maps(point), judging.held_out(point)
     piece = Piece(
-        lambda report: answers(point, new, table, report.tick, maps),
+        lambda report: answers(point, new, table, report.tick, maps, held_out),
         partial(memory().shelves.batch.put, key),
         len(new.X),
     )
@@ -143,7 +145,7 @@ def job(point: Chosen, new: NewRows, key: object) -> Job:
 
 def answers(
     point: Chosen, new: NewRows, table: Dataset, tick: Callable[[int, int], None] | None = None,
-    maps: Probabilities | None = None,
+    maps: Probabilities | None = None, held_out: HeldOutScores | None = None,
 ) -> Batch:  # fmt: skip
     """Return prediction and decision values of every row, some rows at a time."""
     fitted = point.fitted
@@ -170,9 +172,24 @@ def answers(
         if maps is not None and every.shape[1] in (1, len(table.class_names)):
             likely = maps.of(every[:, 0] if every.shape[1] == 1 else every)
             frame |= {f"probability of {name}": likely[:, k] for k, name in enumerate(table.class_names)}
+    if held_out is not None:
+        frame |= _sure(held_out, said, np.concatenate(values) if values else None, table)
     if new.target is not None:
         frame[f"{table.target_name} in the file"] = new.target
     return Batch(pd.DataFrame(frame), new.notes, *judged)
+
+
+def _sure(
+    held_out: HeldOutScores, said: np.ndarray, decision: np.ndarray | None, table: Dataset
+) -> dict[str, np.ndarray]:
+    """Return the columns that say how sure each answer is: both ends of its interval, or the classes of its set."""
+    level = f"{judging.LEVEL:.0%}"
+    if decision is None:
+        ends = held_out.interval(said, judging.LEVEL)
+        return {f"from ({level} interval)": ends[:, 0], f"to ({level} interval)": ends[:, 1]}
+    chosen = held_out.sets(decision, judging.LEVEL)
+    names = np.array(table.class_names, dtype=object)
+    return {f"{level} set": np.array([" or ".join(names[row]) for row in chosen], dtype=object)}
 
 
 def _score(

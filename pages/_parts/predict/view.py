@@ -142,6 +142,7 @@ def _answer(point: Chosen, here: Row) -> None:
     answer = predictions.spoken(point, here)
     output = _sentence(table, answer, here, float(getattr(point.fitted, "offset_", 0.0)))
     _probability(point, table, answer)
+    _sure(point, table, answer)
     families = [point.fitted.kernel_families_[m] for m in answer.kernels]
     names = [point.fitted.kernel_names_[m] for m in answer.kernels]
     peaks = style.peak_weights(point.path.weights, len(point.path.kernel_names))
@@ -196,6 +197,25 @@ def _probability(point: Chosen, table: Dataset, answer: Spoken) -> None:
     said = ", ".join(f"{words.plain(table.class_names[k])} **{100 * found[0, k]:.1f} %**" for k in order)
     st.markdown(f"Probability: {said}")
     st.caption(f"{judging.method(point)} How well they hold is on Explore, Inside.")
+
+
+def _sure(point: Chosen, table: Dataset, answer: Spoken) -> None:
+    """Say between which numbers, or among which classes, the target of nine rows in ten lies."""
+    found = judging.held_out(point)
+    if found is None:
+        return
+    level = f"{judging.LEVEL:.0%}"
+    if found.classes is None:
+        low, high = found.interval(answer.values[:1], judging.LEVEL)[0]
+        st.markdown(f"{level} prediction interval: **{style.number(low)}** to **{style.number(high)}**")
+    else:
+        (chosen,) = found.sets(answer.values[None], judging.LEVEL)
+        names = [words.plain(table.class_names[k]) for k in np.flatnonzero(chosen)]
+        st.markdown(f"{level} prediction set: **{', '.join(names)}**")
+    st.caption(
+        f"Holds the truth of about {level} of new rows like those of the table: measured on {found.scores.size} "
+        "validation rows, which also chose the model, so slightly fewer are covered."
+    )
 
 
 def _several(answer: Spoken) -> int:
