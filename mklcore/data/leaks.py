@@ -38,8 +38,8 @@ class Leak(NamedTuple):
 def find_leaks(data: Dataset) -> tuple[Leak, ...]:
     """Columns of ``data`` that may give its target away, the strongest first, and those that sort its rows.
 
-    At most 1000 rows are looked at and the 200 columns that go with the target most; nothing is said of
-    fewer than 30 rows. What is told may be right to use: whether a value is known before the target is, only a person can say.
+    At most 1000 rows are looked at and the 200 columns that go with the target most; nothing is said of fewer than 30
+    rows. What is told may be right to use: whether a value is known before the target is, only a person can say.
 
     >>> rows = np.random.default_rng(0).uniform(1.0, 9.0, (100, 2))
     >>> [leak.column for leak in find_leaks(Dataset(rows, np.exp(rows[:, 1]), ("a", "b"), "y", "regression"))]
@@ -152,7 +152,7 @@ def _ordering(data: Dataset) -> list[Leak]:
             continue
         found.append(Leak(
             name, "order", 1.0,
-            f"{name} only {'rises' if steps.sum() > 0 else 'falls'} along the rows, as a row number or a time does. New "
-            "rows lie beyond it: leave it out, and where rows are in the order of time, test on the last ones.",
+            f"{name} only {'rises' if steps.sum() > 0 else 'falls'} along the rows, as a row number or a time does. "
+            "New rows lie beyond it: leave it out, and where rows are in the order of time, test on the last ones.",
         ))  # fmt: skip
     return found

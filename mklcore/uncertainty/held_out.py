@@ -1,8 +1,8 @@
 """Split conformal prediction from what a fitted model said of rows it was not fitted on: no further fit.
 
-With n such rows and k = ceil(level (n + 1)), an interval is the prediction plus and minus the k-th smallest |error|, and
-a set holds every class whose margin score is at most the k-th smallest margin score of the true classes. Source: as in
-``conformal``.
+With n such rows and k = ceil(level (n + 1)), an interval is the prediction plus and minus the k-th smallest |error|,
+and a set holds every class whose margin score is at most the k-th smallest margin score of the true classes.
+Source: as in ``conformal``.
 """
 
 from __future__ import annotations

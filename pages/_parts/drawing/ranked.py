@@ -15,6 +15,7 @@ from pages._parts.drawing import listings
 from pages._parts.session import words
 
 HEIGHT = 300
+GREY = "#8a8984"  # on light and dark alike
 ROW = 35  # pixels, of the table widget
 SURE = 2.0  # standard deviations above zero
 LEAST = 0.02  # of what the first column costs: less is not worth a word
@@ -58,9 +59,11 @@ def table(
     often: Mapping[str, float] | None = None,
     picked: Callable[[], None] | None = None,
     height: int = HEIGHT,
+    chosen: Mapping[str, float] | None = None,
+    faint: frozenset[str] = frozenset(),
 ) -> None:
     """Draw the ranking; ``often`` says in which share of refits a column was kept, ``picked`` is called with a click on
-    a row.
+    a row. ``chosen`` are selection probabilities over half samples; columns that are ``faint`` are drawn in grey.
     """
     times, unit = (100, "points") if score in words.SHARES else (1, score)
     frame = pd.DataFrame({"column": [one.name for one in ranked]})
@@ -70,6 +73,8 @@ def table(
     frame["weight"] = [np.nan if one.share is None else 100 * one.share for one in ranked]
     if often:
         frame["kept"] = [100 * often[one.name] if one.name in often else np.nan for one in ranked]
+    if chosen:
+        frame["chosen"] = [100 * chosen[one.name] if one.name in chosen else np.nan for one in ranked]
     top = max((times * one.importance for one in ranked if np.isfinite(one.importance)), default=1.0)
     form = "%.1f" if score in words.SHARES else "%.3f"
     bar, number = st.column_config.ProgressColumn, st.column_config.NumberColumn
@@ -78,7 +83,7 @@ def table(
     )
     hint = "" if picked is None else "; the row chosen is looked at below"
     st.dataframe(
-        frame,
+        frame if not faint else _in_grey(frame, faint),
         key=key,
         hide_index=True,
         height=min(height, ROW * (len(frame) + 1) + 2),
@@ -97,7 +102,19 @@ def table(
             "weight": number(
                 width=60, format="%.0f %%", help="Share of the weight on kernels that see only this column"
             ),
+            "chosen": number(
+                width=65, format="%.0f %%", help="Half samples in which the column is among the best: 90 % names it"
+            ),
             "kept": number(width=60, format="%.0f %%", help="Refits on half of the rows that use one of its kernels"),
         },
     )
     listings.take(frame, "columns", "csv_ranking")
+
+
+def _in_grey(frame: pd.DataFrame, faint: frozenset[str]) -> Any:
+    """Return the table with the rows of these columns in grey."""
+
+    def styles(row: pd.Series) -> list[str]:
+        return [f"color: {GREY}" if row["column"] in faint else ""] * len(row)
+
+    return frame.style.apply(styles, axis=1)

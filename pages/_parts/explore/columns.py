@@ -13,7 +13,7 @@ from mklcore.selection.references import Reference
 from pages._parts.derive import importance, paths, tables
 from pages._parts.derive import shares as derive_shares
 from pages._parts.drawing import beside, charts, leaks
-from pages._parts.explore import ranking
+from pages._parts.explore import noise, ranking
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads
 from pages._parts.params import places
@@ -44,6 +44,7 @@ def pictures(shown: paths.Answer, index: int, baselines: Baselines) -> None:
     left, middle, right = st.columns([2, 1.1, 1.1], gap="medium")
     with left:
         ranking.at_rest(shown, index, history.current().column)
+        noise.offer(history.current())
     with middle:
         rows = explore_views.share_rows(by_column, "columns", dark=dark)
         title = "Share at " if tables.on_stack(shown.params) else "Weight at "

@@ -15,6 +15,7 @@ from mklcore.kernels.units import Unit
 from pages._parts.derive import gram_stacks, importance, paths, shelves, tables
 from pages._parts.derive import shares as derive_shares
 from pages._parts.drawing import charts, ranked
+from pages._parts.explore import noise
 from pages._parts.export import downloads
 from pages._parts.params import places
 from pages._parts.players import path_player
@@ -108,10 +109,13 @@ def _without_model(shown: paths.Answer, index: int) -> None:
 
 def _table(shown: paths.Answer, index: int, ranking: Sequence[ColumnAnswer], measured: bool) -> None:
     """Draw the ranking as a table: a click on a row looks at that column."""
-    key, names = f"ranking_{hash((shown.tag, measured, index))}", tuple(one.name for one in ranking)
+    selected = noise.known(history.current())
+    key = f"ranking_{hash((shown.tag, measured, index, tuple(selected)))}"
+    names = tuple(one.name for one in ranking)
     ranked.table(
         ranking, shown.path.score_name, measured, key, _often(shown, index),
-        picked=partial(_pick, key, names, _places(shown)),
+        picked=partial(_pick, key, names, _places(shown)), chosen=noise.shares(selected),
+        faint=noise.indistinct(selected),
     )  # fmt: skip
 
 
