@@ -23,7 +23,7 @@ from mklcore.errors import DataError, MKLError, ParameterError
 
 HOME = "MKL_EXPLORER_HOME"
 HOSTS = "MKL_EXPLORER_HOSTS"  # names under which the server answers; where it is set, it listens on every address
-ADDRESS = "STREAMLIT_SERVER_ADDRESS"
+ADDRESS, SHOWN = "STREAMLIT_SERVER_ADDRESS", "STREAMLIT_BROWSER_SERVER_ADDRESS"
 TABLE = "table"  # the part of a link that is the secret of the table on the command line
 _handed: dict[str, tuple[str, bytes]] = {}
 _lock = threading.Lock()
@@ -187,8 +187,10 @@ def first_page() -> str:
 
 def _serve(script: Path, port: int | None, opens: bool) -> int:
     """Run the server in this process, so that what ends the one ends the other; it ends its own processes."""
-    if os.environ.get(HOSTS, "").strip():
+    if named := os.environ.get(HOSTS, "").split():
         os.environ.setdefault(ADDRESS, "0.0.0.0")
+        # Without a name to print Streamlit asks another host for this machine's address.
+        os.environ.setdefault(SHOWN, next((name for name in named if "*" not in name), "localhost"))
     command = ["run", str(script), f"--server.headless={str(not opens).lower()}", "--server.showEmailPrompt=false"]
     if port is not None:
         command += [f"--server.port={port}"]

@@ -22,6 +22,9 @@ ROOT = Path(__file__).resolve().parents[1]
 ROWS = "height,weight,sex\n" + "\n".join(f"{150 + i % 9},{50 + i % 7},{'fm'[i % 2]}" for i in range(40))
 
 
+serve = launcher._serve
+
+
 @pytest.fixture(autouse=True)
 def nothing_handed(monkeypatch):
     monkeypatch.setattr(launcher, "_handed", {})
@@ -140,6 +143,24 @@ def test_the_table_of_the_command_line_goes_to_one_visitor_with_its_secret(tmp_p
     assert "table" not in first.query_params
     assert launcher.first_page() == ""
     assert "works once" in words(open_app("pages/data.py", table=secret))
+
+
+@pytest.mark.parametrize(
+    ("hosts", "address", "shown"),
+    [("", None, None), ("*.hf.space mkl.example.org", "0.0.0.0", "mkl.example.org"), ("*", "0.0.0.0", "localhost")],
+)
+def test_with_hosts_it_listens_everywhere_and_asks_nobody_for_its_address(monkeypatch, hosts, address, shown):
+    for name in (launcher.ADDRESS, launcher.SHOWN):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    monkeypatch.setenv(launcher.HOSTS, hosts)
+    run = []
+    monkeypatch.setattr("streamlit.web.cli.main", lambda command, **_: run.append(command))
+    assert serve(ROOT / "app.py", 8123, False) == 0
+    assert [os.environ.get(name) for name in (launcher.ADDRESS, launcher.SHOWN)] == [address, shown]
+    assert run == [
+        ["run", str(ROOT / "app.py"), "--server.headless=true", "--server.showEmailPrompt=false", "--server.port=8123"]
+    ]
 
 
 def test_only_a_file_is_read_up_to_the_limit_of_uploads(tmp_path):
