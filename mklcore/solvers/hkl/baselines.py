@@ -174,7 +174,8 @@ def hkl_lasso_alpha(
 
     kernel, task, centre = _full_problem(X, y, lam, basis, "squared", fit_intercept, scaled, depth_weight, options)
     K = kernel.gram
-    lasso = Lasso(alpha=lam, fit_intercept=fit_intercept, max_iter=_LASSO_STEPS, tol=_LASSO_TOL)
+    # With K'K a coefficient that does not move costs one look, not a product with a column.
+    lasso = Lasso(alpha=lam, precompute=True, fit_intercept=fit_intercept, max_iter=_LASSO_STEPS, tol=_LASSO_TOL)
     with _ONE_FILTER, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         lasso.fit(K, task.y)
