@@ -109,7 +109,7 @@ def main(names: Sequence[str]) -> None:
 
 def asked(words: Sequence[str]) -> Sequence[str]:
     """The benchmarks that a command line names, all of them where it names none."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHMARKS)}; all of them without one")
     found: list[str] = parser.parse_args(words).names
     for (

@@ -504,7 +504,7 @@ def written(record: dict[str, Any]) -> dict[Path, str]:
     """The page of what was attacked: a table of attacks, and one of drawn inputs."""
     lines = ["| what was done | times | what came of it | |", "|---|---|---|---|"]
     for name, found in record["found"]["attacks"].items():
-        what, verdict = (ATTACKS[name].__doc__ or "").strip(), "held" if found["held"] else "DID NOT HOLD"
+        what, verdict = " ".join((ATTACKS[name].__doc__ or "").split()), "held" if found["held"] else "DID NOT HOLD"
         lines.append(f"| {what} | {found['tried']:,} | {found['saw']} | {verdict} |")
     lines += [
         "",

@@ -1,8 +1,8 @@
 """A Dask cluster of two processes: sweeps, kernels in shards and rows in parts: what a task costs, what travels, and
 seconds.
 
-python -m benchmarks.cluster [sweeps] [shards] [parts] keeps its record, from which docs/scale/cluster.md has its table
-and
+python -m benchmarks.cluster [sweeps] [shards] [parts]    keeps its record, from which docs/scale/cluster.md has its
+                                                          table and
                                                           its pictures; with names only these are measured again
 """
 

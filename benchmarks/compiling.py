@@ -2,7 +2,8 @@
 their limits.
 
 python -m benchmarks.compiling                the figures
-python -m benchmarks.compiling --functions where they come from: the functions that take longest, without what they call
+python -m benchmarks.compiling --functions    where they come from: the functions that take longest, without what they
+                                              call
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def measured(data: Dataset, level: float, rows: int, seed: int) -> dict[str, flo
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--level", type=float, default=0.9)
     parser.add_argument("--rows", type=int, default=600)

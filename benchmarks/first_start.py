@@ -159,7 +159,7 @@ def _way(times: list[dict[str, float]], name: str) -> str:
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    words = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     words.add_argument("--runs", type=int, default=3)
     print(told(run(words.parse_args().runs)))
 

@@ -25,7 +25,7 @@ def every_row_once(kernels: mkl.KernelDictionary, X: np.ndarray) -> float:
     return time.process_time() - start
 
 
-parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
 parser.add_argument("--n", type=int, default=10_000)
 n = parser.parse_args().n
 rng = np.random.default_rng(0)

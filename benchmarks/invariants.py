@@ -1,6 +1,7 @@
 """Random problems for every method: the worst violation of each invariant, and the conditioning at which it was found.
 
-    python benchmarks/invariants.py [N] [METHOD ...] N problems per method, 1000 unless told; all methods unless told
+    python benchmarks/invariants.py [N] [METHOD ...]          N problems per method, 1000 unless told; all methods
+        unless told
 
     objective     |told - from the published coefficients| / size
     dual value    |told - from the published dual point| / size

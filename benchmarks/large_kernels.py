@@ -1,7 +1,7 @@
 """Very many kernels on few rows: CPU seconds, peak memory, gap, and growth over the number of kernels.
 
-python -m benchmarks.large_kernels [M] every line, or those of M kernels again, or where M = 0 those that have no
-record,
+python -m benchmarks.large_kernels [M]      every line, or those of M kernels again, or where M = 0 those that have no
+                                            record,
                                             each in a process of its own; keeps its record, from which
                                             docs/scale/kernels.md has its table and its picture
 

@@ -1,8 +1,9 @@
 """Many rows: CPU seconds, peak memory, held-out score and growth of fits on Nystroem features, beside exact ones.
 
-python -m benchmarks.large_rows [new] every line, or with "new" those that have no record, each in a process of its own;
+python -m benchmarks.large_rows [new]       every line, or with "new" those that have no record, each in a process of
+                                            its own;
                                             keeps its record, from which docs/scale/rows.md has its table and its
-                                            picture
+                                                picture
 
 Forty RBF kernels on twenty columns, of one column, of two neighbours and of all; labels depend on four of the columns.
 """

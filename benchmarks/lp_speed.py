@@ -175,7 +175,7 @@ def path_over_C(name: str, stack: mkl.GramStack, y: np.ndarray, p: float) -> Non
 
 
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__.split("\n")[0]).parse_args()
+    argparse.ArgumentParser(description=__doc__.split("\n\n")[0]).parse_args()
     mkl._numba.warmup.warm_up()
     with threadpool_limits(1):
         for name in ("A", "B"):

@@ -1,7 +1,8 @@
 """p = 1 on many small random problems: how many end without a certificate.
 
     python benchmarks/p1_sweep.py [--problems 500] [--seed 0] [--tol 1e-3]
-    NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Nehalem python benchmarks/p1_sweep.py other instructions, other last digits
+    NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Nehalem python benchmarks/p1_sweep.py      other instructions, other last
+        digits
 
 Each problem draws its size (20 to 200 rows, 2 to 30 kernels), kernels (linear per feature, RBF, low rank, some doubled
 and shaken in the tenth to the fourth digit), C from 1e-3 to 1e3, a loss, and an intercept or not. The certificate is
@@ -85,7 +86,7 @@ def gap_of(problem: Drawn, fit: Fit) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--problems", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tol", type=float, default=1e-3)

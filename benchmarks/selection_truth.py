@@ -45,7 +45,7 @@ def table(kind: str, n: int, seed: int) -> tuple[Dataset, set[str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--fdr", type=float, default=0.1)

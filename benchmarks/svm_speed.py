@@ -89,7 +89,7 @@ def run() -> list[Line]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--rows", type=int, nargs="+", default=(500, 1000, 2000))
     with threadpool_limits(1):
         for n in parser.parse_args().rows:

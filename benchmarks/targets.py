@@ -64,7 +64,7 @@ def counts(found: list[Guess]) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("folder", type=Path, help="a folder with tables and targets.csv")
     asked = parser.parse_args().folder
     told = []

@@ -1,6 +1,7 @@
 """What pays for the hinge and the epsilon-insensitive loss on features: coordinates, or steps inside, in CPU seconds.
 
-python -m benchmarks.what_pays prints every fit and the constants by which mklcore/lowrank/central.py chooses, fitted to
+python -m benchmarks.what_pays        prints every fit and the constants by which mklcore/lowrank/central.py chooses,
+                                      fitted to
                                       them, beside those that stand there; keeps no record
 
 With D features in all and u the diagonal of the sum of kernels at equal weights, a number in the table costs

@@ -1,6 +1,7 @@
 """Compiling in a process of its own: it fills numba's cache on disk, and the caller only loads.
 
-    python -m mklcore._numba.compiling [--with-parent] [STAGE ...] fill the cache, the named stages of ``warmup`` first
+    python -m mklcore._numba.compiling [--with-parent] [STAGE ...]        fill the cache, the named stages of ``warmup``
+        first
 
 ``--with-parent``: end when the standard input is closed, as it is when the process that asked has ended.
 

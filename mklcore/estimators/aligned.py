@@ -2,8 +2,8 @@
 weighted sum.
 
     aligned   mu = argmax { <sum_m mu_m K_m, yy'> / ||sum_m mu_m K_m||_F :  mu >= 0 },   every K_m centred
-    margin mu_m = g'Y K_m Y g, g = argmin { (1 - lam) g'Y (sum_m K_m) Y g + lam ||g||^2 : g >= 0, sums 1 in either class
-    }
+    margin    mu_m = g'Y K_m Y g,   g = argmin { (1 - lam) g'Y (sum_m K_m) Y g + lam ||g||^2 :  g >= 0, sums 1 in either
+              class }
 
 Baselines that cost little: the first asks for a non-negative least-squares problem in M unknowns, the second (EasyMKL)
 for one small quadratic problem in n. Nothing says how far the weights are from those of any joint problem, so no

@@ -420,7 +420,8 @@ class _HKLBase(KernelEstimator):
 class HKLClassifier(_HKLBase, KernelClassifier):
     """Hierarchical kernel learning for two classes, or one-vs-rest for more.
 
-        min_{beta, b} (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2, f = sum_v <beta_v, Phi_v(x)> + b
+        min_{beta, b}  (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2,   f = sum_v <beta_v, Phi_v(x)> +
+            b
 
     over the grid of products k_v = prod_i k_{i, v_i}, v in {0..q}^p: a node enters only after its parents, and the
     answer is certified against all (q+1)^p of them.
@@ -431,9 +432,10 @@ class HKLClassifier(_HKLBase, KernelClassifier):
         (p, q+1, n, n)
     lam : price of Omega^2, > 0; the hull need not grow as it falls
     graph : None for the grid of products; ``Graph(parents, kernels)`` for any directed acyclic graph with kernels of
-        your own at its nodes, ``StringGraph(max_length)`` for all substrings of sequences. ``basis``, ``standardize``
-        and ``root_weight`` (but for the empty string) are then not used, and ``normalize_basis`` scales kernel
-        functions to variance 1
+    your own at
+        its nodes, ``StringGraph(max_length)`` for all substrings of sequences. ``basis``, ``standardize`` and
+        ``root_weight`` (but for the empty string) are then not used, and ``normalize_basis`` scales kernel functions to
+        variance 1
     loss : "logistic", "hinge" or "squared"
     depth_weight : d_v = depth_weight ** depth; None for 4, or sqrt(p) - 1 where that is more; on a graph without
         weights 1, on strings 2
@@ -445,7 +447,8 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     max_nodes : bound on the certificate set, or as printed on the hull; the gap reached there is stated
     memory_mb : budget for matrices that depend on X alone; beyond it they are made again when needed
     max_seconds : bound on the search, None for none, in seconds of counted work (multiplications at the speed of one
-        idle core), so that the answer is the same on a busy machine
+    idle
+        core), so that the answer is the same on a busy machine
     refit : predict by unpenalised least squares on the features of the hull (bases of columns only)
     fit_intercept : an unpenalised b; it refers to uncentred factors when ``normalize_basis=False``
     tol : full gap relative to the objective at which the search stops
@@ -454,16 +457,15 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     Attributes
     ----------
     hull_ (levels, by depth), weights_ = zeta_ (m,), kernel_names_, eta_, node_norms_ = ||beta_D(v)||, component_norms_
-    =
-    ||beta_v||, beta_ (m,) for bases of columns (else None), dual_coef_ (n,), intercept_,
-    extreme_points_, sources_ (node -> share of the threshold at which it would enter), relevance_ (p,),
-    interaction_order_, n_dag_kernels_ (exact), n_visited_, n_visited_on_path_ (with the fits this one was started
-    from), certified_, notes_ (where the root is all there is), proof_ (nodes and shares of the bound, see
-    ``hkl_certificate``), dual_point_ (n,), objective_, dual_objective_, dual_gap_, relative_gap_, status_, history_,
-    design_, node_weights_ = d_v (m,). On a graph hull_, extreme_points_ and sources_ hold the names (or indices) of
-    nodes, relevance_ is ||beta_v||^2 (m,), interaction_order_ the depth of the hull, depths_ (m,) and edges_ (parent,
-    child) say how its nodes lie. With more classes weights_, eta_, node_norms_, dual_coef_, intercept_ and the
-    certificate gain a leading axis, and hull_ is the union.
+    = ||beta_v||, beta_ (m,) for bases of columns (else None), dual_coef_ (n,), intercept_, extreme_points_, sources_
+    (node -> share of the threshold at which it would enter), relevance_ (p,), interaction_order_, n_dag_kernels_
+    (exact), n_visited_, n_visited_on_path_ (with the fits this one was started from), certified_, notes_ (where the
+    root is all there is), proof_ (nodes and shares of the bound, see ``hkl_certificate``), dual_point_ (n,),
+    objective_, dual_objective_, dual_gap_, relative_gap_, status_, history_, design_, node_weights_ = d_v (m,). On a
+    graph hull_, extreme_points_ and sources_ hold the names (or indices) of nodes, relevance_ is ||beta_v||^2 (m,),
+    interaction_order_ the depth of the hull, depths_ (m,) and edges_ (parent, child) say how its nodes lie. With more
+    classes weights_, eta_, node_norms_, dual_coef_, intercept_ and the certificate gain a leading axis, and hull_ is
+    the union.
 
     Source: Bach (2008), equations (1) to (3), Propositions 1 to 3.
     """

@@ -228,10 +228,8 @@ class LpMKLClassifier(_LpClassifier):
     kernels, normalise, center, approximation : see ``KernelEstimator``
     fit_intercept : learn the free b
     probability : offer ``predict_proba``: five more fits on folds of the rows, and Platt's sigmoid on their held-out
-        scores
-    tol : stop when the duality gap is within tol times the regulariser
-    max_iter : bound on outer iterations; stopping there warns with the gap reached
-    callback : called with every history record; a true answer stops the fit
+    scores tol : stop when the duality gap is within tol times the regulariser max_iter : bound on outer iterations;
+    stopping there warns with the gap reached callback : called with every history record; a true answer stops the fit
 
     Attributes
     ----------

@@ -21,8 +21,9 @@ from mklcore.scoring import ACCEPTED
 class LpMKLOneClass(OutlierMixin, LpBase):
     """lp-norm MKL without labels: a boundary around the training rows, with learned kernel weights.
 
-        nu=None min_{w, theta} C sum_i max(0, 1 - f(x_i)) + 1/2 sum_m ||w_m||^2 / theta_m (3.4) nu a number min_{w, rho,
-        theta} 1/(nu n) sum_i max(0, rho - f(x_i)) - rho + 1/2 sum_m ||w_m||^2 / theta_m
+        nu=None      min_{w, theta}       C sum_i max(0, 1 - f(x_i)) + 1/2 sum_m ||w_m||^2 / theta_m
+                     (3.4)
+        nu a number  min_{w, rho, theta}  1/(nu n) sum_i max(0, rho - f(x_i)) - rho + 1/2 sum_m ||w_m||^2 / theta_m
 
     both over theta >= 0, ||theta||_p <= 1. ``score_samples`` is f; ``offset_`` is 1 in the first form and rho in the
     second; ``decision_function`` = f - offset_; ``predict`` is +1 inside, -1 outside. ``intercept_`` is 0. The exact

@@ -208,7 +208,8 @@ class SMKLClassifier(_SMKLClassifier):
     Parameters
     ----------
     terms : g, a sum of "log", "gl" (group lasso), "mf" (M-FOCUSS), "mkl" (squared group lasso), "mcp" and "scad"
-        (prices that stop rising, beside the machine's 1/2 ||w||^2); or a term object
+    (prices that
+        stop rising, beside the machine's 1/2 ||w||^2); or a term object
     C : cost of one unit of loss, > 0; kernels of trace 1 often need more than 1
     loss : "hinge", "logistic" or "squared" (least-squares machine with an intercept, ridge without)
     eta : group weights: a number, one per kernel, or None: 1, and sqrt(d_k) for explicit linear groups, that is linear

@@ -1,6 +1,7 @@
 """The grid of kernels of hierarchical kernel learning, from its definition, for ``verify``: NumPy alone, no solver.
 
-    k_v = product over i of k_{i, v_i}, d_v = base^|v| (root_weight at the root), zeta_w = 1 / sum_{v <= w} 1 / eta_v
+    k_v = product over i of k_{i, v_i},   d_v = base^|v| (root_weight at the root),   zeta_w = 1 / sum_{v <= w} 1 /
+                                          eta_v
 
 Every level of every variable is a full Gram matrix here, and every product is formed: slow, short, and easy to read.
 Source: Bach (2008), Propositions 2 and 3.

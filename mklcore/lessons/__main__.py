@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m mklcore.lessons", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m mklcore.lessons", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("names", nargs="*", help="lessons and samples; all of them without a name")
     parser.add_argument("--html", metavar="DIR", help="the folder the pages are written into")
     return parser

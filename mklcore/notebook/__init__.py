@@ -1,8 +1,10 @@
 """In a notebook: paths and hulls that can be dragged there, alone or with Python listening.
 
-    path.explore() the player as the output of a cell: no server, no kernel, also where a notebook is kept
-    path.explore(widget=True).index the same, sent to Python where the cursor comes to rest (pip install
-    'mklcore[notebook]') hull.explore() one fitted hull; a path of hulls explores itself, as any path
+    path.explore()                      the player as the output of a cell: no server, no kernel, also where a notebook
+                                        is kept
+    path.explore(widget=True).index     the same, sent to Python where the cursor comes to rest (pip install
+                                        'mklcore[notebook]')
+    hull.explore()                      one fitted hull; a path of hulls explores itself, as any path
 
 ``framing.py`` is a page inside the output of a cell, ``exploring.py`` what ``explore`` shows, ``widget.py`` the
 listener.

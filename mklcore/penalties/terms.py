@@ -13,8 +13,7 @@ norm with another update. The terms constrain nothing and have no dual: a fit ha
 | ``MFocuss`` | sum eta_k r_k^(p/2), 0 < p <= 1 | eta_k p r_k^(p/2 - 1) |
 | ``SquaredGroupLasso`` | 1/2 (sum eta_k sqrt(r_k))^2 | eta_k (sum_i eta_i sqrt(r_i)) / sqrt(r_k) |
 | ``MinimaxConcave`` | sum r_k / 2 + m_k(sqrt(r_k)), m' = (eta_k - t / reach)_+ | 1 + (eta_k / sqrt(r_k) - 1 / reach)_+
-|
-| ``SmoothlyClipped`` | the same with the SCAD price | 1 + s_k'(sqrt(r_k)) / sqrt(r_k) |
+| | ``SmoothlyClipped`` | the same with the SCAD price | 1 + s_k'(sqrt(r_k)) / sqrt(r_k) |
 
 ``GroupLasso`` and ``SquaredGroupLasso`` (the price of l1 multiple kernel learning) are convex in w; the others and any
 sum with them have local minima. Terms are added with ``+``: g and B add.

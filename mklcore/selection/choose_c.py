@@ -1,7 +1,8 @@
 """How large should C be? Leave-one-out without n fits, the xi-alpha estimate, and plain folds.
 
     squared loss    e_i = y_i - f^(-i)(x_i) = a_i / B_ii,   B the inverse of K + I/C, bordered by ones with an intercept
-    hinge (1/n) #{ i : 2 |a_i| R^2 + xi_i >= 1 }, R^2 = max_i K_ii - min(0, min K_ij), xi_i = max(0, 1 - y_i f(x_i))
+    hinge           (1/n) #{ i : 2 |a_i| R^2 + xi_i >= 1 },   R^2 = max_i K_ii - min(0, min K_ij),   xi_i = max(0, 1 -
+                    y_i f(x_i))
 
 The first is exact for the machine, the second an estimate that errs on the safe side (Joachims' xi-alpha, which asks
 for c <= K_ij <= c + R^2: c is 0, or the smallest entry where some are negative). Both need one fit

@@ -1,8 +1,9 @@
 """From decision values to probabilities: Platt's sigmoid or an isotonic step function, fitted on rows the model has not
 seen.
 
-    Platt P(y = 1 | f) = 1 / (1 + exp(A f + B)), A, B by maximum likelihood with targets (n+ + 1)/(n+ + 2), 1/(n- + 2)
-    isotonic the non-decreasing function of f closest to the labels in squares
+    Platt      P(y = 1 | f) = 1 / (1 + exp(A f + B)),   A, B by maximum likelihood with targets (n+ + 1)/(n+ + 2), 1/(n-
+               + 2)
+    isotonic   the non-decreasing function of f closest to the labels in squares
 
 Several classes: one against the rest each, then divided by their sum. Source: Platt (1999); Zadrozny and Elkan (2002).
 """

@@ -3,9 +3,12 @@
     majority / mean          says the same for every row
     linear                   logistic or ridge regression on the standardised columns
     RBF                      one support vector machine with scikit-learn's own width
-    best single kernel of those most aligned with the target, the one whose machine has the highest VALIDATION score L2,
-    greedy, for a hull, on the same grid of kernels: all of them without selection, a hull grown greedily with
-    lasso-alpha, MKL equal weights, all of them at few rows, and single columns without products (Bach, 2008, section 5)
+    best single kernel       of those most aligned with the target, the one whose machine has the highest VALIDATION
+                             score
+    L2, greedy,              for a hull, on the same grid of kernels: all of them without selection, a hull grown
+                             greedily with
+    lasso-alpha, MKL         equal weights, all of them at few rows, and single columns without products (Bach, 2008,
+                             section 5)
 
 A grid goes on while its best point is the last one, as long as that gains something.
 """

@@ -2,9 +2,9 @@
 score.
 
     outer folds   every candidate is scored on rows that neither its fit nor its parameter has seen
-    inner split within the training rows of a fold: chooses the parameter of each candidate, and, for the honest score,
-    the winner honest score mean over the outer folds of the score of the candidate that the INNER score would have
-    chosen there
+    inner split   within the training rows of a fold: chooses the parameter of each candidate, and, for the honest
+                  score, the winner
+    honest score  mean over the outer folds of the score of the candidate that the INNER score would have chosen there
 
 The best of many scores flatters; the honest one is that of the whole procedure, choosing included. Differences between
 two candidates are paired by fold, and their intervals allow for folds that share training rows:

@@ -5,8 +5,8 @@ W the hull of the truth (or of an estimate), Sigma the covariance of the feature
     r_w = ( sum_{v in A(w)} d_v / ||beta_D(v)|| ) beta_w,     s = Sigma_WW^{-1} r_W
 
     necessary (Proposition 5)    max_{t in sources of W^c} ||Sigma_tW s||^2 / d_t^2  <=  1
-    sufficient (Proposition 4) max_{t in sources of W^c} sum_{w in D(t)} ||Sigma_wW s||^2 / (sum_{v in A(w) and D(t)}
-    d_v)^2 < 1
+    sufficient (Proposition 4)   max_{t in sources of W^c} sum_{w in D(t)} ||Sigma_wW s||^2 / (sum_{v in A(w) and D(t)}
+                                 d_v)^2  <  1
 
 The paper prints r = Diag(d_v / ||beta_D(v)||) beta, without the sum over ancestors; that is the gradient of the norm
 only where the graph has no edges. With g = Phi_W s (centred), ||Sigma_wW s||^2 = g'K_w g / n^2, so the sum over

@@ -6,11 +6,14 @@ mounts it as a component; a page of its own calls it with a function that does n
 custom properties ``--st-text-color``, ``--st-background-color``, ``--st-primary-color``, ``--st-border-color``,
 ``--st-font``.
 
-    elements, slider, cursor, axes what players share: one slider, and one cursor over figures of plotly's or their own
-    marks marks of a picture that are chosen by a click or by keys alone path, bars, texts a slider along a path; bars
-    and texts that follow it from elsewhere on the page chart lines of a path on a canvas, for a page without plotly
-    rest nothing to see: it has drawn anew what only Python can draw, when the cursor rests compare, hull, lesson
-    several paths at once; hulls along lambda; the picture of a lesson
+    elements, slider, cursor, axes       what players share: one slider, and one cursor over figures of plotly's or
+                                         their own
+    marks                                marks of a picture that are chosen by a click or by keys alone
+    path, bars, texts                    a slider along a path; bars and texts that follow it from elsewhere on the page
+    chart                                lines of a path on a canvas, for a page without plotly
+    rest                                 nothing to see: it has drawn anew what only Python can draw, when the cursor
+                                         rests
+    compare, hull, lesson                several paths at once; hulls along lambda; the picture of a lesson
 """
 
 import json
