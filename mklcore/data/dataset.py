@@ -45,6 +45,33 @@ class Dataset:
 
     Raises DataError for shapes that disagree, values that are not finite, missing targets, fewer than two classes,
     and names that are doubled or do not fit.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Rows of the table; finite numbers.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+    feature_names : tuple of str or None
+        Names of the columns.
+    target_name : str, default "y"
+        Name of the target.
+    task : str, default "regression"
+        "binary", "multiclass", "regression" or "novelty"; None where it is to be found out.
+    class_names : tuple of str
+        Names of the classes in sorted order.
+    groups : sequence of (str, indices) pairs
+        Families of columns.
+    notes : tuple of str
+        What was noticed while it was made, as sentences.
+    columns : sequence of (str, indices) pairs
+        Columns of the table as a person knows them.
+    sequences : sequence of (str, strings) pairs
+        Strings of every sequence column.
+    width : int, default 0
+        Number of letters that strings have room for; at least that of the longest string.
+    present : sequence of (str, int) pairs
+        Column of a group that is 1 for the rows that the group knows.
     """
 
     X: Array

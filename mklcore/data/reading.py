@@ -124,7 +124,7 @@ def read_table(
     max_columns: int = MAX_COLUMNS,
     tick: Callable[[], None] = never_asked,
 ) -> Dataset:
-    """The data set in a CSV, TSV, Parquet, Excel or OpenDocument table.
+    r"""The data set in a CSV, TSV, Parquet, Excel or OpenDocument table.
 
     source : a path, bytes, or an open file, read from where it stands, or a folder of Parquet files with the same
         columns.
@@ -144,8 +144,50 @@ def read_table(
     dates and constants are left out, rows without a target are dropped; `notes` tells all of it. Columns that share a
     prefix (fou_1, fou_2, kar_1, kar_2) become groups. Raises DataError, with what to do, where no data set results.
 
-    >>> rows = "\\n".join(f"{150 + i % 9},{50 + i % 7},{'fm'[i % 2]}" for i in range(40))
-    >>> table = read_table(f"height,weight,sex\\n{rows}".encode(), "sex")
+    Parameters
+    ----------
+    source : path, bytes or file
+        The table: a path, bytes, an open file, or a folder of Parquet files.
+    target : str, int or None, default None
+        Name or index of the target column; None takes one with a telling name.
+    task : str or None, default None
+        "binary", "multiclass", "regression" or "novelty"; None where it is to be found out.
+    keep : sequence of str
+        Columns to use although they look like identifiers, free text or constants.
+    uses : dict or None, default None
+        How to read columns, by name: "number", "category" or "left out".
+    missing : str, default "median"
+        What to do with missing cells: "median", "indicator" or "drop".
+    sentinels : str, default "keep"
+        Whether numbers such as -999 are kept or read as "missing".
+    delimiter : str or None, default None
+        Sign between columns; None finds out.
+    encoding : str or None, default None
+        Encoding of the text; None finds out.
+    decimal : str or None, default None
+        Decimal sign; None finds out.
+    header : bool or None, default None
+        Whether the first line holds names; None finds out.
+    sheet : str or None, default None
+        Name of the sheet; None for the first with a table.
+    max_bytes : int, default 20971520
+        Most bytes that are accepted.
+    max_rows : int, default 100000
+        Most rows that are accepted.
+    max_columns : int, default 10000
+        Most columns that are accepted.
+    tick : callable or None
+        Called now and then; raising in it ends the reading.
+
+    Returns
+    -------
+    Dataset
+        The table with its target and notes on what was read how.
+
+    Examples
+    --------
+    >>> rows = "\n".join(f"{150 + i % 9},{50 + i % 7},{'fm'[i % 2]}" for i in range(40))
+    >>> table = read_table(f"height,weight,sex\n{rows}".encode(), "sex")
     >>> table.task, table.feature_names
     ('binary', ('height', 'weight'))
     """

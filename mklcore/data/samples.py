@@ -38,6 +38,18 @@ class Sample:
 def load_sample(name: str) -> Dataset:
     """The sample of this name; `SAMPLES` lists them. Raises DataError for a name that is not there.
 
+    Parameters
+    ----------
+    name : str
+        Name of a sample in ``SAMPLES``.
+
+    Returns
+    -------
+    Dataset
+        The sample.
+
+    Examples
+    --------
     >>> load_sample("iris").n_features
     4
     """

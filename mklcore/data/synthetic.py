@@ -98,6 +98,30 @@ def make_sequences(
     place, so that neither letters nor places tell the classes apart, only words. X holds the shares of the letters,
     which tell nothing.
 
+    Parameters
+    ----------
+    n : int
+        Number of rows, from 1.
+    length : int
+        Number of letters of every string.
+    motifs : sequence or int
+        Words that class +1 holds, see above.
+    seed : int
+        Seed of the random draws: the same number gives the same result.
+    jitter : int, default 0
+        Number of places by which a motif may be moved.
+    mutation : float, default 0.1
+        Probability with which a letter of a motif changes.
+    letters : str, default "ACGT"
+        Alphabet.
+
+    Returns
+    -------
+    tuple of (Dataset, SequencesTruth)
+        The data and the truth behind it.
+
+    Examples
+    --------
     >>> data, truth = make_sequences(40, 60, [("TATAAT", 20)], seed=0)
     >>> data.sequences[0][0], len(data.sequences[0][1][0]), truth.motifs
     ('sequence', 60, ('TATAAT',))
@@ -164,6 +188,26 @@ def make_mkl_toy(
 
     y is -1 or +1 in equal numbers. Whatever the sparsity, the Bayes error is Phi(-rho): 4.006 % for rho = 1.75.
 
+    Parameters
+    ----------
+    n : int
+        Number of rows, from 1.
+    n_informative : int
+        Number of features that carry the class.
+    seed : int
+        Seed of the random draws: the same number gives the same result.
+    n_features : int, default 50
+        Number of features.
+    rho : float, default 1.75
+        Distance of the class means from 0.
+
+    Returns
+    -------
+    tuple of (Dataset, ToyTruth)
+        The data and the truth behind it.
+
+    Examples
+    --------
     >>> data, truth = make_mkl_toy(50, 9, seed=0)
     >>> data.X.shape
     (50, 50)
@@ -192,6 +236,22 @@ def make_sparse_polynomial(n: int, p: int, seed: int, rotate: bool = False) -> t
     A monomial is a product of distinct variables with coefficient +-1 / its standard deviation; the sum is scaled to
     standard deviation 1, and N(0, 0.2^2) is added. `rotate` turns X by a random orthogonal matrix after y is made, so
     that no single variable matters any more. The published description leaves number and degree of the monomials open.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows, from 1.
+    p : int
+        Number of variables, from 1.
+    seed : int
+        Seed of the random draws: the same number gives the same result.
+    rotate : bool, default False
+        Whether X is turned by a random orthogonal matrix.
+
+    Returns
+    -------
+    tuple of (Dataset, PolynomialTruth)
+        The data and the truth behind it.
     """
     _check_count("n", n, 2)
     _check_count("p", p, 1, 1024)
@@ -222,6 +282,22 @@ def make_spectra(
     uniform on [0, 1]; offset and slope of the baseline vary between spectra, and a little noise is added. The target is
     the weighted sum of the concentrations in `informative_bands`: band numbers from 0 to 9, or how many to draw.
     The bands are the groups of the data set.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows, from 1.
+    n_wavelengths : int
+        Number of wavelengths.
+    informative_bands : int or sequence of int
+        Bands that decide the target, or how many to draw.
+    seed : int
+        Seed of the random draws: the same number gives the same result.
+
+    Returns
+    -------
+    tuple of (Dataset, SpectraTruth)
+        The data and the truth behind it.
     """
     _check_count("n", n, 2)
     _check_count("n_wavelengths", n_wavelengths, 2 * N_BANDS)
@@ -249,6 +325,18 @@ def make_ringnorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
 
     Classes in equal numbers. The exact Bayes error is 1.24 % (Breiman reports 1.3 %): the log ratio of the densities is
     a squared distance from 4/3 of the mean, which is noncentral chi-squared under either class.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows, from 1.
+    seed : int
+        Seed of the random draws: the same number gives the same result.
+
+    Returns
+    -------
+    tuple of (Dataset, NormTruth)
+        The data and the truth behind it.
     """
     from scipy.stats import ncx2
 
@@ -264,6 +352,18 @@ def make_twonorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
     """Breiman's twonorm in 20 dimensions: N((a, ..., a), I) against N((-a, ..., -a), I), a = 2 / sqrt(20).
 
     Classes in equal numbers. The Bayes rule is linear and its error is Phi(-2) = 2.275 %.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows, from 1.
+    seed : int
+        Seed of the random draws: the same number gives the same result.
+
+    Returns
+    -------
+    tuple of (Dataset, NormTruth)
+        The data and the truth behind it.
     """
     from scipy.stats import norm
 

@@ -36,33 +36,52 @@ def read_tables(
     max_columns: int = MAX_COLUMNS,
     tick: Callable[[], None] = never_asked,
 ) -> Dataset:
-    """One data set from several tables about the same things: every table is a view, a group of columns under its name.
+    r"""One data set from several tables about the same things: every table is a view, a group of columns.
 
     Parameters
     ----------
-    sources : the tables, as in ``read_table``; or a mapping from the names of the views to them
-    key : the column, in every table, that says which row is which, with every value once in a table. None takes the
+    sources : mapping of str to path
+        The tables, as in ``read_table``; or a mapping from the names of the views to them.
+    key : str or None, default None
+        The column, in every table, that says which row is which, with every value once in a table. None takes the
         column that all tables share and that does so; without one, tables with equally many rows are put side by side
-        in the order they have
-    target : a column of one of the tables; None takes the likeliest of all, as ``read_table`` does
-    names : of the views; of files their names, else "view 1", "view 2", ...
-    missing : what happens with cells and rows that are missing. "median" and "indicator" keep a row that some views
-        lack: its columns there hold the medians, and a column "<view>: present" says 1 where the view has the row and
-        -1 where it does not, so that ``KernelDictionary.views`` masks it: the view's kernels say nothing about that
-        row. "drop" keeps the rows that are in every view
-    task, keep, uses, max_bytes, max_rows, max_columns, tick : as in ``read_table``
+        in the order they have.
+    target : str or None, default None
+        A column of one of the tables; None takes the likeliest of all, as ``read_table`` does.
+    names : sequence of str, default None
+        Names of the views; of files their names, else "view 1", "view 2", ...
+    task : str or None, default None
+        "binary", "multiclass", "regression" or "novelty"; None where it is to be found out.
+    missing : str, default "median"
+        What happens with cells and rows that are missing. "median" and "indicator" keep a row that some views lack: its
+        columns there hold the medians, and a column "<view>: present" says 1 where the view has the row and -1 where it
+        does not, so that ``KernelDictionary.views`` masks it: the view's kernels say nothing about that row. "drop"
+        keeps the rows that are in every view.
+    keep : sequence of str
+        Columns to use although they look like identifiers, free text or constants.
+    uses : dict or None, default None
+        How to read columns, by name: "number", "category" or "left out".
+    max_bytes : int, default 20971520
+        Most bytes that are accepted.
+    max_rows : int, default 100000
+        Most rows that are accepted.
+    max_columns : int, default 10000
+        Most columns that are accepted.
+    tick : callable or None
+        Called now and then; raising in it ends the reading.
 
     Returns
     -------
-    Dataset whose ``groups`` are the views and whose ``present`` names the column of every view that lacks rows
+    Dataset
+        Its ``groups`` are the views, and ``present`` names the column of every view that lacks rows.
 
     Raises
     ------
     DataError where no key is found, a key is doubled, or no row is in two tables
 
-    >>> sound = b"id,pitch,loudness\\n" + b"\\n".join(b"%d,%d,%d" % (i, i % 7, i % 5) for i in range(30))
-    >>> looks = b"id,width,kind\\n" + b"\\n".join(b"%d,%d,%s" % (i, i % 4, b"cat" if i % 2 else b"dog") for i in
-    range(5, 30))
+    >>> sound = b"id,pitch,loudness\n" + b"\n".join(b"%d,%d,%d" % (i, i % 7, i % 5) for i in range(30))
+    >>> looks = b"id,width,kind\n" + b"\n".join(b"%d,%d,%s" % (i, i % 4, b"cat" if i % 2 else b"dog") for i in
+    ...                                      range(5, 30))
     >>> data = read_tables({"sound": sound, "looks": looks}, key="id", target="kind")
     >>> [name for name, columns in data.groups], data.n_samples
     (['sound', 'looks'], 25)

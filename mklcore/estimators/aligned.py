@@ -74,13 +74,35 @@ class AlignedMKLClassifier(_Aligned, UniformMKLClassifier):
 
     Parameters
     ----------
-    rule : "aligned" or "margin"
-    mix : of the margin rule, from 0 (the margin alone) to below 1 (all rows alike: weights by the distance of the class
-        means)
-    C, loss, kernels, normalise, center, fit_intercept, tol, max_iter, callback : as in ``UniformMKLClassifier``
-
-    Attributes: weights_ (M,) non-negative with sum 1, (n_classes, M) for more than two classes, and those of a fitted
-    ``UniformMKLClassifier``, for the weighted kernels, without a certificate: ``dual_gap_`` is None.
+    rule : str, default "aligned"
+        "aligned" or "margin".
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
+    loss : str or Loss, default "hinge"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+    mix : float, default 0.2
+        Of the margin rule, from 0 (the margin alone) to below 1 (all rows alike: weights by the distance of the class
+        means).
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
+    probability : bool, default False
+        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     """
 
     def __init__(
@@ -133,6 +155,33 @@ class AlignedMKLRegressor(_Aligned, UniformMKLRegressor):
 
     Attributes: weights_ (M,) non-negative with sum 1, and those of a fitted ``UniformMKLRegressor``, without a
     certificate.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+    epsilon : float, default 0.1
+        Half width of the tube of the epsilon-insensitive loss, in units of the target, >= 0.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     """
 
     def __init__(

@@ -112,10 +112,34 @@ class BestKernelClassifier(_BestKernel, _LpClassifier):
 
     Parameters
     ----------
-    select : "objective", the kernel whose own problem has the lowest objective, which makes this the best corner of
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
+    loss : str or Loss, default "hinge"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+    select : str, default "objective"
+        "objective", the kernel whose own problem has the lowest objective, which makes this the best corner of
         ||theta||_1 <= 1 and never better in objective than lp-norm MKL at p = 1; or "folds", the best mean score over
-        five inner folds of the training rows
-    C, loss, kernels, normalise, center, fit_intercept, tol, max_iter, callback : as in ``LpMKLClassifier``
+        five inner folds of the training rows.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
+    probability : bool, default False
+        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
 
     Attributes
     ----------
@@ -164,6 +188,35 @@ class BestKernelRegressor(_BestKernel, _LpRegressor):
     """The single kernel that does best alone, for regression.
 
     Parameters as ``BestKernelClassifier`` and ``LpMKLRegressor``.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+    epsilon : float, default 0.1
+        Half width of the tube of the epsilon-insensitive loss, in units of the target, >= 0.
+    select : str, default "objective"
+        What decides: "objective", or "folds" for the score over inner folds.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     """
 
     def __init__(

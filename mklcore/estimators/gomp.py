@@ -159,25 +159,43 @@ class GOMPClassifier(_GompBase, KernelClassifier):
 
     Parameters
     ----------
-    lam : ridge penalty, > 0
-    n_kernels : the budget s; None for no budget
-    score_tol : stop before adding a kernel whose score is below this share of ||y||^2 / n
-    n_candidates : score only this many kernels per step, redrawn with ``random_state``; None for all
-    keep_duplicates : let exact copies of a kernel compete; by default only the first of them does
-    backward : after every kernel that enters, drop those that later ones made needless, as long as the drops cost less
-        than half of what the step gained (squared loss, exact kernels)
-    loss : "squared", (y - f)^2, "hinge", max(0, 1 - y f), or one with a slope, "logistic" or "squared_hinge"; other
-        scores than those of squared loss solve one machine per kernel and step
-    tol : relative duality gap of the machines of the hinge loss; squared loss is solved exactly
-    fit_intercept : subtract the mean of each target column and add it back; of a loss with a slope fit a free b with
-        every refit, which stays where it is while kernels are scored (not with the hinge)
-    kernels, normalise, center, approximation, callback : see ``KernelEstimator``
-
-    Attributes: weights_ (M,) of zeros and ones, selected_ in order of entry, dual_coef_ (n,) or, for more than two
-    classes, (n, T) with one set of kernels for all, objective_, history_, status_, notes_ (which copies were left out).
-    The choice is greedy: dual_gap_ is None. fit_.points holds every step.
-
-    Source: Sindhwani and Lozano (2011), equation (5), with the corrected score of the specification (A.2, A.5).
+    lam : float, default 0.01
+        Ridge penalty, > 0.
+    n_kernels : int or None, default None
+        The budget s; None for no budget.
+    score_tol : float, default 0.0001
+        Stop before adding a kernel whose score is below this share of ||y||^2 / n.
+    n_candidates : int or None, default None
+        Score only this many kernels per step, redrawn with ``random_state``; None for all.
+    keep_duplicates : bool, default False
+        Let exact copies of a kernel compete; by default only the first of them does.
+    loss : str or Loss, default "squared"
+        "squared", (y - f)^2, "hinge", max(0, 1 - y f), or one with a slope, "logistic" or "squared_hinge"; other scores
+        than those of squared loss solve one machine per kernel and step.
+    backward : bool, default False
+        After every kernel that enters, drop those that later ones made needless, as long as the drops cost less than
+        half of what the step gained (squared loss, exact kernels).
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    approximation : Nystroem or None, default None
+        Features of low rank in place of the kernels; None for the kernels themselves.
+    fit_intercept : bool, default False
+        Subtract the mean of each target column and add it back; of a loss with a slope fit a free b with every refit,
+        which stays where it is while kernels are scored (not with the hinge).
+    tol : float, default 1e-09
+        Relative duality gap of the machines of the hinge loss; squared loss is solved exactly.
+    probability : bool, default False
+        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     """
 
     tasks = CLASSIFICATION
@@ -244,8 +262,46 @@ class GOMPRegressor(_GompBase, KernelRegressor):
     together, such as ``[[0, 1], [2]]``: every choice is of a kernel for a group, the best one first, ``n_kernels``
     bounds these choices, and ``weights_`` is then (T, M) and ``dual_coef_`` (T, n). None: all targets share one set of
     kernels. Everything else as in ``GOMPClassifier``.
-    Source: Sindhwani and Lozano (2011), equation (5), with the corrected score of the specification; output groups as
-    in Lozano and Sindhwani, Block variable selection in multivariate regression and high-dimensional causal inference,
+
+    Parameters
+    ----------
+    lam : float, default 0.01
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    n_kernels : int or None, default None
+        Most kernels in the model, from 1; None for no bound.
+    score_tol : float, default 0.0001
+        Least share of the target that a further kernel has to explain, in (0, 1].
+    n_candidates : int or None, default None
+        Number of kernels that are looked at in a step, drawn at random; None for all.
+    keep_duplicates : bool, default False
+        Whether exact copies of a kernel compete; without it only the first one can enter.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+    output_groups : sequence of sequences of int or None, default None
+        Targets that choose their kernels together; None for all targets at once.
+    backward : bool, default False
+        Whether kernels that later ones made needless are removed again; squared loss only.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    approximation : Nystroem or None, default None
+        Features of low rank in place of the kernels; None for the kernels themselves.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+
+    References
+    ----------
+    Sindhwani and Lozano (2011), equation (5), with the corrected score of the specification; output groups as in
+    Lozano and Sindhwani, Block variable selection in multivariate regression and high-dimensional causal inference,
     2010.
     """
 

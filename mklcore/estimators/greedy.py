@@ -199,28 +199,50 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
 
     Parameters
     ----------
-    criterion : "functional" (Algorithm 1: the kernel with the largest functional gradient enters, then (1) is solved
-        exactly on the kernels chosen; duality gap) or "empirical" (Algorithm 2: a gradient step along the kernel whose
-        gradient is largest on the training rows; uses no lam and has no certificate)
-    lam : penalty of (1), > 0; from max_j sqrt(y'K_j y)/n on nothing enters
-    n_kernels : Algorithm 1: the most kernels to choose, None for all; Algorithm 2: its number of steps, None for 100
-    step : "unit" or "linesearch" (ours, Algorithm 2 only: the best step instead of the unit step)
-    fit_intercept : subtract the mean of each target column and add it back (there is no bias term)
-    tol : Algorithm 1 stops when the duality gap is within tol times lam sum ||f_j||
-    loss : "squared", "logistic" or "squared_hinge"; Algorithm 2 then halves its step until the loss falls, and
-        ``notes_`` says where the rates of the paper do not apply. With other losses than the squared one
-        ``fit_intercept`` fits a free b
-    mu : price of the norms on the data, mu sum_j (1/n sum_i f_j(x_i)^2)^(1/2), beside lam; 0 as in (1) (Algorithm 1)
-    kernels, normalise ("auto" is "diag": k(x, x) <= 1 on the training rows), center, max_iter, callback : see
-        ``KernelEstimator``
-
-    Attributes: dual_coef_ (M, n), f = sum_m k_m(x, X) dual_coef_[m] + intercept_; weights_ (M,) = ||f_m||_H; selected_
-    in order of entry; steps_ the kernel of every step; objective_ (of (1), or 1/(2n) ||y - f||^2 for Algorithm 2),
-    dual_objective_, dual_point_ (n,) theta with theta'y - n/2 ||theta||^2 = dual_objective_ under sqrt(theta'K_j theta)
-    <= lam (y centred as it was solved), dual_gap_, relative_gap_, history_, status_, notes_ (kernels that Algorithm 2
-    had to rescale). With more than two classes all but selected_ gain a leading axis over the one-vs-rest problems.
-
-    Source: Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, as corrected in the specification (B.1 to B.4).
+    criterion : str, default "functional"
+        "functional" (Algorithm 1: the kernel with the largest functional gradient enters, then (1) is solved exactly on
+        the kernels chosen; duality gap) or "empirical" (Algorithm 2: a gradient step along the kernel whose gradient is
+        largest on the training rows; uses no lam and has no certificate).
+    lam : float, default 0.01
+        Penalty of (1), > 0; from max_j sqrt(y'K_j y)/n on nothing enters.
+    n_kernels : int or None, default None
+        Algorithm 1: the most kernels to choose, None for all; Algorithm 2: its number of steps, None for 100.
+    step : str, default "unit"
+        "unit" or "linesearch" (ours, Algorithm 2 only: the best step instead of the unit step).
+    loss : str or Loss, default "squared"
+        "squared", "logistic" or "squared_hinge"; Algorithm 2 then halves its step until the loss falls, and ``notes_``
+        says where the rates of the paper do not apply. With other losses than the squared one ``fit_intercept`` fits a
+        free b.
+    mu : float, default 0.0
+        Price of the norms on the data, mu sum_j (1/n sum_i f_j(x_i)^2)^(1/2), beside lam; 0 as in (1) (Algorithm 1)
+        kernels, normalise ("auto" is "diag": k(x, x) <= 1 on the training rows), center, max_iter, callback : see
+        ``KernelEstimator`` Attributes: dual_coef_ (M, n), f = sum_m k_m(x, X) dual_coef_[m] + intercept_; weights_ (M,)
+        = ||f_m||_H; selected_ in order of entry; steps_ the kernel of every step; objective_ (of (1), or 1/(2n) ||y -
+        f||^2 for Algorithm 2), dual_objective_, dual_point_ (n,) theta with theta'y - n/2 ||theta||^2 = dual_objective_
+        under sqrt(theta'K_j theta) <= lam (y centred as it was solved), dual_gap_, relative_gap_, history_, status_,
+        notes_ (kernels that Algorithm 2 had to rescale). With more than two classes all but selected_ gain a leading
+        axis over the one-vs-rest problems. Source: Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, as corrected in
+        the specification (B.1 to B.4).
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    fit_intercept : bool, default False
+        Subtract the mean of each target column and add it back (there is no bias term).
+    tol : float, default 0.001
+        Algorithm 1 stops when the duality gap is within tol times lam sum ||f_j||.
+    max_iter : int, default 1000
+        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
+    probability : bool, default False
+        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     """
 
     def __init__(
@@ -272,7 +294,42 @@ class GreedyMKLRegressor(_GreedyBase, KernelRegressor):
 
         min_f 1/(2n) sum_i (y_i - f(x_i))^2 + lam sum_j ||f_j|| (1)
 
-    Source: Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, as corrected in the specification (B.1 to B.4).
+    Parameters
+    ----------
+    criterion : str, default "functional"
+        "functional" solves the penalised problem; "empirical" takes gradient steps without ``lam``.
+    lam : float, default 0.01
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    n_kernels : int or None, default None
+        Most kernels in the model, from 1; None for no bound.
+    step : str, default "unit"
+        "unit" or "linesearch", for the empirical criterion.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+    mu : float, default 0.0
+        Weight of a norm on the data beside that in the function space, >= 0.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 1000
+        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+
+    References
+    ----------
+    Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, as corrected in the specification (B.1 to B.4).
     """
 
     def __init__(

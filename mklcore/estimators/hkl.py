@@ -428,31 +428,51 @@ class HKLClassifier(_HKLBase, KernelClassifier):
 
     Parameters
     ----------
-    basis : None (polynomial of degree 4), a basis such as ``HermiteBasis(3)`` or its key ("hermite"), or Gram matrices
-        (p, q+1, n, n)
-    lam : price of Omega^2, > 0; the hull need not grow as it falls
-    graph : None for the grid of products; ``Graph(parents, kernels)`` for any directed acyclic graph with kernels of
-    your own at
-        its nodes, ``StringGraph(max_length)`` for all substrings of sequences. ``basis``, ``standardize`` and
+    basis : Basis, str, ndarray or None, default None
+        None (polynomial of degree 4), a basis such as ``HermiteBasis(3)`` or its key ("hermite"), or Gram matrices (p,
+        q+1, n, n).
+    lam : float, default 0.001
+        Price of Omega^2, > 0; the hull need not grow as it falls.
+    loss : str or Loss, default "logistic"
+        "logistic", "hinge" or "squared".
+    graph : Graph, StringGraph or None, default None
+        None for the grid of products; ``Graph(parents, kernels)`` for any directed acyclic graph with kernels of your
+        own at its nodes, ``StringGraph(max_length)`` for all substrings of sequences. ``basis``, ``standardize`` and
         ``root_weight`` (but for the empty string) are then not used, and ``normalize_basis`` scales kernel functions to
-        variance 1
-    loss : "logistic", "hinge" or "squared"
-    depth_weight : d_v = depth_weight ** depth; None for 4, or sqrt(p) - 1 where that is more; on a graph without
-        weights 1, on strings 2
-    root_weight : d of the root
-    normalize_basis : centre every level above 0 and scale it to mean diagonal 1; False as in the paper
-    standardize : bring the columns of X to mean 0 and standard deviation 1 first
-    search : "certified" (train small, certify large), "printed" (the algorithm of the paper) or "necessary" (quick and
-        provisional: it can miss interactions altogether, and has no gap)
-    max_nodes : bound on the certificate set, or as printed on the hull; the gap reached there is stated
-    memory_mb : budget for matrices that depend on X alone; beyond it they are made again when needed
-    max_seconds : bound on the search, None for none, in seconds of counted work (multiplications at the speed of one
-    idle
-        core), so that the answer is the same on a busy machine
-    refit : predict by unpenalised least squares on the features of the hull (bases of columns only)
-    fit_intercept : an unpenalised b; it refers to uncentred factors when ``normalize_basis=False``
-    tol : full gap relative to the objective at which the search stops
-    max_iter : bound on its steps; callback : called with every history record, a true answer stops the fit
+        variance 1.
+    depth_weight : float or None, default None
+        D_v = depth_weight ** depth; None for 4, or sqrt(p) - 1 where that is more; on a graph without weights 1, on
+        strings 2.
+    root_weight : float, default 0.1
+        D of the root.
+    normalize_basis : bool, default True
+        Centre every level above 0 and scale it to mean diagonal 1; False as in the paper.
+    standardize : bool, default True
+        Bring the columns of X to mean 0 and standard deviation 1 first.
+    search : str, default "certified"
+        "certified" (train small, certify large), "printed" (the algorithm of the paper) or "necessary" (quick and
+        provisional: it can miss interactions altogether, and has no gap).
+    max_nodes : int, default 5000
+        Bound on the certificate set, or as printed on the hull; the gap reached there is stated.
+    memory_mb : float, default 2048
+        Budget for matrices that depend on X alone; beyond it they are made again when needed.
+    max_seconds : float or None, default None
+        Bound on the search, None for none, in seconds of counted work (multiplications at the speed of one idle core),
+        so that the answer is the same on a busy machine.
+    refit : bool, default False
+        Predict by unpenalised least squares on the features of the hull (bases of columns only).
+    fit_intercept : bool, default True
+        An unpenalised b; it refers to uncentred factors when ``normalize_basis=False``.
+    tol : float, default 0.001
+        Full gap relative to the objective at which the search stops.
+    max_iter : int, default 500
+        Bound on its steps; callback : called with every history record, a true answer stops the fit.
+    probability : bool, default False
+        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
 
     Attributes
     ----------
@@ -525,7 +545,49 @@ class HKLClassifier(_HKLBase, KernelClassifier):
 class HKLRegressor(_HKLBase, KernelRegressor):
     """Hierarchical kernel learning for regression: squared loss 1/2 (y - f)^2. Everything else as in ``HKLClassifier``.
 
-    Source: Bach (2008), equations (1) to (3), Propositions 1 to 3.
+    Parameters
+    ----------
+    basis : Basis, str, ndarray or None, default None
+        What a column is turned into before columns are multiplied: an object, the name of a basis, or ready Gram
+        matrices of shape (p, q + 1, n, n).
+    lam : float, default 0.001
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+    graph : Graph, StringGraph or None, default None
+        Directed acyclic graph of kernels in place of the grid of products.
+    depth_weight : float or None, default None
+        Base of the price ``depth_weight ** depth`` of a node; None for 4, or sqrt(p) - 1 where that is more.
+    root_weight : float, default 0.1
+        Price of the root of the grid, > 0.
+    normalize_basis : bool, default True
+        Whether every level above 0 is centred and scaled to mean diagonal 1.
+    standardize : bool, default True
+        Whether columns get mean 0 and variance 1 on the training rows first.
+    search : str, default "certified"
+        "certified", "printed" (as published) or "necessary" (quick and provisional).
+    max_nodes : int, default 5000
+        Most nodes of the grid that are looked at.
+    memory_mb : float, default 2048
+        Most memory for the levels, in MB.
+    max_seconds : float or None, default None
+        Most seconds for one fit.
+    refit : bool, default False
+        Whether predictions come from least squares on the nodes of the hull.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+
+    References
+    ----------
+    Bach (2008), equations (1) to (3), Propositions 1 to 3.
     """
 
     tasks = REGRESSION

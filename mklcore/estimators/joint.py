@@ -117,14 +117,30 @@ class JointMKLClassifier(_JointBase, KernelClassifier):
 
     Parameters
     ----------
-    p : order of the norm on the kernel weights, from 1 (sparse) to infinity (the plain sum)
-    C : cost of one unit of loss, > 0
-    loss : "hinge", "logistic", "squared" or "squared_hinge", or a loss object
-    kernels, normalise, center : see ``KernelEstimator``
-    fit_intercept : learn the free b of every class
-    tol : stop when the duality gap is within tol times the regulariser
-    max_iter : bound on steps; stopping there warns with the gap reached
-    callback : called with every history record; a true answer stops the fit
+    p : float, default 1.0
+        Order of the norm on the kernel weights, from 1 (sparse) to infinity (the plain sum).
+    C : float, default 1.0
+        Cost of one unit of loss, > 0.
+    loss : str or Loss, default "hinge"
+        "hinge", "logistic", "squared" or "squared_hinge", or a loss object.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    fit_intercept : bool, default True
+        Learn the free b of every class.
+    tol : float, default 0.001
+        Stop when the duality gap is within tol times the regulariser.
+    max_iter : int, default 500
+        Bound on steps; stopping there warns with the gap reached.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called with every history record; a true answer stops the fit.
 
     Attributes
     ----------
@@ -183,7 +199,38 @@ class JointMKLRegressor(_JointBase, KernelRegressor):
     or "epsilon_insensitive" with the tube ``epsilon``; at p = 1 the last two keep to the analytic update, which may
     need many steps. ``explained_by`` splits R2 over targets and views. Everything else as in ``JointMKLClassifier``.
 
-    Source: Kloft, Brefeld, Sonnenburg, Zien (2011), sections 2 and 4, with a sum over targets.
+    Parameters
+    ----------
+    p : float, default 1.0
+        Norm of the kernel weights, from 1 (sparse) to infinity (plain sum of the kernels).
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+    epsilon : float, default 0.1
+        Half width of the tube of the epsilon-insensitive loss, in units of the target, >= 0.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+
+    References
+    ----------
+    Kloft, Brefeld, Sonnenburg, Zien (2011), sections 2 and 4, with a sum over targets.
     """
 
     tasks = REGRESSION

@@ -219,17 +219,39 @@ class LpMKLClassifier(_LpClassifier):
 
     Parameters
     ----------
-    p : order of the norm on the kernel weights, from 1 (sparse) to infinity (the plain sum of kernels)
-    C : cost of one unit of loss, > 0; 1 is the usual start for normalised kernels
-    loss : "hinge", "logistic" or "squared", or a loss object
-    penalty : a penalty object that replaces ||theta||_p <= 1, the name of one that needs no arguments, or None
-    solver : "auto", "wrapper" (analytic update), "newton" (damped Newton on the weights), "interleaved" (kernel rows on
-        the fly, no stored Gram matrix) or "silp" (cutting planes, p = 1, for comparison)
-    kernels, normalise, center, approximation : see ``KernelEstimator``
-    fit_intercept : learn the free b
-    probability : offer ``predict_proba``: five more fits on folds of the rows, and Platt's sigmoid on their held-out
-    scores tol : stop when the duality gap is within tol times the regulariser max_iter : bound on outer iterations;
-    stopping there warns with the gap reached callback : called with every history record; a true answer stops the fit
+    p : float, default 1.0
+        Order of the norm on the kernel weights, from 1 (sparse) to infinity (the plain sum of kernels).
+    C : float, default 1.0
+        Cost of one unit of loss, > 0; 1 is the usual start for normalised kernels.
+    loss : str or Loss, default "hinge"
+        "hinge", "logistic" or "squared", or a loss object.
+    penalty : str, Penalty or None, default None
+        A penalty object that replaces ||theta||_p <= 1, the name of one that needs no arguments, or None.
+    solver : str, default "auto"
+        "auto", "wrapper" (analytic update), "newton" (damped Newton on the weights), "interleaved" (kernel rows on the
+        fly, no stored Gram matrix) or "silp" (cutting planes, p = 1, for comparison).
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    approximation : Nystroem or None, default None
+        Features of low rank in place of the kernels; None for the kernels themselves.
+    fit_intercept : bool, default True
+        Learn the free b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
+    probability : bool, default False
+        Offer ``predict_proba``: five more fits on folds of the rows, and Platt's sigmoid on their held-out.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
 
     Attributes
     ----------
@@ -284,7 +306,44 @@ class LpMKLRegressor(_LpRegressor):
     ``Huber(delta)``, for another delta than 1) or "pinball", the median (``Pinball(quantile)`` for any other quantile).
     Everything else as in ``LpMKLClassifier``.
 
-    Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17), (19).
+    Parameters
+    ----------
+    p : float, default 1.0
+        Norm of the kernel weights, from 1 (sparse) to infinity (plain sum of the kernels).
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+    epsilon : float, default 0.1
+        Half width of the tube of the epsilon-insensitive loss, in units of the target, >= 0.
+    penalty : str, Penalty or None, default None
+        Regulariser of the kernel weights: a name of ``PENALTIES`` or an object; None for the norm ``p``.
+    solver : str, default "auto"
+        Name of a solver in ``SOLVERS``; "auto" lets the library choose.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    approximation : Nystroem or None, default None
+        Features of low rank in place of the kernels; None for the kernels themselves.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+
+    References
+    ----------
+    Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17), (19).
     """
 
     def __init__(
@@ -339,6 +398,35 @@ class UniformMKLClassifier(_Uniform, _LpClassifier):
     """The plain sum of all kernels: the baseline every learned weighting has to beat.
 
     Parameters as ``LpMKLClassifier``.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
+    loss : str or Loss, default "hinge"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    approximation : Nystroem or None, default None
+        Features of low rank in place of the kernels; None for the kernels themselves.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
+    probability : bool, default False
+        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     """
 
     def __init__(
@@ -372,7 +460,37 @@ class UniformMKLClassifier(_Uniform, _LpClassifier):
 
 
 class UniformMKLRegressor(_Uniform, _LpRegressor):
-    """The plain sum of all kernels for regression: the baseline to beat. Parameters as ``LpMKLRegressor``."""
+    """The plain sum of all kernels for regression: the baseline to beat. Parameters as ``LpMKLRegressor``.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+    epsilon : float, default 0.1
+        Half width of the tube of the epsilon-insensitive loss, in units of the target, >= 0.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    approximation : Nystroem or None, default None
+        Features of low rank in place of the kernels; None for the kernels themselves.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+    """
 
     def __init__(
         self,

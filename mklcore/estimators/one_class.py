@@ -32,7 +32,38 @@ class LpMKLOneClass(OutlierMixin, LpBase):
     ``score`` and the scores of ``fit_path`` are the share of rows accepted as ordinary. Without labels no score can
     choose a parameter: this one tells how tight the boundary is, and nothing of how right it is.
 
-    Source: Kloft, Brefeld, Sonnenburg, Zien (2011), section 3.4.
+    Parameters
+    ----------
+    p : float, default 1.0
+        Norm of the kernel weights, from 1 (sparse) to infinity (plain sum of the kernels).
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
+    nu : float or None, default None
+        Share of rows outside in the nu form, in (0, 1]; None for the form with ``C``.
+    penalty : str, Penalty or None, default None
+        Regulariser of the kernel weights: a name of ``PENALTIES`` or an object; None for the norm ``p``.
+    solver : str, default "auto"
+        Name of a solver in ``SOLVERS``; "auto" lets the library choose.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+
+    References
+    ----------
+    Kloft, Brefeld, Sonnenburg, Zien (2011), section 3.4.
     """
 
     score_name: ClassVar[str] = ACCEPTED

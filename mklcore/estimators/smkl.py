@@ -207,24 +207,55 @@ class SMKLClassifier(_SMKLClassifier):
 
     Parameters
     ----------
-    terms : g, a sum of "log", "gl" (group lasso), "mf" (M-FOCUSS), "mkl" (squared group lasso), "mcp" and "scad"
-    (prices that
-        stop rising, beside the machine's 1/2 ||w||^2); or a term object
-    C : cost of one unit of loss, > 0; kernels of trace 1 often need more than 1
-    loss : "hinge", "logistic" or "squared" (least-squares machine with an intercept, ridge without)
-    eta : group weights: a number, one per kernel, or None: 1, and sqrt(d_k) for explicit linear groups, that is linear
-        kernels with ``normalise=None`` such as ``KernelDictionary.per_group(Linear(), groups)``
-    log_epsilon, mf_power : the floor inside the logarithm; the power of the block norms, at most 1
-    tol, tol_mode : stop when the l1 change of the kernel weights is at most tol, "relative" to their sum or "absolute".
-        "absolute" is the printed algorithm to the letter. With "relative" exact copies of a kernel are left out first,
-        what has settled with log or mf terms is shaken and followed down again for as long as the objective falls, and
-        the answer is no kernel where all of them vanish and the objective without any is no higher
-    init_jitter : relative random change of the equal first weights
-    n_starts : further starts from random weights; the smallest objective is kept, ``start_objectives_`` and
-        ``start_kernels_`` tell where each ended
-    keep_duplicates : let exact copies of a kernel compete; by default only the first of them does
-    kernels, normalise, center : see ``KernelEstimator``; "auto" is trace. Kernels are scaled on all training rows
-    fit_intercept, max_iter, random_state, callback : as in ``LpMKLClassifier``
+    terms : str or Term, default "log+gl"
+        G, a sum of "log", "gl" (group lasso), "mf" (M-FOCUSS), "mkl" (squared group lasso), "mcp" and "scad" (prices
+        that stop rising, beside the machine's 1/2 ||w||^2); or a term object.
+    C : float, default 1.0
+        Cost of one unit of loss, > 0; kernels of trace 1 often need more than 1.
+    loss : str or Loss, default "hinge"
+        "hinge", "logistic" or "squared" (least-squares machine with an intercept, ridge without).
+    eta : float or None, default None
+        Group weights: a number, one per kernel, or None: 1, and sqrt(d_k) for explicit linear groups, that is linear
+        kernels with ``normalise=None`` such as ``KernelDictionary.per_group(Linear(), groups)``.
+    log_epsilon : float, default 1e-06
+        The floor inside the logarithm; the power of the block norms, at most 1.
+    mf_power : float, default 0.5
+        The floor inside the logarithm; the power of the block norms, at most 1.
+    tol : float, default 0.001
+        Stop when the l1 change of the kernel weights is at most tol, "relative" to their sum or "absolute". "absolute"
+        is the printed algorithm to the letter. With "relative" exact copies of a kernel are left out first, what has
+        settled with log or mf terms is shaken and followed down again for as long as the objective falls, and the
+        answer is no kernel where all of them vanish and the objective without any is no higher.
+    tol_mode : str, default "relative"
+        Stop when the l1 change of the kernel weights is at most tol, "relative" to their sum or "absolute". "absolute"
+        is the printed algorithm to the letter. With "relative" exact copies of a kernel are left out first, what has
+        settled with log or mf terms is shaken and followed down again for as long as the objective falls, and the
+        answer is no kernel where all of them vanish and the objective without any is no higher.
+    init_jitter : float, default 0.0
+        Relative random change of the equal first weights.
+    n_starts : int, default 1
+        Further starts from random weights; the smallest objective is kept, ``start_objectives_`` and ``start_kernels_``
+        tell where each ended.
+    keep_duplicates : bool, default False
+        Let exact copies of a kernel compete; by default only the first of them does.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
+    probability : bool, default False
+        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
 
     Attributes
     ----------
@@ -287,7 +318,54 @@ class SMKLRegressor(_SMKLRegressor):
     """Sparse MKL for regression: kernel ridge or support vector regression that keeps few kernels.
 
     ``loss`` is "squared" or "epsilon_insensitive" with the tube ``epsilon``, in units of the target. Everything else as
-    in ``SMKLClassifier``. Source: Subrahmanya and Shin (2010), Algorithm 2.
+    in ``SMKLClassifier``.
+
+    Parameters
+    ----------
+    terms : str or Term, default "log+gl"
+        Price of the kernel norms: names of terms with + between, such as "log+gl", or an object.
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+    epsilon : float, default 0.1
+        Half width of the tube of the epsilon-insensitive loss, in units of the target, >= 0.
+    eta : float or None, default None
+        Price of every kernel; None for the usual prices.
+    log_epsilon : float, default 1e-06
+        Floor under the logarithm, > 0.
+    mf_power : float, default 0.5
+        Power of the M-FOCUSS term, in (0, 1].
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    tol_mode : str, default "relative"
+        Whether the change of the weights is "relative" or "absolute".
+    init_jitter : float, default 0.0
+        Size of the random change of the starting weights.
+    n_starts : int, default 1
+        Number of starts; the best local minimum is kept.
+    keep_duplicates : bool, default False
+        Whether exact copies of a kernel compete; without it only the first one can enter.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+
+    References
+    ----------
+    Subrahmanya and Shin (2010), Algorithm 2.
     """
 
     def __init__(

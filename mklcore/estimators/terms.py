@@ -87,15 +87,24 @@ def decompose(
 
     Parameters
     ----------
-    model : fitted on a table with a dictionary, or by hierarchical kernel learning
-    data : the training rows, whose source columns name the terms
-    held_out : rows on which the importance of every term is measured; None measures none
-    scoring : as in ``fit_path``; None is the model's own score
-    repeats, seed : how often the values of a term are shuffled, and from which seed
+    model : fitted estimator
+        Fitted on a table with a dictionary, or by hierarchical kernel learning.
+    data : Dataset
+        The training rows, whose source columns name the terms.
+    held_out : object, default None
+        Rows on which the importance of every term is measured; None measures none.
+    scoring : str, callable or None, default None
+        Score to measure: a name of ``SCORINGS`` or a callable ``(estimator, X, y)``; None for the usual score of the
+        task.
+    repeats : int, default 5
+        How often the values of a term are shuffled, and from which seed.
+    seed : int, default 0
+        How often the values of a term are shuffled, and from which seed.
 
     Returns
     -------
     Decomposition
+        The terms of the model with share, importance and correlation.
 
     Raises
     ------

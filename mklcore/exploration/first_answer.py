@@ -225,6 +225,33 @@ def explore(
     of spectra, "" for as they are; None tries all on the validation rows where the columns are an ordered axis, and
     ``notes`` tell which was taken. DataError without a target.
 
+    Parameters
+    ----------
+    data : Dataset
+        The table with its target.
+    seed : int, default 0
+        Seed of the random draws: the same number gives the same result.
+    max_rows : int, default 2000
+        Most rows that are read or used; more are refused, or drawn at random.
+    scoring : str, callable or None, default None
+        Score to measure: a name of ``SCORINGS`` or a callable ``(estimator, X, y)``; None for the usual score of the
+        task.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+    baselines : bool, default True
+        Whether plain models are fitted beside it.
+    preparation : str or None, default None
+        How spectra are prepared; "auto" tries every way.
+    test_size : float, default 0.25
+        Share of the rows that are held out for one final score, in [0, 1).
+
+    Returns
+    -------
+    Exploration
+        The chosen model with its path, baselines and notes.
+
+    Examples
+    --------
     >>> from mklcore.data.samples import load_sample
     >>> found = explore(load_sample("iris"))
     >>> found.score > found.baselines["majority"]

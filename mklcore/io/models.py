@@ -107,6 +107,15 @@ def save_model(path: Target, estimator: Any) -> None:
     The file also holds what proves the answer: the training target, a fingerprint of every training row, sample weights
     and the dual point. ``python -m mklcore.verify MODEL.mkl TABLE.csv`` computes everything again from them.
 
+    Parameters
+    ----------
+    path : path or binary file
+        File to write: a path, or a file open for writing bytes.
+    estimator : estimator
+        Fitted estimator of this library.
+
+    Examples
+    --------
     >>> import tempfile, os
     >>> from mklcore.data.samples import load_sample
     >>> from mklcore.estimators.lp import UniformMKLClassifier
@@ -151,6 +160,18 @@ def load_model(path: Target, *, max_bytes: int = MAX_BYTES) -> Any:
 
     Raises DataError, with what is wrong, for every other file: another format or version, damage, unknown classes or
     parameters, arrays that do not fit together, values that are not finite, more than ``max_bytes`` when unpacked.
+
+    Parameters
+    ----------
+    path : path or binary file
+        File that ``save_model`` wrote: a path, or a file open for reading bytes.
+    max_bytes : int, default 1073741824
+        Most bytes that the file may take once it is unpacked.
+
+    Returns
+    -------
+    estimator
+        The fitted estimator.
     """
     try:
         return _load(path, max_bytes)

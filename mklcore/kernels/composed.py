@@ -132,6 +132,19 @@ def settled_part(part: KernelSpec, rows: Array) -> KernelSpec:
 class Product(Composed):
     """k(x, z) = k_1(x, z) k_2(x, z) ...: alike only where all parts say so.
 
+    Parameters
+    ----------
+    *given : KernelSpec
+        The kernels to combine, as positional arguments.
+    parts : sequence of KernelSpec
+        The kernels to combine, as a keyword.
+    features : tuple of int or None, default None
+        Columns that the kernel sees; None for all of them.
+    label : str or None, default None
+        Name to show in place of the one that is made from the parameters.
+
+    Examples
+    --------
     >>> from mklcore.kernels.functions import RBF, Linear
     >>> Product(Linear(features=(0,)), RBF(1.0, features=(1, 2))).name()
     '(linear x0) × (RBF 1, x1, x2)'
@@ -146,7 +159,19 @@ class Product(Composed):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Sum(Composed):
-    """k(x, z) = k_1(x, z) + k_2(x, z) + ...: several kernels that share one weight."""
+    """k(x, z) = k_1(x, z) + k_2(x, z) + ...: several kernels that share one weight.
+
+    Parameters
+    ----------
+    *given : KernelSpec
+        The kernels to combine, as positional arguments.
+    parts : sequence of KernelSpec
+        The kernels to combine, as a keyword.
+    features : tuple of int or None, default None
+        Columns that the kernel sees; None for all of them.
+    label : str or None, default None
+        Name to show in place of the one that is made from the parameters.
+    """
 
     family: ClassVar[str] = "sum"
     sign: ClassVar[str] = "+"

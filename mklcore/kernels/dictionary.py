@@ -102,6 +102,17 @@ class KernelDictionary:
     (constant columns are only centred); feature_names: what names call the columns. ParameterError for anything that
     is not a spec, KernelError when the names and the columns of X do not match.
 
+    Parameters
+    ----------
+    specs : tuple of KernelSpec
+        The kernels, in their order.
+    standardize : bool, default True
+        Whether columns get mean 0 and variance 1 on the training rows first.
+    feature_names : tuple of str or None, default None
+        Names of the columns.
+
+    Examples
+    --------
     >>> from mklcore.kernels.functions import Linear
     >>> kernels = KernelDictionary.rbf_grid([0.5, 1, 2]) + KernelDictionary.per_feature(Linear(), 4)
     >>> len(kernels)
@@ -278,8 +289,8 @@ class KernelDictionary:
         names and for sets that are none.
 
         >>> from mklcore.data.samples import load_sample
-        >>> kernels = KernelDictionary.interactions(load_sample("iris"), candidates=[("petal length (cm)", "petal width
-        (cm)")])
+        >>> pair = ("petal length (cm)", "petal width (cm)")
+        >>> kernels = KernelDictionary.interactions(load_sample("iris"), candidates=[pair])
         >>> len(kernels), kernels.names[-1]
         (10, 'petal length (cm) × petal width (cm), RBF 1 × median × RBF 1 × median')
         """

@@ -214,7 +214,15 @@ Base = str | RowKernel
 
 @dataclass(frozen=True, repr=False)
 class Linear(KernelSpec):
-    """k(x, z) = x'z."""
+    """k(x, z) = x'z.
+
+    Parameters
+    ----------
+    features : tuple of int or None, default None
+        Columns that the kernel sees; None for all of them.
+    label : str or None, default None
+        Name to show in place of the one that is made from the parameters.
+    """
 
     family: ClassVar[str] = "linear"
     base: ClassVar[str] = "inner"
@@ -235,7 +243,19 @@ class Linear(KernelSpec):
 
 @dataclass(frozen=True, repr=False)
 class Polynomial(KernelSpec):
-    """k(x, z) = (x'z + coef0)^degree, with a whole degree from 1 to 100 and coef0 >= 0."""
+    """k(x, z) = (x'z + coef0)^degree, with a whole degree from 1 to 100 and coef0 >= 0.
+
+    Parameters
+    ----------
+    degree : int
+        Degree, from 1.
+    coef0 : float, default 1.0
+        Constant added to the inner product.
+    features : tuple of int or None, default None
+        Columns that the kernel sees; None for all of them.
+    label : str or None, default None
+        Name to show in place of the one that is made from the parameters.
+    """
 
     degree: int
     coef0: float = 1.0
@@ -295,7 +315,19 @@ class _Width(KernelSpec):
 
 @dataclass(frozen=True, repr=False)
 class RBF(_Width):
-    """k(x, z) = exp(-||x - z||_2^2 / (2 width^2)); `relative=True`: width in median distances of the training rows."""
+    """k(x, z) = exp(-||x - z||_2^2 / (2 width^2)); `relative=True`: width in median distances of the training rows.
+
+    Parameters
+    ----------
+    width : float
+        Width of the kernel in units of the columns, > 0.
+    features : tuple of int or None, default None
+        Columns that the kernel sees; None for all of them.
+    label : str or None, default None
+        Name to show in place of the one that is made from the parameters.
+    relative : bool, default False
+        Whether the width counts median distances between training rows.
+    """
 
     family: ClassVar[str] = "rbf"
     base: ClassVar[str] = "squared"
@@ -313,7 +345,19 @@ class RBF(_Width):
 
 @dataclass(frozen=True, repr=False)
 class Laplacian(_Width):
-    """k(x, z) = exp(-||x - z||_1 / width); `relative=True`: width in median L1 distances of the training rows."""
+    """k(x, z) = exp(-||x - z||_1 / width); `relative=True`: width in median L1 distances of the training rows.
+
+    Parameters
+    ----------
+    width : float
+        Width of the kernel in units of the columns, > 0.
+    features : tuple of int or None, default None
+        Columns that the kernel sees; None for all of them.
+    label : str or None, default None
+        Name to show in place of the one that is made from the parameters.
+    relative : bool, default False
+        Whether the width counts median distances between training rows.
+    """
 
     family: ClassVar[str] = "laplacian"
     base: ClassVar[str] = "absolute"
@@ -334,7 +378,24 @@ class Matern(_Width):
     """k(x, z) = 2^(1 - nu) / Gamma(nu) r^nu K_nu(r) with r = sqrt(2 nu) ||x - z||_2 / width: smoother the larger nu.
 
     nu = 1/2 is exp(-||x - z||_2 / width), nu = infinity is `RBF(width)`. For nu = p + 1/2 the Bessel function is
-    exp(-r) times a polynomial of degree p. Source: Rasmussen and Williams (2006), equations (4.14), (4.16).
+    exp(-r) times a polynomial of degree p.
+
+    Parameters
+    ----------
+    width : float
+        Width of the kernel in units of the columns, > 0.
+    nu : float, default 1.5
+        Smoothness, > 0; 1/2 is exponential, infinity is RBF.
+    features : tuple of int or None, default None
+        Columns that the kernel sees; None for all of them.
+    label : str or None, default None
+        Name to show in place of the one that is made from the parameters.
+    relative : bool, default False
+        Whether the width counts median distances between training rows.
+
+    References
+    ----------
+    Rasmussen and Williams (2006), equations (4.14), (4.16).
     """
 
     nu: float = 1.5
@@ -385,6 +446,13 @@ class Delta(KernelSpec):
     """k(x, z) = 1 where x and z agree in every column, else 0: rows of one category are alike, all others are not.
 
     Equality of the codes as they are: bringing columns to mean 0 and variance 1 keeps it.
+
+    Parameters
+    ----------
+    features : tuple of int or None, default None
+        Columns that the kernel sees; None for all of them.
+    label : str or None, default None
+        Name to show in place of the one that is made from the parameters.
     """
 
     family: ClassVar[str] = "delta"

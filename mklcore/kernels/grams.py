@@ -164,6 +164,23 @@ class GramStack(DenseKernels):
     values (M, n, n): C-contiguous float64, read-only; names, families, scales: one per kernel, `scales` being the
     factor each gram was divided by (1 where none); specs: the resolved kernels, None for a precomputed stack;
     notes: which kernels were left out or coincide; transform: the `KernelMap` behind `cross`.
+
+    Parameters
+    ----------
+    values : ndarray of shape (M, n, n)
+        Gram matrices, C-contiguous and read-only.
+    names : sequence of str
+        Names, one for each.
+    scales : ndarray of shape (M,)
+        Factor by which each Gram matrix was divided.
+    families : tuple of str
+        Family of every kernel.
+    specs : tuple of KernelSpec, default None
+        The kernels, in their order.
+    notes : tuple of str
+        What was noticed while it was made, as sentences.
+    transform : KernelMap or None, default None
+        Map that computes the kernels on new rows.
     """
 
     values: Array

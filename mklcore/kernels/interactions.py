@@ -178,6 +178,21 @@ class Interaction(Composed):
     columns, which training rows settle. ParameterError for parts that share a column, and for kernels of whole rows or
     of sequences.
 
+    Parameters
+    ----------
+    *given : KernelSpec
+        The kernels to combine, as positional arguments.
+    parts : sequence of KernelSpec
+        The kernels to combine, as a keyword.
+    features : tuple of int or None, default None
+        Columns that the kernel sees; None for all of them.
+    label : str or None, default None
+        Name to show in place of the one that is made from the parameters.
+    measures : sequence
+        Distributions of the columns, settled on the training rows.
+
+    Examples
+    --------
     >>> from mklcore.kernels.functions import RBF, Linear
     >>> Interaction(Linear(features=(0,)), RBF(1.0, features=(1,))).name(("age", "fare"))
     'age × fare, linear × RBF 1'

@@ -58,6 +58,18 @@ def alignment_matrix(K: Any) -> Array:
 
     K (M, n, n) stack or array. Returns (M, M), symmetric, in [0, 1] for PSD kernels, with 0 for a kernel that is 0.
 
+    Parameters
+    ----------
+    K : ndarray of shape (M, n, n) or GramStack
+        Gram matrices of the M kernels on the same n rows.
+
+    Returns
+    -------
+    ndarray of shape (M, M)
+        Alignments of every pair of kernels, 1 on the diagonal.
+
+    Examples
+    --------
     >>> alignment_matrix(np.stack([np.eye(2), 3 * np.eye(2)])).round(6).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """

@@ -30,6 +30,17 @@ class SequenceDictionary(KernelDictionary):
     ``grams`` takes a list of strings, one per row, or a ``Dataset`` with sequences. ParameterError for kernels on
     columns.
 
+    Parameters
+    ----------
+    specs : tuple of KernelSpec
+        The kernels, in their order.
+    standardize : bool, default True
+        Whether columns get mean 0 and variance 1 on the training rows first.
+    feature_names : tuple of str or None, default None
+        Names of the columns.
+
+    Examples
+    --------
     >>> stack = SequenceDictionary([Spectrum(2)]).grams(["ACGT", "ACGA", "TTTT"], normalise=None)
     >>> stack.values[0].astype(int).tolist(), stack.cross(["CGCG"])[0].tolist()
     ([[3, 2, 0], [2, 3, 0], [0, 0, 9]], [[2.0, 2.0, 0.0]])

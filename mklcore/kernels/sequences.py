@@ -155,6 +155,17 @@ class Spectrum(SequenceKernel):
     """k(x, z) = sum over words w of k letters of (how often w is in x) (how often w is in z); strings of any lengths.
 
     A string shorter than k shares no word with any. Words are taken as they are written: a and A differ.
+
+    Parameters
+    ----------
+    k : int
+        Number of letters of a word, from 1.
+    sequence : int, default 0
+        Number of the sequence that the kernel sees, from 0.
+    features : tuple of int or None, default None
+        Columns that the kernel sees; None for all of them.
+    label : str or None, default None
+        Name to show in place of the one that is made from the parameters.
     """
 
     k: int
@@ -217,6 +228,19 @@ class WeightedDegree(SequenceKernel):
 
     b_k = 2 (degree - k + 1) / (degree (degree + 1)). With `shift` S a word may lie s <= S places further in one of the
     two, which counts d_s = 1 / (2 (s + 1)) each way; positive definite for every S. Strings have one length.
+
+    Parameters
+    ----------
+    degree : int
+        Degree, from 1.
+    shift : int, default 0
+        Number of places by which words may be moved, >= 0.
+    sequence : int, default 0
+        Number of the sequence that the kernel sees, from 0.
+    features : tuple of int or None, default None
+        Columns that the kernel sees; None for all of them.
+    label : str or None, default None
+        Name to show in place of the one that is made from the parameters.
     """
 
     degree: int

@@ -327,8 +327,17 @@ class Pinball(Loss):
 
     The conjugate is linear on a box that is not symmetric: Lin(a) = y'a for (q - 1) C <= a_i <= q C. q = 1/2 is half
     the absolute error. With a free intercept at most a share q of the training targets lies below the fit, at most 1 -
-    q above. Source: Koenker and Bassett (1978), Econometrica 46; Takeuchi, Le, Sears, Smola (2006), Nonparametric
-    quantile estimation, section 3.
+    q above.
+
+    Parameters
+    ----------
+    quantile : float, default 0.5
+        Quantile that is estimated, in (0, 1).
+
+    References
+    ----------
+    Koenker and Bassett (1978), Econometrica 46; Takeuchi, Le, Sears, Smola (2006), Nonparametric quantile estimation,
+    section 3.
     """
 
     quantile: float = 0.5
@@ -427,8 +436,16 @@ class Huber(Loss):
     than delta.
 
     The conjugate is that of the squared loss on a box: Lin(a) = y'a - a'a / (2 C) for |a_i| <= delta C. A large delta
-    is the squared loss; delta to 0 with C delta fixed is the absolute error. Source: Huber (1964), Annals of
-    Mathematical Statistics 35, section 4; the conjugate by maximising piecewise.
+    is the squared loss; delta to 0 with C delta fixed is the absolute error.
+
+    Parameters
+    ----------
+    delta : float, default 1.0
+        Residual beyond which the loss is linear, > 0.
+
+    References
+    ----------
+    Huber (1964), Annals of Mathematical Statistics 35, section 4; the conjugate by maximising piecewise.
     """
 
     delta: float = 1.0

@@ -47,6 +47,18 @@ class Nystroem:
     Pass it to an estimator as ``approximation``; what is certified then is the problem of the approximated kernels, and
     ``approximation_error_`` (M,) tells which share of each kernel's trace is lost.
 
+    Parameters
+    ----------
+    n_components : int, default 200
+        Number of landmarks, from 1.
+    random_state : int, default 0
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    choose : str, default "kmeans"
+        How landmarks are chosen: "kmeans" spreads them over the rows, "leverage" prefers rows that the others do not
+        stand for.
+
+    Examples
+    --------
     >>> from mklcore.data.samples import load_sample
     >>> from mklcore.estimators.lp import LpMKLClassifier
     >>> data = load_sample("breast_cancer")

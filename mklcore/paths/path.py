@@ -38,6 +38,43 @@ class Path:
     solver results, ``estimators`` the fitted models. ``dual_gap`` is primal minus dual, the worst over the problems.
     Scores are called ``score_name``: "accuracy", "R²", "balanced accuracy", ..., or "share accepted" where there is no
     target.
+
+    Parameters
+    ----------
+    param : str
+        Name of the parameter the path runs over: "C", "p", "lam" or "s".
+    values : array-like of shape (L,)
+        Values of the parameter.
+    weights : ndarray of shape (L, M)
+        Kernel weights, non-negative.
+    objective : array-like
+        Primal objective at the solution.
+    dual_gap : array-like
+        Duality gap at every point.
+    relative_gap : array-like
+        Duality gap at every point, relative to the objective.
+    n_nonzero : array-like
+        Number of kernels in use at every point.
+    train_score : array-like
+        Score on the training rows at every point.
+    val_score : array-like
+        Score on the validation rows at every point.
+    seconds : array-like
+        Seconds that the fit took.
+    solves : array-like
+        Number of machines that were solved.
+    statuses : tuple of Status
+        Why the solver stopped at every point.
+    fits : tuple of Fit
+        What the solver returned at every point.
+    estimators : tuple of estimators
+        Fitted model at every point.
+    kernel_names : tuple of str
+        Names of the kernels.
+    kernel_families : tuple of str
+        Families of the kernels.
+    score_name : str
+        Name of the score.
     """
 
     param: str
@@ -138,6 +175,22 @@ def nearest_by_ratio(values: Any, value: float) -> int:
 def log_grid(low: float, high: float, n: int) -> Array:
     """``n`` values from ``low`` to ``high``, equal in ratio; both ends exact.
 
+    Parameters
+    ----------
+    low : float
+        Smallest value, > 0.
+    high : float
+        Largest value.
+    n : int
+        Number of rows, from 1.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The values.
+
+    Examples
+    --------
     >>> log_grid(0.01, 100, 5).round(6).tolist()
     [0.01, 0.1, 1.0, 10.0, 100.0]
     """
@@ -167,25 +220,42 @@ def fit_path(
 
     Parameters
     ----------
-    estimator : an unfitted estimator of this library; it is not changed
-    X, y : training table (n, d), or a stack (M, n, n) or ``GramStack``, and the target (n,)
-    param : "C", "lam", "p" or "s" (the number of kernels)
-    values : (L,) in the order in which they are to be solved
-    X_val, y_val : validation rows, or a test block (M, n_val, n) for a stack; scores are NaN without them
-    callback : called as callback(done, total) before the first and after every point; raise in it to cancel
-    start : a fitted model of a neighbouring value, on the same rows and kernels, from which the first point starts;
-        methods that cannot be started elsewhere leave it alone
+    estimator : estimator
+        An unfitted estimator of this library; it is not changed.
+    X : array-like of shape (n, d)
+        Training table (n, d), or a stack (M, n, n) or ``GramStack``, and the target (n,).
+    y : array-like of shape (n,)
+        Training table (n, d), or a stack (M, n, n) or ``GramStack``, and the target (n,).
+    param : str
+        "C", "lam", "p" or "s" (the number of kernels).
+    values : array-like of shape (L,)
+        (L,) in the order in which they are to be solved.
+    X_val : array-like of shape (m, d), default None
+        Validation rows, or a test block (M, n_val, n) for a stack; scores are NaN without them.
+    y_val : array-like of shape (m,), default None
+        Validation rows, or a test block (M, n_val, n) for a stack; scores are NaN without them.
+    callback : callable or None, default None
+        Called as callback(done, total) before the first and after every point; raise in it to cancel.
+    start : fitted estimator or None, default None
+        A fitted model of a neighbouring value, on the same rows and kernels, from which the first point starts; methods
+        that cannot be started elsewhere leave it alone.
+    scoring : str, callable or None, default None
+        A scorer of scikit-learn or its name ("balanced_accuracy", "roc_auc", "neg_mean_squared_error", ...); None is
+        what the estimator's ``path_score`` measures: accuracies, R², or for ``LpMKLOneClass``, which needs no ``y``,
+        the share of rows it accepts.
+    grow : int, default 0
+        How many points C or lam may go on beyond the ends of ``values``, by the ratio of the last two, while the best
+        validation score lies at an end and still gains; a path that ends there all the same has ``at_edge``.
+    so_far : callable or None, default None
+        Called after every point but the last of ``values`` with what makes the path through the points solved so far.
+    until : callable or None, default None
+        Called with every fitted point; a true answer ends the path there, and the values beyond are not solved Kernels
+        are built once. A point that did not converge keeps its gap and its ``Status`` and warns.
 
-    scoring : a scorer of scikit-learn or its name ("balanced_accuracy", "roc_auc", "neg_mean_squared_error", ...); None
-        is what the estimator's ``path_score`` measures: accuracies, R², or for ``LpMKLOneClass``, which needs no ``y``,
-        the share of rows it accepts
-    grow : how many points C or lam may go on beyond the ends of ``values``, by the ratio of the last two, while the
-        best validation score lies at an end and still gains; a path that ends there all the same has ``at_edge``
-    so_far : called after every point but the last of ``values`` with what makes the path through the points solved so
-        far
-    until : called with every fitted point; a true answer ends the path there, and the values beyond are not solved
-
-    Kernels are built once. A point that did not converge keeps its gap and its ``Status`` and warns.
+    Returns
+    -------
+    Path
+        The solved path.
     """
     grid = checked_values(param, values)
     attribute = PATH_ATTRIBUTES[param]

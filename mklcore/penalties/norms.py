@@ -64,6 +64,13 @@ class LpNorm(Penalty):
 
     Equivalent to the block norm 1/2 ||w||_{2,q}^2 with q = 2p / (p + 1).
 
+    Parameters
+    ----------
+    p : float, default 1.0
+        Norm of the weights, from 1 to infinity.
+
+    Examples
+    --------
     >>> LpNorm(2.0).dual_price(np.array([3.0, 4.0]))
     2.5
     """
@@ -128,8 +135,18 @@ class LpNorm(Penalty):
 class WeightedLpNorm(Penalty):
     """(sum_m d_m theta_m^p)^(1/p) <= 1 with prices d > 0: a dear kernel (large d_m) must earn its weight.
 
-    The same as the lp norm of d^(1/p) theta on the kernels d^(-1/p) K. Source: specification of the lp-norm solver,
-    section 9.
+    The same as the lp norm of d^(1/p) theta on the kernels d^(-1/p) K.
+
+    Parameters
+    ----------
+    p : float
+        Norm of the weights, from 1 to infinity.
+    d : ndarray of shape (M,)
+        Price of every kernel, > 0.
+
+    References
+    ----------
+    specification of the lp-norm solver, section 9.
     """
 
     p: float
@@ -194,8 +211,16 @@ class BlockNorm(Penalty):
 
     Weights are eta_m = 1 / th_m >= 1-ish with ||th||_r <= 1, r = q / (q - 2). The paper's update (33) is wrong and
     diverges; the dual is a joint maximisation in (a, th), and th_m proportional to Q_m^(1/(r+1)) raises it
-    monotonically. Source: Kloft et al. (2011), section 4.3, corrected in the specification of the lp-norm solver,
-    section 7.
+    monotonically.
+
+    Parameters
+    ----------
+    q : float
+        Norm over the blocks, from 2 to infinity.
+
+    References
+    ----------
+    Kloft et al. (2011), section 4.3, corrected in the specification of the lp-norm solver, section 7.
     """
 
     q: float
@@ -258,8 +283,16 @@ class BlockNorm(Penalty):
 class EllipticNorm(Penalty):
     """sqrt(theta' E^-1 theta) <= 1 with E positive definite: kernels that E ties together rise and fall together.
 
-    ``E`` (M, M), for example an alignment matrix plus 0.05 I. Source: Kloft et al. (2011), section 3.5; specification
-    of the lp-norm solver, section 8.
+    ``E`` (M, M), for example an alignment matrix plus 0.05 I.
+
+    Parameters
+    ----------
+    E : ndarray of shape (M, M)
+        Positive definite matrix that ties kernels together.
+
+    References
+    ----------
+    Kloft et al. (2011), section 3.5; specification of the lp-norm solver, section 8.
     """
 
     E: Array
@@ -364,8 +397,17 @@ class ElasticNet(Penalty):
     With n = min over t of (n^2 / t + t) / 2 the price is 1/2 n^2 / theta plus a cost of theta = t / (1 - mu + mu t),
     which is smallest at t = n: the update. The dual price is the conjugate, sum_m [sqrt(Q_m) - (1 - mu)]_+^2 / (2 mu),
     and not homogeneous. mu = 1 is the plain sum; mu = 0 has no finite dual price and is refused (the same kernels enter
-    at p = 1, another C). Source: Zou and Hastie (2005), Journal of the Royal Statistical Society B 67, for groups as in
-    Tomioka and Suzuki (2010), "Sparsity-accuracy trade-off in MKL".
+    at p = 1, another C).
+
+    Parameters
+    ----------
+    mu : float, default 0.5
+        Weight of the squared norms, in (0, 1].
+
+    References
+    ----------
+    Zou and Hastie (2005), Journal of the Royal Statistical Society B 67, for groups as in Tomioka and Suzuki (2010),
+    "Sparsity-accuracy trade-off in MKL".
     """
 
     mu: float = 0.5

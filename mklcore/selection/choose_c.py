@@ -114,17 +114,33 @@ def choose_C(
 
     Parameters
     ----------
-    estimator : an unfitted estimator with a parameter C; it is not changed
-    X, y : table (n, d), stack (M, n, n) or ``GramStack``, and the target (n,)
-    values : candidates for C, in the order in which they are to be fitted
-    epsilons : candidates for the tube, with loss="epsilon_insensitive"
-    rule : "loo" (squared loss), "xi_alpha" (hinge), "kfold" (any), or "auto": the first of them that suits the loss
-    n_splits, seed : number and shuffling of the folds, stratified for classes
-    callback : called as callback(done, total); raise in it to cancel
-    scoring : a scorer of scikit-learn or its name; only folds can measure it, so "auto" then means "kfold"
+    estimator : estimator
+        An unfitted estimator with a parameter C; it is not changed.
+    X : array-like of shape (n, d)
+        Table (n, d), stack (M, n, n) or ``GramStack``, and the target (n,).
+    y : array-like of shape (n,)
+        Table (n, d), stack (M, n, n) or ``GramStack``, and the target (n,).
+    values : array-like of shape (L,)
+        Candidates for C, in the order in which they are to be fitted.
+    epsilons : sequence of float or None, default None
+        Candidates for the tube, with loss="epsilon_insensitive".
+    rule : str, default "auto"
+        "loo" (squared loss), "xi_alpha" (hinge), "kfold" (any), or "auto": the first of them that suits the loss.
+    n_splits : int, default 10
+        Number and shuffling of the folds, stratified for classes.
+    seed : int, default 0
+        Number and shuffling of the folds, stratified for classes.
+    callback : callable or None, default None
+        Called as callback(done, total); raise in it to cancel.
+    scoring : str, callable or None, default None
+        A scorer of scikit-learn or its name; only folds can measure it, so "auto" then means "kfold" Ties go to the
+        fewest kernels, then to the smallest C. With several classes the errors are those of the binary machines.
+        ParameterError for a rule that does not suit the loss. Source: specification of sparse MKL, C.5.
 
-    Ties go to the fewest kernels, then to the smallest C. With several classes the errors are those of the binary
-    machines. ParameterError for a rule that does not suit the loss. Source: specification of sparse MKL, C.5.
+    Returns
+    -------
+    Choice
+        The chosen cost with the errors of all.
     """
     from sklearn.base import is_classifier
 

@@ -83,8 +83,38 @@ def validation_curve(
 
     ``estimator`` an unfitted MKL-GOMP or greedy estimator, not changed; ``X``, ``y``, ``X_val``, ``y_val`` as in
     ``fit_path``; ``lams`` > 0, ``sizes`` whole numbers from 1. Decompositions are made once. ``callback(done, total)``
-    after every lam. ``scoring`` as in ``fit_path``. Ties: fewest kernels, then largest lam. Source: Sindhwani and
-    Lozano (2011), section 4; specification, A.4.
+    after every lam. ``scoring`` as in ``fit_path``. Ties: fewest kernels, then largest lam.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Unfitted estimator; it is cloned and not changed.
+    X : array-like of shape (n, d)
+        Rows of the table, or Gram matrices where the kernels are precomputed.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+    X_val : array-like of shape (m, d)
+        Validation rows, or their block of a stack.
+    y_val : array-like of shape (m,)
+        Target of the validation rows.
+    lams : sequence of float
+        Values of lambda, > 0.
+    sizes : sequence of int
+        Numbers of kernels, from 1.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+    scoring : str, callable or None, default None
+        Score to measure: a name of ``SCORINGS`` or a callable ``(estimator, X, y)``; None for the usual score of the
+        task.
+
+    Returns
+    -------
+    ValidationCurve
+        Scores of every pair of parameters.
+
+    References
+    ----------
+    Sindhwani and Lozano (2011), section 4; specification, A.4.
     """
     rows, columns = checked_values("lam", lams), checked_values("s", sizes)
     check_scoring(estimator, scoring)
@@ -229,6 +259,37 @@ def cross_validate_path(
     number of folds, a splitter of scikit-learn, or pairs of rows. A class with one row is in the training rows of every
     fold, as ``notes`` says. ``callback(done, total)`` counts points over all folds; raise in it to cancel.
     scikit-learn's own search cannot cut stacks.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Unfitted estimator; it is cloned and not changed.
+    X : array-like of shape (n, d)
+        Rows of the table, or Gram matrices where the kernels are precomputed.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+    param : str or None, default None
+        Name of the parameter the path runs over: "C", "p", "lam" or "s".
+    values : array-like of shape (L,), default None
+        Values of the parameter along the path.
+    n_splits : int, default 5
+        Number of folds.
+    seed : int, default 0
+        Seed of the random draws: the same number gives the same result.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+    params : dict, default None
+        Grids by parameter name, as in ``{"lam": ..., "s": ...}``.
+    cv : int or splitter, default None
+        Number of folds, or a splitter of scikit-learn.
+    scoring : str, callable or None, default None
+        Score to measure: a name of ``SCORINGS`` or a callable ``(estimator, X, y)``; None for the usual score of the
+        task.
+
+    Returns
+    -------
+    ValidationCurve
+        Scores of every value on every fold.
     """
     axes = _axes(param, values, params)
     check_scoring(estimator, scoring)
@@ -336,6 +397,20 @@ def choose(
 
     A point that was not solved to its tolerance competes only where none was; where it scores higher than all that
     were, a NotConvergedWarning says so, and by how much.
+
+    Parameters
+    ----------
+    path : Path
+        Solved path or validation curve.
+    rule : str, default "best"
+        "best", or "one standard error" for the simplest model within it.
+    slack : float or None, default None
+        How much worse than the best score a simpler model may be.
+
+    Returns
+    -------
+    int or tuple of int
+        Index of the chosen point.
     """
     if rule not in RULES:
         raise ParameterError(f"rule must be one of {', '.join(RULES)}; got {rule!r}.")

@@ -115,7 +115,41 @@ def certificate(
     b was free, so that 1'a' = 0 is demanded (1'a' = 1 in the nu form, whose ``loss`` is handed over as an object and whose
     ``C`` is 1 / (nu n)); the one-class form without nu never demands it. ``sample_weight``
     (n,) makes the cost of row i C w_i; rows of weight 0 have no dual. A fit of this library comes out as
-    ``(objective_, dual_objective_)``. Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17).
+    ``(objective_, dual_objective_)``.
+
+    Parameters
+    ----------
+    K : ndarray of shape (M, n, n) or GramStack
+        Gram matrices of the M kernels on the same n rows.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+    weights : ndarray of shape (M,)
+        Kernel weights, non-negative.
+    dual_coef : ndarray of shape (n,)
+        Signed dual coefficients of the training rows.
+    intercept : float
+        Offset b of the model.
+    loss : str or Loss
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+    C : object
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
+    penalty : str, Penalty or None
+        Regulariser of the kernel weights: a name of ``PENALTIES`` or an object; None for the norm ``p``.
+    dual_point : ndarray of shape (n,) or None, default None
+        Feasible dual point that proves ``dual_objective``.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    sample_weight : ndarray of shape (n,) or None, default None
+        Weights of the rows.
+
+    Returns
+    -------
+    tuple of float
+        Primal and dual value.
+
+    References
+    ----------
+    Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17).
     """
     loss = make_loss(loss)
     K, y, a = np.asarray(K, dtype=float), np.asarray(y, dtype=float), np.asarray(dual_coef, dtype=float)

@@ -52,7 +52,31 @@ def lq_mkl(
     ``dual_coef`` alpha (n,): f = sum_j gamma_j K_j alpha.
     Its ``dual_point`` is that of the lp problem, whose values are smaller by 2 lam.
 
-    Source: Sindhwani and Lozano (2011), equations (2)-(4).
+    Parameters
+    ----------
+    K : ndarray of shape (M, n, n) or GramStack
+        Gram matrices of the M kernels on the same n rows.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+    lam : float
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    q : float
+        Norm of the kernel weights, from 1 to infinity.
+    tol : float, default 1e-08
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 2000
+        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
+    warm : Fit or None, default None
+        Fit of a neighbouring problem on the same kernels.
+
+    Returns
+    -------
+    Fit
+        The solution with its certificate.
+
+    References
+    ----------
+    Sindhwani and Lozano (2011), equations (2)-(4).
     """
     K, y, lam = _checked(K, y, lam)
     penalty, C = LpNorm(q), 1.0 / (lam * y.size)
@@ -177,6 +201,26 @@ def two_stage(K: Any, y: Any, lam: float, n_kernels: int, *, solver: str = "symm
     copies share) or "block" (block descent, the first copy takes all). Returns the ``Fit`` of the second stage: ``weights``
     (M,) the ||f_j||, ``dual_coef`` (M, n), ``selected`` the kept kernels by falling first-stage norm (ties: lowest index);
     its ``dual_objective`` is a bound for (1) on ALL kernels, so ``gap`` tells at most how much dropping kernels cost.
+
+    Parameters
+    ----------
+    K : ndarray of shape (M, n, n) or GramStack
+        Gram matrices of the M kernels on the same n rows.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+    lam : float
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    n_kernels : int
+        Most kernels in the model, from 1; None for no bound.
+    solver : str, default "symmetric"
+        Name of a solver in ``SOLVERS``; "auto" lets the library choose.
+    tol : float, default 1e-09
+        Relative duality gap at which the solver stops, > 0.
+
+    Returns
+    -------
+    Fit
+        The second stage; its dual value bounds the problem on all kernels.
     """
     K, y, lam = _checked(K, y, lam)
     if not (isinstance(n_kernels, (int, np.integer)) and 1 <= n_kernels <= K.shape[0]):
@@ -241,7 +285,26 @@ def duplicate_counterexample(K: Any = None, y: Any = None, lam: float = 0.05, co
     ``K`` (2, n, n): kernel A, which will be copied, and kernel B; ``y`` (n,) is standardised first. Without them the built-in
     problem is used: 30 rows uniform on [-1, 1]^2, one RBF kernel of width 1/2 per column, y = sin(pi x_1) + 0.36118225
     sin(pi x_2), where the shares are 0.8 and 0.2. ``lam`` > 0 of problem (1), ``copies`` of A, 2 or more.
-    Source: Jin, Yang and Mahdavi (2013), section 2, with the caveat of the specification (B.6): the split is not unique.
+
+    Parameters
+    ----------
+    K : ndarray of shape (M, n, n) or GramStack, default None
+        Kernel A, which will be copied, and kernel B, of shape (2, n, n); None for the built-in problem.
+    y : array-like of shape (n,), default None
+        Target; None for the built-in problem.
+    lam : float, default 0.05
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    copies : int, default 10
+        Number of copies of A, from 2.
+
+    Returns
+    -------
+    Counterexample
+        What every method makes of the copies.
+
+    References
+    ----------
+    Jin, Yang and Mahdavi (2013), section 2, with the caveat of the specification (B.6): the split is not unique.
     """
     if (K is None) != (y is None):
         raise ParameterError("Give both K (2, n, n) and y (n,), or neither for the built-in problem.")

@@ -114,6 +114,41 @@ class Fit:
     ``n_iter`` counts the steps after the first point, and is 1 where that point was the answer already.
     ``dual_point`` (n,) signed is the feasible dual point whose value is ``dual_objective``: it proves the gap, and may be
     another than ``dual_coef``, which gives the best primal.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (M,)
+        Kernel weights, non-negative.
+    dual_coef : ndarray of shape (n,)
+        Signed dual coefficients of the training rows.
+    intercept : float
+        Offset b of the model.
+    objective : float
+        Primal objective at the solution.
+    dual_objective : float or None
+        Value of the feasible dual point, None where the method has no certificate.
+    status : Status
+        Why the solver stopped.
+    n_iter : int
+        Number of steps after the first point.
+    history : tuple of Record
+        Records of the steps.
+    solver : str
+        Name of a solver in ``SOLVERS``; "auto" lets the library choose.
+    solves : int
+        Number of machines that were solved.
+    seconds : float
+        Seconds that the fit took.
+    selected : tuple of int or None, default None
+        Indices of the kernels in the order in which they entered.
+    points : ndarray or None, default None
+        Coefficients of a path of steps, see above.
+    carry : object or None, default None
+        What a neighbouring problem may start from.
+    dual_point : ndarray of shape (n,) or None, default None
+        Feasible dual point that proves ``dual_objective``.
+    decision : ndarray of shape (n,) or None, default None
+        Decision values of the training rows.
     """
 
     weights: Array

@@ -50,7 +50,27 @@ def ivanov_to_tikhonov(objective: float, regulariser: float, C: float, s: float 
     """The penalised problem with the same w and b, whose weights are ``s`` theta: C~ = C / s, mu = R / (2 s^3).
 
     ``objective`` J and ``regulariser`` R > 0 of the constrained solution at cost ``C``; any ``s`` > 0. The objective of
-    the penalised problem is (J + R / 2) / s. Source: Kloft et al. (2011), Theorem 1.
+    the penalised problem is (J + R / 2) / s.
+
+    Parameters
+    ----------
+    objective : float
+        Primal objective at the solution.
+    regulariser : float
+        Value of the regulariser at the solution, > 0.
+    C : float
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
+    s : float, default 1.0
+        Scale of the weights, > 0.
+
+    Returns
+    -------
+    Tikhonov
+        Parameters and objective of the penalised problem.
+
+    References
+    ----------
+    Kloft et al. (2011), Theorem 1.
     """
     if not (s > 0 and C > 0):
         raise ParameterError(f"C and s must be above 0; got C = {C!r}, s = {s!r}.")
@@ -65,6 +85,22 @@ def tikhonov_to_ivanov(objective: float, regulariser: float, C_tilde: float, mu:
     """The constrained problem with the same w and b: s = (R / mu)^(1/2) / 2^(1/2) = ||theta~||, C = C~ s.
 
     ``regulariser`` R~ = 1/2 sum ||w_m||^2 / theta~_m at the penalised solution, where R~ = 2 mu s^2.
+
+    Parameters
+    ----------
+    objective : float
+        Primal objective at the solution.
+    regulariser : float
+        Value of the regulariser at the solution, > 0.
+    C_tilde : float
+        Cost of the penalised problem, > 0.
+    mu : float
+        Weight of the norm of the weights in the penalised problem, > 0.
+
+    Returns
+    -------
+    Ivanov
+        Parameters and objective of the constrained problem.
     """
     if not (mu > 0 and C_tilde > 0 and regulariser > 0):
         raise ParameterError(f"C~, mu and the regulariser must be above 0; got {C_tilde!r}, {mu!r}, {regulariser!r}.")
@@ -122,7 +158,23 @@ class NuForm(NamedTuple):
 def nu_from_one_class(dual_coef: Array, C: float) -> NuForm:
     """The nu form solved by a (3.4) solution: a' = a / s, rho = 1 / s, nu n = s / C with s = sum a.
 
-    ``dual_coef`` (n,) of the (3.4) form at cost ``C``. Source: specification of the lp-norm solver, section 2.
+    ``dual_coef`` (n,) of the (3.4) form at cost ``C``.
+
+    Parameters
+    ----------
+    dual_coef : ndarray of shape (n,)
+        Signed dual coefficients of the training rows.
+    C : float
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
+
+    Returns
+    -------
+    NuForm
+        The solution in the nu form.
+
+    References
+    ----------
+    specification of the lp-norm solver, section 2.
     """
     a = np.asarray(dual_coef, dtype=np.float64)
     s = float(a.sum())

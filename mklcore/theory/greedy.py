@@ -42,6 +42,18 @@ def greedy_rate_bound(norm: float, d: int) -> Bound:
         L(f^d) - L(f*) <= 2 ||f*||^2 / (d - 1),   d >= 2
 
     ``norm`` = sum_j ||f*_j||. An early exit gives the exact optimum. Infinite for d = 1. Checked on every stored path.
+
+    Parameters
+    ----------
+    norm : float
+        Sum of the norms of the components of the optimum, >= 0.
+    d : int
+        Number of kernels, from 1; the bound is infinite for 1.
+
+    Returns
+    -------
+    Bound
+        The bound on the loss after so many steps.
     """
     require(np.isfinite(norm) and norm >= 0, f"norm is the sum of the norms of f* and must be 0 or more; got {norm!r}.")
     require(d >= 1, f"d is a number of kernels and must be 1 or more; got {d!r}.")
@@ -54,6 +66,16 @@ def kernel_correlation(K: Any) -> float:
     """delta(K) = max_{i < j} ||U_i'U_j||_2: the largest cosine between the spans of two kernels, 0 to 1 (E-B3).
 
     ``K`` (M, n, n) or a ``GramStack``. 1 when two spans share a direction, as full-rank (Gaussian) kernels always do.
+
+    Parameters
+    ----------
+    K : ndarray of shape (M, n, n) or GramStack
+        Gram matrices of the M kernels on the same n rows.
+
+    Returns
+    -------
+    float
+        The correlation, from 0 to 1.
     """
     with one_blas_thread():
         bases = [U for U, _ in _spans(K)]
@@ -99,6 +121,18 @@ def restricted_condition(K: Any, d: int) -> Condition:
     2000 of them; beyond that the lower bound comes from pairs and single kernels, the upper one from all kernels
     together, which needs a total rank of at most N. ``K`` (M, n, n) or a ``GramStack``, ``d`` from 1; d above M means
     M.
+
+    Parameters
+    ----------
+    K : ndarray of shape (M, n, n) or GramStack
+        Gram matrices of the M kernels on the same n rows.
+    d : int
+        Largest number of kernels in a set, from 1.
+
+    Returns
+    -------
+    Condition
+        Lower and upper bound.
     """
     require(isinstance(d, (int, np.integer)) and d >= 1, f"d is a number of kernels, 1 or more; got {d!r}.")
     with one_blas_thread():
@@ -212,6 +246,26 @@ def greedy_risk_bound(radius: float, d: int, n_kernels: int, n: int, A: float = 
     (``criterion="empirical"``), whose f is bounded by its steps; Algorithm 1 has no such bound. It needs A > 1, M >= 3
     and A ln(M + 1) <= N <= 2^(M + 1); elsewhere it is infinite, with words.
 
+    Parameters
+    ----------
+    radius : float
+        Bound on the sum of the norms of the competitor, > 0.
+    d : int
+        Number of steps, repeats counted, from 1.
+    n_kernels : int
+        Most kernels in the model, from 1; None for no bound.
+    n : int
+        Number of rows, from 1.
+    A : float, default 2.0
+        Constant of the probability 1 - (M + 1)^(1 - A), > 1.
+
+    Returns
+    -------
+    Bound
+        The bound on the risk.
+
+    Examples
+    --------
     >>> bool(greedy_risk_bound(radius=2.0, d=4, n_kernels=50, n=1000) > 100)  # vacuous for a loss of at most 1/2
     True
     """

@@ -58,13 +58,21 @@ def hkl_consistency(
 
     Parameters
     ----------
-    design : the grid over the rows, of a basis of columns; covariances are those of its rows
-    hull : the nodes of W as p levels each, e.g. ``model.hull_``
-    coefficients : (m,) beta_w of every node, in the same order, e.g. ``model.beta_``
-    depth_weight, root_weight : as in ``HKLRegressor``
+    design : Design
+        The grid over the rows, of a basis of columns; covariances are those of its rows.
+    hull : sequence of tuple
+        The nodes of W as p levels each, e.g. ``model.hull_``.
+    coefficients : sequence of ndarray
+        (m,) beta_w of every node, in the same order, e.g. ``model.beta_``.
+    depth_weight : float or None, default None
+        Base of the price ``depth_weight ** depth`` of a node, >= 1.
+    root_weight : float, default 0.1
+        Price of the root of the grid, > 0.
 
-    Raises ParameterError for blocks instead of columns, a set that is no hull, a node without weight below it, or
-    collinear features on W.
+    Returns
+    -------
+    HKLConsistency
+        Both conditions with their values.
     """
     nodes = [touched(full) for full in hull]
     beta = np.asarray(coefficients, dtype=float)

@@ -50,6 +50,26 @@ def lp_rademacher_bound(p: float, M: int, n: int, R: float = 1.0, conservative: 
     ``p`` in [1, inf]; ``M`` > 1 kernels; ``n`` points; ``R`` bounds the feature norms. ``conservative`` rounds up to
     the even integers for which the inequality behind it is quoted.
 
+    Parameters
+    ----------
+    p : float
+        Norm of the kernel weights, from 1 (sparse) to infinity (plain sum of the kernels).
+    M : int
+        Number of kernels, from 1.
+    n : int
+        Number of rows, from 1.
+    R : float, default 1.0
+        Bound on the norm of a row in every feature space, > 0.
+    conservative : bool, default False
+        Whether constants are rounded up to those for which the inequality is quoted.
+
+    Returns
+    -------
+    float
+        The bound on the Rademacher complexity.
+
+    Examples
+    --------
     >>> lp_rademacher_bound(2.0, M=10, n=400) < lp_rademacher_bound(2.0, M=10, n=100)
     True
     """
@@ -90,6 +110,34 @@ def lp_risk_bound(
     on the same rows is a choice among many classes: name how many triples (p, B, lipschitz) were candidates in
     ``choices``, and each gets delta / choices, so that the bound holds for all of them at once (see
     ``lp_norm_on_grid``). Not clipped: a value of 1 or more says nothing.
+
+    Parameters
+    ----------
+    empirical_risk : float
+        Mean loss on the training rows.
+    p : float
+        Norm of the kernel weights, from 1 (sparse) to infinity (plain sum of the kernels).
+    M : int
+        Number of kernels, from 1.
+    n : int
+        Number of rows, from 1.
+    lipschitz : float, default 1.0
+        Lipschitz constant of the loss.
+    B : float, default 1.0
+        Bound on the block norm of the model, fixed before the rows are seen.
+    R : float, default 1.0
+        Bound on the norm of a row in every feature space, > 0.
+    delta : float, default 0.05
+        Probability with which the bound may fail, in (0, 1).
+    conservative : bool, default False
+        Whether constants are rounded up to those for which the inequality is quoted.
+    choices : int, default 1
+        Number of classes of models that were candidates; ``delta`` is shared among them.
+
+    Returns
+    -------
+    float
+        The bound; 1 or more says nothing.
     """
     if not 0 < delta < 1:
         raise ParameterError(
@@ -142,6 +190,34 @@ def lp_margin_bound(
 
     ``margin_risk`` = mean of min(1, max(0, 1 - y t / margin)); otherwise as ``lp_risk_bound`` with L = 1 / ``margin``:
     the margin, p and B are fixed before the rows are seen, or are one of so many ``choices``.
+
+    Parameters
+    ----------
+    margin_risk : float
+        Mean of the margin loss on the training rows.
+    p : float
+        Norm of the kernel weights, from 1 (sparse) to infinity (plain sum of the kernels).
+    M : int
+        Number of kernels, from 1.
+    n : int
+        Number of rows, from 1.
+    margin : float, default 1.0
+        Margin, > 0, fixed beforehand.
+    B : float, default 1.0
+        Bound on the block norm of the model, fixed before the rows are seen.
+    R : float, default 1.0
+        Bound on the norm of a row in every feature space, > 0.
+    delta : float, default 0.05
+        Probability with which the bound may fail, in (0, 1).
+    conservative : bool, default False
+        Whether constants are rounded up to those for which the inequality is quoted.
+    choices : int, default 1
+        Number of classes of models that were candidates; ``delta`` is shared among them.
+
+    Returns
+    -------
+    float
+        The bound; 1 or more says nothing.
     """
     if not margin > 0:
         raise ParameterError(f"margin must be above 0; got {margin!r}.")

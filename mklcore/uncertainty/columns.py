@@ -62,22 +62,29 @@ def select_columns(
 
     Parameters
     ----------
-    data : a table with a target; at most 4000 of its rows are used
-    method : "knockoffs" bounds the expected share of false columns among those named, "stability" their expected number
-    fdr : for knockoffs, that share: 0.1 unless given. The threshold is knockoff+, which names at least 1 / fdr columns
-        or none
-    max_false : for stability, that number: 1 unless given
-    seed : of the knockoffs, or of the halves
-    callback : called as callback(done, total) between fits; raise in it to cancel
+    data : Dataset
+        A table with a target; at most 4000 of its rows are used.
+    method : str, default "knockoffs"
+        "knockoffs" bounds the expected share of false columns among those named, "stability" their expected number.
+    fdr : float or None, default None
+        For knockoffs, that share: 0.1 unless given. The threshold is knockoff+, which names at least 1 / fdr columns or
+        none.
+    seed : int, default 0
+        Of the knockoffs, or of the halves.
+    max_false : float or None, default None
+        For stability, that number: 1 unless given.
+    callback : callable or None, default None
+        Called as callback(done, total) between fits; raise in it to cancel Knockoffs assume that the columns are joined
+        by a Gaussian copula (`knockoffs.knockoff_copies`) and nothing about the target. Stability counts how often a
+        column is among the q best of 25 pairs of complementary halves and names those with a share of 0.9 or more; q is
+        as large as the bound C(0.9, 25) q^2 / p <= max_false allows, which assumes that the share of a column that
+        tells nothing has a unimodal distribution and that none of them is chosen more often than q / p. Source: Candes
+        et al. (2018), Panning for gold; Shah, Samworth (2013), Variable selection with error control, theorem 2.
 
-    Knockoffs assume that the columns are joined by a Gaussian copula (`knockoffs.knockoff_copies`) and nothing about
-    the target. Stability counts how often a column is among the q best of 25 pairs of complementary halves and names
-    those with a share of 0.9 or more; q is as large as the bound C(0.9, 25) q^2 / p <= max_false allows, which assumes
-    that the share of a column that tells nothing has a unimodal distribution and that none of them is chosen more often
-    than q / p.
-
-    Source: Candes et al. (2018), Panning for gold; Shah, Samworth (2013), Variable selection with error control,
-    theorem 2.
+    Returns
+    -------
+    Selection
+        The chosen columns with their statistics.
     """
     if method not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")

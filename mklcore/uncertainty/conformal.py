@@ -69,16 +69,21 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : the regressor or classifier; it is cloned, not changed
-    level : share of new rows whose truth is to be covered, between 0 and 1
-    cv : 5, or any number of folds or splitter of scikit-learn, for CV+; "split" (a quarter) or a share for one model
-        and one held-out part, which also is the model that predicts; "loo" for the jackknife+, in closed form for a
-        plain sum of kernels with squared loss (``UniformMKLRegressor``, ``UniformMKLClassifier(loss="squared")``:
-        neither weights nor C are learnt from the rows) and by one fit per row for everything else
-    conformity : score of a class, "margin" (the largest output of the other classes minus its own;
-        ``decision_function``, or probabilities where there is none) or "adaptive" (the probability of all classes that
-        are more likely, and a random part of its own; needs ``predict_proba``)
-    random_state : seed of folds and of the random parts
+    estimator : estimator
+        The regressor or classifier; it is cloned, not changed.
+    level : float, default 0.9
+        Share of new rows whose truth is to be covered, between 0 and 1.
+    cv : int or splitter, default 5
+        5, or any number of folds or splitter of scikit-learn, for CV+; "split" (a quarter) or a share for one model and
+        one held-out part, which also is the model that predicts; "loo" for the jackknife+, in closed form for a plain
+        sum of kernels with squared loss (``UniformMKLRegressor``, ``UniformMKLClassifier(loss="squared")``: neither
+        weights nor C are learnt from the rows) and by one fit per row for everything else.
+    conformity : str, default "margin"
+        Score of a class, "margin" (the largest output of the other classes minus its own; ``decision_function``, or
+        probabilities where there is none) or "adaptive" (the probability of all classes that are more likely, and a
+        random part of its own; needs ``predict_proba``).
+    random_state : int or None, default 0
+        Seed of folds and of the random parts.
 
     Attributes
     ----------

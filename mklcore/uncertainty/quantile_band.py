@@ -66,11 +66,15 @@ class QuantileBand(Conformal):
 
     Parameters
     ----------
-    estimator : a regressor with a parameter ``loss`` that takes `Pinball`, such as ``LpMKLRegressor``; None for that
-        one with kernels of its own. Its C counts for a target of standard deviation 1
-    level : share of new rows to be covered; the quantiles are (1 - level) / 2 and (1 + level) / 2, as they were fitted
-    cv : "split" (a quarter of the rows is held out), a share, a number of folds or a splitter, as in `Conformal`
-    random_state : seed of the rows that are held out
+    estimator : estimator, default None
+        A regressor with a parameter ``loss`` that takes `Pinball`, such as ``LpMKLRegressor``; None for that one with
+        kernels of its own. Its C counts for a target of standard deviation 1.
+    level : float, default 0.9
+        Share of new rows to be covered; the quantiles are (1 - level) / 2 and (1 + level) / 2, as they were fitted.
+    cv : int or splitter, default "split"
+        "split" (a quarter of the rows is held out), a share, a number of folds or a splitter, as in `Conformal`.
+    random_state : int or None, default 0
+        Seed of the rows that are held out.
 
     Attributes
     ----------

@@ -148,6 +148,33 @@ def hkl_l2(
     its mean diagonal (centred).
     ``depth_weight`` B: 1 for the plain sum, which is nearly diagonal where p is large; above 1 a product of |v| factors is as dear
     as under the prices d_v = B^|v| of hierarchical kernel learning.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows of the table, or Gram matrices where the kernels are precomputed.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+    lam : float
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    basis : Basis, str, ndarray or None, default None
+        What a column is turned into before columns are multiplied: an object, the name of a basis, or ready Gram
+        matrices of shape (p, q + 1, n, n).
+    loss : str, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    scaled : bool, default False
+        Whether the full kernel is divided by its mean diagonal.
+    depth_weight : float, default 1.0
+        Base of the price ``depth_weight ** depth`` of a node, >= 1.
+    **options : dict
+        Further arguments of ``Design``.
+
+    Returns
+    -------
+    FullKernelModel
+        The fitted model.
     """
     kernel, task, centre = _full_problem(X, y, lam, basis, loss, fit_intercept, scaled, depth_weight, options)
     found = machine_of(task.loss)(kernel.gram, task.y, task.C, task.loss, fit_intercept, accuracy=1e-8)
@@ -168,6 +195,31 @@ def hkl_lasso_alpha(
     """Few support rows instead of few kernels: min 1/2n ||y - K a - b||^2 + lam ||a||_1 with the full kernel K.
 
     Parameters as in ``hkl_l2``.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows of the table, or Gram matrices where the kernels are precomputed.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+    lam : float
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    basis : Basis, str, ndarray or None, default None
+        What a column is turned into before columns are multiplied: an object, the name of a basis, or ready Gram
+        matrices of shape (p, q + 1, n, n).
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    scaled : bool, default False
+        Whether the full kernel is divided by its mean diagonal.
+    depth_weight : float, default 1.0
+        Base of the price ``depth_weight ** depth`` of a node, >= 1.
+    **options : dict
+        Further arguments of ``Design``.
+
+    Returns
+    -------
+    FullKernelModel
+        The fitted model.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import Lasso
@@ -205,6 +257,31 @@ def hkl_greedy(
 
     The next node is argmax a'K_t a / tr(K_t centred) among the sources of the complement. ``GreedyModel.choose`` picks the
     size on validation rows. Parameters as in ``hkl_l2``.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows of the table, or Gram matrices where the kernels are precomputed.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+    lam : float
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    n_kernels : int
+        Most kernels in the model, from 1; None for no bound.
+    basis : Basis, str, ndarray or None, default None
+        What a column is turned into before columns are multiplied: an object, the name of a basis, or ready Gram
+        matrices of shape (p, q + 1, n, n).
+    loss : str, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    **options : dict
+        Further arguments of ``Design``.
+
+    Returns
+    -------
+    GreedyModel
+        The fitted models of every size.
     """
     if not (isinstance(n_kernels, (int, np.integer)) and n_kernels >= 1):
         raise ParameterError(f"n_kernels must be a whole number of 1 or more; got {n_kernels!r}.")
@@ -242,6 +319,31 @@ def hkl_flat_mkl(
     """Sparse MKL over the p variables, no interactions: min (1/n) sum l + lam/2 (sum_i ||f_i||)^2, K_i = sum_{j>=1} K_ij.
 
     Certified to ``tol`` as every lp-norm fit. Parameters as in ``hkl_l2``.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows of the table, or Gram matrices where the kernels are precomputed.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+    lam : float
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    basis : Basis, str, ndarray or None, default None
+        What a column is turned into before columns are multiplied: an object, the name of a basis, or ready Gram
+        matrices of shape (p, q + 1, n, n).
+    loss : str, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    **options : dict
+        Further arguments of ``Design``.
+
+    Returns
+    -------
+    FlatModel
+        The fitted model.
     """
     design, task, centre = _problem(X, y, lam, basis, loss, fit_intercept, options)
     needed = design.p * design.n**2 * 8 / 2**20

@@ -68,7 +68,13 @@ def hermite_functions(x: Array, count: int) -> list[Array]:
 
 @dataclass(frozen=True)
 class PolynomialBasis:
-    """Monomials: k_j(x, z) = binom(q, j) (x z)^j, j = 0 .. degree. They add up to (1 + x z)^degree."""
+    """Monomials: k_j(x, z) = binom(q, j) (x z)^j, j = 0 .. degree. They add up to (1 + x z)^degree.
+
+    Parameters
+    ----------
+    degree : int, default 4
+        Degree, from 1.
+    """
 
     degree: int = 4
     key: ClassVar[str] = "polynomial"
@@ -100,7 +106,15 @@ class _Numbered:
 
 @dataclass(frozen=True)
 class HermiteBasis(_Numbered):
-    """Hermite polynomials with geometric weights: columns sqrt((alpha/2)^j / j!) H_j(x), j = 0 .. q; 0 < alpha < 1."""
+    """Hermite polynomials with geometric weights: columns sqrt((alpha/2)^j / j!) H_j(x), j = 0 .. q; 0 < alpha < 1.
+
+    Parameters
+    ----------
+    q : int, default 3
+        Largest degree, from 1.
+    alpha : float, default 0.5
+        Geometric weight of the levels, in (0, 1).
+    """
 
     q: int = 3
     alpha: float = 0.5
@@ -142,6 +156,15 @@ class GaussianBasis(_Numbered):
     exp(-b ||x||^2), whose logarithm varies over the rows by b sd(||x||^2), sd = sqrt(2 p) for independent normal columns.
     Where that is much above 1 a few rows near the middle are all that any kernel sees. ``b`` None chooses
     b = 0.1 / sd(||x||^2) from the training rows: the bumps are level, and the higher levels still bend.
+
+    Parameters
+    ----------
+    q : int, default 3
+        Number of terms of the series, from 1.
+    b : float or None, default None
+        Decay of the kernel, > 0; None for a tenth over the spread of the squared lengths of the rows.
+    sigma2 : float, default 1.0
+        Variance of the inputs that the series is adapted to.
     """
 
     q: int = 3
@@ -190,7 +213,13 @@ class GaussianBasis(_Numbered):
 
 @dataclass(frozen=True)
 class ANOVABasis:
-    """Subsets of variables: k_0 = 1, k_1(x, z) = exp(-b (x - z)^2). A node is a subset; their sum is prod (1 + k_1)."""
+    """Subsets of variables: k_0 = 1, k_1(x, z) = exp(-b (x - z)^2). A node is a subset; their sum is prod (1 + k_1).
+
+    Parameters
+    ----------
+    b : float, default 0.0625
+        Decay of the kernel of one column, > 0.
+    """
 
     b: float = 0.0625
     key: ClassVar[str] = "anova"
@@ -236,7 +265,15 @@ class SplineBasis(_Numbered):
 
 @dataclass(frozen=True)
 class KernelPCABasis(_Numbered):
-    """exp(-(x - z)^2 / (2 width^2)) cut along its principal components on the training rows: q of them and the rest."""
+    """exp(-(x - z)^2 / (2 width^2)) cut along its principal components on the training rows: q of them and the rest.
+
+    Parameters
+    ----------
+    q : int, default 3
+        Number of principal components, from 1.
+    width : float, default 1.0
+        Width of the kernel, > 0.
+    """
 
     q: int = 3
     width: float = 1.0
@@ -274,8 +311,18 @@ class RuleBasis:
 
     Cuts are the quantiles j / (q + 1) of the training rows, j = 1 .. q, so that every level is a special case of the one before and
     a deeper node a narrower rule; level 0 asks nothing. ``above=False``: x at or below the (q + 1 - j)-th cut. Products are
-    conjunctions with ``normalize_basis=False``; with it, of centred levels. Source: Jawanpuria, Jagarlapudi, Ramakrishnan (2011),
-    "Efficient rule ensemble learning using hierarchical kernels".
+    conjunctions with ``normalize_basis=False``; with it, of centred levels.
+
+    Parameters
+    ----------
+    q : int, default 3
+        Number of cuts, from 1.
+    above : bool, default True
+        Whether a level is 1 above its cut, or at and below it.
+
+    References
+    ----------
+    Jawanpuria, Jagarlapudi, Ramakrishnan (2011), "Efficient rule ensemble learning using hierarchical kernels".
     """
 
     q: int = 3

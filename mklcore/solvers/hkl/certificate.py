@@ -136,6 +136,22 @@ def hkl_certificate(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
     ``X`` (n, p) or Gram matrices (p, q+1, n, n), and ``y`` (n,), are what ``model`` was fitted on. Returns two floats, or two
     arrays over the one-vs-rest problems; the dual is minus infinity where the search left no proof, or the dual is infeasible.
 
+    Parameters
+    ----------
+    model : fitted estimator
+        Fitted model of this library.
+    X : array-like of shape (n, d)
+        Rows of the table, or Gram matrices where the kernels are precomputed.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+
+    Returns
+    -------
+    tuple of float
+        Primal and dual value.
+
+    Examples
+    --------
     >>> from mklcore.data.samples import load_sample
     >>> from mklcore.estimators.hkl import HKLRegressor
     >>> data = load_sample("diabetes")

@@ -30,14 +30,18 @@ class Graph:
 
     Parameters
     ----------
-    parents : for each of the M nodes the nodes it can enter after, as indices; or a mapping from a node's name to the names of
-        its parents
-    kernels : Gram matrices (M, n, n) of the training rows, used as they are; a ``KernelDictionary`` or a list of kernels such as
-        ``Linear(features=(0, 3))``, one per node in order, which also works on new rows; None where a stack of kernels is handed
-        to ``fit`` in place of the table. A mapping by name where ``parents`` is one
-    weights : price d_v > 0 of every node in the norm sum_v d_v ||f_D(v)||; None for ``depth_weight`` (1 where that is None) to
-        the power of the node's depth, the longest way from a root
-    names : one per node; of a mapping its keys
+    parents : object
+        For each of the M nodes the nodes it can enter after, as indices; or a mapping from a node's name to the names
+        of its parents.
+    kernels : sequence of kernels
+        Gram matrices (M, n, n) of the training rows, used as they are; a ``KernelDictionary`` or a list of kernels such
+        as ``Linear(features=(0, 3))``, one per node in order, which also works on new rows; None where a stack of
+        kernels is handed to ``fit`` in place of the table. A mapping by name where ``parents`` is one.
+    weights : sequence of float or None
+        Price d_v > 0 of every node in the norm sum_v d_v ||f_D(v)||; None for ``depth_weight`` (1 where that is None)
+        to the power of the node's depth, the longest way from a root.
+    names : sequence of str, default None
+        One per node; of a mapping its keys.
 
     Raises
     ------
