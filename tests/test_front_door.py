@@ -17,7 +17,7 @@ CORE = ROOT / "mklcore"
 PLANNED = {
     "Conformal", "Delta", "Interaction", "Pinball", "QuantileBand", "SequenceDictionary", "Spectrum", "WeightedDegree",
     "decompose", "explore", "select_columns",
-    "Graph", "JointMKLClassifier", "JointMKLRegressor", "read_tables",
+    "CoxMKL", "Graph", "JointMKLClassifier", "JointMKLRegressor", "read_tables",
 }  # fmt: skip
 
 

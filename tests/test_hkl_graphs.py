@@ -365,3 +365,24 @@ def test_what_cannot_be_fitted(genes, strings):
     model = mkl.HKLRegressor(graph=ready, lam=0.1).fit(X, y)
     with pytest.raises(KernelError, match="Test blocks"):
         model.predict(X)
+
+
+# Pictures
+
+
+def test_hull_of_a_graph_is_drawn_with_its_edges_and_sources(strings):
+    y = counts("AB", strings) - counts("C", strings)
+    model = mkl.HKLRegressor(graph=mkl.Graph.strings(3), lam=1e-3).fit(strings, y)
+    figure = mkl.figures.hull_graph(model)
+    nodes = [trace for trace in figure.data if trace.name == "nodes"]
+    assert {"", "A", "AB", "C"} <= set(nodes[0].ids)
+    assert set(nodes[1].ids) <= set(model.sources_)
+    places = {name: (x, y) for name, x, y in zip(nodes[0].ids, nodes[0].x, nodes[0].y, strict=True)}
+    assert all(places[name][1] == len(name) for name in places)
+    edges = figure.data[0]
+    ends = set(zip(edges.x, edges.y, strict=True))
+    assert places["AB"] in ends
+    assert places["A"] in ends
+    assert "nodes down to depth" in figure.layout.meta["alt"]
+    small = mkl.figures.hull_graph(model, limit=2, dark=True)
+    assert "left out" in small.layout.meta["alt"]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
     from mklcore.estimators.one_class import LpMKLOneClass
     from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
+    from mklcore.estimators.survival import CoxMKL
     from mklcore.estimators.terms import Decomposition, Term, decompose
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "BestKernelClassifier",
     "BestKernelRegressor",
     "Control",
+    "CoxMKL",
     "Decomposition",
     "GOMPClassifier",
     "GOMPRegressor",
@@ -61,6 +63,7 @@ _HOMES = {
     "lp": ("LpMKLClassifier", "LpMKLRegressor", "UniformMKLClassifier", "UniformMKLRegressor"),
     "one_class": ("LpMKLOneClass",),
     "smkl": ("SMKLClassifier", "SMKLRegressor"),
+    "survival": ("CoxMKL",),
     "terms": ("Decomposition", "Term", "decompose"),
 }
 _CATALOG = ("ESTIMATORS", "Algorithm", "Control")  # were defined here until version 0.1

@@ -11,10 +11,13 @@ from mklcore.experiments.lp_fig3 import LP_FIG3
 from mklcore.experiments.lp_fig4_fig5 import LP_FIG4_FIG5
 from mklcore.experiments.lp_table2_fig6 import LP_TABLE2_FIG6
 from mklcore.experiments.lp_toy import LP_TOY
+from mklcore.experiments.own_graphs import OWN_GRAPHS
 from mklcore.experiments.proteins import GOMP_FIG2, LP_TABLE1
 from mklcore.experiments.smkl_classes import SMKL_TABLE2, SMKL_TABLE3
 from mklcore.experiments.smkl_tables import SMKL_TABLE4, SMKL_TABLE5, SMKL_TABLE6
+from mklcore.experiments.survival import SURVIVAL_PATHWAYS
 from mklcore.experiments.times import LP_FIG7, SMKL_TIMES
+from mklcore.experiments.views import VIEWS_MISSING
 
 _ALL = (
     LP_TOY,
@@ -37,6 +40,9 @@ _ALL = (
     SMKL_TABLE5,
     SMKL_TABLE6,
     SMKL_TIMES,
+    OWN_GRAPHS,
+    VIEWS_MISSING,
+    SURVIVAL_PATHWAYS,
 )
 EXPERIMENTS: dict[str, Experiment] = {experiment.key: experiment for experiment in _ALL}
 

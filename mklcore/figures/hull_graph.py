@@ -29,6 +29,8 @@ def hull_graph(
     sources. ``names`` are the variable names, needed for the sources (x1, x2, ... without). Every mark's id is its
     node, its p levels joined by commas.
     """
+    if hasattr(model, "edges_"):
+        return _listed_graph(model, limit, dark)
     shown = _largest_hull(model, limit)
     first = sorted(model.sources_, key=model.sources_.__getitem__, reverse=True)
     candidates = [node for node in first if all(parent in shown for parent in parents_of(node))][:N_OUTSIDE]
@@ -48,6 +50,49 @@ def hull_graph(
     )
     figure.layout.meta["alt"] = _graph_alt(model, shown, outside)
     return figure
+
+
+def _listed_graph(model: Any, limit: int, dark: bool) -> go.Figure:
+    """The hull of a graph with nodes of its own: names are ids, rows the longest ways from a root."""
+    above: dict[Any, list[Any]] = {}
+    for parent, child in model.edges_:
+        above.setdefault(child, []).append(parent)
+    shown = _closed(model, limit, lambda node: above.get(node, []))
+    first = sorted(model.sources_, key=model.sources_.__getitem__, reverse=True)
+    candidates = [node for node in first if all(parent in shown for parent in above.get(node, []))][:N_OUTSIDE]
+    depths = dict(zip(model.hull_, model.depths_, strict=True))
+    depths |= {node: 1 + max((depths[parent] for parent in above.get(node, [])), default=-1) for node in candidates}
+    places: dict[Any, tuple[float, int]] = {}
+    for level in range(max(depths[node] for node in [*shown, *candidates]) + 1):
+        row = [node for node in [*shown, *candidates] if depths[node] == level]
+        middle = {node: [places[parent][0] for parent in above.get(node, []) if parent in places] for node in row}
+        row.sort(key=lambda node: float(np.mean(middle[node] or [0.5])))
+        places |= {node: ((k + 0.5) / len(row), level) for k, node in enumerate(row)}
+    deepest = max(level for _, level in places.values())
+    figure = style.new_figure("", dark, height=90 + ROW * (deepest + 1), margin={"l": 64, "r": 24, "t": 24, "b": 24})
+    grey = style.theme(dark).grey
+    solid = {"color": grey, "width": 1.5, "dash": "solid" if model.certified_ else "dash"}
+    for nodes, line in ((shown, solid), (candidates, {"color": grey, "width": 1, "dash": "dot"})):
+        _edges(figure, nodes, places, line, lambda node: above.get(node, []))
+    _draw_inside(figure, model, shown, places, dark)
+    outside = [(str(node) or "1", style.percent(model.sources_[node])) for node in candidates]
+    _draw_outside(figure, candidates, outside, places, dark)
+    figure.update_xaxes(visible=False, range=[-0.04, 1.04])
+    figure.layout.yaxis = style.axis(
+        "depth", dark, tickvals=list(range(deepest + 1)), autorange=False, range=[deepest + 0.6, -0.5]
+    )
+    figure.layout.meta["alt"] = _told(model, shown, outside, deepest)
+    return figure
+
+
+def _told(model: Any, shown: Sequence[Any], outside: Sequence[tuple[str, str]], deepest: int) -> str:
+    parts = [f"The hull as a graph: {style.counted(len(model.hull_), 'node')} down to depth {deepest}."]
+    if len(model.hull_) > len(shown):
+        parts.append(f"{style.counted(len(model.hull_) - len(shown), 'node')} with small weight left out.")
+    if outside:
+        named = [f"{word} ({share} of the way)" for word, share in outside[:3]]
+        parts.append(f"Next to enter: {style.in_words(named)}.")
+    return " ".join(parts) + certificate_words(model)
 
 
 # Drawing
@@ -113,11 +158,17 @@ def places_by_depth(nodes: Sequence[Levels]) -> Places:
     return found
 
 
-def _edges(figure: go.Figure, nodes: Sequence[Levels], places: Places, line: dict[str, Any]) -> None:
+def _edges(
+    figure: go.Figure,
+    nodes: Sequence[Any],
+    places: dict[Any, tuple[float, int]],
+    line: dict[str, Any],
+    above: Callable[[Any], Sequence[Any]] | None = None,
+) -> None:
     x: list[float | None] = []
     y: list[float | None] = []
     for node in nodes:
-        for parent in parents_of(node):
+        for parent in (above or parents_of)(node):
             if parent in places:
                 x += [places[parent][0], places[node][0], None]
                 y += [places[parent][1], places[node][1], None]
@@ -141,7 +192,7 @@ def _nodes(
         marker=marker,
         text=list(labels),
         textposition=side,
-        ids=[",".join(map(str, node)) for node in nodes],
+        ids=[",".join(map(str, node)) if isinstance(node, tuple) else str(node) for node in nodes],
         textfont={"size": style.LABEL_SIZE, "color": ink},
         customdata=list(hover),
         hovertemplate="%{customdata}<extra></extra>",
@@ -170,18 +221,24 @@ def node_name(node: Levels, labels: Sequence[str], model: Any) -> str:
 
 def _largest_hull(model: Any, limit: int) -> list[Levels]:
     """Nodes by falling norm, each with all of its ancestors, until ``limit`` would be passed."""
+    found: list[Levels] = _closed(model, limit, parents_of)
+    return sorted(found, key=lambda node: (sum(node), [-level for level in node]))
+
+
+def _closed(model: Any, limit: int, above: Callable[[Any], Sequence[Any]]) -> list[Any]:
+    """The same, of any graph, in the order of the norms."""
     by_norm = [model.hull_[k] for k in np.argsort(-np.array(own_norms(model)), kind="stable")]
-    kept: dict[Levels, None] = {}
+    kept: dict[Any, None] = {}
     for node in by_norm:
         needed, stack = {node}, [node]
         while stack:
-            fresh = [parent for parent in parents_of(stack.pop()) if parent not in needed and parent not in kept]
+            fresh = [parent for parent in above(stack.pop()) if parent not in needed and parent not in kept]
             needed.update(fresh)
             stack += fresh
         needed -= kept.keys()
         if len(kept) + len(needed) <= limit:
             kept.update(dict.fromkeys(needed))
-    return sorted(kept, key=lambda node: (sum(node), [-level for level in node]))
+    return list(kept)
 
 
 def _graph_alt(model: Any, shown: Sequence[Levels], outside: Sequence[tuple[str, str]]) -> str:

@@ -1,12 +1,13 @@
 """One set of kernel weights for several targets or classes: lp-norm MKL jointly over T machines.
 
-    min_{theta >= 0, ||theta||_p <= 1}  sum_t min_{w_t, b_t}  C sum_i V(y_it, f_t(x_i) + b_t) + 1/2 sum_m ||w_mt||^2 / theta_m
+    min_{theta >= 0, ||theta||_p <= 1}  sum_t min_{w_t, b_t}  C sum_i V(y_it, f_t(x_i) + b_t) + 1/2 sum_m ||w_mt||^2 /
+    theta_m
 
     dual   sum_t Lin(a_t) - 1/2 || Q ||_{p*},    Q_m = sum_t a_t'K_m a_t,   1'a_t = 0,   p* = p / (p - 1)
 
-The weights see the targets through Q alone, so that the analytic update, the dual price and the certificate of one target hold
-with the sum of the forms. At p = 1 weights that end at zero fade slowly under that update: there a log-barrier Newton method
-on the simplex goes on, with the second derivatives of the machines added up.
+The weights see the targets through Q alone, so that the analytic update, the dual price and the certificate of one
+target hold with the sum of the forms. At p = 1 weights that end at zero fade slowly under that update: there a
+log-barrier Newton method on the simplex goes on, with the second derivatives of the machines added up.
 
 Source: Kloft et al. (2011), sections 2 and 4, equations (17) and (19), with a sum over targets in place of one.
 """
@@ -89,7 +90,8 @@ def joint_certificate(
     ----------
     K : kernels (M, n, n), or an operator
     Y : targets (T, n), labels -1 / +1 or numbers
-    weights, dual_coef, intercept, dual_point : (M,), (T, n), (T,) and (T, n); ``dual_coef`` is taken where there is no point
+    weights, dual_coef, intercept, dual_point : (M,), (T, n), (T,) and (T, n); ``dual_coef`` is taken where there is no
+        point
     loss, C, p : the loss object, the cost of one unit of it, the order of the norm of the weights
     fit_intercept : whether every dual must sum to zero
 
@@ -290,14 +292,17 @@ def _at_one(problem: Joint, tol: float, max_iter: int, callback: Callable[..., A
     reduced = _JointReduced(problem)
     x, duals, left = np.full(problem.kernels.n_kernels, 1.0 / problem.kernels.n_kernels), None, max_iter
     solves, cancelled = 0, False
-    for kind, goal, steps in ((EtaFixedPoint, max(0.5 * tol, _LOOSE), _FIRST), (Barrier, 0.1 * tol, left)):
+    end = None
+    for kind, steps in ((EtaFixedPoint, _FIRST), (Barrier, left), (Barrier, left)):
+        goal = _LOOSE if end is None else 0.1 * tol * end.state.regulariser_share(reduced.task.lam)
         method = kind(reduced, x, duals, tol=goal)
         part = run(method, tol=goal, max_iter=steps, callback=callback)
         solves, cancelled = solves + part.solves, part.status is Status.CANCELLED
-        x, duals = method.sharpest.state.x, method.sharpest.dual
-        if cancelled or method.sharpest.state.gap_share <= 0.1 * tol:
+        end = method.sharpest
+        x, duals = end.state.x, end.dual
+        if cancelled:
             break
-    end = method.sharpest
+    assert end is not None
     last = _FromBarrier(problem, reduced, end, tol=tol, duals=duals)
     fit = run(last, tol=tol, max_iter=max(1, max_iter // 10), callback=callback)
     status = Status.CANCELLED if cancelled else fit.status

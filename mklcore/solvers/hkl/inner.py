@@ -1,15 +1,18 @@
 """The problem on a hull J: two ways to move the weights, both certified at every step.
 
-    min_{eta in H} min_{beta, b}  (1/n) sum_i l(y_i, f(x_i) + b) + lam/2 sum_{w in J} ||beta_w||^2 / zeta_w(eta)            (2), (3)
+    min_{eta in H} min_{beta, b}  (1/n) sum_i l(y_i, f(x_i) + b) + lam/2 sum_{w in J} ||beta_w||^2 / zeta_w(eta)
+        (2), (3)
 
     H = {eta >= 0, sum_v d_v^2 eta_v <= 1},   1/zeta_w = sum_{v in A(w)} 1/eta_v,   x_v = d_v^2 eta_v in the simplex
 
-With a_w = a'K_w a at the machine's dual a, kappa_vw = zeta_w / eta_v (its columns sum to one), h_v = sum_w kappa_vw zeta_w a_w:
+With a_w = a'K_w a at the machine's dual a, kappa_vw = zeta_w / eta_v (its columns sum to one), h_v = sum_w kappa_vw
+zeta_w a_w:
 
     sum_v h_v = sum_w zeta_w a_w  <=  Omega*_J(a)^2  <=  max_v h_v / x_v
 
 ``EtaFixedPoint``   x_v <- sqrt(x_v h_v) / sum: exact block minimisation of (2), never goes up; shrinks zeros slowly.
-``Barrier``         Newton steps on F(x) - tau sum_v log x_v over the simplex, F the value of (2) in x: 1e-9 in 15 to 25.
+``Barrier``         Newton steps on F(x) - tau sum_v log x_v over the simplex, F the value of (2) in x: 1e-9 in 15 to
+25.
 
 Source: Bach (2008), equations (2), (3), Proposition 1; specification, sections 2 and 6.
 """
@@ -38,7 +41,9 @@ _HALVINGS = 12
 
 @dataclass(frozen=True, eq=False)
 class Inner:
-    """What an inner iterate carries: shares x, h, a_w, the bound on Omega*_J^2, Omega, ||beta_D(v)||, own dual, own F."""
+    """What an inner iterate carries: shares x, h, a_w, the bound on Omega*_J^2, Omega, ||beta_D(v)||, own dual, own
+    F.
+    """
 
     x: Array
     h: Array
@@ -54,6 +59,12 @@ class Inner:
     def gap_share(self) -> float:
         """This iterate's own gap as a share of its value."""
         return (self.value - self.dual_objective) / max(abs(self.value), np.finfo(float).tiny)
+
+    def regulariser_share(self, lam: float) -> float:
+        """lam/2 times the bound on Omega*^2 as a share of the value, at most 1: what a gap may be measured by
+        instead.
+        """
+        return min(1.0, 0.5 * lam * self.bound / max(abs(self.value), np.finfo(float).tiny))
 
 
 class Reduced:
@@ -203,7 +214,9 @@ def solve_reduced(
     tol: float,
     max_iter: int = 200,
 ) -> tuple[Point, Reduced, int]:
-    """The reduced problem (3) on ``nodes`` to a relative gap of ``tol``, from shares ``x`` (m,): point, problem, solves."""
+    """The reduced problem (3) on ``nodes`` to a relative gap of ``tol``, from shares ``x`` (m,): point, problem,
+    solves.
+    """
     problem = Reduced(design, task, nodes, weights)
     if float(x.min()) < _MIX_BELOW:
         x = 0.9 * x + 0.1 / x.size
