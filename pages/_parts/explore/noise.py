@@ -53,9 +53,12 @@ def offer(params: Params) -> None:
     for box, method in zip(st.columns(2), left, strict=False):
         label, hint = ASKED[method]
         asked = board.mine(noise.selection(params, method).key)
+        live = asked is not None and asked.live
+        if asked is not None and not live:
+            box.warning(f"{label}: the fits {board.ending(asked, 'were')}")
         box.button(
-            label, key=f"ask_noise_{method}", help=hint, on_click=_ask, args=(method,), width="stretch",
-            disabled=asked is not None and asked.live,
+            "Being computed" if live else label, key=f"ask_noise_{method}", help=hint, on_click=_ask, args=(method,),
+            width="stretch", disabled=live,
         )  # fmt: skip
 
 
