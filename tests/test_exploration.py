@@ -14,6 +14,7 @@ from mklcore.exploration.candidates import Candidate, Judged, taken
 from mklcore.exploration.scaling import NormalScores, PreparedSpectra, steps_before
 from mklcore.kernels.functions import Delta, Linear
 from mklcore.kernels.units import MOST_UNITS, units
+from mklcore.selection.references import Reference
 
 RNG = np.random.default_rng(0)
 
@@ -151,6 +152,7 @@ def test_the_columns_that_count_are_ranked_first(task):
         "majority" if task == "binary" else "mean",
         "linear",
         "RBF",
+        "boosting",
         "uniform sum",
         "best single kernel",
     }
@@ -337,4 +339,12 @@ def test_many_classes_share_their_kernel_weights():
     assert found.model[-1].weights_.ndim == 1
     assert found.columns[0].name == "x1"
     assert found.test_scores()["ours"] > 0.8
-    assert set(found.baselines) == {"majority", "linear", "RBF", "uniform sum", "best single kernel"}
+    assert set(found.baselines) == {"majority", "linear", "RBF", "boosting", "uniform sum", "best single kernel"}
+
+
+def test_where_boosting_is_ahead_it_is_said_what_that_means():
+    boosting = Reference("boosting", 0.9, "", None, 0.02)
+    (note,) = first_answer._behind([Reference("RBF", 0.95, "", None, 0.0), boosting], 0.87)
+    assert note.startswith("Gradient boosting reaches 0.9 ± 0.02 on validation rows, ahead of 0.87: ")
+    assert first_answer._behind([boosting], 0.885) == []
+    assert first_answer._behind([Reference("boosting", 0.9, "", None)], 0.5) == []  # its error is not known

@@ -28,11 +28,14 @@ def test_plain_models_are_chosen_on_validation_rows():
     found = {
         one.name: one for one in plain_references(train, judge, "balanced_accuracy", lambda *told: seen.append(told))
     }
-    assert list(found) == ["majority", "linear", "RBF"]
+    assert list(found) == ["majority", "linear", "RBF", "boosting"]
     assert found["majority"].score == pytest.approx(1 / 3)
     for one in found.values():
         assert one.score == pytest.approx(balanced_accuracy_score(judge.y, one.model.predict(judge.X)))
-    assert seen == [(1, 3), (2, 3), (3, 3)]
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert found["boosting"].error == pytest.approx(
+        np.std([found["boosting"].model.score(judge.X[k::8], judge.y[k::8]) for k in range(8)], ddof=1) / np.sqrt(8)
+    ) or np.isnan(found["boosting"].error)
 
 
 def test_the_unit_of_the_target_changes_neither_score_nor_work_of_plain_models():

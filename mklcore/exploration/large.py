@@ -7,45 +7,65 @@ operations, never in seconds: the same table gives the same answer on any machin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import suppress_convergence_warnings
-from mklcore.exploration.candidates import BEHIND, Candidate
+from mklcore.exploration.candidates import Candidate, parts_of_rows
 from mklcore.lowrank.features import FeatureBlocks, FeatureStack
 from mklcore.lowrank.nystroem import Nystroem
-from mklcore.paths.path import Path, fit_path, log_grid, no_better, path_grid
+from mklcore.paths.path import Path, fit_path, judged, log_grid, path_grid
 from mklcore.scoring import Scoring
 from mklcore.selection.references import FLAT
 
 LANDMARKS = (100, 200, 400, 800)
 OPERATIONS = 2e11  # that a path on features may take
 SOLVES = 6  # of a problem along the path, in each of which a matrix of all features is decomposed
-VALUES, DECADES = 6, 5  # of C
+VALUES, DECADES = 7, 6  # of C, and how far they go from where the solution starts to move
 
 
-class Large(NamedTuple):
-    """The candidate on features of all rows, its path, the features and those of the validation rows, and how many
-    landmarks.
-    """
+@dataclass(frozen=True, eq=False)
+class Large:
+    """The candidate on features of all rows, its path, the features, the rows that judge and their features."""
 
     candidate: Candidate
     path: Path
     stack: FeatureStack
     blocks: FeatureBlocks
+    judge: Dataset
+    parts: Array
     told: str
 
+    @property
+    def score(self) -> float:
+        """The validation score at the best point."""
+        return float(self.path.val_score[self.path.first_look])
 
-def on_all_rows(
-    candidate: Candidate, steps: Sequence[tuple[str, Any]], train: Dataset, judge: Dataset, scoring: Scoring
-) -> Large | None:
-    """The candidate on all of ``train``, with as many landmarks as raise its score on ``judge``; None where the
-    first step would take more than the budget. The loss is the squared one, whose work does not grow with the rows
-    once sums are taken.
+
+def on_all_rows(candidates: Sequence[Candidate], train: Dataset, judge: Dataset, scoring: Scoring) -> Large | None:
+    """The plainest of the candidates that none gains on by more than one standard error, on all of ``train``; None
+    where every one of them would take more than the budget at its first step.
     """
+    found: Large | None = None
+    for candidate in candidates:
+        tried = _grown(candidate, train, judge, scoring)
+        if tried is None:
+            continue
+        if found is not None:
+            ahead = tried.parts - found.parts
+            error = float(ahead.std(ddof=1) / np.sqrt(ahead.size)) if ahead.size > 1 else 0.0
+            if not tried.score > found.score + error:
+                continue
+        found = tried
+    return found
+
+
+def _grown(candidate: Candidate, train: Dataset, judge: Dataset, scoring: Scoring) -> Large | None:
+    """A candidate with as many landmarks as raise its score on ``judge``. The loss is the squared one, whose work does
+    not grow with the rows once sums are taken."""
     found: Large | None = None
     problems = 1 if train.task != "multiclass" else len(np.unique(train.y))
     for count in LANDMARKS:
@@ -59,14 +79,17 @@ def on_all_rows(
         machine = tried.machine(train.task)
         first = path_grid(machine, stack, train.y, "C", 2)[0]
         grid = log_grid(3.0 * first, 10.0**DECADES * first, VALUES)
-        ends = no_better(blocks, judge.y, VALUES // 2, BEHIND, scoring)
         with suppress_convergence_warnings():
-            path = fit_path(machine, stack, train.y, "C", grid, blocks, judge.y, scoring=scoring, until=ends)
-        told = f"all training rows, with {count} landmarks for every kernel that needs them"
-        before = -np.inf if found is None else found.path.val_score[found.path.first_look]
-        if path.val_score[path.first_look] <= before + FLAT:
+            path = fit_path(machine, stack, train.y, "C", grid, blocks, judge.y, scoring=scoring)
+        score = float(path.val_score[path.first_look])
+        if found is not None and score <= found.score + FLAT:
             break
-        found = Large(tried, path, stack, blocks, told)
+        point = path.estimators[path.first_look]
+        decided = point.decide_blocks(blocks)
+        cuts = parts_of_rows(judge.task, judge.y)
+        parts = np.array([judged([point], [decided[cut]], judge.y[cut], scoring)[0] for cut in cuts])
+        told = f"all training rows, with {count} landmarks for every kernel that needs them"
+        found = Large(tried, path, stack, blocks, judge, parts, told)
     return found
 
 

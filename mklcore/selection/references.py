@@ -3,6 +3,7 @@
     majority / mean          says the same for every row
     linear                   logistic or ridge regression on the standardised columns
     RBF                      one support vector machine with scikit-learn's own width
+    boosting                 a sum of small trees (histogram gradient boosting)
     best single kernel       of those most aligned with the target, the one whose machine has the highest VALIDATION
                              score
     L2, greedy,              for a hull, on the same grid of kernels: all of them without selection, a hull grown
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +34,10 @@ from mklcore.scoring import Scoring, scorer_of
 from mklcore.solvers.hkl.baselines import FullKernel, hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
 from mklcore.solvers.hkl.design import Design
 
-PLAIN = ("majority", "mean", "linear", "RBF")  # models of the columns alone
+PLAIN = ("majority", "mean", "linear", "RBF", "boosting")  # models of the columns alone
+RATES = (0.05, 0.2)  # of boosting
+MOST_TREES, FEWEST_STEPS = 1000, 20  # of boosting, where each step is a tree per class
+ERROR_PARTS, LEAST_PART = 8, 8  # parts of the rows that judge, and rows of each, for a standard error
 FLAT = 1e-3  # gain in score below which going on does not pay
 FURTHER = 4  # points beyond the end of a grid
 MOST_STEPS = 500_000  # of scikit-learn's support vector machines, which have no bound of their own
@@ -59,6 +64,7 @@ class Reference:
     score: float
     chosen: str
     model: Any
+    error: float = np.nan
 
 
 def plain_references(
@@ -68,7 +74,8 @@ def plain_references(
     callback: Tick = None,
     only: Sequence[str] | None = None,
 ) -> tuple[Reference, ...]:
-    """Majority (or mean), linear model and RBF machine on the rows ``train``, chosen and scored on the rows ``judge``.
+    """Majority (or mean), linear model, RBF machine and gradient boosting on the rows ``train``, chosen and scored on
+    the rows ``judge``.
 
     ``scoring`` as in ``fit_path``; ``callback(done, total)`` after every model, raise in it to cancel. ParameterError
     without a target. Models predict from rows X (n, d). ``only``: the names of those that are wanted.
@@ -76,7 +83,7 @@ def plain_references(
     if train.task == "novelty":
         raise ParameterError("Without a target there is nothing to compare with: plain models need one.")
     measure = scorer_of(scoring or ("r2" if train.task == "regression" else "accuracy"))
-    makers = _regressors() if train.task == "regression" else _classifiers()
+    makers = _regressors() if train.task == "regression" else _classifiers(len(np.unique(train.y)))
     makers = makers if train.n_features else makers[:1]  # of sequences alone there is no column
     makers = [maker for maker in makers if only is None or maker[0] in only]
     found: list[Reference] = []
@@ -90,8 +97,9 @@ def plain_references(
 Maker = tuple[str, str, Sequence[float], Callable[[float], Any]]
 
 
-def _classifiers() -> list[Maker]:
+def _classifiers(classes: int) -> list[Maker]:
     from sklearn.dummy import DummyClassifier
+    from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -102,6 +110,8 @@ def _classifiers() -> list[Maker]:
         ("linear", "C", np.geomspace(1e-3, 1e2, 6).tolist(),
          lambda C: make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=2000))),
         ("RBF", "C", [0.1, 1.0, 10.0, 100.0], lambda C: make_pipeline(StandardScaler(), SVC(C=C, max_iter=MOST_STEPS))),
+        ("boosting", "learning rate", RATES, lambda rate: HistGradientBoostingClassifier(
+            learning_rate=rate, max_iter=max(FEWEST_STEPS, MOST_TREES // max(classes, 1)), random_state=0)),
     ]  # fmt: skip
 
 
@@ -109,6 +119,7 @@ def _regressors() -> list[Maker]:
     """Each fits the target at mean 0 and standard deviation 1: far from zero scikit-learn's SVR runs for ever."""
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.dummy import DummyRegressor
+    from sklearn.ensemble import HistGradientBoostingRegressor
     from sklearn.linear_model import Ridge
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -132,6 +143,14 @@ def _regressors() -> list[Maker]:
                 make_pipeline(StandardScaler(), SVR(C=C, max_iter=MOST_STEPS)), transformer=StandardScaler()
             ),
         ),
+        (
+            "boosting",
+            "learning rate",
+            RATES,
+            lambda rate: TransformedTargetRegressor(
+                HistGradientBoostingRegressor(learning_rate=rate, random_state=0), transformer=StandardScaler()
+            ),
+        ),
     ]
 
 
@@ -153,10 +172,31 @@ def _best(
         value = waiting.pop(0)
         model = make(value).fit(train.X, train.y)
         tried.append((float(measure(model, judge.X, judge.y)), value, model))
-        if not waiting and len(tried) > 1 and further and tried[-1][0] > max(s for s, _, _ in tried[:-1]) + FLAT:
+        grows = name != "boosting"  # a learning rate has no end that it could go on beyond
+        if (
+            grows
+            and not waiting
+            and len(tried) > 1
+            and further
+            and tried[-1][0] > max(s for s, _, _ in tried[:-1]) + FLAT
+        ):
             waiting, further = [value * value / tried[-2][1]], further - 1
     score, value, model = max(tried, key=lambda one: one[0])
-    return Reference(name, score, f"{sign} = {value:.3g}" if sign else "", model)
+    chosen = f"{sign} = {value:.3g}" if sign else ""
+    return Reference(name, score, chosen, model, error_of(model, judge, measure))
+
+
+def error_of(model: Any, judge: Dataset, measure: Any) -> float:
+    """The standard error of a score on the rows ``judge``: the spread of the scores of their parts; NaN for few
+    rows.
+    """
+    parts = [np.arange(k, judge.n_samples, ERROR_PARTS) for k in range(ERROR_PARTS)]
+    if judge.n_samples < ERROR_PARTS * LEAST_PART:
+        return float("nan")
+    with suppress(ValueError):  # a score that some part has none of
+        scores = [float(measure(model, judge.X[part], judge.y[part])) for part in parts]
+        return float(np.std(scores, ddof=1) / np.sqrt(ERROR_PARTS))
+    return float("nan")
 
 
 def best_single_kernel(

@@ -29,6 +29,7 @@ LABELS = {
     "mean": "mean",
     "linear": "linear model",
     "RBF": "RBF machine",
+    "boosting": "gradient boosting",
     "uniform": "uniform sum",
     SINGLE: SINGLE,
 }
@@ -40,7 +41,7 @@ def names(params: PathParams) -> list[str]:
     if task == "novelty":
         return []
     nothing = "mean" if task == "regression" else "majority"
-    plain = [nothing] if tables.on_stack(params) else [nothing, "linear", "RBF"]
+    plain = [nothing] if tables.on_stack(params) else [nothing, "linear", "RBF", "boosting"]
     return [*plain, *(("uniform",) if METHODS["uniform"].fits(task) else ()), SINGLE]
 
 
@@ -68,8 +69,11 @@ def known(params: PathParams) -> dict[str, Reference | None]:
     """Return the references by name, None where one is not known yet; those that came with the project have no
     model.
     """
-    before = {one.name: one for one in earlier.references(_lane(params))}
-    return {name: one or before.get(name) for name, one in computed(params).items()}
+    found = computed(params)
+    before: dict[str, Reference | None] = {one.name: one for one in earlier.references(_lane(params))}
+    if before and not any(found.values()):  # all that came with the project, which may be older than one of the models
+        return before
+    return {name: one or before.get(name) for name, one in found.items()}
 
 
 def computed(params: PathParams) -> dict[str, Reference | None]:

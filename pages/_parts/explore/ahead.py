@@ -21,6 +21,7 @@ def draw(shown: paths.Answer, baselines: dict[str, Reference | None]) -> None:
     if shown.waiting or not path.can_choose or not params.recommended or params.edited:
         return
     best = float(np.nanmax(path.val_score))
+    _boosting(path.score_name, best, baselines.get("boosting"))
     ahead = {name: one.score for name in MODELS if (one := baselines.get(name)) and one.score > best + MARGIN}
     if not ahead:
         return
@@ -41,6 +42,17 @@ def draw(shown: paths.Answer, baselines: dict[str, Reference | None]) -> None:
                 type="secondary",
                 help=why,
             )
+
+
+def _boosting(score_name: str, best: float, found: Reference | None) -> None:
+    """Say what it means where gradient boosting is ahead by more than its standard error."""
+    if found is None or not found.score - best > max(found.error, MARGIN):
+        return
+    st.info(
+        f"Gradient boosting scores {words.score(score_name, found.score)} on the validation rows, ahead of the best "
+        f"model of this path by more than its standard error ({found.error:.2g}): the target has steps, or many "
+        "columns act together at once, which smooth kernels of few columns do not follow."
+    )
 
 
 def offers(params: Params, ahead: set[str]) -> list[tuple[str, dict[str, Any], str]]:
