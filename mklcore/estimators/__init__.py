@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from mklcore.catalog import ESTIMATORS, Algorithm, Control
     from mklcore.estimators.aligned import AlignedMKLClassifier, AlignedMKLRegressor
     from mklcore.estimators.baselines import BestKernelClassifier, BestKernelRegressor
+    from mklcore.estimators.effects import TermEffect, half_refits, term_effect
     from mklcore.estimators.explain import component_functions, decision_surface
     from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
     from mklcore.estimators.greedy import GreedyMKLClassifier, GreedyMKLRegressor
@@ -46,15 +47,19 @@ __all__ = [
     "SMKLClassifier",
     "SMKLRegressor",
     "Term",
+    "TermEffect",
     "UniformMKLClassifier",
     "UniformMKLRegressor",
     "component_functions",
     "decision_surface",
     "decompose",
+    "half_refits",
+    "term_effect",
 ]
 _HOMES = {
     "aligned": ("AlignedMKLClassifier", "AlignedMKLRegressor"),
     "baselines": ("BestKernelClassifier", "BestKernelRegressor"),
+    "effects": ("TermEffect", "half_refits", "term_effect"),
     "explain": ("component_functions", "decision_surface"),
     "gomp": ("GOMPClassifier", "GOMPRegressor"),
     "greedy": ("GreedyMKLClassifier", "GreedyMKLRegressor"),

@@ -14,6 +14,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.kernels.functions import KernelSpec
+from mklcore.kernels.interactions import Interaction
 
 ALL_COLUMNS, SEVERAL_GROUPS = "all columns together", "some columns together"
 NOVELTY = ("unusual", "ordinary")
@@ -258,14 +259,16 @@ def kernels_by_columns(
 
     ``specs`` M resolved kernels, ``groups`` (name, column indices) pairs, ``names`` (d,) of the columns, as in
     ``Dataset.source_names``. A kernel whose columns lie in one group counts for the group; where there are no groups,
-    for its column.
+    for its column; an interaction for the columns that it is of.
     """
     found: dict[str, list[int]] = {}
     home = {j: name for name, members in groups for j in members}
     for m, spec in enumerate(specs):
         columns = spec.settled
         places = {home.get(j, names[j] if j < len(names) else spec.label or "sequence") for j in columns}
-        if len(columns) == len(names) > 1:
+        if isinstance(spec, Interaction) and len(spec.parts) > 1:
+            label = " × ".join(dict.fromkeys(home.get(j, names[j]) for j in columns))
+        elif len(columns) == len(names) > 1:
             label = ALL_COLUMNS
         elif len(places) == 1:
             label = places.pop()

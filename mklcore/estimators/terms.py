@@ -7,6 +7,10 @@ The share of a term is its variance on the training rows over the sum of the var
 correlated terms, whose correlation is listed beside them. A linear kernel of several columns is a sum over these, and
 is taken apart.
 
+A kernel of all columns can say what single columns say, too. What it says is regressed on functions of single columns,
+by kernel ridge regression on the training rows; these parts go to the columns, and what is left is the term "higher
+order".
+
 Source: Sobol (1993), Sensitivity estimates for nonlinear mathematical models; Lu, Boukouvalas and Hensman (2022),
 section 4.2.
 """
@@ -24,12 +28,16 @@ from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
 from mklcore.estimators.explain import kernels_in_use
 from mklcore.estimators.importance import REPEATS, judge_of
+from mklcore.kernels.checks import one_blas_thread
+from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.interactions import Interaction
 from mklcore.kernels.units import Unit, units
 from mklcore.scoring import Scoring
 
 HIGHER_ORDER = ("higher order",)
+PROJECTED_ROWS = 500  # on which functions of single columns are taken out of kernels of all columns
+RIDGES = np.logspace(-6.0, 1.0, 15)  # times the number of rows
 MOST_NAMED = 8  # source columns of a set beyond which it is of higher order
 Columns = tuple[str, ...]
 
@@ -122,12 +130,12 @@ def decompose(
     >>> from mklcore.kernels.dictionary import KernelDictionary
     >>> data = load_sample("sparse_polynomial")
     >>> kernels = KernelDictionary.interactions(data)
-    >>> found = decompose(LpMKLRegressor(kernels=kernels, p=1, C=10.0).fit(data.X, data.y), data)
+    >>> found = decompose(LpMKLRegressor(kernels=kernels, p=2, C=1.0).fit(data.X, data.y), data)
     >>> found.terms[0].columns, round(sum(term.share for term in found.terms), 9)
     (('x03', 'x10'), 1.0)
     """
-    parts = _Parts(model, data)
-    values = parts.values(data)
+    parts = TermValues(model, data)
+    values = parts.values(data.table)
     values = values - values.mean(axis=1, keepdims=True)
     variances = np.mean(values * values, axis=1).mean(axis=1)
     total = float(variances.sum())
@@ -145,8 +153,12 @@ def decompose(
     )
 
 
-class _Parts:
-    """The terms of a model: which columns each sees and which kernels make it, and their values on any rows."""
+class TermValues:
+    """The terms of a model: ``columns`` that each sees, ``kernels`` that make it, and their values on any rows.
+
+    ``data`` names the columns of the rows that the model was fitted on. ParameterError for a model that knows no
+    columns.
+    """
 
     def __init__(self, model: Any, data: Dataset) -> None:
         self.model = model
@@ -163,25 +175,42 @@ class _Parts:
                     found.setdefault((names.home[j],), []).append(m)
             else:
                 found.setdefault(columns, []).append(m)
+        self._alone = self._split_off(found.get(HIGHER_ORDER, []), data, names)
+        for columns in () if self._alone is None else self._alone.columns:
+            found.setdefault(columns, [])
         self.columns, self.kernels = tuple(found), tuple(tuple(dict.fromkeys(own)) for own in found.values())
         self.home = names.home
 
-    def values(self, data: Dataset) -> Array:
-        """(T, n, K) at the rows of ``data``."""
-        rows = data.table if data.sequences else data.X
-        whole = [m for m in dict.fromkeys(m for own in self.kernels for m in own) if m not in self.split]
+    def _split_off(self, kernels: list[int], data: Dataset, names: _Names) -> _Alone | None:
+        """What functions of single columns say of the kernels of all columns, where there are some."""
+        if not kernels:
+            return None
+        few = data.take(np.arange(0, data.n_samples, -(-data.n_samples // PROJECTED_ROWS)))
+        return _Alone(few, _outputs(self.model, few.table, kernels).sum(axis=0), names)
+
+    def values(self, rows: Array, terms: Sequence[int] | None = None) -> Array:
+        """(T, n, K) at ``rows`` as the model takes them, of all terms or of some by their places."""
+        places = list(range(len(self.columns)) if terms is None else terms)
+        asked = dict.fromkeys(m for t in places for m in self.kernels[t])
+        whole = [m for m in asked if m not in self.split]
         said = dict(zip(whole, _outputs(self.model, rows, whole), strict=True))
-        slopes = {m: self._slopes(m) for m in self.split}
+        slopes = {m: self._slopes(m) for m in asked if m in self.split}
         outputs = max(1, int(np.size(self.model.intercept_)))
-        out = np.zeros((len(self.columns), len(rows), outputs))
-        for term, columns, own in zip(out, self.columns, self.kernels, strict=True):
-            for m in own:
+        out = np.zeros((len(places), len(rows), outputs))
+        for term, t in zip(out, places, strict=True):
+            columns = self.columns[t]
+            for m in self.kernels[t]:
                 if m in said:
                     term += said[m]
                     continue
                 for j in slopes[m]:
                     if (self.home[j],) == columns:
                         term += np.outer(rows[:, j], slopes[m][j])
+            if self._alone is not None and columns == HIGHER_ORDER:
+                for own in self._alone.columns:
+                    term -= self._alone.values(rows, own)
+            elif self._alone is not None and columns in self._alone.columns:
+                term += self._alone.values(rows, columns)
         return out
 
     def _slopes(self, m: int) -> dict[int, Array]:
@@ -197,7 +226,7 @@ class _Parts:
         self, order: Sequence[int], data: Dataset, scoring: Scoring, repeats: int, seed: int
     ) -> dict[int, tuple[float, float]]:
         """Mean loss of score, and its spread, when the values of one term are shuffled among the rows of ``data``."""
-        rng, values = np.random.default_rng(seed), self.values(data)
+        rng, values = np.random.default_rng(seed), self.values(data.table)
         orders = [rng.permutation(data.n_samples) for _ in range(repeats)]
         judge, total = judge_of(self.model, data.y, scoring), values.sum(axis=0)
         full, found = judge(self._decided(total)), {}
@@ -214,6 +243,35 @@ class _Parts:
         own = self.model.refit_intercept_ if getattr(self.model, "refit", False) else self.model.intercept_
         decision: Array = (total if np.ndim(own) else total[:, 0]) + own
         return decision
+
+
+class _Alone:
+    """Functions of single columns that come nearest to ``values`` (n, K) on the rows of ``data``: additive kernel ridge
+    regression, its penalty by generalised cross-validation. ``columns`` names them.
+    """
+
+    def __init__(self, data: Dataset, values: Array, names: _Names) -> None:
+        stack = KernelDictionary.interactions(data, order=1).grams(data)
+        seen = [names.of(spec) for spec in stack.specs or ()]
+        last = {columns: m for m, columns in enumerate(seen)}  # the curved kernel, where there is one
+        self._stack, self.columns = stack.select(list(last.values())), tuple(last)
+        with one_blas_thread():
+            sizes, vectors = np.linalg.eigh(self._stack.values.sum(axis=0))
+            said, n = vectors.T @ (values - values.mean(axis=0)), len(values)
+            sizes = np.maximum(sizes, 0.0)
+
+            def error(ridge: float) -> float:
+                lost = ridge / (sizes + ridge)
+                return float(np.sum((lost[:, None] * said) ** 2) / max(float(lost.sum()), 1e-9) ** 2)
+
+            ridge = min((float(n * k) for k in RIDGES), key=error)
+            self._dual = vectors @ (said / (sizes + ridge)[:, None])
+
+    def values(self, rows: Array, columns: Columns) -> Array:
+        """(n_new, K) of one of them at ``rows``."""
+        place = self.columns.index(columns)
+        found: Array = self._stack.select([place]).cross(rows)[0] @ self._dual
+        return found
 
 
 class _Names:

@@ -56,7 +56,8 @@ class Candidate:
 
     ``rank`` says how plain it is; of two whose scores cannot be told apart the plainer one is taken. ``whole`` : the
     kernels of all columns beside pairs that are found on the rows to learn from; None where the dictionary is fixed.
-    ``approximation`` where rows are many. ``joint`` where all classes share their weights.
+    ``approximation`` where rows are many. ``joint`` where all classes share their weights. ``tested``: a test on the
+    training rows found what it adds, so that it is taken unless it loses.
     """
 
     told: str
@@ -68,6 +69,7 @@ class Candidate:
     whole: tuple[KernelSpec, ...] | None = None
     approximation: Nystroem | None = None
     joint: bool = False
+    tested: bool = False
 
     def on(self, train: Dataset) -> KernelDictionary:
         """The kernels that this candidate has where ``train`` are the rows to learn from: pairs of columns are
@@ -215,7 +217,8 @@ def _grid(candidate: Candidate, stack: GramStack, y: Labels) -> Array:
 
 def taken(judged_ones: Sequence[Judged]) -> Judged:
     """The candidate to take: going from plain to rich, a richer one where it gains more than one standard error of
-    the difference; of equally rich ones the best mean.
+    the difference, or where a test found what it adds and it does not lose as much, or half the standard error of its
+    score; of equally rich ones the best mean.
     """
     ranks = sorted({one.candidate.rank for one in judged_ones})
     found: Judged | None = None
@@ -225,7 +228,8 @@ def taken(judged_ones: Sequence[Judged]) -> Judged:
             found = best
             continue
         ahead, error = best.gain(found)
-        if ahead > max(error, 1e-12):
+        least = -max(error, best.error / 2.0) if best.candidate.tested else max(error, 1e-12)
+        if ahead > least:
             found = best
     assert found is not None
     return found
@@ -269,7 +273,7 @@ def offered(
         candidates.append(Candidate(told, made, 2.0, scaling, rank=3, whole=whole if found else None))
     if found:
         made = _with_pairs(data, found, ())
-        candidates.append(Candidate("columns and pairs of them", made, 2.0, scaling, rank=2, whole=()))
+        candidates.append(Candidate("columns and pairs of them", made, 2.0, scaling, rank=2, whole=(), tested=True))
     straight = KernelDictionary.recommended(data, whole=False, curved=False)
     candidates.append(Candidate("a function of every column", _own(data), 2.0, scaling, rank=1))
     candidates.append(Candidate("straight lines", straight, 2.0, rank=0))

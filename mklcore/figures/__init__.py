@@ -18,6 +18,7 @@ from mklcore.figures.runs import weights_beside
 from mklcore.figures.sequences import positions_figure
 from mklcore.figures.spectra import selected_bands
 from mklcore.figures.style import kernel_colours
+from mklcore.figures.terms import term_bars, term_plot
 from mklcore.figures.theory import Curve, bound_curves, coherence_dots, duplicate_bars
 from mklcore.figures.weights import target_alignment_bar, weights_bar
 
@@ -56,6 +57,8 @@ __all__ = [
     "sparsity_figure",
     "surface_plot",
     "target_alignment_bar",
+    "term_bars",
+    "term_plot",
     "weight_path",
     "weights_bar",
     "weights_beside",

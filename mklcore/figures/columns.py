@@ -46,7 +46,7 @@ def column_figure(effect: Any, name: str, said: str = "the score", *, dark: bool
             x=effect.at, y=values, mode="lines", line={"color": hue, "width": 2},
             hovertemplate=f"{style.short(name)} = %{{x:.3g}}<br>%{{y:+.3g}} to {said}<extra></extra>",
         )  # fmt: skip
-        counts, edges = np.histogram(effect.rows, bins=_bins(np.asarray(effect.rows, dtype=float)))
+        counts, edges = np.histogram(effect.rows, bins=histogram_bins(np.asarray(effect.rows, dtype=float)))
         figure.add_bar(
             x=(edges[:-1] + edges[1:]) / 2, y=counts, width=np.diff(edges), yaxis="y2", marker={"color": tone.grey},
             hovertemplate="%{x:.3g}: %{y} rows<extra></extra>",
@@ -54,7 +54,7 @@ def column_figure(effect: Any, name: str, said: str = "the score", *, dark: bool
     return figure
 
 
-def _bins(rows: Any) -> Any:
+def histogram_bins(rows: Any) -> Any:
     """One bar per value of few whole numbers: equal bins beside them would be empty in turn."""
     low, high = float(rows.min()), float(rows.max())
     if high - low < MOST_VALUES and bool((rows == np.round(rows)).all()):

@@ -9,11 +9,12 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.notation import Entry, read_entries
 from mklcore.kernels.recipes import Recipe
+from mklcore.kernels.screening import interacting
 from mklcore.kernels.sequences import SequenceKernel, on_sequence
 from mklcore.kernels.units import MOST_COLUMNS, Unit, units
 from pages._parts.derive.shelves import shelf
-from pages._parts.derive.tables import on_stack, table
-from pages._parts.params.parameters import METHODS, KernelParams, PathParams
+from pages._parts.derive.tables import on_stack, split, table
+from pages._parts.params.parameters import METHODS, DataParams, KernelParams, PathParams
 from pages._parts.session.uploads import ON_STACK, edited_text
 
 
@@ -70,12 +71,20 @@ def recommended(params: KernelParams) -> KernelDictionary:
     k, degree, shift = of_strings(params)
 
     def make() -> KernelDictionary:
-        found = KernelDictionary.recommended
         most, asked = most_columns(params), {"whole": params.together, "curved": params.curved}
-        return found(data, **asked, most_columns=most, k=k, degree=degree, shift=shift)
+        if params.pairs:
+            found = KernelDictionary.interactions
+            return found(data, candidates=pairs(params), **asked, most_columns=most, k=k, degree=degree, shift=shift)
+        return KernelDictionary.recommended(data, **asked, most_columns=most, k=k, degree=degree, shift=shift)
 
-    name = ("recommended", data.fingerprint, params.together, params.curved, k, degree, shift)
+    sets = pairs(params) if params.pairs else None
+    name = ("recommended", data.fingerprint, params.together, params.curved, k, degree, shift, sets)
     return shelf(params).made(name, make)
+
+
+def pairs(params: KernelParams) -> tuple[tuple[str, ...], ...]:
+    """Return the pairs of columns that act together on the training rows, by name."""
+    return shelf(params).made(("pairs", params.part(DataParams)), lambda: interacting(split(params).train))
 
 
 def most_columns(params: KernelParams) -> int:

@@ -13,7 +13,7 @@ from mklcore.selection.references import Reference
 from pages._parts.derive import importance, paths, tables
 from pages._parts.derive import shares as derive_shares
 from pages._parts.drawing import beside, charts, leaks
-from pages._parts.explore import noise, ranking
+from pages._parts.explore import noise, ranking, terms
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads
 from pages._parts.params import places
@@ -62,6 +62,7 @@ def pictures(shown: paths.Answer, index: int, baselines: Baselines) -> None:
         path_player.bars(families, path, index, rows, "Share per family at ", waiting=waiting, unit="%", most=1.0)
     leaks.draw("ranking")
     ranking.detail(shown, index)
+    terms.draw(shown, index)
     st.caption(explore_views.caveat(by_column, shown))
 
 

@@ -205,6 +205,12 @@ def _dictionary_code(params: PathParams) -> str:
             arguments += ", most_columns=data.n_features"
         if tables.table(params).sequences:
             arguments += ", k={}, degree={}, shift={}".format(*dictionaries.of_strings(params))
+        if params.pairs:
+            whole = ", whole=True" if params.together else ""
+            arguments = (
+                f"candidates={code(dictionaries.pairs(params))}" + arguments.replace(", whole=False", "") + whole
+            )
+            return f"kernels = mkl.KernelDictionary.interactions(data, {arguments})"
         return f"kernels = mkl.KernelDictionary.recommended(data{arguments})"
     return dictionary_code(dictionaries.dictionary(params), "data.feature_names")
 

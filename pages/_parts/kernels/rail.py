@@ -86,6 +86,10 @@ def suggested() -> None:
     st.caption("One linear and one RBF kernel of all columns: they keep what columns say only together.")
     fields.field_view(st.toggle, "Curved kernels, too", "curved", disabled=bool(params.edited))
     st.caption("Without them every column counts along a straight line: right where a linear model is ahead.")
+    fields.field_view(st.toggle, "Pairs of columns, too", "pairs", disabled=bool(params.edited))
+    st.caption(
+        "Products of two columns that explain what a sum over columns leaves of the target on the training rows."
+    )
 
 
 def _made_of(found: Sequence[Unit], curved: bool) -> str:
