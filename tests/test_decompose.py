@@ -188,7 +188,7 @@ def test_a_model_of_a_ready_stack_has_no_terms_and_a_constant_model_none():
 
 def test_columns_and_pairs_come_out_by_name_with_shares_that_add_up_to_one():
     rng = np.random.default_rng(0)
-    n = 500
+    n = 1300
     male, level, age = rng.integers(0, 2, n), rng.integers(0, 3, n), rng.uniform(1, 70, n)
     score = np.where(male == 1, -1.5, 1.5 - 1.5 * (level == 2)) + (age < 12) - 0.3 * (level > 0)
     y = (rng.random(n) < 1 / (1 + np.exp(-1.5 * score))).astype(np.int64)
