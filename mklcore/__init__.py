@@ -34,6 +34,7 @@ _HOMES = {
     "errors": ["DataError", "KernelError", "MKLError", "ParameterError"],
     "estimators.aligned": ["AlignedMKLClassifier", "AlignedMKLRegressor"],
     "estimators.baselines": ["BestKernelClassifier", "BestKernelRegressor"],
+    "estimators.feature_scaling": ["FeatureScalingClassifier", "FeatureScalingRegressor"],
     "estimators.gomp": ["GOMPClassifier", "GOMPRegressor"],
     "estimators.greedy": ["GreedyMKLClassifier", "GreedyMKLRegressor"],
     "estimators.hkl": ["HKLClassifier", "HKLRegressor"],

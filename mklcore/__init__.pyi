@@ -55,6 +55,10 @@ from mklcore.estimators.baselines import (
     BestKernelClassifier as BestKernelClassifier,
     BestKernelRegressor as BestKernelRegressor,
 )
+from mklcore.estimators.feature_scaling import (
+    FeatureScalingClassifier as FeatureScalingClassifier,
+    FeatureScalingRegressor as FeatureScalingRegressor,
+)
 from mklcore.estimators.gomp import GOMPClassifier as GOMPClassifier, GOMPRegressor as GOMPRegressor
 from mklcore.estimators.greedy import (
     GreedyMKLClassifier as GreedyMKLClassifier,

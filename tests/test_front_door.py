@@ -17,7 +17,8 @@ CORE = ROOT / "mklcore"
 PLANNED = {
     "Conformal", "Delta", "Interaction", "Pinball", "QuantileBand", "SequenceDictionary", "Spectrum", "WeightedDegree",
     "decompose", "explore", "select_columns",
-    "CoxMKL", "Graph", "JointMKLClassifier", "JointMKLRegressor", "read_tables",
+    "CoxMKL", "FeatureScalingClassifier", "FeatureScalingRegressor", "Graph", "JointMKLClassifier",
+    "JointMKLRegressor", "read_tables",
 }  # fmt: skip
 
 

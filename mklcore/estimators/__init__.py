@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mklcore.estimators.baselines import BestKernelClassifier, BestKernelRegressor
     from mklcore.estimators.effects import TermEffect, half_refits, term_effect
     from mklcore.estimators.explain import component_functions, decision_surface
+    from mklcore.estimators.feature_scaling import FeatureScalingClassifier, FeatureScalingRegressor
     from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
     from mklcore.estimators.greedy import GreedyMKLClassifier, GreedyMKLRegressor
     from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
@@ -33,6 +34,8 @@ __all__ = [
     "Control",
     "CoxMKL",
     "Decomposition",
+    "FeatureScalingClassifier",
+    "FeatureScalingRegressor",
     "GOMPClassifier",
     "GOMPRegressor",
     "GreedyMKLClassifier",
@@ -61,6 +64,7 @@ _HOMES = {
     "baselines": ("BestKernelClassifier", "BestKernelRegressor"),
     "effects": ("TermEffect", "half_refits", "term_effect"),
     "explain": ("component_functions", "decision_surface"),
+    "feature_scaling": ("FeatureScalingClassifier", "FeatureScalingRegressor"),
     "gomp": ("GOMPClassifier", "GOMPRegressor"),
     "greedy": ("GreedyMKLClassifier", "GreedyMKLRegressor"),
     "hkl": ("HKLClassifier", "HKLRegressor"),

@@ -1,0 +1,109 @@
+"""Gaussian kernels with a learned scale per column: slopes, falling objectives, bands that are kept, files."""
+
+import io
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.svm import SVR
+from sklearn.utils.estimator_checks import check_estimator
+
+import mklcore as mkl
+from mklcore.errors import ParameterError
+from mklcore.losses import make_loss
+from mklcore.penalties.terms import make_terms
+from mklcore.solvers.driver import run
+from mklcore.solvers.feature_scaling import FeatureScaling, gaussian
+
+
+def banded(seed=0, n=80, width=3, bands=10):
+    """Ten bands of correlated columns, two of which decide a curved target."""
+    rng = np.random.default_rng(seed)
+    level = rng.standard_normal((n, bands))
+    X = np.repeat(level, width, axis=1) + 0.3 * rng.standard_normal((n, bands * width))
+    y = np.sin(1.5 * level[:, 2]) + level[:, 6] ** 2 / 2 + 0.05 * rng.standard_normal(n)
+    groups = {f"band {k}": list(range(k * width, (k + 1) * width)) for k in range(bands)}
+    return X, y, groups
+
+
+def method(loss="squared", seed=0):
+    X, y, groups = banded(seed, n=40)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    y = y - y.mean() if loss == "squared" else np.where(y > np.median(y), 1.0, -1.0)
+    members = [np.array(columns) for columns in groups.values()]
+    return FeatureScaling(Z, y[None], 5.0, make_loss(loss), make_terms("log+gl"), members, True, 1e-3)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_slopes_are_those_of_the_machine(loss):
+    problem = method(loss)
+    u = np.random.default_rng(1).uniform(0.01, 0.1, 30)
+    slopes = problem._machines(u, None)[1]
+    for j in (0, 7, 29):
+        step = 1e-5 * np.eye(30)[j]
+        rise = problem._machines(u + step, None)[0] - problem._machines(u - step, None)[0]
+        assert slopes[j] == pytest.approx(rise / 2e-5, rel=2e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["squared", "hinge"])
+def test_the_objective_never_rises(loss):
+    problem = method(loss)
+    objectives = [record.objective for record in run(problem, tol=1e-3, max_iter=30).history]
+    assert np.all(np.diff(objectives) <= 1e-9 * np.abs(objectives[0]))
+    assert objectives[-1] < objectives[0]
+
+
+def test_two_bands_of_ten_are_kept():
+    X, y, groups = banded(n=120)
+    held_out, checked, _ = banded(seed=1, n=100)
+    models = [mkl.FeatureScalingRegressor(C=C, groups=groups).fit(X, y) for C in (1.0, 3.0, 30.0)]
+    model = max(models, key=lambda one: one.score(held_out, checked))
+    assert model.selected_groups_ == ("band 2", "band 6")
+    fresh, wanted, _ = banded(seed=2, n=200)
+    plain = max((SVR(C=C).fit(X, y) for C in (1.0, 3.0, 30.0)), key=lambda one: one.score(held_out, checked))
+    assert model.score(fresh, wanted) > plain.score(fresh, wanted) + 0.05
+    assert model.dual_gap_ is None
+    assert np.flatnonzero(model.scales_).min() >= 6
+
+
+def test_prediction_is_the_scaled_kernel():
+    X, y, groups = banded(n=60)
+    model = mkl.FeatureScalingRegressor(C=10.0, groups=groups).fit(X, y)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    expected = gaussian(Z, Z, model.scales_**2) @ model.dual_coef_ + model.intercept_
+    assert model.predict(X) == pytest.approx(expected)
+    file = io.BytesIO()
+    mkl.save_model(file, model)
+    file.seek(0)
+    assert mkl.load_model(file).predict(X) == pytest.approx(expected)
+
+
+def test_classes_share_the_scales():
+    data = mkl.load_sample("iris")
+    model = mkl.FeatureScalingClassifier(C=10.0, loss="logistic").fit(data.X, data.y)
+    assert model.dual_coef_.shape == (150, 3)
+    assert model.score(data.X, data.y) > 0.9
+    assert set(model.selected_groups_) & {"x3", "x4"}
+
+
+@pytest.mark.parametrize("groups", [{"a": [0]}, {"a": [0, 1], "b": [1, 2]}, [0, 1, 2]])
+def test_groups_that_are_none(groups):
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    with pytest.raises(ParameterError, match="every column"):
+        mkl.FeatureScalingRegressor(groups=groups).fit(X, X[:, 0])
+
+
+def test_refusals():
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    with pytest.raises(ParameterError, match="max_iter"):
+        mkl.FeatureScalingRegressor(max_iter=0).fit(X, X[:, 0])
+    with pytest.raises(ParameterError, match="loss must be"):
+        mkl.FeatureScalingRegressor(loss="hinge").fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("cls", [mkl.FeatureScalingClassifier, mkl.FeatureScalingRegressor])
+def test_scikit_learn_checks(cls):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn skips what needs other packages
+        results = check_estimator(cls(max_iter=20), on_fail=None)
+    assert [(one["check_name"], one["exception"]) for one in results if one["status"] == "failed"] == []
