@@ -1,6 +1,6 @@
 """What pays for the hinge and the epsilon-insensitive loss on features: coordinates, or steps inside, in CPU seconds.
 
-python -m benchmarks.what_pays        prints every fit and the constants by which mklcore/lowrank/central.py chooses,
+python -m benchmarks.what_pays        prints every fit and the constants by which mklcore/solvers/schedule.py chooses,
                                       fitted to
                                       them, beside those that stand there; keeps no record
 
@@ -26,12 +26,14 @@ from benchmarks.large_rows import kernels, table
 from benchmarks.lines import cpu
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.kernels.checks import one_blas_thread
+from mklcore.kernels.operators import cached
 from mklcore.losses import make_loss
-from mklcore.lowrank import central
-from mklcore.lowrank.weighing import FeatureReweighting
 from mklcore.penalties import LpNorm
+from mklcore.solvers import schedule
 from mklcore.solvers.driver import run
+from mklcore.solvers.interior import Interior
 from mklcore.solvers.problem import Problem
+from mklcore.solvers.reweighting import Reweighting
 
 ROWS = 2000
 LANDMARKS = (5, 15, 40)  # of each kernel
@@ -68,12 +70,12 @@ def features(n: int, landmarks: int) -> tuple[Any, np.ndarray, np.ndarray]:
 
 def one(stack: Any, y: np.ndarray, loss: str, C: float, inside: bool) -> Fitted | None:
     """A cold fit to the usual tolerance; None where it does not come there."""
-    task = Problem(stack, y, C, make_loss(loss), LpNorm(4 / 3), True)
-    method = central.FeatureCentral if inside else FeatureReweighting
+    task = Problem(cached(stack), y, C, make_loss(loss), LpNorm(4 / 3), True)
+    method = Interior if inside else Reweighting
     with suppress_convergence_warnings():
         seconds, fit = cpu(lambda: run(method(task, tol=TOL), tol=TOL, max_iter=PATIENCE))
     n, D = stack.table.shape
-    return Fitted(loss, inside, central.scaled_cost(task), D, seconds / (n * D)) if fit.status.ok else None
+    return Fitted(loss, inside, schedule.scaled_cost(task), D, seconds / (n * D)) if fit.status.ok else None
 
 
 def constants(found: Sequence[Fitted]) -> Constants:
@@ -114,7 +116,7 @@ def _told(fit: Fitted | None) -> str:
 def main() -> None:
     measured(400, (5,), COSTS[:1], tell=lambda told: None)  # compiles
     fitted = constants(measured())
-    standing = Constants(fitted.unit, central.CREEP, central.PASSES, central.PRODUCTS)
+    standing = Constants(fitted.unit, schedule.CREEP, schedule.PASSES, schedule.PRODUCTS)
     for name, here, there in zip(Constants._fields, fitted, standing, strict=True):
         sys.stdout.write(f"{name}: {here:.3g}, in use {there:.3g}\n")
 

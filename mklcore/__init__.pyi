@@ -14,7 +14,6 @@ from mklcore import (
     launcher as launcher,
     lessons as lessons,
     losses as losses,
-    lowrank as lowrank,
     machines as machines,
     notebook as notebook,
     parallel as parallel,
@@ -98,7 +97,7 @@ from mklcore.kernels.measures import alignment_matrix as alignment_matrix
 from mklcore.kernels.sequence_dictionary import SequenceDictionary as SequenceDictionary
 from mklcore.kernels.sequences import Spectrum as Spectrum, WeightedDegree as WeightedDegree
 from mklcore.losses import LOSSES as LOSSES, Huber as Huber, Pinball as Pinball
-from mklcore.lowrank.nystroem import Nystroem as Nystroem
+from mklcore.kernels.nystroem import Nystroem as Nystroem
 from mklcore.paths.path import Path as Path, fit_path as fit_path, log_grid as log_grid
 from mklcore.penalties import (
     PENALTIES as PENALTIES,

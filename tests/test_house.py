@@ -37,7 +37,6 @@ ROWS = {
     "mklcore.penalties": 5,
     "mklcore.machines": 6,
     "mklcore.solvers": 7,
-    "mklcore.lowrank": 7,
     "mklcore.paths.path": 8,
     "mklcore.paths.estimator_protocol": 8,
     "mklcore.paths.intervals": 8,

@@ -5,14 +5,13 @@ import pytest
 
 import mklcore as mkl
 from mklcore import verify
-from mklcore.lowrank.boxed import balanced
-from mklcore.lowrank.central import FeatureCentral, on_path
-from mklcore.lowrank.fitting import fit_features
-from mklcore.lowrank.nystroem import leverages
-from mklcore.lowrank.whole import whole_certificate
+from mklcore.kernels.nystroem import leverages
+from mklcore.machines.dual_coordinate_descent import balanced
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import run
+from mklcore.solvers.exact_pass import whole_certificate
 from mklcore.solvers.forms import interval
+from mklcore.solvers.interior import Interior
 from mklcore.solvers.problem import Problem, WarmStart
 
 DATA = mkl.load_sample("breast_cancer").drawn(160, 0)
@@ -103,7 +102,7 @@ PENALTIES = [mkl.LpNorm(1.0), mkl.LpNorm(4 / 3), mkl.LpNorm(np.inf), mkl.BlockNo
 def test_fits_are_those_of_the_exact_solvers_on_the_approximated_grams(stack, grams, penalty, loss, C, fit_intercept):
     loss = mkl.losses.make_loss(loss)
     y = Y if loss.signed or loss.quadratic else Y + 0.1 * DATA.X[:, 0]
-    found = fit_features(stack, y, C, loss, penalty, fit_intercept, tol=1e-4)
+    found = fit_weighted(stack, y, C, loss, penalty, fit_intercept, tol=1e-4)
     exact = fit_weighted(grams, y, C, loss, penalty, fit_intercept, tol=1e-4)
     assert found.status.ok
     assert found.objective >= exact.dual_objective - 1e-6 * abs(exact.objective)
@@ -117,7 +116,7 @@ def test_fits_are_those_of_the_exact_solvers_on_the_approximated_grams(stack, gr
 def inside(stack, y, C, loss, p, fit_intercept, warm=None):
     """The fit along the path inside, and what it published recomputed on the Gram matrices."""
     problem = Problem(stack, y, C, mkl.losses.make_loss(loss), mkl.LpNorm(p), fit_intercept)
-    return run(FeatureCentral(problem, tol=1e-4, warm=warm), tol=1e-4, max_iter=100)
+    return run(Interior(problem, tol=1e-4, warm=warm), tol=1e-4, max_iter=100)
 
 
 @pytest.mark.parametrize(("loss", "fit_intercept"), [("hinge", True), ("hinge", False), ("epsilon_insensitive", True)])
@@ -137,28 +136,26 @@ def test_the_path_inside_ends_at_the_exact_optimum_for_every_C_cold_or_warm(stac
         warm = WarmStart(found.weights, found.dual_coef, C)
 
 
-def test_the_path_inside_takes_costs_of_rows_and_leaves_out_what_has_no_part_in_a_step(stack, monkeypatch):
+def test_the_path_inside_takes_costs_of_rows(stack):
     costs = 10.0 * (1.0 + np.arange(Y.size) % 3)
     found = inside(stack, Y, costs, "hinge", 4 / 3, True)
     assert found.status.ok
     assert np.all(Y * found.dual_coef <= costs * (1 + 1e-9))
-    other = fit_features(
+    other = fit_weighted(
         stack, Y, costs, mkl.losses.make_loss("hinge"), mkl.LpNorm(4 / 3), True, solver="wrapper", tol=1e-4
     )
     assert found.objective >= other.dual_objective
     assert other.objective >= found.dual_objective
-    monkeypatch.setattr("mklcore.lowrank.central._LEFT_OUT", 0.0)
-    whole = inside(stack, Y, costs, "hinge", 4 / 3, True)
-    assert whole.objective == pytest.approx(found.objective, rel=1e-4)
 
 
 def test_where_the_path_inside_breaks_off_the_analytic_update_goes_on(stack, monkeypatch):
     def singular(*_, **__):
         raise np.linalg.LinAlgError("singular to rounding")
 
-    sound = inside(stack, Y, 10.0, "hinge", 4 / 3, True)
+    loss, penalty = mkl.losses.make_loss("hinge"), mkl.LpNorm(4 / 3)
+    sound = fit_weighted(stack, Y, 10.0, loss, penalty, True, tol=1e-4)
     monkeypatch.setattr("scipy.linalg.cho_factor", singular)
-    found = inside(stack, Y, 10.0, "hinge", 4 / 3, True)
+    found = fit_weighted(stack, Y, 10.0, loss, penalty, True, tol=1e-4)
     assert found.status.ok
     assert found.objective == pytest.approx(sound.objective, rel=1e-4)
     assert found.solver.startswith("lp interior point, then")
@@ -171,7 +168,7 @@ def test_where_rounding_is_coarse_the_dual_still_sums_to_its_total_and_proves_wh
     X, y = data.X[:300], np.where(data.y[:300] == data.y[0], 1.0, -1.0)
     kernels = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), X.shape[1])
     features = mkl.Nystroem(15).features(kernels, X, "multiplicative", False)
-    fit = fit_features(features, y, 1e3, mkl.losses.make_loss("hinge"), mkl.LpNorm(p), True, tol=tol, max_iter=300)
+    fit = fit_weighted(features, y, 1e3, mkl.losses.make_loss("hinge"), mkl.LpNorm(p), True, tol=tol, max_iter=300)
     assert fit.status.ok
     assert abs(fit.dual_point.sum()) <= 1e-10 * np.abs(fit.dual_point).sum()
     parts = (fit.weights, fit.dual_coef, fit.intercept, "hinge", 1e3, mkl.LpNorm(p), fit.dual_point, True)
@@ -181,25 +178,17 @@ def test_where_rounding_is_coarse_the_dual_still_sums_to_its_total_and_proves_wh
 
 @pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
 def test_a_whole_number_is_a_C_like_any_other(stack, loss):
-    one, other = (fit_features(stack, Y, C, mkl.losses.make_loss(loss), mkl.LpNorm(4 / 3), True) for C in (10, 10.0))
+    one, other = (fit_weighted(stack, Y, C, mkl.losses.make_loss(loss), mkl.LpNorm(4 / 3), True) for C in (10, 10.0))
     assert one.objective == other.objective
     assert "interior point" in one.solver
 
 
 def test_the_path_inside_is_taken_where_C_is_large_and_only_where_it_pays(stack):
     loss, penalty = mkl.losses.make_loss("hinge"), mkl.LpNorm(4 / 3)
-    names = [fit_features(stack, Y, C, loss, penalty, True).solver for C in (0.01, 100.0)]
+    names = [fit_weighted(stack, Y, C, loss, penalty, True).solver for C in (0.01, 100.0)]
     assert "analytic update" in names[0]
     assert "interior point" in names[1]
-    assert "interior point" not in fit_features(stack, Y, 100.0, loss, mkl.LpNorm(4.0), True).solver
-
-
-def test_a_row_on_the_path_balances_its_multipliers_without_cancellation():
-    excess, room = np.array([-1e6, -1.0, 0.0, 1.0, 1e6]), np.full(5, 2.0)
-    x, left = on_path(excess, 1e-3, room)
-    assert x + left == pytest.approx(room)
-    assert np.all((x > 0) & (left > 0))
-    assert excess + 1e-3 / x - 1e-3 / left == pytest.approx(np.zeros(5), abs=1e-6)
+    assert "interior point" not in fit_weighted(stack, Y, 100.0, loss, mkl.LpNorm(4.0), True).solver
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.losses import LOSSES, make_loss
-from mklcore.lowrank.fitting import fit_features
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.forms import (
@@ -84,10 +83,9 @@ def test_the_nu_form_is_refused_at_another_C_with_the_right_one(stored):
     X = np.random.default_rng(0).standard_normal((20, 2))
     y, loss, kernels = np.ones(20), make_loss("nu_one_class", nu=0.2), mkl.KernelDictionary.rbf_grid([1.0, 2.0])
     K = kernels.grams(X).values if stored else mkl.Nystroem(10).features(kernels, X)
-    solve = fit_weighted if stored else fit_features
     with pytest.raises(ParameterError, match=r"with nu=0.2 on 20 rows is C=0.25 .* got C=1\. Take that C"):
-        solve(K, y, 1.0, loss, LpNorm(2.0), True)
-    assert solve(K, y, np.full(20, 0.25), loss, LpNorm(2.0), True).status.ok
+        fit_weighted(K, y, 1.0, loss, LpNorm(2.0), True)
+    assert fit_weighted(K, y, np.full(20, 0.25), loss, LpNorm(2.0), True).status.ok
 
 
 def test_one_class_estimator():

@@ -9,7 +9,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import MKLError
-from mklcore.lowrank.inside import through_features
+from mklcore.kernels.operators.factored import FactoredSum
 from mklcore.paths.files import read_paths
 from mklcore.paths.held_out import scored_on
 from pages._parts.derive import gram_stacks, left_out, low_rank, many_rows, paths, shelves, tables
@@ -252,12 +252,16 @@ def test_features_are_scored_on_rows_left_out_a_few_at_a_time(monkeypatch):
 def test_a_system_on_features_is_solved_as_the_whole_matrix_is():
     stack = mkl.Nystroem(12).features(KERNELS, DATA.X)
     random = np.random.default_rng(0)
-    s, h = stack.spread(np.array([0.5, 0.0, 1.0, 2.0])), random.uniform(1e-3, 10.0, DATA.n_samples)
-    table = stack.table.astype(float)
-    whole, right = (table * s) @ table.T + np.diag(h), random.standard_normal((DATA.n_samples, 3))
-    np.testing.assert_allclose(
-        through_features(stack, s, h)(right), np.linalg.solve(whole, right), rtol=1e-6, atol=1e-8
-    )
+    theta, h = np.array([0.5, 0.0, 1.0, 2.0]), random.uniform(1e-3, 10.0, DATA.n_samples)
+    table, total, rows = stack.table.astype(float), FactoredSum(stack, theta), np.arange(0, DATA.n_samples, 3)
+    K, right = (table * stack.spread(theta)) @ table.T, random.standard_normal((DATA.n_samples, 3))
+    np.testing.assert_allclose(total.solve(right, h), np.linalg.solve(K + np.diag(h), right), rtol=1e-6, atol=1e-8)
+    plain = np.linalg.solve(K + 2.0 * np.eye(len(K)), right)
+    np.testing.assert_allclose(total.solve(right, 2.0), plain, rtol=1e-6, atol=1e-8)
+    for some in (rows, rows[:5]):  # more of them than features, and fewer
+        expected = np.linalg.solve(K[np.ix_(some, some)] + np.diag(h[some]), right[some])
+        np.testing.assert_allclose(total.solve_block(some, h[some], right[some]), expected, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(total.diagonal(), np.diag(K), rtol=1e-6)
 
 
 def test_kernels_that_tie_are_certified_on_features():

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import mklcore as mkl
-from mklcore.lowrank.features import FeatureStack
-from mklcore.lowrank.fitting import fit_features
+from mklcore.kernels.operators.factored import FeatureStack
 from mklcore.parallel.partitions import ArrayParts, ParquetParts, fit_parts, predict_parts, score_parts
+from mklcore.solvers import fit_weighted
 
 DATA = mkl.load_sample("diabetes")
 Z = (DATA.y - DATA.y.mean()) / DATA.y.std()
@@ -29,7 +29,7 @@ def test_a_model_from_sums_is_the_model_of_all_rows(p, intercept):
     asked = mkl.LpMKLRegressor(p=p, C=0.1, tol=1e-7, fit_intercept=intercept, **HOW)
     model = fit_parts(asked, PARTS, sample=200)
     stack = whole(model)
-    exact = fit_features(stack, PARTS.y, 0.1, asked.loss_in_use, asked.penalty_in_use, intercept, tol=1e-7)
+    exact = fit_weighted(stack, PARTS.y, 0.1, asked.loss_in_use, asked.penalty_in_use, intercept, tol=1e-7)
     assert model.objective_ == pytest.approx(exact.objective, rel=1e-10)
     np.testing.assert_allclose(model.weights_, exact.weights, atol=1e-7)
     f = stack.times(stack.spread(exact.weights) * stack.coefficients(exact.dual_coef)) + exact.intercept
@@ -69,7 +69,7 @@ def test_losses_with_slopes_take_a_few_passes_to_the_model_of_all_rows(loss, p, 
     assert cut.objective_ == pytest.approx(together.objective_, rel=1e-10)
     np.testing.assert_allclose(cut.decision_function(DATA.X), together.decision_function(DATA.X), atol=1e-10)
     signs = np.where(y == "low", 1.0, -1.0)
-    exact = fit_features(whole(cut), signs, C, asked.loss_in_use, asked.penalty_in_use, intercept, tol=1e-9)
+    exact = fit_weighted(whole(cut), signs, C, asked.loss_in_use, asked.penalty_in_use, intercept, tol=1e-9)
     assert cut.objective_ == pytest.approx(exact.objective, rel=1e-9)
     assert cut.dual_objective_ <= exact.objective * (1 + 1e-12)
     assert cut.n_iter_ <= 10

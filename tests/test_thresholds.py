@@ -13,11 +13,10 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import KernelError
+from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.kernels.operators.packed import PackedKernels
 from mklcore.losses import LOSSES, make_loss
-from mklcore.lowrank.fitting import fit_features
-from mklcore.lowrank.nystroem import Nystroem
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.problem import WarmStart
@@ -27,7 +26,7 @@ M = 2 * D
 TOL = 1e-5
 ORDERS = (1.0, 4 / 3, np.inf)
 MEGABYTES = 8e-6 * N * N
-ROOMS = ("kernels", "machines", "lowrank")
+ROOMS = ("kernels", "machines")
 
 # What takes the problem, which is small, to the side of a size where only large ones are.
 STORED = {
@@ -54,10 +53,10 @@ NOT_STORED = {
 }
 FEATURES = {
     "no size at all": {},
-    "rows off their bounds that are dear": {"lowrank.boxed._DEAREST": 0.0},
-    "Hessians that are dear": {"lowrank.weighing._DEAREST": 0.0},
-    "a large C": {"lowrank.central.PASSES": 0.0, "lowrank.central.PRODUCTS": 0.0},
-    "rows in pieces": {"lowrank.features._VALUES": 1, "lowrank.inside._HELD": 0.0},
+    "rows off their bounds that are dear": {"machines.dual_coordinate_descent._DEAREST": 0.0},
+    "Hessians that are dear": {"newton._DEAREST": 0.0},
+    "a large C": {"schedule.PASSES": 0.0, "schedule.PRODUCTS": 0.0},
+    "rows in pieces": {"kernels.operators.factored._VALUES": 1},
 }
 
 
@@ -95,8 +94,10 @@ class Sizes:
 
     def fitted(self, K, name, p, C=None, tol=TOL, warm=None):
         """One fit."""
-        loss, C, way = make_loss(name), C or self.cost(name), fit_features if K is self.features else fit_weighted
-        return way(K, self.target(name), C, loss, LpNorm(p), loss.takes_intercept, tol=tol, warm=warm, max_iter=2000)
+        loss, C = make_loss(name), C or self.cost(name)
+        return fit_weighted(
+            K, self.target(name), C, loss, LpNorm(p), loss.takes_intercept, tol=tol, warm=warm, max_iter=2000
+        )
 
     def checked(self, fit, name, p, C=None):
         """The fit is near the plain one, and its certificate holds on the stored stack."""

@@ -21,12 +21,12 @@ from mklcore.estimators.problems import weighted_blocks
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import Forecast, GramStack
 from mklcore.kernels.measures import UNCUT, as_stack
+from mklcore.kernels.nystroem import Nystroem
+from mklcore.kernels.operators.factored import FeatureMap, FeatureStack
 from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.kernels.operators.packed import PackedKernels, triangle_bytes
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sums import OTHER, way_of
-from mklcore.lowrank.features import FeatureMap, FeatureStack
-from mklcore.lowrank.nystroem import Nystroem
 from mklcore.solvers.driver import Fit
 
 STACK_LIMIT_MB = 2048.0  # above this no stack is stored, where the method can do without

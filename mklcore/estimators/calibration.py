@@ -12,7 +12,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import codes_of, fold_rows, repeated
 from mklcore.errors import DataError
 from mklcore.kernels.grams import GramStack
-from mklcore.lowrank.features import FeatureStack
+from mklcore.kernels.operators.factored import FeatureStack
 from mklcore.selection.splitters import cut
 
 FOLDS = 5

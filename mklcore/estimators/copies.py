@@ -10,7 +10,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.kernels.measures import duplicates
 from mklcore.kernels.operators import Capability, KernelOperator
-from mklcore.lowrank.features import FeatureBlocks, FeatureStack
+from mklcore.kernels.operators.factored import FeatureBlocks, FeatureStack
 
 _SAME_SCALE = 1e-9
 _LOOKED_AT = 40  # rows on which kernels are compared first

@@ -17,14 +17,14 @@ from mklcore.estimators.problems import signs, worst
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
+from mklcore.kernels.nystroem import Nystroem
+from mklcore.kernels.operators.factored import FeatureStack
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss
-from mklcore.lowrank.features import FeatureStack
-from mklcore.lowrank.greedy import FeatureGOMP
-from mklcore.lowrank.nystroem import Nystroem
 from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
 from mklcore.solvers.foba import ForwardBackward
 from mklcore.solvers.gomp import GOMP, HINGE_TOL, HingeGOMP
+from mklcore.solvers.gomp_features import FeatureGOMP
 from mklcore.solvers.smooth_gomp import SmoothGOMP
 from mklcore.solvers.spectra import Spectra
 

@@ -17,14 +17,12 @@ from mklcore.estimators.problems import dual_points, signs, worst
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
+from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.operators import Capability, as_operator, is_stored
 from mklcore.kernels.operators.packed import place_for
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
-from mklcore.lowrank.features import FeatureStack
-from mklcore.lowrank.fitting import SOLVERS_HERE, fit_features
-from mklcore.lowrank.nystroem import Nystroem
 from mklcore.penalties import LpNorm, Penalty, make_penalty
-from mklcore.solvers import MOST_SUMMED, SOLVERS, fit_weighted
+from mklcore.solvers import FEATURE_SOLVERS, MOST_SUMMED, SOLVERS, fit_weighted
 from mklcore.solvers.driver import Fit, warn_unless_converged
 from mklcore.solvers.interleaved import lacking
 from mklcore.solvers.problem import WarmStart
@@ -45,11 +43,11 @@ class LpBase(KernelEstimator):
             raise ParameterError(f"max_iter must be a whole number of 1 or more; got {self.max_iter!r}.")
         self.penalty_in_use  # noqa: B018  the penalty checks p itself
         self._check_approximation()
-        if getattr(self, "approximation", None) is not None and self._solver_name not in SOLVERS_HERE:
+        if getattr(self, "approximation", None) is not None and self._solver_name not in FEATURE_SOLVERS:
             raise ParameterError(
                 f'solver="{self._solver_name}" works on kernel values, which an approximation does not make; use one '
                 f"of "
-                f"{', '.join(SOLVERS_HERE)}, or approximation=None."
+                f"{', '.join(FEATURE_SOLVERS)}, or approximation=None."
             )
 
     @property
@@ -122,8 +120,7 @@ class LpBase(KernelEstimator):
         can_take = is_stored(K) and Capability.EXACT in K.capabilities
         kept = np.flatnonzero(w) if w is not None and can_take else np.arange(y.size)
         whole, target = kept.size == y.size, y[kept]
-        solve: Callable[..., Fit] = fit_features if isinstance(K, FeatureStack) else fit_weighted
-        fit = solve(
+        fit = fit_weighted(
             K if whole else K.take(kept),
             target,
             C if w is None else C * w[kept],

@@ -3,7 +3,7 @@
 Squared loss and MKL-GOMP: of all rows only Z'1 and Z'Z are needed, Z = [Phi, y] the features and the target. Any table
 with the same Z'Z has the same solutions, so the estimators' own solvers work on the D + 1 rows of a square root of it;
 a free intercept takes the means out first, and is put back at the end. A sloped loss asks for sums at every step
-(``lowrank.passing``).
+(``solvers.streaming``).
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from sklearn.base import is_classifier
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.lp import LpBase
-from mklcore.lowrank.features import FeatureStack
-from mklcore.lowrank.passing import Ask, fit_passes
+from mklcore.kernels.operators.factored import FeatureStack
 from mklcore.solvers.driver import warn_unless_converged
-
-_CUT = 1e-14  # of the largest eigenvalue: directions below it are rounding
+from mklcore.solvers.streaming import Ask, fit_passes
+from mklcore.solvers.totals import root_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +55,7 @@ class Totals:
     def rows(self, centred: bool) -> tuple[Array, Array]:
         """A table (D + 1, D) and a target (D + 1,) with the same sums of squares, about the means if ``centred``."""
         second = self.scatter if centred else self.scatter + self.n * np.outer(self.means, self.means)
-        values, vectors = np.linalg.eigh(second)
-        kept = np.where(values > _CUT * values[-1], values, 0.0)
-        root = np.sqrt(kept)[:, None] * vectors.T
-        return np.ascontiguousarray(root[:, :-1]), np.ascontiguousarray(root[:, -1])
+        return root_of(second)
 
 
 def check_summable(estimator: Any) -> None:

@@ -24,8 +24,8 @@ from mklcore.exploration.scaling import seen_through, steps_before
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.grams import GramStack
+from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.screening import interacting
-from mklcore.lowrank.nystroem import Nystroem
 from mklcore.paths.path import judged, log_grid, no_better, path_grid
 from mklcore.scoring import Scoring
 

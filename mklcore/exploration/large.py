@@ -15,8 +15,8 @@ from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.exploration.candidates import Candidate, parts_of_rows
-from mklcore.lowrank.features import FeatureBlocks, FeatureStack
-from mklcore.lowrank.nystroem import Nystroem
+from mklcore.kernels.nystroem import Nystroem
+from mklcore.kernels.operators.factored import FeatureBlocks, FeatureStack
 from mklcore.paths.path import Path, fit_path, judged, log_grid, path_grid
 from mklcore.scoring import Scoring
 from mklcore.selection.references import FLAT

@@ -11,8 +11,8 @@ from mklcore.errors import DataError
 from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.maps import KernelMap
+from mklcore.kernels.operators.factored import FeatureMap
 from mklcore.kernels.views import InView
-from mklcore.lowrank.features import FeatureMap
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.levels import Table
 from mklcore.solvers.hkl.listed import ListedSpace

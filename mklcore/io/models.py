@@ -34,13 +34,13 @@ from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.interactions import ColumnMeasure
 from mklcore.kernels.maps import KernelMap
+from mklcore.kernels.nystroem import Nystroem
+from mklcore.kernels.operators.factored import FeatureMap
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 from mklcore.kernels.views import InView
 from mklcore.losses import LOSSES
 from mklcore.losses.counts import Poisson
-from mklcore.lowrank.features import FeatureMap
-from mklcore.lowrank.nystroem import Nystroem
 from mklcore.penalties import PENALTIES, SumOfTerms
 from mklcore.solvers.driver import Fit, Record, Status
 from mklcore.solvers.hkl.bases import BASES

@@ -3,7 +3,8 @@
 Ringnorm, four RBF widths, lp-norm MKL. Every kernel is replaced by what a few landmark rows tell of it, more and more
 of them. Accuracy arrives first; what the answer proves for the exact kernels, by one pass over them, arrives last.
 
-Source: Williams and Seeger (2001) for the approximation; weak duality for the bound, as in ``mklcore.lowrank.whole``.
+Source: Williams and Seeger (2001) for the approximation; weak duality for the bound, as in
+``mklcore.solvers.exact_pass``.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from mklcore.data.synthetic import make_ringnorm
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.figures.style import number, percent
 from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.nystroem import Nystroem
 from mklcore.lessons.base import Lesson, Tick, silent
-from mklcore.lowrank.nystroem import Nystroem
-from mklcore.lowrank.whole import whole_certificate
+from mklcore.solvers.exact_pass import whole_certificate
 
 N_ROWS, TEST_SHARE = 800, 0.4
 WIDTHS = (0.25, 0.5, 1.0, 2.0)

@@ -2,8 +2,12 @@
 
 from collections.abc import Callable
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.losses import Loss
+from mklcore.kernels.operators.base import DenseSum, WeightedSum
+from mklcore.losses import Cost, Loss
+from mklcore.machines.dual_coordinate_descent import solve_by_coordinates
+from mklcore.machines.newton_cg import solve_newton_cg
 from mklcore.machines.ridge import solve_ridge
 from mklcore.machines.smooth import solve_smooth
 from mklcore.machines.solution import Solution
@@ -23,3 +27,20 @@ def machine_of(loss: Loss) -> Callable[..., Solution]:
             f"The loss {loss.name} has no machine: its machine is {loss.machine!r}, and the machines are {', '.join(MACHINES)}."
         )
     return MACHINES[loss.machine]
+
+
+ON_FEATURES: dict[str, Callable[..., Solution]] = {
+    "svm": solve_by_coordinates,
+    "ridge": solve_ridge,
+    "smooth": solve_newton_cg,
+}
+
+
+def solve_machine(
+    total: WeightedSum, y: Array, C: Cost, loss: Loss, fit_intercept: bool, *, warm: Array | None, accuracy: float
+) -> Solution:
+    """The machine of ``loss`` on a weighted sum of kernels: on its matrix where it has one, else on its features."""
+    machine = machine_of(loss)
+    if isinstance(total, DenseSum):
+        return machine(total.matrix, y, C, loss, fit_intercept, warm=warm, accuracy=accuracy)
+    return ON_FEATURES[loss.machine](total, y, C, loss, fit_intercept, warm=warm, accuracy=accuracy)

@@ -23,9 +23,9 @@ from sklearn.base import clone, is_classifier
 from mklcore.arrays import Array
 from mklcore.errors import DataError
 from mklcore.estimators.totals import Totals, check_summable, fit_in_passes, fit_totals, is_passed, signed_target
-from mklcore.lowrank.passing import LossSums
 from mklcore.parallel.cluster import one_client
 from mklcore.parallel.sweep import sweep
+from mklcore.solvers.streaming import LossSums
 
 _ROWS = 4096  # whose features are made at a time
 

@@ -17,7 +17,7 @@ import numpy as np
 from mklcore.arrays import Array, Labels
 from mklcore.errors import cancellation_scope, suppress_convergence_warnings
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.lowrank.nystroem import Nystroem
+from mklcore.kernels.nystroem import Nystroem
 from mklcore.parallel.cluster import NoClusterError, Tell, afar, connected, scheduler_address
 from mklcore.paths.files import read_paths, write_paths
 from mklcore.paths.path import Path, fit_path, path_grid

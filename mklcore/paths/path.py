@@ -16,8 +16,8 @@ from mklcore.arrays import Array, Mask
 from mklcore.errors import ParameterError
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators.base import is_stored
+from mklcore.kernels.operators.factored import FeatureBlocks
 from mklcore.kernels.operators.lazy import LazyKernels, RowBlocks
-from mklcore.lowrank.features import FeatureBlocks
 from mklcore.paths.estimator_protocol import PathEstimator
 from mklcore.penalties import LpNorm
 from mklcore.scoring import ACCEPTED, Judge, Scoring, label_of, scored, scorer_of

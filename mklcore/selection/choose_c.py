@@ -25,9 +25,9 @@ from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.grams import GramStack
+from mklcore.kernels.operators.factored import FeatureStack
 from mklcore.losses import Loss, Squared, make_loss
 from mklcore.losses.intercepts import centre_of
-from mklcore.lowrank.features import FeatureStack
 from mklcore.paths.estimator_protocol import PathEstimator
 from mklcore.paths.path import check_scoring, score_name, score_of
 from mklcore.scoring import Scoring, label_of

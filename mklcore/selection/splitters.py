@@ -12,7 +12,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import codes_of, fold_rows, half_rows, rare_note
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.grams import GramStack
-from mklcore.lowrank.features import FeatureStack
+from mklcore.kernels.operators.factored import FeatureStack
 
 
 def parts_of(estimator: Any, X: Any, y: Labels, n_splits: int, seed: int, cv: Any) -> list[tuple[Indices, Indices]]:

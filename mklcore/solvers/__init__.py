@@ -11,7 +11,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.kernels.operators import KernelOperator, cached, is_stored
+from mklcore.kernels.operators import Capability, KernelOperator, cached, is_stored
 from mklcore.losses import Cost, Loss, make_loss
 from mklcore.losses.intercepts import total_loss
 from mklcore.penalties import Penalty
@@ -22,6 +22,7 @@ from mklcore.solvers.schedule import FINEST, Reused, kernels_for, reason, row_fo
 
 __all__ = ["SOLVERS", "Fit", "Status", "certificate", "choose_solver", "fit_weighted"]
 
+FEATURE_SOLVERS = ("auto", "wrapper", "newton")
 MOST_SUMMED = 8000  # rows up to which the sum of kernels that are not stored is stored: 0.5 GB
 
 SOLVERS: dict[str, Callable[..., Any]] = {
@@ -72,6 +73,11 @@ def fit_weighted(
     penalty.check_claims(kernels.n_kernels)
     if solver == "newton" and newton_exponent(penalty) is None:
         raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
+    if Capability.FEATURES in kernels.capabilities and solver not in FEATURE_SOLVERS:
+        raise ParameterError(
+            f'solver="{solver}" works on kernel values, which an approximation does not make; use one of '
+            f"{', '.join(FEATURE_SOLVERS)}, or approximation=None."
+        )
     if not is_stored(kernels):
         if penalty.plain_sum:
             solver = "auto"

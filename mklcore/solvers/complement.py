@@ -19,6 +19,8 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array
+from mklcore.kernels.operators import DenseSum, WeightedSum
+from mklcore.kernels.operators.factored import FactoredSum
 
 _LEFT = 1e-10  # share of the right side that an answer by Woodbury's identity may leave over
 _REFINED = 3  # times at most
@@ -115,3 +117,18 @@ class Halved:
         H = scipy.linalg.blas.dsyrk(1.0, W, trans=1, lower=1)
         H.flat[:: self._d.size + 1] += self._d
         return W, scipy.linalg.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+
+
+def factorised(total: WeightedSum, firm: Array) -> Callable[[Array], Array]:
+    """What solves (K_theta + diag(firm)) z = right; LinAlgError where it is singular."""
+    if isinstance(total, FactoredSum):
+        return total.factor(firm)
+    assert isinstance(total, DenseSum)
+    A = total.matrix.copy()
+    A.flat[:: firm.size + 1] += firm
+    return Factorised(A)
+
+
+def complement(A: Callable[[Array], Array], U: Array, d: Array) -> Complement:
+    """What solves (U A^{-1} U' + diag(d)) z = right for what ``factorised`` gave; LinAlgError where it is singular."""
+    return Halved(A, U, d) if isinstance(A, Factorised) else Through(A, U, d)

@@ -1,29 +1,32 @@
-"""An interior point method for p = 1 with a piecewise-linear loss: sure progress where the optimum is a kink.
+"""Interior points for losses whose Lin is linear on each side of zero: dual and kernel weights together.
 
-    max_{a, t}  Lin(a) - t     subject to     low <= a <= high,   1'a = total,   1/2 a'K_m a <= t  for every m       (17)
+    max_a  Lin(a) - price(a)     subject to     low <= a <= high,   1'a = total                                    (17)
 
-No single machine certifies such an optimum: many kernels tie, J is not differentiable there, and methods that follow its
-slope stand still. Here the weights are the multipliers of the last constraints, so that dual and weights move together.
-With the dual in two parts, a = p - q, the kink of a tube is a corner and Lin is linear in x = (p, q). Newton steps on
+Where C is large, or many kernels tie at p = 1, no single machine lies near the optimal dual and methods that alternate stand
+still. With the dual in two parts, a = p - q, the kink of a tube is a corner and Lin is linear in x = (p, q). Newton steps on
 
-    slope(x) - E'(K_theta a + b 1) + lower - upper = 0      x lower = mu     (room - x) upper = mu
-    1/2 a'K_m a - t + s_m = 0,   1'theta = 1                 theta s = mu         mu -> 0
+    slope(x) - E'(K_theta a + b 1) + lower - upper = 0      x lower = mu     (room - x) upper = mu     1'a = total
+    p = 1     1/2 a'K_m a - t + s_m = 0           theta s = mu      sum_m theta_m = 1
+    p > 1     1/2 a'K_m a = nu theta_m^(p - 1)                      sum_m theta_m^p = 1             mu -> 0
 
-need A = K_theta + diag (n, n) and U A^{-1} U' + diag(s / theta) (M, M), U = (K_m a)_m, each factorised once for the
-predictor and the corrector of Mehrotra (1992), the second as ``complement.py`` tells. A dozen or two suffice, whatever the
-number of kernels. Every iterate is feasible, so every one has its certificate.
+need A = K_theta + diag (n, n) and U A^{-1} U' + diag(d) (M, M), U = (K_m a)_m, each factorised once for the predictor and the
+corrector of Mehrotra (1992), A by features where the kernels have them. A dozen or two suffice, whatever the number of kernels.
+Every iterate is feasible, so every one has its certificate.
+
+Source: Kloft et al. (2011), equations (16) and (17); Ferris and Munson (2002), Interior-point methods for massive support
+vector machines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.solvers.complement import Complement, Factorised, Halved, Through
+from mklcore.kernels.operators import Capability
+from mklcore.solvers.complement import Complement, complement, factorised
 from mklcore.solvers.driver import Point, Progress, Status
 from mklcore.solvers.problem import Carried, Problem, WarmStart
 from mklcore.solvers.reweighting import _FLOOR, Reweighting, WeightState, keeping_dual
@@ -36,6 +39,10 @@ _PATIENCE = 5  # short steps in a row
 _BEYOND = 3  # steps after the tolerance is reached, until small weights stand apart
 _CLEAR = 1e-3  # share of the largest weight
 _CUTS = 10.0 ** -np.arange(0.5, 8.0, 0.5)  # shares of the largest weight below which weights are tried to be cut off
+_BEHIND = 0.01  # of the gap that was reached is the least that the path goes to next
+_LEAST = 1e-200  # a firmness below it would not be one
+_FARTHEST = 3.0  # of log theta in one step, above p = 1
+_UNEVEN = 1e-6  # of the largest weight is the least a weight begins with there
 
 
 class Sides(NamedTuple):
@@ -91,40 +98,111 @@ class Sides(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Inside:
-    """A point of the path inside: ``values`` (x, room - x, theta) and their multipliers (lower, upper, s), all positive."""
+    """A point of the path inside, or a step of it: ``values`` (x, room - x, and at p = 1 theta) and their ``multipliers`` (lower,
+    upper, s), all positive; the intercept; ``theta`` (M,), and their price, t at p = 1 and nu above."""
 
     values: Array
     multipliers: Array
     intercept: float
-    level: float
+    theta: Array
+    price: float
 
     @property
     def mu(self) -> float:
         return float(self.values @ self.multipliers) / self.values.size
-
-    def moved(self, way: Inside, length: float) -> Inside:
-        return Inside(
-            self.values + length * way.values,
-            self.multipliers + length * way.multipliers,
-            self.intercept + length * way.intercept,
-            self.level + length * way.level,
-        )
 
     def room(self, way: Inside) -> float:
         """The longest step along ``way`` that keeps everything non-negative."""
         return min(_room(self.values, way.values), _room(self.multipliers, way.multipliers))
 
 
+class Linearised(NamedTuple):
+    """The conditions of the weights, to first order:  U da - diagonal * dtheta - border * dprice + rest = 0  and
+    border'dtheta = missing."""
+
+    diagonal: Array
+    border: Array
+    rest: Array
+    missing: float
+
+
+class Weights(Protocol):
+    """What is asked of the set that the kernel weights live on."""
+
+    def enter(self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float) -> Inside:
+        """The first point, of a box with its multipliers and of weights with forms Q (M,)."""
+        ...
+
+    def linearised(self, inside: Inside, Q: Array, goal: Array) -> Linearised:
+        """The conditions at a point, on the way to products ``goal`` of weights and their multipliers."""
+        ...
+
+    def moved(self, inside: Inside, way: Inside, length: float) -> Inside:
+        """A step along ``way``."""
+        ...
+
+
+class Simplex:
+    """p = 1: theta >= 0, the multipliers of 1/2 a'K_m a <= t, sums to one."""
+
+    def enter(self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float) -> Inside:
+        t = 0.5 * float(Q.max()) + mu * theta.size
+        return Inside(np.append(values, theta), np.append(multipliers, t - 0.5 * Q), b, theta, t)
+
+    def linearised(self, inside: Inside, Q: Array, goal: Array) -> Linearised:
+        theta, s = inside.theta, inside.multipliers[-inside.theta.size :]
+        rest = 0.5 * Q - inside.price + goal / theta
+        return Linearised(s / theta, np.ones(theta.size), rest, 1.0 - float(theta.sum()))
+
+    def moved(self, inside: Inside, way: Inside, length: float) -> Inside:
+        values = inside.values + length * way.values
+        return Inside(
+            values,
+            inside.multipliers + length * way.multipliers,
+            inside.intercept + length * way.intercept,
+            values[-inside.theta.size :],
+            inside.price + length * way.price,
+        )
+
+
+class Sphere:
+    """p > 1: theta follows the forms, and has no wall to stop at: it moves in logarithms."""
+
+    def __init__(self, p: float) -> None:
+        self.p = p
+
+    def enter(self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float) -> Inside:
+        nu = 0.5 * float(Q.mean()) / float(np.mean(theta ** (self.p - 1.0)))
+        return Inside(values, multipliers, b, theta, max(nu, 1e-300))
+
+    def linearised(self, inside: Inside, Q: Array, goal: Array) -> Linearised:
+        theta, p = inside.theta, self.p
+        border = theta ** (p - 1.0)
+        diagonal = inside.price * (p - 1.0) * theta ** (p - 2.0)
+        return Linearised(diagonal, border, 0.5 * Q - inside.price * border, (1.0 - float(np.sum(theta**p))) / p)
+
+    def moved(self, inside: Inside, way: Inside, length: float) -> Inside:
+        return Inside(
+            inside.values + length * way.values,
+            inside.multipliers + length * way.multipliers,
+            inside.intercept + length * way.intercept,
+            inside.theta * np.exp(np.clip(length * way.theta / inside.theta, -_FARTHEST, _FARTHEST)),
+            inside.price * float(np.exp(np.clip(length * way.price / inside.price, -_FARTHEST, _FARTHEST))),
+        )
+
+
 class Interior(Reweighting):
-    """The primal-dual path of p = 1 as the driver's method; for losses whose Lin is linear on each side of zero."""
+    """The primal-dual path as the driver's method, on the simplex or for an lp norm with 1 < p < infinity."""
 
     needs_products = True
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         super().__init__(problem, tol=tol, warm=warm)
         self.name = "lp interior point"
-        self.sides = Sides.of(problem)
-        self._short, self._board, self._weights = 0, Progress(tol), np.zeros(0)
+        self.sides, p = Sides.of(problem), problem.penalty.exponent
+        self.weights: Weights = Simplex() if p is None else Sphere(p)
+        self._is_sparse = p is None
+        self._short, self._board = 0, Progress(tol)
 
     @property
     def carry(self) -> Carried:
@@ -141,30 +219,37 @@ class Interior(Reweighting):
         task, sides, M = self.problem, self.sides, self.live.size
         x = sides.centre(task.loss.total, task.fit_intercept)
         assert x is not None
-        theta = np.full(M, 1.0 / M)
-        if self.warm is None:
+        theta = task.penalty.start(M)
+        if self.warm is None and self._is_sparse:
             x = x * self._shrinking(sides.dual(x))
+        elif self.warm is None:  # weights follow the forms, which must not vanish
+            low, high = task.loss.box(task.y, task.C)
+            a = task.feasible(np.where(task.y > task.y.mean(), high, low))
+            x = (1.0 - _INWARD) * self._shrinking(a) * sides.parts(a) + _INWARD * x
         else:
             a = task.feasible(self.warm.dual_for(task.C, task.loss))
             x = (1.0 - _INWARD) * sides.parts(a) + _INWARD * x
-            theta = (1.0 - _INWARD) * self.warm.weights / self.warm.weights.sum() + _INWARD * theta
+            near = self.warm.weights / max(float(self.warm.weights.sum()), 1e-300)
+            even = (1.0 - _INWARD) * near + _INWARD * theta / theta.sum()
+            theta = even if self._is_sparse else task.penalty.scale(np.maximum(near, _UNEVEN * near.max()))
         point = self._read(x, theta)
         self.inside = self._entered(x, theta, point)
         return point
 
     def step(self, best: Point, last: Point, board: Progress) -> Point | Status:
         self._board = board
-        return self._advance(last)
+        return self._advance()
 
-    def _advance(self, last: Point) -> Point | Status:
-        """The Newton step out of ``last``, the point read last."""
+    def _advance(self) -> Point | Status:
+        """The Newton step out of the point read last."""
         inside, N = self.inside, self.sides.rows.size
         try:
             with np.errstate(over="raise", divide="raise", invalid="raise"):
-                system = _System(self, last)
+                system = _System(self, self._last)
                 ahead = system.direction(np.zeros(inside.values.size))
-                reached = inside.moved(ahead, min(1.0, inside.room(ahead))).mu
+                reached = max(self.weights.moved(inside, ahead, min(1.0, inside.room(ahead))).mu, 0.0)
                 goal = inside.mu * float(np.clip((reached / inside.mu) ** 3, 1e-4, 1.0))
+                goal = max(goal, _BEHIND * self._gap / inside.values.size)
                 way = system.direction(goal - ahead.values * ahead.multipliers)
         except (np.linalg.LinAlgError, ArithmeticError):
             return Status.STALLED
@@ -172,18 +257,30 @@ class Interior(Reweighting):
         self._short = self._short + 1 if length < _SHORTEST else 0
         if not np.all(np.isfinite(way.values)) or self._short >= _PATIENCE:
             return Status.STALLED
-        self.inside = inside.moved(way, length)
-        return self._read(self.inside.values[:N], self.inside.values[2 * N :])
+        self.inside = self.weights.moved(inside, way, length)
+        return self._read(self.inside.values[:N], self.inside.theta)
+
+    @property
+    def _gap(self) -> float:
+        """The gap of the point read last; above p = 1 it falls behind that of the path, for the weights follow to first order."""
+        point = self._last
+        proved = not self._is_sparse and point.dual_objective is not None and np.isfinite(point.dual_objective)
+        return point.objective - float(point.dual_objective or 0.0) if proved else 0.0
 
     def finish(self, best: Point) -> Point:
-        """The fewest kernels that keep the certificate, and the machine at their weights: its dual is sparse.
+        """The fewest kernels that keep the certificate, and the machine at their weights, unless that is dear: its dual is sparse.
 
         The path inside weighs every kernel; a step or two beyond the tolerance tell apart those that matter.
         """
+        if not self._is_sparse:
+            return best
         limit, solves = max(best.objective, best.objective - self._board.gap + self._board.target), 0
         weights = self._fewest(best, limit)
+        if Capability.FEATURES in self.problem.K.capabilities:
+            objective, b, _ = self._primal(weights, *self._products(best.dual))
+            return replace(best, weights=weights, intercept=b, objective=objective, solves=0)
         while solves < _BEYOND and np.min(weights[weights > 0]) < _CLEAR * weights.max():
-            following = self._advance(self._last)
+            following = self._advance()
             if isinstance(following, Status):
                 break
             best, solves = following if following.objective <= best.objective else best, solves + 1
@@ -194,8 +291,7 @@ class Interior(Reweighting):
 
     def _fewest(self, best: Point, limit: float) -> Array:
         """The weights of ``best`` without as many small ones as the limit on the objective allows."""
-        G = self._times(best.dual)
-        Q = np.maximum(G @ best.dual, 0.0)
+        G, Q = self._products(best.dual)
         for share in _CUTS:
             kept = np.where(best.weights >= share * best.weights.max(), best.weights, 0.0)
             weights: Array = kept / kept.sum()
@@ -203,68 +299,44 @@ class Interior(Reweighting):
                 return weights
         return best.weights
 
-    # -- what the kernels are asked for
-
-    def _times(self, a: Array) -> Array:
-        """K_m a of the kernels that are weighed, (M, n)."""
-        return self.problem.K.matvec(a, self.live)
-
-    def factorised(self, firm: Array) -> Callable[[Array], Array]:
-        """What solves (K_theta + diag(firm)) z = right at the weights read last; LinAlgError where it is singular."""
-        A = self._combined(self._weights).copy()
-        A.flat[:: firm.size + 1] += firm
-        return Factorised(A)
-
-    def complement(self, A: Callable[[Array], Array], U: Array, d: Array) -> Complement:
-        """What solves (U A^{-1} U' + diag(d)) z = right for what ``factorised`` gave; LinAlgError where it is singular."""
-        return Halved(A, U, d) if isinstance(A, Factorised) else Through(A, U, d)
-
-    # -- points
-
     def _shrinking(self, a: Array) -> float:
         """The multiple of ``a`` that is worth most, for a first dual; 1 where the total is given."""
         task = self.problem
         if task.loss.total != 0.0:
             return 1.0
-        price = 0.5 * float(np.max(self._times(a) @ a))
+        price = task.penalty.dual_price(self._products(a)[1])
         linear = task.loss.dual(a, task.y, task.C)
         return float(np.clip(linear / (2.0 * price), 1e-3, 1.0)) if price > 0.0 else 1.0
 
     def _entered(self, x: Array, theta: Array, point: Point) -> Inside:
         """Multipliers for a first x and theta: no residuals, and no product far below the mean."""
-        sides, Q = self.sides, point.state.Q
-        left = sides.room - x
+        sides, left = self.sides, self.sides.room - x
         excess = sides.slopes - sides.spread(theta @ point.state.G + point.intercept)
         gap = point.objective - point.dual_objective if point.dual_objective is not None else np.inf
         gap = gap if np.isfinite(gap) else float(np.abs(excess) @ np.minimum(x, left))
         mu = max(gap, 1e-6 * abs(point.objective)) / (2 * x.size + theta.size)
         lift = mu / np.minimum(x, left)
-        level = 0.5 * float(Q.max()) + mu * theta.size
-        return Inside(
-            np.concatenate([x, left, theta]),
-            np.concatenate([np.maximum(-excess, 0.0) + lift, np.maximum(excess, 0.0) + lift, level - 0.5 * Q]),
-            point.intercept,
-            level,
-        )
+        multipliers = np.concatenate([np.maximum(-excess, 0.0) + lift, np.maximum(excess, 0.0) + lift])
+        return self.weights.enter(np.append(x, left), multipliers, point.intercept, theta, point.state.Q, mu)
 
     def _read(self, x: Array, theta: Array) -> Point:
-        """The point of x and theta, certified: K_theta is left in ``_sum`` for the step that follows.
+        """The point of x and theta, certified.
 
         Where hardly a slope pays, steps leave 1'a off its total by more than the certificate can bear: it is set right first.
         """
         task, a = self.problem, self.sides.dual(x)
         if task.fit_intercept:
             a = task.feasible(a)
-        self._weights = weights = theta / theta.sum()
-        G = self._times(a)
-        Q = np.maximum(G @ a, 0.0)
+        weights = theta / theta.sum() if self._is_sparse else task.penalty.scale(theta)
+        G, Q = self._products(a)
         objective, b, value = self._primal(weights, G, Q)
         bound, state = task.bound(a, Q), WeightState(Q, value, 0.0, _FLOOR, G=G)
         self._last = Point(weights, a, b, objective, bound.value, bound.price, state=state, dual_point=bound.point)
         return self._last
 
-    def _primal(self, weights: Array, G: Array, Q: Array) -> tuple[float, float, float]:
+    def _primal(self, weights: Array, G: Array | None, Q: Array) -> tuple[float, float, float]:
         """Primal value at weights and a dual with products G and forms Q; its intercept; the machine's own value."""
+        assert G is not None
         b, errors = self.problem.loss_at(weights @ G)
         return errors + self.problem.regulariser(weights, Q), b, errors + 0.5 * float(weights @ Q)
 
@@ -273,22 +345,20 @@ class _System:
     """The linearised conditions at a point inside, factorised: A = K_theta + diag and its Schur complement for theta."""
 
     def __init__(self, method: Interior, point: Point) -> None:
-        self.sides, self.inside, self.task = method.sides, method.inside, method.problem
-        self.U, N = point.state.G, method.sides.rows.size
-        (x, left, self.theta), (lower, upper, self.s) = (
-            _thirds(self.inside.values, N),
-            _thirds(self.inside.multipliers, N),
-        )
-        self.excess = self.sides.slopes - self.sides.spread(self.theta @ self.U + self.inside.intercept)
-        self.unmet = 0.5 * point.state.Q - self.inside.level + self.s
-        self.total = self.task.loss.total - float(self.sides.dual(x).sum())
-        self.x, self.left, self.lower, self.upper = x, left, lower, upper
-        self.stiffness = lower / x + upper / left
-        self.firm = 1.0 / np.maximum(self.sides.dual(self.sides.signs / self.stiffness), 1e-200)
-        self.A = method.factorised(self.firm)
+        self.sides, self.inside, self.task, self.weights = method.sides, method.inside, method.problem, method.weights
+        self.U, self.Q, N = point.state.G, point.state.Q, method.sides.rows.size
+        self.x, self.left, _ = _thirds(self.inside.values, N)
+        lower, upper, _ = _thirds(self.inside.multipliers, N)
+        self.excess = self.sides.slopes - self.sides.spread(self.inside.theta @ self.U + self.inside.intercept)
+        self.total = self.task.loss.total - float(self.sides.dual(self.x).sum())
+        self.stiffness = lower / self.x + upper / self.left
+        self.firm = 1.0 / np.maximum(self.sides.dual(self.sides.signs / self.stiffness), _LEAST)
+        self.A = factorised(method._combined(point.weights), np.maximum(self.firm, _LEAST))
         self.ones = self.A(np.ones(self.sides.n))
-        self.H = method.complement(self.A, self.U, self.s / self.theta)
-        self.border = np.column_stack([self.U @ self.ones, np.ones(self.theta.size)])
+        conditions = self.weights.linearised(self.inside, self.Q, np.zeros(self.Q.size))
+        self.missing = conditions.missing
+        self.H: Complement = complement(self.A, self.U, conditions.diagonal)
+        self.border = np.column_stack([self.U @ self.ones, conditions.border])
         self.bordered = np.column_stack([self.H.solve(side) for side in self.border.T])
 
     def direction(self, goal: Array) -> Inside:
@@ -297,28 +367,24 @@ class _System:
         right = self.excess + low / self.x - high / self.left
         pull = self.firm * sides.dual(right / self.stiffness)
         free = self.A(pull)
-        reach = self.U @ free + self.unmet + weighed / self.theta - self.s
-        intercept, level = self._outer(reach, float(free.sum()))
-        theta = self.H.solve(reach - self.border @ np.array([intercept, level]))
+        reach = self.U @ free + self.weights.linearised(self.inside, self.Q, weighed if weighed.size else self.Q).rest
+        intercept, price = self._outer(reach, float(free.sum()))
+        theta = self.H.solve(reach - self.border @ np.array([intercept, price]))
         a = free - self.H.back(theta) - self.ones * intercept
         x = (right - sides.spread(pull - self.firm * a)) / self.stiffness
-        values = np.concatenate([x, -x, theta])
-        return Inside(
-            values,
-            (goal - self.inside.multipliers * values) / self.inside.values - self.inside.multipliers,
-            intercept,
-            level,
-        )
+        values = np.concatenate([x, -x, theta[: weighed.size]])
+        multipliers = (goal - self.inside.multipliers * values) / self.inside.values - self.inside.multipliers
+        return Inside(values, multipliers, intercept, theta, price)
 
     def _outer(self, reach: Array, drift: float) -> tuple[float, float]:
-        """The steps of intercept and level: 1'a moves to its total, 1'theta to one."""
-        right = self.bordered.T @ reach - np.array([drift - self.total, 1.0 - float(self.theta.sum())])
+        """The steps of intercept and price: 1'a moves to its total, the weights to their set."""
+        right = self.bordered.T @ reach - np.array([drift - self.total, self.missing])
         system = self.border.T @ self.bordered
         if not self.task.fit_intercept:
             return 0.0, float(right[1] / system[1, 1])
         system[0, 0] -= float(self.ones.sum())
-        intercept, level = np.linalg.solve(system, right)
-        return float(intercept), float(level)
+        intercept, price = np.linalg.solve(system, right)
+        return float(intercept), float(price)
 
 
 def _thirds(v: Array, N: int) -> tuple[Array, Array, Array]:

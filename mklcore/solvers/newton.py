@@ -22,6 +22,7 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array, Indices
+from mklcore.kernels.operators import Capability
 from mklcore.machines.svm import smo_pairs
 from mklcore.penalties import Penalty
 from mklcore.solvers.bundle import Bundle
@@ -33,6 +34,7 @@ _TRIES = 3
 _FIRST_ACCURACY = 3e-4
 _LARGEST_DAMPING = 4.0
 _OUTWARD = 0.6  # of the way from the best weights to those the bundle proposes: its minimum jumps while duals are few
+_DEAREST = 6e9  # multiplications that a Hessian on features may take; beyond it the analytic update is cheaper
 _NEAR = 1e-4  # share of R; below this gap the bundle is trusted all the way
 
 
@@ -48,7 +50,7 @@ class Newton(Reweighting):
         p = newton_exponent(problem.penalty)
         assert p is not None
         self.p = p
-        self.needs_products = self.p == 1
+        self.needs_products = self.p == 1 or not problem.K.keeps_products
         self.name = "lp damped Newton"
         kinked = self.p == 1 and problem.loss.piecewise_linear
         self.bundle = Bundle(self.live.size, problem.y.size) if kinked else None
@@ -134,6 +136,8 @@ class Newton(Reweighting):
 
     def _curve(self, point: Point, damping: float) -> tuple[Callable[[float], Array], float] | None:
         """The Newton curve s -> theta(s) out of ``point`` and the slope of J along it; None where it does not descend."""
+        if self._is_dear(point):
+            return None
         theta, Q, H = point.weights, point.state.Q, self._hessian(point)
         if self.p == 1:
             target = self._on_simplex(point, H, damping if H.any() else max(damping, 0.02))
@@ -147,23 +151,33 @@ class Newton(Reweighting):
         slope = -0.5 * float(Q @ (theta * delta))
         return ((lambda s: self.problem.penalty.scale(theta * np.exp(s * delta))), slope) if slope < 0 else None
 
-    def _hessian(self, point: Point) -> Array:
-        """H (M, M), symmetric with its negative eigenvalues clipped; zero where no point is free."""
+    def _free(self, point: Point) -> Indices:
+        """The points off their bounds, and off the kink at zero."""
         task, a = self.problem, point.dual
         low, high = task.loss.box(task.y, task.C)
         inside = (a > low) & (a < high)
-        free = np.flatnonzero(inside & (a != 0.0) if task.loss.tube > 0.0 else inside)
+        return np.flatnonzero(inside & (a != 0.0) if task.loss.tube > 0.0 else inside)
+
+    def _is_dear(self, point: Point) -> bool:
+        """Whether, on features, a Hessian costs more than a few updates do."""
+        K = self.problem.K
+        if Capability.FEATURES not in K.capabilities:
+            return False
+        D, rows = float(K.n_features), float(self._free(point).size)
+        return rows > D and rows * D * D > _DEAREST
+
+    def _hessian(self, point: Point) -> Array:
+        """H (M, M), symmetric with its negative eigenvalues clipped; zero where no point is free."""
+        task, a, free = self.problem, point.dual, self._free(point)
         nothing = np.zeros((point.weights.size, point.weights.size))
         if free.size == 0:
             return nothing
         U = np.ascontiguousarray(point.state.G[:, free].T)
-        B = task.K.block_near(self.among_all(point.weights), free)
-        B.flat[:: free.size + 1] += task.loss.curvature(a, task.y, task.C)[free] + 1e-10 * np.mean(np.diag(B))
+        right, h = np.column_stack([U, np.ones(free.size)]), task.loss.curvature(a, task.y, task.C)[free]
         try:
-            factor = scipy.linalg.cho_factor(B, lower=True, overwrite_a=True, check_finite=False)
+            S = task.K.solve_block(self.among_all(point.weights), free, h, right)
         except np.linalg.LinAlgError:
             return nothing
-        S = scipy.linalg.cho_solve(factor, np.column_stack([U, np.ones(free.size)]), check_finite=False)
         X: Array = S[:, :-1]
         ones: Array = S[:, -1]
         if task.fit_intercept:

@@ -8,6 +8,7 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011).
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from mklcore.machines.solution import feasible_start
 from mklcore.penalties import Penalty
 from mklcore.solvers.bound import Bound, dual_bound
 from mklcore.solvers.bundle import Bundle
-from mklcore.solvers.driver import Fit, Method, Point
+from mklcore.solvers.driver import Fit, Method, Point, Status
 from mklcore.solvers.proof import Values, scales_of, weighted_values
 
 _FARTHEST = 2.0  # times the way between two neighbours, and of log theta
@@ -153,6 +154,31 @@ class WeightedMethod(Method):
     def carry(self) -> Carried:
         """What the fit of a neighbouring problem can use."""
         return Carried()
+
+
+class OfAnother(WeightedMethod):
+    """A method that solves another problem with the same optimum. The ``state`` of a point is the other problem's point."""
+
+    method: WeightedMethod
+
+    @abstractmethod
+    def _shown(self, point: Point) -> Point:
+        """A point of the other problem as one of this."""
+
+    def start(self) -> Point:
+        return self._shown(self.method.start())
+
+    def step(self, best: Point, last: Point, board: Any) -> Point | Status:
+        following = self.method.step(best.state, last.state, board)
+        return following if isinstance(following, Status) else self._shown(following)
+
+    def restated(self, best: Point, dual_point: Array | None) -> Point:
+        truer = self.method.restated(best.state, dual_point)
+        return best if truer is best.state else self._shown(truer)
+
+    def finish(self, best: Point) -> Point:
+        polished = self.method.finish(best.state)
+        return best if polished is best.state else self._shown(polished)
 
 
 def values_over(problem: Problem, K: CachedOperator, best: Point, dual_point: Array | None) -> Values:

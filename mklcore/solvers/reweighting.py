@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.operators import is_stored
+from mklcore.kernels.operators import Capability, WeightedSum
 from mklcore.kernels.operators.cached import NEARBY, SAME
-from mklcore.machines import machine_of
+from mklcore.machines import solve_machine
 from mklcore.machines.solution import Solution, dual_gap
 from mklcore.machines.svm import NO_SLOPE, solve_svm
 from mklcore.solvers.bound import Bound
@@ -34,6 +34,10 @@ _ROUNDS, _SLOWLY = 3, 0.5  # rounds with it at most; what a round must leave of 
 _WITHIN = 0.5  # of the accuracy asked is asked of a round
 _COARSE = 1e-5  # accuracies finer than this take more rounds than a sum of their own is worth
 _FIRST, _LONGER = 2.0, 1.25  # how much farther than the update says a step goes at first, and how that grows
+_SHARP, _ROUGH = (
+    (0.1, 0.05, 3e-4),
+    (0.2, 0.3, 0.03),
+)  # shares of gap and tolerance asked of a machine; what is asked at most
 NEGLIGIBLE = 1e-6  # weights below this share of the largest are set to zero at p = 1
 
 
@@ -67,14 +71,19 @@ class Reweighting(WeightedMethod):
         self.problem, self.tol, self.warm = problem, tol, warm
         self.live: Indices = np.arange(problem.K.n_kernels) if live is None else live
         self.name = f"{problem.penalty.name} reweighting (analytic update)"
-        bent, stored = problem.penalty.exponent is not None, is_stored(problem.K)
-        self._stride = _FIRST if bent and not stored else 0.0
-        self._keeps_sums = bent and stored and self.live.size == problem.K.n_kernels
+        bent, reads = problem.penalty.exponent is not None, problem.K.keeps_products
+        self._stride = _FIRST if bent and not reads else 0.0
+        self._keeps_sums = bent and reads and self.live.size == problem.K.n_kernels
+        # On features a machine costs more than all else, and the next one starts where it ended; mixtures of rough duals prove
+        # nothing, though, and one solve is the answer to squared loss.
+        kinked = problem.penalty.sparse and problem.loss.piecewise_linear
+        rough = Capability.FEATURES in problem.K.capabilities and not kinked and not problem.loss.quadratic
+        self._accuracies = _ROUGH if rough else _SHARP
 
     def start(self) -> Point:
         penalty, M = self.problem.penalty, self.live.size
         if self.warm is None:
-            return self.solve(penalty.start(M), None, 0.0003)
+            return self.solve(penalty.start(M), None, self._accuracies[2])
         weights = self._lifted(self.warm.weights if penalty.sparse else self.warm.weights_for(self.problem.C))
         return self.solve(weights, self.warm.dual_for(self.problem.C, self.problem.loss), max(0.1 * self.tol, _FLOOR))
 
@@ -121,9 +130,9 @@ class Reweighting(WeightedMethod):
         return nothing if nothing.objective <= best.objective else None
 
     def accuracy(self, board: Progress) -> float:
-        """Relative gap asked of the next machine: a tenth of the present gap, never far below the tolerance."""
-        share = board.gap / board.scale if board.scale > 0 else 1.0
-        return float(np.clip(0.1 * share, max(0.05 * self.tol, _FLOOR), 0.0003))
+        """Relative gap asked of the next machine: a share of the present gap, never far below the tolerance."""
+        (share, least, most), left = self._accuracies, board.gap / board.scale if board.scale > 0 else 1.0
+        return float(np.clip(share * left, max(least * self.tol, _FLOOR), most))
 
     def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> Point:
         """One machine solve at ``weights``, and the certificate it gives to the whole problem."""
@@ -131,10 +140,8 @@ class Reweighting(WeightedMethod):
         found = self._by_a_near_sum(weights, warm, accuracy)
         if found is None:
             total = self._combined(weights)
-            found = machine_of(task.loss)(
-                total, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy
-            )
-            f = total @ found.dual  # from scratch: a large C makes much of what a running sum has lost
+            found = solve_machine(total, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy)
+            f = total.matvec(found.dual)  # from scratch: a large C makes much of what a running sum has lost
         else:
             f = found.decision
         G, Q = self._products(found.dual)
@@ -183,9 +190,9 @@ class Reweighting(WeightedMethod):
         G = K.matvec(a, self.live)
         return G, np.maximum(G @ a, 0.0)
 
-    def _combined(self, weights: Array) -> Array:
-        """K_theta (n, n), good until the next one is asked for."""
-        return self.problem.K.combine(self.among_all(weights), keep=self._keeps_sums).matrix
+    def _combined(self, weights: Array) -> WeightedSum:
+        """K_theta, good until the next one is asked for."""
+        return self.problem.K.combine(self.among_all(weights), keep=self._keeps_sums)
 
     def among_all(self, weights: Array) -> Array:
         """The weights of the live kernels with zeros for all others, (M,)."""

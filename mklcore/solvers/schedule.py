@@ -24,10 +24,11 @@ from mklcore.solvers.following import Following
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.interleaved import Interleaved, lacking
 from mklcore.solvers.newton import Newton, newton_exponent
-from mklcore.solvers.problem import Carried, Problem, WarmStart, WarmState, WeightedMethod, values_over
+from mklcore.solvers.problem import Carried, OfAnother, Problem, WarmStart, WarmState, WeightedMethod, values_over
 from mklcore.solvers.proof import Values
 from mklcore.solvers.reweighting import Reweighting
 from mklcore.solvers.silp import SILP
+from mklcore.solvers.totals import FromTotals
 from mklcore.solvers.working_set import FROM_KERNELS, WorkingSet
 
 FINEST = 1e-5  # finer tolerances are not asked of rows or kernels in single precision
@@ -40,6 +41,13 @@ _CHUNKS = 30  # of pairs: they close most of the gap while a Newton method still
 _LOOK_BACK, _FEW = 6, 15  # steps whose pace is measured; steps that interior points take at all
 _DIGITS = 0.01  # of the gap at least must be in sight: Newton's last digits come all at once
 _MOST_NEWTON, _MOST_INTERIOR = 40, 50  # steps after which every problem counts as hard
+_NEWTON_ON_FEATURES = 1.2  # from this p on the analytic update needs few cheap steps
+_ORDERS = (1.2, 3.0)  # outside of these weights follow the forms too steeply, or hardly
+_UNIT = 2.0  # diagonal of the sum of kernels at equal weights where it was measured what pays
+# Cost of coordinates in C; passes and products of interior points beside it: fitted to CPU seconds by benchmarks.what_pays.
+CREEP, PASSES, PRODUCTS = 0.85, 0.48, 0.0013
+_MOST_BYTES = 1e9  # of the inner system on features and what is made of it
+_STANDSTILL = 12  # points in a row, none nearer than those before: rounding leads interior points away
 _KEPT_BACK = 0.01  # of the tolerance: what single precision may hide
 
 
@@ -229,7 +237,7 @@ class Reused(WeightedMethod):
 # -- p = infinity: every weight is one
 
 
-class PlainSum(WeightedMethod):
+class PlainSum(OfAnother):
     """p = infinity: the problem of one kernel, K = sum_m K_m, at p = 1; its prices agree, for sum_m a'K_m a = a'K a.
 
     Where not even the sum fits in memory, its rows are computed when asked for, by interleaved pairs. Where hardly a slope pays
@@ -251,42 +259,20 @@ class PlainSum(WeightedMethod):
                 "(Nystroem(n_components=200), say)."
             )
         source: Any = K.source
-        one = DenseKernels(K.combine(self._weights).matrix[None]) if needed <= room else LazySum(source)
-        alone = replace(problem, K=CachedOperator(one), penalty=LpNorm(1.0))
+        total = np.empty((n, n) if needed <= room else (0, 0))
+        if total.size:
+            K.combine(self._weights, total)
+        one = CachedOperator(DenseKernels(total[None]) if total.size else LazySum(source))
+        alone = replace(problem, K=one, penalty=LpNorm(1.0))
         inside = None if warm is None else WarmStart(np.ones(1), warm.dual, warm.C)
         self.method = Phased(alone, _ONE_KERNEL if needed <= room else (_PAIRS,), tol=tol, warm=inside)
         self.name: str = f"one machine on the plain sum of {K.n_kernels} kernels"
 
-    def start(self) -> Point:
-        return self._for_all(self.method.start())
-
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
-        following = self.method.step(self._for_one(best), self._for_one(last), board)
-        return following if isinstance(following, Status) else self._for_all(following)
-
-    def restated(self, best: Point, dual_point: Array | None) -> Point:
-        alone = self._for_one(best)
-        truer = self.method.restated(alone, dual_point)
-        return best if truer is alone else self._for_all(truer)
-
-    def finish(self, best: Point) -> Point:
-        alone = self._for_one(best)
-        polished = self.method.finish(alone)
-        return best if polished is alone else self._for_all(polished)
-
     def values(self, best: Point, dual_point: Array | None) -> Values:
-        return self.method.values(self._for_one(best), dual_point)
+        return self.method.values(replace(best, weights=np.ones(1)), dual_point)
 
-    def listen(self, listener: Callable[[], Any] | None) -> None:
-        self.method.listen(listener)
-
-    def _for_all(self, point: Point) -> Point:
-        self._alone = point
-        self._shown = replace(point, weights=self._weights)
-        return self._shown
-
-    def _for_one(self, point: Point) -> Point:
-        return self._alone if point is self._shown else replace(point, weights=np.ones(1))
+    def _shown(self, point: Point) -> Point:
+        return replace(point, weights=self._weights, state=point)
 
 
 class Constant(WeightedMethod):
@@ -365,9 +351,16 @@ def few_interior(method: WeightedMethod, board: Progress, steps: int) -> bool:
     return steps > _MOST_INTERIOR
 
 
+def no_nearer(method: WeightedMethod, board: Progress, steps: int) -> bool:
+    """The gap has not become smaller for many steps."""
+    gaps = board.gaps[-1 - _STANDSTILL :]
+    return len(gaps) > _STANDSTILL and gaps[-1] >= gaps[0]
+
+
 _MACHINE = Phase("the analytic update", Reweighting)
 _NEWTON = Phase("damped Newton", newton)
 _INTERIOR = Phase("interior point steps", interior)
+_INSIDE = Phase("interior point steps", interior, no_nearer)
 _PAIRS = Phase("interleaved pairs", Interleaved)
 _COLUMNS = Phase("interior point steps on the kernels that matter", ColumnGeneration)
 _HOMOTOPY = Phase("the optimum followed from its neighbour", homotopy, is_last=True)
@@ -420,6 +413,35 @@ def _has_small_stack(problem: Problem, tol: float) -> bool:
     return small and tol >= FINEST and not problem.penalty.simplex and not lacking(problem.loss, problem.penalty)
 
 
+def _has_features(problem: Problem) -> bool:
+    return Capability.FEATURES in problem.K.capabilities
+
+
+def _fits_in_totals(problem: Problem) -> bool:
+    """Squared loss, and more rows than features."""
+    return problem.loss.quadratic and problem.K.n_features < problem.y.size
+
+
+def _can_go_inside(problem: Problem) -> bool:
+    """A piecewise-linear loss on a box with an inside, in a norm whose weights follow the forms neither steeply nor hardly."""
+    p = problem.penalty.exponent
+    able = p is not None and _ORDERS[0] <= p <= _ORDERS[1] and problem.loss.piecewise_linear
+    return able and Interior.suits(problem)
+
+
+def scaled_cost(problem: Problem) -> float:
+    """C in units in which kernels of any scale cost alike: times the diagonal of their sum at equal weights, by that of 2."""
+    K = problem.K
+    unit = float(problem.penalty.start(K.n_kernels) @ K.diagonals().mean(axis=1))
+    return float(np.mean(problem.C)) * unit / _UNIT
+
+
+def inside_pays(problem: Problem) -> bool:
+    """Whether interior points on D features cost less than coordinates, which take the longer the larger C."""
+    D = problem.K.n_features
+    return bool(scaled_cost(problem) ** CREEP > PASSES + PRODUCTS * D and 32.0 * D * D <= _MOST_BYTES)
+
+
 def _is_below(problem: Problem, p: float) -> bool:
     own = newton_exponent(problem.penalty)
     return own is not None and own < p
@@ -429,6 +451,20 @@ _FROM_COLUMNS = "the kernels are summed from their columns, so no Gram matrix bu
 _BY_ROWS = "the kernels are computed row by row, so no Gram matrix is stored"
 
 TABLE = (
+    Row("features, l1, piecewise-linear", "auto",
+        lambda task, tol: _has_features(task) and _is_kinked(task) and Interior.suits(task), (_INTERIOR,), "newton",
+        "at p = 1 the analytic update would crawl", "coordinates creep where kernels tie"),
+    Row("features, 1.2 <= p <= 3, piecewise-linear, large C", "auto",
+        lambda task, tol: _has_features(task) and _can_go_inside(task) and inside_pays(task), (_INSIDE, _MACHINE),
+        "newton", "C is so large that coordinates would creep", "benchmarks.what_pays; benchmarks.large_rows at C = 10, 100"),
+    Row("features, squared loss", "auto newton", lambda task, tol: _has_features(task) and _fits_in_totals(task),
+        (Phase("", FromTotals),), "newton", "squared loss needs no row but their sums",
+        "benchmarks.large_rows: one pass over the rows instead of one for every step"),
+    Row("features, p < 1.2", "auto", lambda task, tol: _has_features(task) and _is_below(task, _NEWTON_ON_FEATURES),
+        (Phase("damped Newton", Newton),), "newton", "at p = {p:.4g} the analytic update would crawl", ""),
+    Row("features", "auto wrapper", lambda task, tol: _has_features(task), (_MACHINE,), "wrapper",
+        "on features a Hessian costs more than the steps that it saves", ""),
+    Row("features", "newton", lambda task, tol: _has_features(task), (Phase("damped Newton", Newton),), "newton", "", ""),
     Row("p = infinity", "auto wrapper", lambda task, tol: task.penalty.plain_sum, (Phase("", PlainSum),), "wrapper",
         "at p = infinity one machine solve is the optimum, and no Gram matrix but the sum is stored",
         "one machine instead of a pass over the stack for every C: a path of 25 costs one sum"),

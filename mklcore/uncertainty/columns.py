@@ -20,7 +20,7 @@ from mklcore.errors import DataError, ParameterError, suppress_convergence_warni
 from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF
-from mklcore.lowrank.nystroem import Nystroem
+from mklcore.kernels.nystroem import Nystroem
 from mklcore.uncertainty.knockoffs import Copies, knockoff_copies
 
 METHODS = ("knockoffs", "stability")

@@ -39,8 +39,13 @@ class WeightedSum(Protocol):
         """K_theta among some rows, (r, r)."""
         ...
 
-    def solve(self, rhs: Array, shift: float) -> Array:
-        """(K_theta + shift I)^-1 rhs for rhs (n,) or (n, T) and shift > 0; ``LinAlgError`` where that is singular."""
+    def solve(self, rhs: Array, shift: float | Array) -> Array:
+        """(K_theta + diag(shift))^-1 rhs for rhs (n,) or (n, T) and shift > 0; ``LinAlgError`` where that is
+        singular."""
+        ...
+
+    def solve_block(self, rows: Indices, shift: Array, rhs: Array) -> Array:
+        """(K_theta[rows, rows] + diag(shift))^-1 rhs for rhs (r,) or (r, T); ``LinAlgError`` where that is singular."""
         ...
 
 
@@ -135,12 +140,15 @@ class DenseSum:
         part: Array = self.matrix[np.ix_(rows, rows)]
         return part
 
-    def solve(self, rhs: Array, shift: float) -> Array:
+    def solve(self, rhs: Array, shift: float | Array) -> Array:
         system = self.matrix.copy()
         system.flat[:: system.shape[0] + 1] += shift
         factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
         solution: Array = scipy.linalg.cho_solve(factor, rhs, check_finite=False)
         return solution
+
+    def solve_block(self, rows: Indices, shift: Array, rhs: Array) -> Array:
+        return DenseSum(self.block(rows)).solve(rhs, shift)
 
 
 def is_stored(kernels: KernelOperator) -> bool:

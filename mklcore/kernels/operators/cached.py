@@ -18,7 +18,7 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.operators.base import Capability, DenseSum, KernelOperator, is_stored, same_kernels
+from mklcore.kernels.operators.base import Capability, DenseSum, KernelOperator, WeightedSum, is_stored, same_kernels
 from mklcore.kernels.operators.dense import as_operator
 from mklcore.kernels.operators.row_cache import RowCache
 
@@ -156,11 +156,11 @@ class CachedOperator:
         self._decided = weights.copy(), a.copy(), found
         return found
 
-    def combine(self, weights: Array, out: Array | None = None, *, keep: bool = False) -> DenseSum:
-        """sum_m weights_m K_m for weights (M,): good until the next one is asked for.
-
-        ``keep`` a copy to make others of.
-        """
+    def combine(self, weights: Array, out: Array | None = None, *, keep: bool = False) -> WeightedSum:
+        """sum_m weights_m K_m for weights (M,): good until the next one is asked for. ``keep`` a copy to make others
+        of."""
+        if Capability.FEATURES in self.capabilities:
+            return self.source.combine(weights, out)
         if not self._is_summed(weights):
             shares, missing = self._nearest(weights)
             if missing <= SAME:
@@ -187,15 +187,20 @@ class CachedOperator:
             self._mix(shares, known)
         return DenseSum(self._buffer)
 
-    def block_near(self, weights: Array, rows: Indices) -> Array:
-        """The sum among some ascending rows, (r, r), or, where sums are kept, one that is near to it: for a
-        direction alone.
-        """
-        if self._sums and self._summed is not None:
-            missed = float(np.abs(weights - self._summed).sum())
-            if missed <= NEARBY * float(weights.sum()):
-                return DenseSum(self._buffer).block(rows)
-        return self.combine_block(weights, rows)
+    def solve_block(self, weights: Array, rows: Indices, shift: Array, rhs: Array) -> Array:
+        """(K_theta[rows, rows] + diag(shift))^-1 rhs for some ascending rows. Where sums are kept, K_theta may be one
+        that is near: for a direction alone. LinAlgError where it is singular."""
+        if Capability.FEATURES in self.capabilities:
+            return self.combine(weights).solve_block(rows, shift, rhs)
+        summed = self._summed if self._sums else None
+        if summed is not None and float(np.abs(weights - summed).sum()) <= NEARBY * float(weights.sum()):
+            block = DenseSum(self._buffer).block(rows)
+        else:
+            block = self.combine_block(weights, rows)
+        block.flat[:: rows.size + 1] += shift + 1e-10 * np.mean(np.diag(block))
+        factor = scipy.linalg.cho_factor(block, lower=True, overwrite_a=True, check_finite=False)
+        found: Array = scipy.linalg.cho_solve(factor, rhs, check_finite=False)
+        return found
 
     def combine_block(self, weights: Array, rows: Indices) -> Array:
         """sum_m weights_m K_m among ascending rows, (r, r)."""
@@ -247,6 +252,11 @@ class CachedOperator:
     def values(self) -> Any:
         """The array (M, n, n) of kernels that have one."""
         return self.source.values  # type: ignore[attr-defined]  # asked of kernels with Capability.DENSE alone
+
+    @property
+    def n_features(self) -> int:
+        """How many features kernels of that kind have, all together."""
+        return int(self.source.table.shape[1])  # type: ignore[attr-defined]  # asked of kernels with Capability.FEATURES alone
 
     def rows(self, i: Indices) -> Array:
         """Rows i (b,) of every kernel, (M, b, n)."""

@@ -12,17 +12,16 @@ Source: Hsieh et al. (2008), A dual coordinate descent method for large-scale li
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy
 
 from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices
+from mklcore.errors import check_cancelled
+from mklcore.kernels.operators.factored import FactoredSum, Table
 from mklcore.losses import Cost, Loss
 from mklcore.losses.intercepts import best_intercept
-from mklcore.lowrank.features import FeatureStack, Table
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
 _FIRST, _MOST = 6, 40  # sweeps between two looks at the gap
@@ -32,7 +31,6 @@ _STANDSTILL = 12  # looks that do not take a tenth of the gap away
 _FAST = 0.6  # of the gap left by a round of sweeps that needs no help
 _DEAREST = 6e9  # multiplications that a step on the rows off their bounds may take
 _NOTHING = 1e-12  # share of sum |a_i| that a sum may be off by rounding
-_NEARLY = 1e-9  # of the mean diagonal, added to a system of more rows than features
 
 
 @jit_entry({"reassoc", "contract", "nsz"})
@@ -85,9 +83,8 @@ def sweep(
     return total, worst, kept
 
 
-def solve_boxed(
-    stack: FeatureStack,
-    weights: Array,
+def solve_by_coordinates(
+    total: FactoredSum,
     y: Array,
     C: Cost,
     loss: Loss,
@@ -95,75 +92,77 @@ def solve_boxed(
     *,
     warm: Array | None = None,
     accuracy: float = 1e-3,
-    heard: Callable[[], Any] | None = None,
-) -> tuple[Solution, Array]:
-    """Solve the machine of K = sum_m weights_m K_m to a duality gap of ``accuracy`` times 1/2 a'K a.
+) -> Solution:
+    """Solve the machine of K = sum_m theta_m K_m to a duality gap of ``accuracy`` times 1/2 a'K a.
 
-    ``weights`` (M,), ``y`` (n,), ``warm`` (n,) a dual to start from; ``heard`` is asked between sweeps whether to end.
-    Returns the solution and u = Phi'a (D,).
+    ``total`` K by its features, ``y`` (n,), ``warm`` (n,) a dual to start from.
     """
     low, high = loss.box(y, C)
-    s, spans, diagonal = stack.spread(weights), live_spans(stack, weights), weights @ stack.diagonals()
+    s, spans, diagonal, table = total.weights, live_spans(total.weights), total.diagonal(), total.kernels.table
     lin, bend = loss.linear(y), loss.curvature(np.zeros_like(y), y, C)
     a = feasible_start(warm, low, high, fit_intercept, loss.total)
     sigma = float(diagonal.mean()) if fit_intercept else 0.0
-    solution, u = _read(stack, s, a, y, C, loss, fit_intercept, 0)
+    solution, u = _read(total, a, y, C, loss, fit_intercept, 0)
     kind: Any = np.float32 if accuracy >= _SINGLE else np.float64
     rng, offset, sweeps, used, idle, slow = np.random.default_rng(0), solution.intercept, _FIRST, 0, 0, False
-    while (
-        not _done(solution, accuracy) and used < _SWEEPS and idle < _STANDSTILL and not (heard is not None and heard())
-    ):
-        total, margin = float(a.sum()), np.inf
+    while not _done(solution, accuracy) and used < _SWEEPS and idle < _STANDSTILL:
+        check_cancelled()
+        sum_of_duals, margin = float(a.sum()), np.inf
         own, v, spare = s.astype(kind), (s * u).astype(kind), np.zeros(2, dtype=kind)
         order = rng.permutation(y.size)
         for _ in range(sweeps):
-            total, worst, kept = sweep(
-                stack.table, own, spans, lin, loss.tube, low, high, bend, diagonal, offset - sigma * loss.total, sigma,
-                total, a, v, order, margin, spare,
+            sum_of_duals, worst, kept = sweep(
+                table, own, spans, lin, loss.tube, low, high, bend, diagonal, offset - sigma * loss.total, sigma,
+                sum_of_duals, a, v, order, margin, spare,
             )  # fmt: skip
             order, margin = rng.permutation(order[:kept]), worst
             used += 1
-            offset += sigma * (total - loss.total)
+            offset += sigma * (sum_of_duals - loss.total)
             if worst == 0.0:
                 break
         if fit_intercept:
-            a = balanced(a, low, high, loss.total, partial(_slopes, stack, s, lin, bend, a))
+            before_balance = a
+            a = balanced(
+                a,
+                low,
+                high,
+                loss.total,
+                lambda at=before_balance: lin - total.matvec(at) - bend * at,  # type: ignore[misc]
+            )
         before = solution.gap
         if slow:
-            a = free_step(stack, weights, a, lin, bend, loss, y, C, fit_intercept)
-        solution, u = _read(stack, s, a, y, C, loss, fit_intercept, used)
+            a = free_step(total, a, lin, bend, loss, y, C, fit_intercept)
+        solution, u = _read(total, a, y, C, loss, fit_intercept, used)
         slow = slow or solution.gap > _FAST * before
         sweeps, idle = min(_MOST, sweeps + 4), idle + 1 if solution.gap > 0.9 * before else 0
-    return solution, u
+    return solution
 
 
 def free_step(
-    stack: FeatureStack, weights: Array, a: Array, lin: Array, bend: Array, loss: Loss, y: Array, C: Cost, balance: bool
+    total: FactoredSum, a: Array, lin: Array, bend: Array, loss: Loss, y: Array, C: Cost, balance: bool
 ) -> Array:
     """Newton's step on the rows off their bounds, cut to the box and shortened until the dual rises: where sweeps creep."""
-    (low, high), s = loss.box(y, C), stack.spread(weights)
+    low, high = loss.box(y, C)
     free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (loss.tube == 0.0)))
-    live = np.flatnonzero(s)
-    if free.size < 2 or free.size * live.size * min(free.size, live.size) > _DEAREST:
+    live = int(np.count_nonzero(total.weights))
+    if free.size < 2 or free.size * live * min(free.size, live) > _DEAREST:
         return a
-    A = stack.table[np.ix_(free, live)].astype(np.float64) * np.sqrt(s[live])
-    u = np.sqrt(s[live]) * stack.coefficients(a)[live]
     x, low, high, kink = a[free], low[free], high[free], loss.tube * np.sign(a[free])
-    slope = lin[free] - A @ u - bend[free] * x - kink
+    slope = lin[free] - total.matvec(a)[free] - bend[free] * x - kink
     try:
-        solved = inverse_times(A, bend[free], np.column_stack([slope, np.ones(free.size)]))
+        solved = total.solve_block(free, bend[free], np.column_stack([slope, np.ones(free.size)]))
     except np.linalg.LinAlgError:
         return a
     way = solved[:, 0] - solved[:, 1] * (solved[:, 0].sum() / solved[:, 1].sum()) if balance else solved[:, 0]
     if loss.tube > 0.0:  # no further than to zero
         low, high = np.where(x > 0, 0.0, low), np.where(x < 0, 0.0, high)
+    own = FactoredSum(total.kernels.take(free), total.theta)
     length = 1.0
     while np.all(np.isfinite(way)) and length > 1e-3:
         moved = np.clip(x + length * way, low, high)
         change = (balanced(moved, low, high, float(x.sum())) if balance else moved) - x
-        push = A.T @ change
-        gain = float(slope @ change) - 0.5 * float(push @ push) - 0.5 * float(change @ (bend[free] * change))
-        if gain > 0.0:
+        pull = own.matvec(change) + bend[free] * change
+        if float(slope @ change) - 0.5 * float(change @ pull) > 0.0:
             a = a.copy()
             a[free] = x + change
             return a
@@ -171,37 +170,16 @@ def free_step(
     return a
 
 
-def inverse_times(A: Array, h: Array, right: Array) -> Array:
-    """(A A' + diag(h))^(-1) right for A (n, k), through whichever of A A' and A'A is smaller; h is lifted off zero."""
-    n, k = A.shape
-    mean = float(np.sum(A * A)) / n
-    if n <= k:
-        B = A @ A.T
-        B.flat[:: n + 1] += h + 1e-10 * mean
-        direct: Array = scipy.linalg.cho_solve(
-            scipy.linalg.cho_factor(B, lower=True, overwrite_a=True, check_finite=False), right
-        )
-        return direct
-    h = np.maximum(h, _NEARLY * mean)
-    scaled = A / h[:, None]
-    inner = A.T @ scaled
-    inner.flat[:: k + 1] += 1.0
-    factor = scipy.linalg.cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
-    through: Array = right / h[:, None]
-    found: Array = through - scaled @ scipy.linalg.cho_solve(factor, scaled.T @ right, check_finite=False)
-    return found
-
-
 def _done(solution: Solution, accuracy: float) -> bool:
     return solution.gap <= max(accuracy * solution.regulariser, 1e-14 * abs(solution.objective))
 
 
 def _read(
-    stack: FeatureStack, s: Array, a: Array, y: Array, C: Cost, loss: Loss, fit_intercept: bool, used: int
+    total: FactoredSum, a: Array, y: Array, C: Cost, loss: Loss, fit_intercept: bool, used: int
 ) -> tuple[Solution, Array]:
-    """What the dual ``a`` is worth, from scratch."""
-    u = stack.coefficients(a)
-    f = stack.times(s * u)
+    """What the dual ``a`` is worth, from scratch, and u = Phi'a (D,)."""
+    u = total.kernels.coefficients(a)
+    f = total.kernels.times(total.weights * u)
     b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
     objective, gap = dual_gap(a, f, b, y, C, loss)
     return Solution(a.copy(), b, f, objective, gap, 0.5 * float(a @ f), used), u
@@ -238,18 +216,7 @@ def _moved_alike(a: Array, free: Indices, floor: Array, ceiling: Array, total: f
     return a - np.sign(excess) * min(1.0, abs(excess) / most) * room if excess != 0.0 and most > 0.0 else a
 
 
-def _slopes(stack: FeatureStack, s: Array, lin: Array, bend: Array, a: Array) -> Array:
-    """The slopes of the dual at ``a``, beside the kink: lin - K a - bend a."""
-    return lin - stack.times(s * stack.coefficients(a)) - bend * a
-
-
-def live_spans(stack: FeatureStack, weights: Array) -> Indices:
-    """The columns of kernels that have weight, as runs (k, 2)."""
-    spans: list[list[int]] = []
-    for m in np.flatnonzero(weights):
-        part = stack.transform.part(int(m))
-        if spans and spans[-1][1] == part.start:
-            spans[-1][1] = part.stop
-        else:
-            spans.append([part.start, part.stop])
-    return np.array(spans, dtype=np.int64).reshape(-1, 2)
+def live_spans(weights: Array) -> Indices:
+    """The features that have weight (D,), as runs (k, 2)."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], (weights != 0.0).astype(np.int64), [0]])))
+    return edges.reshape(-1, 2).astype(np.int64)

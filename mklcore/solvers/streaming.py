@@ -6,7 +6,7 @@ A pass at x gives value, slope g and bend H of the sum of losses. The next x is 
 
     C [g'(x' - x) + 1/2 (x' - x)'H (x' - x)]
 
-in place of the losses: lp-norm learning with squared loss on a root of H, by the solver of ``weighing`` and without a row. It is
+in place of the losses: lp-norm learning with squared loss on a root of H, without a row. It is
 halved back towards x where the objective does not fall: Newton's method on weights and machine together, a few passes in all.
 Where V'' jumps, as that of the squared hinge does, the step is as exact once the rows within their margin are known.
 
@@ -25,10 +25,10 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array
+from mklcore.kernels.operators.factored import FeatureStack
 from mklcore.losses import Loss, make_loss
-from mklcore.lowrank.features import FeatureStack
-from mklcore.lowrank.fitting import fit_features
 from mklcore.penalties import Penalty
+from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import Board, Fit, Method, Point, Status, run
 from mklcore.solvers.problem import WarmStart
 from mklcore.solvers.reweighting import certifies
@@ -154,7 +154,7 @@ class Passing(Method):
         few = replace(self.stack, table=rows)
         target = scipy.linalg.solve_triangular(root, c, lower=True, check_finite=False)
         warm = WarmStart(best.weights, np.zeros(c.size), self.C)
-        fit = fit_features(few, target, self.C, make_loss("squared"), self.penalty, False, tol=tol, warm=warm)
+        fit = fit_weighted(few, target, self.C, make_loss("squared"), self.penalty, False, tol=tol, warm=warm)
         v = self.stack.spread(fit.weights) * few.coefficients(fit.dual_coef)
         return v, (float(right[-1]) - float(across @ v)) / own if self.fit_intercept else 0.0
 

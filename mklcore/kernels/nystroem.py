@@ -2,16 +2,16 @@
 
     K ~ K_nm K_mm^+ K_mn = Phi Phi',     Phi = K_nm V L^(-1/2)     with K_mm = V L V', small eigenvalues left out
 
-Landmarks are drawn by the seeding of k-means++ among the standardised rows: the next one falls on a row with probability
-proportional to its squared distance from those that are there, so that the rows are covered; or by leverage, so that the
-rows which no others stand for are there. All kernels share them, and
-kernels of the same columns share the distances to them. A kernel of rank r below m has r features: a linear kernel of one
-column has one, and loses nothing.
+Landmarks are drawn by the seeding of k-means++ among the standardised rows: the next one falls on a row with
+probability proportional to its squared distance from those that are there, so that the rows are covered; or by
+leverage, so that the rows which no others stand for are there. All kernels share them, and
+kernels of the same columns share the distances to them. A kernel of rank r below m has r features: a linear kernel of
+one column has one, and loses nothing.
 
-Source: Williams and Seeger (2001), Using the Nystroem method to speed up kernel machines; Arthur and Vassilvitskii (2007)
-for the seeding; Zhang and Kwok (2010) for cluster centres as landmarks; El Alaoui and Mahoney (2015), Fast randomized
-kernel ridge regression with statistical guarantees, for ridge leverage scores, and Musco and Musco (2017) for their estimate
-from a first sample.
+Source: Williams and Seeger (2001), Using the Nystroem method to speed up kernel machines; Arthur and Vassilvitskii
+(2007) for the seeding; Zhang and Kwok (2010) for cluster centres as landmarks; El Alaoui and Mahoney (2015), Fast
+randomized kernel ridge regression with statistical guarantees, for ridge leverage scores, and Musco and Musco (2017)
+for their estimate from a first sample.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.finishing import Finishing
 from mklcore.kernels.maps import KernelMap, as_rows, column_scaling, standardise_rows
+from mklcore.kernels.operators.factored import FeatureMap, FeatureStack, diagonals
 from mklcore.kernels.operators.lazy import resolved
-from mklcore.lowrank.features import FeatureMap, FeatureStack, diagonals
 
 _CUT = 1e-9  # of the largest eigenvalue at the landmarks: directions below it are left out
 _LOOKED_AT = 10_000  # rows among which landmarks are drawn
@@ -39,13 +39,14 @@ CHOICES = ("kmeans", "leverage")
 
 @dataclass(frozen=True)
 class Nystroem:
-    """Solve the problem of low-rank kernels instead: M blocks of at most ``n_components`` features instead of M Gram matrices.
+    """Solve the problem of low-rank kernels instead: M blocks of at most ``n_components`` features instead of M Gram
+    matrices.
 
-    Memory is 4 n M n_components bytes at most, time grows linearly with the rows. ``random_state`` a whole number draws the
-    landmarks; ``choose`` says how: "kmeans" spreads them over the rows, "leverage" prefers rows that the others do not stand
-    for under the mean of the kernels, each scaled to trace 1. With as many components as rows the kernels are the exact ones.
-    Pass it to an estimator as ``approximation``; what is certified then is the problem of the approximated kernels, and
-    ``approximation_error_`` (M,) tells which share of each kernel's trace is lost.
+    Memory is 4 n M n_components bytes at most, time grows linearly with the rows. ``random_state`` a whole number draws
+    the landmarks; ``choose`` says how: "kmeans" spreads them over the rows, "leverage" prefers rows that the others do
+    not stand for under the mean of the kernels, each scaled to trace 1. With as many components as rows the kernels are
+    the exact ones. Pass it to an estimator as ``approximation``; what is certified then is the problem of the
+    approximated kernels, and ``approximation_error_`` (M,) tells which share of each kernel's trace is lost.
 
     Parameters
     ----------
@@ -104,7 +105,8 @@ class Nystroem:
         return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
 
     def _by_leverage(self, dictionary: KernelDictionary, rows: Array, means: Array, scales: Array) -> Indices:
-        """Landmarks drawn with probability proportional to the leverage of a row in the features of a few first ones."""
+        """Landmarks drawn with probability proportional to the leverage of a row in the features of a few first
+        ones."""
         first = replace(self, n_components=min(_PILOT, self.n_components), choose="kmeans").landmarks(rows)
         if self.n_components >= len(rows):
             return np.arange(len(rows))
@@ -125,10 +127,11 @@ class Nystroem:
         normalise: str | None = "multiplicative",
         center: bool = False,
     ) -> FeatureStack:
-        """The features of every kernel of ``dictionary`` on the training rows X (n, d), centred and normalised as asked.
+        """The features of every kernel of ``dictionary`` on the training rows X (n, d), centred and normalised as
+        asked.
 
-        Traces are exact; the variance that "multiplicative" divides by takes the mean of the approximated kernel. Kernels
-        that are constant on the training rows are left out and named in ``notes``.
+        Traces are exact; the variance that "multiplicative" divides by takes the mean of the approximated kernel.
+        Kernels that are constant on the training rows are left out and named in ``notes``.
         """
         rows = as_rows(X)
         n = len(rows)
@@ -194,7 +197,8 @@ def _with_roots(plain: KernelMap, landmarks: Array) -> FeatureMap:
 
 
 def _settle(finishing: Finishing, raw: FeatureMap, rows: Array, own: Array) -> Array:
-    """Find scales and means from exact diagonals ``own`` (M, n) and approximated row sums; returns the mean features (D,)."""
+    """Find scales and means from exact diagonals ``own`` (M, n) and approximated row sums; returns the mean features
+    (D,)."""
     n, M = len(rows), len(raw.specs)
     totals, mean, sums = np.zeros((M, raw.roots.shape[0])), np.zeros(int(raw.ends[-1])), np.empty((M, n))
     for _, m, block in raw.plain(rows):

@@ -14,8 +14,7 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array, Indices
-from mklcore.lowrank.features import FeatureStack
-from mklcore.lowrank.ridge import Sums
+from mklcore.kernels.operators.factored import FeatureStack
 from mklcore.solvers.driver import Point
 from mklcore.solvers.gomp import GOMP, Chosen
 from mklcore.solvers.proof import Values
@@ -38,7 +37,7 @@ class FeatureGOMP(GOMP):
         seed: int | None = None,
         allowed: Indices | None = None,
     ) -> None:
-        self.stack, self.sums = stack, Sums.of(stack, Y, centred=False)
+        self.stack, self._S, self._c = stack, stack.gram_of_features, stack.coefficients(Y)
         self._choose(Y, lam, stack.n_kernels, n_kernels, score_tol, n_candidates, seed, allowed)
 
     def start(self) -> Point:
@@ -55,7 +54,7 @@ class FeatureGOMP(GOMP):
 
     def _scores(self, last: Point, candidates: Indices) -> Array:
         n, scored = len(self.Y), self.allowed if self.n_candidates is None else candidates
-        left, out = self.sums.c - self.sums.S @ self._v, np.full(self.stack.n_kernels, -np.inf)
+        left, out = self._c - self._S @ self._v, np.full(self.stack.n_kernels, -np.inf)
         for j in scored:
             part = self.stack.transform.part(int(j))
             r = left[part]
@@ -63,7 +62,7 @@ class FeatureGOMP(GOMP):
         return out
 
     def _system(self, columns: Indices) -> tuple[Array, bool]:
-        block = self.sums.S[np.ix_(columns, columns)]
+        block = self._S[np.ix_(columns, columns)]
         block.flat[:: columns.size + 1] += self.lam * len(self.Y)
         try:
             factor: tuple[Array, bool] = scipy.linalg.cho_factor(
@@ -77,7 +76,7 @@ class FeatureGOMP(GOMP):
         parts = [self.stack.transform.part(j) for j in chosen]
         columns = np.concatenate([np.arange(part.start, part.stop) for part in parts])
         self._v = np.zeros_like(self._v)
-        self._v[columns] = scipy.linalg.cho_solve(self._system(columns), self.sums.c[columns], check_finite=False)
+        self._v[columns] = scipy.linalg.cho_solve(self._system(columns), self._c[columns], check_finite=False)
         residual = self.Y - self.stack.times(self._v)
         dual = residual / (self.lam * len(self.Y))
         objective = float(np.sum(residual**2)) / len(self.Y) + self.lam * float(np.sum(self._v**2))

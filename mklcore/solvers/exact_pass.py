@@ -18,8 +18,8 @@ from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.maps import KernelMap, as_rows, standardise_rows
+from mklcore.kernels.operators.factored import FeatureMap, diagonals
 from mklcore.losses.intercepts import best_intercept, total_loss
-from mklcore.lowrank.features import FeatureMap, diagonals
 from mklcore.solvers.bound import dual_bound
 
 _VALUES = 8_000_000  # kernel values held at a time

@@ -7,7 +7,7 @@ Phi_m Phi_m' is proved to the usual digits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -25,11 +25,13 @@ from mklcore.kernels.maps import KernelMap, as_rows, read_only, share_bases, sph
 from mklcore.kernels.operators.base import Capability, DenseSum
 
 Table = NDArray[np.float32]
+_NEARLY = 1e-9  # of the mean diagonal, added to a system of more rows than features
 _VALUES = 2_000_000  # kernel values, or features in double precision, that are held at a time
 
 
 class Block:
-    """The features of one kernel on some rows, (n_new, r): ``block @ u`` picks from u (D,) or (D, T) what belongs to it."""
+    """The features of one kernel on some rows, (n_new, r): ``block @ u`` picks from u (D,) or (D, T) what belongs to
+    it."""
 
     def __init__(self, values: Table, place: slice) -> None:
         self.values, self.place = values, place
@@ -43,7 +45,8 @@ class Block:
 class FeatureBlocks:
     """What stands where kernel blocks (M, n_new, n) stand: ``table`` (n_new, D'), one ``Block`` per kernel.
 
-    ``ends`` (M + 1,) where each kernel begins in the table, ``places`` (M,) where in the coefficients of the whole model.
+    ``ends`` (M + 1,) where each kernel begins in the table, ``places`` (M,) where in the coefficients of the whole
+    model.
     """
 
     table: Table
@@ -76,8 +79,9 @@ class FeatureMap:
     """How rows become features: all that an approximated model needs, as specs and plain read-only arrays.
 
     landmarks: the plain kernels against the landmark rows; roots (m, D): R of every kernel side by side; ends (M + 1,);
-    means (D,): of the features on the training rows, zeros without centring; scales (M,): the factor each kernel was divided
-    by; places (M,): where the kernels stand among the coefficients of a model. ``normalise`` and ``center`` as in ``KernelMap``.
+    means (D,): of the features on the training rows, zeros without centring; scales (M,): the factor each kernel was
+    divided by; places (M,): where the kernels stand among the coefficients of a model. ``normalise`` and ``center`` as
+    in ``KernelMap``.
     """
 
     landmarks: KernelMap
@@ -148,7 +152,8 @@ class FeatureMap:
         return FeatureBlocks(table, self.ends, self.places)
 
     def plain(self, new: Array) -> Iterator[tuple[slice, int, Array]]:
-        """Kernel values (r, m) against the landmarks, without scale, a few rows and one kernel at a time: rows, kernel, values."""
+        """Kernel values (r, m) against the landmarks, without scale, a few rows and one kernel at a time: rows, kernel,
+        values."""
         step = max(16, _VALUES // max(1, len(self.specs) * len(self.rows)))
         for top in range(0, len(new), step):
             part = slice(top, min(top + step, len(new)))
@@ -183,41 +188,81 @@ def diagonals(specs: Sequence[KernelSpec], rows: Array) -> Array:
 class FactoredSum:
     """sum_m theta_m Phi_m Phi_m' by its features: what is stored is the table (n, D) and one weight per feature."""
 
-    def __init__(self, kernels: FeatureStack, weights: Array) -> None:
-        self._kernels, self._weights = kernels, weights
+    def __init__(self, kernels: FeatureStack, theta: Array) -> None:
+        self.kernels, self.theta, self.weights = kernels, theta, kernels.spread(theta)
 
     def matvec(self, a: Array) -> Array:
         """K_theta a for a (n,) or (n, T)."""
-        u = self._kernels.coefficients(a)
-        return self._kernels.times(self._weights.reshape(-1, *[1] * (u.ndim - 1)) * u)
+        u = self.kernels.coefficients(a)
+        return self.kernels.times(self.weights.reshape(-1, *[1] * (u.ndim - 1)) * u)
+
+    def diagonal(self) -> Array:
+        """K_theta(x_i, x_i), (n,)."""
+        found: Array = self.theta @ self.kernels.diagonals()
+        return found
 
     def block(self, rows: Indices) -> Array:
         """K_theta among some rows, (r, r)."""
-        own = self._kernels.table[rows].astype(np.float64)
-        found: Array = (own * self._weights) @ own.T
+        own = self.kernels.table[rows].astype(np.float64)
+        found: Array = (own * self.weights) @ own.T
         return found
 
-    def solve(self, rhs: Array, shift: float) -> Array:
-        """(K_theta + shift I)^-1 rhs by Woodbury's identity: a system of the size of the features that have weight."""
-        live = np.flatnonzero(self._weights)
-        root = np.sqrt(self._weights[live])
-        inner = self._kernels.gram_of_features[np.ix_(live, live)] * root[:, None] * root[None, :]
-        inner.flat[:: live.size + 1] += shift
-        factor = scipy.linalg.cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
-        u = self._kernels.coefficients(rhs)
-        scale = root.reshape(-1, *[1] * (u.ndim - 1))
-        back = np.zeros_like(u)
-        back[live] = scale * scipy.linalg.cho_solve(factor, scale * u[live], check_finite=False)
-        found: Array = (rhs - self._kernels.times(back)) / shift
-        return found
+    def solve(self, rhs: Array, shift: float | Array) -> Array:
+        """(K_theta + diag(shift))^-1 rhs for rhs (n,) or (n, T)."""
+        return self.factor(shift)(rhs)
+
+    def factor(self, shift: float | Array) -> Callable[[Array], Array]:
+        """What solves (K_theta + diag(shift)) z = r for r (n,) or (n, T) and shift > 0, by Woodbury's identity:
+
+            A^(-1) r = r / h - B inner^(-1) B'(r / h) / h,     B = Phi diag(s)^(1/2),     inner = I + B' diag(1/h) B
+
+        LinAlgError where the inner system is singular to rounding. O(n D^2) once, O(n D) a column after that.
+        """
+        live = np.flatnonzero(self.weights)
+        roots, h = np.sqrt(self.weights[live]), np.broadcast_to(shift, (self.kernels.n_samples,))
+        if np.ndim(shift) == 0:  # the rows need not be read again
+            inner = self.kernels.gram_of_features[np.ix_(live, live)] * roots[:, None] * roots / float(shift)
+        else:
+            inner = np.zeros((live.size, live.size), order="F")
+            for part, B in self._scaled(live, roots):
+                B /= np.sqrt(h[part])[:, None]
+                inner = scipy.linalg.blas.dsyrk(1.0, B.T, beta=1.0, c=inner, overwrite_c=True)
+        inner.flat[:: live.size + 1] += 1.0
+        inverse = scipy.linalg.cho_factor(inner, lower=False, overwrite_a=True, check_finite=False)
+
+        def solve(right: Array) -> Array:
+            table = right.reshape(h.size, -1) / h[:, None]
+            reach = np.zeros((live.size, table.shape[1]))
+            for part, B in self._scaled(live, roots):
+                reach += B.T @ table[part]
+            inward = scipy.linalg.cho_solve(inverse, reach, check_finite=False)
+            for part, B in self._scaled(live, roots):
+                table[part] -= (B @ inward) / h[part, None]
+            found: Array = table.reshape(right.shape)
+            return found
+
+        return solve
+
+    def solve_block(self, rows: Indices, shift: Array, rhs: Array) -> Array:
+        """(K_theta[rows, rows] + diag(shift))^-1 rhs, through whichever is smaller of rows and features; shift is
+        lifted off 0."""
+        live = np.flatnonzero(self.weights)
+        if rows.size > live.size:
+            some = FactoredSum(self.kernels.take(rows), self.theta)
+            return some.solve(rhs, np.maximum(shift, _NEARLY * float(self.diagonal()[rows].mean())))
+        return DenseSum(self.block(rows)).solve(rhs, shift + 1e-10 * float(self.diagonal()[rows].mean()))
+
+    def _scaled(self, live: Indices, roots: Array) -> Iterator[tuple[slice, Array]]:
+        some: Any = slice(None) if live.size == self.weights.size else live
+        return ((part, piece[:, some] * roots) for part, piece in self.kernels.pieces())
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureStack:
     """M kernels on n training rows by their features: what stands where a ``GramStack`` stands.
 
-    ``table`` (n, D) float32; ``transform`` carries it to new rows; ``approximation_error`` (M,) the share of each kernel's
-    trace that the features lose; names, families, scales, notes as in ``GramStack``.
+    ``table`` (n, D) float32; ``transform`` carries it to new rows; ``approximation_error`` (M,) the share of each
+    kernel's trace that the features lose; names, families, scales, notes as in ``GramStack``.
     """
 
     table: Table
@@ -314,7 +359,7 @@ class FeatureStack:
 
     def combine(self, weights: Array, out: Array | None = None) -> FactoredSum | DenseSum:
         """sum_m weights_m Phi_m Phi_m' for weights (M,): never made, unless ``out`` (n, n) asks for it."""
-        total = FactoredSum(self, self.spread(weights))
+        total = FactoredSum(self, weights)
         if out is None:
             return total
         out[:] = total.block(np.arange(self.n_samples))
@@ -413,6 +458,13 @@ class FeatureStack:
     def sums(self) -> Array:
         """Phi'1 (D,)."""
         return self.coefficients(np.ones(self.n_samples))
+
+    def weighed_sums(self, w: Array) -> tuple[Array, Array]:
+        """Phi' diag(w) Phi (D, D) and Phi'w (D,) for weights of rows w (n,)."""
+        S = np.zeros((self.table.shape[1],) * 2)
+        for part, piece in self.pieces():
+            S += (piece * w[part, None]).T @ piece
+        return S, self.coefficients(w)
 
     def norms(self) -> Array:
         """The Frobenius norms of the approximated kernels, (M,)."""

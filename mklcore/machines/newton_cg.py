@@ -9,25 +9,22 @@ Source: Lin, Weng, Keerthi (2008), Trust region Newton method for logistic regre
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from mklcore.arrays import Array
+from mklcore.errors import check_cancelled
+from mklcore.kernels.operators.factored import FactoredSum, FeatureStack
 from mklcore.losses import Cost, Loss
 from mklcore.losses.intercepts import best_intercept, total_loss
-from mklcore.lowrank.boxed import balanced
-from mklcore.lowrank.features import FeatureStack
+from mklcore.machines.dual_coordinate_descent import balanced
 from mklcore.machines.solution import Solution, dual_gap
 
 _STEPS, _INNER = 60, 60
 _FORCING = 0.1  # of the gradient is what the conjugate gradients leave at most
 
 
-def solve_gradual(
-    stack: FeatureStack,
-    weights: Array,
+def solve_newton_cg(
+    total: FactoredSum,
     y: Array,
     C: Cost,
     loss: Loss,
@@ -35,14 +32,15 @@ def solve_gradual(
     *,
     warm: Array | None = None,
     accuracy: float = 1e-3,
-    heard: Callable[[], Any] | None = None,
-) -> tuple[Solution, Array]:
-    """Solve the machine of K = sum_m weights_m K_m to a duality gap of ``accuracy`` times 1/2 a'K a; as ``solve_boxed``."""
-    root = np.sqrt(stack.spread(weights))
+) -> Solution:
+    """Solve the machine of K = sum_m theta_m K_m to a duality gap of ``accuracy`` times 1/2 a'K a."""
+    stack = total.kernels
+    root = np.sqrt(total.weights)
     low, high = loss.box(y, C)
     w = np.zeros_like(root) if warm is None else root * stack.coefficients(warm)
     f = stack.times(root * w)
     for step in range(_STEPS + 1):
+        check_cancelled()
         b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
         slope, bend = C * loss.slope(f + b, y), C * np.maximum(loss.bend(f + b, y), 1e-12)
         a = np.clip(-slope, low, high)
@@ -52,7 +50,7 @@ def solve_gradual(
         own_b = best_intercept(loss, own, y, C) if fit_intercept else 0.0
         objective, gap = dual_gap(a, own, own_b, y, C, loss)
         found = Solution(a, own_b, own, objective, gap, 0.5 * float(a @ own), step)
-        if gap <= max(accuracy * found.regulariser, 1e-14 * abs(objective)) or step == _STEPS or (heard and heard()):
+        if gap <= max(accuracy * found.regulariser, 1e-14 * abs(objective)) or step == _STEPS:
             break
         way = _direction(stack, root, w - root * u, bend, fit_intercept)
         moved, value = stack.times(root * way), total_loss(loss, f, b, y, C) + 0.5 * float(w @ w)
@@ -66,7 +64,7 @@ def solve_gradual(
         else:
             break
         w, f = w + length * way, trial
-    return found, u
+    return found
 
 
 def _direction(stack: FeatureStack, root: Array, gradient: Array, bend: Array, centred: bool) -> Array:
