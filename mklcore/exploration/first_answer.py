@@ -74,7 +74,7 @@ STACK_MB = 300.0
 LARGE_JUDGES = 5000  # validation rows that judge where all rows are used
 SCORED_ROWS = 1000  # validation rows that choose
 PERMUTED_ROWS = 500
-OTHER_LOSSES = ("hinge", "logistic")  # of classes, tried for the candidate that is best with the squared one
+OTHER_LOSSES = ("hinge", "logistic")  # tried for the best candidate; the last for two classes
 OWN_SCORES = ("r2", "accuracy")  # of models without another
 LEAST_JUDGES = 2  # validation rows that R² is defined on
 Tick = Callable[[int, int], Any]
@@ -486,7 +486,7 @@ def _chosen(problem: _Problem, how: str, tick: Callable[[], Any]) -> tuple[Judge
     joint = best.candidate.joint
     others = [sparse(best.candidate)] if best.candidate.rank and not joint else []
     if not joint and train.task != "regression" and not problem.is_large(len(best.candidate.dictionary)):
-        others += [with_loss(best.candidate, loss) for loss in OTHER_LOSSES]
+        others += [with_loss(best.candidate, loss) for loss in OTHER_LOSSES[: 2 if train.task == "binary" else 1]]
     tried += [ground.judge(one, tick, 1) for one in others]
     best = taken([best, *(one for one in tried if one.candidate in others)])
     if ground.by_folds:
