@@ -13,7 +13,7 @@ from mklcore.data.samples import SAMPLES
 from mklcore.figures import score_path, style, telling, weight_path, weights_bar
 from mklcore.figures.formula import mathml
 from mklcore.paths.path import Path
-from pages._parts.derive import gram_stacks, judging, low_rank, paths, tables
+from pages._parts.derive import gram_stacks, judging, low_rank, paths, tables, terms
 from pages._parts.derive.predictions import Chosen
 from pages._parts.params import places
 from pages._parts.params.rules import UPLOAD
@@ -43,6 +43,7 @@ class Report:
     sure: bool
     certificate: str
     scores: tuple[tuple[str, str], ...]
+    terms: tuple[tuple[str, str], ...]
     weights: tuple[tuple[str, str, str], ...]
     path: Path
     point: Path
@@ -81,6 +82,7 @@ def gather(point: Chosen) -> Report:
         sure,
         said,
         scores,
+        _terms(point),
         _weights(path, point.index),
         _short(whole),
         _short(path),
@@ -119,6 +121,14 @@ def _certificate(path: Path, index: int) -> tuple[bool, str]:
     return False, f"not certified: gap {style.percent(gap)}; {status.value}"
 
 
+def _terms(point: Chosen) -> tuple[tuple[str, str], ...]:
+    """Return the columns and pairs of the model with their shares of the variance, none for a stack."""
+    if not terms.can_be_found(point.params):
+        return ()
+    found = terms.terms(point.params, point.path, point.index).terms[:MOST_KERNELS]
+    return tuple((" × ".join(one.columns), style.percent(one.share)) for one in found)
+
+
 def _weights(path: Path, index: int) -> tuple[tuple[str, str, str], ...]:
     values = np.asarray(path.weights[index], dtype=float)
     order = [int(m) for m in np.argsort(-values, kind="stable") if values[m] > 0][:MOST_KERNELS]
@@ -140,6 +150,9 @@ def write(gathered: Report) -> str:
         "<h2>What was computed</h2>",
         _table((), gathered.facts),
         mathml(gathered.words.formula),
+        f"<h2>Columns, alone and together</h2>{_table(('term', 'share of the variance'), gathered.terms)}"
+        if gathered.terms
+        else "",
         f"<h2>Kernel weights</h2>{_table(('kernel', 'weight', 'share'), gathered.weights)}",
         drawn,
         f"<h2>How to read it</h2><p>{_safe(gathered.words.look_for)}</p><p>{_safe(gathered.words.cannot_tell)}</p>",
