@@ -12,6 +12,7 @@ from sklearn.base import clone
 import mklcore as mkl
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.importance import column_importance
+from mklcore.figures.hull_states import hull_layout, hull_state
 from mklcore.kernels.units import Unit
 from mklcore.solvers.hkl.certificate import hkl_certificate
 from mklcore.solvers.hkl.listed import ListedSpace, numbered
@@ -386,3 +387,19 @@ def test_hull_of_a_graph_is_drawn_with_its_edges_and_sources(strings):
     assert "nodes down to depth" in figure.layout.meta["alt"]
     small = mkl.figures.hull_graph(model, limit=2, dark=True)
     assert "left out" in small.layout.meta["alt"]
+
+
+def test_hulls_of_a_graph_along_a_path_share_their_places(strings):
+    y = counts("AB", strings) - counts("C", strings)
+    models = [mkl.HKLRegressor(graph=mkl.Graph.strings(3), lam=lam).fit(strings, y) for lam in (1e-1, 1e-2, 1e-3)]
+    layout = hull_layout(models)
+    assert {"", "A", "AB"} <= set(layout.nodes)
+    for node, (_, depth, _), above in zip(layout.nodes, layout.places, layout.parents, strict=True):
+        assert depth == len(node)
+        assert [layout.nodes[k] for k in above] == ([node[:-1]] if node else [])
+    for model in models:
+        state = hull_state(model, layout)
+        drawn = {layout.nodes[k] for k, *_ in state["inside"]}
+        assert drawn == set(model.hull_) & set(layout.nodes)
+        assert state["cells"] == []
+        assert "in the hull" in state["said"]

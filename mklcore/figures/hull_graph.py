@@ -54,26 +54,17 @@ def hull_graph(
 
 def _listed_graph(model: Any, limit: int, dark: bool) -> go.Figure:
     """The hull of a graph with nodes of its own: names are ids, rows the longest ways from a root."""
-    above: dict[Any, list[Any]] = {}
-    for parent, child in model.edges_:
-        above.setdefault(child, []).append(parent)
-    shown = _closed(model, limit, lambda node: above.get(node, []))
+    above = parents_by([model])
+    shown = _closed(model, limit, above)
     first = sorted(model.sources_, key=model.sources_.__getitem__, reverse=True)
-    candidates = [node for node in first if all(parent in shown for parent in above.get(node, []))][:N_OUTSIDE]
-    depths = dict(zip(model.hull_, model.depths_, strict=True))
-    depths |= {node: 1 + max((depths[parent] for parent in above.get(node, [])), default=-1) for node in candidates}
-    places: dict[Any, tuple[float, int]] = {}
-    for level in range(max(depths[node] for node in [*shown, *candidates]) + 1):
-        row = [node for node in [*shown, *candidates] if depths[node] == level]
-        middle = {node: [places[parent][0] for parent in above.get(node, []) if parent in places] for node in row}
-        row.sort(key=lambda node: float(np.mean(middle[node] or [0.5])))
-        places |= {node: ((k + 0.5) / len(row), level) for k, node in enumerate(row)}
+    candidates = [node for node in first if all(parent in shown for parent in above(node))][:N_OUTSIDE]
+    places = places_by_depth([*shown, *candidates], above, depth_by([model]))
     deepest = max(level for _, level in places.values())
     figure = style.new_figure("", dark, height=90 + ROW * (deepest + 1), margin={"l": 64, "r": 24, "t": 24, "b": 24})
     grey = style.theme(dark).grey
     solid = {"color": grey, "width": 1.5, "dash": "solid" if model.certified_ else "dash"}
     for nodes, line in ((shown, solid), (candidates, {"color": grey, "width": 1, "dash": "dot"})):
-        _edges(figure, nodes, places, line, lambda node: above.get(node, []))
+        _edges(figure, nodes, places, line, above)
     _draw_inside(figure, model, shown, places, dark)
     outside = [(str(node) or "1", style.percent(model.sources_[node])) for node in candidates]
     _draw_outside(figure, candidates, outside, places, dark)
@@ -142,15 +133,45 @@ def _short(name: str) -> str:
     return style.short(name, 14)
 
 
-def places_by_depth(nodes: Sequence[Levels]) -> Places:
+def parents_by(models: Sequence[Any]) -> Callable[[Any], Sequence[Any]]:
+    """The parents of a node: of a grid its levels say them, of another graph the edges that the models tell."""
+    if not hasattr(models[0], "edges_"):
+        return parents_of
+    above: dict[Any, dict[Any, None]] = {}
+    for model in models:
+        for parent, child in model.edges_:
+            above.setdefault(child, {})[parent] = None
+    return lambda node: list(above.get(node, ()))
+
+
+def depth_by(models: Sequence[Any]) -> Callable[[Any], int]:
+    """The depth of a node: of a grid the sum of its levels, of another graph the longest way from a root."""
+    if not hasattr(models[0], "edges_"):
+        return sum
+    above, known = parents_by(models), {}
+
+    def depth(node: Any) -> int:
+        if node not in known:
+            known[node] = 1 + max((depth(parent) for parent in above(node)), default=-1)
+        return int(known[node])
+
+    return depth
+
+
+def places_by_depth(
+    nodes: Sequence[Any],
+    above: Callable[[Any], Sequence[Any]] | None = None,
+    depth: Callable[[Any], int] = sum,
+) -> dict[Any, tuple[float, int]]:
     """Rows by depth; within a row, nodes lie below the mean of their parents and are spread evenly."""
-    rows: dict[int, list[Levels]] = {}
+    above = parents_of if above is None else above
+    rows: dict[int, list[Any]] = {}
     for node in nodes:
-        rows.setdefault(sum(node), []).append(node)
-    found: Places = {}
+        rows.setdefault(depth(node), []).append(node)
+    found: dict[Any, tuple[float, int]] = {}
     for level in sorted(rows):
         wanted = {
-            node: float(np.mean([found[parent][0] for parent in parents_of(node) if parent in found] or [0.5]))
+            node: float(np.mean([found[parent][0] for parent in above(node) if parent in found] or [0.5]))
             for node in rows[level]
         }
         order = sorted(rows[level], key=wanted.__getitem__)
@@ -210,6 +231,8 @@ def parents_of(node: Levels) -> list[Levels]:
 
 def node_name(node: Levels, labels: Sequence[str], model: Any) -> str:
     """The name of a node in or outside the hull, from the grid's own words where there are any."""
+    if hasattr(model, "edges_"):
+        return str(node) or "1"
     design: Any = getattr(model, "design_", None)
     if design is not None and not any(node):
         name: str = design.name(())

@@ -14,7 +14,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.figures import style, telling
-from mklcore.figures.hull_graph import node_name, parents_of, places_by_depth
+from mklcore.figures.hull_graph import depth_by, node_name, parents_by, parents_of, places_by_depth
 from mklcore.figures.hulls import (
     Levels,
     certificate_words,
@@ -55,6 +55,8 @@ def hull_layout(
 
     ``names`` are the variable names, ``pair`` the two of the grid (the two most relevant along the path without it).
     """
+    if hasattr(models[0], "edges_"):
+        return _listed_layout(models)
     p = len(models[0].hull_[0])
     labels = variable_names(names, p)
     inside = _shown(models)
@@ -72,6 +74,23 @@ def hull_layout(
         two,
         top_level(models[0]),
         tuple(ranked[:N_RELEVANT]),
+    )
+
+
+def _listed_layout(models: Sequence[Any]) -> HullLayout:
+    """The same for hulls of a graph with nodes of its own, which have no grid and no variables."""
+    above, depth, inside = parents_by(models), depth_by(models), _shown(models)
+    nodes = sorted({*inside, *_candidates(models, inside)}, key=lambda node: (depth(node), str(node)))
+    place = {node: k for k, node in enumerate(nodes)}
+    return HullLayout(
+        tuple(nodes),
+        tuple(node_name(node, (), models[0]) for node in nodes),
+        _in_lanes(nodes, places_by_depth(nodes, above, depth)),
+        tuple(tuple(place[parent] for parent in above(node) if parent in place) for node in nodes),
+        (),
+        None,
+        0,
+        (),
     )
 
 
@@ -186,11 +205,12 @@ def _shown(models: Sequence[Any]) -> set[Levels]:
         top = max(norms) or 1.0
         for node, norm in zip(model.hull_, norms, strict=True):
             peaks[node] = max(norm / top, peaks.get(node, 0.0))
+    above, depth = parents_by(models), depth_by(models)
     kept: set[Levels] = set()
-    for node in sorted(peaks, key=lambda node: (-peaks[node], sum(node), node)):
+    for node in sorted(peaks, key=lambda node: (-peaks[node], depth(node), node)):
         needed, stack = {node}, [node]
         while stack:
-            fresh = {parent for parent in parents_of(stack.pop()) if parent not in kept and parent not in needed}
+            fresh = {parent for parent in above(stack.pop()) if parent not in kept and parent not in needed}
             needed |= fresh
             stack += fresh
         if len(kept | needed) <= N_NODES:
@@ -213,11 +233,11 @@ def _next(model: Any, members: set[Levels], drawn: dict[Levels, int] | None) -> 
     """The sources nearest to entering whose parents are all among ``members``, and which have a place if places are
     given.
     """
-    ranked = sorted(model.sources_.items(), key=lambda item: -item[1])
+    ranked, above = sorted(model.sources_.items(), key=lambda item: -item[1]), parents_by([model])
     fit = [
         (node, share)
         for node, share in ranked
-        if (drawn is None or node in drawn) and all(parent in members for parent in parents_of(node))
+        if (drawn is None or node in drawn) and all(parent in members for parent in above(node))
     ]
     return fit[:N_OUTSIDE]
 
