@@ -55,7 +55,7 @@ LONGEST = (
 # What a machine's own rounding could reach: solvers, certificates, and what compares them with an oracle.
 NUMERICAL = (
     "test_baseline*.py",
-    "test_following.py",
+    "test_homotopy.py",
     "test_gomp_*.py",
     "test_grams.py",
     "test_greedy_solver.py",

@@ -10,7 +10,7 @@ from mklcore.losses import make_loss
 from mklcore.machines.solution import dual_gap
 from mklcore.machines.svm import solve_svm
 from mklcore.penalties import LpNorm
-from mklcore.solvers import certificate, fit_weighted, following
+from mklcore.solvers import certificate, fit_weighted, homotopy
 from mklcore.solvers.interleaved import Interleaved
 from mklcore.solvers.problem import Carried, Problem, WarmStart, WarmState
 from mklcore.solvers.schedule import scheduled
@@ -93,7 +93,7 @@ def test_more_kernels_are_at_hand_where_the_optimum_is_too_dear_to_follow(proble
     warm = WarmStart(fit.weights, fit.dual_coef, 0.8, state)
     task = Problem(fit.carry.problem.K, y, 1.0, make_loss("hinge"), LpNorm(1.0), True)
     for most in (150, 0):
-        monkeypatch.setattr(following, "_MOST_FREE", most)
+        monkeypatch.setattr(homotopy, "_MOST_FREE", most)
         method = scheduled("newton", task, tol=1e-3, warm=warm)
         method.start()
         sizes.append(method.carry.live.size)

@@ -148,7 +148,7 @@ def test_features_across_a_size(sizes, way, monkeypatch):
 
 
 def test_a_way_along_more_free_points_than_it_may_have(sizes, monkeypatch):
-    monkeypatch.setattr("mklcore.solvers.following._MOST_FREE", 0)
+    monkeypatch.setattr("mklcore.solvers.homotopy._MOST_FREE", 0)
     first = sizes.fitted(sizes.stack, "hinge", 1.0)
     warm = WarmStart(first.weights, first.dual_coef, 1.0, first.carry)
     second = sizes.fitted(sizes.stack, "hinge", 1.0, C=3.0, warm=warm)

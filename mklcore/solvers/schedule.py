@@ -20,7 +20,7 @@ from mklcore.kernels.operators.lazy import LazySum
 from mklcore.penalties import LpNorm
 from mklcore.solvers.column_generation import FEWEST, ColumnGeneration, most_kernels
 from mklcore.solvers.driver import Board, Point, Progress, Status
-from mklcore.solvers.following import Following
+from mklcore.solvers.homotopy import Homotopy
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.interleaved import Interleaved, lacking
 from mklcore.solvers.newton import Newton, newton_exponent
@@ -296,11 +296,11 @@ class Constant(WeightedMethod):
 # -- the phases of the table
 
 
-def homotopy(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Following | WarmStart | None:
+def homotopy(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Homotopy | WarmStart | None:
     """The optimum followed from the neighbour; None where that is lost, the warm start that says so where it is too dear."""
-    if warm is None or not Following.suits(problem, warm):
+    if warm is None or not Homotopy.suits(problem, warm):
         return None
-    method = Following(problem, tol=tol, warm=warm)
+    method = Homotopy(problem, tol=tol, warm=warm)
     if method.found() is not None:
         return method
     return WarmStart(warm.weights, warm.dual, warm.C, warm.carried._replace(homotopy_is_dear=method.dear))

@@ -8,8 +8,8 @@ import pytest
 import mklcore as mkl
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
-from mklcore.solvers import certificate, fit_weighted, trail
-from mklcore.solvers.following import Following
+from mklcore.solvers import certificate, fit_weighted, homotopy_steps
+from mklcore.solvers.homotopy import Homotopy
 from mklcore.solvers.problem import Carried, Problem, WarmStart
 
 GRID = np.geomspace(0.01, 30.0, 14)
@@ -103,19 +103,19 @@ def test_a_kernel_that_nobody_thought_of_comes_in():
     used = np.flatnonzero(first.weights)
     assert np.setdiff1d(np.flatnonzero(far.weights), used).size > 0
     warm = WarmStart(first.weights, first.dual_coef, 0.05, Carried(used))
-    method = Following(Problem(K, y, 3.0, make_loss("hinge"), LpNorm(1.0), True), tol=1e-6, warm=warm)
+    method = Homotopy(Problem(K, y, 3.0, make_loss("hinge"), LpNorm(1.0), True), tol=1e-6, warm=warm)
     point = method.found()
     assert point is not None
     assert point.objective == pytest.approx(far.objective, rel=1e-5)
 
 
-@pytest.mark.parametrize(("ending", "tries"), [(trail.LOST, 4), (trail.DEAR, 1)])
+@pytest.mark.parametrize(("ending", "tries"), [(homotopy_steps.LOST, 4), (homotopy_steps.DEAR, 1)])
 def test_where_the_way_is_lost_or_dear_another_method_answers(monkeypatch, ending, tries):
     K, y = problem()
     calls = []
-    monkeypatch.setattr(trail, "follow", lambda *given: calls.append(given) or (ending, 1, 1.0))
+    monkeypatch.setattr(homotopy_steps, "follow", lambda *given: calls.append(given) or (ending, 1, 1.0))
     fits = along(K, y, [0.5, 0.7, 1.0])
-    assert len(calls) == (2 * tries if ending == trail.LOST else 1)  # what was dear once is not tried again
+    assert len(calls) == (2 * tries if ending == homotopy_steps.LOST else 1)  # what was dear once is not tried again
     for C, fit in zip([0.5, 0.7, 1.0], fits, strict=True):
         assert "followed" not in fit.solver
         assert proved(K, y, C, fit) < 1e-3
@@ -126,7 +126,7 @@ def test_what_cannot_be_followed_is_not():
     fit = fit_weighted(K, y, 1.0, make_loss("hinge"), LpNorm(1.0), True)
     warm = WarmStart(fit.weights, fit.dual_coef, 1.0, fit.carry)
     hinge, tube = make_loss("hinge"), make_loss("epsilon_insensitive")
-    suits = lambda C, loss, p, warm: Following.suits(Problem(K, y, C, loss, LpNorm(p), True), warm)  # noqa: E731
+    suits = lambda C, loss, p, warm: Homotopy.suits(Problem(K, y, C, loss, LpNorm(p), True), warm)  # noqa: E731
     assert suits(2.0, hinge, 1.0, warm)
     assert not suits(2.0, hinge, 1.0, None)
     assert not suits(2.0, hinge, 1.5, warm)

@@ -1,7 +1,7 @@
 """Along a path at p = 1: the neighbour's optimum is followed to the new C, event by event, and certified over all kernels.
 
 At small C the optimum is a kink that takes a method started anywhere dozens of machines, yet from one C to the next few
-points and kernels change their state, and each change costs one small system (``trail.py``). What is followed is exact, so
+points and kernels change their state, and each change costs one small system (``homotopy_steps.py``). What is followed is exact, so
 the next point of the path starts where this one ends.
 
     kernels with weight at the neighbour, and the nearest to having one
@@ -22,7 +22,7 @@ import numpy as np
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators.base import Capability, KernelOperator
 from mklcore.machines.solution import feasible_start
-from mklcore.solvers import trail
+from mklcore.solvers import homotopy_steps
 from mklcore.solvers.driver import Point, Status
 from mklcore.solvers.problem import Carried, Problem, WarmStart, WeightedMethod
 from mklcore.solvers.reweighting import NEGLIGIBLE, WeightState
@@ -57,7 +57,7 @@ class Place:
         return Place(live, self.alpha.copy(), theta, G, self.beta)
 
 
-class Following(WeightedMethod):
+class Homotopy(WeightedMethod):
     """The neighbour of ``warm`` at the problem's own C, as a method that is done at its start or not at all."""
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart) -> None:
@@ -98,10 +98,10 @@ class Following(WeightedMethod):
             place = first.among(first.live, self.problem.K)
             ended, spent = self._moved(place, start, end, tried, budget)
             budget -= spent
-            if ended == trail.DEAR:
+            if ended == homotopy_steps.DEAR:
                 self.dear = True
                 return None
-            if ended == trail.LOST:
+            if ended == homotopy_steps.LOST:
                 continue
             point = self._read(place)
             if point.objective - float(point.dual_objective or 0.0) <= self.tol * point.scale:
@@ -143,22 +143,34 @@ class Following(WeightedMethod):
         x = np.zeros(5)
         P, W = np.zeros((9, self.lin.size)), np.zeros((8, place.theta.size))
         S = np.empty((3, *place.G.shape))
-        at = np.where(place.alpha <= self.low, trail.LOW, np.where(place.alpha >= self.high, trail.HIGH, trail.FREE))
-        state = np.where(self.low >= self.high, trail.LOW, at).astype(np.int64)
+        at = np.where(
+            place.alpha <= self.low,
+            homotopy_steps.LOW,
+            np.where(place.alpha >= self.high, homotopy_steps.HIGH, homotopy_steps.FREE),
+        )
+        state = np.where(self.low >= self.high, homotopy_steps.LOW, at).astype(np.int64)
         v = start * self.lin - place.theta @ place.G - place.beta
         room = _APART * start * (1.0 + np.random.default_rng(tried).random(v.size))  # no two events at once
-        shift = np.where(state == trail.FREE, -v, state * np.maximum(room - state * v, 0.0))
+        shift = np.where(state == homotopy_steps.FREE, -v, state * np.maximum(room - state * v, 0.0))
         form, active = 0.5 * (place.G @ place.alpha), (place.theta > 0.0).astype(np.int64)
         t = float(place.theta @ form)
-        P[: trail.V] = place.alpha, self.lin, self.low, self.high, shift
-        W[: trail.FORM] = place.theta, np.where(active > 0, t - form, np.minimum(t * (1.0 - _APART) - form, 0.0))
-        S[trail.G], x[:] = place.G, (place.beta, t, 0.0, start, end)
-        ended, _, spent = trail.follow(
+        P[: homotopy_steps.V] = place.alpha, self.lin, self.low, self.high, shift
+        W[: homotopy_steps.FORM] = (
+            place.theta,
+            np.where(active > 0, t - form, np.minimum(t * (1.0 - _APART) - form, 0.0)),
+        )
+        S[homotopy_steps.G], x[:] = place.G, (place.beta, t, 0.0, start, end)
+        ended, _, spent = homotopy_steps.follow(
             kernels.values, place.live, P, W, S, state, active, x, self.balanced, _MOST_FREE, budget
         )
-        place.alpha, place.theta, place.G, place.beta = P[trail.ALPHA], W[trail.THETA], S[trail.G], float(x[trail.BETA])
+        place.alpha, place.theta, place.G, place.beta = (
+            P[homotopy_steps.ALPHA],
+            W[homotopy_steps.THETA],
+            S[homotopy_steps.G],
+            float(x[homotopy_steps.BETA]),
+        )
         whole = bool(np.all(np.isfinite(place.theta))) and place.theta.sum() > 0.0
-        return int(ended) if whole else trail.LOST, float(spent)
+        return int(ended) if whole else homotopy_steps.LOST, float(spent)
 
     def _read(self, place: Place) -> Point:
         """The place as a point, with its certificate from one pass over all kernels."""
