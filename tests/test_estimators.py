@@ -184,7 +184,7 @@ def test_registry_entries_fit_with_their_own_defaults(algorithm, task):
         (mkl.GOMPClassifier, {"lam": 0}, "lam must be a finite number above 0"),
         (mkl.GOMPClassifier, {"n_kernels": 0}, "n_kernels must be a whole number"),
         (mkl.GOMPClassifier, {"score_tol": -1}, "score_tol is a share"),
-        (mkl.GOMPClassifier, {"loss": "logistic"}, "loss must be squared or hinge"),
+        (mkl.GOMPClassifier, {"loss": "epsilon_insensitive"}, "loss must be"),
         (mkl.LpMKLClassifier, {"kernels": "rbf"}, 'a KernelDictionary or "precomputed"'),
         (mkl.LpMKLClassifier, {"kernels": 3}, 'a KernelDictionary or "precomputed"'),
     ],

@@ -17,6 +17,7 @@ from mklcore.catalog import ESTIMATORS, Control
 from mklcore.data.samples import Sample
 from mklcore.experiments import EXPERIMENTS
 from mklcore.experiments.base import Experiment, Outcome
+from mklcore.experiments.claims import Claim, close
 from mklcore.figures import style
 from mklcore.kernels.fills import fill_power
 from mklcore.kernels.functions import KERNELS, KernelEntry, KernelSpec
@@ -329,7 +330,7 @@ def test_an_experiment(monkeypatch):
         "A tiny one",
         "Nobody (2000)",
         "Counted to one.",
-        ("It is one.",),
+        (Claim("It is one.", "section 1", close("n", 1.0, 0.1)),),
         "Nothing.",
         "row",
         ("a",),

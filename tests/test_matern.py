@@ -105,7 +105,7 @@ def test_every_family_has_a_hue_of_its_own():
     families = (
         [entry.spec.family for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())]
         + [*COMPOSED]
-        + ["hkl", "precomputed"]
+        + ["hkl", "precomputed", "view"]
     )
     assert len({style.FAMILY_HUES[family] for family in families}) == len(families) == len(style.FAMILY_HUES)
 

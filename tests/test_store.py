@@ -289,7 +289,9 @@ REFUSED = {
     "a kernel beyond the columns": (
         rewritten(put([99], "model", "fitted", "_map", "of", "specs", "of", 0, "of", "features", "of")), "4 columns",
     ),
-    "one class only": (rewritten(put("LpMKLRegressor", "model", "estimator")), "loss must be"),
+    "parameters of another estimator": (
+        rewritten(put("LpMKLRegressor", "model", "estimator")), "has no parameter 'probability'",
+    ),
     "text that is no JSON": (rewritten(members={"model.json": b"{"}), "damaged"),
 }  # fmt: skip
 

@@ -151,6 +151,12 @@ def is_strained(size: float, values: Values) -> bool:
     return bool(values.scales) and values.rounding > _TOO_MUCH * size + values.floor
 
 
+def is_carried(objective: float, values: Values) -> bool:
+    """Whether double precision carries a point: round-off cannot cost much, and its coefficients give its objective."""
+    size = abs(objective)
+    return not is_strained(size, values) and abs(objective - values.objective) <= _SHARP * size + values.floor
+
+
 def refuse_if_strained(gap: float, objective: float, values: Values) -> None:
     """A fit that stands still far from its bound is refused where round-off is the reason."""
     if gap > _FAR * abs(objective) and values.rounding > _STRAINED * abs(objective):

@@ -39,7 +39,7 @@ from mklcore.losses import Loss
 from mklcore.penalties.terms import GroupTerm
 from mklcore.solvers.driver import Fit, Point, Progress, Status, run
 from mklcore.solvers.problem import Problem
-from mklcore.solvers.proof import is_strained
+from mklcore.solvers.proof import is_carried
 from mklcore.solvers.reweighting import _FLOOR, NEGLIGIBLE, Reweighting
 
 TOL_MODES = ("relative", "absolute")
@@ -194,8 +194,8 @@ class SMKL(Reweighting):
         return not penalty.is_convex and float(np.max(weights * self.problem.K.diagonals().mean(axis=1))) > _RUNAWAY
 
     def _is_beyond(self, point: Point) -> bool:
-        """Whether weights run away, and round-off may cost too much of the objective."""
-        return self._runs_away(point.weights) and is_strained(abs(point.objective), self.values(point, None))
+        """Whether weights run away from a point, and double precision does not carry it."""
+        return self._runs_away(point.weights) and not is_carried(point.objective, self.values(point, None))
 
     def _in_double(self, last: Point) -> Point:
         """The machine of ``last`` once more, with its kernels in double precision from here on."""
