@@ -12,7 +12,8 @@ from sklearn.base import clone
 import mklcore as mkl
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.importance import column_importance
-from mklcore.figures.hull_states import hull_layout, hull_state
+from mklcore.figures.hull_states import hull_layout, hull_player, hull_state
+from mklcore.figures.takeaway.hulls import drawn_along, hulls_page
 from mklcore.kernels.units import Unit
 from mklcore.solvers.hkl.certificate import hkl_certificate
 from mklcore.solvers.hkl.listed import ListedSpace, numbered
@@ -403,3 +404,13 @@ def test_hulls_of_a_graph_along_a_path_share_their_places(strings):
         assert drawn == set(model.hull_) & set(layout.nodes)
         assert state["cells"] == []
         assert "in the hull" in state["said"]
+
+
+def test_hulls_of_a_graph_are_dragged_in_one_file(strings):
+    y = counts("AB", strings) - counts("C", strings)
+    model = mkl.HKLRegressor(graph=mkl.Graph.strings(3))
+    path = mkl.fit_path(model, list(strings), y, param="lam", values=[1e-1, 1e-3])
+    layout, states = drawn_along(path)
+    shown = hull_player(layout, states, [], dark=False)
+    assert [node["id"] for node in shown["nodes"]][:2] == ["root", "A"]
+    assert "AB" in hulls_page(path)

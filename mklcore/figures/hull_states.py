@@ -162,6 +162,8 @@ def badge_of(model: Any) -> str:
 
 def node_id(node: Levels, numbers: Sequence[int]) -> str:
     """A node as a link holds it: 3^2*5^1, with the ``numbers`` (p,) of the columns from 1 on; "root" for the root."""
+    if not isinstance(node, tuple):  # of a graph with names of its own
+        return str(node) or "root"
     return "*".join(f"{numbers[i]}^{level}" for i, level in enumerate(node) if level) or "root"
 
 
