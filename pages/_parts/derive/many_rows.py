@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-import mklcore
 from mklcore.errors import MKLError
-from mklcore.parallel import cluster
+from mklcore.parallel import cluster, shards
 from mklcore.parallel import tasks as errands
 from mklcore.paths.path import Path
 from mklcore.solvers import MOST_SUMMED
@@ -118,7 +117,7 @@ def takes_shards(params: PathParams) -> bool:
     """
     exact = low_rank.exactly(params)
     asked: Any = _with_scales(exact)
-    if not cluster.scheduler_address() or mklcore.parallel.shards.why_not(asked) or most_rows(exact) > MOST_SUMMED:
+    if not cluster.scheduler_address() or shards.why_not(asked) or most_rows(exact) > MOST_SUMMED:
         return False
     found = asked.foresee(most_rows(exact), tables.table(exact).X.shape[1])
     return not found.bytes or "disk" in found.stored
