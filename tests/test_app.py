@@ -374,7 +374,7 @@ def test_a_server_has_one_blas_thread_and_does_not_collect_what_it_imported() ->
         return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
     with threadpool_limits(2, user_api="blas"):
-        assert threads() == {2}
+        assert max(threads()) == 2  # a library may bring a BLAS without threads
         preparing.calm()
         assert threads() == {1}
     assert gc.get_freeze_count() > 100_000

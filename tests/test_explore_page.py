@@ -176,7 +176,8 @@ def test_refits_tell_how_often_each_kernel_is_chosen() -> None:
 
 def test_the_tab_is_in_the_link_and_the_last_two_are_not_computed_before_they_are_opened() -> None:
     app = explore()
-    assert len(app.get("plotly_chart")) == 1  # what the first column adds
+    charts = {str(chart.key) for chart in app.get("plotly_chart")}
+    assert charts == {"column_effect", "terms", "term"}  # what the first column adds, shares, the term that is shown
     app.session_state["field_look"] = "path"
     state_of = memory(app).params
     assert state_of.look == "columns"

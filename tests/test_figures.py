@@ -123,6 +123,7 @@ def test_every_public_figure_keeps_the_house_style(dark):
     spectra = {"selected_bands"}  # see test_spectra
     explored = {"class_weights", "component_grid", "selection_bars", "surface_plot"}  # see test_explore_figures
     explored |= {"column_figure"}  # see test_explain
+    explored |= {"term_bars", "term_plot"}  # see test_effects
     explored |= {"positions_figure"}  # see test_sequences
     bounds = {"Curve", "bound_curves", "coherence_dots", "comparison_plot", "duplicate_bars"}  # see test_theory_page
     assert (

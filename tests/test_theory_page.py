@@ -290,7 +290,7 @@ def test_another_class_is_another_target():
     box = app.selectbox(key="field_theory_class")
     settled(box.set_value(2).run())
     assert memory(app).params.theory_class == 2
-    assert memory(app).jobs["short"].job.key[-2:] == (2, 1.0)
+    assert memory(app).jobs["short"].job.key[-1][-2:] == (2, 1.0)
 
 
 def test_large_tables_are_measured_on_request(monkeypatch):

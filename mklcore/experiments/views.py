@@ -89,16 +89,18 @@ VIEWS_MISSING = Experiment(
             "Masked kernels, which say nothing about the rows that a view lacks, err less than a fit on the rows that "
             "every "
             "view has (here: from 40 % missing on).",
-            "",
+            "own data",
             below("masked", "complete rows", ("40", "60")),
         ),
         Claim(
             "They err no more than rows filled with medians (here: by less than 1.5 points).",
-            "",
+            "own data",
             all_of(below("masked", "filled", ("20", "40", "60"), by=-1.5)),
         ),
         Claim(
-            "Without missing rows all three are the same.", "", alike("masked", ("filled", "complete rows"), 1e-6, "0")
+            "Without missing rows all three are the same.",
+            "own data",
+            alike("masked", ("filled", "complete rows"), 1e-6, "0"),
         ),
     ),
     open_points="There are no published numbers to compare with: the truth is known because it was generated. Rows "

@@ -4,14 +4,17 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from pages._parts.derive import leaking
+from pages._parts.params import rules
 from pages._parts.session import history, uploads, words
 
 MOST = 4  # columns that are shown
 
 
 def draw(key: str) -> None:
-    """Draw a warning for each suspicious column, with "Leave it out" where the table is a file of this session."""
+    """Draw a warning for each suspicious column of a file, with "Leave it out"; samples have none."""
     params = history.current()
+    if not params.data.startswith(rules.UPLOAD):
+        return
     try:
         found = leaking.leaks(params)
     except (MKLError, uploads.MissingFileError):
