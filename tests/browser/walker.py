@@ -36,8 +36,8 @@ class Walker(Visitor):
         return {name: values[0] for name, values in parse_qs(urlparse(self.page.url).query).items()}
 
 
-# A run that was stopped and the next run of its session have a lock each over one state in Streamlit (1.67): the stopped
-# one may end with this, and nothing of the session is lost by it.
+# In Streamlit (1.67) a stopped run and the next run of its session have a lock each over one state: the stopped one may
+# end with this, and nothing of the session is lost by it.
 OVERLAP = re.compile(
     r"Exception in thread ScriptRunner(?:(?!Exception in thread).)*?in _remove_stale_widgets\n[^\n]*\n"
     r"RuntimeError: dictionary changed size during iteration\n",
