@@ -47,11 +47,9 @@ class ProofError(MKLError):
     def __str__(self) -> str:
         return (
             "This answer is withheld, because its own numbers do not prove it. What helps: a target and kernels of "
-            "ordinary size "
-            "(standardise the target, normalise the kernels), a larger tol, a smaller C or a larger lam. It is a "
-            "fault of this "
-            "library all the same: please report the method with its parameters, the number of rows and kernels, the "
-            "range of "
+            "ordinary size (standardise the target, normalise the kernels), a larger tol, a smaller C or a larger lam. "
+            "It is a fault of this library all the same: please report the method with its parameters, the number of "
+            "rows and kernels, the range of "
             f"the target, and this finding. {super().__str__()}"
         )
 

@@ -57,9 +57,8 @@ def _parser() -> argparse.ArgumentParser:
         "the server.",
     )  # fmt: skip
     parser.add_argument(
-        "file", nargs="?", metavar="FILE", help="a table (CSV, TSV, Excel, OpenDocument, Parquet, FASTA) or a stack "
-                                                "of Gram "
-        "matrices (.npz) on which Explore opens",
+        "file", nargs="?", metavar="FILE", help="a table (CSV, TSV, Excel, OpenDocument, Parquet, FASTA) or a stack of "
+                                                "Gram matrices (.npz) on which Explore opens",
     )  # fmt: skip
     parser.add_argument(
         "--port", type=int, metavar="N", help="port to listen on (default: the first free one from 8501 on)"

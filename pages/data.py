@@ -66,8 +66,7 @@ def facts(table: Dataset, parts: Split) -> None:
     if table.task == "novelty":
         st.info(
             "Novelty asks whether a row is like the others. Explore draws a boundary around the training rows, and "
-            "Predict "
-            "says on which side of it a row lies. Hulls, Compare and most of Theory need a target.",
+            "Predict says on which side of it a row lies. Hulls, Compare and most of Theory need a target.",
             icon=":material/info:",
         )
 

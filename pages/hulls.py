@@ -140,8 +140,7 @@ if notices.usable_table():
             st.info(
                 "Your file is a stack of ready kernels. Hulls multiply columns, and a stack has none: bring a table. "
                 "In Python, `HKLClassifier` and `HKLRegressor` also take Gram matrices of your own, one for each "
-                "column and "
-                "level: an array (p, q + 1, n, n) as `basis`."
+                "column and level: an array (p, q + 1, n, n) as `basis`."
             )
             nav.link("data", "Go to Data")
         else:

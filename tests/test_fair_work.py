@@ -78,8 +78,7 @@ def test_a_full_line_says_so_with_an_estimate(monkeypatch: pytest.MonkeyPatch) -
     line = line_of(job(30), job(90), more := job(1))
     assert line.refusal(more, 2) == (
         "the server is busy. 2 pieces of work wait or run, about 60 s of them. Ask again then; what comes with the "
-        "project is "
-        "drawn without waiting"
+        "project is drawn without waiting"
     )
     monkeypatch.setitem(worker.LINES, "short", line)
     worker.hand_over(refused := job(1))

@@ -206,8 +206,7 @@ SOLVER = Control(
     "choice",
     "auto",
     "All end in the same optimum; watch solves and seconds. silp works at p = 1 only, newton at finite p, interleaved "
-    "with "
-    "the hinge and ε-insensitive losses.",
+    "with the hinge and ε-insensitive losses.",
     choices=Live(lambda: ("auto", *SOLVERS)),
     advanced=True,
 )
@@ -260,13 +259,11 @@ NOVELTY_WORDS = Variant(
     "task",
     NOVELTY,
     "",
-    "Small C leaves many rows outside, large C few. Which kernels carry the boundary, and on Predict, whether rows "
-    "you know "
-    "to be odd fall outside.",
+    "Small C leaves many rows outside, large C few. Which kernels carry the boundary, and on Predict, whether rows you "
+    "know to be odd fall outside.",
     "Without a target no score says which C, p or kernels are right: the share accepted tells how tight the boundary "
-    "is. "
-    "Wide kernels, under which all rows look alike, reach their boundary cheaply and draw the weight at small p. A row "
-    "outside is unlike the training rows; that alone does not make it wrong.",
+    "is. Wide kernels, under which all rows look alike, reach their boundary cheaply and draw the weight at small p. A "
+    "row outside is unlike the training rows; that alone does not make it wrong.",
 )
 STEPS_VARIANT = Variant(
     "criterion",
@@ -283,8 +280,7 @@ CONVEX_VARIANTS = (
         r"\min_{w,b}\; \sum_m\|w_m\|+" + COST,
         "How many kernels stay beside the concave prices: compare log at the same score.",
         "The problem is convex, so starts do not matter, yet this solver gives no certificate: it stops when the "
-        "weights "
-        "settle, and small weights fade slowly.",
+        "weights settle, and small weights fade slowly.",
     ),
     Variant(
         "terms",
@@ -292,8 +288,7 @@ CONVEX_VARIANTS = (
         r"\min_{w,b}\; \tfrac12\Big(\sum_m\|w_m\|\Big)^2+" + COST,
         "Under the same normalisation this is ℓp-norm MKL at p = 1: compare the weights, and how many stay.",
         "The problem is convex, so starts do not matter, yet this solver gives no certificate: ℓp-norm MKL at p = 1 "
-        "does. "
-        "Small weights fade slowly.",
+        "does. Small weights fade slowly.",
     ),
 )
 MACHINES = (
@@ -311,8 +306,7 @@ MARGIN_VARIANTS = (
         r"\sum_{y_i=+1}g_i=\sum_{y_i=-1}g_i=1",
         "Which kernels part the nearest points of the two classes. Copies of a kernel each get their weight.",
         "There is no certificate: the margin is that of the plain sum, and the weights are not those of any joint "
-        "problem "
-        "(EasyMKL; Aiolli and Donini, 2015).",
+        "problem (EasyMKL; Aiolli and Donini, 2015).",
     ),
 )
 LAM = Control("lam", "Ridge λ", "log", 0.01, "Larger λ: a smoother fit, and later kernels matter less.", 1e-8, 1e4)
@@ -343,8 +337,7 @@ HULL_SHAPES = (
     Control(
         "gaussian_b", "Gaussian b", "choice", "auto",
         "Larger: narrower bumps in every column at once; with many columns nothing but a few rows is left inside all "
-        "of them. "
-        "auto is a tenth over the spread of the rows' squared lengths.",
+        "of them. auto is a tenth over the spread of the rows' squared lengths.",
         choices=("auto", "0.001", "0.01", "0.05", "0.1", "0.5", "1"), advanced=True, when=("basis", ("gaussian",)),
     ),
     Control(
@@ -362,9 +355,8 @@ HULL_PRICES = (
         "Price per step of depth",
         "choice",
         "auto",
-        "Larger: deep nodes are dearer, hulls stay flat and certificates close sooner. auto is 4, or √p − 1 rounded "
-        "up where "
-        "that is more, for p columns.",
+        "Larger: deep nodes are dearer, hulls stay flat and certificates close sooner. auto is 4, or √p − 1 rounded up "
+        "where that is more, for p columns.",
         choices=("auto", "2", "4", "6", "8", "11", "16"),
         advanced=True,
     ),

@@ -47,11 +47,9 @@ ESTIMATORS: dict[str, Algorithm] = {
             r"\min_{w,b,\theta\ge 0}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\frac{\|w_m\|^2}{\theta_m},"
             r"\qquad \|\theta\|_p\le 1",
             "At p = 1 few kernels carry the weight; as p grows the weight spreads. Watch whether the validation score "
-            "follows: "
-            "sparse is not always better.",
+            "follows: sparse is not always better.",
             "Among strongly correlated kernels the choice at p = 1 is arbitrary: a small change of the data can swap "
-            "them. "
-            "A weight says what this model uses, not what causes the target.",
+            "them. A weight says what this model uses, not what causes the target.",
             "Kloft, Brefeld, Sonnenburg, Zien (2011)",
             presets=(
                 Preset("sparse", "p = 1: few kernels carry all the weight.", (("norm", "lp"), ("p", 1.0)), "C"),
@@ -200,12 +198,10 @@ ESTIMATORS: dict[str, Algorithm] = {
             ),
             r"\min_f\;\tfrac1{2n}\sum_i\big(y_i-f(x_i)\big)^2+\lambda\sum_j\|f_j\|_{\mathcal H_j}",
             "The certificate tightens with every kernel that enters; after the last one the l1 optimum is reached and "
-            "no "
-            "kernel outside is steeper than λ.",
+            "no kernel outside is steeper than λ.",
             "Kernels that enter early may end with weight zero, and copies of a kernel are never distinguished: the "
-            "first one "
-            "is taken. The geometric rate of the paper says nothing for Gaussian kernels, whose spans overlap "
-            "completely.",
+            "first one is taken. The geometric rate of the paper says nothing for Gaussian kernels, whose spans "
+            "overlap completely.",
             "Jin, Yang and Mahdavi (2013)",
             variants=(controls.STEPS_VARIANT,),
             presets=(
@@ -243,8 +239,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                         "choice",
                         "log+gl",
                         "log and mf drop kernels hardest; gl and mkl (the price of p = 1) are convex and keep more; "
-                        "mcp and scad "
-                        "do not hold small what they keep.",
+                        "mcp and scad do not hold small what they keep.",
                         choices=("log+gl", "log", "gl", "mf", "mkl", "mcp", "scad", "log+mkl", "mf+gl", "mf+mkl"),
                     ),
                     controls.C,
@@ -368,8 +363,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                     "choice",
                     "certified",
                     "Certified and printed (the published search) bound the gap over all kernels; necessary is quick "
-                    "and "
-                    "provisional, and can miss interactions.",
+                    "and provisional, and can miss interactions.",
                     choices=SEARCHES,
                     advanced=True,
                 ),
@@ -381,8 +375,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             r"+\tfrac{\lambda}{2}\Big(\sum_v d_v\,\|\beta_{D(v)}\|\Big)^2",
             "A product enters only after its factors. Look at the hollow nodes: how far each is from entering.",
             "A column outside the hull can still matter through one that stands in for it. At small λ the gap may not "
-            "close: "
-            "then the hull is a good model, not the certified one.",
+            "close: then the hull is a good model, not the certified one.",
             "Bach (2008)",
             on="table",
             prepare=controls.hull,
@@ -417,8 +410,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                         "choice",
                         "objective",
                         "Objective: the lowest value of the problem below. Folds: the best score over inner folds, "
-                        "which takes "
-                        "longer.",
+                        "which takes longer.",
                         choices=("objective", "folds"),
                     ),
                 )
@@ -426,8 +418,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             r"\min_m\;\min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\|w\|^2,\qquad f=\langle w,\psi_m\rangle+b",
             "Where the kernel changes along the path, and how far the score stays below that of a weighting.",
             "One kernel wins, and how close the others came is not shown. The certificate is for the machine on that "
-            "kernel; "
-            "chosen by folds, the choice itself carries none.",
+            "kernel; chosen by folds, the choice itself carries none.",
             "Kloft, Brefeld, Sonnenburg, Zien (2011), the corners of p = 1",
             presets=controls.MACHINES,
         ),
@@ -446,8 +437,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                         "choice",
                         "aligned",
                         "aligned: centred alignment with the target; kernels that say the same count once. margin: "
-                        "what a kernel "
-                        "adds to the widest margin of all together (EasyMKL).",
+                        "what a kernel adds to the widest margin of all together (EasyMKL).",
                         choices=("aligned", "margin"),
                         tasks=CLASSIFICATION,
                     ),
@@ -456,8 +446,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             r"\mu=\arg\max_{\mu\ge 0}\frac{\langle\sum_m\mu_m K_m,\;yy^\top\rangle}{\|\sum_m\mu_m K_m\|_F},\qquad "
             r"\min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\frac{\|w_m\|^2}{\mu_m}",
             "How close the score comes to that of a joint problem at a small part of its price. The weights are the "
-            "same all along "
-            "the path: C moves the machine alone.",
+            "same all along the path: C moves the machine alone.",
             "There is no certificate: nothing says how far these weights are from the best ones of any problem.",
             "Cortes, Mohri, Rostamizadeh (2012)",
             presets=controls.MACHINES,

@@ -75,8 +75,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         if not hasattr(self, "calibration_"):
             raise DataError(
                 "This model is a point of a path, whose points are not calibrated: fit it by itself with "
-                "probability=True, or "
-                "call calibrate(decision, y) with held-out rows."
+                "probability=True, or call calibrate(decision, y) with held-out rows."
             )
         return sigmoids(decision, self.calibration_)
 

@@ -71,8 +71,7 @@ def check_summable(estimator: Any) -> None:
     if not able:
         raise ParameterError(
             'Rows in parts are read as sums, which loss="squared" and, in passes, loss="logistic" and "squared_hinge" '
-            "are made of; "
-            "a loss with kinks is not: choose one of the three, or fit a sample of the rows."
+            "are made of; a loss with kinks is not: choose one of the three, or fit a sample of the rows."
         )
 
 

@@ -96,8 +96,7 @@ GOMP_FIG1 = Experiment(
     title="Greedy selection against lq-norm MKL, from dense to sparse",
     paper="Sindhwani and Lozano (2011), Figure 1",
     did="50 training, 10,000 validation and 10,000 test points of two Gaussians in R⁵⁰, 10 repetitions; one linear "
-    "kernel per "
-    "feature, variance-normalised; squared loss; λ and the number of kernels by validation.",
+    "kernel per feature, variance-normalised; squared loss; λ and the number of kernels by validation.",
     claims=(
         Claim(
             "ℓ1-norm MKL is best among the norms where one kernel carries all information.",

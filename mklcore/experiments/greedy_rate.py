@@ -74,8 +74,7 @@ GREEDY_RATE = Experiment(
     title="The geometric rate of greedy sparse MKL on kernels with orthogonal spans",
     paper="Jin, Yang, Mahdavi (2013), Lemma 3",
     did="The paper proves that the loss of Algorithm 2 falls geometrically when the spans of the kernels are nearly "
-    "orthogonal. It "
-    "has no experiment.",
+    "orthogonal. It has no experiment.",
     claims=(
         Claim(
             "After d steps of Algorithm 2 the loss is at most ½(1 − τ)^d above the best (here: that of both kinds of "
@@ -97,9 +96,8 @@ GREEDY_RATE = Experiment(
         ),
     ),
     open_points="There are no published numbers to compare with: the bound stands beside what was measured, and may "
-    "not be passed. "
-    "It is far above, since τ = 1/(24 γ²) for μ = 3. Lemma 3 is used with γ squared, as its proof has it. "
-    "Sixteen kernels of rank 4 on 64 rows; the parts of the target shrink by a third from kernel to kernel.",
+    "not be passed. It is far above, since τ = 1/(24 γ²) for μ = 3. Lemma 3 is used with γ squared, as its proof has "
+    "it. Sixteen kernels of rank 4 on 64 rows; the parts of the target shrink by a third from kernel to kernel.",
     row_name="steps",
     rows=(*map(str, STEPS), COPIES),
     columns=_NAMES,

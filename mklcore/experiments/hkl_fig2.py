@@ -84,8 +84,7 @@ HKL_FIG2 = Experiment(
     claims=(
         Claim(
             "Where the predictor is sparse, HKL outperforms L2 and greedy selection when the number of variables "
-            "increases (here: "
-            "from 8 on).",
+            "increases (here: from 8 on).",
             "section 5",
             below("HKL", ("L2", "greedy"), _ROWS[1:6]),
         ),
@@ -98,23 +97,16 @@ HKL_FIG2 = Experiment(
             "falls; L2 has all kernels at every λ. With 4 and 8 variables, where λ goes down to 10⁻⁹, both err alike.",
         ),
     ),
-    open_points="The paper shows curves, no numbers, and leaves open the number and degree of the monomials, the "
-    "noise (here a "
-    "standard deviation of 0.2, so that the best error is 0.04), and how parameters were chosen (here on 512 further "
-    "points). L2 "
-    "takes inputs divided by √p, p^¾ or p, or the levels of hulls, a product of |v| of them divided by B^2|v| with B "
-    "from 6 to 16, "
-    "whichever is best on these points. λ goes down to 10⁻⁹ for hulls and for L2, with 16 variables and more to 10⁻⁶: "
-    "below, hulls "
-    "grow beyond 600 nodes and one λ takes half a minute. With 16 rotated variables and more hulls err a little more "
-    "than L2; "
-    "there λ still ends before the error stops falling. Ten replications, not 40. 4 and 8 variables were measured "
-    "after the "
-    "others, when λ had ended there, too, so the seconds of the whole are not told. The price of depth is not the "
-    "cause: on a "
-    "draw of four rotated variables prices of 1, 2 and 4 err alike, each at another λ. Small runs train on 256 "
-    "points, not "
-    "1024, and are distinguished by that.",
+    open_points="The paper shows curves, no numbers, and leaves open the number and degree of the monomials, the noise "
+    "(here a standard deviation of 0.2, so that the best error is 0.04), and how parameters were chosen (here on 512 "
+    "further points). L2 takes inputs divided by √p, p^¾ or p, or the levels of hulls, a product of |v| of them "
+    "divided by B^2|v| with B from 6 to 16, whichever is best on these points. λ goes down to 10⁻⁹ for hulls and for "
+    "L2, with 16 variables and more to 10⁻⁶: below, hulls grow beyond 600 nodes and one λ takes half a minute. With 16 "
+    "rotated variables and more hulls err a little more than L2; there λ still ends before the error stops falling. "
+    "Ten replications, not 40. 4 and 8 variables were measured after the others, when λ had ended there, too, so the "
+    "seconds of the whole are not told. The price of depth is not the cause: on a draw of four rotated variables "
+    "prices of 1, 2 and 4 err alike, each at another λ. Small runs train on 256 points, not 1024, and are "
+    "distinguished by that.",
     row_name="variables",
     rows=_ROWS,
     columns=("L2", "greedy", "HKL", "nodes of HKL"),

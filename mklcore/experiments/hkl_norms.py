@@ -89,20 +89,16 @@ HKL_NORMS = Experiment(
     title="Hulls of 5²⁰ kernels on twonorm and ringnorm",
     paper="Bach (2008), Table 2",
     did="1024 points of twonorm and of ringnorm in 20 dimensions, half of them for training, 10 random splits; "
-    "logistic loss; "
-    "polynomial kernels of degree 4; L2 regularisation with all kernels, greedy selection, and HKL; parameters by the "
-    "best "
-    "value on a grid.",
+    "logistic loss; polynomial kernels of degree 4; L2 regularisation with all kernels, greedy selection, and HKL; "
+    "parameters by the best value on a grid.",
     claims=(
         Claim(
             "Where the problem is known not to be sparse, on ringnorm and twonorm, HKL performs slightly worse than "
-            "other "
-            "approaches (here: than L2).",
+            "other approaches (here: than L2).",
             "section 5",
             above("HKL", "L2"),
             why="on ringnorm L2 is the one that errs more here: its error depends on how its kernel is scaled, which "
-            "the paper "
-            "does not tell, and the order of its number and that of HKL is open in the printed table.",
+            "the paper does not tell, and the order of its number and that of HKL is open in the printed table.",
         ),
         Claim(
             "HKL errs less often than greedy selection (here: on twonorm, where both numbers are known, and on "
@@ -118,18 +114,13 @@ HKL_NORMS = Experiment(
             why="greedy selection errs less than published, because its λ and its number of kernels are chosen here.",
         ),
     ),
-    open_points="Every repetition draws new points instead of splitting the same 1024 again, and parameters are "
-    "chosen on 2048 "
-    "further points, so that the error on the last 2048 is not optimistic. The paper does not say how inputs are "
-    "scaled for L2 "
-    "(here by 1/√20, 20^-¾ or 1/20, whichever is best on these points: unscaled, the kernel of 20 columns is nearly "
-    "diagonal and "
-    "L2 stays at chance; by 1/√20 alone it errs on a fifth of ringnorm), nor which λ greedy "
-    "selection uses (here it is chosen, which makes it better than published). The text of the table leaves open "
-    "which of two "
-    "numbers belongs to L2 and which to HKL on ringnorm: these cells stay empty, as in hkl_table2. On twonorm the "
-    "order follows "
-    "the paper's sentence.",
+    open_points="Every repetition draws new points instead of splitting the same 1024 again, and parameters are chosen "
+    "on 2048 further points, so that the error on the last 2048 is not optimistic. The paper does not say how inputs "
+    "are scaled for L2 (here by 1/√20, 20^-¾ or 1/20, whichever is best on these points: unscaled, the kernel of 20 "
+    "columns is nearly diagonal and L2 stays at chance; by 1/√20 alone it errs on a fifth of ringnorm), nor which λ "
+    "greedy selection uses (here it is chosen, which makes it better than published). The text of the table leaves "
+    "open which of two numbers belongs to L2 and which to HKL on ringnorm: these cells stay empty, as in hkl_table2. "
+    "On twonorm the order follows the paper's sentence.",
     row_name="data",
     rows=tuple(DATA),
     columns=("L2", "greedy", "HKL", "nodes of HKL"),

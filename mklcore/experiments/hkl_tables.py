@@ -170,41 +170,32 @@ _NONLINEAR = tuple(
 _BETTER = tuple(row for row in TABLE_2 if not row.startswith("mushrooms") and row != "ringnorm, pol4")
 _WHY_TABLE1 = (
     "the error of L2 depends on the scale of its kernel and on where λ ends, which the paper does not tell; methods "
-    "without "
-    "HKL's products stay where they are. A small run trains on 512 rows instead of 4096, and every method that can "
-    "learn "
-    "products errs more."
+    "without HKL's products stay where they are. A small run trains on 512 rows instead of 4096, and every method that "
+    "can learn products errs more."
 )
 _WHY_L2 = (
-    "the error of L2 depends on the scale of its kernel, which the paper does not tell: in dimension 20 the sum of "
-    "all products "
-    "is nearly diagonal at one scale and learns at another."
+    "the error of L2 depends on the scale of its kernel, which the paper does not tell: in dimension 20 the sum of all "
+    "products is nearly diagonal at one scale and learns at another."
 )
 _WHY_GREEDY = "greedy selection errs less here than published, because its λ and its number of kernels are chosen."
 _OPEN = (
     "The paper reports every method at its best parameter over the ten splits; here a third of the held-out half "
-    "chooses and the "
-    "rest measures, so that the error is not optimistic. How the full kernel of L2 "
-    "and lasso-α is scaled is not told: here inputs of L2 are divided by √p, p^¾ or p, or its levels are those of "
-    "hulls and a "
-    "product of |v| of them is divided by B^2|v|, B from 6 to 16, whichever is best on the rows that choose; inputs "
-    "of lasso-α are "
-    "divided by √p. Width and "
-    "variance of the Gaussian series are not given; here its width is chosen so that its bumps are level. A row needs "
-    "a file of "
-    "its name in the folder of data ({files}), the target as a column with a telling name or the last one. "
+    "chooses and the rest measures, so that the error is not optimistic. How the full kernel of L2 and lasso-α is "
+    "scaled is not told: here inputs of L2 are divided by √p, p^¾ or p, or its levels are those of hulls and a product "
+    "of |v| of them is divided by B^2|v|, B from 6 to 16, whichever is best on the rows that choose; inputs of lasso-α "
+    "are divided by √p. Width and variance of the Gaussian series are not given; here its width is chosen so that its "
+    "bumps are level. A row needs a file of its name in the folder of data ({files}), the target as a column with a "
+    "telling name or the last one. "
 )
 HKL_TABLE1 = _table(
     1, TABLE_1, ("L2", "greedy", "lasso-α", "MKL", "HKL"), "100 × mean squared error / variance", regression,
     title="Hulls of 5ᵖ and 9ᵖ kernels on ten regression data sets",
-    did="Ten random half splits of data sets with 506 to 8192 rows; five methods with the same kernels: polynomials "
-        "of degree 4 "
-    "per column, or a Gaussian cut into 9 kernels per column; mean squared error, scaled to variance 100.",
+    did="Ten random half splits of data sets with 506 to 8192 rows; five methods with the same kernels: polynomials of "
+        "degree 4 per column, or a Gaussian cut into 9 kernels per column; mean squared error, scaled to variance 100.",
     claims=(
         Claim(
             "HKL outperforms the other methods, in particular on bank-32nm, bank-32nh, pumadyn-32nm and pumadyn-32nh, "
-            "which are "
-            "meant for nonlinear regression (here: on those of the four that were measured).",
+            "which are meant for nonlinear regression (here: on those of the four that were measured).",
             "section 5",
             below("HKL", ("L2", "greedy", "lasso-α", "MKL"), _NONLINEAR),
         ),
@@ -223,16 +214,14 @@ HKL_TABLE1 = _table(
     ),
     open_points=_OPEN.format(files="pumadyn32nm.csv, boston.csv, abalone.csv, ...")
     + "Small runs take 1024 rows, half of them for training, and are distinguished by that: what matters in "
-      "pumadyn-32nm "
-    "is a product of two columns with their powers, which asks for rows. Every hull grows from the one before, and λ "
-    "goes down to "
-    "10^-6.5; of the full run this column was measured after the others, so the seconds of the whole are not told.",
+      "pumadyn-32nm is a product of two columns with their powers, which asks for rows. Every hull grows from the one "
+      "before, and λ goes down to 10^-6.5; of the full run this column was measured after the others, so the seconds "
+      "of the whole are not told.",
     explained=(
         ("pumadyn-32nm, pol4", "L2", "it hangs on the scale of its kernel and on where λ ends, which the paper does "
-                                     "not tell. With "
-         "inputs divided by powers of p no λ comes near; with the levels of hulls and B = 10 the published error is "
-         "met at λ = "
-         "10^-5.5, and smaller λ, down to 10^-10 here, err less."),
+                                     "not tell. With inputs divided by powers of p no λ comes near; with the levels of "
+                                     "hulls and B = 10 the published error is met at λ = 10^-5.5, and smaller λ, down "
+                                     "to 10^-10 here, err less."),
     ),
     quick=("pumadyn-32nm, pol4", "pumadyn-32nm, rbf"),
     seconds=300.0,
@@ -241,8 +230,7 @@ HKL_TABLE2 = _table(
     2, TABLE_2, ("L2", "greedy", "HKL"), "error in %", classification,
     title="Hulls of 5ᵖ and 9ᵖ kernels on five classification data sets",
     did="Ten random half splits of 1024 rows of five data sets; logistic loss; L2 regularisation with all kernels, "
-        "greedy "
-    "selection and HKL.",
+        "greedy selection and HKL.",
     claims=(
         Claim(
             "On some data, such as spambase, HKL works better than L2 and greedy selection.",
@@ -251,8 +239,7 @@ HKL_TABLE2 = _table(
         ),
         Claim(
             "Where the problem is known not to be sparse, on ringnorm and twonorm, HKL performs slightly worse than "
-            "other "
-            "approaches (here: than L2).",
+            "other approaches (here: than L2).",
             "section 5",
             above("HKL", "L2", tuple(f"{name}, {kernel}" for name in MADE for kernel in BASES)),
             why=_WHY_L2,
@@ -268,11 +255,9 @@ HKL_TABLE2 = _table(
     ),
     open_points=_OPEN.format(files="mushrooms.csv, spambase.csv, magic04.csv")
     + "Ringnorm and twonorm are made anew. With inputs divided by √p alone L2 errs on 20 % of ringnorm, undivided on "
-      "half of it "
-    "(the product of 20 columns is then nearly diagonal), divided by p or nearly so on about 4 %. The printed table "
-    "leaves the order of some cells of L2 and HKL open: where a sentence of the paper orders them they stand so; on "
-    "ringnorm and "
-    "mushrooms with polynomials none does, and both stay empty.",
+      "half of it (the product of 20 columns is then nearly diagonal), divided by p or nearly so on about 4 %. The "
+      "printed table leaves the order of some cells of L2 and HKL open: where a sentence of the paper orders them they "
+      "stand so; on ringnorm and mushrooms with polynomials none does, and both stay empty.",
     explained=(("twonorm, pol4", "greedy", _WHY_GREEDY), ("twonorm, rbf", "greedy", _WHY_GREEDY),
         ("ringnorm, pol4", "greedy", _WHY_GREEDY)),
     quick=("twonorm, pol4", "ringnorm, pol4"),

@@ -35,18 +35,15 @@ LP_FIG1 = Experiment(
     title="What the bounds say: a uniform and a sparse truth, for every p",
     paper="Kloft, Brefeld, Sonnenburg, Zien (2011), Figure 1",
     did="A picture of two best classifiers for two kernels, one that uses both alike and one that uses a single one, "
-    "and bounds of "
-    "the risk for M kernels in both cases, by the smallest ball that holds the classifier.",
+    "and bounds of the risk for M kernels in both cases, by the smallest ball that holds the classifier.",
     claims=(
         Claim(
             "Uniform truth: the bounds of all p > 1 grow alike with M and are strictly smaller than that of ℓ1-norm "
-            "MKL, which has "
-            "a factor log M more.",
+            "MKL, which has a factor log M more.",
             "section 5.1, Example 1",
             all_of(*(falls(UNIFORM[1:], "1", row) for row in list(NORMS)[1:])),
             why="The rates are those of M → ∞. The bound takes the smaller of e⌈ln M⌉ and ⌈p*⌉, and next to p = 1 the "
-            "first is the "
-            "smaller one: at p = 32/31 up to more than 10⁵ kernels. There both bounds are the same.",
+            "first is the smaller one: at p = 32/31 up to more than 10⁵ kernels. There both bounds are the same.",
         ),
         Claim(
             "Sparse truth: the bound of ℓ1-norm MKL is considerably smaller than that of p > 1, above all with many "
@@ -54,15 +51,13 @@ LP_FIG1 = Experiment(
             "section 5.1, Example 2",
             all_of(*(rises(SPARSE[1:], "1", row) for row in list(NORMS)[1:])),
             why="At p = 8/7 and 4/3 the constants decide: M^(1/p*)⌈p*⌉ is still smaller than e⌈ln M⌉ for some M up to "
-            "1000. "
-            "From p = 2 on the sentence holds.",
+            "1000. From p = 2 on the sentence holds.",
         ),
     ),
     open_points="The figure is a drawing without numbers (Figure 2, of the toy experiment, is another); here stand the "
-    "bounds that the examples lead to, 1000 rows, feature "
-    "norms of at most 1. As printed both examples forget the square root, and the second keeps a factor M² that "
-    "cancels: the "
-    "corrected rates are used. The first columns are divided by M, so that what grows more slowly falls.",
+    "bounds that the examples lead to, 1000 rows, feature norms of at most 1. As printed both examples forget the "
+    "square root, and the second keeps a factor M² that cancels: the corrected rates are used. The first columns are "
+    "divided by M, so that what grows more slowly falls.",
     row_name="p",
     rows=tuple(NORMS),
     columns=(*UNIFORM, *SPARSE),

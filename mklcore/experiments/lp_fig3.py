@@ -91,8 +91,7 @@ LP_FIG3 = Experiment(
         ),
         Claim(
             "With 800 points model errors are relatively high although test errors are low (here: of the distance of "
-            "50 points a "
-            "larger share is left than of the test error above the Bayes error).",
+            "50 points a larger share is left than of the test error above the Bayes error).",
             "section 6.1, Figure 3",
             _left_over,
         ),

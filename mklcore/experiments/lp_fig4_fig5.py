@@ -97,20 +97,16 @@ LP_FIG4_FIG5 = Experiment(
     title="Kernels on DNA: which norm finds planted motifs (a stand-in for transcription start sites)",
     paper="Kloft, Brefeld, Sonnenburg, Zien (2011), Figures 4 and 5",
     did="Transcription start sites in human DNA: five kernels on sequences (weighted degree with shift, two spectra, "
-    "twisting "
-    "angles, stacking energies), up to 60,000 training sequences, C from 1/4 to 32; area under the ROC curve against "
-    "n for "
-    "several p, and alignments between the kernels.",
+    "twisting angles, stacking energies), up to 60,000 training sequences, C from 1/4 to 32; area under the ROC curve "
+    "against n for several p, and alignments between the kernels.",
     claims=(
         Claim(
             "ℓ1-norm MKL is significantly worse than the plain sum (p = ∞), whatever the sample size.",
             "section 6.3",
             order("p = 1", "p = ∞"),
-            why="Made DNA is not the genome: the spectrum of length 5 sees both motifs and takes most of the weight "
-            "at p = 1, the "
-            "two last kernels know little, and what the sum gives to the others is lost. In the genome every kernel "
-            "is said to add "
-            "something of its own.",
+            why="Made DNA is not the genome: the spectrum of length 5 sees both motifs and takes most of the weight at "
+            "p = 1, the two last kernels know little, and what the sum gives to the others is lost. In the genome "
+            "every kernel is said to add something of its own.",
         ),
         Claim(
             "Non-sparse MKL (p = 4/3 and 2) is significantly better than the plain sum up to 20,000 training sequences.",  # noqa: E501
@@ -134,9 +130,8 @@ LP_FIG4_FIG5 = Experiment(
             measured("largest share at p = 1", _largest_share, 0.5, np.inf),
         ),
         Claim(
-            "At p = 2 the weights are distributed over the weighted degree and the two spectrum kernels (here: a "
-            "tenth or more on "
-            "each of the three that find motifs).",
+            "At p = 2 the weights are distributed over the weighted degree and the two spectrum kernels (here: a tenth "
+            "or more on each of the three that find motifs).",
             "section 6.3, Figure 4, right",
             at_least([f"{name} at p = 2" for name in _RELEVANT], 0.1),
         ),
@@ -153,10 +148,9 @@ LP_FIG4_FIG5 = Experiment(
         ),
     ),
     open_points="The published sequences are not part of this project, so none of its numbers stand here: what is "
-    "measured is a "
-    "stand-in, made DNA of 100 letters with one motif near its place and one anywhere, and the linear kernel of the "
-    "shares of "
-    "letters is noise by construction. Claims can be looked at, numbers not compared. Kernels are centred.",
+    "measured is a stand-in, made DNA of 100 letters with one motif near its place and one anywhere, and the linear "
+    "kernel of the shares of letters is noise by construction. Claims can be looked at, numbers not compared. Kernels "
+    "are centred.",
     row_name="training sequences",
     rows=tuple(f"n = {n}" for n in SIZES),
     columns=_COLUMNS,

@@ -85,10 +85,8 @@ LP_TABLE2_FIG6 = Experiment(
     title="A network of enzymes from three kernels, by local models",
     paper="Kloft, Brefeld, Sonnenburg, Zien (2011), Table 2 and Figure 6",
     did="668 enzymes of yeast, 2782 relations; kernels of expression (EXP), localisation (LOC) and phylogeny (PHY); "
-    "five "
-    "folds, one support vector machine or MKL machine per training enzyme with at least three partners; area under "
-    "the ROC "
-    "curve; the same with recombined and product kernels; alignments of the three kernels.",
+    "five folds, one support vector machine or MKL machine per training enzyme with at least three partners; area "
+    "under the ROC curve; the same with recombined and product kernels; alignments of the three kernels.",
     claims=(
         Claim(
             "The plain sum of the three kernels is best: no ℓp-norm MKL improves on it.",
@@ -115,21 +113,17 @@ LP_TABLE2_FIG6 = Experiment(
             "Figure 6",
             all_of(*(alike(a, b, 0.1) for a, b in combinations(_COLUMNS[14:], 2)), at_most(_COLUMNS[14:], 0.5)),
             why="The kernels of the stand-in are RBF kernels of two columns each, all values above 0 and not centred: "
-            "their "
-            "alignment is high whatever the columns.",
+            "their alignment is high whatever the columns.",
         ),
         Claim("The numbers of Table 2.", "Table 2", published(rows=ENZYMES)),
     ),
-    open_points="The published kernels are not part of this project. A file metabolic.npz in the folder of data "
-    "brings the "
-    "published row: K (3, n, n), expression, localisation and phylogeny in this order, and edges (a, 2), the related "
-    "pairs of "
-    "indices. Without it a stand-in runs, under its own name and beside no published number: made things in six "
-    "dimensions, of "
-    "which every kernel sees two. The cost is not given (here C = 1), nor which kernels were recombined (here sums and "
-    "products of two and of all three, eleven in all), nor whether areas are of one curve or means over models (here "
-    "one curve "
-    "over all pairs of a fold). Figure 6 is a picture: its alignments have no published numbers.",
+    open_points="The published kernels are not part of this project. A file metabolic.npz in the folder of data brings "
+    "the published row: K (3, n, n), expression, localisation and phylogeny in this order, and edges (a, 2), the "
+    "related pairs of indices. Without it a stand-in runs, under its own name and beside no published number: made "
+    "things in six dimensions, of which every kernel sees two. The cost is not given (here C = 1), nor which kernels "
+    "were recombined (here sums and products of two and of all three, eleven in all), nor whether areas are of one "
+    "curve or means over models (here one curve over all pairs of a fold). Figure 6 is a picture: its alignments have "
+    "no published numbers.",
     row_name="network",
     rows=(ENZYMES, MADE),
     columns=_COLUMNS,

@@ -116,12 +116,10 @@ LP_TOY = Experiment(
     title="Sparse against non-sparse: error against p for six sparsity levels",
     paper="Kloft, Brefeld, Sonnenburg, Zien (2011), section 6.1",
     did="50 training points of two Gaussians in R⁵⁰, one linear kernel per feature; C from 10⁻⁴ to 1 by the error on "
-    "10,000 "
-    "validation points; error on 10,000 test points and distance of the weights from the truth.",
+    "10,000 validation points; error on 10,000 test points and distance of the weights from the truth.",
     claims=claims(),
-    open_points="The paper does not say how often it repeats. Its sparsest level, ν = 1, has no informative kernel "
-    "and must be "
-    "0.98. The chosen C is often at the lower end of the grid.",
+    open_points="The paper does not say how often it repeats. Its sparsest level, ν = 1, has no informative kernel and "
+    "must be 0.98. The chosen C is often at the lower end of the grid.",
     row_name="ν, share of features without information",
     rows=tuple(INFORMATIVE),
     columns=(*NAMES, *DISTANCES),

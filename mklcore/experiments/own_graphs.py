@@ -79,20 +79,17 @@ OWN_GRAPHS = Experiment(
     title="A hull among all substrings, with known truth",
     paper="Bach (2008), section 2.1",
     did="The paper names graphs of substrings among the graphs of kernels that its method applies to, and has no "
-    "experiment "
-    "with them.",
+    "experiment with them.",
     claims=(
         Claim(
             "A kernel may enter only after its ancestors, which makes a search among exponentially many kernels "
-            "possible: "
-            "here every hull is certified over all 1365 words.",
+            "possible: here every hull is certified over all 1365 words.",
             "section 3",
             at_least("certified", 0.99),
         ),
         Claim(
             "Where few kernels decide, the hull explains more than ridge regression on all of them (here: on the "
-            "spectrum of "
-            "words of three letters, and on those of one to five).",
+            "spectrum of words of three letters, and on those of one to five).",
             "section 5",
             all_of(above("HKL", "spectrum of 3"), above("HKL", "spectra of 1 to 5")),
         ),
@@ -104,8 +101,7 @@ OWN_GRAPHS = Experiment(
         Claim("The hull stays small: fewer than a fifth of all words.", "own data", at_most("nodes", 273.0)),
     ),
     open_points="There are no published numbers to compare with: the truth is known because it was generated. Prices "
-    "of the "
-    "words are 2 to the power of their length, and 0.1 for the empty word.",
+    "of the words are 2 to the power of their length, and 0.1 for the empty word.",
     row_name="sequences",
     rows=tuple(map(str, SIZES)),
     columns=("HKL", "spectrum of 3", "spectra of 1 to 5", "words found", "nodes", "certified"),

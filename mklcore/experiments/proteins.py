@@ -143,12 +143,9 @@ _LOCALISATION: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # mea
 }
 _FILES_WANTED = (
     "The published kernels are not part of this project. A file {files} in the folder of data brings its published "
-    "row: one .npz "
-    "each, K (69, n, n) and the classes y (n,), as the Kernels page reads them. Without files a stand-in runs, under "
-    "its own name "
-    "and beside no published number: made proteins with five kernels that tell something and sets of kernels that "
-    "differ in "
-    "width alone. "
+    "row: one .npz each, K (69, n, n) and the classes y (n,), as the Kernels page reads them. Without files a stand-in "
+    "runs, under its own name and beside no published number: made proteins with five kernels that tell something and "
+    "sets of kernels that differ in width alone. "
 )
 
 
@@ -167,10 +164,8 @@ LP_TABLE1 = _experiment(
     title="Which norm tells where a protein works",
     paper="Kloft, Brefeld, Sonnenburg, Zien (2011), Table 1",
     did="Four sets of proteins, 69 kernels each, of which four sets of 16 differ only in gaps; 30 splits; one class "
-    "against the "
-    "rest at ten norms and nine costs; 1 minus the Matthews correlation averaged over the classes, at the C that is "
-    "best on "
-    "the test rows.",
+    "against the rest at ten norms and nine costs; 1 minus the Matthews correlation averaged over the classes, at the "
+    "C that is best on the test rows.",
     claims=(
         Claim(
             "p = 1 is clearly superior to p = ∞ on all four sets.",
@@ -197,9 +192,8 @@ LP_TABLE1 = _experiment(
     ),
     open_points=_FILES_WANTED.format(files="plant.npz, nonpl.npz, psortNeg.npz or psortPos.npz")
     + "The splits of the paper are not given in its text: here 80 % of every class are for training. The norm 16 "
-    "stands in the "
-    "printed table only. The best C of every norm is taken on the test rows, as in the paper, so that errors are "
-    "optimistic.",
+    "stands in the printed table only. The best C of every norm is taken on the test rows, as in the paper, so that "
+    "errors are optimistic.",
     columns=_PS,
     unit="100 × (1 − mean Matthews correlation)",
     replicated=(*(means for means, _ in _LOCALISATION.values()), (_NAN,) * len(NORMS)),
@@ -215,9 +209,8 @@ GOMP_FIG2 = _experiment(
     title="Greedy selection among 69 kernels of proteins",
     paper="Sindhwani and Lozano (2011), Figure 2",
     did="Three sets of proteins with 4, 5 and 4 classes and 69 kernels; ten splits; the number of kernels and λ by "
-    "three folds; F1 "
-    "averaged over the classes, on plant the Matthews correlation; beside multiclass MKL, the sum of all kernels and "
-    "the best one.",
+    "three folds; F1 averaged over the classes, on plant the Matthews correlation; beside multiclass MKL, the sum of "
+    "all kernels and the best one.",
     claims=(
         Claim(
             "MKL-GOMP is slightly better than multiclass MKL on both PSORT sets (here: than MKL at p = 1, on the "
@@ -247,11 +240,9 @@ GOMP_FIG2 = _experiment(
         ),
     ),
     open_points=_FILES_WANTED.format(files="psortPos.npz, psortNeg.npz or plant.npz")
-    + "Scores are in a figure without numbers, so only the numbers of kernels are compared. Multiclass MKL is not "
-    "part of this "
-    "library: ℓ1-norm MKL, one class against the rest, is beside MKL-GOMP, its kernels counted over all classes. λ "
-    "runs over "
-    "10⁻⁴ to 10; splits are drawn anew, 80 % of every class for training.",
+    + "Scores are in a figure without numbers, so only the numbers of kernels are compared. Multiclass MKL is not part "
+    "of this library: ℓ1-norm MKL, one class against the rest, is beside MKL-GOMP, its kernels counted over all "
+    "classes. λ runs over 10⁻⁴ to 10; splits are drawn anew, 80 % of every class for training.",
     columns=("MKL-GOMP", "MKL, p = 1", "sum", "best kernel", "kernels of GOMP", "kernels of MKL"),
     unit="100 × F1 or Matthews correlation, then kernels",
     replicated=(

@@ -135,20 +135,16 @@ def comparable(one: str, other: str, by: float = 0.2) -> Check:
 
 _WHY_LINEAR = (
     "the target of made spectra is a linear function of what the bands show, which is what partial least squares is "
-    "made for; "
-    "kernels pay for being more general."
+    "made for; kernels pay for being more general."
 )
 _WHY_ONE_KERNEL = (
-    "made spectra carry nothing in their other bands that misleads one kernel of the whole spectrum, so that "
-    "selection does not "
-    "pay; where it does, as in the paper, one kernel of everything errs more."
+    "made spectra carry nothing in their other bands that misleads one kernel of the whole spectrum, so that selection "
+    "does not pay; where it does, as in the paper, one kernel of everything errs more."
 )
 _WHY_ACCURACY = (
     "each spectrum is brought to mean 0 and deviation 1 by itself, as the protocol has it; in made spectra every band "
-    "then shows a "
-    "little of all others, and a model that keeps three bands cannot undo that. Table 4 has a row without this step, "
-    "where SMKL "
-    "does not err more."
+    "then shows a little of all others, and a model that keeps three bands cannot undo that. Table 4 has a row without "
+    "this step, where SMKL does not err more."
 )
 
 
@@ -244,17 +240,13 @@ def _table(
         open_points=f"The {name} spectra are not part of this project: a file {name}.csv in the folder of data, one "
         f"column per "
         "wavelength and the target, brings the published row. The other rows are stand-ins with the same protocol and "
-        "have no "
-        "published numbers: "
+        "have no published numbers: "
         + more.pop("stand_ins")
-        + " How spectra are standardised, the widths and the constant of the "
-        "cubic kernel are not given. Cost and tube are chosen from four costs and three tubes (0.01, 0.05 and 0.2 of "
-        "the "
-        "target's standard deviation). MKL is ℓ1-norm MKL; SKL one kernel of the whole spectrum and its second "
-        "differences, "
-        "linear, cubic or RBF with 0.5, 1, 2 or 4 times the median distance; PLSR at most 15 components of the same "
-        "columns. "
-        "Small runs take three folds and two tubes, 0.05 and 0.2, and are distinguished by that.",
+        + " How spectra are standardised, the widths and the constant of the cubic kernel are not given. Cost and tube "
+        "are chosen from four costs and three tubes (0.01, 0.05 and 0.2 of the target's standard deviation). MKL is "
+        "ℓ1-norm MKL; SKL one kernel of the whole spectrum and its second differences, linear, cubic or RBF with 0.5, "
+        "1, 2 or 4 times the median distance; PLSR at most 15 components of the same columns. Small runs take three "
+        "folds and two tubes, 0.05 and 0.2, and are distinguished by that.",
         row_name="data",
         rows=rows,
         columns=("SMKL", "MKL", "SKL", "PLSR", "bands of SMKL", "bands of MKL"),
@@ -280,8 +272,7 @@ SMKL_TABLE4 = _table(
     (0.024, 0.024, 0.025, 0.029, 3.1, 8.3), (0.007, 0.013, 0.008, 0.007, 0.55, 2.76), _WHEAT,
     beside=(TECATOR,), after=(AS_MEASURED,),
     stand_ins="tecator.csv, protein in meat, where that file is there, and 150 made spectra with three informative "
-              "bands, "
-    "as the protocol has it and without bringing each to mean 0 and deviation 1.",
+              "bands, as the protocol has it and without bringing each to mean 0 and deviation 1.",
 )  # fmt: skip
 SMKL_TABLE5 = _table(
     5, "fescue", "fescue, 1050 wavelengths",
@@ -292,6 +283,5 @@ SMKL_TABLE6 = _table(
     6, "diesel", "diesel fuel, 401 wavelengths",
     (0.265, 0.270, 0.274, 0.367, 3.0, 7.0), (0.030, 0.034, 0.030, _NAN, 0.0, 0.0), _DIESEL,
     stand_ins="245 made spectra at 401 wavelengths with three informative bands and a target that carries noise, so "
-              "that no "
-    "method can be right beyond a fifth of its variance.",
+              "that no method can be right beyond a fifth of its variance.",
 )  # fmt: skip

@@ -130,8 +130,7 @@ LP_FIG7 = Experiment(
         ),
         Claim(
             "Wrappers are the slowest: they are slower even than methods that compute kernels on the fly (here: the "
-            "slower one of "
-            "the SILP wrapper and the analytic one at p = 1).",
+            "slower one of the SILP wrapper and the analytic one at p = 1).",
             "section 6.5.1",
             highest(("silp, p = 1", "analytic, p = 1"), WAYS, _N),
         ),
@@ -143,15 +142,13 @@ LP_FIG7 = Experiment(
         ),
         Claim(
             "Without storing kernel matrices the interleaved algorithm trains where they would not fit into memory: "
-            "20,000 rows "
-            "(here: 10,000, in less than ten minutes).",
+            "20,000 rows (here: 10,000, in less than ten minutes).",
             "section 6.5.1",
             at_most(_INTERLEAVED, float(np.log10(600.0)), _MANY[-1]),
         ),
         Claim(
             "The SVM with the unweighted sum is hardly affected by the number of kernels (here: from 25 to 200 its "
-            "time grows by "
-            "less than half of the factor 8).",
+            "time grows by less than half of the factor 8).",
             "section 6.5.2",
             same("p = ∞", _M[0], _M[-1], float(np.log10(4.0))),
         ),
@@ -162,16 +159,12 @@ LP_FIG7 = Experiment(
         ),
     ),
     open_points="A stand-in: twonorm in 20 dimensions instead of the digits, 100 rows instead of 1000 where the "
-    "kernels grow, "
-    "and at most 200 of them. The paper shows curves only. Widths are those of the paper, 2σ² = 1.2⁰ to 1.2⁴⁹ for 50 "
-    "kernels; more "
-    "share this range, since 1.2^(M − 1) is a constant kernel long before M = 200. Analytic means a full SVM between "
-    "two analytic "
-    "updates, SILP is the wrapper by cutting planes; interleaved takes kernel rows as it needs them, their "
-    "computation included, "
-    "and runs alone with the plain sum from 2500 rows on. SimpleMKL, HessianMKL and chunking SILP are not part of "
-    "this library. "
-    "All at a relative gap of 10⁻³; seconds are those of the processor of the machine that ran it, beside other work.",
+    "kernels grow, and at most 200 of them. The paper shows curves only. Widths are those of the paper, 2σ² = 1.2⁰ to "
+    "1.2⁴⁹ for 50 kernels; more share this range, since 1.2^(M − 1) is a constant kernel long before M = 200. Analytic "
+    "means a full SVM between two analytic updates, SILP is the wrapper by cutting planes; interleaved takes kernel "
+    "rows as it needs them, their computation included, and runs alone with the plain sum from 2500 rows on. "
+    "SimpleMKL, HessianMKL and chunking SILP are not part of this library. All at a relative gap of 10⁻³; seconds are "
+    "those of the processor of the machine that ran it, beside other work.",
     row_name="size",
     rows=_SIZES,
     columns=WAYS,
@@ -190,8 +183,7 @@ SMKL_TIMES = Experiment(
     title="How the time of sparse MKL grows with kernels and with rows",
     paper="Subrahmanya, Shin (2010), section 4",
     did="Seconds of SMKL for growing numbers of kernels K and of rows n, fitted as powers: K^1.0 n^1.6, beside the "
-    "K^1.1 n^1.4 "
-    "reported for the SMO-like algorithm of Bach, Lanckriet and Jordan (2004).",
+    "K^1.1 n^1.4 reported for the SMO-like algorithm of Bach, Lanckriet and Jordan (2004).",
     claims=(
         Claim(
             "The cost of SMKL grows like K^1.0 with the number of kernels (here: to ±0.25).",
@@ -214,12 +206,10 @@ SMKL_TIMES = Experiment(
         ),
     ),
     open_points="A stand-in as to data: twonorm in 20 dimensions. Exponents depend on the machine, on the range of "
-    "sizes and on "
-    "the solver inside; MKL is this library's ℓ1-norm MKL, not the SMO-like algorithm. With few kernels the exponent "
-    "of K is far "
-    "below the paper's: the seconds are those of the machine on 150 rows, a + b K with a larger than b K up to about "
-    "200 "
-    "kernels. The third row shows it: from 400 to 1600 kernels the same fits grow about linearly, as published.",
+    "sizes and on the solver inside; MKL is this library's ℓ1-norm MKL, not the SMO-like algorithm. With few kernels "
+    "the exponent of K is far below the paper's: the seconds are those of the machine on 150 rows, a + b K with a "
+    "larger than b K up to about 200 kernels. The third row shows it: from 400 to 1600 kernels the same fits grow "
+    "about linearly, as published.",
     row_name="in",
     rows=("kernels K", "rows n", "kernels K, many"),
     columns=("SMKL", "MKL"),

@@ -82,13 +82,11 @@ VIEWS_MISSING = Experiment(
     title="Views with missing rows: masked kernels, filled rows, complete rows",
     paper="Kloft, Brefeld, Sonnenburg, Zien (2011), section 1",
     did="The paper names several sources of data as the case for multiple kernels; rows that a source lacks are not "
-    "its "
-    "subject.",
+    "its subject.",
     claims=(
         Claim(
             "Masked kernels, which say nothing about the rows that a view lacks, err less than a fit on the rows that "
-            "every "
-            "view has (here: from 40 % missing on).",
+            "every view has (here: from 40 % missing on).",
             "own data",
             below("masked", "complete rows", ("40", "60")),
         ),
@@ -103,9 +101,8 @@ VIEWS_MISSING = Experiment(
             alike("masked", ("filled", "complete rows"), 1e-6, "0"),
         ),
     ),
-    open_points="There are no published numbers to compare with: the truth is known because it was generated. Rows "
-    "are missing "
-    "at random; where their absence says something of the class, its column is a feature to use.",
+    open_points="There are no published numbers to compare with: the truth is known because it was generated. Rows are "
+    "missing at random; where their absence says something of the class, its column is a feature to use.",
     row_name="missing, %",
     rows=tuple(map(str, SHARES)),
     columns=("masked", "filled", "complete rows", "weight of noise"),

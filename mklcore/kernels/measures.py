@@ -18,8 +18,7 @@ CONSTANT_TOLERANCE = 1e-12
 
 UNCUT = (
     "scikit-learn's splitters cannot cut stacks: use mklcore.cross_validate_path, or a KernelDictionary inside a "
-    "Pipeline; by "
-    "hand, GramStack.from_array(K).take(rows) cuts both axes."
+    "Pipeline; by hand, GramStack.from_array(K).take(rows) cuts both axes."
 )
 
 

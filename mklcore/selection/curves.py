@@ -417,8 +417,7 @@ def choose(
     if path.score_name == ACCEPTED:
         raise ParameterError(
             "Without a target the score is the share of rows accepted as ordinary: it tells how tight the boundary is "
-            "and "
-            "cannot choose a point. Choose by the share of rows you expect outside."
+            "and cannot choose a point. Choose by the share of rows you expect outside."
         )
     if isinstance(path, CrossValidatedSurface):
         return _on_surface(path, rule, slack)

@@ -107,8 +107,7 @@ class Condition(NamedTuple):
             )
         return (
             "gamma is infinite: the spans of the kernels overlap, as those of Gaussian kernels always do, so that "
-            "different "
-            "kernels can make the same function on these rows. Rates that rest on gamma are vacuous here."
+            "different kernels can make the same function on these rows. Rates that rest on gamma are vacuous here."
         )
 
 

@@ -134,8 +134,7 @@ def _verdict(design: Design, necessary: float, sufficient: float, at: Node) -> s
             f"The necessary condition fails on these rows: {design.name(at)} looks too much like the hull "
             f"({necessary:.3g}, at "
             "most 1 is needed). A diagnostic, not a proof: were this hull the truth and the population like these "
-            "rows, more "
-            "rows would not recover it. A larger depth_weight can help."
+            "rows, more rows would not recover it. A larger depth_weight can help."
         )
     if sufficient < 1:
         return (

@@ -125,9 +125,8 @@ class Crew:
             finally:
                 self._give_back(one)
         raise MKLError(
-            "The process that solved this was ended from outside, twice: often there was not enough memory. Ask "
-            "again, with "
-            "fewer rows or kernels."
+            "The process that solved this was ended from outside, twice: often there was not enough memory. Ask again, "
+            "with fewer rows or kernels."
         )
 
     def _give_back(self, one: Apart) -> None:

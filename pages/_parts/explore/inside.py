@@ -84,8 +84,7 @@ def _starts(fitted: Any, where: str) -> None:
     listings.take(found, "starts", "csv_starts")
     st.caption(
         "The lowest objective is the model. Starts that end close to it with other numbers of kernels are other "
-        "answers that "
-        "fit nearly as well; ends far above it are local minima that were avoided."
+        "answers that fit nearly as well; ends far above it are local minima that were avoided."
     )
 
 

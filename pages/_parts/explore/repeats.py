@@ -93,8 +93,7 @@ def _inside(path: Path) -> None:
         )  # fmt: skip
     st.caption(
         "More splits: a surer mean. Each one draws its own training rows with the next seed, builds the kernels on "
-        "them "
-        "and fits with the parameters on the screen."
+        "them and fits with the parameters on the screen."
     )
     history.end()
     if memory().wishes.granted("watch_repeats"):
@@ -118,8 +117,7 @@ def _show(found: Repeats, path: Path, where: str) -> None:
     st.markdown(f"Mean ± standard deviation over {n} splits at {where}: {', '.join(scores)}.")
     st.caption(
         "The spread says how much a score hangs on the rows drawn; the splits share rows, so it is no error of the "
-        "mean. The "
-        "cursor was set with one of these splits in view, so the mean may flatter a little."
+        "mean. The cursor was set with one of these splits in view, so the mean may flatter a little."
     )
     left, right = st.columns([3, 2], gap="large")
     with left:

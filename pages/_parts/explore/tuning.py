@@ -34,8 +34,7 @@ def _inside(shown: paths.Answer) -> None:
         return
     st.caption(
         "Leave-one-out where the loss is squared, the xi-alpha estimate for the hinge, folds for other losses and "
-        "scores; "
-        "for methods that add kernels one by one, folds over λ and the number of kernels together."
+        "scores; for methods that add kernels one by one, folds over λ and the number of kernels together."
     )
     live = progress is not None and progress.live
     if progress is not None and progress.broke_off:

@@ -55,7 +55,6 @@ def _address() -> None:
     st.code(f"{url}?{parts}" if parts else url, language=None, wrap_lines=True)
     if history.current().data.startswith(rules.UPLOAD):
         st.caption(
-            "The link names your file by its fingerprint. A person who opens it is asked for the file itself. Save "
-            "the screen for "
-            "a link that brings the file along."
+            "The link names your file by its fingerprint. A person who opens it is asked for the file itself. Save the "
+            "screen for a link that brings the file along."
         )

@@ -57,5 +57,4 @@ def first_rows() -> None:
     frame = pd.DataFrame(found.preview, columns=[column.name for column in found.columns])
     st.dataframe(frame, hide_index=True, alt=f"The first {len(frame)} rows of the refused table", key="refused_rows")
     st.caption("The first rows as they were read. On Data, choose another target, task or use of a column, or how the "
-               "file "
-               "is opened; everything else follows.")  # fmt: skip
+               "file is opened; everything else follows.")  # fmt: skip

@@ -206,9 +206,8 @@ def edit() -> None:
                 "columns",
                 default="all",
                 width="medium",
-                help="all; a column or a group by name; several with ; between; or numbers such as 1-3,7. Of a "
-                "product or a sum "
-                "its kernels: lin@1&rbf1m@2 or lin@1|rbf1m@2",
+                help="all; a column or a group by name; several with ; between; or numbers such as 1-3,7. Of a product "
+                "or a sum its kernels: lin@1&rbf1m@2 or lin@1|rbf1m@2",
             ),
         },
         height=320,

@@ -143,8 +143,7 @@ def gallery() -> None:
     """Draw one card per lesson."""
     st.markdown(
         "**Guess** first, then **reveal** a picture that can be dragged, then read **why**. Everything is computed "
-        "here, from a "
-        "fixed seed."
+        "here, from a fixed seed."
     )
     keys = list(LESSONS)
     for row in range(0, len(keys), CARDS):

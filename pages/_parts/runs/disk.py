@@ -30,8 +30,7 @@ _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 FULL = (
     "The disk of this server is full, so nothing more can be kept. What is kept can still be opened and deleted; the "
-    "app goes "
-    "on without keeping."
+    "app goes on without keeping."
 )
 AGAIN = "The folder of kept runs was deleted while the server ran. A fresh one is in use: earlier runs are gone."
 UNREADABLE = (

@@ -249,8 +249,7 @@ class Store:
             now = clock.age(base)
             found = base.execute(
                 "SELECT owner, sum(file), sum(1 - file), sum(size), max(used) FROM (SELECT owner, 1 AS file, size, "
-                "used FROM files "
-                "UNION ALL SELECT owner, 0, size, used FROM runs) GROUP BY owner ORDER BY 4 DESC"
+                "used FROM files UNION ALL SELECT owner, 0, size, used FROM runs) GROUP BY owner ORDER BY 4 DESC"
             ).fetchall()
             return [
                 Holder(who, files, runs, size, max(0.0, now - used) / DAY) for who, files, runs, size, used in found

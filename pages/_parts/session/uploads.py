@@ -63,8 +63,7 @@ def edited_text(params: KernelParams) -> str:
     except KeyError:
         raise KernelError(
             "This link is about a dictionary that was edited by hand and is too long for a link: it stays in the "
-            "session "
-            "that edited it. Go to Kernels and use the builders."
+            "session that edited it. Go to Kernels and use the builders."
         ) from None
 
 
