@@ -133,21 +133,42 @@ class FeatureScalingClassifier(_ScalingBase, KernelClassifier):
 
     Parameters
     ----------
-    terms : G, a sum of "log", "gl" (group lasso) and "mf" (M-FOCUSS), as in ``SMKLClassifier``
-    C : cost of one unit of loss, > 0
-    loss : "squared", "hinge", "squared_hinge" or "logistic", or a loss object
-    groups : pairs of a name and columns, or a mapping of them, that hold every column once; None for every column alone
-    log_epsilon, mf_power : as in ``SMKLClassifier``
-    fit_intercept : learn the free b
-    tol : stop when the relative change of the squared scales, or a thousandth of that of the objective, is at most this
-    max_iter : bound on the steps; callback : called with every history record, a true answer stops the fit
+    terms : str, default "log+gl"
+        G, a sum of "log", "gl" (group lasso) and "mf" (M-FOCUSS), as in ``SMKLClassifier``.
+    C : float, default 1.0
+        Cost of one unit of loss, above 0.
+    loss : str or Loss, default "squared"
+        "squared", "hinge", "squared_hinge" or "logistic", or a loss object.
+    groups : mapping, sequence or None, default None
+        Pairs of a name and columns that together hold every column once; None for every column alone.
+    log_epsilon : float, default 1e-6
+        The number added under the logarithm of "log", above 0.
+    mf_power : float, default 0.5
+        The power of "mf", above 0 and at most 1.
+    fit_intercept : bool, default True
+        Whether the intercept b is learned.
+    tol : float, default 1e-3
+        The fit stops when the relative change of the squared scales, or a thousandth of that of the objective, is at
+        most this.
+    max_iter : int, default 100
+        Most steps, from 1.
+    random_state : int or None, default None
+        Not used: nothing is drawn at random.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
 
     Attributes
     ----------
     scales_ (d,), in units of the standardised columns; group_norms_ and selected_groups_; dual_coef_ (n,) or (n, T),
     intercept_, weights_ = (1,), objective_, status_, history_, n_iter_. There is no certificate: dual_gap_ is None.
 
-    Source: Subrahmanya and Shin (2010), section 3 (feature scaling kernels), equations (1) to (3).
+    Raises
+    ------
+    ParameterError where a parameter is out of its range, or ``groups`` do not hold every column once
+
+    References
+    ----------
+    Subrahmanya and Shin (2010), section 3 (feature scaling kernels), equations (1) to (3).
     """
 
     tasks = CLASSIFICATION
@@ -158,10 +179,48 @@ class FeatureScalingClassifier(_ScalingBase, KernelClassifier):
 
 
 class FeatureScalingRegressor(_ScalingBase, KernelRegressor):
-    """One Gaussian kernel with a scale for every column, for numbers: ``loss`` is "squared", "huber" or
-    "epsilon_insensitive". Everything else as in ``FeatureScalingClassifier``.
+    """One Gaussian kernel with a scale for every column, learned under a group selection term, for numbers.
 
-    Source: Subrahmanya and Shin (2010), section 3 (feature scaling kernels), equations (1) to (3).
+    The problem is the one of ``FeatureScalingClassifier``, with one function of the target's values.
+
+    Parameters
+    ----------
+    terms : str, default "log+gl"
+        G, a sum of "log", "gl" (group lasso) and "mf" (M-FOCUSS), as in ``SMKLClassifier``.
+    C : float, default 1.0
+        Cost of one unit of loss, above 0.
+    loss : str or Loss, default "squared"
+        "squared", "huber" or "epsilon_insensitive", or a loss object.
+    groups : mapping, sequence or None, default None
+        Pairs of a name and columns that together hold every column once; None for every column alone.
+    log_epsilon : float, default 1e-6
+        The number added under the logarithm of "log", above 0.
+    mf_power : float, default 0.5
+        The power of "mf", above 0 and at most 1.
+    fit_intercept : bool, default True
+        Whether the intercept b is learned.
+    tol : float, default 1e-3
+        The fit stops when the relative change of the squared scales, or a thousandth of that of the objective, is at
+        most this.
+    max_iter : int, default 100
+        Most steps, from 1.
+    random_state : int or None, default None
+        Not used: nothing is drawn at random.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+
+    Attributes
+    ----------
+    scales_ (d,), in units of the standardised columns; group_norms_ and selected_groups_; dual_coef_ (n,) or (n, T),
+    intercept_, weights_ = (1,), objective_, status_, history_, n_iter_. There is no certificate: dual_gap_ is None.
+
+    Raises
+    ------
+    ParameterError where a parameter is out of its range, or ``groups`` do not hold every column once
+
+    References
+    ----------
+    Subrahmanya and Shin (2010), section 3 (feature scaling kernels), equations (1) to (3).
     """
 
     tasks = REGRESSION

@@ -218,9 +218,9 @@ class SMKLClassifier(_SMKLClassifier):
         Group weights: a number, one per kernel, or None: 1, and sqrt(d_k) for explicit linear groups, that is linear
         kernels with ``normalise=None`` such as ``KernelDictionary.per_group(Linear(), groups)``.
     log_epsilon : float, default 1e-06
-        The floor inside the logarithm; the power of the block norms, at most 1.
+        The number added inside the logarithm, above 0.
     mf_power : float, default 0.5
-        The floor inside the logarithm; the power of the block norms, at most 1.
+        The power of the block norms, above 0 and at most 1.
     tol : float, default 0.001
         Stop when the l1 change of the kernel weights is at most tol, "relative" to their sum or "absolute". "absolute"
         is the printed algorithm to the letter. With "relative" exact copies of a kernel are left out first, what has

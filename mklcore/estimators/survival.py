@@ -28,12 +28,24 @@ class CoxMKL(RegressorMixin, KernelEstimator):
 
     Parameters
     ----------
-    p : order of the norm on the kernel weights, from 1 (sparse) to infinity (the plain sum)
-    C : cost of one unit of the partial likelihood, > 0
-    kernels, normalise, center : see ``KernelEstimator``
-    tol : stop when the duality gap is within tol times the regulariser
-    max_iter : bound on steps; stopping there warns with the gap reached
-    callback : called with every history record; a true answer stops the fit
+    p : float, default 1.0
+        Order of the norm on the kernel weights, from 1 (sparse) to infinity (the plain sum).
+    C : float, default 1.0
+        Cost of one unit of the partial likelihood, above 0.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows, as in ``LpMKLRegressor``.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    tol : float, default 0.001
+        The fit stops when the duality gap is within tol times the regulariser.
+    max_iter : int, default 500
+        Most steps, from 1; a fit that stops there gives a ``NotConvergedWarning`` with the gap it reached.
+    random_state : int or None, default None
+        Not used: nothing is drawn at random.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
 
     Attributes
     ----------
