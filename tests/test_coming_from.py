@@ -28,7 +28,7 @@ def theirs(text: str, known: dict[str, object]) -> dict[str, object]:
 
 @pytest.mark.filterwarnings("ignore")
 def test_weights_of_mklpy_are_ours() -> None:
-    pytest.importorskip("MKLpy", reason="MKLpy comes with the extra peers, which is large")
+    pytest.importorskip("MKLpy", reason="The package MKLpy comes with the extra peers, which is large")
     begun = ours(PAGE.split("## ")[0], {})
     other = theirs(section("MKLpy"), dict(begun))
     np.testing.assert_allclose(ours(section("MKLpy"), begun)["model"].weights_, np.asarray(other["weights"]), atol=1e-3)
@@ -36,7 +36,7 @@ def test_weights_of_mklpy_are_ours() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_predictions_of_himalaya_are_ours() -> None:
-    pytest.importorskip("himalaya", reason="himalaya comes with the extra peers, which is large")
+    pytest.importorskip("himalaya", reason="The package himalaya comes with the extra peers, which is large")
     begun = ours(PAGE.split("## ")[0], {})
     other = theirs(section("himalaya"), dict(begun))
     np.testing.assert_allclose(ours(section("himalaya"), begun)["predicted"], other["predicted"], atol=1e-5)
