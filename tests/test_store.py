@@ -207,9 +207,9 @@ def model_file() -> bytes:
 GOOD = model_file()
 
 
-def rewritten(change=None, members=None) -> io.BytesIO:
-    """The good file with its text changed in place by ``change``, and some of its members replaced."""
-    with zipfile.ZipFile(io.BytesIO(GOOD)) as archive:
+def rewritten(change=None, members=None, of=None) -> io.BytesIO:
+    """The good file, or another, with its text changed in place by ``change``, and some of its members replaced."""
+    with zipfile.ZipFile(of or io.BytesIO(GOOD)) as archive:
         content = {name: archive.read(name) for name in archive.namelist()}
     text = json.loads(content["model.json"])
     if change is not None:
@@ -431,18 +431,7 @@ def in_steps(change=None) -> io.BytesIO:
     """A model behind prepared spectra and normal scores, saved and its text changed in place by ``change``."""
     file = io.BytesIO()
     save_model(file, BEHIND_STEPS)
-    with zipfile.ZipFile(file) as archive:
-        content = {name: archive.read(name) for name in archive.namelist()}
-    text = json.loads(content["model.json"])
-    if change is not None:
-        change(text)
-    content["model.json"] = json.dumps(text).encode()
-    found = io.BytesIO()
-    with zipfile.ZipFile(found, "w") as archive:
-        for name, raw in content.items():
-            archive.writestr(name, raw)
-    found.seek(0)
-    return found
+    return rewritten(change, of=file)
 
 
 def falling(text):
