@@ -180,3 +180,39 @@ def test_a_page_the_server_went_to_by_itself_is_heard_a_moment_later() -> None:
     now[0] = SECONDS + 1.0
     assert not left.speaks(said("two", "slider")["bytes"])
     assert not left.speaks(said("two", "slider")["bytes"])
+
+
+def page(body: list[bytes], kind: bytes, **headers: bytes) -> tuple[dict[bytes, bytes], bytes, list[Any]]:
+    """Ask as a browser does for an application that answers with these pieces; return what it was asked, too."""
+    asked, answers = [], []
+
+    async def app(scope, receive, send) -> None:
+        asked.extend(scope["headers"])
+        await send({"type": "http.response.start", "status": 200,
+                    "headers": [(b"content-type", kind), (b"etag", b"1"), (b"content-length", b"9")]})  # fmt: skip
+        for place, piece in enumerate(body, 1):
+            await send({"type": "http.response.body", "body": piece, "more_body": place < len(body)})
+
+    async def send(message) -> None:
+        answers.append(message)
+
+    sent = [(b"host", b"localhost"), (b"accept", b"text/html,*/*"), (b"if-none-match", b"1")]
+    asyncio.run(Guard(app)({"type": "http", "method": "GET", "path": "/lessons", "headers": sent}, None, send))
+    return dict(answers[0]["headers"]), b"".join(one["body"] for one in answers[1:]), asked
+
+
+def test_the_first_page_names_the_root_of_the_server_so_that_the_browser_tries_no_other() -> None:
+    pieces = [b"<html><scr", b'ipt type="module" src="./a.js"></script><script type="module"></script>']
+    headers, body, asked = page(pieces, b"text/html; charset=utf-8")
+    assert body.count(b"BACKEND_BASE_URL:new URL('.',location.href).href") == 1
+    assert body.index(b"BACKEND_BASE_URL") < body.index(b'type="module"')
+    assert headers[b"content-length"] == str(len(body)).encode()
+    assert b"etag" not in headers
+    assert not {name for name, _ in asked} & {b"if-none-match", b"accept-encoding"}
+    assert headers[b"referrer-policy"] == b"no-referrer"
+
+
+def test_a_file_that_is_no_page_is_answered_as_it_is() -> None:
+    headers, body, _ = page([b'<script type="module"', b">"], b"text/javascript")
+    assert body == b'<script type="module">'
+    assert headers[b"etag"] == b"1"

@@ -267,7 +267,7 @@ def _words(drawing: _Drawing, place: int, lane: LaneView, title: str, domain: tu
     common = {"xref": "paper", "yref": "paper", "showarrow": False}
     drawing.note(
         text=title, name="title", x=domain[0], xanchor="left", y=1.0, yanchor="bottom", align="left",
-        yshift=5, font={"size": 13, "color": tone.ink}, **common,
+        yshift=5, font={"size": 12, "color": tone.ink}, **common,
     )  # fmt: skip
     if lane.path is None:
         drawing.note(

@@ -124,7 +124,7 @@ def explore_figure(path: Any, *, dark: bool = False, height: int = style.FIGURE_
             yanchor="bottom",
             yshift=6,
             showarrow=False,
-            font={"size": 13, "color": style.theme(dark).ink},
+            font={"size": 12, "color": style.theme(dark).ink},
         )
     return figure
 

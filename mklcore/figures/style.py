@@ -11,6 +11,7 @@ from __future__ import annotations
 import colorsys
 import html
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ DOMINANT_SHARE = 0.8
 N_NAMED = 6
 STEP_BACK = 0.35
 TRANSPARENT = "rgba(0,0,0,0)"
-LABEL_SIZE = 11
+LABEL_SIZE = 12
 STANDOFF = 10  # px from ticks to title: their size is taken before the font is there, and it is a little larger
 LABEL_GAP = 14
 FIGURE_HEIGHT = 330
@@ -203,6 +204,8 @@ def _six_hues(families: Sequence[str], dominant: str, chosen: Sequence[int], dar
 
 # Numbers and words
 
+_JOINTS = " _-/"
+_WORD = re.compile(rf"[^{re.escape(_JOINTS)}]+[{re.escape(_JOINTS)}]*|[{re.escape(_JOINTS)}]+")
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -235,10 +238,25 @@ def counted(count: int, noun: str) -> str:
 def cut(name: str, length: int = 18) -> str:
     """A name as a label of at most ``length`` characters.
 
-    Names of one family begin alike, so a long one is cut in its middle.
+    Names of one family begin alike, so a long one loses words from its middle. A word is split only where neither its
+    first nor its last word fits.
     """
-    head = (length - 1) * 2 // 5
-    return name if len(name) <= length else f"{name[:head].rstrip()}…{name[len(name) - length + 1 + head :].lstrip()}"
+    if len(name) <= length:
+        return name
+    words = _WORD.findall(name)
+    least = 2 * (length - 1) // 3  # of the label that words alone have to fill
+    fits = [
+        (head, tail)
+        for first in range(len(words))
+        for last in range(first + 1, len(words) + 1)
+        for head, tail in [("".join(words[:first]).rstrip(_JOINTS + ","), "".join(words[last:]))]
+        if (head or tail) and len(head) + len(tail) < length
+    ]
+    head, tail = max(fits, key=lambda parts: (len(parts[0]) + len(parts[1]), len(parts[1])), default=("", ""))
+    if len(head) + len(tail) >= least:
+        return f"{head}…{tail}"
+    front = (length - 1) * 2 // 5
+    return f"{name[:front].rstrip()}…{name[len(name) - length + 1 + front :].lstrip()}"
 
 
 def short(name: str, length: int = 18) -> str:
@@ -413,6 +431,6 @@ def empty_figure(message: str, dark: bool, height: int = FIGURE_HEIGHT) -> go.Fi
         xref="paper",
         yref="paper",
         showarrow=False,
-        font={"size": 13, "color": theme(dark).muted},
+        font={"size": 12, "color": theme(dark).muted},
     )
     return figure

@@ -95,8 +95,7 @@ class Visitor:
             self.hosts.add(urlparse(request.url).netloc)
 
     def _hear(self, message) -> None:
-        # Streamlit asks for its health and host settings below the page's own address first, and hears 404.
-        if message.type == "error" and "_stcore" not in (message.location or {}).get("url", ""):
+        if message.type == "error":
             self.errors.append(message.text)
 
     def close(self) -> None:

@@ -32,7 +32,7 @@ def draw() -> None:
     params = history.current()
     lanes = comparison.lanes(params)
     _preset(params, lanes)
-    controls.scoring(caption=False)
+    controls.scoring()
     labels = params_lanes.labels(lanes, METHODS, tables.table(params).task)
     for place, label in enumerate(labels):
         with st.expander(f"{place + 1}. {label}", key=f"lane_{place}"):
@@ -120,9 +120,8 @@ def _lane(params: Params, lanes: tuple[Lane, ...], place: int) -> None:
 
     fields.view(
         st.selectbox, "Method", f"lane_{place}_algorithm", lane.algorithm, lambda name: put(Lane(name)),
-        options=list(METHODS), format_func=lambda name: METHODS[name].label,
+        options=list(METHODS), format_func=lambda name: METHODS[name].label, help=method.one_line,
     )  # fmt: skip
-    st.caption(method.one_line)
     if len(method.path_params) > 1:
         fields.view(
             st.segmented_control, "Path over", f"lane_{place}_path", lane.over(METHODS),
@@ -141,7 +140,7 @@ def _lane(params: Params, lanes: tuple[Lane, ...], place: int) -> None:
     for control in acting:
         if more or not control.advanced:
             key = f"lane_{place}_{control.name}_{control.kind}"
-            controls.widget(control, own.setting(control), key, keep(control.name), control.help)
+            controls.widget(control, own.setting(control), key, keep(control.name))
     if rare:
         st.toggle("Advanced settings", key=f"lane_{place}_more")
     st.button("Open on Explore", key=f"lane_{place}_explore", icon=":material/show_chart:", on_click=_open, args=(own,))

@@ -17,20 +17,17 @@ NORMS = (1.0, 1.05, 1.1, 1.2, 4 / 3, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, math.inf)
 
 
 def setting(control: Control) -> None:
-    """Draw one control of the algorithm in use with its help line, as a view of the session's parameters."""
+    """Draw one control of the algorithm in use, its help behind a question mark, as a view of the parameters."""
 
     def keep(chosen: parameters.Setting) -> None:
         history.set_params(history.current().with_setting(control.name, chosen))
 
     widget(control, history.current().setting(control), f"setting_{control.name}_{control.kind}", keep)
-    if control.help:
-        st.caption(control.help)
 
 
-def widget(
-    control: Control, value: Any, key: str, keep: Callable[[parameters.Setting], None], help_text: str | None = None
-) -> None:
+def widget(control: Control, value: Any, key: str, keep: Callable[[parameters.Setting], None]) -> None:
     """Draw a control in the form its kind asks for, as a view of ``value``; ``keep`` takes what a person chooses."""
+    help_text = control.help or None
     match control.kind:
         case "choice":
             names = {name: name.replace("_", "-") for name in control.choices}
@@ -54,7 +51,7 @@ def widget(
             )  # fmt: skip
 
 
-def scoring(caption: bool = True) -> None:
+def scoring() -> None:
     """Draw the choice of the score that paths are measured by, where the table has a target."""
     params = history.current()
     suits = scores.offered(params)
@@ -64,10 +61,8 @@ def scoring(caption: bool = True) -> None:
         st.selectbox, "Scored by", "field_scoring", scores.scoring(params),
         lambda name: history.change(scoring=scores.settled(params, name)),
         options=list(suits), format_func=lambda name: suits[name].label,
-        help="Paths stay as they are solved: another score only measures them anew.",
+        help=f"{scores.why(params)} Another score measures the same paths again.",
     )  # fmt: skip
-    if caption:
-        st.caption(scores.why(params))
 
 
 def human_steps(low: float, high: float) -> list[float]:

@@ -6,7 +6,8 @@ unless the server's environment names it: in a frame a person can be led to pres
 other hosts are refused as WebSockets are, so that no name that leads here makes the app a page of its own. Streamlit's
 metrics count sessions and name functions: they are for the keeper alone, by HTTP basic authentication under any name.
 Files are counted as they come (``arriving``). A session and its files answer the browser that began it (``owner``).
-What a page says after it was left is not heard.
+What a page says after it was left is not heard. The page that a browser loads first names the root of the server
+(``first_answer``).
 """
 
 import asyncio
@@ -19,7 +20,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from mklcore.launcher import HOSTS
-from pages._parts.frame import arriving, owner
+from pages._parts.frame import arriving, first_answer, owner
 from pages._parts.frame.left_page import LeftPage
 from pages._parts.keeper import password
 from pages._parts.session import inside
@@ -66,6 +67,9 @@ class Guard:
             await self._refuse(send, 401 if is_kept else 404, b"", *asked)
         elif not owner.may_ask(arriving.tab_of(scope), owner.browser(scope["headers"])):
             await self._refuse(send, 404, b"There is no such file for this browser.")
+        elif first_answer.asks_for_page(scope):
+            page = first_answer.naming_the_root(self._forbidding(send))
+            await self._app(first_answer.plainly(scope), receive, page)
         elif not arriving.is_upload(scope):
             await self._app(scope, receive, self._forbidding(send))
         elif not arriving.says_its_size(scope):

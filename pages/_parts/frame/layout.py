@@ -2,14 +2,22 @@
 
 import streamlit as st
 
+# Type has four sizes: 1.1875 rem for the title of the page, 1 rem for headings and text, 0.875 rem for controls and
+# captions, 0.75 rem inside figures. Formulas have the size of the text around them; KaTeX makes them a fifth larger.
 # Streamlit keeps 80 pixels free on either side, cuts the menu off at nine pages, and stacks every row of columns on a
 # phone. What follows a cursor runs in a part of its own: its slider is brought before the columns, and on a phone
 # before everything, while figures of several lanes are scrolled sideways there. The heading stays as tall as its title:
 # what is in progress is one line beside it, and gives way to it.
 STYLE = """<style>
 [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
+.katex { font-size: 1em; }
+.katex-display > .katex { font-size: 1.0625em; }
+.katex-display { overflow-x: auto; overflow-y: hidden; padding: 2px 0; }
 [data-testid="stTopNavLink"] { gap: 0.25rem; padding-left: 0.375rem; padding-right: 0.375rem; }
 .st-key-heading h1 { padding: 0.25rem 0; }
+.st-key-heading [data-testid="stColumn"]:nth-child(2) > * { max-height: 2.5rem; }
+.st-key-heading [data-testid="stProgress"] { display: flex; flex-direction: column; }
+.st-key-heading [data-testid="stProgress"] p { font-size: 0.875rem; line-height: 1.25; }
 .st-key-heading [data-testid="stHeading"] [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
 .st-key-heading [data-testid="stProgress"] p { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .st-key-theme_eye, .st-key-runs_browser { flex: none; width: 0; }
@@ -31,7 +39,7 @@ STYLE = """<style>
 }
 @media (max-width: 1100px) {
   [data-testid="stTopNav"] + div { flex: none; width: auto; min-width: 0; }
-  [data-testid="stTopNavLink"] { font-size: 0.8125rem; padding-left: 0.25rem; padding-right: 0.25rem; }
+  [data-testid="stTopNavLink"] { font-size: 0.875rem; padding-left: 0.25rem; padding-right: 0.25rem; }
   [data-testid="stSidebar"][aria-expanded="true"] { min-width: 208px; max-width: 208px; }
 }
 @media (max-width: 640px) {

@@ -18,16 +18,17 @@ def rail() -> None:
     table = tables.table(params)
     chosen, called = hulls.columns(params), table.feature_names.__getitem__
     fields.field_view(
-        st.selectbox, basis.label, "hull_basis", options=list(basis.choices), format_func=hulls.basis_label
-    )
-    st.caption(basis.help)
+        st.selectbox, basis.label, "hull_basis", options=list(basis.choices), format_func=hulls.basis_label,
+        help=basis.help,
+    )  # fmt: skip
     if params.hull_basis not in FIXED_LEVELS:
-        fields.field_view(st.slider, "Degree q", "hull_degree", min_value=1, max_value=6)
-        st.caption("Larger q: every column has q levels, and the grid has (q + 1) to the number of columns of kernels.")
+        fields.field_view(
+            st.slider, "Degree q", "hull_degree", min_value=1, max_value=6,
+            help="Larger q: every column has q levels, and the graph has (q + 1) to the power of the columns kernels.",
+        )  # fmt: skip
     if table.task != "regression":
         loss = hulls.control("loss")
-        fields.field_view(st.selectbox, loss.label, "hull_loss", options=list(loss.choices))
-        st.caption(loss.help)
+        fields.field_view(st.selectbox, loss.label, "hull_loss", options=list(loss.choices), help=loss.help)
     fields.view(
         st.multiselect, "Grid of", "field_hull_pair",
         [j for j in hulls.read_columns(params.hull_pair, table) if j in chosen],
@@ -48,28 +49,26 @@ def _rows(whole: int) -> None:
         fields.field_view(
             st.number_input, "Training rows", "hull_rows", min_value=0, max_value=whole, step=500,
             to=lambda rows: min(rows, whole),
+            help=f"0: {hulls.ROWS:,} of {whole:,}, at random. More rows: more accurate and slower.",
         )  # fmt: skip
-        st.caption(f"0: {hulls.ROWS:,} of {whole:,}, drawn. More rows: a surer answer, later.")
 
 
 def _columns(chosen: list[int], called: Any) -> None:
     table = tables.table(history.current())
     usual = hulls.usual_columns(table)
-    box = st.expander("Columns that enter", key="hull_columns_box")
+    box = st.expander(f"Columns that enter: {len(chosen)} of {table.n_features}", key="hull_columns_box")
     fields.view(
         box.multiselect, "Columns that enter", "field_hull_columns", chosen,
         lambda picked: history.change(hull_columns="" if sorted(picked) == usual else hulls.numbers(sorted(picked))),
         options=list(range(table.n_features)), format_func=called, max_selections=hulls.MOST_COLUMNS,
-        label_visibility="collapsed",
+        help="More columns: many more kernels, and a longer search.",
     )  # fmt: skip
-    st.caption(f"{len(chosen)} of {table.n_features} enter. More columns: many more kernels, and a longer search.")
 
 
 def _setting(control: Control, value: Any) -> None:
-    """Draw one of the controls that are folded away, with its help line."""
+    """Draw one of the controls that are folded away."""
 
     def keep(picked: parameters.Setting) -> None:
         history.change(hull_more=hulls.with_setting(history.current(), control.name, picked))
 
     controls.widget(control, value, f"hull_setting_{control.name}", keep)
-    st.caption(control.help)

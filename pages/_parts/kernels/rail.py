@@ -73,8 +73,10 @@ def draw() -> None:
 def spectra() -> None:
     """Draw how spectra are prepared before kernels are made of them, where the table has some."""
     if tables.are_spectra(history.current()):
-        _choice("Spectra", "spectra", PREPARED, False)
-        st.caption("Curvature is free of offset and slope; each row by itself makes spectra of other strength alike.")
+        _choice(
+            "Spectra", "spectra", PREPARED, False,
+            "Curvature removes offset and slope; standardising each row removes differences of overall strength.",
+        )  # fmt: skip
 
 
 def suggested() -> None:
@@ -82,14 +84,19 @@ def suggested() -> None:
     params = history.current()
     _edited(params)
     st.caption(_made_of(dictionaries.made_of(params), params.curved))
-    fields.field_view(st.toggle, "Kernels of everything, too", "together", disabled=bool(params.edited))
-    st.caption("One linear and one RBF kernel of all columns: they keep what columns say only together.")
-    fields.field_view(st.toggle, "Curved kernels, too", "curved", disabled=bool(params.edited))
-    st.caption("Without them every column counts along a straight line: right where a linear model is ahead.")
-    fields.field_view(st.toggle, "Pairs of columns, too", "pairs", disabled=bool(params.edited))
-    st.caption(
-        "Products of two columns that explain what a sum over columns leaves of the target on the training rows."
-    )
+    edited = bool(params.edited)
+    fields.field_view(
+        st.toggle, "Kernels of all columns", "together", disabled=edited,
+        help="One linear and one RBF kernel of all columns: they model what columns say only together.",
+    )  # fmt: skip
+    fields.field_view(
+        st.toggle, "Nonlinear kernels", "curved", disabled=edited,
+        help="Off: every column has a linear effect, right where a linear model is ahead.",
+    )  # fmt: skip
+    fields.field_view(
+        st.toggle, "Pairs of columns", "pairs", disabled=edited,
+        help="Products of two columns that explain what a sum over columns leaves of the target on the training rows.",
+    )  # fmt: skip
 
 
 def _made_of(found: Sequence[Unit], curved: bool) -> str:
@@ -127,8 +134,9 @@ def builders() -> None:
 def whole_table(off: bool) -> None:
     """Draw the builders of kernels on all columns."""
     fields.field_view(
-        st.slider, "RBF kernels of all columns", "widths", min_value=0, max_value=20, step=1, disabled=off
-    )
+        st.slider, "RBF kernels of all columns", "widths", min_value=0, max_value=20, step=1, disabled=off,
+        help="Widths from a quarter to four times the median distance. More widths: finer choice of smoothness.",
+    )  # fmt: skip
     fields.field_view(
         st.slider, "Laplacian kernels of all columns", "laplacians", min_value=0, max_value=20, step=1, disabled=off
     )
@@ -138,7 +146,6 @@ def whole_table(off: bool) -> None:
         format_func=lambda key: KERNELS[key].word, to=lambda text: [key for key in text.split(",") if key in others],
         back=",".join,
     )  # fmt: skip
-    st.caption("Widths from a quarter to four times the median distance. More widths: finer choice of smoothness.")
     fields.field_view(st.toggle, "Linear kernel of all columns", "linear", disabled=off)
     fields.field_view(
         st.selectbox, "Polynomial kernel of all columns", "degree", options=[0, 2, 3, 4, 5, 6], disabled=off,
@@ -150,8 +157,8 @@ def parts_of_the_table(off: bool) -> None:
     """Draw the builders of kernels on single columns and on groups."""
     _choice("One kernel per column", "each", each_column(), off)
     groups = tables.table(history.current()).groups
-    fields.field_view(st.toggle, "Kernels per group of columns", "groups", disabled=off or not groups)
-    st.caption(f"{counted(len(groups), 'group')} in this table." if groups else "This table has no groups of columns.")
+    count = f"{counted(len(groups), 'group')} in this table." if groups else "This table has no groups of columns."
+    fields.field_view(st.toggle, "Kernels per group of columns", "groups", disabled=off or not groups, help=count)
     if groups and history.current().groups:
         _choice("Of each group", "group_kernels", ON_GROUPS, off)
 
@@ -162,18 +169,18 @@ def bands(off: bool) -> None:
     fields.field_view(
         st.number_input, "Bands of neighbouring columns", "bands", min_value=0, max_value=most, step=1, disabled=off,
         to=lambda count: min(count, most),
+        help="For ordered columns, such as wavelengths: each band is one interval of them.",
     )  # fmt: skip
     if history.current().bands:
         _choice("Of each band", "band_kernels", ON_BANDS, off)
-    st.caption("For columns in an order, such as wavelengths: each band is one stretch of them.")
 
 
 def subspaces(off: bool) -> None:
     """Draw the builder of random choices of columns."""
     fields.field_view(
-        st.number_input, "Random choices of columns", "subspaces", min_value=0, max_value=100, step=1, disabled=off
-    )
-    st.caption("Each is one kernel that sees a few columns only, drawn by chance.")
+        st.number_input, "Random choices of columns", "subspaces", min_value=0, max_value=100, step=1, disabled=off,
+        help="Each is one kernel of a few columns chosen at random.",
+    )  # fmt: skip
     if not history.current().subspaces:
         return
     most = min(1000, tables.table(history.current()).n_features)
@@ -195,16 +202,18 @@ def sequences(off: bool) -> None:
         number = SEQUENCE_KERNELS[key].parameters[place]
         label = f"{SEQUENCE_KERNELS[key].label}: {number.label[0].lower()}{number.label[1:]}"
         fields.field_view(
-            st.slider, label, name, min_value=0, max_value=int(number.high), step=1, disabled=off, help=number.help
-        )
-    st.caption("0 letters or degree 0 leaves a kernel out. Weighted degrees need strings of one length.")
+            st.slider, label, name, min_value=0, max_value=int(number.high), step=1, disabled=off,
+            help=f"{number.help} 0 leaves the kernel out.",
+        )  # fmt: skip
 
 
 def scale() -> None:
     """Draw normalisation and centring."""
-    _choice("Normalisation", "normalise", NORMALISATIONS, False)
+    _choice(
+        "Normalisation", "normalise", NORMALISATIONS, False,
+        "With normalised kernels a weight measures fit and not scale.",
+    )  # fmt: skip
     fields.field_view(st.toggle, "Centre in feature space", "center")
-    st.caption("Normalised kernels compete on equal terms: a weight then speaks of fit, not of scale.")
 
 
 def stack_words() -> None:
@@ -214,5 +223,7 @@ def stack_words() -> None:
         st.button("All kernels of the stack", key="builders_back", width="stretch", on_click=back_to_builders)
 
 
-def _choice(label: str, name: str, options: dict[str, str], off: bool) -> None:
-    fields.field_view(st.selectbox, label, name, options=list(options), format_func=options.__getitem__, disabled=off)
+def _choice(label: str, name: str, options: dict[str, str], off: bool, help: str | None = None) -> None:
+    fields.field_view(
+        st.selectbox, label, name, options=list(options), format_func=options.__getitem__, disabled=off, help=help
+    )

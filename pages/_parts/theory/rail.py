@@ -72,8 +72,10 @@ def lp(params: Params) -> None:
     _sizes(params)
     _radius(params)
     _delta()
-    fields.field_view(st.toggle, "Conservative rounding", "theory_even")
-    st.caption("Rounds up to the even integers for which the inequality behind the bound is stated.")
+    fields.field_view(
+        st.toggle, "Conservative rounding", "theory_even",
+        help="Rounds up to the even integers for which the inequality behind the bound is stated.",
+    )  # fmt: skip
 
 
 def conversions(params: Params) -> None:
@@ -137,8 +139,8 @@ def recovery(params: Params) -> None:
         st.multiselect, "Good kernels", "field_theory_good", bounds.good(params),
         lambda picked: history.change(theory_good=",".join(str(j + 1) for j in sorted(picked))),
         options=list(range(len(names))), format_func=lambda j: names[j], max_selections=8,
+        help="The kernels assumed to be the right ones.",
     )  # fmt: skip
-    st.caption("The kernels you take for the right ones.")
     _steps("Ridge λ", "theory_lam", 1e-6, 1e2, "Larger λ: only the leading directions of a kernel count.")
     fields.field_view(st.slider, "Rows in use", "theory_sample", min_value=20, max_value=400, step=10,
                      help="Evenly spaced training rows; the cost grows with their cube.")  # fmt: skip
