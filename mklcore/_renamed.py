@@ -1,5 +1,5 @@
-"""Module paths of version 0.1 that moved: they go on working in this version, with a FutureWarning that names the new
-one.
+"""Module paths and members of version 0.1 with other names: they keep working in this version, with a FutureWarning
+that names the present one.
 """
 
 from __future__ import annotations
@@ -59,6 +59,30 @@ RENAMED = {
     "mklcore.kernels.rows": "mklcore.kernels.operators.lazy",
     "mklcore.kernels.single": "mklcore.kernels.operators.packed",
 }
+
+MEMBERS = {
+    "loss": {"slope": "derivative", "bend": "second_derivative", "reach": "dual_bound", "tube": "epsilon"},
+    "method": {"start": "init", "finish": "polish", "values": "certify", "restated": "restate"},
+}  # of classes that others derive from
+
+
+def adopt_members(cls: type, kind: str) -> None:
+    """Give what a class defines under an old name its present one, with a FutureWarning."""
+    for old in MEMBERS[kind].keys() & vars(cls).keys():
+        setattr(cls, present_name(old, cls, kind), vars(cls)[old])
+
+
+def present_name(old: str, cls: type, kind: str) -> str:
+    """The present name of a member, with a FutureWarning. AttributeError where there is none of the old name."""
+    if old not in MEMBERS[kind]:
+        raise AttributeError(f"The {kind} {cls.__name__} has no attribute {old!r}.")
+    new = MEMBERS[kind][old]
+    warnings.warn(
+        f"{cls.__name__}.{old} is called {new} from this version on; the old name goes with the next one.",
+        FutureWarning,
+        stacklevel=4,
+    )
+    return new
 
 
 class _Alias(Loader):

@@ -235,7 +235,7 @@ def derived(kind, /, **parts):
         (derived(Loss, name="own", label="own", formula="v"), r"lacks best_intercept\(f, y\): The b that minimises"),
         (
             derived(Hinge, smooth=True),
-            r"says smooth = True and lacks slope\(t, y\): dV/dt for every point; .*; bend\(t, y\)",
+            r"says smooth = True and lacks derivative\(t, y\): dV/dt for every point; .*; second_derivative\(t, y\)",
         ),
         (
             derived(KernelSpec, family="own", base="inner"),

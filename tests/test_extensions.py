@@ -133,21 +133,21 @@ class LogCosh(Loss):
     smooth: ClassVar[bool] = True
 
     @property
-    def reach(self):
+    def dual_bound(self):
         return 1.0 / self.steepness
 
     def value(self, t, y):
         r = np.abs(self.steepness * (y - t))
         return (r + np.log1p(np.exp(-2.0 * r)) - np.log(2.0)) / self.steepness**2
 
-    def slope(self, t, y):
+    def derivative(self, t, y):
         return -np.tanh(self.steepness * (y - t)) / self.steepness
 
-    def bend(self, t, y):
+    def second_derivative(self, t, y):
         return 1.0 - np.tanh(self.steepness * (y - t)) ** 2
 
     def box(self, y, C):
-        return np.full(y.shape, -C * self.reach), np.full(y.shape, C * self.reach)
+        return np.full(y.shape, -C * self.dual_bound), np.full(y.shape, C * self.dual_bound)
 
     def dual(self, a, y, C):
         s = self.steepness * a / C
@@ -163,7 +163,7 @@ class LogCosh(Loss):
 
     def best_intercept(self, f, y):
         r = y - f
-        return brentq(lambda b: float(self.slope(f + b, y).sum()), r.min() - 1.0, r.max() + 1.0, xtol=1e-14)
+        return brentq(lambda b: float(self.derivative(f + b, y).sum()), r.min() - 1.0, r.max() + 1.0, xtol=1e-14)
 
 
 def test_a_loss(monkeypatch, table, tmp_path):
@@ -404,3 +404,17 @@ def test_a_lesson(monkeypatch):
     answer = open_app("pages/lessons.py", lesson="small", lesson_step="reveal")
     assert "It is two indeed." in words(answer)
     assert len(answer.get("plotly_chart")) == 1
+
+
+def test_a_loss_written_for_version_0_1_keeps_working_with_a_warning():
+    with pytest.warns(FutureWarning, match=r"Old\.slope is called derivative"):
+
+        class Old(mkl.losses.SquaredHinge):
+            def slope(self, t, y):
+                return 3.0 * t
+
+    assert Old().derivative(np.ones(1), np.ones(1)) == 3.0
+    with pytest.warns(FutureWarning, match=r"Old\.bend is called second_derivative"):
+        assert Old().bend(np.zeros(1), np.ones(1)) == 1.0
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = Old().nothing

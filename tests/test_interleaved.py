@@ -309,7 +309,7 @@ def test_sums_hear_of_rows_before_a_small_cache_gives_them_up(problem):
     task = Problem(rows, labels, 1.0, make_loss("hinge"), LpNorm(4 / 3), True)
     method = Interleaved(task, tol=1e-3, cache_mb=0.1)
     assert method.cache.most < len(labels) // 2
-    start = method.start()
+    start = method.init()
     change = np.linspace(-1.0, 1.0, len(labels))
     method.cache.fetch(np.arange(method.cache.most))
     left = change.copy()

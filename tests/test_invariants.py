@@ -15,7 +15,7 @@ from mklcore.penalties import PENALTIES, LpNorm
 from mklcore.solvers import interleaved
 from mklcore.solvers.baselines import SymmetricL1
 from mklcore.solvers.bound import dual_bound
-from mklcore.solvers.driver import Method, Point, Status, run
+from mklcore.solvers.driver import Iterate, Method, Status, run
 from mklcore.solvers.gomp import GOMP
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, unit_step_divisors
 from mklcore.solvers.hkl.bases import PolynomialBasis
@@ -26,7 +26,7 @@ from mklcore.solvers.hkl.search import HullSearch, Limits
 from mklcore.solvers.interleaved import Interleaved
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.problem import Problem
-from mklcore.solvers.proof import Values
+from mklcore.solvers.proof import Certificate
 from mklcore.solvers.reweighting import Reweighting
 from mklcore.solvers.smkl import SMKL
 from mklcore.solvers.spectra import Spectra
@@ -68,8 +68,8 @@ CERTIFIED = ("wrapper", "newton", "working set", "interleaved", "algorithm 1", "
 
 def planted(method, **changes):
     """The method, with its last point changed before it is handed out."""
-    honest = method.finish
-    method.finish = lambda best: replace(
+    honest = method.polish
+    method.polish = lambda best: replace(
         honest(best), **{name: change(honest(best)) for name, change in changes.items()}
     )
     return method
@@ -97,8 +97,8 @@ def test_coefficients_that_do_not_give_the_objective_are_refused(name):
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_a_dual_value_that_its_point_does_not_give_is_refused(name):
     method = METHODS[name]()
-    values = method.values
-    method.values = lambda best, point: values(best, 0.9 * point)
+    certify = method.certify
+    method.certify = lambda best, point: certify(best, 0.9 * point)
     with pytest.raises(ProofError, match=r"Invariant 'dual value' is violated: .* tells .* its own coefficients give"):
         run(method, tol=1e-3, max_iter=200)
 
@@ -143,16 +143,16 @@ class Scripted(Method):
     name = "scripted"
 
     def _made(self, objective, dual):
-        return Point(np.ones(2), np.zeros(3), 0.0, objective, dual, scale=1.0)
+        return Iterate(np.ones(2), np.zeros(3), 0.0, objective, dual, scale=1.0)
 
-    def start(self):
+    def init(self):
         return self._made(*self.points[0])
 
-    def step(self, best, last, board):
-        k = len(board.history)
+    def step(self, best, last, trace):
+        k = len(trace.history)
         return self._made(*self.points[k]) if k < len(self.points) else Status.STALLED
 
-    def finish(self, best):
+    def polish(self, best):
         return best if self.last is None else self._made(*self.last)
 
 
@@ -170,8 +170,8 @@ def test_a_gap_that_is_rounding_is_no_stall(rounding, gap, ends):
         def _made(self, objective, dual):
             return replace(super()._made(objective, dual), scale=1e-12, dual_point=np.zeros(3))
 
-        def values(self, best, dual_point):
-            return Values(best.objective, best.dual_objective, rounding)
+        def certify(self, best, dual_point):
+            return Certificate(best.objective, best.dual_objective, rounding)
 
     assert run(Rounded([(1.0, 1.0 - gap)]), tol=1e-3, max_iter=9).status is ends
 
@@ -208,7 +208,7 @@ def test_a_method_that_ends_above_what_it_has_seen_is_refused():
 
 def test_what_running_sums_told_is_corrected_when_values_are_computed_afresh():
     class Drifting(Scripted):
-        def restated(self, best, dual_point):
+        def restate(self, best, dual_point):
             return self._made(best.objective + 0.5, 2.0)
 
     fit = run(Drifting([(6.0, 1.0), (3.0, 2.5)]), tol=1e-3, max_iter=9)
@@ -232,7 +232,7 @@ def test_the_error_is_one_of_ours_and_says_whose_fault_it_is():
 
 def test_round_off_that_explains_a_difference_is_told_with_the_scales():
     method = weighted(Reweighting)
-    method.values = lambda best, point: Values(
+    method.certify = lambda best, point: Certificate(
         1.1 * best.objective, best.dual_objective, best.objective, "kernel 0 is odd"
     )
     with pytest.raises(

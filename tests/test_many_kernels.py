@@ -217,7 +217,7 @@ def test_before_giving_up_kernels_put_aside_are_read_again(table, monkeypatch):
     y, loss, lasso = np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms("gl")
     rows: Any = LazyKernels.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 120), table[0])
     method = SMKL(Problem(rows, y, 10.0, loss, lasso, True), tol=1e-3)
-    first = method.start()
+    first = method.init()
     monkeypatch.setattr(SMKL, "_following", lambda self, last, weights: replace(last, objective=np.inf))
     assert method.step(first, first, None) is Status.STALLED
     aside = np.argsort(-first.state.Q)[:2]

@@ -164,10 +164,12 @@ def test_algorithm_2_falls_towards_the_least_loss(name):
 def test_poisson_loss_is_the_conjugate_of_its_dual():
     loss, rng = Poisson(), np.random.default_rng(1)
     y, t, C = rng.poisson(2.0, 9).astype(float), rng.standard_normal(9), 0.7
-    a = -C * loss.slope(t, y)
+    a = -C * loss.derivative(t, y)
     assert C * loss.value(t, y).sum() - loss.dual(a, y, C) == pytest.approx(-float(a @ t))  # Fenchel's equality
-    assert loss.slope(t, y) == pytest.approx((loss.value(t + 1e-6, y) - loss.value(t - 1e-6, y)) / 2e-6, abs=1e-6)
-    assert loss.bend(t, y) == pytest.approx((loss.slope(t + 1e-6, y) - loss.slope(t - 1e-6, y)) / 2e-6, abs=1e-6)
+    assert loss.derivative(t, y) == pytest.approx((loss.value(t + 1e-6, y) - loss.value(t - 1e-6, y)) / 2e-6, abs=1e-6)
+    assert loss.second_derivative(t, y) == pytest.approx(
+        (loss.derivative(t + 1e-6, y) - loss.derivative(t - 1e-6, y)) / 2e-6, abs=1e-6
+    )
     assert loss.dual(2.0 * C * (y + 1), y, C) == -np.inf
     b = loss.best_intercept(t, y)
     assert np.exp(t + b).sum() == pytest.approx(y.sum())

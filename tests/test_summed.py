@@ -80,7 +80,7 @@ def test_pairs_start_where_weights_go_on_to(problem):
     here, dual = np.full(20, 0.1), np.zeros(60)
     warm = after(here, dual, (1.0, np.linspace(0.05, 0.2, 20)))
     task = Problem(K, y, 4.0, make_loss("hinge"), LpNorm(4 / 3), True)
-    first = Interleaved(task, tol=1e-3, warm=warm).start()
+    first = Interleaved(task, tol=1e-3, warm=warm).init()
     np.testing.assert_allclose(first.weights, LpNorm(4 / 3).scale(warm.weights_for(4.0)), rtol=1e-12)
     assert first.weights[0] > first.weights[-1]  # which had fallen
 
@@ -95,7 +95,7 @@ def test_more_kernels_are_at_hand_where_the_optimum_is_too_dear_to_follow(proble
     for most in (150, 0):
         monkeypatch.setattr(homotopy, "_MOST_FREE", most)
         method = scheduled("newton", task, tol=1e-3, warm=warm)
-        method.start()
+        method.init()
         sizes.append(method.carry.live.size)
         assert method.carry.homotopy_is_dear == (most == 0)
     assert sizes[1] >= sizes[0] + 2

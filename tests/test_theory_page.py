@@ -392,7 +392,7 @@ def test_the_measured_path_is_that_of_the_solver():
     kernels, y, cross, labels = bounds.rows(params)()
     found = theory.measure_gomp(kernels, y, cross, labels, 0.01, 3)
     method = GOMP(kernels.values, y[:, None], 0.01, n_kernels=1, score_tol=0.0)
-    start = method.start()
+    start = method.init()
     first = method.step(start, start, None)
     assert found.order[0] == first.selected[0]
     assert set(np.unique(y)) == {-1.0, 1.0}

@@ -117,7 +117,7 @@ def test_at_small_C_the_kernel_of_largest_form_opens_and_elsewhere_equal_weights
     K, y = problem
     for C, sizes in ((1e-4, {1}), (10.0, {len(K)})):
         method = WorkingSet(Problem(K, y, C, make_loss("hinge"), LpNorm(1.0), True), tol=1e-4)
-        first = method.start()
+        first = method.init()
         assert {int((first.weights > 0.01 * first.weights.max()).sum())} == sizes
         fit, every = (solve(kind, problem, "hinge", C) for kind in (WorkingSet, Newton))
         assert fit.objective == pytest.approx(every.objective, rel=2e-5)

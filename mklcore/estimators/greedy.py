@@ -161,7 +161,7 @@ class _GreedyBase(BudgetedEstimator):
         if loss.quadratic:
             return y
         b = loss.best_intercept(np.zeros(y.size), y) if self.fit_intercept else 0.0
-        return -loss.slope(np.full(y.size, b), y)
+        return -loss.derivative(np.full(y.size, b), y)
 
     def _decide(self, blocks: Array) -> Array:
         if self.weights_.ndim == 1:

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import scipy
 
+from mklcore._renamed import adopt_members, present_name
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.parameters import Interface, Parameter
@@ -38,21 +39,18 @@ class Loss(Interface):
 
     | capability | true where |
     |---|---|
-    | ``machine`` | the key of the machine in ``machines.MACHINES`` that solves it for one kernel; "" where there is
-    none |
+    | ``machine`` | the key in ``machines.MACHINES`` of what solves it for one kernel; "" if none |
     | ``piecewise_linear`` | V is piecewise linear, and so is Lin on its box: several duals can be optimal together |
     | ``quadratic`` | V is a parabola of y - t, and one linear system is the optimum |
-    | ``sloped`` | ``slope`` gives V' and ``bend`` V'', which may jump: sums of both over rows are enough to learn from
-    |
+    | ``sloped`` | ``derivative`` gives V' and ``second_derivative`` V'', which may jump: sums over rows suffice |
     | ``smooth`` | V'' does not jump either, and the optimal dual lies strictly inside its box |
     | ``signed`` | labels are -1 and +1, and y_i a_i >= 0 |
     | ``box_is_scaled_by_C`` | the box is C times that of C = 1, so that a dual can be carried to another C |
     | ``takes_intercept`` | False for a loss that is stated without one |
-    | ``tube`` | Lin has the kink -tube |a_i|; 0 where there is none |
-    | ``reach`` | the largest |a_i| of the box at C = 1 |
+    | ``epsilon`` | Lin has the kink -epsilon |a_i|; 0 where there is none |
+    | ``dual_bound`` | the largest |a_i| of the box at C = 1 |
     | ``far_slopes`` | what V' is far to the left and far to the right of y, where V depends on y - t alone |
-    | ``of_residuals`` | V depends on y - t alone: a target moved by a number moves the free intercept, and nothing else
-    |
+    | ``of_residuals`` | V depends on y - t alone: moving the target moves the free intercept alone |
     | ``total`` | what the dual sums to when the intercept is free; the primal then carries total * b |
     """
 
@@ -77,26 +75,35 @@ class Loss(Interface):
     of_residuals: ClassVar[bool] = False
     total: ClassVar[float] = 0.0
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        adopt_members(cls, "loss")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self, present_name(name, type(self), "loss"))
+
     @property
     def far_slopes(self) -> tuple[float, float]:
         """V' where t is far below y, and far above."""
-        return -self.reach, self.reach
+        return -self.dual_bound, self.dual_bound
 
     @classmethod
     def _check_class(cls) -> None:
         super()._check_class()
         claimed = next((claim for claim in ("smooth", "sloped") if getattr(cls, claim) is True), None)
         if claimed is not None:
-            missing = [name for name in ("slope", "bend") if getattr(cls, name) is getattr(Loss, name)]
+            missing = [
+                name for name in ("derivative", "second_derivative") if getattr(cls, name) is getattr(Loss, name)
+            ]
             cls._refuse_without(missing, f", says {claimed} = True")
 
     @property
-    def tube(self) -> float:
+    def epsilon(self) -> float:
         """The kink of Lin at zero; 0 where there is none."""
         return 0.0
 
     @property
-    def reach(self) -> float:
+    def dual_bound(self) -> float:
         """The largest |a_i| that the box allows at C = 1."""
         return 1.0
 
@@ -108,11 +115,11 @@ class Loss(Interface):
     def value(self, t: Array, y: Array) -> Array:
         """V(t_i, y_i) for every point."""
 
-    def slope(self, t: Array, y: Array) -> Array:
+    def derivative(self, t: Array, y: Array) -> Array:
         """dV/dt for every point; sloped losses have it."""
         raise ParameterError(f"The loss {self.name} has no derivatives: it is not sloped.")
 
-    def bend(self, t: Array, y: Array) -> Array:
+    def second_derivative(self, t: Array, y: Array) -> Array:
         """d2V/dt2 for every point; sloped losses have it."""
         raise ParameterError(f"The loss {self.name} has no derivatives: it is not sloped.")
 
@@ -245,16 +252,16 @@ class SquaredHinge(Loss):
     box_is_scaled_by_C: ClassVar[bool] = False
 
     @property
-    def reach(self) -> float:
+    def dual_bound(self) -> float:
         return np.inf
 
     def value(self, t: Array, y: Array) -> Array:
         return 0.5 * np.maximum(0.0, 1.0 - y * t) ** 2
 
-    def slope(self, t: Array, y: Array) -> Array:
+    def derivative(self, t: Array, y: Array) -> Array:
         return -y * np.maximum(0.0, 1.0 - y * t)
 
-    def bend(self, t: Array, y: Array) -> Array:
+    def second_derivative(self, t: Array, y: Array) -> Array:
         return np.where(y * t < 1.0, 1.0, 0.0)
 
     def dual(self, a: Array, y: Array, C: Cost) -> float:
@@ -267,11 +274,11 @@ class SquaredHinge(Loss):
         return np.full_like(a, 1.0 / C)
 
     def best_intercept(self, f: Array, y: Array) -> float:
-        return _flat_middle(np.sort(y - f), lambda b: float(self.slope(f + b, y).sum()), 1e-14 * y.size)
+        return _flat_middle(np.sort(y - f), lambda b: float(self.derivative(f + b, y).sum()), 1e-14 * y.size)
 
     def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
-        bend = float(np.sum(a * a / C)) + 2.0 * norm
-        return max(0.0, float(y @ a) / bend) if bend > 0.0 else 0.0
+        curvature = float(np.sum(a * a / C)) + 2.0 * norm
+        return max(0.0, float(y @ a) / curvature) if curvature > 0.0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -297,10 +304,6 @@ class EpsilonInsensitive(Loss):
     def __post_init__(self) -> None:
         if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
             raise ParameterError(f"epsilon is the half-width of the tube and must be 0 or more; got {self.epsilon!r}.")
-
-    @property
-    def tube(self) -> float:
-        return self.epsilon
 
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, np.abs(y - t) - self.epsilon)
@@ -363,7 +366,7 @@ class Pinball(Loss):
             )
 
     @property
-    def reach(self) -> float:
+    def dual_bound(self) -> float:
         return max(self.quantile, 1.0 - self.quantile)
 
     @property
@@ -469,18 +472,18 @@ class Huber(Loss):
             raise ParameterError(f"delta is where the loss turns straight and must be above 0; got {self.delta!r}.")
 
     @property
-    def reach(self) -> float:
+    def dual_bound(self) -> float:
         return self.delta
 
     def value(self, t: Array, y: Array) -> Array:
         r = np.abs(y - t)
         return np.where(r <= self.delta, 0.5 * r * r, self.delta * (r - 0.5 * self.delta))
 
-    def slope(self, t: Array, y: Array) -> Array:
+    def derivative(self, t: Array, y: Array) -> Array:
         found: Array = np.clip(t - y, -self.delta, self.delta)
         return found
 
-    def bend(self, t: Array, y: Array) -> Array:
+    def second_derivative(self, t: Array, y: Array) -> Array:
         return np.where(np.abs(t - y) <= self.delta, 1.0, 0.0)
 
     def dual(self, a: Array, y: Array, C: Cost) -> float:
@@ -503,11 +506,11 @@ class Huber(Loss):
         return _flat_middle(ends, slope, 1e-12 * self.delta * y.size)
 
     def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
-        largest, bend = float(np.max(np.abs(a), initial=0.0)), float(np.sum(a * a / C)) + 2.0 * norm
-        if largest == 0.0 or bend <= 0.0:
+        largest, curvature = float(np.max(np.abs(a), initial=0.0)), float(np.sum(a * a / C)) + 2.0 * norm
+        if largest == 0.0 or curvature <= 0.0:
             return 0.0
         limit = self.delta * _room(a, C)
-        return float(np.clip(y @ a / bend, -limit, limit))
+        return float(np.clip(y @ a / curvature, -limit, limit))
 
 
 @dataclass(frozen=True)
@@ -526,11 +529,11 @@ class Logistic(Loss):
     def value(self, t: Array, y: Array) -> Array:
         return np.logaddexp(0.0, -y * t)
 
-    def slope(self, t: Array, y: Array) -> Array:
+    def derivative(self, t: Array, y: Array) -> Array:
         share: Array = scipy.special.expit(-y * t)
         return -y * share
 
-    def bend(self, t: Array, y: Array) -> Array:
+    def second_derivative(self, t: Array, y: Array) -> Array:
         s: Array = scipy.special.expit(t)
         return s * (1.0 - s)
 

@@ -31,16 +31,16 @@ class Poisson(Loss):
     smooth: ClassVar[bool] = True
 
     @property
-    def reach(self) -> float:
+    def dual_bound(self) -> float:
         return np.inf
 
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(np.exp(np.minimum(t, MOST)) - y * t + _entropy(y) - y, 0.0)
 
-    def slope(self, t: Array, y: Array) -> Array:
+    def derivative(self, t: Array, y: Array) -> Array:
         return np.exp(np.minimum(t, MOST)) - y
 
-    def bend(self, t: Array, y: Array) -> Array:
+    def second_derivative(self, t: Array, y: Array) -> Array:
         found: Array = np.exp(np.minimum(t, MOST))
         return found
 

@@ -23,7 +23,7 @@ def best_intercept(loss: Loss, f: Array, y: Array, C: Cost) -> float:
     low, high = float(np.min(-np.abs(y) - f)) - 45.0, float(np.max(np.abs(y) - f)) + 45.0
     for _ in range(200):
         b = 0.5 * (low + high)
-        slope = loss.slope(f + b, y) if loss.sloped else np.clip(f + b - y, -loss.reach, loss.reach)
+        slope = loss.derivative(f + b, y) if loss.sloped else np.clip(f + b - y, -loss.dual_bound, loss.dual_bound)
         low, high = (b, high) if w @ slope < 0 else (low, b)
         if high - low <= 1e-15 * max(1.0, abs(b)):
             break
@@ -38,7 +38,10 @@ def _weighted_median(loss: Loss, f: Array, y: Array, w: Array) -> float:
         kinks, rises, slope = -f, w, loss.total - float(w.sum())
     else:
         below, above = loss.far_slopes
-        kinks, rises = np.concatenate([y - f - loss.tube, y - f + loss.tube]), np.tile(0.5 * (above - below) * w, 2)
+        kinks, rises = (
+            np.concatenate([y - f - loss.epsilon, y - f + loss.epsilon]),
+            np.tile(0.5 * (above - below) * w, 2),
+        )
         slope = below * float(w.sum())
     order = np.argsort(kinks, kind="stable")
     kinks, slopes = kinks[order], slope + np.cumsum(rises[order])

@@ -24,7 +24,7 @@ NEAR = 1e-10  # what a linear program may miss an equation by, in units of the b
 def without_slope(K: Array, lin: Array, low: Array, high: Array, b: float) -> Array | None:
     """A dual point (n,) of the machine that says ``b`` nearest ``lin`` value for every row, or None where slope pays.
 
-    ``K`` (n, n) symmetric positive semi-definite, ``lin``, ``low``, ``high`` (n,) as in ``machines.svm``, without a tube and
+    ``K`` (n, n) symmetric positive semi-definite, ``lin``, ``low``, ``high`` (n,) as in ``machines.svm``, without a epsilon and
     without curvature in the loss, and with a free intercept.
     """
     level = lin[np.argmin(np.abs(lin - b))]

@@ -1,6 +1,6 @@
 """The machine of a loss whose dual lives in a box, on features: dual coordinate ascent with a free intercept.
 
-    max_a  lin'a - tube sum_i |a_i| - 1/2 a'(K + D) a     subject to low <= a <= high  (and 1'a = 0),    K = Phi diag(s) Phi'
+    max_a  lin'a - epsilon sum_i |a_i| - 1/2 a'(K + D) a     subject to low <= a <= high  (and 1'a = 0),    K = Phi diag(s) Phi'
 
 One row at a time to its best value; v = diag(s) Phi'a is kept, so that a step costs O(D) and no row of K is ever made. The
 equality is the method of multipliers: ascend with b 1'a + sigma/2 (1'a)^2 taken off, then move b by sigma 1'a. Rows at a
@@ -35,7 +35,7 @@ _NOTHING = 1e-12  # share of sum |a_i| that a sum may be off by rounding
 
 @jit_entry({"reassoc", "contract", "nsz"})
 def sweep(
-    Phi: Table, s: Array, spans: Indices, lin: Array, tube: float, low: Array, high: Array, bend: Array, diagonal: Array,
+    Phi: Table, s: Array, spans: Indices, lin: Array, epsilon: float, low: Array, high: Array, curvature: Array, diagonal: Array,
     offset: float, sigma: float, total: float, a: Array, v: Array, order: Indices, margin: float, spare: Array
 ) -> tuple[float, float, int]:  # fmt: skip
     """One pass over the rows in ``order``, in place; the rows worth another look come to stand first in ``order``.
@@ -51,10 +51,10 @@ def sweep(
         for part in range(spans.shape[0]):
             for k in range(spans[part, 0], spans[part, 1]):
                 f += row[k] * v[k]
-        slope = lin[i] - f - offset - sigma * total - bend[i] * a[i]
-        stiff = max(diagonal[i] + sigma + bend[i], 1e-12)
+        slope = lin[i] - f - offset - sigma * total - curvature[i] * a[i]
+        stiff = max(diagonal[i] + sigma + curvature[i], 1e-12)
         ideal = a[i] + slope / stiff
-        threshold = tube / stiff
+        threshold = epsilon / stiff
         if ideal > threshold:
             ideal -= threshold
         elif ideal < -threshold:
@@ -65,8 +65,8 @@ def sweep(
         step = new - a[i]
         if step == 0.0:
             beyond = abs(ideal - new) * stiff  # how firmly a bound holds the row
-            if tube > 0.0 and new == 0.0:
-                beyond = max(beyond, tube - abs(slope))
+            if epsilon > 0.0 and new == 0.0:
+                beyond = max(beyond, epsilon - abs(slope))
             if beyond > margin:
                 continue
         else:
@@ -99,7 +99,7 @@ def solve_by_coordinates(
     """
     low, high = loss.box(y, C)
     s, spans, diagonal, table = total.weights, live_spans(total.weights), total.diagonal(), total.kernels.table
-    lin, bend = loss.linear(y), loss.curvature(np.zeros_like(y), y, C)
+    lin, curvature = loss.linear(y), loss.curvature(np.zeros_like(y), y, C)
     a = feasible_start(warm, low, high, fit_intercept, loss.total)
     sigma = float(diagonal.mean()) if fit_intercept else 0.0
     solution, u = _read(total, a, y, C, loss, fit_intercept, 0)
@@ -112,7 +112,7 @@ def solve_by_coordinates(
         order = rng.permutation(y.size)
         for _ in range(sweeps):
             sum_of_duals, worst, kept = sweep(
-                table, own, spans, lin, loss.tube, low, high, bend, diagonal, offset - sigma * loss.total, sigma,
+                table, own, spans, lin, loss.epsilon, low, high, curvature, diagonal, offset - sigma * loss.total, sigma,
                 sum_of_duals, a, v, order, margin, spare,
             )  # fmt: skip
             order, margin = rng.permutation(order[:kept]), worst
@@ -127,11 +127,11 @@ def solve_by_coordinates(
                 low,
                 high,
                 loss.total,
-                lambda at=before_balance: lin - total.matvec(at) - bend * at,  # type: ignore[misc]
+                lambda at=before_balance: lin - total.matvec(at) - curvature * at,  # type: ignore[misc]
             )
         before = solution.gap
         if slow:
-            a = free_step(total, a, lin, bend, loss, y, C, fit_intercept)
+            a = free_step(total, a, lin, curvature, loss, y, C, fit_intercept)
         solution, u = _read(total, a, y, C, loss, fit_intercept, used)
         slow = slow or solution.gap > _FAST * before
         sweeps, idle = min(_MOST, sweeps + 4), idle + 1 if solution.gap > 0.9 * before else 0
@@ -139,29 +139,29 @@ def solve_by_coordinates(
 
 
 def free_step(
-    total: FactoredSum, a: Array, lin: Array, bend: Array, loss: Loss, y: Array, C: Cost, balance: bool
+    total: FactoredSum, a: Array, lin: Array, curvature: Array, loss: Loss, y: Array, C: Cost, balance: bool
 ) -> Array:
     """Newton's step on the rows off their bounds, cut to the box and shortened until the dual rises: where sweeps creep."""
     low, high = loss.box(y, C)
-    free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (loss.tube == 0.0)))
+    free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (loss.epsilon == 0.0)))
     live = int(np.count_nonzero(total.weights))
     if free.size < 2 or free.size * live * min(free.size, live) > _DEAREST:
         return a
-    x, low, high, kink = a[free], low[free], high[free], loss.tube * np.sign(a[free])
-    slope = lin[free] - total.matvec(a)[free] - bend[free] * x - kink
+    x, low, high, kink = a[free], low[free], high[free], loss.epsilon * np.sign(a[free])
+    slope = lin[free] - total.matvec(a)[free] - curvature[free] * x - kink
     try:
-        solved = total.solve_block(free, bend[free], np.column_stack([slope, np.ones(free.size)]))
+        solved = total.solve_block(free, curvature[free], np.column_stack([slope, np.ones(free.size)]))
     except np.linalg.LinAlgError:
         return a
     way = solved[:, 0] - solved[:, 1] * (solved[:, 0].sum() / solved[:, 1].sum()) if balance else solved[:, 0]
-    if loss.tube > 0.0:  # no further than to zero
+    if loss.epsilon > 0.0:  # no further than to zero
         low, high = np.where(x > 0, 0.0, low), np.where(x < 0, 0.0, high)
     own = FactoredSum(total.kernels.take(free), total.theta)
     length = 1.0
     while np.all(np.isfinite(way)) and length > 1e-3:
         moved = np.clip(x + length * way, low, high)
         change = (balanced(moved, low, high, float(x.sum())) if balance else moved) - x
-        pull = own.matvec(change) + bend[free] * change
+        pull = own.matvec(change) + curvature[free] * change
         if float(slope @ change) - 0.5 * float(change @ pull) > 0.0:
             a = a.copy()
             a[free] = x + change

@@ -42,7 +42,7 @@ def solve_newton_cg(
     for step in range(_STEPS + 1):
         check_cancelled()
         b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
-        slope, bend = C * loss.slope(f + b, y), C * np.maximum(loss.bend(f + b, y), 1e-12)
+        slope, second = C * loss.derivative(f + b, y), C * np.maximum(loss.second_derivative(f + b, y), 1e-12)
         a = np.clip(-slope, low, high)
         a = balanced(a, low, high, loss.total) if fit_intercept else a
         u = stack.coefficients(a)
@@ -52,7 +52,7 @@ def solve_newton_cg(
         found = Solution(a, own_b, own, objective, gap, 0.5 * float(a @ own), step)
         if gap <= max(accuracy * found.regulariser, 1e-14 * abs(objective)) or step == _STEPS:
             break
-        way = _direction(stack, root, w - root * u, bend, fit_intercept)
+        way = _direction(stack, root, w - root * u, second, fit_intercept)
         moved, value = stack.times(root * way), total_loss(loss, f, b, y, C) + 0.5 * float(w @ w)
         length = 1.0
         while length > 1e-8:
@@ -67,7 +67,7 @@ def solve_newton_cg(
     return found
 
 
-def _direction(stack: FeatureStack, root: Array, gradient: Array, bend: Array, centred: bool) -> Array:
+def _direction(stack: FeatureStack, root: Array, gradient: Array, second: Array, centred: bool) -> Array:
     """d with (I + Z'WZ) d = -gradient, to a tenth of it; W with its mean taken out where the intercept follows."""
     d, r = np.zeros_like(gradient), -gradient
     p, energy = r.copy(), float(r @ r)
@@ -77,8 +77,8 @@ def _direction(stack: FeatureStack, root: Array, gradient: Array, bend: Array, c
             break
         t = stack.times(root * p)
         if centred:
-            t = t - float(bend @ t) / float(bend.sum())
-        H = p + root * stack.coefficients(bend * t)
+            t = t - float(second @ t) / float(second.sum())
+        H = p + root * stack.coefficients(second * t)
         length = energy / float(p @ H)
         d, r = d + length * p, r - length * H
         following = float(r @ r)

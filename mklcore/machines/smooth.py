@@ -52,9 +52,9 @@ def _primal(c: Array, f: Array, b: float, y: Array, C: Cost, loss: Loss) -> floa
 def _newton_point(
     K: Array, f: Array, b: float, y: Array, C: Cost, loss: Loss, fit_intercept: bool
 ) -> tuple[Array, float]:
-    weight = C * np.maximum(loss.bend(f + b, y), 1e-12)
+    weight = C * np.maximum(loss.second_derivative(f + b, y), 1e-12)
     root = np.sqrt(weight)
-    target = weight * f - C * loss.slope(f + b, y)  # W f - gradient: the coefficients wanted, before K is heard
+    target = weight * f - C * loss.derivative(f + b, y)  # W f - gradient: the coefficients wanted, before K is heard
     system = K * root[:, None] * root[None, :]
     system.flat[:: y.size + 1] += 1.0
     factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
@@ -74,7 +74,7 @@ def _read(K: Array, f: Array, b: float, y: Array, C: Cost, loss: Loss, fit_inter
     """The dual point of the present decision values, and the primal point that this dual gives."""
     if fit_intercept:
         b = best_intercept(loss, f, y, C)
-    a = feasible_start(-C * loss.slope(f + b, y), *loss.box(y, C), fit_intercept, loss.total)
+    a = feasible_start(-C * loss.derivative(f + b, y), *loss.box(y, C), fit_intercept, loss.total)
     own = K @ a
     b = best_intercept(loss, own, y, C) if fit_intercept else 0.0
     objective, gap = dual_gap(a, own, b, y, C, loss)

@@ -1,9 +1,9 @@
 """Support vector machines for a given Gram matrix: sequential minimal optimisation with second-order pairs.
 
-    max_a  lin'a - tube sum_i |a_i| - 1/2 a'(K + D) a     subject to low <= a <= high   (and 1'a = 0 with a free intercept)
+    max_a  lin'a - epsilon sum_i |a_i| - 1/2 a'(K + D) a     subject to low <= a <= high   (and 1'a = 0 with a free intercept)
 
 with signed a and D the curvature of the loss in the dual: 0 for piecewise-linear losses, I / C for Huber's and the squared
-hinge. ``lin = y``, ``tube = 0`` and the box [min(0, Cy), max(0, Cy)] is the hinge machine; ``tube = epsilon`` and the box
+hinge. ``lin = y``, ``epsilon = 0`` and the box [min(0, Cy), max(0, Cy)] is the hinge machine; ``epsilon`` and the box
 [-C, C] is support vector regression (the kink of |a_i| at zero is one more place where a step may end, so n variables
 suffice instead of 2n); no intercept is a box only, solved one coordinate at a time.
 
@@ -48,16 +48,16 @@ _WELL_UNDER = (
 
 
 @jit_helper()
-def offsets(a: Array, low: Array, high: Array, tube: float, up: Array, down: Array) -> None:
+def offsets(a: Array, low: Array, high: Array, epsilon: float, up: Array, down: Array) -> None:
     """Fill what must be added to the negative gradient to get the slope of moving a_i up, or down (inf: cannot move)."""
     for k in range(a.size):
-        offset(k, a, low, high, tube, up, down)
+        offset(k, a, low, high, epsilon, up, down)
 
 
 @jit_helper()
-def offset(k: int, a: Array, low: Array, high: Array, tube: float, up: Array, down: Array) -> None:
-    up[k] = -np.inf if a[k] >= high[k] else (-tube if a[k] >= 0.0 else tube)
-    down[k] = np.inf if a[k] <= low[k] else (-tube if a[k] > 0.0 else tube)
+def offset(k: int, a: Array, low: Array, high: Array, epsilon: float, up: Array, down: Array) -> None:
+    up[k] = -np.inf if a[k] >= high[k] else (-epsilon if a[k] >= 0.0 else epsilon)
+    down[k] = np.inf if a[k] <= low[k] else (-epsilon if a[k] > 0.0 else epsilon)
 
 
 @jit_helper({"nnan", "nsz", "reassoc", "contract"})
@@ -136,40 +136,40 @@ def landed(value: float, low: float, high: float, step: float) -> float:
 
 @jit_helper()
 def move_pair(
-    i: int, j: int, top: float, row_i: Array, diagonal: Array, low: Array, high: Array, tube: float, a: Array,
+    i: int, j: int, top: float, row_i: Array, diagonal: Array, low: Array, high: Array, epsilon: float, a: Array,
     v: Array, up: Array, down: Array
 ) -> float:  # fmt: skip
     """Raise a[i] and lower a[j] to the best of the pair or the first bound (or kink); returns the length asked for."""
     both = diagonal[i] + diagonal[j]
     curve = max(both - 2.0 * row_i[j], TINY * both + LEAST)
     t: float = min((top - v[j] - down[j]) / curve, high[i] - a[i], a[j] - low[j])
-    if tube > 0.0:
+    if epsilon > 0.0:
         t = min(t, to_kink(a[i], 1.0), to_kink(a[j], -1.0))
     a[i] = landed(a[i] + t, low[i], high[i], t)
     a[j] = landed(a[j] - t, low[j], high[j], t)
-    offset(i, a, low, high, tube, up, down)
-    offset(j, a, low, high, tube, up, down)
+    offset(i, a, low, high, epsilon, up, down)
+    offset(j, a, low, high, epsilon, up, down)
     return t
 
 
 @jit_helper()
 def move_single(
-    i: int, sign: float, diagonal: Array, low: Array, high: Array, tube: float, a: Array, v: Array, up: Array,
+    i: int, sign: float, diagonal: Array, low: Array, high: Array, epsilon: float, a: Array, v: Array, up: Array,
     down: Array
 ) -> float:  # fmt: skip
     """Move a[i] along ``sign`` to its best or the first bound (or kink); returns the signed length asked for."""
     slope = v[i] + up[i] if sign > 0 else -(v[i] + down[i])
     t: float = min(slope / max(diagonal[i], LEAST), high[i] - a[i] if sign > 0 else a[i] - low[i])
-    if tube > 0.0:
+    if epsilon > 0.0:
         t = min(t, to_kink(a[i], sign))
     a[i] = landed(a[i] + sign * t, low[i], high[i], t)
-    offset(i, a, low, high, tube, up, down)
+    offset(i, a, low, high, epsilon, up, down)
     return sign * t
 
 
 @jit_entry()
 def smo_pairs(
-    K: Array, low: Array, high: Array, tube: float, a: Array, v: Array, tol: float, max_steps: int
+    K: Array, low: Array, high: Array, epsilon: float, a: Array, v: Array, tol: float, max_steps: int
 ) -> tuple[int, float]:
     """Improve (a, v = lin - K a) in place on 1'a = const until the violation is <= tol; returns (steps, violation).
 
@@ -180,7 +180,7 @@ def smo_pairs(
     up, down, gain, diagonal = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     for k in range(n):
         diagonal[k] = K[k, k]
-    offsets(a, low, high, tube, up, down)
+    offsets(a, low, high, epsilon, up, down)
     top, bottom = pair_update(v, 0.0, v, v, up, down)
     for step in range(max_steps):
         if top - bottom <= tol:
@@ -189,7 +189,7 @@ def smo_pairs(
         j = best_partner(K[i], diagonal, diagonal[i], v, down, top, gain)
         if i < 0 or j < 0 or i == j:
             return step, top - bottom
-        t = move_pair(i, j, top, K[i], diagonal, low, high, tube, a, v, up, down)
+        t = move_pair(i, j, top, K[i], diagonal, low, high, epsilon, a, v, up, down)
         top, bottom = pair_update(v, t, K[i], K[j], up, down)
     return max_steps, top - bottom
 
@@ -246,14 +246,14 @@ def _take_rows(v: Array, K: Array, rows: Indices, change: Array, count: int) -> 
 
 @jit_entry()
 def smo_blocks(
-    K: Array, low: Array, high: Array, tube: float, a: Array, v: Array, tol: float, max_steps: int
+    K: Array, low: Array, high: Array, epsilon: float, a: Array, v: Array, tol: float, max_steps: int
 ) -> tuple[int, float]:
     """The same as ``smo_pairs``, by pairs within blocks of the points that violate most; returns (steps, violation)."""
     n, steps = v.size, 0
     up, down, turned, shift = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     chosen, before, rows = np.zeros(n, np.int64), np.zeros(n, np.int64), np.empty(4 * _HALF, np.int64)
     change = np.empty(4 * _HALF)
-    offsets(a, low, high, tube, up, down)
+    offsets(a, low, high, epsilon, up, down)
     while True:
         top, bottom = pair_update(v, 0.0, v, v, up, down)
         if top - bottom <= tol or steps >= max_steps:
@@ -274,14 +274,14 @@ def smo_blocks(
             for q in range(size):
                 block[p, q] = K[k, rows[q]]
         within = max(0.5 * tol, _INNER * (top - bottom))
-        moved, _ = smo_pairs(block, part[0], part[1], tube, part[2], part[3], within, min(max_steps - steps, 50 * n))
+        moved, _ = smo_pairs(block, part[0], part[1], epsilon, part[2], part[3], within, min(max_steps - steps, 50 * n))
         steps, count = steps + moved, int(np.int64(0))  # a literal 0 would be one more type to compile for
         for p in range(size):
             k, x = rows[p], part[2, p]
             if x != a[k]:
                 rows[count], change[count], count = k, x - a[k], count + 1
                 a[k] = x
-                offset(k, a, low, high, tube, up, down)
+                offset(k, a, low, high, epsilon, up, down)
         if count == 0:
             return steps, top - bottom
         _take_rows(v, K, rows, change, count)
@@ -289,14 +289,14 @@ def smo_blocks(
 
 @jit_entry()
 def smo_single(
-    K: Array, low: Array, high: Array, tube: float, a: Array, v: Array, tol: float, max_steps: int
+    K: Array, low: Array, high: Array, epsilon: float, a: Array, v: Array, tol: float, max_steps: int
 ) -> tuple[int, float]:
     """The same without the equality: one coordinate at a time, chosen by largest decrease; returns (steps, violation)."""
     n = v.size
     up, down, diagonal = np.empty(n), np.empty(n), np.empty(n)
     for k in range(n):
         diagonal[k] = K[k, k]
-    offsets(a, low, high, tube, up, down)
+    offsets(a, low, high, epsilon, up, down)
     for step in range(max_steps):
         best, chosen, worst = 0.0, v.size, 0.0
         for k in range(n):
@@ -309,7 +309,7 @@ def smo_single(
         if chosen == v.size or worst <= tol:
             return step, worst
         i = chosen
-        t = move_single(i, 1.0 if v[i] + up[i] > 0.0 else -1.0, diagonal, low, high, tube, a, v, up, down)
+        t = move_single(i, 1.0 if v[i] + up[i] > 0.0 else -1.0, diagonal, low, high, epsilon, a, v, up, down)
         for k in range(n):
             v[k] -= t * K[i, k]
     return max_steps, worst
@@ -344,11 +344,11 @@ def solve_svm(
     """
     far = _FAR * float(np.max(C))
     low, high = (np.clip(end, -far, far) for end in loss.box(y, C))
-    tube, lin, bend = loss.tube, loss.linear(y), loss.curvature(np.zeros_like(y), y, C)
+    epsilon, lin, curvature = loss.epsilon, loss.linear(y), loss.curvature(np.zeros_like(y), y, C)
     K = writable(K)
-    if bend.any():
+    if curvature.any():
         K = K.copy()
-        K.flat[:: y.size + 1] += bend
+        K.flat[:: y.size + 1] += curvature
     a = feasible_start(warm, low, high, fit_intercept, loss.total)
     f = K @ a if a.any() else np.zeros_like(lin)
     fixed = 0.0 if decision is None else decision - f
@@ -359,17 +359,19 @@ def solve_svm(
     smo = together if fit_intercept else smo_single
     chunk = int(np.clip(_CHUNK // max(1, y.size), 1_000, 50_000))
     tolerance, used, idle, previous = _FIRST * unit, 0, 0, np.inf
-    flat = decision is None and fit_intercept and tube == 0.0 and not bend.any()  # may the best machine be a constant?
+    flat = (
+        decision is None and fit_intercept and epsilon == 0.0 and not curvature.any()
+    )  # may the best machine be a constant?
     while True:
-        steps, violation = smo(K, low, high, tube, a, v, tolerance, min(chunk, max_steps - used))
+        steps, violation = smo(K, low, high, epsilon, a, v, tolerance, min(chunk, max_steps - used))
         used += steps
-        solution = _read(a, lin + fixed - v - bend * a, y, C, loss, fit_intercept, used)
+        solution = _read(a, lin + fixed - v - curvature * a, y, C, loss, fit_intercept, used)
         target = max(accuracy * solution.regulariser, 1e-14 * abs(solution.objective))
         if solution.gap <= target or used >= max_steps:
-            if not bend.any() or accuracy > _EXACT:
+            if not curvature.any() or accuracy > _EXACT:
                 return solution
-            _active_set_steps(K, low, high, tube, a, v, fit_intercept, most=_LAST_STEPS)
-            exact = _read(a, K @ a + fixed - bend * a, y, C, loss, fit_intercept, used)
+            _active_set_steps(K, low, high, epsilon, a, v, fit_intercept, most=_LAST_STEPS)
+            exact = _read(a, K @ a + fixed - curvature * a, y, C, loss, fit_intercept, used)
             return exact if exact.gap <= solution.gap else solution
         if flat and solution.regulariser <= NO_SLOPE * abs(solution.objective):
             flat = False
@@ -387,7 +389,7 @@ def solve_svm(
                 lin - K @ a if tolerance < 1e-5 * unit else v
             )  # drift of the running gradient would hide the last digits
         else:
-            _active_set_steps(K, low, high, tube, a, v, fit_intercept)
+            _active_set_steps(K, low, high, epsilon, a, v, fit_intercept)
             idle = idle + 1 if solution.gap > 0.5 * previous else 0
             if idle >= _PATIENCE:  # round-off: identical rows at a bound can trade weight for ever
                 return solution
@@ -395,16 +397,16 @@ def solve_svm(
 
 
 def _active_set_steps(
-    K: Array, low: Array, high: Array, tube: float, a: Array, v: Array, balanced: bool, most: int = 50
+    K: Array, low: Array, high: Array, epsilon: float, a: Array, v: Array, balanced: bool, most: int = 50
 ) -> None:
     """Exact steps on the points off their bounds, in place, each to the first bound it meets: where pairs only creep."""
     for _ in range(most):
-        free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (tube == 0.0)))
+        free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (epsilon == 0.0)))
         if free.size <= 1:
             return
         block = K[np.ix_(free, free)]
         block.flat[:: free.size + 1] += 1e-14 * float(np.trace(block)) / free.size
-        right = np.column_stack([v[free] - tube * np.sign(a[free]), np.ones(free.size)])
+        right = np.column_stack([v[free] - epsilon * np.sign(a[free]), np.ones(free.size)])
         try:
             solved = scipy.linalg.cho_solve(
                 scipy.linalg.cho_factor(block, lower=True, overwrite_a=True, check_finite=False), right
@@ -416,7 +418,7 @@ def _active_set_steps(
             step = step - solved[:, 1] * (step.sum() / solved[:, 1].sum())
             step -= step.mean()  # a nearly singular block cancels large numbers: what is left need not sum to zero
         x, ends = a[free], np.where(step > 0, high[free], low[free])
-        if tube > 0.0:
+        if epsilon > 0.0:
             ends = np.where(x * step < 0, 0.0, ends)
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(step != 0.0, (ends - x) / step, np.inf)
@@ -427,8 +429,8 @@ def _active_set_steps(
         x[room <= length] = ends[room <= length]
         moved = x - a[free]
         push = K[:, free] @ moved
-        rise, bend = float(right[:, 0] @ moved), 0.5 * float(push[free] @ moved)
-        if not rise - bend > -1e-9 * (abs(rise) + abs(bend)):  # round-off has taken the direction
+        rise, curvature = float(right[:, 0] @ moved), 0.5 * float(push[free] @ moved)
+        if not rise - curvature > -1e-9 * (abs(rise) + abs(curvature)):  # round-off has taken the direction
             return
         v -= push
         a[free] = x

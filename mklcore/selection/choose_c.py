@@ -189,7 +189,7 @@ def _positive(name: str, values: Any) -> Array:
 def _tubes(estimator: PathEstimator, epsilons: Any) -> list[float | None]:
     if epsilons is None:
         return [None]
-    if not _loss(estimator).tube > 0.0:
+    if not _loss(estimator).epsilon > 0.0:
         raise ParameterError('epsilons are tubes; they need a regressor with loss="epsilon_insensitive".')
     return [float(epsilon) for epsilon in _positive("epsilons", epsilons)]
 

@@ -86,7 +86,7 @@ def fit_weighted(
                 f'solver="{solver}" needs the Gram matrices; use solver="auto" or "interleaved" to work without them.'
             )
     problem = Problem(kernels, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept)
-    method: WeightedMethod | None = Reused.of(problem, tol=tol, warm=warm)
+    method: WeightedMethod[Any] | None = Reused.of(problem, tol=tol, warm=warm)
     if method is None:
         make = partial(scheduled, "auto") if solver == "auto" else SOLVERS[solver]
         method = make(problem, tol=tol, warm=warm)

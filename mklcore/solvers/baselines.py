@@ -27,11 +27,11 @@ from mklcore.kernels.operators.dense import DenseKernels
 from mklcore.losses import Squared
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
-from mklcore.solvers.driver import Board, Fit, Method, Point, Status, run, warn_unless_converged
+from mklcore.solvers.driver import AnyIterate, Fit, Iterate, Method, Status, Trace, run, warn_unless_converged
 from mklcore.solvers.gomp import GOMP
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, certificate_of, l1_values, unit_step_divisors
 from mklcore.solvers.problem import WarmStart
-from mklcore.solvers.proof import Values
+from mklcore.solvers.proof import Certificate
 from mklcore.solvers.spectra import Spectra
 
 L1_SOLVERS = ("symmetric", "block")
@@ -119,7 +119,7 @@ class _Inside:
     curvature: Array
 
 
-class SymmetricL1(Method):
+class SymmetricL1(Method[Any]):
     """Problem (1) by a primal-dual interior point method in the norms t_j = ||f_j||, as the driver's method:
 
         min_{t >= 0}  1/2 (y'(sum_j t_j K_j + lam n I)^{-1} y + sum_j t_j)      (lam times this is L at its minimum over f)
@@ -133,12 +133,12 @@ class SymmetricL1(Method):
         self.K, self.y, self.lam = K, y, lam
         self._system = np.empty(K.shape[1:])
 
-    def start(self) -> Point:
+    def init(self) -> AnyIterate:
         M = self.K.shape[0]
         trace = max(float(np.mean([np.trace(kernel) for kernel in self.K])), 1e-300)
         return self._point(np.full(M, float(np.linalg.norm(self.y)) / (M * np.sqrt(trace))), np.full(M, 1.0))
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
         at: _Inside = last.state
         target = 0.1 * float(at.t @ at.z) / at.t.size
         if target < 1e-300:
@@ -149,12 +149,12 @@ class SymmetricL1(Method):
         t = at.t + _inside_share(at.t, move) * move
         return self._point(t, at.z + _inside_share(at.z, slack_move) * slack_move)
 
-    def values(self, best: Point, dual_point: Array | None) -> Values:
+    def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
         """Objective and dual value of (1) from the coefficients of all kernels."""
         forms = None if dual_point is None else np.array([dual_point @ (kernel @ dual_point) for kernel in self.K])
         return l1_values(self.K, self.y, self.lam, range(len(self.K)), best.dual, dual_point, forms)
 
-    def _point(self, t: Array, z: Array) -> Point:
+    def _point(self, t: Array, z: Array) -> AnyIterate:
         n = self.y.size
         DenseKernels(self.K).combine(t, self._system)
         self._system.flat[:: n + 1] += self.lam * n
@@ -168,7 +168,7 @@ class SymmetricL1(Method):
         lower, theta = certificate_of(self.y, r, self.lam * np.sqrt(forms), self.lam)
         state = _Inside(t, z, 0.5 * (1.0 - forms), curvature)
         size = self.lam * float(norms.sum())
-        return Point(norms, t[:, None] * alpha, 0.0, objective, lower, size, state=state, dual_point=theta)
+        return Iterate(norms, t[:, None] * alpha, 0.0, objective, lower, size, state=state, dual_point=theta)
 
 
 def _inside_share(values: Array, move: NDArray[np.floating[Any]]) -> float:
@@ -348,7 +348,7 @@ def _first_picks(pair: Array, many: Array, y: Array, lam: float) -> dict[str, st
     """The first kernel of every greedy method, without and with copies."""
     found = {}
     for words, K, copies in (("two kernels", pair, 1), ("with copies", many, len(many) - 1)):
-        methods: dict[str, Method] = {
+        methods: dict[str, Method[Any]] = {
             "MKL-GOMP": GOMP(K, y[:, None], lam, n_kernels=1, score_tol=0.0),
             "Algorithm 1": FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=1),
             "Algorithm 2": EmpiricalGreedy(K, y, n_steps=1, linesearch=False, divisors=unit_step_divisors(K)),

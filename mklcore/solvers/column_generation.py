@@ -27,11 +27,11 @@ import numpy as np
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators import Capability, DenseKernels
 from mklcore.kernels.operators.lazy import LazyKernels
-from mklcore.solvers.driver import Board, Fit, Point, Status, run
+from mklcore.solvers.driver import Fit, Iterate, Status, Trace, run
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.problem import Problem, WarmStart, WeightedMethod
-from mklcore.solvers.proof import Values, weighted_values
+from mklcore.solvers.proof import Certificate, weighted_certificate
 
 ROOM_MB = 1000.0  # of Gram matrices at a time
 _MORE = 200  # a quarter of all kernels is where to begin, but no more than these, or n where none is stored
@@ -82,7 +82,7 @@ class Readings:
         return self._roots[kernels]
 
 
-class ColumnGeneration(WeightedMethod):
+class ColumnGeneration(WeightedMethod[None]):
     """One step is the optimum on a few kernels, and the price of all."""
 
     def __init__(
@@ -101,7 +101,7 @@ class ColumnGeneration(WeightedMethod):
         self._proved, self._proof = -np.inf, np.zeros(0)
         self.readings = Readings(self.rows)
 
-    def start(self) -> Point:
+    def init(self) -> Iterate[None]:
         task, M = self.problem, self.rows.n_kernels
         low, high = task.loss.box(task.y, task.C)
         weights, a = np.full(M, 1.0 / M), _middle(low, high)
@@ -121,7 +121,7 @@ class ColumnGeneration(WeightedMethod):
             weights[self.live] = 1.0
         return self._solved(weights, a, 100.0 * self.tol)
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: Iterate[None], last: Iterate[None], trace: Trace) -> Iterate[None] | Status:
         forms = self.forms
         outside = np.flatnonzero(forms > forms[self.live].max() * (1.0 + 1e-9))
         outside = np.setdiff1d(outside, self.live)
@@ -129,18 +129,20 @@ class ColumnGeneration(WeightedMethod):
             self._enter(outside[np.argsort(-forms[outside], kind="stable")], last.weights)
         elif self._asked <= 1e-3 * self.tol:
             return Status.STALLED
-        gap = board.gap / board.scale if board.scale > 0.0 else 1.0
+        gap = trace.gap / trace.scale if trace.scale > 0.0 else 1.0
         finer = 0.3 * self._asked if not outside.size else self._asked
         if 0 < outside.size <= _NEARLY * self.live.size:
             finer = 0.0
         least = 0.3 * self.tol if outside.size else 0.0
         return self._solved(last.weights, last.dual, max(min(_SHARE * gap, finer), least))
 
-    def values(self, best: Point, dual_point: Array | None) -> Values:
+    def certify(self, best: Iterate[None], dual_point: Array | None) -> Certificate:
         """Objective and dual value of published parts, from scratch; the price of all kernels where it is not known yet."""
         task, used = self.problem, np.flatnonzero(best.weights)
         few, weights = self.rows.select(used) if self._free else DenseKernels(self.rows.grams(used)), best.weights[used]
-        found = weighted_values(few, task.y, task.C, task.loss, task.penalty, weights, best.dual, best.intercept, None)
+        found = weighted_certificate(
+            few, task.y, task.C, task.loss, task.penalty, weights, best.dual, best.intercept, None
+        )
         if dual_point is None or dual_point is self._proof:
             return found._replace(dual_objective=self._proved)
         price = task.penalty.dual_price(self.rows.quad(dual_point))
@@ -185,7 +187,7 @@ class ColumnGeneration(WeightedMethod):
             self._slab[at + k : at + k + part.size] = self.rows.grams(part)
         self.few = DenseKernels(self._slab[: self.live.size])
 
-    def _solved(self, weights: Array, a: Array, asked: float) -> Point:
+    def _solved(self, weights: Array, a: Array, asked: float) -> Iterate[None]:
         """The optimum on the few to ``asked`` times R, and its certificate over all kernels."""
         task, self._asked = self.problem, asked
         inside = replace(task, K=self.few)
@@ -199,7 +201,7 @@ class ColumnGeneration(WeightedMethod):
             self._proved, self._proof = bound.value, bound.point
         everywhere = np.zeros(self.rows.n_kernels)
         everywhere[self.live] = fit.weights
-        return Point(
+        return Iterate(
             everywhere,
             fit.dual_coef,
             fit.intercept,

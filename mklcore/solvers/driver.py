@@ -19,14 +19,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
+from mklcore._renamed import adopt_members
 from mklcore.arrays import Array
 from mklcore.errors import MKLError, warn_short
 from mklcore.kernels.checks import one_blas_thread
-from mklcore.solvers.proof import Values, check, refusal, refuse_if_strained
+from mklcore.solvers.proof import Certificate, check, refusal, refuse_if_strained
 
 _DIGITS = 1e-7  # the same where R is far below the objective: what is left to improve is not in its digits
 _ROUNDED = 1e-12  # share of the objective: a smaller gap that round-off explains is none, though R be nearly 0
@@ -68,13 +69,16 @@ class Status(enum.Enum):
 _OK = frozenset((Status.CONVERGED, Status.SETTLED, Status.COMPLETE, Status.NO_GAIN, Status.ROUNDED, Status.EXHAUSTED))
 
 
+State = TypeVar("State")
+
+
 @dataclass(frozen=True, eq=False)
-class Point:
+class Iterate(Generic[State]):
     """One iterate: a model, its objective, and, where the method has one, its certificate.
 
     ``weights`` (M,), ``dual`` (n,) or (n, T) signed, ``intercept`` float, ``objective`` primal value,
     ``dual_objective`` lower bound or None, ``scale`` R of the stopping rule, ``solves`` machine solves spent on it,
-    ``selected`` kernels in order of entry (None for methods that weigh all), ``state`` what the method carries on,
+    ``selected`` kernels in order of entry (None for methods that weigh all), ``state`` what the method needs for the next step,
     ``dual_point`` (n,) signed: the feasible dual point whose value is ``dual_objective``; it may be another than ``dual``.
     """
 
@@ -86,8 +90,11 @@ class Point:
     scale: float = 0.0
     solves: int = 1
     selected: tuple[int, ...] | None = None
-    state: Any = None
+    state: State = None  # type: ignore[assignment]  # None for methods that need nothing
     dual_point: Array | None = None
+
+
+AnyIterate: TypeAlias = Iterate[Any]  # of a method whose state is its own affair
 
 
 @dataclass(frozen=True)
@@ -163,7 +170,7 @@ class Fit:
     solves: int
     seconds: float
     selected: tuple[int, ...] | None = None
-    points: tuple[Point, ...] | None = field(default=None, repr=False)
+    points: tuple[AnyIterate, ...] | None = field(default=None, repr=False)
     carry: Any = field(default=None, repr=False)  # what the method hands to the fit of a neighbouring problem
     dual_point: Array | None = field(default=None, repr=False)
     decision: Array | None = field(default=None, repr=False)  # f (n,) on the training rows, no intercept, where known
@@ -189,41 +196,47 @@ class Fit:
         )
 
 
-class Method(ABC):
+class Method(ABC, Generic[State]):
     """A method as the driver runs it; made for one problem, with a warm start where there is one.
+
+    ``State`` is what its iterates carry from step to step.
 
     Attributes
     ----------
     name : what a fit says of how it was found
     keeps_points : whether the fit holds every iterate
-    descends : False for a method that may end above what it has seen
+    descends : False for a method that may end above its best iterate
     """
 
     name: str
     keeps_points: ClassVar[bool] = False
     descends: ClassVar[bool] = True
 
-    @abstractmethod
-    def start(self) -> Point:
-        """The first point."""
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        adopt_members(cls, "method")
 
     @abstractmethod
-    def step(self, best: Point, last: Point, board: Any) -> Point | Status:
-        """The next point, or how the method ends; ``board`` is the ``Board`` of the run."""
+    def init(self) -> Iterate[State]:
+        """The first iterate."""
 
-    def restated(self, best: Point, dual_point: Array | None) -> Point:
-        """The best point with values from scratch, for a method whose points tell rounded ones; ``best`` where they are exact.
+    @abstractmethod
+    def step(self, best: Iterate[State], last: Iterate[State], trace: Trace) -> Iterate[State] | Status:
+        """The next iterate, or how the method ends."""
 
-        Asked before a run ends as converged, and at its end; a point that was restated is returned as it is.
+    def restate(self, best: Iterate[State], dual_point: Array | None) -> Iterate[State]:
+        """``best`` with values from scratch, for a method that updates them from step to step; ``best`` where they are exact.
+
+        Asked before a run ends as converged, and at its end; a restated iterate is returned as it is.
         """
         return best
 
-    def finish(self, best: Point) -> Point:
-        """The last polish, such as pruning and solving again; its certificate counts, too."""
+    def polish(self, best: Iterate[State]) -> Iterate[State]:
+        """The last improvement, such as pruning and solving again; its certificate counts, too."""
         return best
 
-    def values(self, best: Point, dual_point: Array | None) -> Values | None:
-        """Objective and dual value that published coefficients and dual point give, from scratch; None: unknown."""
+    def certify(self, best: Iterate[State], dual_point: Array | None) -> Certificate | None:
+        """Objective and dual value of the published coefficients and dual point, from scratch; None: unknown."""
         return None
 
     @property
@@ -233,15 +246,15 @@ class Method(ABC):
 
     @property
     def scales(self) -> str:
-        """What the numbers of the problem are made of, for a refusal."""
+        """The scales of the problem, for a refusal."""
         return "a linear system in them is singular"
 
-    def progress(self, board: Progress) -> Progress:
-        """How near the method has come to what it works on: the run's own, unless it solves a part of the problem in between."""
-        return board
+    def progress(self, trace: Progress) -> Progress:
+        """The gaps of what the method works on: those of the run, unless it solves a part of the problem in between."""
+        return trace
 
-    def listen(self, listener: Callable[[], Any] | None) -> None:  # noqa: B027  most steps are short
-        """Ask ``listener()`` in the middle of long steps whether to end; None: ask nobody any more."""
+    def listen(self, listener: Callable[[], Any] | None) -> None:
+        """Call ``listener()`` in the middle of long steps and end where it answers yes; None: call nothing."""
 
 
 def _share(gap: float, objective: float) -> float:
@@ -258,19 +271,19 @@ def _with_values(line: Record, objective: float, dual: float | None) -> Record:
 class Progress:
     """How near to the optimum points have come: best primal point, best dual value and the point that has it, the gaps.
 
-    A run has one with a history, its ``Board``; a method that solves a part of its problem in between may keep one for that.
+    A run has one with a history, its ``Trace``; a method that solves a part of its problem in between may keep one for that.
     """
 
     def __init__(self, tol: float) -> None:
         self.tol = tol
-        self.best: Point | None = None
+        self.best: AnyIterate | None = None
         self.dual: float | None = None
         self.dual_point: Array | None = None
         self._scale = 0.0
         self.lowest = np.inf
         self.gaps: list[float] = []  # after every point; infinite as long as nothing is proved
 
-    def add(self, point: Point) -> None:
+    def add(self, point: AnyIterate) -> None:
         """Take one iterate. MKLError where its objective is no number."""
         if not np.isfinite(point.objective):
             raise MKLError(
@@ -283,12 +296,12 @@ class Progress:
         self.lowest = min(self.lowest, point.objective)
         self.gaps.append(self.gap)
 
-    def restate(self, best: Point) -> None:
+    def restate(self, best: AnyIterate) -> None:
         """Take ``best`` for what has been seen so far: the values told came from running sums, and these are truer."""
         self.best, self.dual, self.dual_point, self.lowest = best, None, None, best.objective
         self.hear(best)
 
-    def hear(self, point: Point) -> None:
+    def hear(self, point: AnyIterate) -> None:
         """Take the dual value of ``point``, and nothing else of it."""
         if point.dual_objective is not None and (self.dual is None or point.dual_objective > self.dual):
             self.dual, self.dual_point, self._scale = point.dual_objective, point.dual_point, point.scale
@@ -318,7 +331,7 @@ class Progress:
         return max(self.tol * self.scale, 100 * np.finfo(float).eps * abs(self.best.objective))
 
 
-class Board(Progress):
+class Trace(Progress):
     """What the driver remembers of a run: how near it has come, and at what cost, line by line."""
 
     def __init__(self, tol: float, name: str) -> None:
@@ -331,7 +344,7 @@ class Board(Progress):
     def seconds(self) -> float:
         return time.perf_counter() - self._clock
 
-    def restate(self, best: Point) -> None:
+    def restate(self, best: AnyIterate) -> None:
         """The same, and no line of the history tells more than is true."""
         super().restate(best)
         for place, told in enumerate(self.history):
@@ -340,7 +353,7 @@ class Board(Progress):
                 dual = min(dual, self.dual)
             self.history[place] = _with_values(told, max(told.objective, best.objective), dual)
 
-    def add(self, point: Point) -> None:
+    def add(self, point: AnyIterate) -> None:
         """Take one iterate and write a line of the history."""
         super().add(point)
         assert self.best is not None
@@ -350,7 +363,7 @@ class Board(Progress):
         self.history.append(_with_values(line, self.best.objective, self.dual))
 
 
-def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record], Any] | None = None) -> Fit:
+def run(method: Method[Any], *, tol: float, max_iter: int, callback: Callable[[Record], Any] | None = None) -> Fit:
     """Drive ``method`` until its certificate is within ``tol``, it says it is done, or ``max_iter`` steps are made.
 
     ``callback(record)`` is called after every iteration, and with the last record again in the middle of one that computes
@@ -364,110 +377,110 @@ def run(method: Method, *, tol: float, max_iter: int, callback: Callable[[Record
         raise refusal(method.scales) from error
 
 
-def _driven(method: Method, tol: float, max_iter: int, callback: Callable[[Record], Any] | None) -> Fit:
-    board, points = Board(tol, method.name), []
-    with one_blas_thread(), _listening(method, board, callback):
-        last = method.start()
+def _driven(method: Method[Any], tol: float, max_iter: int, callback: Callable[[Record], Any] | None) -> Fit:
+    trace, points = Trace(tol, method.name), []
+    with one_blas_thread(), _listening(method, trace, callback):
+        last = method.init()
         while True:
-            board.add(last)
+            trace.add(last)
             if method.keeps_points:
                 points.append(last)
-            status = _verdict(board, max_iter, callback)
-            if status is Status.CONVERGED and _restate(method, board) and board.gap > board.target:
-                assert board.best is not None
-                last, status = board.best, None  # what running sums said was not so: on from there
+            status = _verdict(trace, max_iter, callback)
+            if status is Status.CONVERGED and _restate(method, trace) and trace.gap > trace.target:
+                assert trace.best is not None
+                last, status = trace.best, None  # what running sums said was not so: on from there
             if status is not None:
                 break
-            assert board.best is not None
-            following = method.step(board.best, last, board)
+            assert trace.best is not None
+            following = method.step(trace.best, last, trace)
             if isinstance(following, Status):
                 status = following
                 break
             last = following
-        steps = max(1, len(board.history) - 1)
-        _polish(method, board)
-        best = board.best
+        steps = max(1, len(trace.history) - 1)
+        _polish(method, trace)
+        best = trace.best
         assert best is not None
-        values = method.values(best, board.dual_point)
-    allowed = board.allowed if method.descends else np.inf
-    check(method.name, best.objective, board.dual, board.lowest, allowed, values)
-    if status in (Status.STALLED, Status.CONVERGED) and np.isfinite(board.gap):
-        near = max(board.target, 0.0 if values is None else min(values.rounding, _ROUNDED * abs(best.objective)))
-        status = Status.CONVERGED if board.gap <= near else Status.STALLED
+        values = method.certify(best, trace.dual_point)
+    allowed = trace.allowed if method.descends else np.inf
+    check(method.name, best.objective, trace.dual, trace.lowest, allowed, values)
+    if status in (Status.STALLED, Status.CONVERGED) and np.isfinite(trace.gap):
+        near = max(trace.target, 0.0 if values is None else min(values.rounding, _ROUNDED * abs(best.objective)))
+        status = Status.CONVERGED if trace.gap <= near else Status.STALLED
         if (
             status is Status.STALLED
             and values is not None
-            and board.gap <= min(values.rounding, _DIGITS * abs(best.objective))
+            and trace.gap <= min(values.rounding, _DIGITS * abs(best.objective))
         ):
             status = Status.ROUNDED
-    if status is Status.STALLED and values is not None and board.dual is not None:
-        refuse_if_strained(board.gap, best.objective, values)
+    if status is Status.STALLED and values is not None and trace.dual is not None:
+        refuse_if_strained(trace.gap, best.objective, values)
     return Fit(
         best.weights,
         best.dual,
         best.intercept,
         best.objective,
-        None if board.dual is None else min(board.dual, best.objective),  # above by rounding, no more: checked
+        None if trace.dual is None else min(trace.dual, best.objective),  # above by rounding, no more: checked
         status,
         steps,
-        tuple(board.history),
+        tuple(trace.history),
         method.name,
-        board.solves,
-        board.seconds,
+        trace.solves,
+        trace.seconds,
         best.selected,
         tuple(points) if method.keeps_points else None,
         method.carry,
-        board.dual_point,
+        trace.dual_point,
         None if values is None else values.decision,
     )
 
 
 @contextmanager
-def _listening(method: Method, board: Board, callback: Callable[[Record], Any] | None) -> Iterator[None]:
+def _listening(method: Method[Any], trace: Trace, callback: Callable[[Record], Any] | None) -> Iterator[None]:
     """The method asks ``callback`` in the middle of its steps, too."""
     if callback is not None:
-        method.listen(lambda: bool(board.history) and callback(board.history[-1]))
+        method.listen(lambda: bool(trace.history) and callback(trace.history[-1]))
     try:
         yield
     finally:
         method.listen(None)
 
 
-def _restate(method: Method, board: Board) -> bool:
+def _restate(method: Method[Any], trace: Trace) -> bool:
     """Whether the best point has other values from scratch than were told; they are in its place then."""
-    assert board.best is not None
-    truer = method.restated(board.best, board.dual_point)
-    if truer is board.best:
+    assert trace.best is not None
+    truer = method.restate(trace.best, trace.dual_point)
+    if truer is trace.best:
         return False
-    board.restate(truer)
-    board.add(truer)
+    trace.restate(truer)
+    trace.add(truer)
     return True
 
 
-def _polish(method: Method, board: Board) -> None:
+def _polish(method: Method[Any], trace: Trace) -> None:
     """The method's last word on its best point, undone where it costs more than the tolerance allows."""
-    _restate(method, board)
-    best, limit = board.best, board.lowest + board.allowed
+    _restate(method, trace)
+    best, limit = trace.best, trace.lowest + trace.allowed
     assert best is not None
-    polished = method.finish(best)
+    polished = method.polish(best)
     if polished is best:
         return
     if polished.objective > limit:
-        board.hear(polished)
-        board.solves += polished.solves
+        trace.hear(polished)
+        trace.solves += polished.solves
         return
-    board.best = None
-    board.add(polished)
+    trace.best = None
+    trace.add(polished)
     if polished.dual_objective is None:  # a polish without a certificate is no step: the history ends before it
-        board.history.pop()
+        trace.history.pop()
 
 
-def _verdict(board: Board, max_iter: int, callback: Callable[[Record], Any] | None) -> Status | None:
-    if board.gap <= board.target:
+def _verdict(trace: Trace, max_iter: int, callback: Callable[[Record], Any] | None) -> Status | None:
+    if trace.gap <= trace.target:
         return Status.CONVERGED
-    if callback is not None and callback(board.history[-1]):
+    if callback is not None and callback(trace.history[-1]):
         return Status.CANCELLED
-    return Status.MAX_ITER if len(board.history) > max_iter else None
+    return Status.MAX_ITER if len(trace.history) > max_iter else None
 
 
 def warn_unless_converged(fit: Fit, tol: float) -> None:

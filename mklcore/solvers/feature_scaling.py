@@ -27,7 +27,7 @@ from mklcore.arrays import Array, Indices
 from mklcore.losses import Loss
 from mklcore.machines import machine_of
 from mklcore.penalties.terms import GroupTerm
-from mklcore.solvers.driver import Method, Point, Status
+from mklcore.solvers.driver import Iterate, Method, Status
 
 _INNER, _ACCURACY = 15, 1e-6
 _GONE = 1e-6  # share of the largest squared scale that is none
@@ -41,7 +41,7 @@ class Scales:
     intercepts: Array
 
 
-class FeatureScaling(Method):
+class FeatureScaling(Method[Scales]):
     """The problem as the driver's method: ``Z`` (n, d) rows, ``Y`` (T, n) targets that share the scales, ``groups`` of
     columns.
     """
@@ -69,12 +69,12 @@ class FeatureScaling(Method):
         """k_s between the rows, (n, n)."""
         return gaussian(self.Z, self.Z, u)
 
-    def start(self) -> Point:
+    def init(self) -> Iterate[Scales]:
         d = self.Z.shape[1]
         self.last = self._point(np.full(d, 1.0 / d), None)
         return self.last
 
-    def step(self, best: Point, last: Point, board: Any) -> Point | Status:
+    def step(self, best: Iterate[Scales], last: Iterate[Scales], trace: Any) -> Iterate[Scales] | Status:
         u = last.state.u
         prices = 0.5 * np.minimum(self.term.slopes(self._norms(u)), 1e12)[self.home]
         known = [last.dual.T]
@@ -119,10 +119,10 @@ class FeatureScaling(Method):
         F = float(sum(one.objective for one in found))
         return F, slopes, duals, np.array([one.intercept for one in found])
 
-    def _point(self, u: Array, warm: Array | None) -> Point:
+    def _point(self, u: Array, warm: Array | None) -> Iterate[Scales]:
         F, _, duals, intercepts = self._machines(u, warm)
         objective = F + self.term.value(self._norms(u))
-        return Point(np.ones(1), duals.T, 0.0, objective, solves=len(self.Y), state=Scales(u, intercepts))
+        return Iterate(np.ones(1), duals.T, 0.0, objective, solves=len(self.Y), state=Scales(u, intercepts))
 
 
 def gaussian(left: Array, right: Array, u: Array) -> Array:

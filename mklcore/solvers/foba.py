@@ -20,8 +20,8 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array
-from mklcore.solvers.driver import Board, Point, Status
-from mklcore.solvers.gomp import GOMP
+from mklcore.solvers.driver import Status, Trace
+from mklcore.solvers.gomp import GOMP, GOMPIterate
 
 GIVEN_BACK = 0.5  # share of a step's gain that its drops may cost together
 
@@ -31,8 +31,8 @@ class ForwardBackward(GOMP):
 
     name = "MKL-GOMP with backward steps"
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
-        following = super().step(best, last, board)
+    def step(self, best: GOMPIterate, last: GOMPIterate, trace: Trace) -> GOMPIterate | Status:
+        following = super().step(best, last, trace)
         if isinstance(following, Status):
             return following
         most = following.objective + GIVEN_BACK * (last.objective - following.objective)
@@ -44,7 +44,7 @@ class ForwardBackward(GOMP):
         self._sum[:] = np.sum([self.K.gram(j) for j in following.selected or ()], axis=0)
         return following
 
-    def _shorter(self, point: Point) -> Point:
+    def _shorter(self, point: GOMPIterate) -> GOMPIterate:
         """The point without the kernel that costs least to drop."""
         chosen = point.selected or ()
         total = np.sum([self.K.gram(j) for j in chosen], axis=0)

@@ -22,8 +22,8 @@ their score once a first effort is spent. The choice is greedy in either case, s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy
@@ -33,8 +33,8 @@ from mklcore.errors import ParameterError
 from mklcore.kernels.operators import KernelOperator, as_operator
 from mklcore.losses import Hinge
 from mklcore.machines.svm import smo_single, solve_svm
-from mklcore.solvers.driver import Board, Method, Point, Status
-from mklcore.solvers.proof import Values
+from mklcore.solvers.driver import Iterate, Method, Status, Trace
+from mklcore.solvers.proof import Certificate
 from mklcore.solvers.spectra import Spectra, exact_score, factor_of
 
 __all__ = ["GOMP", "Chosen", "HingeGOMP", "Spectra"]
@@ -50,13 +50,17 @@ _ROUNDS = 2  # of scores, the second for the kernels that may still win
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """What a GOMP point carries: scores before the choice (None at the start) and, for squared loss, ||R|| after it."""
+    """State of an iterate: scores before the choice (None at the start), ||R|| after it for squared loss, intercepts (T,)."""
 
     scores: Array | None
     residual_norm: float | None
+    intercepts: Array = field(default_factory=lambda: np.zeros(1))
 
 
-class GOMP(Method):
+GOMPIterate: TypeAlias = Iterate[Chosen]
+
+
+class GOMP(Method[Chosen]):
     """MKL-GOMP with squared loss as the driver's method; every step is kept, so one run is a whole path over s.
 
     ``K`` (M, n, n) or an operator; ``Y`` (n, T) without intercept; ``lam`` > 0; ``n_kernels`` the budget s;
@@ -103,15 +107,15 @@ class GOMP(Method):
         self.allowed: Indices = np.arange(of) if allowed is None else np.asarray(allowed)
         self._random = np.random.default_rng(seed)
 
-    def start(self) -> Point:
+    def init(self) -> GOMPIterate:
         self._sum[:] = 0.0
         self._energy = self._nothing()
         chosen = Chosen(None, self._residual_norm(self.Y))
-        return Point(
+        return Iterate(
             np.zeros(self.K.n_kernels), np.zeros_like(self.Y), 0.0, self._energy, solves=0, selected=(), state=chosen
         )
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: GOMPIterate, last: GOMPIterate, trace: Trace) -> GOMPIterate | Status:
         chosen = last.selected or ()
         if len(chosen) >= self.n_kernels:
             return Status.COMPLETE
@@ -126,11 +130,11 @@ class GOMP(Method):
             return Status.NO_GAIN
         return self._refit((*chosen, pick), last, scores)
 
-    def values(self, best: Point, dual_point: Array | None) -> Values:
+    def certify(self, best: GOMPIterate, dual_point: Array | None) -> Certificate:
         """The objective of (5) from the chosen kernels and their coefficients."""
         f = sum((self.K.gram(j) @ best.dual for j in best.selected or ()), np.zeros_like(self.Y))
         size = self.lam * float(np.sum(best.dual * f))
-        return Values(self._errors(f) + size, floor=1e-15 * self._nothing())
+        return Certificate(self._errors(f) + size, floor=1e-15 * self._nothing())
 
     def _errors(self, f: Array) -> float:
         return float(np.sum((self.Y - f) ** 2)) / len(self.Y)
@@ -142,7 +146,7 @@ class GOMP(Method):
     def _residual_norm(self, R: Array) -> float | None:
         return float(np.linalg.norm(R))
 
-    def _scores(self, last: Point, candidates: Indices) -> Array:
+    def _scores(self, last: GOMPIterate, candidates: Indices) -> Array:
         if self.spectra is None:
             self.spectra = Spectra.of(self.K)
         residual = self.Y - self._sum @ last.dual if last.selected else self.Y
@@ -157,7 +161,7 @@ class GOMP(Method):
                 scores[j] = exact_score(factor_of(self.K, int(j)), residual, shrink)
         return scores
 
-    def _refit(self, chosen: tuple[int, ...], last: Point, scores: Array) -> Point:
+    def _refit(self, chosen: tuple[int, ...], last: GOMPIterate, scores: Array) -> GOMPIterate:
         n = self.Y.shape[0]
         self._sum += self.K.gram(chosen[-1])
         system = self._sum.copy()
@@ -183,10 +187,10 @@ class GOMP(Method):
             "of the largest eigenvalue of the kernels over n on."
         )
 
-    def _point(self, chosen: tuple[int, ...], dual: Array, objective: float, state: Chosen) -> Point:
+    def _point(self, chosen: tuple[int, ...], dual: Array, objective: float, state: Chosen) -> GOMPIterate:
         weights = np.zeros(self.K.n_kernels)
         weights[list(chosen)] = 1.0
-        return Point(weights, dual, 0.0, objective, solves=self.Y.shape[1], selected=chosen, state=state)
+        return Iterate(weights, dual, 0.0, objective, solves=self.Y.shape[1], selected=chosen, state=state)
 
 
 class HingeGOMP(GOMP):
@@ -202,9 +206,9 @@ class HingeGOMP(GOMP):
         super().__init__(*args, **options)
         self.tol = tol
 
-    def start(self) -> Point:
+    def init(self) -> GOMPIterate:
         self._duals = np.zeros((self.K.n_kernels, *self.Y.T.shape))  # of the scores, each the start of the next
-        return super().start()
+        return super().init()
 
     def _errors(self, f: Array) -> float:
         return float(np.sum(np.maximum(0.0, 1.0 - self.Y * f))) / len(self.Y)
@@ -219,7 +223,7 @@ class HingeGOMP(GOMP):
     def _C(self) -> float:
         return 1.0 / (2.0 * self.lam * len(self.Y))
 
-    def _scores(self, last: Point, candidates: Indices) -> Array:
+    def _scores(self, last: GOMPIterate, candidates: Indices) -> Array:
         margins = 1.0 - self.Y * (self._sum @ last.dual) if last.selected else np.ones_like(self.Y)
         low, high = np.full((2, self.K.n_kernels), -np.inf)
         contenders, steps = candidates, max(20_000, 40 * self.Y.shape[0])
@@ -248,7 +252,7 @@ class HingeGOMP(GOMP):
             low += 2.0 * self.lam * (left - value - gap)
         return low, high
 
-    def _refit(self, chosen: tuple[int, ...], last: Point, scores: Array) -> Point:
+    def _refit(self, chosen: tuple[int, ...], last: GOMPIterate, scores: Array) -> GOMPIterate:
         self._sum += self.K.gram(chosen[-1])
         machines = [
             solve_svm(self._sum, np.ascontiguousarray(y), self._C, Hinge(), False, warm=a, accuracy=self.tol)

@@ -15,9 +15,9 @@ import scipy
 
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators.factored import FeatureStack
-from mklcore.solvers.driver import Point
-from mklcore.solvers.gomp import GOMP, Chosen
-from mklcore.solvers.proof import Values
+from mklcore.solvers.driver import Iterate
+from mklcore.solvers.gomp import GOMP, Chosen, GOMPIterate
+from mklcore.solvers.proof import Certificate
 
 
 class FeatureGOMP(GOMP):
@@ -40,19 +40,19 @@ class FeatureGOMP(GOMP):
         self.stack, self._S, self._c = stack, stack.gram_of_features, stack.coefficients(Y)
         self._choose(Y, lam, stack.n_kernels, n_kernels, score_tol, n_candidates, seed, allowed)
 
-    def start(self) -> Point:
+    def init(self) -> GOMPIterate:
         self._energy, self._v = self._nothing(), np.zeros((self.stack.table.shape[1], self.Y.shape[1]))
         chosen = Chosen(None, self._residual_norm(self.Y))
         weights = np.zeros(self.stack.n_kernels)
-        return Point(weights, np.zeros_like(self.Y), 0.0, self._energy, solves=0, selected=(), state=chosen)
+        return Iterate(weights, np.zeros_like(self.Y), 0.0, self._energy, solves=0, selected=(), state=chosen)
 
-    def values(self, best: Point, dual_point: Array | None) -> Values:
+    def certify(self, best: GOMPIterate, dual_point: Array | None) -> Certificate:
         """The objective from the chosen kernels and their coefficients."""
         u = self.stack.coefficients(best.dual) * self.stack.spread(best.weights)[:, None]
         size = self.lam * float(np.sum(u * u))
-        return Values(self._errors(self.stack.times(u)) + size, floor=1e-15 * self._nothing())
+        return Certificate(self._errors(self.stack.times(u)) + size, floor=1e-15 * self._nothing())
 
-    def _scores(self, last: Point, candidates: Indices) -> Array:
+    def _scores(self, last: GOMPIterate, candidates: Indices) -> Array:
         n, scored = len(self.Y), self.allowed if self.n_candidates is None else candidates
         left, out = self._c - self._S @ self._v, np.full(self.stack.n_kernels, -np.inf)
         for j in scored:
@@ -72,7 +72,7 @@ class FeatureGOMP(GOMP):
             raise self._too_small("a block of features plus lam n I is singular") from None
         return factor
 
-    def _refit(self, chosen: tuple[int, ...], last: Point, scores: Array) -> Point:
+    def _refit(self, chosen: tuple[int, ...], last: GOMPIterate, scores: Array) -> GOMPIterate:
         parts = [self.stack.transform.part(j) for j in chosen]
         columns = np.concatenate([np.arange(part.start, part.stop) for part in parts])
         self._v = np.zeros_like(self._v)
@@ -85,7 +85,7 @@ class FeatureGOMP(GOMP):
             raise self._too_small("the objective hangs on rounding")
         return self._point(chosen, dual, objective, Chosen(scores, self._residual_norm(residual)))
 
-    def _point(self, chosen: tuple[int, ...], dual: Array, objective: float, state: Chosen) -> Point:
+    def _point(self, chosen: tuple[int, ...], dual: Array, objective: float, state: Chosen) -> GOMPIterate:
         weights = np.zeros(self.stack.n_kernels)
         weights[list(chosen)] = 1.0
-        return Point(weights, dual, 0.0, objective, solves=self.Y.shape[1], selected=chosen, state=state)
+        return Iterate(weights, dual, 0.0, objective, solves=self.Y.shape[1], selected=chosen, state=state)

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import scipy
@@ -37,9 +38,9 @@ from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices
 from mklcore.errors import MKLError, ParameterError
 from mklcore.kernels.operators.dense import DenseKernels
-from mklcore.solvers.driver import Board, Method, Point, Status
+from mklcore.solvers.driver import Iterate, Method, Status, Trace
 from mklcore.solvers.exact import exact_forms, exact_products
-from mklcore.solvers.proof import Values
+from mklcore.solvers.proof import Certificate
 from mklcore.solvers.spectra import Spectra
 
 SLACK = 1e-6  # active kernels and their copies sit exactly at lam
@@ -136,11 +137,16 @@ def descend_blocks(
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """What a point carries: the gradient norms (M,) BEFORE its pick (None at the start), the pick and its step length."""
+    """What a point carries: the gradient norms (M,) BEFORE its pick (None at the start), the pick, its step length and the
+    intercept."""
 
     norms: Array | None
     pick: int | None = None
     eta: float | None = None
+    intercept: float = 0.0
+
+
+GreedyIterate: TypeAlias = Iterate[Gradients]
 
 
 def certificate_of(y: Array, r: Array, gradients: Array, lam: float) -> tuple[float, Array]:
@@ -154,7 +160,7 @@ def certificate_of(y: Array, r: Array, gradients: Array, lam: float) -> tuple[fl
 
 def l1_values(
     K: Array, y: Array, lam: float, chosen: Sequence[int], dual: Array, theta: Array | None, forms: Array | None
-) -> Values:
+) -> Certificate:
     """Objective of (1) from the coefficients ``dual`` (|S|, n) of the kernels ``chosen``, and the value of ``theta`` (n,),
     whose ``forms`` (M,) theta'K_j theta say whether it is feasible."""
     n, floor = y.size, 1e-15 * float(y @ y) / y.size
@@ -163,12 +169,12 @@ def l1_values(
     r = y - sum(parts, np.zeros(n))
     objective = 0.5 * float(r @ r) / n + lam * float(sum(norms))
     if theta is None or forms is None:
-        return Values(objective, floor=floor)
+        return Certificate(objective, floor=floor)
     limit = (lam * (1.0 + 1e-6)) ** 2
     if forms.max(initial=0.0) > limit:  # rounding, or a dual that is not feasible: the exact forms tell
         forms = exact_forms(K, theta)
     value = float(theta @ y - 0.5 * n * (theta @ theta))
-    return Values(objective, value if forms.max(initial=0.0) <= limit else -np.inf, floor=floor)
+    return Certificate(objective, value if forms.max(initial=0.0) <= limit else -np.inf, floor=floor)
 
 
 def critical_lam(K: Array, y: Array) -> float:
@@ -218,7 +224,7 @@ def refined_residual(K: Array, y: Array, lam: float, chosen: Sequence[int], norm
     return lam * n * alpha
 
 
-class FunctionalGreedy(Method):
+class FunctionalGreedy(Method[Gradients]):
     """Algorithm 1 as the driver's method. ``K`` (M, n, n) and its ``spectra``; ``y`` (n,), ``lam`` > 0, ``n_kernels`` the
     bound d on the number of kernels.
 
@@ -231,17 +237,17 @@ class FunctionalGreedy(Method):
     def __init__(self, K: Array, spectra: Spectra, y: Array, lam: float, *, n_kernels: int) -> None:
         self.K, self.spectra, self.y, self.lam, self.n_kernels = K, spectra, y, lam, n_kernels
 
-    def start(self) -> Point:
+    def init(self) -> GreedyIterate:
         self._b = np.zeros(self.spectra.values.size)
         self._r, self._norms, self._lower = self.y.copy(), np.zeros(self.spectra.n_kernels), -np.inf
         self._largest, self._gradients = self.spectra.largest(), np.zeros(self.spectra.n_kernels)
         return self._point((), None, 0)
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: GreedyIterate, last: GreedyIterate, trace: Trace) -> GreedyIterate | Status:
         chosen, gradients = last.selected or (), self._gradients
         outside = np.setdiff1d(np.arange(gradients.size), chosen)
         if outside.size == 0:
-            return Status.EXHAUSTED if board.gap <= SLACK * best.scale else Status.STALLED
+            return Status.EXHAUSTED if trace.gap <= SLACK * best.scale else Status.STALLED
         if len(chosen) >= self.n_kernels:
             return Status.COMPLETE
         pick = int(outside[np.argmax(gradients[outside])])
@@ -254,7 +260,7 @@ class FunctionalGreedy(Method):
             raise self._beyond("a system of the chosen kernels is singular") from None
         return self._point(chosen, pick, 1)
 
-    def values(self, best: Point, dual_point: Array | None) -> Values:
+    def certify(self, best: GreedyIterate, dual_point: Array | None) -> Certificate:
         """Objective and dual value of (1) from the coefficients; the gradient norms at theta say whether it is feasible."""
         forms = None if dual_point is None else self.spectra.forms(dual_point)
         return l1_values(self.K, self.y, self.lam, best.selected or (), best.dual, dual_point, forms)
@@ -338,7 +344,7 @@ class FunctionalGreedy(Method):
     def _value(self, r: Array, norms: Array) -> float:
         return 0.5 * float(r @ r) / self.y.size + self.lam * float(norms.sum())
 
-    def _point(self, chosen: tuple[int, ...], pick: int | None, solves: int) -> Point:
+    def _point(self, chosen: tuple[int, ...], pick: int | None, solves: int) -> GreedyIterate:
         """What is published: norms, objective and certificate from the coefficients and the kernels alone."""
         s, before = self.spectra, None if pick is None else self._gradients
         dual = np.array([self._b[s.rows(j)] @ s.vectors[s.rows(j)] for j in chosen]).reshape(len(chosen), self.y.size)
@@ -354,7 +360,7 @@ class FunctionalGreedy(Method):
         self._lower = max(self._lower, lower)
         if _LEVEL * objective < self._lower - objective <= _CARRIED * objective:
             raise self._beyond("kernels that are singular but for rounding lift the bound above the objective")
-        return Point(
+        return Iterate(
             norms,
             dual,
             0.0,
@@ -408,7 +414,7 @@ class FunctionalGreedy(Method):
         )
 
 
-class EmpiricalGreedy(Method):
+class EmpiricalGreedy(Method[Gradients]):
     """Algorithm 2 as the driver's method: ``n_steps`` steps over ``K`` (M, n, n), each kernel as often as it wins.
 
     ``linesearch`` takes the best step instead of the unit step. ``divisors`` (M,) are what the kernels are divided by so
@@ -423,14 +429,14 @@ class EmpiricalGreedy(Method):
     def __init__(self, K: Array, y: Array, *, n_steps: int, linesearch: bool, divisors: Array) -> None:
         self.K, self.y, self.n_steps, self.linesearch, self.divisors = K, y, n_steps, linesearch, divisors
 
-    def start(self) -> Point:
+    def init(self) -> GreedyIterate:
         self._r = self.y.copy()
         objective = 0.5 * float(self.y @ self.y) / self.y.size
         nothing = np.empty((0, self.y.size))
-        return Point(np.zeros(self.K.shape[0]), nothing, 0.0, objective, solves=0, selected=(), state=Gradients(None))
+        return Iterate(np.zeros(self.K.shape[0]), nothing, 0.0, objective, solves=0, selected=(), state=Gradients(None))
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
-        if len(board.history) > self.n_steps:
+    def step(self, best: GreedyIterate, last: GreedyIterate, trace: Trace) -> GreedyIterate | Status:
+        if len(trace.history) > self.n_steps:
             return Status.COMPLETE
         n = self.y.size
         moves = np.array([kernel @ self._r for kernel in self.K]) / (n * self.divisors[:, None])
@@ -444,13 +450,13 @@ class EmpiricalGreedy(Method):
         self._r = self._r - eta * move
         return self._moved(last, pick, added, Gradients(lengths / np.sqrt(n), pick, eta))
 
-    def values(self, best: Point, dual_point: Array | None) -> Values:
+    def certify(self, best: GreedyIterate, dual_point: Array | None) -> Certificate:
         """E_N from the coefficients."""
         chosen = best.selected or ()
         r = self.y - sum((self.K[j] @ a for j, a in zip(chosen, best.dual, strict=True)), np.zeros_like(self.y))
-        return Values(0.5 * float(r @ r) / self.y.size, floor=1e-15 * float(self.y @ self.y) / self.y.size)
+        return Certificate(0.5 * float(r @ r) / self.y.size, floor=1e-15 * float(self.y @ self.y) / self.y.size)
 
-    def _moved(self, last: Point, pick: int, added: Array, state: Gradients) -> Point:
+    def _moved(self, last: GreedyIterate, pick: int, added: Array, state: Gradients) -> GreedyIterate:
         chosen = last.selected or ()
         if pick in chosen:
             dual, place = last.dual.copy(), chosen.index(pick)
@@ -460,7 +466,7 @@ class EmpiricalGreedy(Method):
         weights = last.weights.copy()
         weights[pick] = np.sqrt(max(float(dual[place] @ (self.K[pick] @ dual[place])), 0.0))
         objective = 0.5 * float(self._r @ self._r) / self.y.size
-        return Point(weights, dual, 0.0, objective, solves=1, selected=chosen, state=state)
+        return Iterate(weights, dual, 0.0, objective, solves=1, selected=chosen, state=state)
 
 
 def unit_step_divisors(K: Array) -> Array:

@@ -23,9 +23,9 @@ from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators.base import Capability, KernelOperator
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers import homotopy_steps
-from mklcore.solvers.driver import Point, Status
+from mklcore.solvers.driver import Iterate, Status
 from mklcore.solvers.problem import Carried, Problem, WarmStart, WeightedMethod
-from mklcore.solvers.reweighting import NEGLIGIBLE, WeightState
+from mklcore.solvers.reweighting import NEGLIGIBLE, WeightIterate, WeightState
 from mklcore.solvers.working_set import nearest
 
 _MOST_FREE = 150  # points off their bounds: beyond, a system costs more than a machine
@@ -57,7 +57,7 @@ class Place:
         return Place(live, self.alpha.copy(), theta, G, self.beta)
 
 
-class Homotopy(WeightedMethod):
+class Homotopy(WeightedMethod[WeightState]):
     """The neighbour of ``warm`` at the problem's own C, as a method that is done at its start or not at all."""
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart) -> None:
@@ -77,7 +77,7 @@ class Homotopy(WeightedMethod):
             and Capability.DENSE in problem.K.capabilities
             and problem.penalty.simplex
             and loss.piecewise_linear
-            and loss.tube == 0.0
+            and loss.epsilon == 0.0
             and loss.total == 0.0
             and loss.box_is_scaled_by_C
             and np.ndim(problem.C) == 0
@@ -86,11 +86,11 @@ class Homotopy(WeightedMethod):
             and not warm.carried.homotopy_is_dear
         )
 
-    def start(self) -> Point:
+    def init(self) -> WeightIterate:
         """What was found."""
         return self.last
 
-    def found(self) -> Point | None:
+    def found(self) -> WeightIterate | None:
         """The certified optimum; None where the way is lost or too dear, and ``dear`` says which."""
         budget = _LEAST + _PASSES * self.problem.K.n_kernels * self.problem.y.size**2
         first, start, end = self._begun(), 1.0 / float(self._warm.C), 1.0 / float(self.problem.C)
@@ -114,7 +114,7 @@ class Homotopy(WeightedMethod):
             first, start = place.among(np.union1d(place.live, outside), self.problem.K), end
         return None
 
-    def step(self, best: Point, last: Point, board: object) -> Point | Status:
+    def step(self, best: WeightIterate, last: WeightIterate, trace: object) -> WeightIterate | Status:
         return Status.STALLED
 
     @property
@@ -172,7 +172,7 @@ class Homotopy(WeightedMethod):
         whole = bool(np.all(np.isfinite(place.theta))) and place.theta.sum() > 0.0
         return int(ended) if whole else homotopy_steps.LOST, float(spent)
 
-    def _read(self, place: Place) -> Point:
+    def _read(self, place: Place) -> WeightIterate:
         """The place as a point, with its certificate from one pass over all kernels."""
         task, C = self.problem, float(self.problem.C)
         weights = np.zeros(task.K.n_kernels)
@@ -184,4 +184,4 @@ class Homotopy(WeightedMethod):
         b, errors = task.loss_at(task.K.decision(weights, a))
         bound, primal = task.bound(a, Q), errors + task.regulariser(weights, Q)
         state = WeightState(Q, primal, 0.0, self.tol)
-        return Point(weights, a, b, primal, bound.value, bound.price, state=state, dual_point=bound.point)
+        return Iterate(weights, a, b, primal, bound.value, bound.price, state=state, dual_point=bound.point)

@@ -27,9 +27,9 @@ import numpy as np
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators import Capability
 from mklcore.solvers.complement import Complement, complement, factorised
-from mklcore.solvers.driver import Point, Progress, Status
+from mklcore.solvers.driver import Iterate, Progress, Status
 from mklcore.solvers.problem import Carried, Problem, WarmStart
-from mklcore.solvers.reweighting import _FLOOR, Reweighting, WeightState, keeping_dual
+from mklcore.solvers.reweighting import _FLOOR, Reweighting, WeightIterate, WeightState, keeping_dual
 from mklcore.solvers.working_set import nearest
 
 _INWARD = 0.1  # of the way from a warm start to the centre: multipliers need room
@@ -65,7 +65,7 @@ class Sides(NamedTuple):
         return cls(
             rows,
             signs,
-            signs * task.loss.linear(task.y)[rows] - task.loss.tube,
+            signs * task.loss.linear(task.y)[rows] - task.loss.epsilon,
             np.concatenate([high[up], -low[down]]),
             task.y.size,
         )
@@ -202,7 +202,7 @@ class Interior(Reweighting):
         self.sides, p = Sides.of(problem), problem.penalty.exponent
         self.weights: Weights = Simplex() if p is None else Sphere(p)
         self._is_sparse = p is None
-        self._short, self._board = 0, Progress(tol)
+        self._short, self._trace = 0, Progress(tol)
 
     @property
     def carry(self) -> Carried:
@@ -215,7 +215,7 @@ class Interior(Reweighting):
         """Whether the box has an inside: not where one class alone must balance to zero, say."""
         return Sides.of(problem).centre(problem.loss.total, problem.fit_intercept) is not None
 
-    def start(self) -> Point:
+    def init(self) -> WeightIterate:
         task, sides, M = self.problem, self.sides, self.live.size
         x = sides.centre(task.loss.total, task.fit_intercept)
         assert x is not None
@@ -236,11 +236,11 @@ class Interior(Reweighting):
         self.inside = self._entered(x, theta, point)
         return point
 
-    def step(self, best: Point, last: Point, board: Progress) -> Point | Status:
-        self._board = board
+    def step(self, best: WeightIterate, last: WeightIterate, trace: Progress) -> WeightIterate | Status:
+        self._trace = trace
         return self._advance()
 
-    def _advance(self) -> Point | Status:
+    def _advance(self) -> WeightIterate | Status:
         """The Newton step out of the point read last."""
         inside, N = self.inside, self.sides.rows.size
         try:
@@ -267,14 +267,14 @@ class Interior(Reweighting):
         proved = not self._is_sparse and point.dual_objective is not None and np.isfinite(point.dual_objective)
         return point.objective - float(point.dual_objective or 0.0) if proved else 0.0
 
-    def finish(self, best: Point) -> Point:
+    def polish(self, best: WeightIterate) -> WeightIterate:
         """The fewest kernels that keep the certificate, and the machine at their weights, unless that is dear: its dual is sparse.
 
         The path inside weighs every kernel; a step or two beyond the tolerance tell apart those that matter.
         """
         if not self._is_sparse:
             return best
-        limit, solves = max(best.objective, best.objective - self._board.gap + self._board.target), 0
+        limit, solves = max(best.objective, best.objective - self._trace.gap + self._trace.target), 0
         weights = self._fewest(best, limit)
         if Capability.FEATURES in self.problem.K.capabilities:
             objective, b, _ = self._primal(weights, *self._products(best.dual))
@@ -289,7 +289,7 @@ class Interior(Reweighting):
         chosen, other = (sharp, best) if sharp.objective <= limit else (best, sharp)
         return replace(keeping_dual(chosen, other), solves=solves + 1)
 
-    def _fewest(self, best: Point, limit: float) -> Array:
+    def _fewest(self, best: WeightIterate, limit: float) -> Array:
         """The weights of ``best`` without as many small ones as the limit on the objective allows."""
         G, Q = self._products(best.dual)
         for share in _CUTS:
@@ -308,7 +308,7 @@ class Interior(Reweighting):
         linear = task.loss.dual(a, task.y, task.C)
         return float(np.clip(linear / (2.0 * price), 1e-3, 1.0)) if price > 0.0 else 1.0
 
-    def _entered(self, x: Array, theta: Array, point: Point) -> Inside:
+    def _entered(self, x: Array, theta: Array, point: WeightIterate) -> Inside:
         """Multipliers for a first x and theta: no residuals, and no product far below the mean."""
         sides, left = self.sides, self.sides.room - x
         excess = sides.slopes - sides.spread(theta @ point.state.G + point.intercept)
@@ -319,7 +319,7 @@ class Interior(Reweighting):
         multipliers = np.concatenate([np.maximum(-excess, 0.0) + lift, np.maximum(excess, 0.0) + lift])
         return self.weights.enter(np.append(x, left), multipliers, point.intercept, theta, point.state.Q, mu)
 
-    def _read(self, x: Array, theta: Array) -> Point:
+    def _read(self, x: Array, theta: Array) -> WeightIterate:
         """The point of x and theta, certified.
 
         Where hardly a slope pays, steps leave 1'a off its total by more than the certificate can bear: it is set right first.
@@ -331,12 +331,11 @@ class Interior(Reweighting):
         G, Q = self._products(a)
         objective, b, value = self._primal(weights, G, Q)
         bound, state = task.bound(a, Q), WeightState(Q, value, 0.0, _FLOOR, G=G)
-        self._last = Point(weights, a, b, objective, bound.value, bound.price, state=state, dual_point=bound.point)
+        self._last = Iterate(weights, a, b, objective, bound.value, bound.price, state=state, dual_point=bound.point)
         return self._last
 
-    def _primal(self, weights: Array, G: Array | None, Q: Array) -> tuple[float, float, float]:
+    def _primal(self, weights: Array, G: Array, Q: Array) -> tuple[float, float, float]:
         """Primal value at weights and a dual with products G and forms Q; its intercept; the machine's own value."""
-        assert G is not None
         b, errors = self.problem.loss_at(weights @ G)
         return errors + self.problem.regulariser(weights, Q), b, errors + 0.5 * float(weights @ Q)
 
@@ -344,7 +343,7 @@ class Interior(Reweighting):
 class _System:
     """The linearised conditions at a point inside, factorised: A = K_theta + diag and its Schur complement for theta."""
 
-    def __init__(self, method: Interior, point: Point) -> None:
+    def __init__(self, method: Interior, point: WeightIterate) -> None:
         self.sides, self.inside, self.task, self.weights = method.sides, method.inside, method.problem, method.weights
         self.U, self.Q, N = point.state.G, point.state.Q, method.sides.rows.size
         self.x, self.left, _ = _thirds(self.inside.values, N)

@@ -31,7 +31,7 @@ from mklcore.kernels.operators.lazy import PIECE
 from mklcore.losses import Loss
 from mklcore.machines.svm import best_partner, first, move_pair, move_single, offsets, pair_update
 from mklcore.penalties import Penalty
-from mklcore.solvers.driver import Board, Point, Status
+from mklcore.solvers.driver import Iterate, Status, Trace
 from mklcore.solvers.problem import Problem, WarmStart, WeightedMethod
 
 CACHE_MB = 512.0
@@ -99,7 +99,7 @@ def ready(
 @jit_entry()
 def pairs(
     a: Array, v: Array, change: Array, theta: Array, slab: Single, slot: Indices, mixed: Array, place: Indices,
-    owner: Indices, hand: Indices, diagonal: Array, low: Array, high: Array, tube: float, paired: bool,
+    owner: Indices, hand: Indices, diagonal: Array, low: Array, high: Array, epsilon: float, paired: bool,
     tol: float, most: int
 ) -> tuple[int, int]:  # fmt: skip
     """Move up to ``most`` pairs (or single points) by largest violation; returns how many, and the row that is missing.
@@ -109,7 +109,7 @@ def pairs(
     """
     n = a.size
     up, down, gain, nothing = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
-    offsets(a, low, high, tube, up, down)
+    offsets(a, low, high, epsilon, up, down)
     top, bottom = pair_update(v, 0.0, nothing, nothing, up, down)
     for step in range(most):
         sign = 1.0 if paired or top >= -bottom else -1.0
@@ -128,9 +128,9 @@ def pairs(
             if other < 0:
                 return step, j
             partner = mixed[other]
-            change[j] -= move_pair(i, j, top, mixed[at], diagonal, low, high, tube, a, v, up, down)
+            change[j] -= move_pair(i, j, top, mixed[at], diagonal, low, high, epsilon, a, v, up, down)
         else:
-            move_single(i, sign, diagonal, low, high, tube, a, v, up, down)
+            move_single(i, sign, diagonal, low, high, epsilon, a, v, up, down)
         change[i] += a[i] - before
         top, bottom = pair_update(v, a[i] - before, mixed[at], partner, up, down)
     return most, -1
@@ -182,7 +182,7 @@ class Pulse:
             self.ended = bool(self._listener())
 
 
-class Interleaved(WeightedMethod):
+class Interleaved(WeightedMethod[Mixed]):
     """Algorithm 2 as the driver's method. Kernels that are not stored give their rows one by one."""
 
     def __init__(
@@ -195,13 +195,13 @@ class Interleaved(WeightedMethod):
         self.diagonal = problem.K.diagonals()
         self.name = f"{problem.penalty.name} interleaved chunking"
         self.low, self.high = problem.loss.box(problem.y, problem.C)
-        self.tube = problem.loss.tube
+        self.epsilon = problem.loss.epsilon
         # violations are measured in that of the target
         self._unit = float(np.abs(problem.loss.linear(problem.y)).max()) or 1.0
         self._fruitless, self._tolerance = 0, 0.1 * self._unit
         self._exact = False  # sums in double precision: cached rows are in single
         self._is_stored = is_stored(problem.K)
-        self._restated: Point | None = None
+        self._restated: Iterate[Mixed] | None = None
         n = problem.y.size
         room = int(np.clip(MIXED_MB * 1e6 / (8 * n), 3, n)) if n > 3 else 3
         self._mixed, self._owner = np.empty((room, n)), np.full(room, -1)
@@ -215,7 +215,7 @@ class Interleaved(WeightedMethod):
         """Let ``listener`` say, while rows are computed, whether the work should end."""
         self.pulse.listen(listener)
 
-    def start(self) -> Point:
+    def init(self) -> Iterate[Mixed]:
         M, n = self.diagonal.shape
         self.a, self.theta = np.zeros(n), self._penalty.start(M)
         self.g, self._is_borrowed = np.zeros((M, n)), False
@@ -226,12 +226,12 @@ class Interleaved(WeightedMethod):
             self._take_products()
         return self._read(solves=0)
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: Iterate[Mixed], last: Iterate[Mixed], trace: Trace) -> Iterate[Mixed] | Status:
         if best is self._restated:  # the sums had told more than is true
             self._exact = True
-        elif not self._exact and len(board.history) % _EVERY == 0 and self._rounding(last) > _SHOWS * board.target:
+        elif not self._exact and len(trace.history) % _EVERY == 0 and self._rounding(last) > _SHOWS * trace.target:
             self._exact = True
-            board.restate(self.restated(best, board.dual_point))
+            trace.restate(self.restate(best, trace.dual_point))
         moved = self._pairs(max(50, self.a.size // (1 if self._is_stored else _CHUNKS_OF_ROUND)))
         self._fruitless = 0 if moved else self._fruitless + 1
         if self._fruitless > 20:
@@ -240,11 +240,11 @@ class Interleaved(WeightedMethod):
         state = point.state
         if not moved:
             self._tolerance = max(0.1 * self._tolerance, 1e-12 * self._unit)
-        if not moved or state.inner_gap <= max(state.weights_gap, 0.1 * board.target):
+        if not moved or state.inner_gap <= max(state.weights_gap, 0.1 * trace.target):
             self.theta = self._next_weights(state.Q)
         return point
 
-    def _rounding(self, last: Point) -> float:
+    def _rounding(self, last: Iterate[Mixed]) -> float:
         """What the rounding of cached rows has moved the loss by, measured on a few rows of the training set."""
         n, C = self.a.size, np.broadcast_to(self.problem.C, self.a.shape)
         some = np.linspace(0, n - 1, min(n, PIECE)).astype(np.int64)
@@ -269,7 +269,7 @@ class Interleaved(WeightedMethod):
         change = times * np.log(ratio)
         return self._penalty.scale(np.maximum(self.theta * np.exp(change - change.max()), 1e-12))
 
-    def restated(self, best: Point, dual_point: Array | None) -> Point:
+    def restate(self, best: Iterate[Mixed], dual_point: Array | None) -> Iterate[Mixed]:
         """The best point and the best dual value with their products from scratch, for running sums drift."""
         if best is self._restated:
             return best
@@ -296,7 +296,7 @@ class Interleaved(WeightedMethod):
             asked = min(few, most - moved)
             steps, missing = pairs(
                 self.a, v, change, self.theta, cache.slab, cache.slot, self._mixed, self._place, self._owner, self._hand,
-                diagonal, self.low, self.high, self.tube, self.problem.fit_intercept, self._tolerance, asked,
+                diagonal, self.low, self.high, self.epsilon, self.problem.fit_intercept, self._tolerance, asked,
             )  # fmt: skip
             moved += steps
             self.pulse.spend(2 * steps * size)
@@ -336,13 +336,13 @@ class Interleaved(WeightedMethod):
                 add_rows(self.g, cache.slab, cache.fetch(part), change[part])
             self.pulse.spend(part.size * self.diagonal.size)
 
-    def _read(self, solves: int) -> Point:
+    def _read(self, solves: int) -> Iterate[Mixed]:
         task, a = self.problem, self.a.copy()
         Q = np.maximum(self.g @ a, 0.0)
         b, errors = task.loss_at(self.theta @ self.g)
         linear, half = task.loss.dual(a, task.y, task.C), 0.5 * float(self.theta @ Q)
         bound = task.bound(a, Q)
-        return Point(
+        return Iterate(
             self.theta,
             a,
             b,

@@ -28,10 +28,10 @@ from mklcore.losses.intercepts import losses_at, total_loss
 from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm
 from mklcore.solvers.bound import dual_bound
-from mklcore.solvers.driver import Board, Fit, Method, Point, Status, run
+from mklcore.solvers.driver import AnyIterate, Fit, Iterate, Method, Status, Trace, run
 from mklcore.solvers.hkl.inner import Barrier, EtaFixedPoint, Inner, Reduced
 from mklcore.solvers.hkl.machine import Answer, GramMachine, Task, suits_hulls
-from mklcore.solvers.proof import Values
+from mklcore.solvers.proof import Certificate
 
 _FADED = (1e-2, 1e-3, 1e-5, 1e-9)  # shares of the largest weight that are none, at p = 1: the first that costs little
 _LOOSE, _FIRST = 1e-2, 15  # the analytic update goes first at p = 1, this far
@@ -124,7 +124,7 @@ def _dual_value(problem: Joint, point: Array) -> float:
     return float(loss.dual(flat, problem.Y.ravel(), problem.C) - problem.penalty.dual_price(problem.forms(point)))
 
 
-class JointReweighting(Method):
+class JointReweighting(Method[Any]):
     """The analytic update of the weights around T machines, as the driver's method; ``theta`` (M,) starts it."""
 
     def __init__(self, problem: Joint, *, tol: float, theta: Array | None = None, duals: Array | None = None) -> None:
@@ -132,23 +132,23 @@ class JointReweighting(Method):
         self.name = f"joint reweighting of {len(problem.Y)} targets"
         self._theta, self._duals = theta, duals
 
-    def start(self) -> Point:
+    def init(self) -> AnyIterate:
         M = self.problem.kernels.n_kernels
         return self._evaluated(self.problem.penalty.start(M) if self._theta is None else self._theta, self._duals, 1e-2)
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
         if self.problem.penalty.plain_sum:
             return Status.STALLED
-        share = board.gap / max(abs(last.objective), 1e-300)
+        share = trace.gap / max(abs(last.objective), 1e-300)
         theta = self.problem.penalty.update(last.weights, last.state[1])
         return self._evaluated(theta, last.dual, share)
 
-    def values(self, best: Point, dual_point: Array | None) -> Values:
+    def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
         """Objective and dual value of published parts from scratch."""
         objective = _objective(self.problem, best.weights, best.dual, best.state[0])
-        return Values(objective, None if dual_point is None else _dual_value(self.problem, dual_point))
+        return Certificate(objective, None if dual_point is None else _dual_value(self.problem, dual_point))
 
-    def _evaluated(self, theta: Array, warm: Array | None, gap_share: float) -> Point:
+    def _evaluated(self, theta: Array, warm: Array | None, gap_share: float) -> AnyIterate:
         problem = self.problem
         K, machine = np.ascontiguousarray(problem.combined(theta)), machine_of(problem.loss)
         accuracy = float(np.clip(min(0.05 * gap_share, 0.05 * self.tol), _SHARPEST, 1e-4))
@@ -169,7 +169,7 @@ class JointReweighting(Method):
         Q = problem.forms(duals)
         objective = problem.primal(decisions, intercepts, problem.penalty.regulariser(theta * np.sqrt(Q)))
         value, point, price = problem.bound(duals, Q)
-        return Point(
+        return Iterate(
             theta, duals, 0.0, objective, value, price, solves=len(found), state=(intercepts, Q), dual_point=point
         )
 
@@ -200,8 +200,8 @@ class _Machines:
         sums: dict[bytes, Array] = {}
         self.machines = [_SharedMachine(problem, task, sums) for task in tasks]
 
-    def bending(self, zeta: Array, answer: Any) -> Array:
-        parts = [machine.bending(zeta, one) for machine, one in zip(self.machines, answer.parts, strict=True)]
+    def hessian(self, zeta: Array, answer: Any) -> Array:
+        parts = [machine.hessian(zeta, one) for machine, one in zip(self.machines, answer.parts, strict=True)]
         total: Array = np.sum(parts, axis=0)
         return total
 
@@ -234,7 +234,7 @@ class _JointReduced(Reduced):
         self.task = self.tasks[0]
         self.machine = _Machines(problem, self.tasks)  # type: ignore[assignment]
 
-    def evaluate(self, x: Array, warm: Array | None, accuracy: float) -> Point:
+    def evaluate(self, x: Array, warm: Array | None, accuracy: float) -> AnyIterate:
         x = np.maximum(x, 1e-13)
         zeta = x / x.sum()
         machines: Any = self.machine
@@ -255,7 +255,7 @@ class _JointReduced(Reduced):
         answers: Any = _Answers(parts, forms)
         own = errors + 0.5 * lam * float(zeta @ forms)
         state = Inner(zeta, h, answers, bound, omega, norms, lam * value, own)
-        return Point(
+        return Iterate(
             zeta, duals, 0.0, errors + 0.5 * lam * omega**2, lam * value, abs(own), solves=len(parts), state=state,
             dual_point=point,
         )  # fmt: skip
@@ -312,12 +312,14 @@ def _at_one(problem: Joint, tol: float, max_iter: int, callback: Callable[..., A
 class _FromBarrier(JointReweighting):
     """What the barrier ended with: its dual value, and its weights without those that are none."""
 
-    def __init__(self, problem: Joint, reduced: _JointReduced, end: Point, *, tol: float, duals: Array | None) -> None:
+    def __init__(
+        self, problem: Joint, reduced: _JointReduced, end: AnyIterate, *, tol: float, duals: Array | None
+    ) -> None:
         super().__init__(problem, tol=tol, duals=duals)
         self.name = f"joint barrier of {len(problem.Y)} targets"
         self.reduced, self.end = reduced, end
 
-    def start(self) -> Point:
+    def init(self) -> AnyIterate:
         x, lam = self.end.weights, self.reduced.task.lam
         allowed = (self.end.objective + 0.1 * self.tol * abs(self.end.objective)) / lam
         for faded in _FADED:
@@ -330,7 +332,7 @@ class _FromBarrier(JointReweighting):
             point = replace(point, dual_objective=value, dual_point=known, scale=price)
         return point
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
         return Status.STALLED
 
 

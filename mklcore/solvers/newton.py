@@ -26,9 +26,9 @@ from mklcore.kernels.operators import Capability
 from mklcore.machines.svm import smo_pairs
 from mklcore.penalties import Penalty
 from mklcore.solvers.bundle import Bundle
-from mklcore.solvers.driver import Point, Progress, Status
+from mklcore.solvers.driver import Iterate, Progress, Status
 from mklcore.solvers.problem import Carried, Problem, WarmStart
-from mklcore.solvers.reweighting import _FLOOR, Reweighting, WeightState, certifies, keeping_dual
+from mklcore.solvers.reweighting import _FLOOR, Reweighting, WeightIterate, WeightState, certifies, keeping_dual
 
 _TRIES = 3
 _FIRST_ACCURACY = 3e-4
@@ -73,37 +73,39 @@ class Newton(Reweighting):
         """The bundle, for the next value of C."""
         return Carried(bundle=self.bundle)
 
-    def start(self) -> Point:
+    def init(self) -> WeightIterate:
         """The mixture of a neighbour's duals when there is one: a certified point without a machine solve."""
         if self.bundle is None or not self.bundle.linear.size:
-            return super().start()
+            return super().init()
         return self._mixture(_FIRST_ACCURACY, 0.0)
 
-    def step(self, best: Point, last: Point, board: Progress) -> Point | Status:
-        accuracy, damping = min(self.accuracy(board), last.state.accuracy), last.state.damping
-        refused: list[Point] = []
-        if last.state.mixed and (len(board.gaps) < 2 or _halved(board)):
-            return self._mix(last, refused, accuracy, board)
+    def step(self, best: WeightIterate, last: WeightIterate, trace: Progress) -> WeightIterate | Status:
+        accuracy, damping = min(self.accuracy(trace), last.state.accuracy), last.state.damping
+        refused: list[WeightIterate] = []
+        if last.state.mixed and (len(trace.gaps) < 2 or _halved(trace)):
+            return self._mix(last, refused, accuracy, trace)
         curve = self._curve(last, damping)
         length = 1.0
         for _ in range(_TRIES if curve is not None else 0):
             assert curve is not None
             path, slope = curve
             point = self.solve(path(length), last.dual, accuracy)
-            if self.gains(last, point) or certifies(point, board):
+            if self.gains(last, point) or certifies(point, trace):
                 eased = damping / 4.0 if damping >= 2e-3 else 0.0
                 damping = eased if length == 1.0 else min(_LARGEST_DAMPING, max(2.0 * damping, 0.02))
                 return keeping_dual(replace(point, state=replace(point.state, damping=damping)), *refused)
             refused.append(point)
             if self.bundle is not None:
-                return self._mix(last, refused, accuracy, board)
+                return self._mix(last, refused, accuracy, trace)
             length *= _shorter(last.state.value, slope * length, point.state.value)
         update = self.problem.penalty.update(last.weights, last.state.Q)
         following = self.solve(update, last.dual, accuracy, damping)
-        outcome = self.accept_or_sharpen(last, following, board)
+        outcome = self.accept_or_sharpen(last, following, trace)
         return outcome if isinstance(outcome, Status) else keeping_dual(outcome, *refused)
 
-    def _mix(self, last: Point, refused: list[Point], accuracy: float, board: Progress) -> Point | Status:
+    def _mix(
+        self, last: WeightIterate, refused: list[WeightIterate], accuracy: float, trace: Progress
+    ) -> WeightIterate | Status:
         """Ask the bundle of all duals so far; its mixture is the next point, and its weights give the bundle one more."""
         task, bundle = self.problem, self.bundle
         assert bundle is not None
@@ -111,11 +113,11 @@ class Newton(Reweighting):
             if not point.state.mixed:
                 bundle.add(point.dual, task.loss.dual(point.dual, task.y, task.C), point.state.G)
         mixed = self._mixture(accuracy, last.state.damping)
-        if certifies(mixed, board):
+        if certifies(mixed, trace):
             return keeping_dual(mixed, *refused)
         sharper = max(_FLOOR, 0.05 * self.tol, 0.3 * accuracy)
-        towards, centre = mixed.weights, board.best
-        if centre is not None and board.gap > _NEAR * board.scale:
+        towards, centre = mixed.weights, trace.best
+        if centre is not None and trace.gap > _NEAR * trace.scale:
             towards = _OUTWARD * mixed.weights + (1.0 - _OUTWARD) * centre.weights
         fresh = self.solve(towards, mixed.dual, sharper, last.state.damping)
         bundle.add(fresh.dual, task.loss.dual(fresh.dual, task.y, task.C), fresh.state.G)
@@ -123,7 +125,7 @@ class Newton(Reweighting):
         chosen, other = (fresh, mixed) if fresh.objective <= mixed.objective else (mixed, fresh)
         return keeping_dual(chosen, other, *refused)
 
-    def _mixture(self, accuracy: float, damping: float) -> Point:
+    def _mixture(self, accuracy: float, damping: float) -> WeightIterate:
         """The point that the bundle proposes, with its certificate."""
         task = self.problem
         assert self.bundle is not None
@@ -132,9 +134,9 @@ class Newton(Reweighting):
         linear, half, price = task.loss.dual(a, task.y, task.C), 0.5 * float(theta @ Q), task.penalty.dual_price(Q)
         state = WeightState(Q, errors + half, errors + 2.0 * half - linear, accuracy, damping, G, True)
         primal = errors + task.regulariser(theta, Q)
-        return Point(theta, a, b, primal, linear - price, price, solves=0, state=state, dual_point=a)
+        return Iterate(theta, a, b, primal, linear - price, price, solves=0, state=state, dual_point=a)
 
-    def _curve(self, point: Point, damping: float) -> tuple[Callable[[float], Array], float] | None:
+    def _curve(self, point: WeightIterate, damping: float) -> tuple[Callable[[float], Array], float] | None:
         """The Newton curve s -> theta(s) out of ``point`` and the slope of J along it; None where it does not descend."""
         if self._is_dear(point):
             return None
@@ -151,14 +153,14 @@ class Newton(Reweighting):
         slope = -0.5 * float(Q @ (theta * delta))
         return ((lambda s: self.problem.penalty.scale(theta * np.exp(s * delta))), slope) if slope < 0 else None
 
-    def _free(self, point: Point) -> Indices:
+    def _free(self, point: WeightIterate) -> Indices:
         """The points off their bounds, and off the kink at zero."""
         task, a = self.problem, point.dual
         low, high = task.loss.box(task.y, task.C)
         inside = (a > low) & (a < high)
-        return np.flatnonzero(inside & (a != 0.0) if task.loss.tube > 0.0 else inside)
+        return np.flatnonzero(inside & (a != 0.0) if task.loss.epsilon > 0.0 else inside)
 
-    def _is_dear(self, point: Point) -> bool:
+    def _is_dear(self, point: WeightIterate) -> bool:
         """Whether, on features, a Hessian costs more than a few updates do."""
         K = self.problem.K
         if Capability.FEATURES not in K.capabilities:
@@ -166,7 +168,7 @@ class Newton(Reweighting):
         D, rows = float(K.n_features), float(self._free(point).size)
         return rows > D and rows * D * D > _DEAREST
 
-    def _hessian(self, point: Point) -> Array:
+    def _hessian(self, point: WeightIterate) -> Array:
         """H (M, M), symmetric with its negative eigenvalues clipped; zero where no point is free."""
         task, a, free = self.problem, point.dual, self._free(point)
         nothing = np.zeros((point.weights.size, point.weights.size))
@@ -187,7 +189,7 @@ class Newton(Reweighting):
         convex: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
         return convex
 
-    def _on_simplex(self, point: Point, H: Array, damping: float) -> Array | None:
+    def _on_simplex(self, point: WeightIterate, H: Array, damping: float) -> Array | None:
         """min -Q/2'(x - theta) + 1/2 (x - theta)'(H + damping diag(Q / theta))(x - theta) over the simplex."""
         theta, Q = point.weights, point.state.Q
         M = theta.size
@@ -201,7 +203,7 @@ class Newton(Reweighting):
         x = np.maximum(x, 0.0)
         return x / float(x.sum())
 
-    def _in_logarithms(self, point: Point, H: Array, damping: float) -> Array | None:
+    def _in_logarithms(self, point: WeightIterate, H: Array, damping: float) -> Array | None:
         """The Newton change of log theta for  log Q_m = (p - 1) log theta_m + const  on ||theta||_p = 1."""
         theta, Q, p = point.weights, point.state.Q, self.p
         live = np.flatnonzero((theta > 1e-14) & (1e-14 * Q.max(initial=0.0) < Q))
@@ -232,9 +234,9 @@ def newton_exponent(penalty: Penalty) -> float | None:
     return 1.0 if penalty.simplex else penalty.exponent
 
 
-def _halved(board: Progress) -> bool:
+def _halved(trace: Progress) -> bool:
     """The last step took a good part of the gap away."""
-    before, now = board.gaps[-2:]
+    before, now = trace.gaps[-2:]
     return now < 0.7 * before < np.inf
 
 

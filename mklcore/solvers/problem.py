@@ -22,8 +22,8 @@ from mklcore.machines.solution import feasible_start
 from mklcore.penalties import Penalty
 from mklcore.solvers.bound import Bound, dual_bound
 from mklcore.solvers.bundle import Bundle
-from mklcore.solvers.driver import Fit, Method, Point, Status
-from mklcore.solvers.proof import Values, scales_of, weighted_values
+from mklcore.solvers.driver import AnyIterate, Fit, Method, State, Status
+from mklcore.solvers.proof import Certificate, scales_of, weighted_certificate
 
 _FARTHEST = 2.0  # times the way between two neighbours, and of log theta
 _ALONG = 0.7  # of the way that weights went from one neighbour to the next, they go on: log theta slows down
@@ -132,18 +132,20 @@ class WarmStart:
         if not loss.box_is_scaled_by_C:
             return self.dual
         largest = float(np.max(np.abs(self.dual), initial=0.0))
-        at_bound = np.any(np.abs(self.dual) >= loss.reach * self.C * (1.0 - 1e-9))
-        return self.dual * (C / self.C) if at_bound or np.any(largest > loss.reach * C) or loss.smooth else self.dual
+        at_bound = np.any(np.abs(self.dual) >= loss.dual_bound * self.C * (1.0 - 1e-9))
+        return (
+            self.dual * (C / self.C) if at_bound or np.any(largest > loss.dual_bound * C) or loss.smooth else self.dual
+        )
 
 
-class WeightedMethod(Method):
+class WeightedMethod(Method[State]):
     """A method for a ``Problem``: its published parts are certified by the kernels, whatever the method did to find them."""
 
     problem: Problem
 
-    def values(self, best: Point, dual_point: Array | None) -> Values:
+    def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
         """Objective and dual value of published parts: what the kernels remember of them is not computed again."""
-        return values_over(self.problem, self.problem.K, best, dual_point)
+        return certificate_over(self.problem, self.problem.K, best, dual_point)
 
     @property
     def scales(self) -> str:
@@ -156,32 +158,32 @@ class WeightedMethod(Method):
         return Carried()
 
 
-class OfAnother(WeightedMethod):
+class OfAnother(WeightedMethod[Any]):
     """A method that solves another problem with the same optimum. The ``state`` of a point is the other problem's point."""
 
-    method: WeightedMethod
+    method: WeightedMethod[Any]
 
     @abstractmethod
-    def _shown(self, point: Point) -> Point:
+    def _shown(self, point: AnyIterate) -> AnyIterate:
         """A point of the other problem as one of this."""
 
-    def start(self) -> Point:
-        return self._shown(self.method.start())
+    def init(self) -> AnyIterate:
+        return self._shown(self.method.init())
 
-    def step(self, best: Point, last: Point, board: Any) -> Point | Status:
-        following = self.method.step(best.state, last.state, board)
+    def step(self, best: AnyIterate, last: AnyIterate, trace: Any) -> AnyIterate | Status:
+        following = self.method.step(best.state, last.state, trace)
         return following if isinstance(following, Status) else self._shown(following)
 
-    def restated(self, best: Point, dual_point: Array | None) -> Point:
-        truer = self.method.restated(best.state, dual_point)
+    def restate(self, best: AnyIterate, dual_point: Array | None) -> AnyIterate:
+        truer = self.method.restate(best.state, dual_point)
         return best if truer is best.state else self._shown(truer)
 
-    def finish(self, best: Point) -> Point:
-        polished = self.method.finish(best.state)
+    def polish(self, best: AnyIterate) -> AnyIterate:
+        polished = self.method.polish(best.state)
         return best if polished is best.state else self._shown(polished)
 
 
-def values_over(problem: Problem, K: CachedOperator, best: Point, dual_point: Array | None) -> Values:
+def certificate_over(problem: Problem, K: CachedOperator, best: AnyIterate, dual_point: Array | None) -> Certificate:
     """Objective and dual value of published parts with the kernels ``K`` in place of the problem's own."""
     y, C, loss, penalty = problem.y, problem.C, problem.loss, problem.penalty
-    return weighted_values(K, y, C, loss, penalty, best.weights, best.dual, best.intercept, dual_point)
+    return weighted_certificate(K, y, C, loss, penalty, best.weights, best.dual, best.intercept, dual_point)

@@ -33,7 +33,7 @@ _FAR, _STRAINED = 1e-2, 1e-5  # shares of the objective: a gap that is no answer
 ROUNDING = 8.0 * np.finfo(float).eps
 
 
-class Values(NamedTuple):
+class Certificate(NamedTuple):
     """Objective and dual value (None without one) from scratch; ``rounding``, what round-off can move them by at most;
     ``floor``, what it moves them by even where the fit is perfect; ``scales``, in words, what the numbers are made of;
     ``decision`` (n,), f on the training rows without intercept."""
@@ -46,7 +46,7 @@ class Values(NamedTuple):
     decision: Array | None = None
 
 
-def weighted_values(
+def weighted_certificate(
     K: KernelOperator,
     y: Array,
     C: Cost,
@@ -56,7 +56,7 @@ def weighted_values(
     dual: Array,
     intercept: float,
     dual_point: Array | None,
-) -> Values:
+) -> Certificate:
     """The values of a weighting of kernels ``K`` from its coefficients."""
     f, Q, diagonals = K.decision(weights, dual), K.quad(dual), K.diagonals()
     sides = np.abs(dual), np.zeros(y.size) if dual_point is None else np.abs(dual_point)
@@ -71,11 +71,11 @@ def weighted_values(
     objective, scales = total_loss(loss, f, intercept, y, C) + price, scales_of(diagonals, C)
     slack += ROUNDING * float(np.max(C)) * float(np.max(np.mean(diagonals, axis=1))) * abs(objective)
     if dual_point is None:
-        return Values(objective, None, slack, scales, floor, f)
+        return Certificate(objective, None, slack, scales, floor, f)
     forms = K.quad(dual_point)
     price = penalty.dual_price(forms)
     slack += penalty.dual_price(forms + ROUNDING * proofs**2) - price
-    return Values(objective, loss.dual(dual_point, y, C) - price, slack, scales, floor, f)
+    return Certificate(objective, loss.dual(dual_point, y, C) - price, slack, scales, floor, f)
 
 
 def _rooted(diagonals: Array) -> Iterator[tuple[slice, Array]]:
@@ -110,7 +110,7 @@ def refusal(scales: str) -> KernelError:
 
 
 def check(
-    name: str, objective: float, dual_objective: float | None, lowest: float, allowed: float, values: Values | None
+    name: str, objective: float, dual_objective: float | None, lowest: float, allowed: float, values: Certificate | None
 ) -> None:
     """Raise unless the four invariants hold.
 
@@ -146,24 +146,24 @@ def check(
         )
 
 
-def is_strained(size: float, values: Values) -> bool:
+def is_strained(size: float, values: Certificate) -> bool:
     """Whether round-off may cost too much of an objective of this ``size`` for it to be published."""
     return bool(values.scales) and values.rounding > _TOO_MUCH * size + values.floor
 
 
-def is_carried(objective: float, values: Values) -> bool:
+def is_carried(objective: float, values: Certificate) -> bool:
     """Whether double precision carries a point: round-off cannot cost much, and its coefficients give its objective."""
     size = abs(objective)
     return not is_strained(size, values) and abs(objective - values.objective) <= _SHARP * size + values.floor
 
 
-def refuse_if_strained(gap: float, objective: float, values: Values) -> None:
+def refuse_if_strained(gap: float, objective: float, values: Certificate) -> None:
     """A fit that stands still far from its bound is refused where round-off is the reason."""
     if gap > _FAR * abs(objective) and values.rounding > _STRAINED * abs(objective):
         raise refusal(values.scales)
 
 
-def _agree(what: str, name: str, told: float, found: float, size: float, values: Values) -> None:
+def _agree(what: str, name: str, told: float, found: float, size: float, values: Certificate) -> None:
     off = abs(told - found)
     if off <= _SHARP * size + values.floor:
         return

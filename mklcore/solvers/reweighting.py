@@ -13,7 +13,8 @@ A dual point certifies every theta, so the gap needs no exact machine: the accur
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from mklcore.machines import solve_machine
 from mklcore.machines.solution import Solution, dual_gap
 from mklcore.machines.svm import NO_SLOPE, solve_svm
 from mklcore.solvers.bound import Bound
-from mklcore.solvers.driver import Point, Progress, Status
+from mklcore.solvers.driver import AnyIterate, Iterate, Progress, Status
 from mklcore.solvers.problem import Problem, WarmStart, WeightedMethod
 
 _FLOOR = 1e-13  # no machine is asked for a smaller relative gap
@@ -38,6 +39,7 @@ _SHARP, _ROUGH = (
     (0.1, 0.05, 3e-4),
     (0.2, 0.3, 0.03),
 )  # shares of gap and tolerance asked of a machine; what is asked at most
+NO_PRODUCTS = np.empty((0, 0))
 NEGLIGIBLE = 1e-6  # weights below this share of the largest are set to zero at p = 1
 
 
@@ -53,11 +55,14 @@ class WeightState:
     inner_gap: float
     accuracy: float
     damping: float = 0.0
-    G: Array | None = None
+    G: Array = field(default_factory=lambda: NO_PRODUCTS)
     mixed: bool = False
 
 
-class Reweighting(WeightedMethod):
+WeightIterate: TypeAlias = Iterate[WeightState]
+
+
+class Reweighting(WeightedMethod[WeightState]):
     """The wrapper of Algorithm 1. ``warm`` starts it from a neighbouring solution.
 
     ``live`` are the kernels it weighs, all of them unless told: weights, forms and products are those of ``live`` alone.
@@ -80,24 +85,24 @@ class Reweighting(WeightedMethod):
         rough = Capability.FEATURES in problem.K.capabilities and not kinked and not problem.loss.quadratic
         self._accuracies = _ROUGH if rough else _SHARP
 
-    def start(self) -> Point:
+    def init(self) -> WeightIterate:
         penalty, M = self.problem.penalty, self.live.size
         if self.warm is None:
             return self.solve(penalty.start(M), None, self._accuracies[2])
         weights = self._lifted(self.warm.weights if penalty.sparse else self.warm.weights_for(self.problem.C))
         return self.solve(weights, self.warm.dual_for(self.problem.C, self.problem.loss), max(0.1 * self.tol, _FLOOR))
 
-    def step(self, best: Point, last: Point, board: Progress) -> Point | Status:
-        accuracy = min(self.accuracy(board), last.state.accuracy)
+    def step(self, best: WeightIterate, last: WeightIterate, trace: Progress) -> WeightIterate | Status:
+        accuracy = min(self.accuracy(trace), last.state.accuracy)
         updated = self.problem.penalty.update(last.weights, last.state.Q)
         if self._stride > 1.0:
             farther = self.solve(self._beyond(last.weights, updated), last.dual, accuracy)
-            if self.gains(last, farther) or certifies(farther, board):
+            if self.gains(last, farther) or certifies(farther, trace):
                 self._stride *= _LONGER
                 return farther
             self._stride = 0.0  # here it overshoots: to the letter from now on
         following = self.solve(updated, last.dual, accuracy)
-        return self.accept_or_sharpen(last, following, board)
+        return self.accept_or_sharpen(last, following, trace)
 
     def _beyond(self, weights: Array, updated: Array) -> Array:
         """The way from ``weights`` to ``updated`` in log theta, gone on: at a dual that stays the update takes a fixed share of
@@ -109,7 +114,7 @@ class Reweighting(WeightedMethod):
         way *= min(self._stride, (p + 1.0) / (p - 1.0))
         return self.problem.penalty.scale(weights * np.exp(way - way.max()))
 
-    def finish(self, best: Point) -> Point:
+    def polish(self, best: WeightIterate) -> WeightIterate:
         """Where weights end at zero, zero the negligible ones and solve the machine once more."""
         if not self.problem.penalty.sparse:
             return best
@@ -121,7 +126,7 @@ class Reweighting(WeightedMethod):
         weights = self.problem.penalty.scale(np.where(small, 0.0, best.weights))
         return self.solve(weights, best.dual, max(0.05 * self.tol, _FLOOR))
 
-    def _nothing(self, best: Point) -> Point | None:
+    def _nothing(self, best: WeightIterate) -> WeightIterate | None:
         """The model without any kernel, where what is left of them is within the tolerance and it is no worse."""
         price = self.problem.regulariser(best.weights, best.state.Q)
         if not 0.0 < price <= self.tol * best.scale:
@@ -129,12 +134,12 @@ class Reweighting(WeightedMethod):
         nothing = self.solve(np.zeros_like(best.weights), best.dual, max(0.05 * self.tol, _FLOOR))
         return nothing if nothing.objective <= best.objective else None
 
-    def accuracy(self, board: Progress) -> float:
+    def accuracy(self, trace: Progress) -> float:
         """Relative gap asked of the next machine: a share of the present gap, never far below the tolerance."""
-        (share, least, most), left = self._accuracies, board.gap / board.scale if board.scale > 0 else 1.0
+        (share, least, most), left = self._accuracies, trace.gap / trace.scale if trace.scale > 0 else 1.0
         return float(np.clip(share * left, max(least * self.tol, _FLOOR), most))
 
-    def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> Point:
+    def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> WeightIterate:
         """One machine solve at ``weights``, and the certificate it gives to the whole problem."""
         task = self.problem
         found = self._by_a_near_sum(weights, warm, accuracy)
@@ -149,10 +154,10 @@ class Reweighting(WeightedMethod):
         bound, price = self.bound(found.dual, Q), task.regulariser(weights, Q)
         state = WeightState(Q, found.objective, found.gap, accuracy, damping, G)
         if bound is None:
-            return Point(weights, found.dual, b, errors + price, state=state)
+            return Iterate(weights, found.dual, b, errors + price, state=state)
         # the dual's price vanishes where no kernel is worth its own
         scale = bound.price if task.penalty.homogeneous else max(price, _LEAST_SCALE * errors)
-        return Point(weights, found.dual, b, errors + price, bound.value, scale, state=state, dual_point=bound.point)
+        return Iterate(weights, found.dual, b, errors + price, bound.value, scale, state=state, dual_point=bound.point)
 
     def _by_a_near_sum(self, weights: Array, warm: Array | None, accuracy: float) -> Solution | None:
         """The machine at ``weights`` by a sum of kernels near to theirs: what it is wrong by is known where the machine starts
@@ -182,11 +187,11 @@ class Reweighting(WeightedMethod):
             missed = gap
         return None
 
-    def _products(self, a: Array) -> tuple[Array | None, Array]:
-        """G (L, n) = K_m a, None where kernels that are not stored need not make it, and Q = a'K_m a."""
+    def _products(self, a: Array) -> tuple[Array, Array]:
+        """G (L, n) = K_m a, empty where kernels that are not stored need not make it, and Q = a'K_m a."""
         K = self.problem.K
         if not (K.keeps_products or self.needs_products):
-            return None, K.quad(a)
+            return NO_PRODUCTS, K.quad(a)
         G = K.matvec(a, self.live)
         return G, np.maximum(G @ a, 0.0)
 
@@ -204,20 +209,22 @@ class Reweighting(WeightedMethod):
         """What a machine's dual proves for the whole problem; None where the penalty has no dual."""
         return self.problem.bound(a, Q)
 
-    def accept_or_sharpen(self, last: Point, following: Point, board: Progress) -> Point | Status:
+    def accept_or_sharpen(
+        self, last: WeightIterate, following: WeightIterate, trace: Progress
+    ) -> WeightIterate | Status:
         """``following`` if it gains; else the same weights with a sharper machine; else say that nothing gains."""
-        if self.gains(last, following) or certifies(following, board):
+        if self.gains(last, following) or certifies(following, trace):
             return following
         if last.state.accuracy <= 10 * _FLOOR:
             return Status.STALLED
         sharper = self.solve(last.weights, last.dual, max(_FLOOR, 0.1 * last.state.accuracy), last.state.damping)
         slope = 0.5 * float(last.weights @ last.state.Q)
         missed = slope <= NO_SLOPE * abs(last.state.value) and last.state.inner_gap > last.state.accuracy * slope
-        if missed and sharper.state.inner_gap > 0.5 * last.state.inner_gap and not certifies(sharper, board):
+        if missed and sharper.state.inner_gap > 0.5 * last.state.inner_gap and not certifies(sharper, trace):
             return Status.STALLED  # round-off: the machine does not reach what is asked already
         return keeping_dual(sharper, following)
 
-    def gains(self, last: Point, following: Point) -> bool:
+    def gains(self, last: WeightIterate, following: WeightIterate) -> bool:
         """The optimum over the machine moved the right way by more than its own gap: up for block norms, else down."""
         penalty = self.problem.penalty
         before, after = (point.state.value + penalty.cost(point.weights) for point in (last, following))
@@ -232,16 +239,16 @@ class Reweighting(WeightedMethod):
         return self.problem.penalty.scale(np.maximum(weights, lift * max(float(weights.max()), 1e-300)))
 
 
-def certifies(point: Point, board: Progress) -> bool:
+def certifies(point: AnyIterate, trace: Progress) -> bool:
     """The point closes the gap, or takes a good part of it away, gain or no gain."""
-    assert board.best is not None
-    assert board.dual is not None
+    assert trace.best is not None
+    assert trace.dual is not None
     assert point.dual_objective is not None
-    gap = min(point.objective, board.best.objective) - max(point.dual_objective, board.dual)
-    return gap <= board.target or gap < 0.8 * board.gap
+    gap = min(point.objective, trace.best.objective) - max(point.dual_objective, trace.dual)
+    return gap <= trace.target or gap < 0.8 * trace.gap
 
 
-def keeping_dual(point: Point, *others: Point) -> Point:
+def keeping_dual(point: WeightIterate, *others: WeightIterate) -> WeightIterate:
     """``point`` with the best dual value and all the solves of the tries that led to it."""
     best = max((point, *others), key=lambda p: -np.inf if p.dual_objective is None else p.dual_objective)
     solves = point.solves + sum(p.solves for p in others)

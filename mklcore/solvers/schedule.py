@@ -19,13 +19,13 @@ from mklcore.kernels.operators import CachedOperator, Capability, DenseKernels, 
 from mklcore.kernels.operators.lazy import LazySum
 from mklcore.penalties import LpNorm
 from mklcore.solvers.column_generation import FEWEST, ColumnGeneration, most_kernels
-from mklcore.solvers.driver import Board, Point, Progress, Status
+from mklcore.solvers.driver import AnyIterate, Iterate, Progress, Status, Trace
 from mklcore.solvers.homotopy import Homotopy
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.interleaved import Interleaved, lacking
 from mklcore.solvers.newton import Newton, newton_exponent
-from mklcore.solvers.problem import Carried, OfAnother, Problem, WarmStart, WarmState, WeightedMethod, values_over
-from mklcore.solvers.proof import Values
+from mklcore.solvers.problem import Carried, OfAnother, Problem, WarmStart, WarmState, WeightedMethod, certificate_over
+from mklcore.solvers.proof import Certificate
 from mklcore.solvers.reweighting import Reweighting
 from mklcore.solvers.silp import SILP
 from mklcore.solvers.totals import FromTotals
@@ -54,7 +54,7 @@ _KEPT_BACK = 0.01  # of the tolerance: what single precision may hide
 # -- a run in phases
 
 
-def never(method: WeightedMethod, board: Progress, steps: int) -> bool:
+def never(method: WeightedMethod[Any], trace: Progress, steps: int) -> bool:
     """Do not leave a method that goes on."""
     return False
 
@@ -65,12 +65,12 @@ class Phase(NamedTuple):
     are of no use once it has begun."""
 
     name: str
-    make: Callable[..., WeightedMethod | WarmStart | None]
+    make: Callable[..., WeightedMethod[Any] | WarmStart | None]
     leave: Callable[[Any, Progress, int], bool] = never
     is_last: bool = False
 
 
-class Phased(WeightedMethod):
+class Phased(WeightedMethod[Any]):
     """Methods in turn, as one."""
 
     def __init__(
@@ -79,7 +79,7 @@ class Phased(WeightedMethod):
         self.problem, self.tol = problem, tol
         self._left = list(phases)
         self._listener: Callable[[], Any] | None = None
-        self._handed: Point | None = None  # the best point of the phases before
+        self._handed: AnyIterate | None = None  # the best point of the phases before
         self._dear = warm is not None and warm.carried.homotopy_is_dear
         if not self._enter(warm):
             raise ParameterError("No method of the schedule can solve this problem; use solver='wrapper'.")
@@ -102,34 +102,34 @@ class Phased(WeightedMethod):
             return True
         return False
 
-    def start(self) -> Point:
-        return self.method.start()
+    def init(self) -> AnyIterate:
+        return self.method.init()
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
-        following: Point | Status = Status.STALLED
+    def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
+        following: AnyIterate | Status = Status.STALLED
         self._steps += 1
-        if not self._leave(self.method, board, self._steps):
-            following = self.method.step(best, last, board)
-            if isinstance(following, Point):
+        if not self._leave(self.method, trace, self._steps):
+            following = self.method.step(best, last, trace)
+            if isinstance(following, Iterate):
                 return following
-        truer = self.method.restated(best, board.dual_point)
+        truer = self.method.restate(best, trace.dual_point)
         if truer is not best:
-            board.restate(truer)
+            trace.restate(truer)
         warm = WarmStart(truer.weights, truer.dual, self.problem.C, Carried(homotopy_is_dear=self._dear))
         if not self._enter(warm):
             return following
         self._handed = truer
-        return self.method.start()
+        return self.method.init()
 
-    def restated(self, best: Point, dual_point: Array | None) -> Point:
-        return best if best is self._handed else self.method.restated(best, dual_point)
+    def restate(self, best: AnyIterate, dual_point: Array | None) -> AnyIterate:
+        return best if best is self._handed else self.method.restate(best, dual_point)
 
-    def finish(self, best: Point) -> Point:
+    def polish(self, best: AnyIterate) -> AnyIterate:
         """The present method's polish of its own points."""
-        return best if best is self._handed else self.method.finish(best)
+        return best if best is self._handed else self.method.polish(best)
 
-    def values(self, best: Point, dual_point: Array | None) -> Values:
-        return self.method.values(best, dual_point)
+    def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
+        return self.method.certify(best, dual_point)
 
     def listen(self, listener: Callable[[], Any] | None) -> None:
         self._listener = listener
@@ -140,60 +140,60 @@ class Phased(WeightedMethod):
         return self.method.carry
 
 
-class Float32(WeightedMethod):
+class Float32(WeightedMethod[Any]):
     """Methods on kernels whose sums are in single precision, certified in double precision.
 
     What the steps tell in between has the rounding of single precision; what is published has none of it. Where the rounding
     shows nevertheless (a very large C) the method stands still, and the next phase works in double precision.
     """
 
-    def __init__(self, problem: Problem, inside: WeightedMethod, tol: float) -> None:
+    def __init__(self, problem: Problem, inside: WeightedMethod[Any], tol: float) -> None:
         self.problem, self.method, self.tol = problem, inside, tol
         self.name = f"{inside.name}, kernels in single precision, proved in double"
         self._exact = problem.K.exact
-        self._proved: Point | None = None
+        self._proved: AnyIterate | None = None
 
-    def start(self) -> Point:
-        return self._less(self.method.start())
+    def init(self) -> AnyIterate:
+        return self._less(self.method.init())
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
         if self._proved is not None:
             return Status.STALLED  # the digits asked for are not there
-        following = self.method.step(best, last, board)
+        following = self.method.step(best, last, trace)
         return following if isinstance(following, Status) else self._less(following)
 
-    def restated(self, best: Point, dual_point: Array | None) -> Point:
+    def restate(self, best: AnyIterate, dual_point: Array | None) -> AnyIterate:
         if best is self._proved:
             return best
-        found = self.values(best, dual_point)
+        found = self.certify(best, dual_point)
         self._proved = replace(
             best, objective=found.objective, dual_objective=found.dual_objective, dual_point=dual_point
         )
         return self._proved
 
-    def finish(self, best: Point) -> Point:
-        polished = self.method.finish(best)
-        return best if polished is best else self.restated(polished, polished.dual_point)
+    def polish(self, best: AnyIterate) -> AnyIterate:
+        polished = self.method.polish(best)
+        return best if polished is best else self.restate(polished, polished.dual_point)
 
-    def values(self, best: Point, dual_point: Array | None) -> Values:
-        return values_over(self.problem, self._exact, best, dual_point)
+    def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
+        return certificate_over(self.problem, self._exact, best, dual_point)
 
     @property
     def carry(self) -> Carried:
         return self.method.carry
 
-    def _less(self, point: Point) -> Point:
+    def _less(self, point: AnyIterate) -> AnyIterate:
         """What a point proves, less what single precision may hide."""
         if point.dual_objective is None:
             return point
         return replace(point, dual_objective=point.dual_objective - _KEPT_BACK * self.tol * point.scale)
 
 
-class Reused(WeightedMethod):
+class Reused(WeightedMethod[Any]):
     """The answer of a neighbouring C, where it is within the tolerance here, too: kernels remember all that its certificate
     asks for, so that it costs no kernel value."""
 
-    def __init__(self, problem: Problem, point: Point, carried: Carried) -> None:
+    def __init__(self, problem: Problem, point: AnyIterate, carried: Carried) -> None:
         self.problem, self._point, self._carried = problem, point, carried
         self.name = f"{problem.penalty.name} answer of a neighbouring C, which is within the tolerance here, too"
 
@@ -220,13 +220,15 @@ class Reused(WeightedMethod):
         primal = errors + task.regulariser(fit.weights, task.K.quad(a))
         if not primal - bound.value <= tol * min(bound.price, abs(primal)):
             return None
-        point = Point(fit.weights, a, b, primal, bound.value, bound.price, solves=0, dual_point=bound.point)
+        point: AnyIterate = Iterate(
+            fit.weights, a, b, primal, bound.value, bound.price, solves=0, dual_point=bound.point
+        )
         return cls(problem, point, before.carried.scaled(factor))
 
-    def start(self) -> Point:
+    def init(self) -> AnyIterate:
         return self._point
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
         return Status.STALLED
 
     @property
@@ -268,14 +270,14 @@ class PlainSum(OfAnother):
         self.method = Phased(alone, _ONE_KERNEL if needed <= room else (_PAIRS,), tol=tol, warm=inside)
         self.name: str = f"one machine on the plain sum of {K.n_kernels} kernels"
 
-    def values(self, best: Point, dual_point: Array | None) -> Values:
-        return self.method.values(replace(best, weights=np.ones(1)), dual_point)
+    def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
+        return self.method.certify(replace(best, weights=np.ones(1)), dual_point)
 
-    def _shown(self, point: Point) -> Point:
+    def _shown(self, point: AnyIterate) -> AnyIterate:
         return replace(point, weights=self._weights, state=point)
 
 
-class Constant(WeightedMethod):
+class Constant(WeightedMethod[Any]):
     """The model that says the same of every row: a point, and nothing that it proves."""
 
     name = "the constant model"
@@ -283,13 +285,13 @@ class Constant(WeightedMethod):
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         self.problem = problem
 
-    def start(self) -> Point:
+    def init(self) -> AnyIterate:
         task = self.problem
         b, errors = task.loss_at(np.zeros(task.y.size))
         weights = task.penalty.start(task.K.n_kernels)
-        return Point(weights, np.zeros(task.y.size), b, errors, -np.inf, solves=0)
+        return Iterate(weights, np.zeros(task.y.size), b, errors, -np.inf, solves=0)
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
         return Status.STALLED
 
 
@@ -329,11 +331,11 @@ def constant(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> 
     return Constant(problem, tol=tol) if linear and Interior.suits(problem) else None
 
 
-def stands_still(method: WeightedMethod, board: Progress, steps: int) -> bool:
+def stands_still(method: WeightedMethod[Any], trace: Progress, steps: int) -> bool:
     """At the pace of the last steps the tolerance is farther away than interior points would take."""
     if steps > _MOST_NEWTON:
         return True
-    inner = method.progress(board)
+    inner = method.progress(trace)
     gaps = inner.gaps[-1 - _LOOK_BACK :]
     if len(gaps) <= _LOOK_BACK or gaps[0] == float("inf") or gaps[-1] <= 0.0:
         return False
@@ -341,19 +343,19 @@ def stands_still(method: WeightedMethod, board: Progress, steps: int) -> bool:
     return bool(gaps[-1] > gaps[0] * wanted ** (_LOOK_BACK / _FEW))
 
 
-def few_chunks(method: WeightedMethod, board: Progress, steps: int) -> bool:
+def few_chunks(method: WeightedMethod[Any], trace: Progress, steps: int) -> bool:
     """Close to the optimum, or where C is large, pairs creep."""
     return steps > _CHUNKS
 
 
-def few_interior(method: WeightedMethod, board: Progress, steps: int) -> bool:
+def few_interior(method: WeightedMethod[Any], trace: Progress, steps: int) -> bool:
     """A dozen or two steps reach what can be reached."""
     return steps > _MOST_INTERIOR
 
 
-def no_nearer(method: WeightedMethod, board: Progress, steps: int) -> bool:
+def no_nearer(method: WeightedMethod[Any], trace: Progress, steps: int) -> bool:
     """The gap has not become smaller for many steps."""
-    gaps = board.gaps[-1 - _STANDSTILL :]
+    gaps = trace.gaps[-1 - _STANDSTILL :]
     return len(gaps) > _STANDSTILL and gaps[-1] >= gaps[0]
 
 
@@ -525,7 +527,7 @@ def reason(row: Row, problem: Problem) -> str:
     return row.why.format(p=0.0 if p is None else p, name=problem.penalty.name)
 
 
-def scheduled(solver: str, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> WeightedMethod:
+def scheduled(solver: str, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> WeightedMethod[Any]:
     """The methods of ``solver`` for a problem, first in single precision where its sums are to be had so.
 
     Stored in single precision are the kernels themselves; where they are not stored, sums of very many exponentials take half
@@ -541,11 +543,11 @@ def scheduled(solver: str, problem: Problem, *, tol: float, warm: WarmStart | No
     if not packed and quick is K:
         return Phased(problem, row.phases, tol=tol, warm=warm)
 
-    def lean(task: Problem, *, tol: float, warm: WarmStart | None = None) -> WeightedMethod:
+    def lean(task: Problem, *, tol: float, warm: WarmStart | None = None) -> WeightedMethod[Any]:
         task = replace(task, K=quick)
         return Float32(task, Phased(task, row.phases, tol=tol, warm=warm), tol)
 
-    def exact(task: Problem, *, tol: float, warm: WarmStart | None = None) -> WeightedMethod:
+    def exact(task: Problem, *, tol: float, warm: WarmStart | None = None) -> WeightedMethod[Any]:
         task = replace(task, K=K.exact)
         return Phased(task, row_for(task, "auto", tol).phases, tol=tol, warm=warm)
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.solvers.driver import Point, Progress, Status
+from mklcore.solvers.driver import Progress, Status
 from mklcore.solvers.problem import Problem, WarmStart
-from mklcore.solvers.reweighting import _FLOOR, Reweighting
+from mklcore.solvers.reweighting import _FLOOR, Reweighting, WeightIterate
 
 _FINEST = 1e-10  # tolerances of the programme, as fine as HiGHS takes them: 1e-7, its own, left gaps of 1e-5 for ever
 _SAME = 1e-13  # change of theta that is none
@@ -31,7 +31,7 @@ class SILP(Reweighting):
         self.name = "cutting planes (SILP)"
         self._planes: list[tuple[float, Array]] = []
 
-    def step(self, best: Point, last: Point, board: Progress) -> Point | Status:
+    def step(self, best: WeightIterate, last: WeightIterate, trace: Progress) -> WeightIterate | Status:
         from scipy.optimize import linprog
 
         task = self.problem
@@ -54,10 +54,10 @@ class SILP(Reweighting):
             return Status.STALLED
         theta = np.maximum(found.x[:-1], 0.0)
         # The largest Q feels the machine's error to first order: where the gap stands still, only sharper machines help.
-        still = len(board.gaps) > 1 and board.gaps[-1] > _STILL * board.gaps[-2]
+        still = len(trace.gaps) > 1 and trace.gaps[-1] > _STILL * trace.gaps[-2]
         same = bool(np.abs(theta / theta.sum() - last.weights).max() <= _SAME)
         if still and same and last.state.accuracy <= 10 * _FLOOR:
             return Status.STALLED  # the same plane for ever: the programme has no digits left to tell another theta
         least = _FLOOR if still else max(_FLOOR, min(0.01 * self.tol, last.state.accuracy))
-        accuracy = max(0.3 * min(self.accuracy(board), last.state.accuracy), least)
+        accuracy = max(0.3 * min(self.accuracy(trace), last.state.accuracy), least)
         return self.solve(theta / theta.sum(), last.dual, accuracy)

@@ -37,10 +37,10 @@ from mklcore.errors import KernelError, ParameterError, warn_short
 from mklcore.kernels.operators import KernelOperator, cached, is_stored
 from mklcore.losses import Loss
 from mklcore.penalties.terms import GroupTerm
-from mklcore.solvers.driver import Fit, Point, Progress, Status, run
+from mklcore.solvers.driver import Fit, Progress, Status, run
 from mklcore.solvers.problem import Problem
 from mklcore.solvers.proof import is_carried
-from mklcore.solvers.reweighting import _FLOOR, NEGLIGIBLE, Reweighting
+from mklcore.solvers.reweighting import _FLOOR, NEGLIGIBLE, NO_PRODUCTS, Reweighting, WeightIterate
 
 TOL_MODES = ("relative", "absolute")
 _ACCURACY = 1e-6  # relative gap of the machines, at most; a hundredth of it whenever L would rise
@@ -85,11 +85,11 @@ class SMKL(Reweighting):
         self.tol_mode, self.first = tol_mode, weights
         self.allowed = np.ones(problem.K.n_kernels, dtype=bool) if allowed is None else np.asarray(allowed, dtype=bool)
         self.change, self.scale = np.inf, 0.0
-        self.nothing: Point | None = None  # the model without kernels, where it is the answer
+        self.nothing: WeightIterate | None = None  # the model without kernels, where it is the answer
         M = problem.K.n_kernels
         self._exact = problem
         self.ran_to = 0.0  # the largest weight, where weights ran away
-        self._carried: Point | None = None  # the last point that double precision can carry
+        self._carried: WeightIterate | None = None  # the last point that double precision can carry
         self._rests = tol_mode == "relative" and not is_stored(problem.K) and M >= _MANY
         self._weighed, self._tried = np.arange(M), np.zeros(1)
         self._asleep, self._woken, self._growing = np.zeros(M), np.zeros(M, dtype=bool), np.zeros(M, dtype=bool)
@@ -98,12 +98,12 @@ class SMKL(Reweighting):
             quick = problem.K.with_float32_sums()
             self.problem = problem if quick is problem.K else replace(problem, K=quick)
 
-    def start(self) -> Point:
+    def init(self) -> WeightIterate:
         first = self.problem.penalty.start(int(self.allowed.sum())).max() if self.first is None else self.first
         self.started_from = weights = np.where(self.allowed, first, 0.0)
         return self.solve(weights, None, float(np.clip(1e-4 * self.tol, _FLOOR, _ACCURACY)))
 
-    def step(self, best: Point, last: Point, board: Progress) -> Point | Status:
+    def step(self, best: WeightIterate, last: WeightIterate, trace: Progress) -> WeightIterate | Status:
         if self.problem is not self._exact and np.count_nonzero(last.weights) <= _MANY // 2:
             return self._in_double(last)
         if not self._is_beyond(last):
@@ -134,14 +134,14 @@ class SMKL(Reweighting):
         self.ran_to = float(weights.max()) if self._runs_away(weights) else 0.0
         return Status.STALLED
 
-    def restated(self, best: Point, dual_point: Array | None) -> Point:
+    def restate(self, best: WeightIterate, dual_point: Array | None) -> WeightIterate:
         """``best``, or where weights have run away from it the last point that double precision can carry."""
         if self._carried is None or not self._is_beyond(best):
             return best
         self.ran_to = float(best.weights.max())
         return replace(self._carried, solves=0)
 
-    def finish(self, best: Point) -> Point:
+    def polish(self, best: WeightIterate) -> WeightIterate:
         """No kernel where that was found to be the answer; else the update that ended the loop, negligible weights set to
         zero, and the machine solved for what is left. Neither where it raises L."""
         if self.problem is not self._exact:
@@ -155,7 +155,7 @@ class SMKL(Reweighting):
         good = pruned.objective <= best.objective + _WORTH * best.scale and not self._is_beyond(pruned)
         return pruned if good else best
 
-    def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> Point:
+    def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> WeightIterate:
         """One machine; its ``scale`` is what differences of L are measured by: log terms make L itself pass through zero."""
         self._weighed, self._tried = np.flatnonzero(weights), weights
         try:
@@ -193,16 +193,16 @@ class SMKL(Reweighting):
         assert isinstance(penalty, GroupTerm)
         return not penalty.is_convex and float(np.max(weights * self.problem.K.diagonals().mean(axis=1))) > _RUNAWAY
 
-    def _is_beyond(self, point: Point) -> bool:
+    def _is_beyond(self, point: WeightIterate) -> bool:
         """Whether weights run away from a point, and double precision does not carry it."""
-        return self._runs_away(point.weights) and not is_carried(point.objective, self.values(point, None))
+        return self._runs_away(point.weights) and not is_carried(point.objective, self.certify(point, None))
 
-    def _in_double(self, last: Point) -> Point:
+    def _in_double(self, last: WeightIterate) -> WeightIterate:
         """The machine of ``last`` once more, with its kernels in double precision from here on."""
         self.problem, self.nothing, self._carried = self._exact, None, None
         return self.solve(last.weights, last.dual, last.state.accuracy)
 
-    def _following(self, last: Point, weights: Array) -> Point:
+    def _following(self, last: WeightIterate, weights: Array) -> WeightIterate:
         """The machine at ``weights``; where very many kernels are not stored, without those that hardly count and shrink on, which
         are then no longer read, unless that costs."""
         small = self._resting(last, weights)
@@ -217,7 +217,7 @@ class SMKL(Reweighting):
         self._asleep[small] = weights[small]
         return following
 
-    def _resting(self, last: Point, weights: Array) -> Indices:
+    def _resting(self, last: WeightIterate, weights: Array) -> Indices:
         """The kernels that hardly count, one by one and together, and shrink on."""
         if not self._rests:
             return np.zeros(0, dtype=np.int64)
@@ -227,7 +227,7 @@ class SMKL(Reweighting):
         found: Indices = small[np.cumsum(weights[small]) <= NEGLIGIBLE * weights.sum()]
         return found
 
-    def _wake(self, last: Point) -> Point | None:
+    def _wake(self, last: WeightIterate) -> WeightIterate | None:
         """The machine with the kernels that were put aside and would grow from there by now; None where there are none."""
         aside = np.flatnonzero(self._asleep)
         if not aside.size:
@@ -246,19 +246,19 @@ class SMKL(Reweighting):
         self._growing[woken] = True
         return self.solve(weights, last.dual, last.state.accuracy)
 
-    def _products(self, a: Array) -> tuple[Array | None, Array]:
+    def _products(self, a: Array) -> tuple[Array, Array]:
         """Forms of the kernels with weight: the others have no norm, and where none is stored each of them costs."""
         kernels = self.problem.K
         if is_stored(kernels):
             return super()._products(a)
         Q = np.zeros(kernels.n_kernels)
         Q[self._weighed] = kernels.quad(a, self._weighed)
-        return None, Q
+        return NO_PRODUCTS, Q
 
     def bound(self, a: Array, Q: Array) -> None:
         """A concave penalty has no dual."""
 
-    def _solved_from(self, last: Point, weights: Array) -> Point:
+    def _solved_from(self, last: WeightIterate, weights: Array) -> WeightIterate:
         """The machine at ``weights``, sharper until L does not rise."""
         following = self.solve(weights, last.dual, last.state.accuracy)
         while self._rises(last, following) and following.state.accuracy > _FLOOR:
@@ -266,7 +266,7 @@ class SMKL(Reweighting):
             following = replace(sharper, solves=sharper.solves + following.solves)
         return following
 
-    def _updated(self, point: Point) -> Array:
+    def _updated(self, point: WeightIterate) -> Array:
         competing = self.allowed & (self._asleep == 0.0)
         return np.where(competing, self.problem.penalty.update(point.weights, point.state.Q), 0.0)
 
@@ -277,7 +277,7 @@ class SMKL(Reweighting):
             return moved
         return moved / max(float(after.sum()), np.finfo(float).tiny)
 
-    def _is_nothing(self, last: Point, weights: Array) -> bool:
+    def _is_nothing(self, last: WeightIterate, weights: Array) -> bool:
         """Next to nothing is left of f, no weight grows, and without kernels L is no higher: the loop would shrink for ever,
         to zero or to the floor of the log term."""
         half = 0.5 * float(last.weights @ last.state.Q)
@@ -291,7 +291,7 @@ class SMKL(Reweighting):
         return True
 
     @staticmethod
-    def _rises(last: Point, following: Point) -> bool:
+    def _rises(last: WeightIterate, following: WeightIterate) -> bool:
         """L rose, and the machine's own gap may be the reason."""
         slack = _SLACK * last.scale
         return following.objective > last.objective + slack and following.state.inner_gap > 0.1 * slack

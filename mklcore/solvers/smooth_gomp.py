@@ -10,7 +10,7 @@ Source: Sindhwani and Lozano (2011), section 3 ("extensions for other loss funct
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,21 +20,13 @@ from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
 from mklcore.losses import Loss
 from mklcore.machines import machine_of
-from mklcore.solvers.driver import Point
-from mklcore.solvers.gomp import GOMP, Chosen
-from mklcore.solvers.proof import Values
+from mklcore.solvers.gomp import GOMP, Chosen, GOMPIterate
+from mklcore.solvers.proof import Certificate
 from mklcore.solvers.spectra import Spectra
 
 TOL = 1e-8  # relative duality gap of the refitted machine
 _STEPS, _SETTLED = 50, 1e-10
 _SAME = 1e-6
-
-
-@dataclass(frozen=True, eq=False)
-class ChosenWithIntercepts(Chosen):
-    """The same, with the intercepts (T,) that were fitted beside the kernels."""
-
-    intercepts: Array
 
 
 class SmoothGOMP(GOMP):
@@ -48,18 +40,18 @@ class SmoothGOMP(GOMP):
             raise ParameterError(f"MKL-GOMP needs the slope of a loss, and {loss.name} has none.")
         self.loss, self.fit_intercept, self.tol = loss, fit_intercept, tol
 
-    def start(self) -> Point:
-        point = super().start()
+    def init(self) -> GOMPIterate:
+        point = super().init()
         zero = np.zeros(len(self.Y))
         b = [self.loss.best_intercept(zero, y) if self.fit_intercept else 0.0 for y in self.Y.T]
         self._energy = self._total(np.zeros_like(self.Y), np.array(b))
-        return replace(point, objective=self._energy, state=ChosenWithIntercepts(None, None, np.array(b)))
+        return replace(point, objective=self._energy, state=Chosen(None, None, np.array(b)))
 
-    def values(self, best: Point, dual_point: Array | None) -> Values:
+    def certify(self, best: GOMPIterate, dual_point: Array | None) -> Certificate:
         """The objective from the chosen kernels, their coefficients and the intercepts."""
         f = sum((self.K.gram(j) @ best.dual for j in best.selected or ()), np.zeros_like(self.Y))
         size = self.lam * float(np.sum(best.dual * f))
-        return Values(self._total(f, best.state.intercepts) + size, floor=1e-15 * abs(self._energy))
+        return Certificate(self._total(f, best.state.intercepts) + size, floor=1e-15 * abs(self._energy))
 
     def _total(self, f: Array, b: Array) -> float:
         return float(sum(np.mean(self.loss.value(f[:, t] + b[t], y)) for t, y in enumerate(self.Y.T)))
@@ -70,7 +62,7 @@ class SmoothGOMP(GOMP):
     def _residual_norm(self, R: Array) -> float | None:
         return None
 
-    def _scores(self, last: Point, candidates: Indices) -> Array:
+    def _scores(self, last: GOMPIterate, candidates: Indices) -> Array:
         offsets = (self._sum @ last.dual if last.selected else np.zeros_like(self.Y)) + last.state.intercepts
         scores = np.full(self.K.n_kernels, -np.inf)
         for j in candidates:
@@ -93,8 +85,8 @@ class SmoothGOMP(GOMP):
         beta, g = np.zeros(L.shape[1]), np.zeros(n)
         start = value = float(np.mean(loss.value(offset, y)))
         for _ in range(_STEPS):
-            slope = L.T @ loss.slope(offset + g, y) / n + 2.0 * lam * beta
-            system = (L * (loss.bend(offset + g, y) / n)[:, None]).T @ L
+            slope = L.T @ loss.derivative(offset + g, y) / n + 2.0 * lam * beta
+            system = (L * (loss.second_derivative(offset + g, y) / n)[:, None]).T @ L
             system.flat[:: beta.size + 1] += 2.0 * lam
             step = -scipy.linalg.solve(system, slope, assume_a="pos", check_finite=False)
             fall, length = -float(slope @ step), 1.0
@@ -112,7 +104,7 @@ class SmoothGOMP(GOMP):
                 break
         return start - value
 
-    def _refit(self, chosen: tuple[int, ...], last: Point, scores: Array) -> Point:
+    def _refit(self, chosen: tuple[int, ...], last: GOMPIterate, scores: Array) -> GOMPIterate:
         n = len(self.Y)
         self._sum += self.K.gram(chosen[-1])
         C, machine = 1.0 / (2.0 * self.lam * n), machine_of(self.loss)
@@ -127,4 +119,4 @@ class SmoothGOMP(GOMP):
         size = max(abs(objective), abs(self._energy))
         if abs(objective - told) > _SAME * size or not objective <= last.objective + _SAME * size:
             raise self._too_small("the machine of the chosen kernels does not settle")
-        return self._point(chosen, dual, objective, ChosenWithIntercepts(scores, None, b))
+        return self._point(chosen, dual, objective, Chosen(scores, None, b))

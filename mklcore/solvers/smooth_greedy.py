@@ -30,9 +30,9 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.losses import Loss
 from mklcore.machines import machine_of
-from mklcore.solvers.driver import Board, Method, Point, Status
-from mklcore.solvers.greedy import SLACK, Gradients
-from mklcore.solvers.proof import Values
+from mklcore.solvers.driver import Iterate, Method, Status, Trace
+from mklcore.solvers.greedy import SLACK, Gradients, GreedyIterate
+from mklcore.solvers.proof import Certificate
 from mklcore.solvers.spectra import Spectra
 
 _ROUNDS, _HALVINGS, _BISECTIONS = 3000, 40, 80
@@ -44,13 +44,6 @@ _MACHINE = 1e-8
 def has_rate(loss: Loss) -> bool:
     """Whether V'' stays above zero, as it does for losses of quadratic type: only then the paper's rates apply."""
     return loss.quadratic or loss.smooth
-
-
-@dataclass(frozen=True, eq=False)
-class SmoothGradients(Gradients):
-    """The same, with the intercept."""
-
-    intercept: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +105,7 @@ class Blocks:
         return float(np.sqrt(max(float(a @ f), 0.0))), float(np.linalg.norm(f)) / np.sqrt(self.n)
 
 
-class SmoothFunctional(Method):
+class SmoothFunctional(Method[Gradients]):
     """Algorithm 1 as the driver's method, for any ``loss`` with a machine and ``mu`` >= 0.
 
     ``K`` (M, n, n) and its ``spectra``; ``y`` (n,) labels -1 / +1 or numbers; ``n_kernels`` the bound d. A point's ``dual`` is
@@ -140,15 +133,15 @@ class SmoothFunctional(Method):
         self.blocks = Blocks(spectra, lam, mu)
         self._gauges = np.zeros(len(K))
 
-    def start(self) -> Point:
+    def init(self) -> GreedyIterate:
         self._t, self._s = np.zeros((2, len(self.K)))
         return self._point((), None, 1)
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: GreedyIterate, last: GreedyIterate, trace: Trace) -> GreedyIterate | Status:
         chosen = last.selected or ()
         outside = np.setdiff1d(np.arange(len(self.K)), chosen)
         if outside.size == 0:
-            return Status.EXHAUSTED if board.gap <= SLACK * best.scale else Status.STALLED
+            return Status.EXHAUSTED if trace.gap <= SLACK * best.scale else Status.STALLED
         if len(chosen) >= self.n_kernels:
             return Status.COMPLETE
         pick = int(outside[np.argmax(self._gauges[outside])])
@@ -159,10 +152,10 @@ class SmoothFunctional(Method):
         self._s[pick] = self._t[pick]
         return self._point((*chosen, pick), pick, 1)
 
-    def finish(self, best: Point) -> Point:
+    def polish(self, best: GreedyIterate) -> GreedyIterate:
         return best
 
-    def values(self, best: Point, dual_point: Array | None) -> Values:
+    def certify(self, best: GreedyIterate, dual_point: Array | None) -> Certificate:
         """Objective and dual value from the coefficients and the kernels."""
         chosen = best.selected or ()
         parts = [self.K[j] @ a for j, a in zip(chosen, best.dual, strict=True)]
@@ -172,10 +165,10 @@ class SmoothFunctional(Method):
         f = sum(parts, np.full(self.y.size, best.state.intercept))
         objective = float(np.mean(self.loss.value(f, self.y))) + float(price)
         if dual_point is None:
-            return Values(objective, floor=1e-14)
+            return Certificate(objective, floor=1e-14)
         top = max(self.blocks.gauge(j, dual_point) for j in range(len(self.K)))
         value = self.loss.dual(dual_point, self.y, 1.0 / self.y.size)
-        return Values(objective, value if top <= 1.0 + 1e-6 else -np.inf, floor=1e-14)
+        return Certificate(objective, value if top <= 1.0 + 1e-6 else -np.inf, floor=1e-14)
 
     def _price(self, norm: float, on_data: float) -> float:
         return self.lam * norm + self.mu * on_data
@@ -254,7 +247,7 @@ class SmoothFunctional(Method):
         tried = {min(1.0, most), min(self.loss.best_multiple(theta, self.y, C, 0.0), most)}
         return max(((self.loss.dual(x * theta, self.y, C), x * theta) for x in tried), key=lambda found: found[0])
 
-    def _point(self, chosen: tuple[int, ...], pick: int | None, solves: int) -> Point:
+    def _point(self, chosen: tuple[int, ...], pick: int | None, solves: int) -> GreedyIterate:
         before = None if pick is None else self._gauges
         state = self._minimised(chosen)
         self._gauges = np.array([self.blocks.gauge(j, state.theta) for j in range(len(self.K))])
@@ -262,13 +255,13 @@ class SmoothFunctional(Method):
         weights = np.zeros(len(self.K))
         weights[list(chosen)] = state.norms
         scale = max(self._regulariser(state), 1e-12 * abs(state.objective))
-        return Point(
+        return Iterate(
             weights, state.dual, 0.0, state.objective, value, scale, solves=solves, selected=chosen,
-            state=SmoothGradients(before, pick, None, state.intercept), dual_point=theta,
+            state=Gradients(before, pick, None, state.intercept), dual_point=theta,
         )  # fmt: skip
 
 
-class SmoothEmpirical(Method):
+class SmoothEmpirical(Method[Gradients]):
     """Algorithm 2 as the driver's method, for a loss with a slope: ``n_steps`` steps, each kernel as often as it wins.
 
     ``divisors`` (M,) as in ``EmpiricalGreedy``; the unit step is halved until the loss falls. There is no certificate.
@@ -283,20 +276,20 @@ class SmoothEmpirical(Method):
         self.K, self.y, self.loss, self.n_steps, self.divisors = K, y, loss, n_steps, divisors
         self.fit_intercept = fit_intercept
 
-    def start(self) -> Point:
+    def init(self) -> GreedyIterate:
         self._f = np.zeros(self.y.size)
         self._b = self._intercept(self._f)
-        state = SmoothGradients(None, None, None, self._b)
+        state = Gradients(None, None, None, self._b)
         nothing = np.empty((0, self.y.size))
-        return Point(
+        return Iterate(
             np.zeros(len(self.K)), nothing, 0.0, self._mean(self._f, self._b), solves=0, selected=(), state=state
         )
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
-        if len(board.history) > self.n_steps:
+    def step(self, best: GreedyIterate, last: GreedyIterate, trace: Trace) -> GreedyIterate | Status:
+        if len(trace.history) > self.n_steps:
             return Status.COMPLETE
         n = self.y.size
-        pull = -self.loss.slope(self._f + self._b, self.y) / n
+        pull = -self.loss.derivative(self._f + self._b, self.y) / n
         moves = np.array([kernel @ pull for kernel in self.K]) / self.divisors[:, None]
         lengths = np.linalg.norm(moves, axis=1)
         pick = int(np.argmax(lengths))
@@ -320,16 +313,16 @@ class SmoothEmpirical(Method):
             dual, place, chosen = np.vstack([last.dual, added]), len(chosen), (*chosen, pick)
         weights = last.weights.copy()
         weights[pick] = np.sqrt(max(float(dual[place] @ (self.K[pick] @ dual[place])), 0.0))
-        state = SmoothGradients(lengths / np.sqrt(n), pick, eta, b)
-        return Point(weights, dual, 0.0, objective, solves=1, selected=chosen, state=state)
+        state = Gradients(lengths / np.sqrt(n), pick, eta, b)
+        return Iterate(weights, dual, 0.0, objective, solves=1, selected=chosen, state=state)
 
-    def finish(self, best: Point) -> Point:
+    def polish(self, best: GreedyIterate) -> GreedyIterate:
         return best
 
-    def values(self, best: Point, dual_point: Array | None) -> Values:
+    def certify(self, best: GreedyIterate, dual_point: Array | None) -> Certificate:
         """The mean loss from the coefficients and the intercept."""
         f = sum((self.K[j] @ a for j, a in zip(best.selected or (), best.dual, strict=True)), np.zeros(self.y.size))
-        return Values(self._mean(f, best.state.intercept), floor=1e-14)
+        return Certificate(self._mean(f, best.state.intercept), floor=1e-14)
 
     def _intercept(self, f: Array) -> float:
         return self.loss.best_intercept(f, self.y) if self.fit_intercept else 0.0

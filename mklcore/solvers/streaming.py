@@ -29,7 +29,7 @@ from mklcore.kernels.operators.factored import FeatureStack
 from mklcore.losses import Loss, make_loss
 from mklcore.penalties import Penalty
 from mklcore.solvers import fit_weighted
-from mklcore.solvers.driver import Board, Fit, Method, Point, Status, run
+from mklcore.solvers.driver import Fit, Iterate, Method, Status, Trace, run
 from mklcore.solvers.problem import WarmStart
 from mklcore.solvers.reweighting import certifies
 
@@ -42,14 +42,14 @@ _HALVINGS = 12
 @dataclass(frozen=True, eq=False)
 class LossSums:
     """What the rows say at one x: how many, sum of losses, and per class the slopes Phi'a (2, D), sums of |a| and dual terms (2,),
-    all at C = 1; ``bend`` (D + 1, D + 1) = sum V'' z z' for z = (phi, 1)."""
+    all at C = 1; ``hessian`` (D + 1, D + 1) = sum V'' z z' for z = (phi, 1)."""
 
     n: int
     value: float
     pulls: Array
     sizes: Array
     linear: Array
-    bend: Array
+    hessian: Array
 
     @classmethod
     def of(cls, loss: Loss, table: Array, y: Array, v: Array, b: float) -> LossSums:
@@ -64,17 +64,17 @@ class LossSums:
     @classmethod
     def _piece(cls, loss: Loss, Z: Array, y: Array, v: Array, b: float) -> LossSums:
         t = Z @ np.append(v, b)
-        a, classes = -loss.slope(t, y), [y < 0, y > 0]
+        a, classes = -loss.derivative(t, y), [y < 0, y > 0]
         pulls = np.array([Z[own, :-1].T @ a[own] for own in classes])
         sizes = np.array([float(np.abs(a[own]).sum()) for own in classes])
         linear = np.array([loss.dual(a[own], y[own], 1.0) for own in classes])
-        bend: Array = Z.T @ (Z * loss.bend(t, y)[:, None])
-        return cls(y.size, float(loss.value(t, y).sum()), pulls, sizes, linear, bend)
+        hessian: Array = Z.T @ (Z * loss.second_derivative(t, y)[:, None])
+        return cls(y.size, float(loss.value(t, y).sum()), pulls, sizes, linear, hessian)
 
     def __add__(self, other: LossSums) -> LossSums:
         return LossSums(
             self.n + other.n, self.value + other.value, self.pulls + other.pulls, self.sizes + other.sizes,
-            self.linear + other.linear, self.bend + other.bend,
+            self.linear + other.linear, self.hessian + other.hessian,
         )  # fmt: skip
 
     def dual(self, balanced: bool) -> tuple[float, Array]:
@@ -96,7 +96,7 @@ class Place:
     sums: LossSums
 
 
-class Passing(Method):
+class Passing(Method[Place]):
     """The driver's method; ``ask(v, b)`` is one pass over all rows, ``stack`` says which features belong to which kernel."""
 
     def __init__(
@@ -107,27 +107,27 @@ class Passing(Method):
         self.ended: Place | None = None
         self.name = f"{penalty.name} by passes over parts of the rows, of the approximated kernels"
 
-    def start(self) -> Point:
+    def init(self) -> Iterate[Place]:
         return self._read(np.zeros(self.stack.table.shape[1]), 0.0)
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: Iterate[Place], last: Iterate[Place], trace: Trace) -> Iterate[Place] | Status:
         """The optimum of the quadratic problem at the best point, or nearer to that point where it is no better."""
         place: Place = best.state
-        share = board.gap / board.scale if board.scale > 0.0 else 1.0
+        share = trace.gap / trace.scale if trace.scale > 0.0 else 1.0
         v, b = self._ahead(best, float(np.clip(_SHARE * share, max(0.1 * self.tol, _LEAST), 1e-2)))
         length = 1.0
         for _ in range(_HALVINGS):
             point = self._read(place.v + length * (v - place.v), best.intercept + length * (b - best.intercept))
-            if point.objective < best.objective or certifies(point, board):
+            if point.objective < best.objective or certifies(point, trace):
                 return point
             length *= 0.5
         return Status.STALLED
 
-    def finish(self, best: Point) -> Point:
+    def polish(self, best: Iterate[Place]) -> Iterate[Place]:
         self.ended = best.state
         return best
 
-    def _read(self, v: Array, b: float) -> Point:
+    def _read(self, v: Array, b: float) -> Iterate[Place]:
         """One pass, the point and its certificate."""
         sums = self.ask(v, b)
         linear, pull = sums.dual(self.fit_intercept)
@@ -135,12 +135,12 @@ class Passing(Method):
         norms = np.sqrt(self.stack.by_kernel(v * v))
         weights = self.penalty.update(np.ones(norms.size), norms**2) if norms.any() else self.penalty.start(norms.size)
         objective = self.C * sums.value + self.penalty.regulariser(norms)
-        return Point(weights, _NONE, b, objective, self.C * linear - price, price, state=Place(v, sums))
+        return Iterate(weights, _NONE, b, objective, self.C * linear - price, price, state=Place(v, sums))
 
-    def _ahead(self, best: Point, tol: float) -> tuple[Array, float]:
+    def _ahead(self, best: Iterate[Place], tol: float) -> tuple[Array, float]:
         """The optimum with the losses by their slope and bend, the intercept eliminated."""
         place: Place = best.state
-        H, x = place.sums.bend, np.append(place.v, best.intercept)
+        H, x = place.sums.hessian, np.append(place.v, best.intercept)
         downhill = np.append(place.sums.pulls.sum(axis=0), place.sums.sizes[1] - place.sums.sizes[0])
         right = H @ x + downhill
         S, c = H[:-1, :-1].copy(), right[:-1].copy()

@@ -5,9 +5,9 @@
 
 The machine is Newton's method on f = K_theta c. At its end f0 the dual a = -C L'(f0) is feasible and its value known
 by Fenchel's equality, so that every step is certified. The weights follow the analytic update; at p = 1 a log-barrier
-Newton method goes on, with the bend  A'(K + (L'' C)^{-1})^{-1} A  of A = (K_m a)_m in the weights.
+Newton method goes on, with the hessian  A'(K + (L'' C)^{-1})^{-1} A  of A = (K_m a)_m in the weights.
 
-Source: Kloft et al. (2011), equations (16), (17), (19), with the loss of Cox (1972); the bend as in specification,
+Source: Kloft et al. (2011), equations (16), (17), (19), with the loss of Cox (1972); the hessian as in specification,
 hierarchical kernel learning, section 6, for second derivatives that are no diagonal.
 """
 
@@ -24,9 +24,9 @@ from mklcore.kernels.operators import as_operator
 from mklcore.kernels.operators.base import KernelOperator
 from mklcore.losses.survival import PartialLikelihood
 from mklcore.penalties import LpNorm
-from mklcore.solvers.driver import Fit, Method, Point, Status, run
+from mklcore.solvers.driver import AnyIterate, Fit, Iterate, Method, Status, run
 from mklcore.solvers.hkl.inner import Barrier, EtaFixedPoint, Inner, Reduced
-from mklcore.solvers.proof import Values
+from mklcore.solvers.proof import Certificate
 
 _NEWTON, _HALVINGS = 60, 40
 _FADED = (1e-2, 1e-3, 1e-5, 1e-9)  # shares of the largest weight that are none, at p = 1: the first that costs little
@@ -105,20 +105,20 @@ class CoxProblem:
         return self.conjugate(a, at) - self.penalty.dual_price(self.kernels.quad(a))
 
 
-class CoxReweighting(Method):
+class CoxReweighting(Method[Any]):
     """The analytic update of the weights around the machine; the state of a point is where its dual was taken."""
 
-    def __init__(self, problem: CoxProblem, *, tol: float, start: Point | None = None) -> None:
+    def __init__(self, problem: CoxProblem, *, tol: float, start: AnyIterate | None = None) -> None:
         self.problem, self.tol, self.first = problem, tol, start
         self.name = "Cox MKL, reweighting" if start is None else "Cox MKL, log-barrier Newton"
         self.taken: list[tuple[Array, Array]] = []  # every dual point, and where it was taken
 
-    def start(self) -> Point:
+    def init(self) -> AnyIterate:
         if self.first is not None:
             return self._from_barrier(self.first)
         return self._evaluated(self.problem.penalty.start(self.problem.kernels.n_kernels), None)
 
-    def _from_barrier(self, known: Point) -> Point:
+    def _from_barrier(self, known: AnyIterate) -> AnyIterate:
         """The weights of the barrier without those that are none, and the sharper of both dual values."""
         problem, x = self.problem, known.weights
         best = problem.primal(x, known.dual)
@@ -134,14 +134,14 @@ class CoxReweighting(Method):
             point = replace(point, dual_objective=value, dual_point=known.dual, scale=price)
         return point
 
-    def step(self, best: Point, last: Point, board: Any) -> Point | Status:
+    def step(self, best: AnyIterate, last: AnyIterate, trace: Any) -> AnyIterate | Status:
         if self.problem.penalty.plain_sum or self.first is not None:
             return Status.STALLED
         return self._evaluated(self.problem.penalty.update(last.weights, last.state[1]), last.dual)
 
-    def values(self, best: Point, dual_point: Array | None) -> Values:
+    def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
         """The objective from the coefficients, and the dual value from where its point was taken."""
-        return Values(
+        return Certificate(
             self.problem.primal(best.weights, best.dual),
             None if dual_point is None else self.problem.dual_value(self.place_of(dual_point)),
         )
@@ -150,7 +150,7 @@ class CoxReweighting(Method):
         """f0 (n,) of a dual point -C L'(f0) of this run."""
         return next(at for point, at in self.taken if point is dual_point)
 
-    def _evaluated(self, theta: Array, warm: Array | None) -> Point:
+    def _evaluated(self, theta: Array, warm: Array | None) -> AnyIterate:
         problem = self.problem
         answer = problem.solve(theta, warm, 0.02 * self.tol)
         objective = problem.C * problem.likelihood.value(answer.decision) + problem.penalty.regulariser(
@@ -159,7 +159,7 @@ class CoxReweighting(Method):
         price = problem.penalty.dual_price(answer.forms)
         value = problem.conjugate(answer.dual, answer.at) - price
         self.taken.append((answer.dual, answer.at))
-        return Point(
+        return Iterate(
             theta, answer.dual, 0.0, objective, value, price, state=(answer.at, answer.forms), dual_point=answer.dual
         )
 
@@ -170,7 +170,7 @@ class _Bending:
     def __init__(self, problem: CoxProblem, lam: float) -> None:
         self.problem, self.lam = problem, lam
 
-    def bending(self, zeta: Array, answer: Any) -> Array:
+    def hessian(self, zeta: Array, answer: Any) -> Array:
         problem = self.problem
         images = problem.kernels.matvec(np.ascontiguousarray(answer.dual)).T
         H = problem.C * problem.likelihood.hessian(answer.at)
@@ -206,7 +206,7 @@ class _CoxReduced(Reduced):
         self.ancestry, self.task = _Edgeless(M), _Task(1.0 / problem.C)  # type: ignore[assignment]
         self.machine = _Bending(problem, self.task.lam)  # type: ignore[assignment]
 
-    def evaluate(self, x: Array, warm: Array | None, accuracy: float) -> Point:
+    def evaluate(self, x: Array, warm: Array | None, accuracy: float) -> AnyIterate:
         problem, C = self.problem, self.problem.C
         zeta = np.maximum(x, 1e-13)
         zeta = zeta / zeta.sum()
@@ -221,7 +221,9 @@ class _CoxReduced(Reduced):
             (error + 0.5 * float(zeta @ answer.forms)) / C,
         )  # fmt: skip
         objective = (error + 0.5 * omega**2) / C
-        return Point(zeta, answer.dual, 0.0, objective, value / C, abs(objective), state=state, dual_point=answer.dual)
+        return Iterate(
+            zeta, answer.dual, 0.0, objective, value / C, abs(objective), state=state, dual_point=answer.dual
+        )
 
 
 def fit_cox(

@@ -16,7 +16,7 @@ from mklcore.arrays import Array
 from mklcore.kernels.operators import CachedOperator
 from mklcore.kernels.operators.factored import FeatureStack
 from mklcore.losses import Cost
-from mklcore.solvers.driver import Point
+from mklcore.solvers.driver import AnyIterate
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.problem import OfAnother, Problem, WarmStart
 from mklcore.solvers.reweighting import Reweighting
@@ -59,7 +59,7 @@ class FromTotals(OfAnother):
         self.method = (Newton if newton else Reweighting)(alone, tol=tol, warm=inside)
         self.name = f"{self.method.name}, from sums over the rows"
 
-    def restated(self, best: Point, dual_point: Array | None) -> Point:
+    def restate(self, best: AnyIterate, dual_point: Array | None) -> AnyIterate:
         """The best point with the dual of the rows, by passes over them."""
         if best.dual.size:
             return best
@@ -75,11 +75,11 @@ class FromTotals(OfAnother):
             best, dual=a, intercept=b, objective=objective, dual_objective=bound.value, dual_point=bound.point
         )
 
-    def finish(self, best: Point) -> Point:
-        polished = super().finish(best)
-        return self.restated(polished, None)
+    def polish(self, best: AnyIterate) -> AnyIterate:
+        polished = super().polish(best)
+        return self.restate(polished, None)
 
-    def _shown(self, point: Point) -> Point:
+    def _shown(self, point: AnyIterate) -> AnyIterate:
         return replace(point, dual=_LATER, dual_point=_LATER, state=point)
 
 

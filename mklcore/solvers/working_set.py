@@ -18,9 +18,10 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.machines.solution import feasible_start
-from mklcore.solvers.driver import Board, Point, Progress, Status
+from mklcore.solvers.driver import Progress, Status, Trace
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.problem import Carried, Problem, WarmStart, WeightedMethod
+from mklcore.solvers.reweighting import WeightIterate, WeightState
 
 FROM_KERNELS = 8  # fewer than these are all kept
 SPARE = 4  # kernels kept besides those with weight: the nearest to entering
@@ -31,10 +32,10 @@ _ALONE = 1.0  # share of R: a gap up to which a single kernel is nearer to the a
 _OPENING = 10  # steps on all kernels: an easy problem ends before a set pays
 
 
-class WorkingSet(WeightedMethod):
+class WorkingSet(WeightedMethod[WeightState]):
     """The damped Newton method of ``newton.py`` on a growing set of kernels; for p = 1.
 
-    ``inside`` tells how near the problem on the set is to its own optimum; the driver's board speaks of all kernels.
+    ``inside`` tells how near the problem on the set is to its own optimum; the driver's trace speaks of all kernels.
     """
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
@@ -53,10 +54,10 @@ class WorkingSet(WeightedMethod):
         bundle = self.inner.bundle
         return Carried(self.inner.live[near], None if bundle is None else bundle.among(near), self._dear)
 
-    def progress(self, board: Progress) -> Progress:
+    def progress(self, trace: Progress) -> Progress:
         return self.inside
 
-    def start(self) -> Point:
+    def init(self) -> WeightIterate:
         warm = self._alone() if self.warm is None else self.warm
         if warm is None:
             self._begin(Newton(self.problem, tol=self.tol))
@@ -75,10 +76,10 @@ class WorkingSet(WeightedMethod):
             return nearest(warm.weights, self.problem.K.quad(warm.dual), self.spare)
         return live
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: WeightIterate, last: WeightIterate, trace: Trace) -> WeightIterate | Status:
         if self._over is not None:
             return self._over
-        if self._opening and len(board.history) >= _OPENING:
+        if self._opening and len(trace.history) >= _OPENING:
             self._shrink()
         following = self.inner.step(self.inside.best or self.last, self.last, self.inside)
         if isinstance(following, Status):
@@ -88,10 +89,10 @@ class WorkingSet(WeightedMethod):
             return following
         return self._checked(following, None) if self.inside.gap <= self.inside.target else self._shown(following)
 
-    def finish(self, best: Point) -> Point:
+    def polish(self, best: WeightIterate) -> WeightIterate:
         """The best point on the working set without its negligible weights, certified over all kernels."""
         inside = replace(best, weights=best.weights[self.inner.live])
-        polished = self.inner.finish(inside)
+        polished = self.inner.polish(inside)
         if polished is inside:
             if self._certified:
                 return best
@@ -118,11 +119,11 @@ class WorkingSet(WeightedMethod):
 
     # -- the working set
 
-    def _begin(self, inner: Newton, point: Point | None = None) -> None:
+    def _begin(self, inner: Newton, point: WeightIterate | None = None) -> None:
         self.inner, self.inside = inner, Progress(inner.tol)
-        self._add(inner.start() if point is None else point)
+        self._add(inner.init() if point is None else point)
 
-    def _add(self, point: Point) -> None:
+    def _add(self, point: WeightIterate) -> None:
         self.last = point
         before = self.inside.dual
         self.inside.add(point)
@@ -145,7 +146,7 @@ class WorkingSet(WeightedMethod):
             fewer.bundle = self.inner.bundle.among(live)
         self._begin(fewer, replace(point, weights=point.weights[live], solves=0, state=state))
 
-    def _checked(self, point: Point, stalled: Status | None) -> Point:
+    def _checked(self, point: WeightIterate, stalled: Status | None) -> WeightIterate:
         """``point`` with a certificate over all kernels; those that break it enter the working set."""
         forms = self.problem.K.quad(self.witness)
         inside = forms[self.inner.live].max()
@@ -181,7 +182,7 @@ class WorkingSet(WeightedMethod):
 
     # -- a point as the driver sees it
 
-    def _shown(self, point: Point, forms: Array | None = None, witness: Array | None = None) -> Point:
+    def _shown(self, point: WeightIterate, forms: Array | None = None, witness: Array | None = None) -> WeightIterate:
         """``point`` with weights for all kernels; a dual value only where the forms of all kernels are known."""
         weights = self.inner.among_all(point.weights)
         if forms is None:

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.solvers.driver import Board, Method, Point, Status, run
+from mklcore.solvers.driver import AnyIterate, Iterate, Method, Status, Trace, run
 from mklcore.solvers.hkl.dag import Node
 from mklcore.solvers.hkl.machine import Answer, Task, machine_for
 from mklcore.solvers.hkl.space import KernelSpace, NodeWeights
@@ -76,7 +76,7 @@ class Reduced:
         self.ancestry = design.ancestry(self.nodes)
         self.machine = machine_for(design, task, self.nodes)
 
-    def evaluate(self, x: Array, warm: Array | None, accuracy: float) -> Point:
+    def evaluate(self, x: Array, warm: Array | None, accuracy: float) -> AnyIterate:
         """Solve the machine at ``x`` (m,) on the simplex; the certificate holds for problem (3)."""
         task = self.task
         x = np.maximum(x, _FLOOR)
@@ -91,7 +91,7 @@ class Reduced:
         value = task.primal(answer.decision, answer.intercept, float(zeta @ answer.forms))
         proved = task.bound(answer.dual, bound)
         state = Inner(x, h, answer, bound, omega, norms, proved.value, value)
-        return Point(
+        return Iterate(
             zeta,
             answer.dual,
             answer.intercept,
@@ -103,7 +103,7 @@ class Reduced:
         )
 
 
-class EtaFixedPoint(Method):
+class EtaFixedPoint(Method[Inner]):
     """The fixed point of the weights as the driver's method; ``x`` (m,) starts it, ``dual`` (n,) warms the machine."""
 
     descends = False  # it ends on its sharpest point, which need not have its lowest objective
@@ -112,27 +112,27 @@ class EtaFixedPoint(Method):
         self.problem, self.tol = problem, tol
         self.name = "HKL eta fixed point"
         self._x, self._dual = x, dual
-        self._sharpest: Point | None = None
+        self._sharpest: AnyIterate | None = None
         self._idle = 0
 
-    def start(self) -> Point:
+    def init(self) -> AnyIterate:
         return self._seen(self.problem.evaluate(self._x, self._dual, self._accuracy(1.0)))
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
         if self._idle >= 20 * _PATIENCE:
             return Status.STALLED
         return self._seen(self._fixed_point(last))
 
-    def finish(self, best: Point) -> Point:
+    def polish(self, best: AnyIterate) -> AnyIterate:
         """The iterate with the smallest gap of its own: its dual, not another's, is what the search goes on with."""
         return self.sharpest
 
     @property
-    def sharpest(self) -> Point:
+    def sharpest(self) -> AnyIterate:
         assert self._sharpest is not None
         return self._sharpest
 
-    def _fixed_point(self, last: Point) -> Point:
+    def _fixed_point(self, last: AnyIterate) -> AnyIterate:
         shares = np.sqrt(last.state.x * last.state.h)
         total = float(shares.sum())
         x = shares / total if total > 0 else last.state.x
@@ -144,7 +144,7 @@ class EtaFixedPoint(Method):
         # The bound on the dual norm feels the machine's error to first order, the machine's own gap to second.
         return float(np.clip((0.03 * gap_share) ** 2, _SHARPEST, 1e-4))
 
-    def _seen(self, point: Point) -> Point:
+    def _seen(self, point: AnyIterate) -> AnyIterate:
         sharper = self._sharpest is None or point.state.gap_share < self._sharpest.state.gap_share
         halved = self._sharpest is None or point.state.gap_share < 0.5 * self._sharpest.state.gap_share
         self._idle = 0 if halved else self._idle + 1
@@ -160,7 +160,7 @@ class Barrier(EtaFixedPoint):
         super().__init__(problem, x, dual, tol=tol)
         self.name = "HKL log-barrier Newton"
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
         if self._idle >= _PATIENCE:
             return Status.STALLED
         state = last.state
@@ -183,7 +183,7 @@ class Barrier(EtaFixedPoint):
             length *= 0.5
         return self._seen(self._fixed_point(last))
 
-    def _direction(self, last: Point, tau: float) -> Array | None:
+    def _direction(self, last: AnyIterate, tau: float) -> Array | None:
         """Relative step ds with x'ds = 0 that solves the Newton system, everything scaled by x."""
         problem, state, zeta = self.problem, last.state, last.weights
         lam, forms = problem.task.lam, state.answer.forms
@@ -191,8 +191,8 @@ class Barrier(EtaFixedPoint):
         side = kappa * zeta[None, :]
         right = np.column_stack([0.5 * lam * state.h + tau, state.x])
         try:
-            bend = problem.machine.bending(zeta, state.answer)
-            system = side @ bend @ side.T - lam * (kappa * (zeta * forms)[None, :]) @ kappa.T
+            hessian = problem.machine.hessian(zeta, state.answer)
+            system = side @ hessian @ side.T - lam * (kappa * (zeta * forms)[None, :]) @ kappa.T
             system.flat[:: state.x.size + 1] += lam * state.h + tau
             solved = np.linalg.solve(system, right)
         except np.linalg.LinAlgError:
@@ -213,7 +213,7 @@ def solve_reduced(
     *,
     tol: float,
     max_iter: int = 200,
-) -> tuple[Point, Reduced, int]:
+) -> tuple[AnyIterate, Reduced, int]:
     """The reduced problem (3) on ``nodes`` to a relative gap of ``tol``, from shares ``x`` (m,): point, problem,
     solves.
     """

@@ -1,4 +1,4 @@
-"""The machine on a hull: fit f = sum_w zeta_w K_w a + b for given zeta, and bend of its value in zeta.
+"""The machine on a hull: fit f = sum_w zeta_w K_w a + b for given zeta, and the second derivatives of its value in zeta.
 
     (1/n) sum_i l(y_i, f_i + b) + lam/2 sum_w ||beta_w||^2 / zeta_w   =   lam [ C sum_i l + 1/2 a'K a ],   C = 1/(n lam)
 
@@ -80,7 +80,7 @@ class Task:
         value, t = max((self.loss.dual(t * a, self.y, self.C) - t * t * half, t) for t in (1.0, s, 0.0))
         return Bound(self.lam * value, t * a, self.lam * half)
 
-    def bend(self, answer: Answer) -> Array:
+    def second_derivative(self, answer: Answer) -> Array:
         """W (n,): the curvature of the loss at the machine's optimum."""
         if self.loss.quadratic:
             return np.ones_like(answer.dual)
@@ -108,7 +108,7 @@ class Machine(Protocol):
 
     def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> Answer: ...
 
-    def bending(self, zeta: Array, answer: Answer) -> Array: ...
+    def hessian(self, zeta: Array, answer: Answer) -> Array: ...
 
 
 def machine_for(design: KernelSpace, task: Task, nodes: Sequence[Node]) -> Machine:
@@ -183,7 +183,7 @@ class ColumnMachine:
         value, b, f, v = min((self._placed(scaled, v) for v in starts), key=lambda placed: placed[0])
         answer = None
         for _ in range(_MAX_NEWTON):
-            pull = -task.loss.slope(f + b, y)
+            pull = -task.loss.derivative(f + b, y)
             dual = feasible_start(C * pull, *task.loss.box(y, C), task.fit_intercept)
             answer = self._answer(zeta, dual)
             half = 0.5 * float(dual @ answer.decision)
@@ -214,7 +214,7 @@ class ColumnMachine:
     def _newton(self, scaled: Array, v: Array, t: Array, pull: Array) -> Array:
         """The step of Newton's method in (v, b)."""
         m, C = v.size, self.task.C
-        weight = C * np.maximum(self.task.loss.bend(t, self.task.y), 1e-12)
+        weight = C * np.maximum(self.task.loss.second_derivative(t, self.task.y), 1e-12)
         system = np.zeros((m + 1, m + 1))
         system[:m, :m] = (scaled * weight[:, None]).T @ scaled
         system.flat[: m * (m + 1) : m + 2] += 1.0
@@ -226,11 +226,11 @@ class ColumnMachine:
             right[m] = C * pull.sum()
         return np.linalg.solve(system, right)
 
-    def bending(self, zeta: Array, answer: Answer) -> Array:
+    def hessian(self, zeta: Array, answer: Answer) -> Array:
         task = self.task
         gram = self._gram
         if gram is None:
-            weight = task.bend(answer)
+            weight = task.second_derivative(answer)
             columns = self.columns
             if task.fit_intercept:
                 columns = columns - (weight @ columns) / weight.sum()
@@ -312,12 +312,12 @@ class GramMachine:
         problem = HingeProblem(K.__matmul__, solver, task.y, task.C, task.loss, task.fit_intercept)
         return problem.solve(warm, accuracy)
 
-    def bending(self, zeta: Array, answer: Answer) -> Array:
+    def hessian(self, zeta: Array, answer: Answer) -> Array:
         task, a = self.task, answer.dual
         images = np.empty((a.size, zeta.size))  # K_w a
         images[:, self._thin] = self.columns * (self.columns.T @ a)
         images[:, self._thick] = self.kernels.matvec(a).T
-        weight = task.bend(answer)
+        weight = task.second_derivative(answer)
         rows = np.flatnonzero(weight > 0)
         root = np.sqrt(weight[rows])
         system = self._combined(zeta)[np.ix_(rows, rows)] * root[:, None] * root[None, :]

@@ -24,14 +24,14 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.losses.intercepts import losses_at
-from mklcore.solvers.driver import Board, Method, Point, Status
+from mklcore.solvers.driver import AnyIterate, Method, Status, Trace
 from mklcore.solvers.hkl.certificate import Certifier, Proof, dual_norm, dual_of, primal_of
 from mklcore.solvers.hkl.dag import Node
 from mklcore.solvers.hkl.inner import Inner, solve_reduced
 from mklcore.solvers.hkl.machine import Task
 from mklcore.solvers.hkl.space import KernelSpace, NodeWeights
 from mklcore.solvers.hkl.work import Work, training_cost
-from mklcore.solvers.proof import EXACT, ROUNDING, Values
+from mklcore.solvers.proof import EXACT, ROUNDING, Certificate
 
 SEARCHES = ("certified", "printed", "necessary")
 ACTIVE = 1e-5  # a node is in the hull when ||beta_D(v)|| is above this share of the largest
@@ -79,7 +79,7 @@ class Limits:
     seconds: float | None = None
 
 
-class HullSearch(Method):
+class HullSearch(Method[object]):
     """The search as the driver's method. A step either grows the hull and trains again, or certifies."""
 
     def __init__(
@@ -104,7 +104,7 @@ class HullSearch(Method):
 
     # -- the driver's three calls ------------------------------------------------------------------------------------
 
-    def start(self) -> Point:
+    def init(self) -> AnyIterate:
         self.hull, dual = self.design.hull(), None
         shares = dict.fromkeys(self.hull.nodes, 1.0)
         if self.warm is not None:
@@ -115,7 +115,7 @@ class HullSearch(Method):
         self._verdict_due = False
         return self._train(shares, dual, self._rough)
 
-    def step(self, best: Point, last: Point, board: Board) -> Point | Status:
+    def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
         if self.work.is_over:
             return Status.OUT_OF_TIME
         if len(self.hull) >= self.limits.max_nodes:
@@ -133,7 +133,7 @@ class HullSearch(Method):
             return self._verdict_on_limits(last)
         return self._certified(last)
 
-    def finish(self, best: Point) -> Point:
+    def polish(self, best: AnyIterate) -> AnyIterate:
         """Polish, take in what N_J still asks for, prune to the active nodes, and bound the gap if nobody has."""
         point = self._polished(best)
         active = [
@@ -159,7 +159,7 @@ class HullSearch(Method):
         self.found = replace(point, state=state)
         return self.found
 
-    def values(self, best: Point, dual_point: Array | None) -> Values:
+    def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
         """Objective and dual value of published parts from scratch, as ``hkl_certificate`` computes them."""
         design, weights, task = self.design, self.weights, self.task
         objective = primal_of(design, weights, task, best.state.nodes, best.weights, best.dual, best.intercept)
@@ -168,15 +168,15 @@ class HullSearch(Method):
             dual = dual_of(design, weights, task, dual_point, self.proof_of(dual_point))
             off = max([off, *(abs(dual - value) for point, _, value in self._proofs if point is dual_point)])
         if off <= EXACT * abs(objective):
-            return Values(objective, dual)
-        return Values(objective, dual, self._rounding_of(best, objective), self.scales)
+            return Certificate(objective, dual)
+        return Certificate(objective, dual, self._rounding_of(best, objective), self.scales)
 
     @property
     def scales(self) -> str:
         """What the numbers of the problem are made of, for a refusal."""
         return f"lam is {self.task.lam:.3g}, and C = 1/(n lam) is {self.task.C:.3g}, smaller where lam is larger"
 
-    def _rounding_of(self, best: Point, objective: float) -> float:
+    def _rounding_of(self, best: AnyIterate, objective: float) -> float:
         """What rounding of the decision values can move the objective by."""
         size, noise = np.abs(best.dual), np.zeros(self.design.n)
         for node, weight in zip(best.state.nodes, best.weights, strict=True):
@@ -203,7 +203,7 @@ class HullSearch(Method):
         """What the next lambda starts from."""
         return WarmHull(self._shares(self.found), self.found.dual, tuple(self.certifier.set.nodes), self._seen)
 
-    def _train(self, shares: dict[Node, float], dual: Array | None, tol: float) -> Point:
+    def _train(self, shares: dict[Node, float], dual: Array | None, tol: float) -> AnyIterate:
         """Solve (3) on the present hull; the full gap is not known yet."""
         nodes = self.design.ordered(self.hull.members)
         x = np.array([shares.get(node, 0.0) for node in nodes])
@@ -218,14 +218,14 @@ class HullSearch(Method):
             return replace(trained, dual_objective=None, dual_point=None)
         return self._proved(trained, point.state.bound, Proof(tuple(nodes), point.state.x))
 
-    def _proved(self, point: Point, bound: float, proof: Proof) -> Point:
+    def _proved(self, point: AnyIterate, bound: float, proof: Proof) -> AnyIterate:
         """``point`` with the dual value that a bound on Omega*(a)^2 gives; its proof is kept."""
         found = self.task.bound(point.dual, bound)
         self.bounded = True
         self._proofs.append((found.point, proof, found.value))
         return replace(point, dual_objective=found.value, dual_point=found.point)
 
-    def _shares(self, point: Point) -> dict[Node, float]:
+    def _shares(self, point: AnyIterate) -> dict[Node, float]:
         return dict(zip(point.state.nodes, point.state.inner.x.tolist(), strict=True))
 
     def _dual_from(self, dual: Array) -> Array | None:
@@ -233,7 +233,7 @@ class HullSearch(Method):
         low, high = self.task.loss.box(self.task.y, self.task.C)
         return np.clip(dual, low, high)
 
-    def _polished(self, best: Point) -> Point:
+    def _polished(self, best: AnyIterate) -> AnyIterate:
         point = self._train(self._shares_on_hull(best), best.dual, _SHARP)
         for _ in range(_ROUNDS):
             wanted = self._necessary(point)
@@ -245,13 +245,13 @@ class HullSearch(Method):
             point = replace(following, solves=following.solves + point.solves)
         return point
 
-    def _shares_on_hull(self, best: Point) -> dict[Node, float]:
+    def _shares_on_hull(self, best: AnyIterate) -> dict[Node, float]:
         self.hull.add(best.state.nodes)
         return self._shares(best)
 
     # -- conditions --------------------------------------------------------------------------------------------------
 
-    def _necessary(self, point: Point) -> list[Node]:
+    def _necessary(self, point: AnyIterate) -> list[Node]:
         """The largest violators of N_J."""
         limit = point.state.inner.bound * (1.0 + _STRICT)
         values = self.certifier.violations(self.hull, point.dual)
@@ -262,13 +262,13 @@ class HullSearch(Method):
         """As printed, or a third of the hull where that is more and the search is our own."""
         return printed if self.search == "printed" else max(printed, len(self.hull) // 3)
 
-    def _threshold(self, point: Point) -> float:
+    def _threshold(self, point: AnyIterate) -> float:
         """Omega*(a)^2 up to here keeps the full gap within the tolerance."""
         inner: Inner = point.state.inner
         spare = self.tol * abs(point.objective) * (1.0 - 1e-9) - (point.objective - inner.dual_objective)
         return inner.bound + 2.0 * spare / self.task.lam
 
-    def _certified(self, last: Point) -> Point | Status:
+    def _certified(self, last: AnyIterate) -> AnyIterate | Status:
         threshold = self._threshold(last)
         most = _VIOLATORS_S if self.search == "printed" else self._batch(_VIOLATORS_N)
         verdict = self.certifier.certify(
@@ -284,12 +284,12 @@ class HullSearch(Method):
         assert verdict.proof is not None
         return self._proved(last, verdict.bound, verdict.proof)
 
-    def _verdict_on_limits(self, last: Point) -> Status:
+    def _verdict_on_limits(self, last: AnyIterate) -> Status:
         if self.work.is_over:
             return Status.OUT_OF_TIME
         return Status.MAX_NODES if self._full else Status.STALLED
 
-    def _bounded_as_is(self, point: Point) -> Point:
+    def _bounded_as_is(self, point: AnyIterate) -> AnyIterate:
         """A full gap for the model as it stands, whatever it comes to: C is J, one pass over its sources."""
         counted, self.certifier.work = self.work, Work()
         verdict = self.certifier.certify(self._shares(point), point.dual, np.inf, grow=False, most=0)
@@ -299,7 +299,7 @@ class HullSearch(Method):
         return self._proved(point, verdict.bound, verdict.proof)
 
 
-def _norms(point: Point) -> Array:
+def _norms(point: AnyIterate) -> Array:
     norms: Array = point.state.inner.norms
     return norms
 
