@@ -475,9 +475,9 @@ def test_both_machines_give_the_same_answer(loss, fit_intercept, rows):
     thin, thick = (machine.solve(zeta, None, 1e-13) for machine in machines)
     assert thin.dual == pytest.approx(thick.dual, rel=1e-4, abs=1e-5 * np.abs(thick.dual).max())
     assert thin.intercept == pytest.approx(thick.intercept, rel=1e-4, abs=1e-6)
-    rough = machines[1].solve(zeta, None, 1e-4)  # at 1e-13 rounding is most of what bends the hinge
-    bends = [machine.bending(zeta, rough) for machine in machines]
-    assert bends[0] == pytest.approx(bends[1], rel=1e-3, abs=1e-6 * np.abs(bends[1]).max())
+    rough = machines[1].solve(zeta, None, 1e-4)  # at 1e-13 rounding is most of what hessians the hinge
+    hessians = [machine.hessian(zeta, rough) for machine in machines]
+    assert hessians[0] == pytest.approx(hessians[1], rel=1e-3, abs=1e-6 * np.abs(hessians[1]).max())
 
 
 def test_two_distinct_rows_at_a_tiny_lambda_are_solved():
