@@ -19,7 +19,7 @@ def verdict(printed: str, complained: str) -> tuple[int, str]:
     except (ValueError, KeyError, TypeError):
         why = (complained.strip().splitlines() or ["no answer"])[-1]
         return 0, f"NOT AUDITED: known vulnerabilities could not be looked up ({why[:200]})."
-    told = [
+    reported = [
         f"{one['name']} {one['version']}: {found['id']}, mended in "
         f"{', '.join(found['fix_versions']) or 'no release yet'}"
         for one in packages
@@ -29,18 +29,18 @@ def verdict(printed: str, complained: str) -> tuple[int, str]:
     if len(skipped) == len(packages):
         why = skipped[0][:200] if skipped else "it found none"
         return 0, f"NOT AUDITED: none of {len(packages)} packages could be looked up ({why})."
-    looked = f"{len(packages) - len(skipped)} packages looked up, {len(told)} known vulnerabilities."
-    return int(bool(told)), "\n".join([*told, looked])
+    looked = f"{len(packages) - len(skipped)} packages looked up, {len(reported)} known vulnerabilities."
+    return int(bool(reported)), "\n".join([*reported, looked])
 
 
 def main() -> int:
     """Run pip-audit and tell its verdict."""
     try:
         done = subprocess.run(COMMAND, capture_output=True, text=True, timeout=SECONDS, check=False)
-        code, told = verdict(done.stdout, done.stderr)
+        code, reported = verdict(done.stdout, done.stderr)
     except (OSError, subprocess.TimeoutExpired) as error:
-        code, told = verdict("", f"{type(error).__name__}: {error}")
-    print(told)
+        code, reported = verdict("", f"{type(error).__name__}: {error}")
+    print(reported)
     return code
 
 

@@ -19,7 +19,7 @@ def addresses() -> list[str]:
 
 
 def opened(browser: Browser, app: App, name: str) -> list[str]:
-    """What went wrong when the page was opened, in words."""
+    """A sentence about what went wrong when the page was opened."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(f"in the browser: {error}"))

@@ -21,7 +21,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.lines import Line, told
+from benchmarks.lines import Line, reported
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results.json"
@@ -34,7 +34,7 @@ LEAST = 0.05  # of a ratio: less is noise on any machine
 
 
 def surroundings() -> dict[str, Any]:
-    """Versions, machine and load: what a figure hangs on."""
+    """Versions, machine and load: what a figure depends on."""
     return {
         "day": time.strftime("%Y-%m-%d"),
         "python": platform.python_version(),
@@ -100,11 +100,13 @@ def main(names: Sequence[str]) -> None:
             print(f"slower: {sentence}")
         kept["results"][name] = {**surroundings(), "lines": as_json(lines)}
         RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
-        print(told(lines), flush=True)
-    table = f"{told([Line(**line) for name in BENCHMARKS for line in _lines(kept, name)])}\n\n{loads(kept['results'])}"
+        print(reported(lines), flush=True)
+    table = (
+        f"{reported([Line(**line) for name in BENCHMARKS for line in _lines(kept, name)])}\n\n{loads(kept['results'])}"
+    )
     for file in TABLES:
         file.write_text(included(file.read_text(), table))
-    PAPER.write_text(included(PAPER.read_text(), told([Line(**line) for line in _lines(kept, "peers")])))
+    PAPER.write_text(included(PAPER.read_text(), reported([Line(**line) for line in _lines(kept, "peers")])))
 
 
 def asked(words: Sequence[str]) -> Sequence[str]:

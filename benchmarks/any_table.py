@@ -6,7 +6,7 @@ them.
 Every table of DIR (as the app reads it, and with the target that DIR/targets.csv names) and every generated one goes
 through `read_table`, `explore`, one path of every estimator, and what each page derives unasked; with ``--asked`` also
 what a page derives where a person asks for it: refits, choices without validation rows, searches, other models. A step
-ends well, with a refusal in words (an error of ours), or with an exception that is none of ours, which is a fault.
+ends well, with an error message (a named error of ours), or with an exception that is none of ours, which is a fault.
 Tables in the record are not tried again unless ``--again`` or ``--only`` asks for them, so that an interrupted run goes
 on. The page `any_table.md` counts.
 """
@@ -271,7 +271,7 @@ def read(record: Path = RECORD) -> dict[str, dict[str, Any]]:
     return json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
 
 
-def told(found: Outcome) -> dict[str, Any]:
+def reported(found: Outcome) -> dict[str, Any]:
     """An outcome as a row of the record, without what stands in the table."""
     plain = {
         kind: [[step, without_details(words), *place] for step, words, *place in getattr(found, kind)] for kind in ENDS
@@ -292,7 +292,7 @@ def written(text: str, rows: Sequence[Mapping[str, Any]]) -> str:
     tables_of = lambda kind: sum(bool(row[kind]) for row in rows)  # noqa: E731
     lines = [
         f"- {len(rows)} tables, {steps:,} steps, {sum(row['well'] for row in rows):,} of them ended well.",
-        f"- {sum(refusals.values())} refusals in words, on {tables_of('refusals')} tables.",
+        f"- {sum(refusals.values())} refusals, on {tables_of('refusals')} tables.",
         f"- {sum(faults.values())} exceptions that are not ours, on {tables_of('exceptions')} tables.",
         f"- {sum(row['seconds'] for row in rows):,.0f} CPU seconds.",
     ]
@@ -320,7 +320,7 @@ def main() -> None:
         if name not in asked.only if asked.only else name in rows:
             continue
         found = tried(name, content, target, () if asked.asked else ON_REQUEST)
-        rows[name] = told(found)
+        rows[name] = reported(found)
         asked.record.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         if asked.record == RECORD:
             PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), list(rows.values())), encoding="utf-8")

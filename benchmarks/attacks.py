@@ -224,8 +224,8 @@ def vanishing() -> Found:
 
 def _points(session: Session) -> int:
     """How many points of a path are solved, as its line of progress says."""
-    told = " ".join(str(one) for one, _ in session.found("progress", " points"))
-    found = re.search(r"(\d+) of \d+ points", told)
+    reported = " ".join(str(one) for one, _ in session.found("progress", " points"))
+    found = re.search(r"(\d+) of \d+ points", reported)
     return int(found[1]) if found else 0
 
 
@@ -310,8 +310,8 @@ def two_apps() -> Found:
     async def opened(url: str, secret: str) -> str:
         async with Session(url, "", f"run={secret}") as session:
             await session.run()
-            told = " ".join(str(one) for kind in ("alert", "markdown") for one, _ in session.found(kind))
-            return "fault" if session.faults else "gone" if GONE in told else "there"
+            reported = " ".join(str(one) for kind in ("alert", "markdown") for one, _ in session.found(kind))
+            return "fault" if session.faults else "gone" if GONE in reported else "there"
 
     with tempfile.TemporaryDirectory() as home:
         owner = new_secret()
@@ -347,12 +347,12 @@ def two_servers() -> Found:
         first = writers[0].stdout
         said = [first.readline() for _ in range(8)] if first else []
         writers[0].kill()
-        told = [
+        reported = [
             said + (writers[0].communicate()[0].splitlines()),
             *(one.communicate()[0].splitlines() for one in writers[1:]),
         ]
         store, lost, back, refused, acknowledged = Store(home), 0, 0, 0, 0
-        for owner, lines in zip(owners, told, strict=True):
+        for owner, lines in zip(owners, reported, strict=True):
             every = [line.strip() for line in lines]
             gone = {line[1:] for line in every if line.startswith("-")}
             saved = {line for line in every if len(line) == 32}
@@ -550,9 +550,9 @@ def main() -> int:
     for name in given.attacks or ATTACKS:
         found = ATTACKS[name]()
         held &= found.held
-        told = asdict(found)
-        print(json.dumps({"attack": name, **told}), flush=True)
-        add("attacks", "attacks", name, told)
+        reported = asdict(found)
+        print(json.dumps({"attack": name, **reported}), flush=True)
+        add("attacks", "attacks", name, reported)
     return int(not held)
 
 

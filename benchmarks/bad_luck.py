@@ -3,7 +3,7 @@
 python -m benchmarks.attacks stopped killed_and_back broken_store apart_sessions leaked_session framed
     eight_large_files stranger greedy_visitor
 
-Each function tells how often it tried, what came of it in words, and whether that is as promised.
+Each function reports how often it tried, what happened, and whether that is as promised.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ async def opened(url: str, secret: str) -> str:
         if await session.until(lambda: f"**{ROWS}** rows" in said(session), time.monotonic() + 20.0):
             return "there"
         alerts = [one.body.replace("\\", "") for one, _ in session.found("alert")]
-        return "gone" if GONE in said(session) else f'told: "{" ".join(alerts)}"'
+        return "gone" if GONE in said(session) else f'reported: "{" ".join(alerts)}"'
 
 
 async def path_after(url: str, seed: int) -> float:
@@ -167,7 +167,7 @@ def killed_and_back() -> Verdict:
     traces, at_work_now, left = "", 0, 0
     with saved(4) as (home, secrets):
         for days in (0, DAYS, -DAYS, 0):
-            clock = f"import time; told = time.time; time.time = lambda: told() + {days * 86400}" if days else ""
+            clock = f"import time; real = time.time; time.time = lambda: real() + {days * 86400}" if days else ""
             with running_app(before=clock, MKL_EXPLORER_HOME=str(home)) as app:
                 found += [asyncio.run(opened(app.url, secret)) for secret in secrets]
                 at_work_now += busy(app)
@@ -365,8 +365,8 @@ def framed() -> Verdict:
         page.goto(app.url)
         settled(page, WAIT)
         port = app.url.rpartition(":")[2]
-        told = _asked(app.url, "/_stcore/host-config", f"localhost:{port}")
-        seen["origins"] = told[0] == 200 and json.loads(told[1])["allowedOrigins"] == []
+        reported = _asked(app.url, "/_stcore/host-config", f"localhost:{port}")
+        seen["origins"] = reported[0] == 200 and json.loads(reported[1])["allowedOrigins"] == []
         hosts = ["evil.example", f"evil.example:{port}", f"localhost.evil.example:{port}", "127.0.0.1@evil.example"]
         answers = [
             _asked(app.url, place, host)[0] for host in hosts for place in ("/", "/_stcore/host-config", "/media/x.csv")
@@ -479,12 +479,12 @@ def stranger() -> Verdict:
         thief = threading.Thread(target=strange, daemon=True)
         thief.start()
         rows: dict[int, float] = {}
-        told = list[str]()
-        while len(rows) < 60 and len(told) < 5:  # a person starts again with what had arrived
+        reported = list[str]()
+        while len(rows) < 60 and len(reported) < 5:  # a person starts again with what had arrived
             try:
                 sweep(_in_a_while, range(60), "dask", 2, rows)
             except MKLError as error:
-                told.append(str(error).partition(" with ")[0].replace(cluster.scheduler_address, "its address"))
+                reported.append(str(error).partition(" with ")[0].replace(cluster.scheduler_address, "its address"))
         over.set()
         thief.join(10)
     right = rows == {number: number**0.5 for number in range(60)}
@@ -492,7 +492,7 @@ def stranger() -> Verdict:
         f"it ran code of its own on the scheduler and saw {seen['tasks']} tasks, cancelled {seen['cancelled']} and "
         f"killed "
         f"{seen['workers']} worker; {len(rows)} of 60 runs came out, each as it should: {right}; on the way: "
-        f"{told or 'nothing'}"
+        f"{reported or 'nothing'}"
     )
     return sum(map(bool, seen.values())), words, right
 

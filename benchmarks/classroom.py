@@ -146,7 +146,7 @@ class Session:
             self._answered.set_result(getattr(message, kind))
 
     def found(self, kind: str, text: str = "") -> list[tuple[Any, str]]:
-        """The elements of a kind whose text holds ``text``, each with the fragment it lies in."""
+        """The elements of a kind whose text holds ``text``, each with the fragment it is in."""
         return [(one, part) for name, one, part in self.elements.values() if name == kind and text in str(one)]
 
     def player(self) -> tuple[Any, str] | None:
@@ -200,9 +200,9 @@ class Session:
             return False
         self.sent = url.upload_url
         state = WidgetState(id=self.found("file_uploader")[0][0].id)
-        told = state.file_uploader_state_value.uploaded_file_info.add()
-        told.name, told.size, told.file_id = name, len(content), url.file_id
-        told.file_urls.CopyFrom(url)
+        reported = state.file_uploader_state_value.uploaded_file_info.add()
+        reported.name, reported.size, reported.file_id = name, len(content), url.file_id
+        reported.file_urls.CopyFrom(url)
         self.widgets[state.id] = state
         answered = await self.run()
         del self.widgets[state.id]
@@ -418,7 +418,7 @@ def written(record: dict[str, Any]) -> dict[Path, str]:
     return on_page("serving", record, lines)
 
 
-def told(name: str, values: list[float]) -> str:
+def reported(name: str, values: list[float]) -> str:
     """One line of figures."""
     if not values:
         return f"{name:32} none"
@@ -456,7 +456,7 @@ def main() -> None:
         ("lesson drawn", found.lesson),
         ("health check", found.health),
     ):
-        print(told(name, values))
+        print(reported(name, values))
     targets = verdicts(found, given.sessions)
     for name, value, wanted, met in targets:
         print(f"{'met    ' if met else 'not met'} {name}: {value:.4g}, wanted {wanted}")

@@ -112,9 +112,11 @@ def parts(n: int) -> dict[str, float]:
             frame[k::PARTS].to_parquet(Path(folder) / f"{k}.parquet")
         cut = ParquetParts.of(folder, "y")
         ways = (("one process", "serial"), ("two workers", "dask"))
-        told = {name: seconds(lambda way=way: fit_parts(model, cut, sample=2000, backend=way)) for name, way in ways}
+        reported = {
+            name: seconds(lambda way=way: fit_parts(model, cut, sample=2000, backend=way)) for name, way in ways
+        }
         spent, found = cpu(lambda: fit_parts(model, cut, sample=2000))
-    return {"rows": n, "cpu": spent, "passes": found.n_iter_ + 1, "features": found.feature_coef_.size} | told
+    return {"rows": n, "cpu": spent, "passes": found.n_iter_ + 1, "features": found.feature_coef_.size} | reported
 
 
 def steps() -> int:
@@ -170,11 +172,11 @@ def written(record: Mapping[str, Any]) -> dict[Path, str]:
     for one in found["shards"]:
         M, n = one["kernels"], SHARD_ROWS
         guess = f"{8e-3 * (n + M / 2):.0f} KB and {8e-6 * (M / 2 + n * n):.2f} MB by counting numbers"
-        told = f"{1e-3 * one['down']:.0f} KB down and {1e-6 * one['up']:.2f} MB up per worker ({guess})"
+        reported = f"{1e-3 * one['down']:.0f} KB down and {1e-6 * one['up']:.2f} MB up per worker ({guess})"
         lines.append(
             f"| one step on {M:,} RBF kernels and {n} rows, two shards in one process | {one['one process']:.2f} s |"
         )
-        lines.append(f"| the same, a shard on each of two workers | {_beside(one)}; {told} |")
+        lines.append(f"| the same, a shard on each of two workers | {_beside(one)}; {reported} |")
     for one in found["parts"]:
         lines.append(
             f"| logistic loss on {one['rows']:,} rows in {PARTS} files, one process | {one['one process']:.1f} s |"

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from benchmarks.lines import Line, told, usual
+from benchmarks.lines import Line, reported, usual
 
 LIMITS = {"Explore": 4.0, "everything": 10.0}
 WORK = """
@@ -77,4 +77,4 @@ def functions() -> str:
 
 
 if __name__ == "__main__":
-    print(functions() if "--functions" in sys.argv else told(run()))
+    print(functions() if "--functions" in sys.argv else reported(run()))

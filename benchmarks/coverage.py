@@ -5,7 +5,7 @@
 
 Generated tables, and every table of DIR that its targets.csv (file,target) names. Of each, at most ``--rows`` rows are
 explored and as many others predicted: the share of truths that are covered, and how large intervals and sets are. The
-size of an interval is told as a share of the interval that needs no model: from the 5 % to the 95 % quantile of the
+size of an interval is reported as a share of the interval that needs no model: from the 5 % to the 95 % quantile of the
 target for a level of 90 %.
 """
 
@@ -100,7 +100,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--record", type=Path)
     asked = parser.parse_args()
-    warnings.simplefilter("ignore")  # tables of strangers: what did not converge is told by the library elsewhere
+    warnings.simplefilter("ignore")  # tables of strangers: what did not converge is reported by the library elsewhere
     record = json.loads(asked.record.read_text(encoding="utf-8")) if asked.record and asked.record.exists() else {}
     sources = [*generated(), *(tables(asked.folder) if asked.folder else ())]
     for name, make in sources:

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Page
 
-from benchmarks.lines import Line, told
+from benchmarks.lines import Line, reported
 from benchmarks.serving import chromium, running_app
 
 PATIENCE = 120_000
@@ -153,7 +153,7 @@ def run(runs: int = 3) -> list[Line]:
 
 
 def _way(times: list[dict[str, float]], name: str) -> str:
-    """What comes before Data, in words."""
+    """A sentence about what comes before Data."""
     stages = (LISTENS, HEADING) if name == "Data" else ()
     return ", ".join(f"{stage} after {np.median([one[stage] for one in times]):.1f} s" for stage in stages)
 
@@ -161,7 +161,7 @@ def _way(times: list[dict[str, float]], name: str) -> str:
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     words.add_argument("--runs", type=int, default=3)
-    print(told(run(words.parse_args().runs)))
+    print(reported(run(words.parse_args().runs)))
 
 
 if __name__ == "__main__":

@@ -132,7 +132,7 @@ def measure(page: Page, seconds: int) -> tuple[float, float, float]:
 
 def lines(browser: Browser, seconds: int) -> list[str]:
     """One line per page and number of kernels."""
-    told = []
+    reported = []
     with tempfile.TemporaryDirectory() as folder:
         for n_kernels in SIZES:
             path = a_path(n_kernels)
@@ -146,13 +146,13 @@ def lines(browser: Browser, seconds: int) -> list[str]:
                 if name.endswith("open"):
                     page.locator("summary").first.click()
                 fps, best, cost = measure(page, seconds)
-                told.append(
+                reported.append(
                     f"{n_kernels:4d} kernels x {POINTS}, {name:27s} {fps:5.1f} frames/s, {best:5.1f} in the best "
                     f"second, "
                     f"{cost:5.2f} CPU ms of the main thread per frame, {len(text.encode()) / 1e6:.2f} MB"
                 )
                 page.close()
-    return told
+    return reported
 
 
 def main() -> None:

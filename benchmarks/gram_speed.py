@@ -7,7 +7,7 @@ seconds.
 The loop writes every matrix into a buffer that is kept from run to run, as who makes many stacks would; ours makes a
 fresh stack and normalises every kernel. The same loop into fresh arrays, stacked at the end, spends most of its time on
 memory that is touched for the first time: it stands beside ours in a line of its own. The limit is writing the stack
-once into fresh memory. All are timed in turn, and medians of the ratios are told.
+once into fresh memory. All are timed in turn, and medians of the ratios are reported.
 """
 
 import argparse

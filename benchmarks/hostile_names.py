@@ -76,7 +76,7 @@ class Heard:
 
     @property
     def others(self) -> list[str]:
-        """Whoever was asked besides the app and the file itself."""
+        """The addresses that were asked besides the app and the file itself."""
         return [url for url in self.asked if not url.startswith(("file:", "data:", "http://127.0.0.1", "blob:"))]
 
 
@@ -118,7 +118,7 @@ def pages() -> tuple[int, str, bool]:
                     settled(page, WAIT)
             injected += int(page.locator(TRACES).count())
             shown += int(page.get_by_test_id("stException").count() == 0)
-    count, saw, held = _told(heard, injected, f"{shown} of {len(PAGES)} pages", len(names))
+    count, saw, held = _reported(heard, injected, f"{shown} of {len(PAGES)} pages", len(names))
     return count, saw, held and shown == len(PAGES)
 
 
@@ -139,7 +139,7 @@ def report() -> tuple[int, str, bool]:
         file = taken(page, page.locator(".st-key-away_report button"), Path(folder) / "report.html")
         injected = page.locator("#injected, img[src=x], iframe[src*=evil]").count()
         injected += traces(browser, heard, file)
-    return _told(heard, injected, "the report")
+    return _reported(heard, injected, "the report")
 
 
 def notebook() -> tuple[int, str, bool]:
@@ -160,7 +160,7 @@ def notebook() -> tuple[int, str, bool]:
         file = Path(folder) / "notebook.html"
         file.write_text(laid_open(cells), encoding="utf-8")
         injected = traces(browser, heard, file)
-    return _told(heard, injected, "the notebook")
+    return _reported(heard, injected, "the notebook")
 
 
 def _cells(file: Path) -> Any:
@@ -198,7 +198,7 @@ def traces(browser: Any, heard: Heard, file: Path) -> int:
     return int(page.locator(TRACES).count())
 
 
-def _told(heard: Heard, injected: int, where: str, names: int = len(HOSTILE)) -> tuple[int, str, bool]:
+def _reported(heard: Heard, injected: int, where: str, names: int = len(HOSTILE)) -> tuple[int, str, bool]:
     saw = (
         f"{len(heard.dialogs)} dialogs, {injected} injected nodes, {len(heard.others)} requests elsewhere from {where}"
     )

@@ -1,4 +1,4 @@
-"""CPU seconds until the first estimator is at hand, in a fresh Python: what a script pays before it does anything.
+"""CPU seconds until the first estimator is available, in a fresh Python: what a script pays before it does anything.
 
     python -m benchmarks.importing
 
@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 
-from benchmarks.lines import Line, told, usual
+from benchmarks.lines import Line, reported, usual
 
 LIMIT, REPEATS = 0.6, 5
 PEER = "from sklearn.svm import SVC"
@@ -39,4 +39,4 @@ def run() -> list[Line]:
 
 
 if __name__ == "__main__":
-    print(told(run()))
+    print(reported(run()))

@@ -1,15 +1,15 @@
 """Random problems for every method: the worst violation of each invariant, and the conditioning at which it was found.
 
-    python benchmarks/invariants.py [N] [METHOD ...]          N problems per method, 1000 unless told; all methods
-        unless told
+    python benchmarks/invariants.py [N] [METHOD ...]          N problems per method, 1000 by default; METHOD: all
+        by default
 
-    objective     |told - from the published coefficients| / size
-    dual value    |told - from the published dual point| / size
+    objective     |reported - from the published coefficients| / size
+    dual value    |reported - from the published dual point| / size
     above primal  (dual value - objective) / size where positive
     history       (objective - best seen) / (tol R), 1 is allowed
 
 with size the larger of objective and dual value, at least 1e-12 of the first objective. Conditioning is that of the
-weighted sum of kernels. Problems that the library refuses in words are counted. Scales of kernels, C, p, losses and
+weighted sum of kernels. Problems that the library refuses are counted. Scales of kernels, C, p, losses and
 near-copies are drawn; seeds make runs repeat.
 """
 
@@ -67,16 +67,18 @@ def draw(seed: int) -> Drawn:
 
 def compared(model: Any, K: np.ndarray, weights: np.ndarray, objective: float, dual: float | None) -> Checked:
     """What the model says against what was found."""
-    fit, told = model.fit_, float(model.objective_)
-    size = max(abs(told), abs(dual or 0.0), 1e-12 * abs(fit.history[0].objective))  # a perfect fit is rounding alone
-    told_dual = model.dual_objective_
-    above = np.nan if told_dual is None else max(0.0, float(told_dual) - told) / size
-    off = np.nan if dual is None or told_dual is None else abs(float(told_dual) - dual) / size
+    fit, reported = model.fit_, float(model.objective_)
+    size = max(
+        abs(reported), abs(dual or 0.0), 1e-12 * abs(fit.history[0].objective)
+    )  # a perfect fit is rounding alone
+    reported_dual = model.dual_objective_
+    above = np.nan if reported_dual is None else max(0.0, float(reported_dual) - reported) / size
+    off = np.nan if dual is None or reported_dual is None else abs(float(reported_dual) - dual) / size
     best = min(record.objective for record in fit.history)
-    excess = max(0.0, told - best) / (TOL * size)
+    excess = max(0.0, reported - best) / (TOL * size)
     values = np.linalg.eigvalsh(np.tensordot(weights, K, 1)) if np.any(weights) else np.ones(1)
     condition = float(values[-1] / max(values[0], 1e-17 * values[-1]))
-    return Checked((abs(told - objective) / size, off, above, excess), condition)
+    return Checked((abs(reported - objective) / size, off, above, excess), condition)
 
 
 def lp(solver: str, one: Drawn) -> Checked:
@@ -156,7 +158,7 @@ METHODS = {
 
 
 def worst(method: str, count: int) -> tuple[list[tuple[float, float, int]], int]:
-    """Per invariant the worst violation, its conditioning and its seed; and how many problems were refused in words."""
+    """Per invariant the worst violation, its conditioning and its seed; and how many problems were refused."""
     found, refused = [(0.0, np.nan, -1)] * len(NAMES), 0
     for seed in range(count):
         try:

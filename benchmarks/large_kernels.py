@@ -97,10 +97,10 @@ def written(record: Mapping[str, Any]) -> dict[Path, str]:
             curves.setdefault(_line(one["kind"], one["p"]), []).append((one["M"], one["seconds"]))
     for one in record["found"]:
         kind, p, M = one["kind"], one["p"], one["M"]
-        told, gap = _told(p), f"{one['gap']:.1e}" if p else ""
+        name, gap = _reported(p), f"{one['gap']:.1e}" if p else ""
         slope = f"M^{growth(curves[_line(kind, p)]):.2f}" if SIZES[-1] == M else ""
         lines.append(
-            f"| {kind} | {told} | {M:,} | {one['seconds']:.2f} | {one['megabytes']:.0f} | "
+            f"| {kind} | {name} | {M:,} | {one['seconds']:.2f} | {one['megabytes']:.0f} | "
             f"{8e-6 * M * N * N:,.0f} | {gap} | {one['used']:,} | {one['score']:.3f} | {slope} |"
         )
     what, title = (
@@ -110,12 +110,12 @@ def written(record: Mapping[str, Any]) -> dict[Path, str]:
     return on_page("scale/kernels", record, lines) | picture("kernels", title, what, curves)
 
 
-def _told(p: float) -> str:
+def _reported(p: float) -> str:
     return {GREEDY: "greedy", SPARSE: "SMKL"}.get(p, f"{p:.3g}")
 
 
 def _line(kind: str, p: float) -> str:
-    return f"{kind}, p = {p:.3g}" if p > 0 else f"{kind}, {_told(p)}"
+    return f"{kind}, p = {p:.3g}" if p > 0 else f"{kind}, {_reported(p)}"
 
 
 def main(only: int | None = None) -> None:

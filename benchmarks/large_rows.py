@@ -100,12 +100,12 @@ def written(record: Mapping[str, Any]) -> dict[Path, str]:
     slopes = {line: f"n^{growth(points):.2f}" for line, points in curves.items()}
     for one in record["found"]:
         way, n = one["way"], one["rows"]
-        told = f"exact on {EXACT_ROWS:,} of them" if way == "sample" else f"{COMPONENTS} landmarks, {_line(one)}"
-        told += f", {one['steps']}" if one.get("steps") else ""
+        variant = f"exact on {EXACT_ROWS:,} of them" if way == "sample" else f"{COMPONENTS} landmarks, {_line(one)}"
+        variant += f", {one['steps']}" if one.get("steps") else ""
         slope = slopes[_line(one)] if n == SIZES[-1] and way != "sample" else ""
         stored = 8e-6 * 40 * (EXACT_ROWS if way == "sample" else n) ** 2
         lines.append(
-            f"| {told} | {n:,} | {one['seconds']:.1f} | {one['megabytes']:.0f} | {stored:,.0f} | {one['gap']:.1e} | "
+            f"| {variant} | {n:,} | {one['seconds']:.1f} | {one['megabytes']:.0f} | {stored:,.0f} | {one['gap']:.1e} | "
             f"{one['lost']:.1%} | {one['score']:.4f} | {slope} |"
         )
     what, title = (

@@ -31,7 +31,7 @@ class Line:
 
     @property
     def spread(self) -> float:
-        """Half of what lies between the smallest and the largest measurement, as a share of the median."""
+        """Half of what is between the smallest and the largest measurement, as a share of the median."""
         return float(np.ptp(self.values)) / 2 / self.median if self.median else 0.0
 
     @property
@@ -48,13 +48,13 @@ def cpu(task: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def usual() -> dict[str, str]:
-    """The environment of a process of whoever installed this: Python keeps what it made of the sources, which a second
-    start then loads, although the process that measures may have been told to keep nothing.
+    """The environment of an installed copy: Python keeps what it made of the sources, which a second
+    start then loads, although the process that measures may be configured to keep nothing.
     """
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
-def told(lines: Sequence[Line]) -> str:
+def reported(lines: Sequence[Line]) -> str:
     """The lines as a Markdown table; one measurement has no spread to tell."""
     rows = []
     for line in lines:

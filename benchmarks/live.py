@@ -3,7 +3,7 @@
 python -m benchmarks.live [--moves 30] [--points 100]
 
 A table of 1000 rows and 43 columns gives 500 training rows and 50 kernels. Frames are counted where the cursor's line
-moves, with bars and texts following it. From a release two times are told: until the evidence beside the picture
+moves, with bars and texts following it. From a release two times are reported: until the evidence beside the picture
 (certificate, kernels used, scores) stands at the new point, and until the server has confirmed it in the number box.
 """
 
@@ -126,7 +126,7 @@ def release(page: Page, moves: int) -> tuple[list[float], list[float]]:
     return [t.get("facts", 0.0) for t in times], [t["box"] for t in times]
 
 
-def told(name: str, values: list[float]) -> str:
+def reported(name: str, values: list[float]) -> str:
     """One line: median and 95th percentile."""
     return f"{name}: median {np.median(values):.0f} ms, 95 % {np.percentile(values, 95):.0f} ms ({len(values)} moves)"
 
@@ -149,8 +149,8 @@ def main() -> None:
         )
         page.wait_for_timeout(1500)
         evidence, confirmed = release(page, asked.moves)
-    print(told("release to evidence", [max(value, 0.0) for value in evidence]))
-    print(told("release to the confirmed number", confirmed))
+    print(reported("release to evidence", [max(value, 0.0) for value in evidence]))
+    print(reported("release to the confirmed number", confirmed))
     print(f"load after: {os.getloadavg()[0]:.1f}")
 
 

@@ -31,7 +31,7 @@ LOOK, PATIENCE = 2.0, 3000.0  # seconds between looks, and to the end of them
 
 
 def table(n: int) -> bytes:
-    """A file of n rows: the class hangs on four of the columns, one of them alone and two together."""
+    """A file of n rows: the class depends on four of the columns, one of them alone and two together."""
     random = np.random.default_rng(0)
     X = random.standard_normal((n, COLUMNS))
     signal = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * X[:, 3] ** 2 - 0.5 + 0.5 * random.standard_normal(n)
@@ -43,7 +43,7 @@ def table(n: int) -> bytes:
 
 
 def events(app: AppTest) -> dict[str, Callable[[], bool]]:
-    """What is waited for, in words, and whether it is there."""
+    """The name of the event, and whether it is there."""
     held, params = memory(app).shelves.results, memory(app).params
     sample, low = (paths.key(replace(params, way=way)) for way in ("", LOW_RANK))
     return {
@@ -85,8 +85,8 @@ def measured(n: int, exact: bool) -> list[dict[str, Any]]:
         spent = watched(app, {"exact": lambda: held.get(key) is not None}, began).get("exact")
         if spent is not None:
             whole = held.get(key)
-            told = f"one exact model on {whole.rows:,} rows, from the click"
-            found.append({"what": told, "wall": spent[0], "cpu": spent[1], "score": whole.score})
+            reported = f"one exact model on {whole.rows:,} rows, from the click"
+            found.append({"what": reported, "wall": spent[0], "cpu": spent[1], "score": whole.score})
     return found
 
 

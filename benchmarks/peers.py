@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
 from benchmarks.gram_speed import into
-from benchmarks.lines import Line, told
+from benchmarks.lines import Line, reported
 from benchmarks.lp_speed import problem
 from benchmarks.svm_speed import cpu
 from mklcore.losses import make_loss
@@ -149,4 +149,4 @@ PEERS: dict[str, tuple[str, Callable[[np.ndarray, np.ndarray], Any], int | None,
 ON_FOLDS = ("himalaya",)
 
 if __name__ == "__main__":
-    print(told(run()))
+    print(reported(run()))

@@ -66,8 +66,8 @@ def publish(name: str) -> None:
 def on_page(page: str, record: Mapping[str, Any], lines: list[str]) -> dict[Path, str]:
     """A page of ``docs`` with these lines between its marks, and below them where they were measured."""
     file, where = DOCS / f"{page}.md", record["surroundings"]
-    told = f"{where['day']}, {where['machine']}, load {where['load']}."
-    return {file: included(file.read_text(encoding="utf-8"), "\n".join([*lines, "", told]))}
+    reported = f"{where['day']}, {where['machine']}, load {where['load']}."
+    return {file: included(file.read_text(encoding="utf-8"), "\n".join([*lines, "", reported]))}
 
 
 def growth(points: list[tuple[float, float]]) -> float:
@@ -78,7 +78,7 @@ def growth(points: list[tuple[float, float]]) -> float:
 
 def picture(name: str, title: str, what: str, curves: Mapping[str, list[tuple[float, float]]]) -> dict[Path, str]:
     """Curves on log scales as SVG, light or dark as the page is; the end of each says its name, a point its value where
-    there is room: no two labels touch, and none lies on a point.
+    there is room: no two labels touch, and none is on a point.
     """
     height = max(HEIGHT, TOP + LEAST * len(curves))
     low = height - (HEIGHT - LOW)
@@ -146,7 +146,7 @@ def _meet(one: tuple[float, float, float, float], other: tuple[float, float, flo
 
 
 def _apart(heights: Mapping[str, float], lowest: float, least: float = 15.0) -> dict[str, float]:
-    """The heights of labels, pushed down where they would lie on one another, and up again from below ``lowest``."""
+    """The heights of labels, pushed down where they would be on one another, and up again from below ``lowest``."""
     order = sorted(heights, key=lambda label: heights[label])
     found: dict[str, float] = {}
     for label in order:

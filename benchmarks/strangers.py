@@ -74,7 +74,7 @@ def views(seed: int = 2) -> Made:
 
 
 def bands(seed: int = 3) -> Made:
-    """Spectra of 400 wavelengths: the target lies in two stretches of them."""
+    """Spectra of 400 wavelengths: the target is in two stretches of them."""
     rng = np.random.default_rng(seed)
     at = np.arange(400)
     hidden = rng.normal(size=(400, 6))
@@ -159,7 +159,7 @@ MADE: dict[str, Callable[[], Made]] = {
 
 
 def measured(name: str, data: Dataset, truth: tuple[str, ...], splits: int) -> dict[str, Any]:
-    """What `explore` and the baselines reach on several splits, as a row of the record; the first split is told in
+    """What `explore` and the baselines reach on several splits, as a row of the record; the first split is reported in
     full.
     """
     kept: list[dict[str, float]] = []
@@ -202,7 +202,7 @@ def boosted(data: Dataset, found: Exploration, seed: int) -> float:
     return float(kind(random_state=seed).fit(train.X, train.y).score(parts.test.X, parts.test.y))
 
 
-def told(row: Mapping[str, Any]) -> str:
+def reported(row: Mapping[str, Any]) -> str:
     """A paragraph on one table."""
     top = ", ".join(f"{name} {importance:.3f}±{spread:.3f}" for name, importance, spread in row["top"])
     scores = ", ".join(f"{key} {value:.3f}" for key, value in row["scores"].items())
@@ -217,7 +217,7 @@ def told(row: Mapping[str, Any]) -> str:
 
 
 def tables(folder: str | None, only: Sequence[str] = ()) -> Iterator[tuple[str, Dataset, tuple[str, ...]]]:
-    """The tables to look at, one after the other, or those with these names; what is refused is told."""
+    """The tables to look at, one after the other, or those with these names; what is refused is reported."""
     if folder is not None:
         for file in sorted(p for p in Path(folder).iterdir() if p.suffix.lower() in KINDS):
             if only and file.name not in only:
@@ -246,7 +246,7 @@ def main() -> None:
     for name, data, truth in tables(asked.folder, asked.only):
         row = measured(name, data, truth, asked.splits)
         strangers_record.keep(row, asked.record)
-        print(told(row), flush=True)
+        print(reported(row), flush=True)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 RBF kernel on twenty normal columns, a nonlinear boundary and a tenth of the labels turned, C = 0.1, 1, 100. libsvm
 (at the default tol 1e-3 of scikit-learn's SVC) goes first; ours is stopped at the loosest accuracy whose dual objective
 is no lower than the one libsvm reached, to 1e-8 of it. Both are the bare solver: SVC looks at its input first, and ours
-does not, so that libsvm is called below SVC. The two are timed in turn, and the median of the ratios is told.
+does not, so that libsvm is called below SVC. The two are timed in turn, and the median of the ratios is reported.
 """
 
 import argparse

@@ -111,8 +111,8 @@ def measured(name: str, data: Dataset, seed: int) -> Row:
     except Exception as error:
         return {"refused": f"{type(error).__name__}: {error}", "seconds": round(time.process_time() - began, 2)}
     score = r2_score(test.y, said) if data.task == "regression" else accuracy_score(test.y, said)
-    told = {key: round(value, 2) for key, value in more.items()}
-    return {"score": round(float(score), 5), "seconds": round(spent, 2), **told}
+    reported = {key: round(value, 2) for key, value in more.items()}
+    return {"score": round(float(score), 5), "seconds": round(spent, 2), **reported}
 
 
 # The table

@@ -54,7 +54,7 @@ def guesses(folder: Path) -> Iterator[Guess]:
 
 
 def counts(found: list[Guess]) -> str:
-    """How many guesses are right, in words."""
+    """A sentence about how many guesses are right."""
     sure = [one for one in found if one.candidates and is_sure(one.candidates)]
     return (
         f"{sum(one.right for one in found)} of {len(found)} right, {sum(one.among for one in found)} among the three "
@@ -67,8 +67,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("folder", type=Path, help="a folder with tables and targets.csv")
     asked = parser.parse_args().folder
-    told = []
+    reported = []
     for guess in guesses(asked):
-        told.append(guess)
+        reported.append(guess)
         print(guess)
-    print(counts(told))
+    print(counts(reported))

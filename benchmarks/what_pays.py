@@ -95,7 +95,7 @@ def measured(
     costs: Sequence[float] = COSTS,
     tell: Callable[[str], Any] = print,
 ) -> list[Fitted]:
-    """All fits, told one by one."""
+    """All fits, reported one by one."""
     found = []
     with one_blas_thread():
         for m in landmarks:
@@ -104,17 +104,18 @@ def measured(
                 for C in costs:
                     for inside in (False, True):
                         fit = one(stack, labels if loss == "hinge" else target, loss, C, inside)
-                        tell(f"{m} landmarks, {loss}, C = {C:g}, {'inside' if inside else 'coordinates'}: {_told(fit)}")
+                        way = "inside" if inside else "coordinates"
+                        tell(f"{m} landmarks, {loss}, C = {C:g}, {way}: {_outcome(fit)}")
                         found += [] if fit is None else [fit]
     return found
 
 
-def _told(fit: Fitted | None) -> str:
+def _outcome(fit: Fitted | None) -> str:
     return "not there" if fit is None else f"{1e9 * fit.seconds:.0f} ns for each of {fit.features} features of a row"
 
 
 def main() -> None:
-    measured(400, (5,), COSTS[:1], tell=lambda told: None)  # compiles
+    measured(400, (5,), COSTS[:1], tell=lambda reported: None)  # compiles
     fitted = constants(measured())
     standing = Constants(fitted.unit, schedule.CREEP, schedule.PASSES, schedule.PRODUCTS)
     for name, here, there in zip(Constants._fields, fitted, standing, strict=True):

@@ -105,8 +105,8 @@ def _section(key: str, experiment: Experiment) -> str:
 
 def _verdicts(judged: Sequence[Judged]) -> str:
     """What the run says of every claim of the paper, disagreements first."""
-    told = [f"- {html.escape(one.sentence)}<br>**{one.answer}.** {html.escape(one.figures)}" for one in judged]
-    return "\n".join([f"What the paper states: {counted([verdict for _, verdict in judged])}.\n", *told])
+    reported = [f"- {html.escape(one.sentence)}<br>**{one.answer}.** {html.escape(one.figures)}" for one in judged]
+    return "\n".join([f"What the paper states: {counted([verdict for _, verdict in judged])}.\n", *reported])
 
 
 def _row(cells: Sequence[str]) -> str:

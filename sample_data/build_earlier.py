@@ -43,7 +43,7 @@ def everything(samples: Iterable[str] = SAMPLES, lessons: Iterable[str] = LESSON
         yield "first_table", first_table.FILE, lambda: first_table.write(_folder() / "first_table.json.gz")
     for key in lessons:
         file = _folder() / f"lesson_{key}.json.gz"
-        yield f"lesson_{key}", file, lambda key=key, file=file: earlier.write(file, told(key))
+        yield f"lesson_{key}", file, lambda key=key, file=file: earlier.write(file, reported(key))
 
 
 def asked(params: Params) -> list[PathParams]:
@@ -77,7 +77,7 @@ def solved_hulls(params: Params) -> earlier.Hulls:
     return hull_player.kept(hulls.Answer(path, params, waiting=False, provisional=False))
 
 
-def told(key: str) -> earlier.Story:
+def reported(key: str) -> earlier.Story:
     """A lesson's answer, figures and scenes."""
     story = LESSONS[key].compute()
     scenes = {name: pictures.PICTURES[key](story, name == "dark").drawn() for name in ("light", "dark")}

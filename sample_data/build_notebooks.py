@@ -26,7 +26,7 @@ SPARSE_OR_NOT = (
 ℓp-norm multiple kernel learning weighs kernels under ‖θ‖_p ≤ 1. At p = 1 few kernels keep a weight; at p = ∞ every kernel
 counts the same. Which is better depends on the truth: how many kernels carry the target at all.
 
-The toy problem makes that a matter of choice. Two classes lie in 50 dimensions, and their means differ in the first
+The toy problem makes that a matter of choice. Two classes are in 50 dimensions, and their means differ in the first
 few coordinates only. There is one linear kernel per coordinate."""),
     """import numpy as np
 import plotly.graph_objects as go
@@ -60,8 +60,8 @@ rows, over 3 draws. The Bayes error, which no rule can beat, is the same everywh
 
 table = {k: np.mean([errors(k, seed) for seed in range(3)], axis=0) for k in INFORMATIVE}
 for k, row in table.items():
-    told = "  ".join(f"p = {p:.3g}: {100 * e:2.0f} %" for p, e in zip(NORMS, row, strict=True))
-    print(f"{k:2d} of 50 informative: {told}")
+    errors_at = "  ".join(f"p = {p:.3g}: {100 * e:2.0f} %" for p, e in zip(NORMS, row, strict=True))
+    print(f"{k:2d} of 50 informative: {errors_at}")
 print(f"Bayes error: {100 * truth.bayes_error:.0f} %")""",
     """figure = go.Figure()
 for k, row in table.items():
@@ -244,7 +244,7 @@ def run(name: str) -> nbformat.NotebookNode:
     return notebook
 
 
-def told(notebook: nbformat.NotebookNode) -> list[str]:
+def reported(notebook: nbformat.NotebookNode) -> list[str]:
     """Everything the code cells say in words, in order; what a cell prints is one text, in however many pieces it
     came.
     """

@@ -1,7 +1,7 @@
 """House rules of the test run: who runs what, and nothing is left out silently.
 
 Folders are run on all cores, a file at a time per worker; files named on the command line run in this process. With
-``CI`` set in the environment, a skipped or expected-to-fail test without a reason in words ends the run as failed.
+``CI`` set in the environment, a skipped or expected-to-fail test without a reason ends the run as failed.
 """
 
 import gc
@@ -38,7 +38,7 @@ WINDOWS = (
         "browser/test_hostile_pages.py",
     ),
 )
-# The files that take longest, the longest first: whoever is free takes the next, so that all workers end together.
+# The files that take longest, the longest first: a free worker takes the next, so that all workers end together.
 LONGEST = (
     *(file for line in WINDOWS for file in line),
     "test_second_process.py",
@@ -124,7 +124,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> None:
-    """What was imported and collected stays: whoever looks for rubbish need not go through it again and again."""
+    """What was imported and collected stays: the garbage collector need not go through it again and again."""
     gc.collect()
     gc.freeze()
 

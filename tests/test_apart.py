@@ -73,7 +73,7 @@ def other(monkeypatch):
     one.end()
     first.close()
     solving.join(30)
-    assert not solving.is_alive()  # whoever is left alone ends
+    assert not solving.is_alive()  # a process without its parent ends
 
 
 def asked(other, problem, hearer=None, **more):
@@ -137,7 +137,7 @@ def test_a_process_ends_with_its_socket_and_goes_behind_pages():
     assert one._process.wait(60) == 0
 
 
-def test_a_process_that_dies_is_told(problem):
+def test_a_process_that_dies_is_reported(problem):
     one = apart.Apart(("-c", "pass"))
     with pytest.raises(apart.EndedError):
         one.ready(30)
@@ -151,7 +151,7 @@ def test_a_process_that_dies_is_told(problem):
 
 
 class Fake:
-    """A process that does what it is told: it dies, knows something not, or answers."""
+    """A process that does as asked: it dies, knows something not, or answers."""
 
     def __init__(self, what):
         self.what, self.over = what, False
@@ -187,7 +187,7 @@ def path_of(crew):
     return crew.do(fit_path, Report(Progress(Job("path", "Path", ()))), {})
 
 
-def test_what_dies_is_run_again_elsewhere_and_twice_is_told(monkeypatch):
+def test_what_dies_is_run_again_elsewhere_and_twice_is_reported(monkeypatch):
     assert path_of(crew_of(monkeypatch, apart.EndedError, "answer")) == "answer"
     with pytest.raises(MKLError, match=r"ended from outside, twice.*fewer rows or kernels"):
         path_of(crew_of(monkeypatch, apart.EndedError, apart.EndedError, "never"))

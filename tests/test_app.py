@@ -139,7 +139,7 @@ def test_every_figure_carries_an_alternative_text() -> None:
         ("colour", "red", "which this app does not know"),
     ],
 )
-def test_a_link_is_refused_in_words_where_it_asks_for_what_cannot_be(name: str, value: str, said: str) -> None:
+def test_a_link_is_refused_where_it_asks_for_what_cannot_be(name: str, value: str, said: str) -> None:
     params, refused = params_link.read({name: value, "widths": "3"} if name != "widths" else {name: value})
     assert len(refused) == 1
     assert said in refused[0]
@@ -223,7 +223,7 @@ def test_choices_survive_a_change_of_page() -> None:
     assert memory(app).params == Params(data="iris", recipe="builders", widths=7, linear=False)
 
 
-def test_a_path_is_dropped_and_told_when_the_table_or_the_kernels_change() -> None:
+def test_a_path_is_dropped_and_reported_when_the_table_or_the_kernels_change() -> None:
     app = wait_for_path(open_app("pages/explore.py", data="iris", widths="2"))
     assert memory(app).answer is not None
     go(app, "pages/kernels.py")
@@ -260,7 +260,7 @@ def test_a_number_box_that_still_shows_what_was_written_over_moves_nothing() -> 
     path, best = memory(app).answer.path, app.number_input(key="exact_C").value
     app.session_state["player"] = {"report": {"index": 7, "time": 1, "turn": 1}}
     quiet(app.run())
-    app.number_input(key="exact_C").set_value(best).run()  # what the browser showed before it heard of the cursor
+    app.number_input(key="exact_C").set_value(best).run()  # what the browser showed before it received the cursor
     assert memory(app).params.at == path.values[7]
     memory(app).written_over.clear()  # later on, the same value is somebody's wish
     app.number_input(key="exact_C").set_value(best).run()
@@ -353,8 +353,8 @@ def test_work_warns_nobody_and_leaves_the_warnings_of_other_threads_alone() -> N
     thread = threading.Thread(target=worker.do, args=(job,))
     thread.start()
     assert inside.wait(PATIENCE)
-    with pytest.warns(NotConvergedWarning, match="told here"):
-        warn_short("told here")
+    with pytest.warns(NotConvergedWarning, match="reported here"):
+        warn_short("reported here")
     assert warnings.filters == filters
     over.set()
     thread.join(PATIENCE)

@@ -1,4 +1,4 @@
-"""New files read as the training table was: the same features, and a refusal in words for what does not fit."""
+"""New files read as the training table was: the same features, and a refusal with a message for what does not fit."""
 
 import io
 
@@ -82,7 +82,7 @@ def test_text_among_numbers_is_refused_with_its_row_and_empty_cells_are_filled()
     assert any("60 missing cells of 'size' filled with the median" in note for note in found.notes)
 
 
-def test_a_category_never_seen_is_told_and_belongs_to_none():
+def test_a_category_never_seen_is_reported_and_belongs_to_none():
     frame = training()
     frame["colour"] = "violet"
     found = READING.apply(csv(frame))

@@ -1,4 +1,4 @@
-"""Files are counted as they come: a tab, an address and the server have their shares, and what is refused is told on
+"""Files are counted as they come: a tab, an address and the server have their shares, and refusals are reported on
 the page.
 """
 
@@ -127,7 +127,7 @@ def test_the_page_tells_why_a_file_was_not_taken() -> None:
     app = open_app(widths="1", each="none", degree="0")
     why = "The file of 60 MB was not taken: the server is full."
     app.file_uploader(key="uploader").upload("a.csv", why.encode(), uploads.REFUSED).run()
-    assert why in [told.value for told in app.info]
+    assert why in [reported.value for reported in app.info]
     assert not memory(app).uploads
 
 

@@ -93,7 +93,7 @@ def test_a_path_starts_every_kernel_where_it_was(table):
         assert objective == pytest.approx(cold.objective_, rel=2e-3)
 
 
-def test_an_unknown_rule_is_refused_in_words(table):
+def test_an_unknown_rule_is_refused(table):
     with pytest.raises(ParameterError, match="select must be one of objective, folds"):
         mkl.BestKernelClassifier(select="luck").fit(table[0], table[1])
 

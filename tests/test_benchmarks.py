@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import gram_speed, large_rows, lp_speed, strangers_record, what_pays
 from benchmarks.__main__ import BENCHMARKS, MARKS, TABLES, as_json, asked, included, loads, slower
-from benchmarks.lines import Line, told
+from benchmarks.lines import Line, reported
 from benchmarks.records import RECORDED, files, growth, kept, picture
 
 
@@ -41,8 +41,8 @@ def test_the_peer_of_the_gram_matrices_writes_into_memory_that_is_there():
 def test_a_line_stands_beside_its_peer():
     assert line(0.5, 0.4, 0.6).ratio == 2.0
     assert line(0.5, 0.4, 0.6).spread == pytest.approx(0.2)
-    assert "| fit | 0.5 s ± 20 % | peer 1 s | 2.00 |" in told([line(0.5, 0.4, 0.6)])
-    assert "| fit | 0.5 s | peer 1 s | 2.00 |" in told([line(0.5)])
+    assert "| fit | 0.5 s ± 20 % | peer 1 s | 2.00 |" in reported([line(0.5, 0.4, 0.6)])
+    assert "| fit | 0.5 s | peer 1 s | 2.00 |" in reported([line(0.5)])
 
 
 def test_slower_is_what_lost_more_than_the_spread():
@@ -120,15 +120,17 @@ def test_many_rows_are_measured_at_every_C_and_only_what_is_new_where_that_is_as
     found = {C: large_rows.measured("hinge", C, 200, 100) for C in (0.1, 100.0)}
     assert (found[0.1]["steps"], found[100.0]["steps"]) == ("coordinates", "inside")
     assert max(one["gap"] for one in found.values()) <= 1e-3
-    before, asked, told = kept("large_rows"), [], []
+    before, asked, reported = kept("large_rows"), [], []
     before["found"] = [one for one in before["found"] if one.get("C", 1.0) == 1.0]
     monkeypatch.setattr(large_rows, "kept", lambda name: before)
     monkeypatch.setattr(large_rows, "alone", lambda *case: asked.append(case) or found[100.0])
-    monkeypatch.setattr(large_rows, "keep", lambda name, lines: told.extend(lines))
+    monkeypatch.setattr(large_rows, "keep", lambda name, lines: reported.extend(lines))
     large_rows.main(only_new=True)
     assert asked == [("hinge", C, n) for C in large_rows.LARGER for n in large_rows.SIZES]
-    assert [(one["way"], one.get("C", 1.0), one["rows"]) for one in told] == large_rows.CASES
-    page = next(text for file, text in large_rows.written({**before, "found": told}).items() if file.suffix == ".md")
+    assert [(one["way"], one.get("C", 1.0), one["rows"]) for one in reported] == large_rows.CASES
+    page = next(
+        text for file, text in large_rows.written({**before, "found": reported}).items() if file.suffix == ".md"
+    )
     assert "| 4 landmarks, hinge, C = 100, inside | 24,000 |" in page
 
 
@@ -138,7 +140,7 @@ def test_constants_of_what_pays_are_those_the_seconds_were_made_with():
     fits = [what_pays.Fitted("hinge", False, s, D, made.unit * s**made.creep) for s, D in sizes]
     fits += [what_pays.Fitted("hinge", True, s, D, made.unit * (made.passes + made.products * D)) for s, D in sizes]
     assert what_pays.constants(fits) == pytest.approx(made, rel=1e-9)
-    found = what_pays.measured(150, (4,), (0.3,), tell=lambda told: None)
+    found = what_pays.measured(150, (4,), (0.3,), tell=lambda reported: None)
     assert [(one.loss, one.inside) for one in found] == [
         (loss, way) for loss in what_pays.LOSSES for way in (False, True)
     ]

@@ -56,7 +56,7 @@ def test_texts_of_several_columns_count_together() -> None:
     assert parquet_columns(file.getvalue(), Format(max_bytes=300_000))[0] == ["c0", "c1", "c2"]
 
 
-def test_lists_in_lists_are_read_or_refused_in_words() -> None:
+def test_lists_in_lists_are_read_or_refused() -> None:
     with pytest.raises(DataError, match="Parquet file cannot be read"):
         read_table(bombs.nested(90, 2), "y")
 
@@ -84,7 +84,7 @@ def test_the_reader_of_a_file_gets_all_of_it_however_late_it_begins() -> None:
     assert (code, out.strip()) == (0, b"1048576")
 
 
-def test_a_reader_that_ends_or_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_ends_or_is_missing_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def says(program: str) -> None:
         line = [sys.executable, "-I", "-c", f"import sys; {program}"]
         monkeypatch.setattr(packed, "answered", lambda _, *rest: answered(line, *rest))
@@ -120,19 +120,19 @@ def test_cells_of_every_type_come_out_as_a_person_reads_them() -> None:
     parquet.write_table(pa.table(columns), file)
     names, found, notes = parquet_columns(file.getvalue(), Format())
     assert names == [name for name in columns if name not in ("record", "__index_level_0__")]
-    told = dict(zip(names, (list(column) for column in found), strict=True))
-    np.testing.assert_array_equal(told["whole"], [2.0**53, np.nan, 3.0])
-    np.testing.assert_array_equal(told["truth"], [1.0, np.nan, 0.0])
-    np.testing.assert_array_equal(told["half"], [0.5, 1.5, 2.5])
-    assert told["a.b"] == ["u", "", "v"]
-    np.testing.assert_array_equal(told["codes"], [7.0, 8.0, np.nan])
-    assert told["money"] == ["1.50", "", "2.25"]
-    assert told["day"] == ["2020-01-02", "", "2020-01-02"]
-    assert told["time"] == ["2020-01-02 03:00:00", "", ""]
-    assert told["raw"] == ["b'ab'", "", "b'c'"]
-    assert told["same"] == ["b'ab'", "", "b'cd'"]
-    assert told["none"] == ["", "", ""]
-    assert told["名\nb"] == ["é", "名", ""]
+    reported = dict(zip(names, (list(column) for column in found), strict=True))
+    np.testing.assert_array_equal(reported["whole"], [2.0**53, np.nan, 3.0])
+    np.testing.assert_array_equal(reported["truth"], [1.0, np.nan, 0.0])
+    np.testing.assert_array_equal(reported["half"], [0.5, 1.5, 2.5])
+    assert reported["a.b"] == ["u", "", "v"]
+    np.testing.assert_array_equal(reported["codes"], [7.0, 8.0, np.nan])
+    assert reported["money"] == ["1.50", "", "2.25"]
+    assert reported["day"] == ["2020-01-02", "", "2020-01-02"]
+    assert reported["time"] == ["2020-01-02 03:00:00", "", ""]
+    assert reported["raw"] == ["b'ab'", "", "b'c'"]
+    assert reported["same"] == ["b'ab'", "", "b'cd'"]
+    assert reported["none"] == ["", "", ""]
+    assert reported["名\nb"] == ["é", "名", ""]
     assert notes == ["Left out, lists or records in the cells: 'record'."]
 
 

@@ -45,13 +45,13 @@ def test_the_container_bounds_memory_and_cores_where_there_is_one(tmp_path, monk
 
 
 def test_a_server_is_small_by_its_memory_or_as_its_keeper_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = []
+    reported = []
     for said in ("", "0", "1"):
         monkeypatch.setenv(machine.SMALL, said)
         for size in (690e6, 8e9):
             monkeypatch.setattr(machine, "memory_bytes", lambda size=size: size)
-            told.append(machine.is_small())
-    assert told == [True, False, False, False, True, True]
+            reported.append(machine.is_small())
+    assert reported == [True, False, False, False, True, True]
 
 
 def test_a_small_server_starts_no_process_for_solving_and_holds_few_kernels(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,7 +129,7 @@ def test_mostly_is_more_than_half_and_all_is_all():
 
 
 def test_disagreement_is_judged_at_the_level_of_all_comparisons_together():
-    """Thirty comparisons of nothing but noise, claimed to be above 0: one at its own 95 % level lies below."""
+    """Thirty comparisons of nothing but noise, claimed to be above 0: one at its own 95 % level is below."""
     noise = np.random.default_rng(1).standard_normal((30, 9, 1))
     rows = tuple(map(str, range(30)))
     experiment = replace(MADE, rows=rows, columns=("noise",), replicated=((np.nan,),) * 30)
@@ -154,8 +154,8 @@ def test_disagreements_stand_first_with_their_reason():
 
 def test_the_command_tells_the_verdicts(monkeypatch):
     experiment = replace(MADE, claims=(Claim("A.", "Figure 1", order("low", "high")),))
-    told = "\n".join(command._told(experiment, RUN))
-    assert "What the paper states: 1 agrees." in told
-    assert "- A. (Figure 1)\n  Agrees. 2 of 2 comparisons agree; the closest: high − low at" in told
+    reported = "\n".join(command._reported(experiment, RUN))
+    assert "What the paper states: 1 agrees." in reported
+    assert "- A. (Figure 1)\n  Agrees. 2 of 2 comparisons agree; the closest: high − low at" in reported
     monkeypatch.setattr("mklcore.experiments.records.records", lambda key: (RUN,))
     assert summary("made", experiment)[0][4] == "1 agrees"

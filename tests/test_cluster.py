@@ -41,7 +41,7 @@ from mklcore.parallel.sweep import SplitProblem, repeat_splits, sweep
 distributed = pytest.importorskip("distributed", reason="The package distributed is not installed")
 QUIET = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50}
 SOON = (
-    10.0  # seconds within which a worker hears a cancel on a busy machine; what is cancelled takes several times that
+    10.0  # seconds within which a worker obeys a cancel on a busy machine; what is cancelled takes several times that
 )
 
 
@@ -248,7 +248,7 @@ class Patient:
 
 def test_one_piece_of_work_is_done_on_a_worker_which_tells_how_far_it_is_and_can_be_ended(scheduler, tmp_path):
     heard: list[tuple[int, int]] = []
-    where, blas = afar(Patient(tmp_path / "no", 8), lambda *told: heard.append(told))
+    where, blas = afar(Patient(tmp_path / "no", 8), lambda *reported: heard.append(reported))
     assert where != os.getpid()
     assert blas == 1
     assert 0 < max(done for done, _ in heard) < 8
@@ -267,7 +267,7 @@ def test_one_piece_of_work_is_done_on_a_worker_which_tells_how_far_it_is_and_can
 
 
 def left_on_the_scheduler() -> list[str]:
-    """What the scheduler still holds, when all have ended, of what work had told."""
+    """What the scheduler still holds, when all have ended, of what work had reported."""
     with connected() as client:
         for _ in range(100):
             found = client.run_on_scheduler(
@@ -344,20 +344,20 @@ def test_work_whose_asker_is_gone_ends(cluster, scheduler, tmp_path):
 def test_workers_with_another_version_of_the_library_are_refused_and_this_process_does_the_work(cluster, scheduler):
     with connected() as client:
         client.run(pretend, "0.0.1")
-    told = r"mklcore 0\.0\.1; this process has Python .* mklcore .* Install the same versions everywhere"
+    reported = r"mklcore 0\.0\.1; this process has Python .* mklcore .* Install the same versions everywhere"
     here: list[str] = []
     try:
-        with pytest.raises(NoClusterError, match=told), connected():
+        with pytest.raises(NoClusterError, match=reported), connected():
             pass
-        with pytest.raises(NoClusterError, match=told):
-            errands.run(Patient(Path("no"), 2), lambda *told: None)
-        assert errands.run(Patient(Path("no"), 2), lambda *told: None, instead=here.append)[0] == os.getpid()
+        with pytest.raises(NoClusterError, match=reported):
+            errands.run(Patient(Path("no"), 2), lambda *reported: None)
+        assert errands.run(Patient(Path("no"), 2), lambda *reported: None, instead=here.append)[0] == os.getpid()
         assert len(here) == 1
         assert "Install the same versions" in here[0]
     finally:
         with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
             client.run(pretend, "")
-    assert errands.run(Patient(Path("no"), 2), lambda *told: None, instead=here.append)[0] != os.getpid()
+    assert errands.run(Patient(Path("no"), 2), lambda *reported: None, instead=here.append)[0] != os.getpid()
     assert len(here) == 1
 
 
@@ -389,22 +389,22 @@ def test_full_size_fits_come_back_from_a_worker_as_they_are_made_here(scheduler,
                 LpMKLRegressor(p=4 / 3, kernels=kernels, approximation=Nystroem(20)), kernels, Nystroem(20),
                 "multiplicative", False, X, z, rest, left, "C", 5, 2,
             ),
-            lambda done, total: told.append((done, total)),
+            lambda done, total: reported.append((done, total)),
         )  # fmt: skip
         asked = LpMKLRegressor(p=4 / 3, C=10.0, tol=1e-9, kernels=kernels)
-        model, score = errands.run(errands.WholeFit(asked, X, z, rest, left), lambda *now: told.append(now))
+        model, score = errands.run(errands.WholeFit(asked, X, z, rest, left), lambda *now: reported.append(now))
         assert score == model.score(rest, left)
         assert (model.callback, path.estimators[0].callback) == (None, None)
         return [path.weights, path.val_score, model.weights_, model.dual_coef_]
 
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     there = made()
     monkeypatch.delenv(SCHEDULER)
-    told.clear()
+    reported.clear()
     for far, here in zip(there, made(), strict=True):
         assert far.tobytes() == here.tobytes()
-    assert (2, 2) in told
-    assert {total for _, total in told} == {2, errands.STEPS}
+    assert (2, 2) in reported
+    assert {total for _, total in reported} == {2, errands.STEPS}
 
 
 def test_a_cancel_is_heard_on_the_workers_while_features_are_made_or_shards_built(scheduler):
@@ -418,8 +418,8 @@ def test_a_cancel_is_heard_on_the_workers_while_features_are_made_or_shards_buil
     for work in (lambda look: afar(errand, look), lambda look: fit_shards(shards, few, few[:, 0], pulse=look)):
         looks: list[Any] = []
 
-        def cancel(*told: int, looks: list[Any] = looks) -> None:
-            looks.append(told)
+        def cancel(*reported: int, looks: list[Any] = looks) -> None:
+            looks.append(reported)
             if len(looks) == 25:
                 raise InterruptedError("enough")
 
@@ -501,9 +501,9 @@ def test_an_exact_model_is_made_by_all_workers_together_and_is_the_one_of_one_pr
         LpMKLRegressor(p=4 / 3, C=10.0, tol=1e-9, kernels=kernels), data.X[:200], data.y[:200] / 100.0, data.X[200:],
         data.y[200:] / 100.0,
     )  # fmt: skip
-    told: list[tuple[int, int]] = []
-    model, score = errands.run_in_shards(errand, lambda *now: told.append(now))
-    assert max(done for done, _ in told) > 50
+    reported: list[tuple[int, int]] = []
+    model, score = errands.run_in_shards(errand, lambda *now: reported.append(now))
+    assert max(done for done, _ in reported) > 50
     assert model.callback is None
     assert model.relative_gap_ < 1e-8
     here = fit_shards(errand.asked, errand.X, errand.y, count=2, backend="serial")

@@ -104,7 +104,7 @@ def test_every_method_over_every_path_survives_the_link(name: str) -> None:
         "",
     ],
 )
-def test_a_lane_that_cannot_be_is_refused_in_words(text: str) -> None:
+def test_a_lane_that_cannot_be_is_refused(text: str) -> None:
     params, refused = link.read({"lanes": text})
     assert params.lanes == params_lanes.USUAL
     assert len(refused) == 1
@@ -112,7 +112,7 @@ def test_a_lane_that_cannot_be_is_refused_in_words(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["101%", "-1", "0", "x", "nan", "1e", "5 %", "-3%"])
-def test_a_place_that_cannot_be_is_refused_in_words(text: str) -> None:
+def test_a_place_that_cannot_be_is_refused(text: str) -> None:
     params, refused = link.read({"lanes_at": text})
     assert params.lanes_at == ""
     assert "a number above 0, or a share of the path" in refused[0]
@@ -213,7 +213,7 @@ def test_shares_add_up_to_one_and_nothing_stays_nothing() -> None:
     assert shares_of_weight([[1.0, 3.0], [0.0, 0.0]]).tolist() == [[0.25, 0.75], [0.0, 0.0]]
 
 
-def test_lanes_over_other_kernels_are_refused_in_words() -> None:
+def test_lanes_over_other_kernels_are_refused() -> None:
     one = path("lp", "C", (0.01, 0.1, 1.0))
     other = replace(one, kernel_names=tuple(f"other {name}" for name in one.kernel_names))
     with pytest.raises(ParameterError, match="over the same kernels only"):
@@ -435,7 +435,7 @@ def test_lanes_work_on_an_upload_and_stay_in_its_session() -> None:
     assert not stranger.dataframe
 
 
-def test_a_table_without_target_is_told_so() -> None:
+def test_a_table_without_target_is_reported_so() -> None:
     app = upload(open_app(), table())
     memory(app).params = replace(memory(app).params, task="novelty")
     go(app, "pages/compare.py")
@@ -495,12 +495,12 @@ def test_one_run_of_the_toy_is_that_of_the_library() -> None:
     assert found[0] < found[4]  # one informative kernel: sparse is right
 
 
-def test_each_lane_is_told_with_the_problem_it_solves_and_its_figure_can_be_taken_away() -> None:
+def test_each_lane_is_reported_with_the_problem_it_solves_and_its_figure_can_be_taken_away() -> None:
     app = compare("lp,norm=block norm,q=4.0;lp;smkl,terms=gl")
     formulas = [one.value.strip("$\n ") for one in app.latex]
     lp, smkl = METHODS["lp"], METHODS["smkl"]
-    for told in (lp, lp.words_for({"norm": "block norm"}), smkl.words_for({"terms": "gl"})):
-        assert told.formula in formulas
+    for reported in (lp, lp.words_for({"norm": "block norm"}), smkl.words_for({"terms": "gl"})):
+        assert reported.formula in formulas
     before = len(app.get("plotly_chart"))
     app.session_state["take_lanes"] = True
     assert len(quiet(app.run()).get("plotly_chart")) == before + 1

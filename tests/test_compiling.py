@@ -26,7 +26,7 @@ sys.exit(int(wish == "die"))
 
 
 @pytest.mark.parametrize(("wish", "well"), [("hkl", True), ("die", False)])
-def test_progress_comes_back_wishes_go_out_and_a_death_is_told(wish, well):
+def test_progress_comes_back_wishes_go_out_and_a_death_is_reported(wish, well):
     process, heard = compiling.Compiler(["kernels"], ("-c", ECHO)), []
 
     def hear(done, now):
@@ -108,7 +108,7 @@ def test_what_a_process_that_died_left_is_compiled_here(monkeypatch):
     assert state.ready(["kernels", "lp"])
 
 
-def test_what_is_compiled_is_told_at_once_and_loaded_when_somebody_asks(monkeypatch):
+def test_what_is_compiled_is_reported_at_once_and_loaded_when_somebody_asks(monkeypatch):
     loaded, state = [], Preparation(("kernels", "lp"))
     monkeypatch.setattr(preparing, "BROWSER_SECONDS", 60.0)
     monkeypatch.setattr(compiling, "is_filled", lambda: True)
@@ -137,7 +137,7 @@ def test_the_compiler_ends_with_the_process_that_asked_for_it(tmp_path):
 
 
 def test_what_runs_beside_people_lets_them_go_first():
-    told = "from mklcore._numba.compiling import lower_priority; import psutil; before = psutil.Process().nice(); "
-    told += "lower_priority(before + 3); print(psutil.Process().nice() - before)"
-    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    reported = "from mklcore._numba.compiling import lower_priority; import psutil; before = psutil.Process().nice(); "
+    reported += "lower_priority(before + 3); print(psutil.Process().nice() - before)"
+    done = subprocess.run([sys.executable, "-c", reported], capture_output=True, text=True, check=True)
     assert int(done.stdout) == 3 or sys.platform == "win32"

@@ -1,4 +1,4 @@
-"""The Data page: what a person can change about reading, how it is told, and what a link carries of it."""
+"""The Data page: what a person can change about reading, how it is reported, and what a link carries of it."""
 
 import re
 from dataclasses import replace
@@ -168,7 +168,7 @@ def test_uses_become_text_and_long_ones_are_refused():
         editing.uses_text([{"use": "number"}] * 700)
 
 
-def test_edited_groups_are_read_or_refused_in_words():
+def test_edited_groups_are_read_or_refused():
     data = regrouped(read_table(MESSY, "grade"), "prefix")
     lines = editing.group_rows(data.groups, data)
     assert editing.groups_text(lines, data) == "fou:1-2;kar:3-4;other columns:5-8"
@@ -208,8 +208,8 @@ def test_every_note_says_what_undoes_it():
         *read_table(MESSY, "grade", missing="drop").notes,
         *read_table(book(A=rows(), B=rows())).notes,
     ]
-    told = {derive_notes.advice(note) for note in notes}
-    assert len(told) >= 10
+    reported = {derive_notes.advice(note) for note in notes}
+    assert len(reported) >= 10
     assert not any(HINT.search(derive_notes.said(note)) for note in notes)
     spoken = (derive_notes.COLUMNS, "Add columns such as month or hour to the file")
     silent = [
@@ -326,7 +326,7 @@ def test_a_split_without_strata_is_in_the_link():
         ("sheet", "a\nb", "the name of a sheet"),
     ],
 )
-def test_a_link_is_refused_in_words(name: str, value: str, said: str):
+def test_a_link_is_refused(name: str, value: str, said: str):
     params, refused = params_link.read({name: value})
     assert params == Params()
     assert len(refused) == 1

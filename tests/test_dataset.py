@@ -152,7 +152,7 @@ def test_three_way_split_has_no_overlap():
     assert parts.train == parts[0]
 
 
-def test_split_refuses_in_words():
+def test_split_refuses():
     with pytest.raises(DataError, match=r"12 rows cannot be cut into 2 \+ 10: .* one row of each of the 3 classes"):
         Dataset(X, LABELS, task="multiclass").split(10)
     with pytest.raises(DataError, match="for training, needs at least one row"):
@@ -225,12 +225,12 @@ def test_words():
 
 
 class TestSourceColumns:
-    def test_every_feature_is_a_column_of_its_own_unless_told(self):
+    def test_every_feature_is_a_column_of_its_own_unless_grouped(self):
         data = Dataset(np.eye(4)[:, :3], [0, 1, 0, 1], ("a", "b", "c"), task="binary")
         assert data.columns == (("a", (0,)), ("b", (1,)), ("c", (2,)))
-        told = Dataset(data.X, data.y, data.feature_names, task="binary", columns=(("both", (0, 2)), ("b", (1,))))
-        assert told.source_names == ("both", "b", "both")
-        assert told.fingerprint != data.fingerprint
+        reported = Dataset(data.X, data.y, data.feature_names, task="binary", columns=(("both", (0, 2)), ("b", (1,))))
+        assert reported.source_names == ("both", "b", "both")
+        assert reported.fingerprint != data.fingerprint
 
     def test_they_follow_a_selection(self):
         data = Dataset(

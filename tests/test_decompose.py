@@ -33,12 +33,12 @@ def test_shares_are_the_indices_of_sobol():
     found = decompose(model, data)
     expected = {("a",): 1 / 3, ("a", "b"): 4 / 9, ("c",): 1 / 5}
     total = sum(expected.values())
-    told = shares(found)
-    assert sum(told.values()) == pytest.approx(1.0)
-    assert list(told)[:3] == [("a", "b"), ("a",), ("c",)]
+    reported = shares(found)
+    assert sum(reported.values()) == pytest.approx(1.0)
+    assert list(reported)[:3] == [("a", "b"), ("a",), ("c",)]
     for columns, variance in expected.items():
-        assert told[columns] == pytest.approx(variance / total, abs=0.06)
-    assert sum(told[one] for one in told if one not in expected) < 0.02
+        assert reported[columns] == pytest.approx(variance / total, abs=0.06)
+    assert sum(reported[one] for one in reported if one not in expected) < 0.02
     assert found.values.sum(axis=0)[:, 0] == pytest.approx(
         model.predict(data.X) - model.predict(data.X).mean(), abs=1e-8
     )
@@ -60,13 +60,13 @@ def test_on_a_full_grid_terms_are_uncorrelated_and_are_those_of_the_table():
     model = mkl.UniformMKLRegressor(kernels=kernels, C=1e7, loss="squared").fit(data.X, data.y)
     found = decompose(model, data)
     assert found.correlations == pytest.approx(np.eye(7), abs=1e-8)
-    terms, told = {(): np.full(f.shape, f.mean())}, shares(found)
+    terms, reported = {(): np.full(f.shape, f.mean())}, shares(found)
     for one in sets:
         own = f.mean(axis=tuple(k for k, name in enumerate("abc") if name not in one), keepdims=True) + np.zeros(
             f.shape
         )
         terms[one] = own - sum(term for less, term in terms.items() if set(less) < set(one))
-        assert told[one] == pytest.approx(terms[one].var() / f.var(), abs=1e-4)
+        assert reported[one] == pytest.approx(terms[one].var() / f.var(), abs=1e-4)
 
 
 def test_no_pair_for_an_additive_truth_and_the_pair_for_a_product():
@@ -83,9 +83,9 @@ def test_a_linear_kernel_of_all_columns_is_taken_apart_and_a_curved_one_is_of_hi
     data = uniform(lambda X: X[:, 0] - 2 * X[:, 1])
     data = Dataset(data.X * [1, 1, 5, 0.1] + 3, data.y, data.feature_names)
     linear = regressor(mkl.KernelDictionary((mkl.Linear(),))).fit(data.X, data.y)
-    told = shares(decompose(linear, data))
-    assert told[("b",)] == pytest.approx(0.8, abs=0.03)
-    assert set(told) <= {("a",), ("b",), ("c",), ("d",)}
+    reported = shares(decompose(linear, data))
+    assert reported[("b",)] == pytest.approx(0.8, abs=0.03)
+    assert set(reported) <= {("a",), ("b",), ("c",), ("d",)}
     values = decompose(linear, data).values.sum(axis=0)[:, 0]
     assert values == pytest.approx(linear.predict(data.X) - linear.predict(data.X).mean(), abs=1e-5)
     curved = regressor(mkl.KernelDictionary((mkl.RBF(1.0, relative=True), mkl.RBF(1.0, features=(0, 1))))).fit(
@@ -97,12 +97,12 @@ def test_a_linear_kernel_of_all_columns_is_taken_apart_and_a_curved_one_is_of_hi
 def test_what_a_kernel_of_all_columns_says_of_single_ones_goes_to_them():
     kernels = mkl.KernelDictionary((mkl.RBF(1.0, relative=True),))
     alone = uniform(lambda X: X[:, 0] - X[:, 1] ** 2, n=300, noise=0.05)
-    told = shares(decompose(regressor(kernels).fit(alone.X, alone.y), alone))
-    assert sum(told.values()) == pytest.approx(1.0)
+    reported = shares(decompose(regressor(kernels).fit(alone.X, alone.y), alone))
+    assert sum(reported.values()) == pytest.approx(1.0)
     truth = {("a",): 1 / 3, ("b",): 4 / 45}
     for columns, variance in truth.items():
-        assert told[columns] == pytest.approx(variance / sum(truth.values()), abs=0.05)
-    assert told.get(HIGHER_ORDER, 0.0) < 0.02
+        assert reported[columns] == pytest.approx(variance / sum(truth.values()), abs=0.05)
+    assert reported.get(HIGHER_ORDER, 0.0) < 0.02
     both = uniform(lambda X: X[:, 0] * X[:, 1], n=300, noise=0.05)
     model = regressor(kernels).fit(both.X, both.y)
     found = decompose(model, both)
@@ -117,13 +117,13 @@ def test_importance_is_what_the_score_loses_and_nothing_where_nothing_is_held_ou
     train, held_out = uniform(lambda X: X[:, 0] * X[:, 1] + 0.3 * X[:, 2], noise=0.05).split(0.4, seed=0)
     model = regressor(mkl.KernelDictionary.interactions(train), 10.0).fit(train.X, train.y)
     found = decompose(model, train, held_out, repeats=20)
-    told = {term.columns: term.importance for term in found.terms}
+    reported = {term.columns: term.importance for term in found.terms}
     parts, y = found.values, held_out.y
     held = decompose(model, held_out).values
     pair, single = (held[decompose(model, held_out).place(one), :, 0] for one in (("a", "b"), ("c",)))
     # shuffling a term doubles its variance in the residual: the expected loss of R2, given the truth is met
     for term, own in ((("a", "b"), pair), (("c",), single)):
-        assert told[term] == pytest.approx(2 * own.var() / y.var(), abs=0.25 * told[term])
+        assert reported[term] == pytest.approx(2 * own.var() / y.var(), abs=0.25 * reported[term])
     assert len(parts) == len(found.kernels)
     assert all(term.importance is None for term in decompose(model, train).terms)
 

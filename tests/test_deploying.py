@@ -15,7 +15,7 @@ from packaging.version import Version
 
 from benchmarks.__main__ import included
 from benchmarks.lines import Line
-from benchmarks.lines import told as table_of
+from benchmarks.lines import reported as table_of
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCKED = dict(
@@ -50,10 +50,10 @@ def test_only_the_proxy_is_reached_and_it_closes_the_metrics() -> None:
     assert (app["read_only"], app["cap_drop"], app["networks"]) == (True, ["ALL"], ["inside"])
     assert services["networks"]["inside"]["internal"]
     assert "inside" in proxy["networks"]
-    told = services["configs"]["proxy"]["content"]
-    assert re.search(r"@closed path /_stcore/metrics.*\n\s*respond @closed 404", told)
-    assert "Referrer-Policy no-referrer" in told
-    assert "log" not in told.split()
+    reported = services["configs"]["proxy"]["content"]
+    assert re.search(r"@closed path /_stcore/metrics.*\n\s*respond @closed 404", reported)
+    assert "Referrer-Policy no-referrer" in reported
+    assert "log" not in reported.split()
 
 
 def test_the_workflow_runs_the_checks_on_every_system_and_python_that_is_promised() -> None:
@@ -82,10 +82,10 @@ def test_hosts_install_extras_that_exist(file: str) -> None:
 
 def test_the_citation_is_of_this_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    told = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"version: {project['version']}\n" in told
-    assert f"license: {project['license']}\n" in told
-    assert f"name: {project['authors'][0]['name']}\n" in told
+    reported = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {project['version']}\n" in reported
+    assert f"license: {project['license']}\n" in reported
+    assert f"name: {project['authors'][0]['name']}\n" in reported
 
 
 def test_every_reference_of_the_paper_is_listed_and_its_figures_are_measured() -> None:
@@ -127,10 +127,10 @@ def test_the_audit_fails_on_a_finding_and_says_when_it_could_not_look() -> None:
     )  # fmt: skip
     assert script("audit").verdict(json.dumps({"dependencies": packages[1:]}), "")[0] == 0
     unknown = [{"name": "c", "skip_reason": "Dependency not found on PyPI"}]
-    told = script("audit").verdict(json.dumps({"dependencies": unknown}), "")[1]
-    assert told == "NOT AUDITED: none of 1 packages could be looked up (Dependency not found on PyPI)."
-    code, told = script("audit").verdict("", "noise\nConnectionError: no way out")
-    assert (code, told) == (
+    reported = script("audit").verdict(json.dumps({"dependencies": unknown}), "")[1]
+    assert reported == "NOT AUDITED: none of 1 packages could be looked up (Dependency not found on PyPI)."
+    code, reported = script("audit").verdict("", "noise\nConnectionError: no way out")
+    assert (code, reported) == (
         0,
         "NOT AUDITED: known vulnerabilities could not be looked up (ConnectionError: no way out).",
     )

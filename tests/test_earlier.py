@@ -89,7 +89,7 @@ def test_hulls_are_what_would_be_computed(sample):
     [one if one in ("copies", "edge", "greedy") else pytest.param(one, marks=pytest.mark.full) for one in LESSONS],
 )
 def test_lessons_are_what_would_be_computed(lesson):
-    kept, again = shipped(earlier.story(lesson)), build_earlier.told(lesson)
+    kept, again = shipped(earlier.story(lesson)), build_earlier.reported(lesson)
     assert kept.answer == again.answer
     assert set(kept.facts) == set(again.facts)
     assert [panel["title"] for panel in kept.scenes["dark"]["panels"]] == [
@@ -170,8 +170,8 @@ def test_a_first_start_draws_before_anything_is_compiled(page, cold):
     assert hulls.certified(asked).value is None
     assert not any(references.computed(asked).values())
     if page != "hulls":
-        told = " ".join(one.value for one in (*app.caption, *app.markdown))
-        assert "were computed earlier with these settings" in told
+        reported = " ".join(one.value for one in (*app.caption, *app.markdown))
+        assert "were computed earlier with these settings" in reported
         assert None not in references.known(asked).values()
 
 

@@ -1,4 +1,4 @@
-"""Estimators: scikit-learn's conventions, stacks as well as tables, one-vs-rest, refusals in words."""
+"""Estimators: scikit-learn's conventions, stacks as well as tables, one-vs-rest, refusals with a message."""
 
 import warnings
 
@@ -189,12 +189,12 @@ def test_registry_entries_fit_with_their_own_defaults(algorithm, task):
         (mkl.LpMKLClassifier, {"kernels": 3}, 'a KernelDictionary or "precomputed"'),
     ],
 )
-def test_bad_parameters_are_refused_in_words(cls, parameters, words, table):
+def test_bad_parameters_are_refused(cls, parameters, words, table):
     with pytest.raises(ParameterError, match=words):
         cls(**parameters).fit(table[0], _target(cls, table))
 
 
-def test_bad_targets_and_stacks_are_refused_in_words(table):
+def test_bad_targets_and_stacks_are_refused(table):
     X, labels, target = table
     K = mkl.KernelDictionary.rbf_grid([1.0]).grams(X).values
     with pytest.raises(DataError, match="one class only"):
@@ -234,7 +234,7 @@ def _broken(K, how):
         ("psd", "eigenvalue|semi"),
     ],
 )
-def test_broken_stacks_are_refused_in_words(how, words, table):
+def test_broken_stacks_are_refused(how, words, table):
     K = _broken(mkl.KernelDictionary.rbf_grid([1.0]).grams(table[0]).values, how)
     with pytest.raises(KernelError, match=words):
         mkl.LpMKLClassifier(kernels="precomputed").fit(K, table[1])
@@ -250,7 +250,7 @@ def six_kernels(table):
 @pytest.mark.parametrize("y", [np.array([0, 1] * 3), np.array([0] * 5 + [1])])
 @pytest.mark.parametrize("cls", [*ALL, mkl.LpMKLOneClass])
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
-def test_who_cuts_a_stack_like_a_table_is_told_the_ways_that_work(cls, y, table):
+def test_who_cuts_a_stack_like_a_table_is_reported_the_ways_that_work(cls, y, table):
     """scikit-learn cuts the first axis, which counts kernels: by luck of the sizes it comes as far as the estimator."""
     stack, model = six_kernels(table), cls(kernels="precomputed")
     with pytest.raises(KernelError, match=rf"square matrices .*belong to predict, not to fit. {SENTENCE}"):

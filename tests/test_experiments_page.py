@@ -173,7 +173,7 @@ GOOD = json.loads(Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2))).to_json())
      json.dumps(GOOD | {"rows": 3}), json.dumps(GOOD | {"rows": ["a"]}), json.dumps(GOOD | {"seed": None}),
      json.dumps(GOOD | {"rows": ["a"] * 2000, "samples": [[[1, 2]]] * 2000}), " " * 5_000_001],
 )  # fmt: skip
-def test_a_file_that_is_no_outcome_is_refused_in_words(text):
+def test_a_file_that_is_no_outcome_is_refused(text):
     with pytest.raises(DataError, match=r"outcome"):
         Outcome.from_json(text)
 
@@ -279,13 +279,13 @@ def test_hulls_on_twonorm_in_small(monkeypatch):
 def test_every_experiment_tells_its_story_before_it_is_run(key):
     app, experiment = page(experiment=key), mkl.EXPERIMENTS[key]
     said = words(app)
-    for told in (experiment.did, experiment.source, experiment.open_points):
-        assert told in said
+    for reported in (experiment.did, experiment.source, experiment.open_points):
+        assert reported in said
     assert len(app.get("plotly_chart")) == 1
     assert not app.error
 
 
-def test_an_unknown_experiment_is_told_and_the_first_one_shown():
+def test_an_unknown_experiment_is_reported_and_the_first_one_shown():
     app = page(experiment="nothing")
     assert "There is no experiment called nothing" in words(app)
     assert next(iter(mkl.EXPERIMENTS.values())).did in words(app)
@@ -302,9 +302,9 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
     assert [outcome.repetitions for outcome in found] == [work.SMALL]
     assert "of 2** numbers differ from the reference by no more than chance allows at the 95 % level" in said
     assert "So few repetitions leave the standard errors rough" in said
-    told = [one.sentence for one in tiny.judge(found[0])]
-    assert [said.index(words_of.plain(sentence)) for sentence in told] == sorted(
-        said.index(words_of.plain(sentence)) for sentence in told
+    reported = [one.sentence for one in tiny.judge(found[0])]
+    assert [said.index(words_of.plain(sentence)) for sentence in reported] == sorted(
+        said.index(words_of.plain(sentence)) for sentence in reported
     )
     assert "**What the paper states, and what this run says of it:** 1 disagrees, 1 cannot be said" in said
     assert words_of.plain("Why: Nobody measured it.") in said
@@ -367,7 +367,7 @@ def test_an_opened_run_is_seen_by_its_session_alone(tiny):
     assert "This is not an outcome of an experiment" in words(quiet(app))
 
 
-def test_a_failed_run_is_told_in_words(monkeypatch):
+def test_a_failed_run_is_reported(monkeypatch):
     def refuse(row, seed, repetition):
         raise DataError("There is no such row.")
 
@@ -428,7 +428,7 @@ def test_a_full_run_can_be_cancelled_from_any_page(gated):
 
 
 @pytest.mark.threads
-def test_the_second_session_is_told_its_place_in_the_line(gated):
+def test_the_second_session_is_reported_its_place_in_the_line(gated):
     first, second = page(experiment="tiny"), page(experiment="tiny")
     first.button(key="run_full").click().run()
     second.button(key="run_full").click().run()

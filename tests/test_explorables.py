@@ -60,7 +60,7 @@ def test_a_widget_has_the_model_at_its_index_and_refuses_what_is_no_point(path):
     assert widget.page == path.explore(index=1).page
 
 
-def test_without_anywidget_the_way_to_it_is_told(path, monkeypatch):
+def test_without_anywidget_the_way_to_it_is_reported(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "mklcore.notebook.widget", None)
     with pytest.raises(ParameterError, match=r"needs the package anywidget: pip install 'mklcore\[notebook\]'"):
         path.explore(widget=True)

@@ -86,7 +86,7 @@ def test_without_curved_kernels_every_column_counts_along_a_straight_line():
     assert names == {"Linear", "Delta"}
 
 
-def test_where_a_linear_model_is_best_straight_lines_are_taken_and_told():
+def test_where_a_linear_model_is_best_straight_lines_are_taken_and_reported():
     rng = np.random.default_rng(3)
     at = np.arange(60)
     X = rng.normal(size=(120, 8)) @ np.exp(-((at - np.linspace(0, 59, 8)[:, None]) ** 2) / 200)
@@ -163,7 +163,7 @@ def test_the_columns_that_count_are_ranked_first(task):
     assert "straight" in found._repr_html_()
 
 
-def test_rows_are_drawn_and_told_and_scores_can_be_chosen():
+def test_rows_are_drawn_and_reported_and_scores_can_be_chosen():
     rare = made(400)
     y = (rare.X[:, 0] > np.quantile(rare.X[:, 0], 0.95)).astype(int)
     data = Dataset(rare.X, y, rare.feature_names, task="binary", columns=rare.columns)

@@ -1,4 +1,4 @@
-"""Pictures of what a model has learnt: the house style, the data they hold, refusals in words."""
+"""Pictures of what a model has learnt: the house style, the data they hold, refusals with a message."""
 
 from dataclasses import dataclass, field
 
@@ -129,6 +129,6 @@ def test_nothing_to_draw_says_what_it_means():
         (lambda: figures.selection_bars([1.0], 20, NAMES, ("rbf",) * 3), "One frequency, name and family"),
     ],
 )
-def test_shapes_that_disagree_are_refused_in_words(draw, words):
+def test_shapes_that_disagree_are_refused(draw, words):
     with pytest.raises(ParameterError, match=words):
         draw()

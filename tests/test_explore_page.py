@@ -78,18 +78,18 @@ def test_the_first_tab_says_which_columns_matter_beside_the_baselines(task: str)
     assert scores["weights"][0][6] >= np.nanmax(paths.known(params).val_score) - 0.2
     assert "machine" in sentence or "linear model" in sentence
     ranking = app.dataframe[0].value
-    told = importance.ranking(params, float(path.values[index])).value
-    assert list(ranking["column"]) == [one.name for one in told]
+    reported = importance.ranking(params, float(path.values[index])).value
+    assert list(ranking["column"]) == [one.name for one in reported]
     assert set(ranking["column"]) == {name for name, _ in tables.table(params).columns}
-    assert f"Shuffled among the rows, **{told[0].name}" in words(app).replace("\\", "")
-    place = [unit.name for unit in importance.seen(params)].index(told[-1].name) + 1
+    assert f"Shuffled among the rows, **{reported[0].name}" in words(app).replace("\\", "")
+    place = [unit.name for unit in importance.seen(params)].index(reported[-1].name) + 1
     memory(app).params = replace(params, column=place)
-    assert f"**{told[-1].name}**" in words(quiet(app.run())).replace("\\", "")
+    assert f"**{reported[-1].name}**" in words(quiet(app.run())).replace("\\", "")
     assert not app.error
     assert not app.warning
 
 
-def test_a_first_look_comes_before_the_answer_and_rows_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_first_look_comes_before_the_answer_and_rows_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks, "ENTRIES", 0.0)
     for name, count in {"ROWS": 30, "FEWEST_ROWS": 20, "FEWEST_JUDGES": 20}.items():
         monkeypatch.setattr(gram_stacks, name, count)
@@ -152,7 +152,7 @@ def test_the_baselines_are_the_paths_explore_shows_for_them() -> None:
     assert type(paths.known(lane).estimators[0]) is ESTIMATORS["uniform"].classifier
 
 
-def test_columns_without_groups_are_told_one_by_one() -> None:
+def test_columns_without_groups_are_reported_one_by_one() -> None:
     app = explore(data="wine", widths="1")
     names = component(app, "bars_columns")["full"]
     assert "proline" in names
@@ -210,7 +210,7 @@ def test_the_facts_follow_the_path_point_by_point() -> None:
     assert "Save as one file" in {button.label for button in app.get("download_button")}
 
 
-def test_a_size_may_be_any_number_of_kernels_and_more_are_refused_in_words() -> None:
+def test_a_size_may_be_any_number_of_kernels_and_more_are_refused() -> None:
     app = explore(data="breast_cancer", widths="20", algorithm="gomp", seed="8", look="path")
     path = memory(app).answer.path
     assert path.values.tolist() == list(range(1, paths.SIZES + 1))
@@ -240,8 +240,8 @@ def test_a_value_between_the_points_starts_from_the_nearest_and_says_where_the_o
         app.number_input(key="exact_C").set_value(value).run()
         params = memory(app).params
         interval = paths.interval(params, path, value)
-        told = f"between **{style.number(interval.low)}** and **{style.number(interval.high)}**"
-        assert told in words(app)
+        reported = f"between **{style.number(interval.low)}** and **{style.number(interval.high)}**"
+        assert reported in words(app)
         assert memory(app).jobs["short"].live
         assert component(app, "player")["exact"] is None
     finally:
@@ -259,7 +259,7 @@ def test_a_value_between_the_points_starts_from_the_nearest_and_says_where_the_o
     assert "certified" in json.dumps(exact["sets"]["facts"])
 
 
-def test_a_point_the_solver_refuses_is_told_in_words() -> None:
+def test_a_point_the_solver_refuses_is_reported() -> None:
     app = open_app("pages/explore.py", data="iris", widths="2", each="none", path="p", solver="silp")
     wait_for(app, "The path failed")
     assert 'solver="silp" is for p = 1 only' in words(app)

@@ -130,10 +130,10 @@ def test_a_notebook_makes_the_numbers_of_the_screen(kernel, tmp_path):
     app = open_at("explore", data="iris", widths="2", each="linear", algorithm="gomp", seed="3", **FEW)
     path = path_of(app)
     params = replace(memory(app).params, at=float(path.values[2]))
-    told = run_notebook(handed_out(params, "explore")[1], kernel, tmp_path)
-    np.testing.assert_array_equal(told["weights"], path.weights)
-    np.testing.assert_array_equal(told["scores"], path.val_score)
-    assert told["index"] == 2
+    reported = run_notebook(handed_out(params, "explore")[1], kernel, tmp_path)
+    np.testing.assert_array_equal(reported["weights"], path.weights)
+    np.testing.assert_array_equal(reported["scores"], path.val_score)
+    assert reported["index"] == 2
 
 
 def test_the_hulls_page_hands_out_its_hulls(kernel, tmp_path, monkeypatch):
@@ -329,13 +329,13 @@ def test_a_specification_comes_back_as_the_same_screen():
         settings=(("criterion", "functional"), ("n_kernels", 4)),
     )  # fmt: skip
     text = specification.write(params, "explore")
-    told = json.loads(text)
-    assert (told["seed"], told["page"], told["versions"]["mklcore"]) == (7, "explore", mkl.__version__)
-    assert told["table"]["fingerprint"] == mkl.load_sample("wine").fingerprint
+    reported = json.loads(text)
+    assert (reported["seed"], reported["page"], reported["versions"]["mklcore"]) == (7, "explore", mkl.__version__)
+    assert reported["table"]["fingerprint"] == mkl.load_sample("wine").fingerprint
     assert specification.read(text.encode()) == (params, ())
-    told["versions"]["numpy"] = "1.0"
-    told["parameters"]["seed"] = "many"
-    found, refused = specification.read(json.dumps(told).encode())
+    reported["versions"]["numpy"] = "1.0"
+    reported["parameters"]["seed"] = "many"
+    found, refused = specification.read(json.dumps(reported).encode())
     assert found == replace(params, seed=0)
     assert "seed = 'many'" in refused[0]
     assert "numpy 1.0 (here" in refused[1]
@@ -352,7 +352,7 @@ def test_other_files_are_no_specification(content, said):
         specification.read(content)
 
 
-def test_a_specification_handed_over_restores_the_screen_and_a_wrong_one_is_refused_in_words():
+def test_a_specification_handed_over_restores_the_screen_and_a_wrong_one_is_refused():
     app = open_at("explore", data="iris", widths="2", each="none")
     app.session_state["screen"] = True
     app.run()
@@ -385,8 +385,8 @@ def test_the_report_holds_the_facts_and_asks_no_server(algorithm):
     app = open_at("predict", data="iris", widths="2", each="linear", algorithm=algorithm)
     path = path_of_predict(app)
     point = downloads.predictions.chosen(memory(app).params)
-    told = report.gather(point)
-    page = report.write(told)
+    reported = report.gather(point)
+    page = report.write(reported)
     reader = Outside()
     reader.feed(page)
     assert reader.found == []
@@ -409,15 +409,15 @@ def path_of_predict(app: AppTest):
 def test_names_from_a_file_are_harmless_in_the_report():
     app = open_at("predict", data="iris", widths="2", each="linear")
     path_of_predict(app)
-    told = report.gather(downloads.predictions.chosen(memory(app).params))
+    reported = report.gather(downloads.predictions.chosen(memory(app).params))
     evil = "<script>alert(1)</script>"
-    families = told.path.kernel_families
+    families = reported.path.kernel_families
     names = tuple(f"{evil}{m}" for m in range(len(families)))
-    told = replace(
-        told, facts=((evil, evil),), title=evil, weights=((evil, "1", "2"),),
-        path=replace(told.path, kernel_names=names), point=replace(told.point, kernel_names=names),
+    reported = replace(
+        reported, facts=((evil, evil),), title=evil, weights=((evil, "1", "2"),),
+        path=replace(reported.path, kernel_names=names), point=replace(reported.point, kernel_names=names),
     )  # fmt: skip
-    page = report.write(told)
+    page = report.write(reported)
     assert evil not in page
 
 

@@ -46,7 +46,7 @@ def saved(model, folder):
     return mkl.load_model(folder / "model.mkl")
 
 
-def told(**query):
+def reported(**query):
     """The export of Explore at these parameters, and the parameters themselves; none of them may be refused."""
     params, refused = link.read(query)
     assert refused == ()
@@ -107,7 +107,7 @@ def test_a_kernel(monkeypatch, table, tmp_path):
     assert "scaled 2" in shown
     assert "scaled 2, age" in shown
 
-    text, _ = told(data="diabetes", edited="scaled3.5@*;lin@*")
+    text, _ = reported(data="diabetes", edited="scaled3.5@*;lin@*")
     assert "tests.test_extensions.Scaled(strength=3.5)" in text
     assert "import tests.test_extensions\n" in text
     assert runs(text, tmp_path, monkeypatch)["stack"].families == ("scaled", "linear")
@@ -182,7 +182,7 @@ def test_a_loss(monkeypatch, table, tmp_path):
     assert box.value == "log_cosh"
     assert page.select_slider(key="setting_steepness_log").value == 1.0
 
-    text, _ = told(data="diabetes", loss="log_cosh", steepness="2.0", widths="1", degree="0", each="none")
+    text, _ = reported(data="diabetes", loss="log_cosh", steepness="2.0", widths="1", degree="0", each="none")
     assert "loss=tests.test_extensions.LogCosh(steepness=2.0)" in text
     assert runs(text, tmp_path, monkeypatch)["path"].estimators[0].loss == LogCosh(2.0)
 
@@ -237,7 +237,7 @@ def test_a_penalty(monkeypatch, table, tmp_path):
     assert "tight" in page.selectbox(key="setting_norm_choice").options
     assert page.select_slider(key="setting_share_log").value == 2.0
 
-    text, _ = told(data="diabetes", norm="tight", share="5.0", widths="1", degree="0", each="none")
+    text, _ = reported(data="diabetes", norm="tight", share="5.0", widths="1", degree="0", each="none")
     assert "penalty=tests.test_extensions.Tight(share=5.0)" in text
     assert runs(text, tmp_path, monkeypatch)["path"].estimators[0].penalty == Tight(5.0)
 
@@ -258,7 +258,7 @@ def test_a_solver(monkeypatch, table, tmp_path):
 
     page = open_app("pages/explore.py", data="diabetes", solver="plodding")
     assert page.selectbox(key="setting_solver_choice").value == "plodding"
-    text, _ = told(data="diabetes", solver="plodding", p="2.0", widths="1", degree="0", each="none")
+    text, _ = reported(data="diabetes", solver="plodding", p="2.0", widths="1", degree="0", each="none")
     assert "import tests.test_extensions\n" in text
     assert runs(text, tmp_path, monkeypatch)["path"].estimators[0].solver == "plodding"
 
@@ -295,7 +295,7 @@ def test_an_algorithm(monkeypatch, table, tmp_path):
     assert "Halved sum" in page.selectbox(key="field_algorithm").options
     assert page.select_slider(key="setting_share_log").value == 0.5
 
-    text, _ = told(data="diabetes", algorithm="halved", share="0.2", widths="1", degree="0", each="none")
+    text, _ = reported(data="diabetes", algorithm="halved", share="0.2", widths="1", degree="0", each="none")
     assert "model = tests.test_extensions.Halved(" in text
     assert "share=0.2" in text
     assert runs(text, tmp_path, monkeypatch)["path"].estimators[0].share == 0.2
@@ -315,7 +315,7 @@ def test_a_sample(monkeypatch, tmp_path):
     page = open_app("pages/data.py", data="steps")
     assert "jump" in "\n".join(map(str, [words(page), *(frame.value.to_string() for frame in page.dataframe)]))
 
-    text, params = told(data="steps", widths="1", degree="0", each="none")
+    text, params = reported(data="steps", widths="1", degree="0", each="none")
     assert params.data == "steps"
     assert "data = mkl.load_sample('steps')" in text
     assert runs(text, tmp_path, monkeypatch)["data"].target_name == "height"

@@ -23,8 +23,8 @@ from pages._parts.session.turns import Turns
 def job(
     seconds: float = 5.0, *, owner: object = None, waited: float = 0.0, title: str = "Path", asked: bool = True
 ) -> Progress:
-    told = Job(title, title, (Piece(lambda report: None, lambda made: None),), seconds=seconds, asked=asked)
-    return Progress(told, owner=owner, entered=time.monotonic() - waited)
+    reported = Job(title, title, (Piece(lambda report: None, lambda made: None),), seconds=seconds, asked=asked)
+    return Progress(reported, owner=owner, entered=time.monotonic() - waited)
 
 
 def line_of(*jobs: Progress) -> worker.Line:
@@ -62,7 +62,7 @@ def test_what_nobody_asked_for_waits_until_nobody_waits() -> None:
     line.leave(behind)
     assert line.take(2) is unasked
     line.leave(asked)
-    assert line.take(2) is None  # a thread stays free for whoever comes
+    assert line.take(2) is None  # a thread stays free for a newcomer
 
 
 def test_stopped_work_leaves_the_line_first_and_work_that_can_begin_goes_before_work_that_cannot() -> None:
@@ -94,7 +94,7 @@ def test_what_is_expected_learns_from_what_was_measured() -> None:
     assert line.take(1) is done
     done.started, done.state = time.monotonic() - 10.0, JobState.DONE
     line.leave(done)
-    assert line.expected(wait) == pytest.approx(20.0, rel=0.05)  # paths took five times as long as told
+    assert line.expected(wait) == pytest.approx(20.0, rel=0.05)  # paths took five times as long as announced
     assert line.expected(other) == 4.0
     assert line.seconds_before(other, 1) == 0.0
 

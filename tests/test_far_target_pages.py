@@ -41,17 +41,17 @@ def test_pages_show_a_target_far_from_zero_like_any_other() -> None:
 
 
 @pytest.mark.parametrize("page", ["explore", "compare", "hulls"])
-def test_a_withheld_answer_is_told_in_words_on_the_page(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_withheld_answer_is_reported_on_the_page(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise ProofError(FINDING)
 
     monkeypatch.setattr(driver, "check", refuse)
     app = ended(go(uploaded({"explore": 3.0, "compare": 4.0, "hulls": 5.0}[page]), f"pages/{page}.py"))
-    told = words(app).replace("\\", "")
-    assert "This answer is withheld" in told
-    assert "standardise the target" in told
-    assert "please report the method" in told
-    assert FINDING in told
-    assert "Traceback" not in told
-    assert "ProofError" not in told
+    reported = words(app).replace("\\", "")
+    assert "This answer is withheld" in reported
+    assert "standardise the target" in reported
+    assert "please report the method" in reported
+    assert FINDING in reported
+    assert "Traceback" not in reported
+    assert "ProofError" not in reported
     assert not app.exception

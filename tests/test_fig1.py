@@ -27,9 +27,9 @@ def test_the_rows_are_shares_of_features_without_information():
 
 
 def test_one_row_with_two_repetitions():
-    told: list[tuple[int, int]] = []
-    found = FIG1.run(repetitions=2, rows=["0.82"], seed=1, callback=lambda *s: told.append(s))
-    assert told == [(1, 2), (2, 2)]
+    reported: list[tuple[int, int]] = []
+    found = FIG1.run(repetitions=2, rows=["0.82"], seed=1, callback=lambda *s: reported.append(s))
+    assert reported == [(1, 2), (2, 2)]
     assert found.samples.shape == (1, 2, 13)
     gomp, l1, q43, q2, q4, plain, kernels = found.mean[0, :7]
     assert ((found.samples[0, :, 7:] >= -4) & (found.samples[0, :, 7:] <= 4)).all()  # the grid of lam

@@ -285,7 +285,7 @@ def test_bars_say_what_they_leave_out_and_what_is_provisional():
     assert len(figure.data[0].x) == 8
 
 
-def test_shares_of_the_norm_are_told_on_hover():
+def test_shares_of_the_norm_are_reported_on_hover():
     figure = figures.weights_bar([0.5, 0.25], ["a", "b"], ["rbf", "linear"], shares=[0.75, 0.25])
     assert list(figure.data[0].customdata) == ["75 %", "25 %"]
     assert "||f||" in figure.data[0].hovertemplate

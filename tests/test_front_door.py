@@ -195,6 +195,8 @@ def test_every_module_works_without_what_is_not_everywhere(left_out):
 
 
 def test_types_travel_with_the_package():
-    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["package-data"]
-    assert {"py.typed", "*.pyi"} <= set(told["mklcore"])
+    reported = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"][
+        "package-data"
+    ]
+    assert {"py.typed", "*.pyi"} <= set(reported["mklcore"])
     assert (CORE / "py.typed").is_file()

@@ -180,7 +180,7 @@ def test_targets_share_one_set_of_kernels():
     assert path.estimators[1].predict(K) == pytest.approx(model.predict(K))
 
 
-def test_bad_targets_are_refused_in_words():
+def test_bad_targets_are_refused():
     K = KERNELS["P1"]
     Y = np.ones((40, 2))
     Y[3, 1] = np.nan
@@ -248,7 +248,7 @@ def test_hinge_paths_equal_cold_fits(param):
         ({"score_tol": np.nan}, "score_tol is a share"),
     ],
 )
-def test_bad_parameters_are_refused_in_words(parameters, words):
+def test_bad_parameters_are_refused(parameters, words):
     with pytest.raises(ParameterError, match=words):
         mkl.GOMPClassifier(kernels="precomputed", **parameters).fit(KERNELS["P5"], TARGETS["P5"])
 
@@ -268,7 +268,7 @@ def test_scikit_learn_conventions(model):
 @pytest.mark.parametrize("lam", [1e-8, 1e-12, 1e-16, 1e-100, 1e-300])
 @pytest.mark.parametrize(("cls", "more"), [(mkl.GOMPRegressor, {}), (mkl.GOMPClassifier, {"loss": "hinge"})])
 @pytest.mark.parametrize("kernels", ["linear", "rbf"])
-def test_a_vanishing_lam_is_answered_honestly_or_refused_in_words(lam, cls, more, kernels):
+def test_a_vanishing_lam_is_answered_honestly_or_refused(lam, cls, more, kernels):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3))
     y = X[:, 0] + 0.3 * rng.standard_normal(60)
@@ -292,7 +292,7 @@ def test_a_vanishing_lam_is_answered_honestly_or_refused_in_words(lam, cls, more
     assert model.objective_ <= min(record.objective for record in model.history_) * (1 + 1e-6)
 
 
-def test_what_double_precision_cannot_refit_is_refused_in_words():
+def test_what_double_precision_cannot_refit_is_refused():
     x = np.random.default_rng(0).standard_normal(40)
     with pytest.raises(ParameterError, match=r"lam=1e-300 is too small .* is singular. Take a larger lam"):
         mkl.GOMPRegressor(1e-300, kernels="precomputed").fit(np.outer(x, x)[None], x)

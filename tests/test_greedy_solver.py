@@ -139,7 +139,7 @@ def test_copies_never_enter_twice():
     assert fit.weights[1:10].max() == 0.0
 
 
-def test_descent_that_does_not_settle_is_told(monkeypatch):
+def test_descent_that_does_not_settle_is_reported(monkeypatch):
     monkeypatch.setattr(greedy, "_MAX_SWEEPS", 2)
     monkeypatch.setattr(greedy, "_SWEEPS", 1)
     monkeypatch.setattr(FunctionalGreedy, "_jump", lambda self, chosen: False)
@@ -166,7 +166,7 @@ def test_descent_that_is_out_of_sweeps_where_it_has_settled_is_answered(lam, see
     assert fit.objective == pytest.approx(long_value(K, y, lam, fit), rel=1e-6)
 
 
-def test_a_bound_that_rounding_lifts_above_the_objective_is_refused_in_words():
+def test_a_bound_that_rounding_lifts_above_the_objective_is_refused():
     """Wide kernels are singular but for rounding, and below that they need not be positive definite: no fault of
     ours.
     """
@@ -197,7 +197,7 @@ def long_value(K, y, lam, fit):
 @pytest.mark.parametrize("lam", [1e-4, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12, 1e-100, 1e-300])
 @pytest.mark.parametrize("widths", [(1.0, 2.0, 4.0), (0.3, 1.0, 3.0), (5.0, 10.0, 20.0)])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_tiny_lam_is_answered_honestly_or_refused_in_words(lam, widths, seed):
+def test_a_tiny_lam_is_answered_honestly_or_refused(lam, widths, seed):
     """Wide Gaussian kernels: norms in the millions.
 
     What is published holds when it is computed again, or nothing is.
@@ -266,7 +266,7 @@ def test_permuting_kernels_permutes_the_answer():
 @each_descent
 def test_every_step_of_algorithm_2(case):
     fit = algorithm_2(case.K, case.y, len(case.picks), case.linesearch)
-    compared = 12 if case.linesearch else 30  # with line search late picks hang on round-off
+    compared = 12 if case.linesearch else 30  # with line search late picks depend on round-off
     for k, point in enumerate(fit.points[1 : compared + 1]):
         assert point.state.pick == case.picks[k]
         assert point.state.norms == pytest.approx(case.gradients[k], rel=1e-10, abs=1e-12)
@@ -389,7 +389,7 @@ def test_several_classes_are_one_against_the_rest(table):
     assert model.score(X, codes) > 0.8
 
 
-def test_rescaled_kernels_are_told(table):
+def test_rescaled_kernels_are_reported(table):
     X, _, target = table
     kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 4)
     wide = kernels.grams(X, normalise=None)
@@ -447,7 +447,7 @@ def test_stopping_early_warns(table):
         ({"max_iter": 0}, "max_iter must be a whole number"),
     ],
 )
-def test_bad_parameters_are_refused_in_words(parameters, words, table):
+def test_bad_parameters_are_refused(parameters, words, table):
     with pytest.raises(ParameterError, match=words):
         mkl.GreedyMKLRegressor(**parameters).fit(table[0], table[2])
 

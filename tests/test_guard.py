@@ -30,8 +30,8 @@ def ask(
     async def send(message) -> None:
         answers.append(message)
 
-    told = [(b"host", host)] + ([] if said is None else [(b"authorization", f"{scheme} {said}".encode())])
-    asyncio.run(Guard(everything)({"type": "http", "method": "GET", "path": path, "headers": told}, None, send))
+    reported = [(b"host", host)] + ([] if said is None else [(b"authorization", f"{scheme} {said}".encode())])
+    asyncio.run(Guard(everything)({"type": "http", "method": "GET", "path": path, "headers": reported}, None, send))
     return answers[0]["status"], dict(answers[0]["headers"]), answers[1]["body"]
 
 

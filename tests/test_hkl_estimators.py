@@ -283,12 +283,12 @@ def test_a_run_can_be_cancelled_and_keeps_a_bound(table):
         (HKLClassifier, {"basis": "fourier"}, "There is no basis called 'fourier'"),
     ],
 )
-def test_bad_parameters_are_refused_in_words(cls, parameters, words, table):
+def test_bad_parameters_are_refused(cls, parameters, words, table):
     with pytest.raises(ParameterError, match=words):
         cls(**parameters).fit(table[0], target(cls, table))
 
 
-def test_wrong_targets_rows_and_nodes_are_refused_in_words(table):
+def test_wrong_targets_rows_and_nodes_are_refused(table):
     X, y, _labels = table
     with pytest.raises(DataError, match="must be the same rows"):
         HKLRegressor().fit(Design(X, PolynomialBasis(2)), y[:-1])

@@ -145,7 +145,7 @@ def test_the_number_of_kernels_is_written_out(count, words):
         (lambda m: component_plot([[1], [1], [1]], [[[1.0]]], ["x", "y", "z"], "x"), "one or two variables"),
     ],
 )
-def test_wrong_arguments_are_refused_in_words(call, words, model):
+def test_wrong_arguments_are_refused(call, words, model):
     with pytest.raises(ParameterError, match=words):
         call(model)
 

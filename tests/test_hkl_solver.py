@@ -270,7 +270,7 @@ def test_the_gaussian_basis_predicts_in_many_columns():
     assert scores[0.5] < 0.3
 
 
-def test_a_root_alone_is_told(rows):
+def test_a_root_alone_is_reported(rows):
     y = np.cos(5 * rows[:, 0])
     bumps = HKLRegressor(GaussianBasis(2, 5.0), lam=1e4).fit(rows, y)
     assert bumps.hull_ == ((0, 0, 0),)
@@ -326,7 +326,7 @@ def test_levels_above_zero_are_centred_with_mean_diagonal_one(basis, rows):
     ("make", "words"),
     [
         (lambda: PolynomialBasis(0), "degree must be a whole number from 1"),
-        (lambda: HermiteBasis(3, alpha=1.5), "alpha must lie between 0 and 1"),
+        (lambda: HermiteBasis(3, alpha=1.5), "alpha must be between 0 and 1"),
         (lambda: GaussianBasis(2, b=0.0), "b must be a finite number above 0"),
         (lambda: GaussianBasis(2, sigma2=-1), "sigma2 must be a finite number above 0"),
         (lambda: KernelPCABasis(True), "q must be a whole number"),
@@ -335,7 +335,7 @@ def test_levels_above_zero_are_centred_with_mean_diagonal_one(basis, rows):
         (lambda: DepthWeights(2.0, -1.0), "root_weight must be a finite number above 0"),
     ],
 )
-def test_bad_bases_and_weights_are_refused_in_words(make, words):
+def test_bad_bases_and_weights_are_refused(make, words):
     with pytest.raises(ParameterError, match=words):
         make()
 
@@ -619,7 +619,7 @@ def test_levels_that_do_not_fit_the_budget_are_refused_with_the_figure():
         Design(X, ANOVABasis(), memory_mb=2)
 
 
-def test_broken_blocks_of_matrices_are_refused_in_words(rows):
+def test_broken_blocks_of_matrices_are_refused(rows):
     grams = np.stack([[np.ones((31, 31)), np.outer(x, x)] for x in rows.T])
     for broken, words in (
         (grams[:, :1], "at least two levels"),

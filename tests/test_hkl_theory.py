@@ -108,12 +108,12 @@ def test_an_estimate_can_be_asked(table):
         (PolynomialBasis(2), HULL, [0.0, 1.0, np.nan, 1.0], "needs a coefficient other than zero"),
     ],
 )
-def test_what_the_conditions_cannot_judge_is_refused_in_words(basis, hull, beta, words, table):
+def test_what_the_conditions_cannot_judge_is_refused(basis, hull, beta, words, table):
     with pytest.raises(ParameterError, match=words):
         hkl_consistency(Design(table[0], basis), hull, beta)
 
 
-def test_collinear_features_are_refused_in_words(table):
+def test_collinear_features_are_refused(table):
     X = table[0].copy()
     X[:, 1] = X[:, 0]
     with pytest.raises(ParameterError, match="collinear on these rows"):
@@ -167,17 +167,17 @@ def test_lasso_alpha_is_sparse_in_rows_and_optimal(table):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize(("steps", "told"), [(2, True), (2, False), (100_000, True)])
 def test_lasso_alpha_that_stops_short_tells_its_gap_unless_the_caller_does(
-    table, monkeypatch, recwarn, fit_intercept, steps, told
+    table, monkeypatch, recwarn, fit_intercept, steps, reported
 ):
     X, y = table
     warnings.simplefilter("always")  # scikit-learn warns, too
     monkeypatch.setattr(baselines, "_LASSO_STEPS", steps)
-    with nullcontext() if told else suppress_convergence_warnings():
+    with nullcontext() if reported else suppress_convergence_warnings():
         hkl_lasso_alpha(X, y, 0.02, PolynomialBasis(2), fit_intercept=fit_intercept)
     ours = [
         "after 2 steps with a duality gap of" in str(w.message) for w in recwarn if w.category is NotConvergedWarning
     ]
-    assert ours == ([True] if told and steps == 2 else [])
+    assert ours == ([True] if reported and steps == 2 else [])
 
 
 @pytest.mark.parametrize("basis", [PolynomialBasis(2), ANOVABasis(0.3)])
@@ -227,7 +227,7 @@ def test_labels_may_be_classified_by_the_baselines(table):
         assert np.mean(np.sign(model.predict(table[0])) == labels) > 0.7
 
 
-def test_bad_baselines_are_refused_in_words(table):
+def test_bad_baselines_are_refused(table):
     X, y = table
     with pytest.raises(ParameterError, match="lam must be a finite number above 0"):
         hkl_l2(X, y, 0.0)

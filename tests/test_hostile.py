@@ -38,8 +38,8 @@ def test_what_a_link_says_is_shown_and_not_obeyed() -> None:
 
 
 def test_halves_of_a_sign_are_refused_before_they_reach_a_link() -> None:
-    told = {"target": "\ud800", "sheet": "\udfff", "\ud800": "1", "seed": "3"}
-    raw = json.dumps({"format": specification.FORMAT, "version": 1, "parameters": told}).encode()
+    reported = {"target": "\ud800", "sheet": "\udfff", "\ud800": "1", "seed": "3"}
+    raw = json.dumps({"format": specification.FORMAT, "version": 1, "parameters": reported}).encode()
     params, refused = specification.read(raw)
     assert params == Params(seed=3)
     assert len(refused) == 3
@@ -47,7 +47,7 @@ def test_halves_of_a_sign_are_refused_before_they_reach_a_link() -> None:
     "".join(refused).encode()
 
 
-def test_a_link_with_thousands_of_wrong_parts_is_told_in_few_lines() -> None:
+def test_a_link_with_thousands_of_wrong_parts_is_reported_in_few_lines() -> None:
     _, refused = link.read({f"{'x' * 1000}{k}": "1" for k in range(2000)})
     assert len(refused) == link.MOST_REFUSALS + 1
     assert refused[-1].startswith(f"{2000 - link.MOST_REFUSALS} more parts")
@@ -202,9 +202,9 @@ def evil_table() -> bytes:
 def test_no_page_obeys_the_names_of_a_file(page: str) -> None:
     app = upload(open_app(widths="1", each="none", degree="0"), evil_table(), "[l](http://evil.example).csv")
     app = go(app, f"pages/{page}.py")
-    told = words(app)
-    assert "](http" not in told.replace("\\]", "")
-    assert "<b>ab" not in told.replace("\\<", "")
+    reported = words(app)
+    assert "](http" not in reported.replace("\\]", "")
+    assert "<b>ab" not in reported.replace("\\<", "")
     for chart in app.get("plotly_chart"):
         spec = json.loads(chart.proto.spec)
         seen = json.dumps([{k: v for k, v in trace.items() if k != "name"} for trace in spec["data"]])
@@ -243,14 +243,14 @@ def test_runs_beside_each_other_do_not_obey_names() -> None:
 
 def test_an_outcome_from_a_file_has_rows_once_and_finite_numbers() -> None:
     outcome = Outcome("lp_toy", ("a", "b"), ("c",), np.ones((2, 2, 1)))
-    told = json.loads(outcome.to_json())
+    reported = json.loads(outcome.to_json())
     for change in ({"rows": ["a", "a"]}, {"samples": [[[1e308], [1.0]]] * 2}):
         with pytest.raises(DataError, match="every row once, and its samples are finite"):
-            Outcome.from_json(json.dumps(told | change))
+            Outcome.from_json(json.dumps(reported | change))
     with pytest.raises(DataError, match="every row once, and its samples are finite"):
-        Outcome.from_json(json.dumps(told | {"samples": [[[math.inf], [1.0]]] * 2}))
-    told["samples"][0][0][0] = None
-    assert np.isnan(Outcome.from_json(json.dumps(told)).samples[0, 0, 0])
+        Outcome.from_json(json.dumps(reported | {"samples": [[[math.inf], [1.0]]] * 2}))
+    reported["samples"][0][0][0] = None
+    assert np.isnan(Outcome.from_json(json.dumps(reported)).samples[0, 0, 0])
 
 
 @pytest.mark.parametrize("labels", [2, 3])

@@ -111,16 +111,16 @@ def test_a_figure_as_a_file_has_no_script_of_a_name() -> None:
 
 def marks(figure: go.Figure) -> list[str]:
     """Texts that plotly draws, and where a few tags count as markup."""
-    told = json.loads(figure.to_json())
-    notes = [note.get("text") for note in told["layout"].get("annotations", [])]
-    ticks = [axis.get("ticktext") or [] for key, axis in told["layout"].items() if "axis" in key]
-    texts = [text for trace in told["data"] for text in np.ravel(trace.get("text") or [])]
+    reported = json.loads(figure.to_json())
+    notes = [note.get("text") for note in reported["layout"].get("annotations", [])]
+    ticks = [axis.get("ticktext") or [] for key, axis in reported["layout"].items() if "axis" in key]
+    texts = [text for trace in reported["data"] for text in np.ravel(trace.get("text") or [])]
     return [str(text) for text in (*notes, *texts, *(one for line in ticks for one in line)) if text is not None]
 
 
 def test_lanes_as_a_file_say_names_as_text() -> None:
-    told = About(HOSTILE[1], problems=(Problem(HOSTILE[0], r"\min w", HOSTILE[3]),))
-    page = lanes_page({name: a_path(names=NAMES) for name in HOSTILE[:3]}, told, columns={HOSTILE[4]: [0, 1]})
+    reported = About(HOSTILE[1], problems=(Problem(HOSTILE[0], r"\min w", HOSTILE[3]),))
+    page = lanes_page({name: a_path(names=NAMES) for name in HOSTILE[:3]}, reported, columns={HOSTILE[4]: [0, 1]})
     assert page.count("<script") == page.count("</script>") == 2
     assert not re.search(r"<(img|svg onload|iframe)", page)
 
@@ -135,6 +135,6 @@ def test_no_page_takes_a_name_for_markup(page: str) -> None:
         wait_for_path(app)
     if page == "hulls":
         wait_for_hulls(app)
-    told = words(app)
+    reported = words(app)
     for name in MARKUP:
-        assert name not in told, f"{name} stands unescaped"
+        assert name not in reported, f"{name} stands unescaped"

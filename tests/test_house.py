@@ -116,7 +116,7 @@ BLIND = {
     "mklcore.selection.curves",
     "mklcore.selection.choose_c",
 }
-# Where Streamlit's caches may live: what a value hangs on is decided in these places only.
+# Where Streamlit's caches may live: what a value depends on is decided in these places only.
 CACHES = {f"pages._parts.{place}" for place in (
     "derive.shelves", "derive.tables", "derive.gram_stacks", "jobs.worker", "jobs.preparing", "runs.server",
 )}  # fmt: skip
@@ -192,7 +192,7 @@ def parsed(file: Path) -> ast.Module:
 
 
 def room(module: str) -> str:
-    """The longest entry of the table that the module lies in."""
+    """The longest entry of the table that the module is in."""
     found = [entry for entry in ROWS if module == entry or module.startswith(entry + ".")]
     return max(found, key=len, default="")
 
@@ -252,15 +252,17 @@ def test_every_module_has_a_row(file):
     name = module_name(file)
     if name == PARTS:
         return
-    assert file.parent != PAGES / "_parts", f"{name} lies loose in {PARTS}; give it a room."
+    assert file.parent != PAGES / "_parts", f"{name} is loose in {PARTS}; give it a room."
     assert name == FRONT_DOOR or room(name), f"{name} is in no room of the house; add its row to the table and say why."
 
 
 @each(sorted((PAGES / "_parts").glob("*/*.py")))
 def test_the_room_of_a_file_stands_in_its_first_line(file):
     if file.name != "__init__.py":
-        told = ast.get_docstring(parsed(file)) or ""
-        assert told.startswith(file.parent.name.capitalize()), f"{file}: begin its docstring with the name of its room."
+        reported = ast.get_docstring(parsed(file)) or ""
+        assert reported.startswith(file.parent.name.capitalize()), (
+            f"{file}: begin its docstring with the name of its room."
+        )
 
 
 @each(EVERYTHING)
@@ -274,7 +276,7 @@ def test_modules_import_only_from_rows_above(file):
             continue
         # Pages may use the front door, as any user does; inside the library it would be a circle.
         if room(target) == "":
-            assert own >= BEHIND_PAGES, f"{file}:{line} imports {target}; name the module it lies in."
+            assert own >= BEHIND_PAGES, f"{file}:{line} imports {target}; name the module it is in."
             continue
         assert ROWS[room(target)] <= own, f"{file}:{line}: row {own} imports {target} of row {ROWS[room(target)]}."
         if own == PAGE_PARTS == ROWS[room(target)]:
@@ -431,7 +433,7 @@ def test_a_session_has_one_key_of_its_own():
 
 
 FILTERS = {"catch_warnings", "filterwarnings", "simplefilter", "resetwarnings"}
-ALONE = {"mklcore.solvers.hkl.baselines"}  # scikit-learn's lasso warns, and cannot be told not to; one at a time
+ALONE = {"mklcore.solvers.hkl.baselines"}  # scikit-learn's lasso warns, and cannot be silenced; one at a time
 
 
 @each(EVERYTHING)

@@ -163,7 +163,7 @@ def test_a_first_look_that_was_cut_short_does_not_claim_the_necessary_condition(
     assert "only the **necessary** condition is checked" in hull_words.certificate(shown, hulls.at(shown, 0))
 
 
-def test_a_root_alone_is_told_certified_or_not_with_the_sign_of_the_page() -> None:
+def test_a_root_alone_is_reported_certified_or_not_with_the_sign_of_the_page() -> None:
     rng = np.random.default_rng(2)
     X = rng.standard_normal((40, 3))
     path = fit_path(HKLRegressor(GaussianBasis(2, 5.0)), X, np.cos(5 * X[:, 0]), "lam", [1e4])
@@ -455,7 +455,7 @@ def test_a_refitted_component_is_the_refitted_share() -> None:
 @pytest.mark.parametrize(
     "text", ["memory_mb=1", "memory_mb=nan", "tol=nan", "tol", "volume=3", "refit=maybe", "loss=hinge", "tol=0.1;" * 90]
 )
-def test_settings_in_a_link_that_cannot_be_used_are_refused_in_words(text: str) -> None:
+def test_settings_in_a_link_that_cannot_be_used_are_refused(text: str) -> None:
     params, refused = link.read({"hull_more": text})
     assert params == Params()
     assert "settings within the ranges their controls show" in refused[0]
@@ -519,14 +519,14 @@ def test_columns_the_table_does_not_have_and_a_single_one_are_dealt_with() -> No
     assert data_of(app)["grid"] is None
 
 
-def test_levels_beyond_the_memory_are_refused_in_words_with_their_control(monkeypatch) -> None:
+def test_levels_beyond_the_memory_are_refused_with_their_control(monkeypatch) -> None:
     app = at_hulls(data="digits", hull_basis="anova", hull_more="memory_mb=50")
     wait_until(lambda: "The hulls failed" in words(app), app)
     assert "memory\\_mb=50" in words(app)
     assert app.number_input(key="hull_setting_memory_mb").label == "Memory in MB"
 
 
-def test_a_stack_and_a_table_without_target_are_refused_in_words(monkeypatch) -> None:
+def test_a_stack_and_a_table_without_target_are_refused(monkeypatch) -> None:
     stacked = go(with_stack(npz(K=K, y=Y)), "pages/hulls.py")
     assert "a stack has none: bring a table" in words(stacked)
     app = ready(**SMALL)

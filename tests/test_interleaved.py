@@ -95,8 +95,8 @@ def test_an_unfinished_run_ends_with_the_best_point_it_saw(seed):
         fit = fit_weighted(K, y, 3e3, loss, penalty, True, solver="interleaved", max_iter=most)
         assert fit.status is Status.MAX_ITER
         assert fit.objective <= min(record.objective for record in fit.history) * (1.0 + 1e-9)
-        told = mkl.certificate(K, y, fit.weights, fit.dual_coef, fit.intercept, loss, 3e3, penalty, fit.dual_point)
-        assert (fit.objective, fit.dual_objective) == pytest.approx(told, rel=1e-9)
+        reported = mkl.certificate(K, y, fit.weights, fit.dual_coef, fit.intercept, loss, 3e3, penalty, fit.dual_point)
+        assert (fit.objective, fit.dual_objective) == pytest.approx(reported, rel=1e-9)
         assert fit.history[-1].objective == fit.objective
 
 
@@ -228,7 +228,7 @@ def test_a_neighbour_hands_on_its_rows_and_products_and_changes_nothing(problem)
 
 @pytest.mark.parametrize("after", [1, 3])
 def test_a_cancel_is_heard_in_the_middle_of_a_step(after, problem, monkeypatch):
-    """Counted, not timed: once the answer is yes, no more than the piece at hand is computed."""
+    """Counted, not timed: once the answer is yes, no more than the current piece is computed."""
     _, labels, _, _, rows = problem
     M, n = rows.diagonals().shape
     monkeypatch.setattr(Pulse, "EVERY", 4 * M * n)  # asked after every fourth row
@@ -274,7 +274,7 @@ def test_no_stretch_of_work_is_long_between_two_questions(problem, monkeypatch):
         solver="interleaved",
     )
     assert len(asked) > 20
-    assert max(np.diff(asked)) <= 4 + PIECE  # what was asked for, and the piece at hand
+    assert max(np.diff(asked)) <= 4 + PIECE  # what was asked for, and the current piece
 
 
 def test_a_true_answer_in_the_middle_of_a_step_ends_it_with_a_proof(problem, monkeypatch):

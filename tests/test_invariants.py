@@ -112,7 +112,7 @@ def test_the_check_reads_the_stack_no_second_time(monkeypatch):
     assert passes == ["matvec"] * machines
     passes.clear()
     assert run(weighted(Interleaved), tol=1e-3, max_iter=500).status is Status.CONVERGED
-    assert passes == ["matvec"]  # running sums are computed afresh once, at the end
+    assert passes == ["matvec"]  # running sums are computed again once, at the end
     passes.clear()
     run(planted(weighted(Reweighting, 8.0), dual=lambda p: p.dual + 1e-9), tol=1e-3, max_iter=50)
     assert len(passes) == machines + 1
@@ -206,7 +206,7 @@ def test_a_method_that_ends_above_what_it_has_seen_is_refused():
         run(Scripted([(6.0, None), (3.0, None), (5.0, None)]), tol=1e-3, max_iter=9)
 
 
-def test_what_running_sums_told_is_corrected_when_values_are_computed_afresh():
+def test_what_running_sums_reported_is_corrected_when_values_are_computed_afresh():
     class Drifting(Scripted):
         def restate(self, best, dual_point):
             return self._made(best.objective + 0.5, 2.0)
@@ -230,7 +230,7 @@ def test_the_error_is_one_of_ours_and_says_whose_fault_it_is():
     assert "fault of this library" in (ProofError.__doc__ or "")
 
 
-def test_round_off_that_explains_a_difference_is_told_with_the_scales():
+def test_round_off_that_explains_a_difference_is_reported_with_the_scales():
     method = weighted(Reweighting)
     method.certify = lambda best, point: Certificate(
         1.1 * best.objective, best.dual_objective, best.objective, "kernel 0 is odd"
@@ -249,9 +249,11 @@ def test_a_numerical_fault_inside_a_method_leaves_as_an_error_of_ours(fault):
         raise fault
 
     method.step = step
-    with pytest.raises(KernelError, match=r"cannot be weighed in double precision: .* Scale the kernels alike") as told:
+    with pytest.raises(
+        KernelError, match=r"cannot be weighed in double precision: .* Scale the kernels alike"
+    ) as reported:
         run(method, tol=1e-12, max_iter=50)
-    assert told.value.__cause__ is fault
+    assert reported.value.__cause__ is fault
 
 
 def test_a_penalty_that_is_not_homogeneous_gets_a_true_bound():

@@ -1,4 +1,4 @@
-"""The page of whoever keeps the server: nobody without the password, sizes without names, and what is freed is gone."""
+"""The admin page: nobody without the password, sizes without names, and what is freed is gone."""
 
 import hashlib
 from pathlib import Path
@@ -77,7 +77,7 @@ def test_guesses_are_slow_and_the_right_password_forgives(kept: str) -> None:
 # What is freed
 
 
-def test_sizes_are_told_by_browser(store: Store) -> None:
+def test_sizes_are_reported_by_browser(store: Store) -> None:
     assert store.holders() == []
     store.keep(ANNA, file(b"a" * 1000))
     store.keep(ANNA, file(b"b" * 500))
@@ -163,7 +163,7 @@ def test_the_keeper_sees_sizes_and_no_names_and_deletes(store: Store, kept: str)
     assert store.holders() == []
 
 
-def test_the_keeper_and_nobody_else_is_told_that_compiled_routines_are_not_kept(
+def test_the_keeper_and_nobody_else_is_reported_that_compiled_routines_are_not_kept(
     store: Store, kept: str, monkeypatch
 ) -> None:
     monkeypatch.setattr(routine_cache, "_given_up", [])
@@ -175,12 +175,12 @@ def test_the_keeper_and_nobody_else_is_told_that_compiled_routines_are_not_kept(
     assert not app.warning
     app.text_input[0].set_value(SECRET)
     press(app, "Open")
-    (told,) = (warning.value for warning in app.warning)
-    assert "\\*routines\\*" in told
-    assert "compiles them again: No space left on device (/var/cache/*routines*). Work goes on." in told.replace(
+    (reported,) = (warning.value for warning in app.warning)
+    assert "\\*routines\\*" in reported
+    assert "compiles them again: No space left on device (/var/cache/*routines*). Work goes on." in reported.replace(
         "\\", ""
     )
-    assert "NUMBA_CACHE_DIR" in told
+    assert "NUMBA_CACHE_DIR" in reported
     routine_cache._given_up.clear()
     monkeypatch.setattr(routine_cache, "place", lambda: routine_cache.Place(Path("/var/cache")))
     assert not app.run().warning

@@ -83,7 +83,7 @@ def test_what_the_text_says():
         ("rbf1e999@*", "width must be a number"),
     ],
 )
-def test_text_that_is_no_dictionary_is_refused_in_words(text: str, said: str):
+def test_text_that_is_no_dictionary_is_refused(text: str, said: str):
     with pytest.raises(MKLError, match=said):
         read_entries(text, 5)
 
@@ -161,7 +161,7 @@ def test_rows_added_by_hand_take_usual_values():
         ({"columns": "size"}, "no column or group"),
     ],
 )
-def test_what_cannot_be_a_kernel_is_refused_in_words(row: dict, said: str):
+def test_what_cannot_be_a_kernel_is_refused(row: dict, said: str):
     lines, data = rows()
     with pytest.raises((KernelError, ParameterError), match=said):
         table.entries_of([*lines, row], data)
@@ -215,7 +215,7 @@ def test_a_suggested_dictionary_survives_its_text():
         ("kept:" + "0" * 64, "stays in the session that edited it"),
     ],
 )
-def test_a_link_to_a_table_that_cannot_be_is_told_in_words(edited: str, said: str):
+def test_a_link_to_a_table_that_cannot_be_is_reported(edited: str, said: str):
     app = open_app("pages/kernels.py", data="iris", edited=edited)
     assert said in app.error[0].value.replace("\\", "")
     app.button(key="builders_back").click().run()
@@ -350,7 +350,7 @@ class Held:
         self.train = GramStack.from_array(np.eye(size)[None])
 
 
-def test_one_large_stack_at_a_time_and_the_others_are_told(monkeypatch: pytest.MonkeyPatch):
+def test_one_large_stack_at_a_time_and_the_others_are_reported(monkeypatch: pytest.MonkeyPatch):
     place = shelves.LargePlace()
     mine = place.made("mine", "me", Held)
     assert place.made("mine", "me", Held) is mine

@@ -48,13 +48,13 @@ def test_it_starts_the_app_of_the_checkout_where_it_is_asked_to(tmp_path, monkey
 
 
 def test_help_names_every_option_and_both_commands_are_one():
-    told = [
+    reported = [
         subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
         for command in ([sys.executable, "-m", "mklcore", "--help"],
                         [sys.executable, "-c", "from mklcore.launcher import main; main(['--help'])"])
     ]  # fmt: skip
-    assert told[0] == told[1]
-    assert all(part in told[0] for part in ("FILE", "--port", "--home", "--open", "--no-open", launcher.HOSTS))
+    assert reported[0] == reported[1]
+    assert all(part in reported[0] for part in ("FILE", "--port", "--home", "--open", "--no-open", launcher.HOSTS))
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
     assert scripts == {"mkl-explorer": f"{launcher.__name__}:{launcher.main.__name__}"}
 
@@ -86,9 +86,9 @@ def test_a_file_that_is_no_table_is_refused_before_the_server_starts(tmp_path, c
     if content is not None:
         file.write_bytes(content)
     assert launcher.main([str(file)]) == 2
-    told = capsys.readouterr().err
-    assert why in told
-    assert told.startswith("mkl-explorer: ")
+    reported = capsys.readouterr().err
+    assert why in reported
+    assert reported.startswith("mkl-explorer: ")
     assert not served
 
 

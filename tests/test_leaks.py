@@ -1,4 +1,4 @@
-"""Columns that give the target away are told, those that are merely good are not."""
+"""Columns that give the target away are reported, those that are merely good are not."""
 
 import numpy as np
 import pytest
@@ -21,18 +21,18 @@ def kinds(data):
 
 
 @pytest.mark.parametrize("copy", [np.log, np.sqrt, lambda y: -1.0 / y, lambda y: np.round(50 * y)])
-def test_a_function_of_the_target_is_told(rows, copy):
+def test_a_function_of_the_target_is_reported(rows, copy):
     y = np.exp(rows[:, 0] + 0.3 * rows[:, 1])
     X = np.column_stack([rows, copy(y)])
     assert kinds(number(X, y, ("a", "b", "c", "d", "copy"))) == {"copy": "explains"}
 
 
-def test_parts_that_add_up_are_told(rows):
+def test_parts_that_add_up_are_reported(rows):
     assert kinds(number(rows, rows[:, 1] + 2 * rows[:, 3])) == {"x2": "parts", "x4": "parts"}
     assert kinds(number(rows, rows[:, 1] + 2 * rows[:, 3] + 0.05 * rows[:, 0] ** 2)) == {}
 
 
-def test_a_status_written_afterwards_is_told(rows):
+def test_a_status_written_afterwards_is_reported(rows):
     y = np.where(rows[:, 0] + rows[:, 1] > 0.5, "paid", "open")
     status = np.where(y == "paid", rows[:, 2] ** 2 + 0.1, 0.0)  # an amount that is 0 where nothing was paid
     data = mkl.Dataset(np.column_stack([rows, status]), y, ("a", "b", "c", "d", "amount"), "y", "binary")
@@ -40,7 +40,7 @@ def test_a_status_written_afterwards_is_told(rows):
     assert "amount alone predicts y" in find_leaks(data)[0].text
 
 
-def test_a_category_that_is_the_target_is_told(rows):
+def test_a_category_that_is_the_target_is_reported(rows):
     codes = (rows[:, 0] > 0).astype(int) + (rows[:, 1] > 0.5)
     names = ("a", "state=x", "state=y", "state=z")
     X = np.column_stack([rows[:, 3], np.eye(3)[codes]])
@@ -54,7 +54,7 @@ def test_honest_tables_are_left_alone(name):
     assert find_leaks(mkl.load_sample(name)) == ()
 
 
-def test_columns_that_sort_the_rows_are_told(rows):
+def test_columns_that_sort_the_rows_are_reported(rows):
     X = np.column_stack([rows, np.arange(200.0), np.sort(rows[:, 0])[::-1], np.repeat([0.0, 1.0], 100)])
     data = number(X, rows[:, 0] * rows[:, 1], ("a", "b", "c", "d", "row", "date", "half"))
     assert kinds(data) == {"row": "order", "date": "order"}

@@ -193,7 +193,7 @@ def test_any_estimator_with_a_C_will_do(table):
     assert choice.estimator.C == choice.C
 
 
-def test_what_does_not_fit_is_refused_in_words(table):
+def test_what_does_not_fit_is_refused(table):
     X, y, labels = table
     K = KERNELS.grams(X).values
     cases = [

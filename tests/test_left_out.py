@@ -18,11 +18,11 @@ def test_a_path_is_scored_on_all_rows_a_few_at_a_time(monkeypatch: pytest.Monkey
         mkl.GOMPClassifier(kernels=kernels, n_kernels=2), stack, train.y, "lam", [1e-3, 1e-1], some.X, some.y
     )
     monkeypatch.setattr(left_out, "BLOCK_MB", 8e-6 * stack.n_kernels * stack.n_samples * 13)
-    told: list[tuple[int, int]] = []
-    found = left_out.scored_on(path, stack, rest.X, rest.y, scoring, lambda *k: told.append(k))
+    reported: list[tuple[int, int]] = []
+    found = left_out.scored_on(path, stack, rest.X, rest.y, scoring, lambda *k: reported.append(k))
     whole = rescored(path, stack, train.y, rest.X, rest.y, scoring)
     np.testing.assert_allclose(found.val_score, whole.val_score, rtol=1e-12)
     assert not np.allclose(found.val_score, path.val_score)
-    assert told == [(k, 7) for k in range(1, 8)]
+    assert reported == [(k, 7) for k in range(1, 8)]
     with pytest.raises(KernelError, match="made from an array"):
         left_out.scored_on(path, mkl.GramStack.from_array(stack.values), rest.X, rest.y)

@@ -46,11 +46,11 @@ def test_every_page_leads_to_its_neighbours_and_all_of_them_lie_beside_it(site):
 
 
 def test_the_pages_say_what_the_library_computes(site):
-    lesson, told = LESSONS["greedy"], words(LESSONS["greedy"])
+    lesson, reported = LESSONS["greedy"], words(LESSONS["greedy"])
     text = (site / "lesson_greedy.html").read_text(encoding="utf-8")
     block = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert json.loads(block[1])["answer"] == lesson.compute().answer
-    assert told.title in text
+    assert reported.title in text
     found, text = explore(load_sample("iris")), (site / "path_iris.html").read_text(encoding="utf-8")
     assert load_sample("iris").fingerprint in text
     block = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
@@ -60,8 +60,8 @@ def test_the_pages_say_what_the_library_computes(site):
     drawn = np.array([lines[name] for name in found.path.kernel_names])
     np.testing.assert_allclose(drawn, found.path.weights.T, atol=2e-3)
     index = (site / "index.html").read_text(encoding="utf-8")
-    assert told.line in index
-    assert told.moral not in index
+    assert reported.line in index
+    assert reported.moral not in index
 
 
 def test_what_is_no_page_is_refused_and_the_command_says_what_there_is(tmp_path, capsys):

@@ -197,9 +197,9 @@ def test_every_lesson_has_its_words_and_every_figure_in_them_is_computed(key, fo
     facts = lesson.given | found[key].facts
     for part in said.parts.values():
         assert "⟨" not in steps.fill(part, facts)
-    assert "⟨" not in said.line + "".join(said.options.values()), "these are told as they are"
-    told = " ".join([said.title, said.line, said.question, *said.options.values(), *said.parts.values()])
-    written = re.sub(r"\$[^$]*\$|⟨\w+⟩", "", told.replace(said.parts["formula"], ""))
+    assert "⟨" not in said.line + "".join(said.options.values()), "these are shown as they are"
+    reported = " ".join([said.title, said.line, said.question, *said.options.values(), *said.parts.values()])
+    written = re.sub(r"\$[^$]*\$|⟨\w+⟩", "", reported.replace(said.parts["formula"], ""))
     assert not re.search(r"\d", written), "a figure typed by hand"
     assert "!" not in written
 
@@ -355,15 +355,15 @@ def test_a_lesson_goes_from_guess_to_reveal_to_why_and_begins_again(calm):
     press(app, "lesson_next")
     wait_for(app, "bands")
     assert link(app)["lesson_step"] == "reveal"
-    told = words(app)
-    assert f"Your guess] {said.options['all']}" in told
-    assert f"The answer] {said.options['exact']}" in told
-    assert "What to look for" not in told
+    reported = words(app)
+    assert f"Your guess] {said.options['all']}" in reported
+    assert f"The answer] {said.options['exact']}" in reported
+    assert "What to look for" not in reported
     assert "Save as one file" in {button.label for button in app.get("download_button")}
     press(app, "lesson_next")
-    told = words(app)
-    assert "What to look for" in told
-    assert "What it cannot tell" in told
+    reported = words(app)
+    assert "What to look for" in reported
+    assert "What it cannot tell" in reported
     assert app.latex[0].value.strip("$\n ") == said.parts["formula"]
     assert "lesson_next" not in {button.key for button in app.button}
     press(app, "lesson_back")
@@ -380,7 +380,7 @@ def test_a_right_guess_is_called_right_and_a_link_restores_it(calm):
     assert memory(app).params.lesson_at == 3
 
 
-def test_what_a_link_gets_wrong_is_refused_in_words_or_left_out(calm):
+def test_what_a_link_gets_wrong_is_refused_or_left_out(calm):
     app = open_app(lesson="nonsense", lesson_step="later")
     assert len(app.warning) == 2
     assert "has to be one of" in app.warning[0].value

@@ -75,7 +75,7 @@ def test_a_start_changes_the_work_and_not_the_answer(task):
     assert warm.statuses[0].ok
 
 
-def test_a_start_that_does_not_fit_is_refused_in_words():
+def test_a_start_that_does_not_fit_is_refused():
     stack, y = table("binary")
     fitted = mkl.LpMKLClassifier().fit(stack, y)
     with pytest.raises(ParameterError, match="starts from a fitted LpMKLClassifier on the same 40 rows"):

@@ -163,7 +163,7 @@ def test_where_the_path_inside_breaks_off_the_analytic_update_goes_on(stack, mon
 
 
 @pytest.mark.parametrize(("p", "tol"), [(4 / 3, 1e-4), (4 / 3, 1e-6), (2.0, 1e-4)])
-def test_where_rounding_is_coarse_the_dual_still_sums_to_its_total_and_proves_what_is_told(p, tol):
+def test_where_rounding_is_coarse_the_dual_still_sums_to_its_total_and_proves_what_is_reported(p, tol):
     data = mkl.load_sample("breast_cancer")
     X, y = data.X[:300], np.where(data.y[:300] == data.y[0], 1.0, -1.0)
     kernels = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), X.shape[1])
@@ -300,7 +300,7 @@ def test_landmarks_by_leverage_are_the_rows_that_no_others_stand_for():
         (lambda: mkl.GOMPClassifier(approximation=mkl.Nystroem(), loss="hinge"), 'loss="squared" alone'),
     ],
 )
-def test_what_cannot_be_approximated_is_refused_in_words(make, match):
+def test_what_cannot_be_approximated_is_refused(make, match):
     with pytest.raises(mkl.ParameterError, match=match):
         make().fit(DATA.X, DATA.y)
 

@@ -75,7 +75,7 @@ EVERY_PENALTY = [(name, penalty) for name in ("hinge", "logistic") for penalty i
 
 @pytest.mark.parametrize(("name", "penalty"), EVERY_LOSS + EVERY_PENALTY, ids=str)
 def test_the_sum_made_afresh_gives_what_the_stack_gives(table, name, penalty, monkeypatch):
-    monkeypatch.setattr(reweighting, "_FIRST", 0.0)  # the same steps for both: longer ones are for what is made afresh
+    monkeypatch.setattr(reweighting, "_FIRST", 0.0)  # the same steps for both: longer ones are for what is made again
     loss, y = make_loss(name), targets(table[1], make_loss(name))
     X = table[0][:, :D]
     rows, K = LazyKernels.build(KERNELS, X), KERNELS.grams(X).values
@@ -84,13 +84,13 @@ def test_the_sum_made_afresh_gives_what_the_stack_gives(table, name, penalty, mo
         run(Reweighting(Problem(kernels, y, 1.0, loss, penalty, intercept), tol=1e-4), tol=1e-4, max_iter=200)
         for kernels in (rows, K)
     ]
-    near = 1e-5 if loss.piecewise_linear else 1e-8  # pairs of equal violation are told apart by rounding
+    near = 1e-5 if loss.piecewise_linear else 1e-8  # pairs of equal violation are distinguished by rounding
     assert fits[0].objective == pytest.approx(fits[1].objective, rel=near)
     assert fits[0].weights == pytest.approx(fits[1].weights, abs=1e3 * near * max(fits[1].weights.max(), 1e-300))
     fit = fits[0]
     parts = fit.weights, fit.dual_coef, fit.intercept
-    told = certificate(K, y, *parts, loss, 1.0, penalty, fit.dual_point, intercept)
-    assert told == pytest.approx((fit.objective, fit.dual_objective), rel=1e-8)
+    reported = certificate(K, y, *parts, loss, 1.0, penalty, fit.dual_point, intercept)
+    assert reported == pytest.approx((fit.objective, fit.dual_objective), rel=1e-8)
 
 
 @pytest.mark.parametrize("name", ["hinge", "squared", "logistic", "epsilon_insensitive", "huber"])
@@ -106,8 +106,10 @@ def test_at_p_1_the_kernels_that_matter_are_found_and_proved_among_all(table, na
     assert found.status.ok
     assert found.solver.startswith("lp interior point steps on the kernels that matter")
     assert found.objective == pytest.approx(stored.objective, rel=2e-6)
-    told = certificate(K, y, found.weights, found.dual_coef, found.intercept, loss, 1.0, LpNorm(1.0), found.dual_point)
-    assert told == pytest.approx((found.objective, found.dual_objective), rel=1e-8)
+    reported = certificate(
+        K, y, found.weights, found.dual_coef, found.intercept, loss, 1.0, LpNorm(1.0), found.dual_point
+    )
+    assert reported == pytest.approx((found.objective, found.dual_objective), rel=1e-8)
 
 
 @pytest.mark.parametrize("room", [0, 1, 3, 7, 16])
@@ -124,8 +126,8 @@ def test_more_kernels_with_weight_than_there_is_room_for_are_weighed_all_the_sam
     for fit, C in ((first, 1.0), (again, 1.5)):
         assert fit.status.ok
         parts = fit.weights, fit.dual_coef, fit.intercept
-        told = certificate(K, y, *parts, loss, C, LpNorm(1.0), fit.dual_point)
-        assert told == pytest.approx((fit.objective, fit.dual_objective), rel=1e-8)
+        reported = certificate(K, y, *parts, loss, C, LpNorm(1.0), fit.dual_point)
+        assert reported == pytest.approx((fit.objective, fit.dual_objective), rel=1e-8)
 
 
 def test_kernels_that_cannot_matter_are_not_read(table):
@@ -139,9 +141,9 @@ def test_kernels_that_cannot_matter_are_not_read(table):
     a = rng.standard_normal(N)
     for size in (0.0, 1e-3, 1e-2, 1.0):
         a = a + size * rng.standard_normal(N) / np.sqrt(N)
-        told, true = readings.at(a, np.argsort(-rows.quad(a))[:3]), rows.quad(a)
-        assert np.all(told >= true * (1 - 1e-12))
-        assert told.max() == pytest.approx(true.max(), rel=1e-12)
+        reported, true = readings.at(a, np.argsort(-rows.quad(a))[:3]), rows.quad(a)
+        assert np.all(reported >= true * (1 - 1e-12))
+        assert reported.max() == pytest.approx(true.max(), rel=1e-12)
 
 
 @pytest.mark.parametrize("model", [
@@ -172,9 +174,9 @@ def test_estimators_store_nothing_above_the_limit_and_answer_alike(table, model,
     if greedy:
         assert free.selected_.tolist() == stored.selected_.tolist()
         assert free.notes_ == stored.notes_
-    told = "decision_function" if hasattr(model, "decision_function") else "predict"
-    expected = getattr(stored, told)(X[:7] + 0.1)
-    assert getattr(free, told)(X[:7] + 0.1) == pytest.approx(
+    reported = "decision_function" if hasattr(model, "decision_function") else "predict"
+    expected = getattr(stored, reported)(X[:7] + 0.1)
+    assert getattr(free, reported)(X[:7] + 0.1) == pytest.approx(
         expected, abs=1e-3 * np.ptp(expected) if near > 1e-8 else 1e-6
     )
 
@@ -250,8 +252,8 @@ def test_sums_in_single_precision_lead_to_a_certificate_in_double(table):
     assert fit.status.ok
     assert "in single precision, proved in double" in fit.solver
     parts = fit.weights, fit.dual_coef, fit.intercept
-    told = certificate(K, y, *parts, loss, 1.0, LpNorm(4 / 3), fit.dual_point)
-    assert told == pytest.approx((fit.objective, fit.dual_objective), rel=1e-10)
+    reported = certificate(K, y, *parts, loss, 1.0, LpNorm(4 / 3), fit.dual_point)
+    assert reported == pytest.approx((fit.objective, fit.dual_objective), rel=1e-10)
 
 
 def test_eigenvectors_that_would_not_fit_are_refused(table, monkeypatch):

@@ -68,20 +68,20 @@ def test_low_rank_follows_the_first_answer_and_leaves_the_exact_ones_beside_it(f
 ])  # fmt: skip
 def test_nobody_is_moved_to_a_worse_model(monkeypatch, sampled, many, final, taken):
     params, path = Params(data="diabetes"), SimpleNamespace(estimators=[object()])
-    told = (many_rows.Way("sample", params, 40, sampled, 1.0, final), many_rows.Way("all", params, 300, many, 1.0),
+    reported = (many_rows.Way("sample", params, 40, sampled, 1.0, final), many_rows.Way("all", params, 300, many, 1.0),
             many_rows.Way("whole", None, 300, None, None))  # fmt: skip
     lost = many_rows.Lost(15, 30, {"A": 0.1, "B": 0.6})
     for place, name, value in (
         (many_rows, "is_many", lambda params: True),
-        (many_rows, "ways", lambda params: told),
+        (many_rows, "ways", lambda params: reported),
         (paths, "known", lambda params: path),
         (many_rows, "lost", lambda path: lost),
     ):
         monkeypatch.setattr(place, name, value)
     assert (many_rows.may_take(params) is not None) == taken
     known = sampled is not None and final
-    assert many_rows.best(told) is (
-        (told[0] if sampled > many else max(told[:2], key=lambda way: way.score)) if known else None
+    assert many_rows.best(reported) is (
+        (reported[0] if sampled > many else max(reported[:2], key=lambda way: way.score)) if known else None
     )
     short = many_rows.falls_short(params)
     assert (short is lost) == (known and sampled > many)
@@ -102,7 +102,7 @@ def test_with_a_scheduler_full_size_fits_are_sent_there(few, monkeypatch):
     sent: list[object] = []
     monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")
     monkeypatch.setattr(
-        "mklcore.parallel.tasks.afar", lambda errand, *told: sent.append(errand) or errand(tell=told[0])
+        "mklcore.parallel.tasks.afar", lambda errand, *reported: sent.append(errand) or errand(tell=reported[0])
     )
     low = low_rank.approximately(params)
     assert many_rows.room(params) == "its kernels in double precision, 0.0 GB"
@@ -223,7 +223,7 @@ def test_two_who_ask_for_the_same_exact_model_get_one_and_who_waits_goes_on_wher
     assert ends == [None, second]
     assert len(begun) == 2
     third = Progress(many_rows.whole_job(params, 1.0))
-    make(third)  # it lies there
+    make(third)  # it is there
     assert len(begun) == 2
     assert many_rows.whole(params).value.value == 1.0
 
@@ -243,9 +243,9 @@ def test_features_are_scored_on_rows_left_out_a_few_at_a_time(monkeypatch):
     stack = mkl.Nystroem(12).features(KERNELS, train.X)
     path = mkl.fit_path(mkl.GOMPRegressor(kernels=KERNELS, n_kernels=2), stack, train.y, "lam", [1e-3, 1e-1])
     monkeypatch.setattr("mklcore.paths.held_out.BLOCK_MB", 8e-6 * stack.transform.numbers_per_row * 50)
-    told = []
-    found = scored_on(path, stack, rest.X, rest.y, callback=lambda *k: told.append(k))
-    assert told[-1] == (5, 5)
+    reported = []
+    found = scored_on(path, stack, rest.X, rest.y, callback=lambda *k: reported.append(k))
+    assert reported[-1] == (5, 5)
     np.testing.assert_allclose(found.val_score, [model.score(rest.X, rest.y) for model in path.estimators], rtol=1e-9)
 
 

@@ -101,7 +101,7 @@ def test_effective_rank_counts_directions(stack):
 
 def test_effective_rows_count_those_a_kernel_hangs_on():
     column = np.zeros(200)
-    column[[7, 90]] = 1.0  # two rows lie out
+    column[[7, 90]] = 1.0  # two rows are out
     spread = np.random.default_rng(0).uniform(-1, 1, 200)
     kernels = np.stack([np.eye(200), np.ones((200, 200)), np.outer(column, column), np.outer(spread, spread)])
     rows = effective_rows(kernels)

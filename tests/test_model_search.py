@@ -70,7 +70,7 @@ def test_the_honest_score_is_that_of_the_inner_choice_and_intervals_are_paired()
     assert model_search._summed(tuple(two()), near, 4, "accuracy", 1.0).simplest == "bent"
 
 
-def test_time_is_kept_and_what_it_did_not_reach_is_told(data, monkeypatch):
+def test_time_is_kept_and_what_it_did_not_reach_is_reported(data, monkeypatch):
     clock = iter(range(10_000))
     monkeypatch.setattr(model_search.time, "monotonic", lambda: float(next(clock)))
     found = search_models(data, two(), n_folds=5, seconds=70.0)

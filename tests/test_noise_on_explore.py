@@ -10,7 +10,7 @@ from pages._parts.predict import batch
 from tests.pages import FEW, memory, open_app, quiet, wait_for_path, wait_until, words
 
 
-def test_columns_are_told_from_noise_on_request():
+def test_columns_are_distinguished_from_noise_on_request():
     app = wait_for_path(open_app("pages/explore.py", data="diabetes", **FEW))
     app.button(key="ask_noise_stability").click()
     quiet(app.run())

@@ -38,7 +38,7 @@ def test_a_notebook_is_the_one_the_script_writes_and_still_says_the_same(name, m
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PLOTLY_RENDERER", "plotly_mimetype")
     again = BUILD.run(name)
-    for now, before in zip(BUILD.told(again), BUILD.told(kept), strict=True):
+    for now, before in zip(BUILD.reported(again), BUILD.reported(kept), strict=True):
         assert says_the_same(now, before), (now, before)
     figures = [
         output for cell in kept.cells for output in cell.get("outputs", []) if BUILD.PLOTLY in output.get("data", {})

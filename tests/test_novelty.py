@@ -49,9 +49,9 @@ def test_a_path_is_certified_and_scored_by_the_share_accepted(ring, param):
     assert found.relative_gap.max() <= 1e-3
     for fitted, train, validation in zip(found.estimators, found.train_score, found.val_score, strict=True):
         decision, fresh = fitted.decision_function(stack.values), fitted.decision_function(stack.cross(data.X[80:]))
-        for told, values in ((train, decision), (validation, fresh)):
-            on_the_border = np.abs(values) < 1e-9  # whether such a row is inside hangs on the last digit
-            assert told == pytest.approx(np.mean(values >= 0), abs=np.mean(on_the_border) + 1e-12)
+        for reported, values in ((train, decision), (validation, fresh)):
+            on_the_border = np.abs(values) < 1e-9  # whether such a row is inside depends on the last digit
+            assert reported == pytest.approx(np.mean(values >= 0), abs=np.mean(on_the_border) + 1e-12)
         assert fitted.score(stack.values) == np.mean(decision >= 0)
 
 
@@ -147,10 +147,10 @@ def test_the_registry_makes_the_estimator_for_a_table_without_target(ring, norm)
     model = method.estimator("novelty", kernels="precomputed", stack=stack, norm=norm, p=1.5, C=0.05, loss="hinge")
     assert type(model) is mkl.LpMKLOneClass
     assert model.fit(stack).status_.ok
-    told = method.words_for({"norm": norm}, "novelty")
-    assert "y_i" not in told.formula
-    assert "{w,b" not in told.formula
-    assert "Without a target no score" in told.cannot_tell
+    reported = method.words_for({"norm": norm}, "novelty")
+    assert "y_i" not in reported.formula
+    assert "{w,b" not in reported.formula
+    assert "Without a target no score" in reported.cannot_tell
     shown = [control.name for control in method.shown("novelty", "C", {"norm": norm})]
     assert not {"loss", "epsilon", "fit_intercept", "C"} & set(shown)
     assert ("p" in shown) == (norm in ("lp", "weighted lp"))

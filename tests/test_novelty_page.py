@@ -100,7 +100,7 @@ def test_what_if_says_ordinary_or_unusual_with_the_score() -> None:
     assert "#### This row: unusual" in words(wait_for_path(far))
 
 
-def test_a_file_is_answered_in_words_and_not_scored() -> None:
+def test_a_file_is_answered_and_not_scored() -> None:
     app = wait_for_path(open_app("pages/predict.py", **RING))
     point = predictions.chosen(memory(app).params)
     assert point is not None

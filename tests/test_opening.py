@@ -1,4 +1,4 @@
-"""Files are opened once, in their turn; whoever waits can leave; a refusal is remembered."""
+"""Files are opened once, in their turn; a visitor who waits can leave; a refusal is remembered."""
 
 import pytest
 
@@ -27,10 +27,10 @@ def test_what_was_read_or_refused_is_not_read_again() -> None:
 
 def test_who_leaves_frees_the_place_and_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "PATIENCE_SECONDS", 0.0)
-    shelf, large, told = Shelf(2), bytes(opening.LARGE_BYTES), []
+    shelf, large, reported = Shelf(2), bytes(opening.LARGE_BYTES), []
 
     def leave(tick) -> None:
-        told.append(opening.PLACES._value)
+        reported.append(opening.PLACES._value)
         tick()
         raise Left
 
@@ -38,7 +38,7 @@ def test_who_leaves_frees_the_place_and_nothing_is_kept(monkeypatch: pytest.Monk
     for _ in range(before + 1):
         with pytest.raises(Left):
             opening.opened(shelf, "table", large, "Reading", leave)
-    assert set(told) == {before - 1}
+    assert set(reported) == {before - 1}
     assert opening.PLACES._value == before
     assert shelf.get("table") is None
 

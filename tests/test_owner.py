@@ -1,4 +1,4 @@
-"""Whoever has the name of a session, or the place of one of its files, has nothing of it without the browser that began
+"""The name of a session, or the place of one of its files, opens nothing without the browser that began
 it.
 """
 

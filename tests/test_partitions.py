@@ -63,8 +63,8 @@ def test_a_target_that_never_varies_has_a_score_as_on_all_rows_at_once():
 ])  # fmt: skip
 def test_losses_with_slopes_take_a_few_passes_to_the_model_of_all_rows(loss, p, C, intercept):
     y = np.where(DATA.y > 150, "high", "low")
-    told = []
-    asked = mkl.LpMKLClassifier(p=p, C=C, loss=loss, tol=1e-9, fit_intercept=intercept, callback=told.append, **HOW)
+    reported = []
+    asked = mkl.LpMKLClassifier(p=p, C=C, loss=loss, tol=1e-9, fit_intercept=intercept, callback=reported.append, **HOW)
     cut, together = (fit_parts(asked, ArrayParts(DATA.X, y, size)) for size in (100, 442))
     assert cut.objective_ == pytest.approx(together.objective_, rel=1e-10)
     np.testing.assert_allclose(cut.decision_function(DATA.X), together.decision_function(DATA.X), atol=1e-10)
@@ -73,7 +73,7 @@ def test_losses_with_slopes_take_a_few_passes_to_the_model_of_all_rows(loss, p, 
     assert cut.objective_ == pytest.approx(exact.objective, rel=1e-9)
     assert cut.dual_objective_ <= exact.objective * (1 + 1e-12)
     assert cut.n_iter_ <= 10
-    assert len(told) >= cut.n_iter_
+    assert len(reported) >= cut.n_iter_
     assert (cut.n_train_, cut.dual_point_) == (442, None)
     assert score_parts(cut, ArrayParts(DATA.X, y, 70)) == pytest.approx(together.score(DATA.X, y))
 
@@ -112,12 +112,12 @@ def test_gomp_for_two_classes_chooses_and_predicts_as_on_all_rows(tmp_path):
         ),
     ],
 )
-def test_what_sums_cannot_say_is_refused_in_words(make, error, match):
+def test_what_sums_cannot_say_is_refused(make, error, match):
     with pytest.raises(error, match=match):
         make()
 
 
-def test_files_that_are_no_tables_of_numbers_are_refused_in_words(tmp_path):
+def test_files_that_are_no_tables_of_numbers_are_refused(tmp_path):
     with pytest.raises(mkl.DataError, match=r"holds no file that ends in \.parquet"):
         ParquetParts.of(tmp_path, "y")
     pd.DataFrame({"a": ["x", "z"], "b": [1.0, np.nan], "y": [0, 1]}).to_parquet(tmp_path / "1.parquet")

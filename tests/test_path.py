@@ -1,4 +1,4 @@
-"""Paths: every point equals its own cold fit, scores are scikit-learn's, kernels are built once, cancel is heard."""
+"""Paths: every point equals its own cold fit, scikit-learn scores, one build of the kernels, cancels take effect."""
 
 import dataclasses
 
@@ -136,17 +136,17 @@ def test_warm_starts_save_machine_solves(table):
     assert path.solves.sum() < cold
 
 
-def test_progress_is_told_and_an_exception_cancels(table):
-    told = []
+def test_progress_is_reported_and_an_exception_cancels(table):
+    reported = []
     mkl.fit_path(
         mkl.UniformMKLClassifier(kernels=KERNELS),
         table[0],
         table[1],
         "C",
         [0.1, 1, 10],
-        callback=lambda *s: told.append(s),
+        callback=lambda *s: reported.append(s),
     )
-    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    assert reported == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
     class Stop(Exception):
         pass
@@ -229,7 +229,7 @@ def test_the_nearest_point_is_nearest_by_ratio_whatever_the_order(table, value, 
     path = mkl.fit_path(mkl.LpMKLClassifier(kernels=KERNELS), table[0], table[1], "p", [1.0])
     assert dataclasses.replace(path, values=values).nearest(value) == index
     assert dataclasses.replace(path, values=values[::-1]).nearest(value) == 3 - index
-    with pytest.raises(ParameterError, match="compared by ratio lies above 0; got 0"):
+    with pytest.raises(ParameterError, match="compared by ratio is above 0; got 0"):
         path.nearest(0.0)
 
 
@@ -271,7 +271,7 @@ def test_no_better_waits_for_a_score_that_can_be_measured(monkeypatch):
     assert [ends(None) for _ in range(6)] == [False, False, False, False, False, True]
 
 
-def test_a_path_ends_where_it_is_told_that_a_point_is_enough(table):
+def test_a_path_ends_where_it_is_reported_that_a_point_is_enough(table):
     X, y, _, X_val, y_val, _ = table
     given = mkl.LpMKLClassifier(kernels=KERNELS), X, y, "C", [0.1, 1.0, 10.0, 100.0], X_val, y_val
     whole, short = mkl.fit_path(*given), mkl.fit_path(*given, until=lambda point: point.C >= 1.0)

@@ -1,4 +1,4 @@
-"""Paths in files: they come back as they were, and what cannot be trusted is refused in words."""
+"""Paths in files: they come back as they were, and what cannot be trusted is refused with a message."""
 
 import io
 import json
@@ -93,6 +93,6 @@ def bomb() -> bytes:
         (bomb(), "it unpacks to 80 MB, more than 64"),
     ],
 )
-def test_what_cannot_be_trusted_is_refused_in_words(content, match):
+def test_what_cannot_be_trusted_is_refused(content, match):
     with pytest.raises(DataError, match=match):
         read_paths(content)

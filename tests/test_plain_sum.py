@@ -58,8 +58,8 @@ def test_above_the_limit_one_machine_is_the_optimum_of_the_stack(table, model, m
     assert summed.n_solves_ <= 4
     assert summed.objective_ == pytest.approx(stored.objective_, rel=1e-5)
     assert summed.weights_ == pytest.approx(np.ones(43))
-    told = "decision_function" if hasattr(model, "decision_function") else "predict"
-    assert getattr(summed, told)(X) == pytest.approx(getattr(stored, told)(X), abs=1e-2)
+    reported = "decision_function" if hasattr(model, "decision_function") else "predict"
+    assert getattr(summed, reported)(X) == pytest.approx(getattr(stored, reported)(X), abs=1e-2)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
@@ -96,11 +96,13 @@ def test_where_hardly_a_slope_pays_the_certificate_reaches_its_tolerance():
     assert fit.gap < 0.01 * pairs.gap  # where coordinates in pairs stand still
     assert pairs.dual_objective <= fit.objective <= 3000.0  # the constant errs on every row of the rare class
     np.testing.assert_array_equal(fit.weights, np.ones(2))
-    told = certificate(K, y, fit.weights, fit.dual_coef, fit.intercept, "hinge", 100.0, LpNorm(np.inf), fit.dual_point)
-    assert told == pytest.approx((fit.objective, fit.dual_objective), abs=1e-8)
+    reported = certificate(
+        K, y, fit.weights, fit.dual_coef, fit.intercept, "hinge", 100.0, LpNorm(np.inf), fit.dual_point
+    )
+    assert reported == pytest.approx((fit.objective, fit.dual_objective), abs=1e-8)
 
 
-def test_a_model_that_is_a_constant_is_told_as_one():
+def test_a_model_that_is_a_constant_is_reported_as_one():
     x, y = np.random.default_rng(0).normal(size=300), np.where(np.arange(300) < 12, 1.0, -1.0)
     fit = fit_weighted(np.outer(x, x)[None], y, 100.0, make_loss("hinge"), LpNorm(np.inf), True)
     assert fit.status is Status.CONVERGED

@@ -57,7 +57,7 @@ def test_some(): pass
 """
 
 
-def test_what_workers_leave_out_or_skip_is_told_with_the_way_to_run_it(tmp_path):
+def test_what_workers_leave_out_or_skip_is_reported_with_the_way_to_run_it(tmp_path):
     done = small_run(tmp_path, FULL, "-n", "2", CI="1")
     assert done.returncode == 1
     assert "1 passed, 1 skipped" in done.stdout
@@ -67,9 +67,9 @@ def test_what_workers_leave_out_or_skip_is_told_with_the_way_to_run_it(tmp_path)
 
 
 def test_what_was_left_out_runs_when_asked_for(tmp_path):
-    told = small_run(tmp_path, FULL, "-m", "full").stdout
-    assert "left out" not in told
-    assert "3 passed" in told
+    reported = small_run(tmp_path, FULL, "-m", "full").stdout
+    assert "left out" not in reported
+    assert "3 passed" in reported
 
 
 def test_files_run_in_this_process_and_folders_on_workers(tmp_path):

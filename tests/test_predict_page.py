@@ -1,4 +1,4 @@
-"""Predict without a browser: a row and its changes, categories as choices, whole files, refusals in words."""
+"""Predict without a browser: a row and its changes, categories as choices, whole files, refusals with a message."""
 
 from dataclasses import replace
 
@@ -113,7 +113,7 @@ def test_a_link_restores_the_row_and_the_way_back_drops_the_changes():
 
 
 @pytest.mark.parametrize("moved", ["a=1", "1=", "1=nan", "1=1;2=2", "1=inf", "=", "1=" + "9" * 40])
-def test_changes_that_are_none_are_refused_in_words(moved):
+def test_changes_that_are_none_are_refused(moved):
     app = opened(data="iris", moved=moved)
     assert any("numbers of columns with their new values" in line.value for line in app.warning)
     assert memory(app).params.moved == ""
@@ -240,13 +240,13 @@ def app_model(app: AppTest):
      (lambda f: f.iloc[:0], "header line only"),
      (lambda f: pd.concat([f] * 300), "at most 20,000 are predicted at once")],
 )  # fmt: skip
-def test_files_that_do_not_fit_are_refused_in_words(change, said):
+def test_files_that_do_not_fit_are_refused(change, said):
     app = batch(uploaded(table()), csv(change(table())))
-    told = "\n".join(error.value.replace("\\", "") for error in app.error)
-    assert said in told
+    reported = "\n".join(error.value.replace("\\", "") for error in app.error)
+    assert said in reported
 
 
-def test_hostile_files_are_refused_and_a_new_category_is_told():
+def test_hostile_files_are_refused_and_a_new_category_is_reported():
     app = uploaded(table())
     for content in (b"\x80\x04pickle" * 9, b"", b"\x00" * 100):
         batch(app, content)

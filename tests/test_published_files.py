@@ -152,7 +152,7 @@ def test_surroundings_are_means_and_deviations_of_windows():
         ({"K": np.eye(4)[None], "y": np.array([{}] * 4)}, r"no archive of plain arrays \(ValueError\)"),
     ],
 )  # fmt: skip
-def test_a_file_of_another_kind_is_refused_in_words(arrays, match, tmp_path):
+def test_a_file_of_another_kind_is_refused(arrays, match, tmp_path):
     np.savez(tmp_path / "plant.npz", **arrays)
     with pytest.raises(DataError, match=match):
         on_file(lambda *_: kernel_files.labelled("plant.npz"), "plant", tmp_path)

@@ -1,4 +1,4 @@
-"""Tables as people have them: what is read, what is told, and what is refused with a way out."""
+"""Tables as people have them: what is read, what is reported, and what is refused with a way out."""
 
 import io
 import zipfile
@@ -65,8 +65,8 @@ class TestFormats:
         data = read_table(raw)
         assert data.feature_names == ("Höhe (°C)",)
         assert data.target_name == "Größe"
-        told = any("not UTF-8; it was read as cp1252" in line for line in data.notes)
-        assert told is (encoding in ("cp1252", "latin-1"))
+        reported = any("not UTF-8; it was read as cp1252" in line for line in data.notes)
+        assert reported is (encoding in ("cp1252", "latin-1"))
 
     def test_encoding_can_be_named(self):
         raw = "имя,y\n1,да\n2,нет\n3,да\n5,нет\n".encode("cp1251")
@@ -211,7 +211,7 @@ class TestColumns:
         assert data.X[0, 0] == data.X[3, 0] == np.median([1, 3] + [i + 0.5 for i in range(50)])
         note(data, "2 cells among them held something else than a usable number, in 'a'")
 
-    def test_few_stray_texts_are_told(self):
+    def test_few_stray_texts_are_reported(self):
         data = read_table(table([f"{i}.5,1,{i % 2}" for i in range(39)] + ["broken,2,1"]))
         assert data.X[39, 0] == 19.5
         note(data, "1 cell among them held something else than a usable number, in 'a'")
@@ -377,7 +377,7 @@ class TestTarget:
             (lambda i: (i % 3) + 0.25, "regression", (), "has 3 different numbers: a regression task"),
         ],
     )
-    def test_the_task_is_found_and_told(self, y, task, classes, words):
+    def test_the_task_is_found_and_reported(self, y, task, classes, words):
         data = read_table(table(numbers(60, y)))
         assert (data.task, data.class_names) == (task, classes)
         note(data, words)
@@ -402,7 +402,7 @@ class TestTarget:
         assert 3.0 not in data.X[:, 0]
         note(data, "Dropped 2 rows without a usable target")
 
-    def test_rare_classes_are_told(self):
+    def test_rare_classes_are_reported(self):
         data = read_table(table(numbers(12, lambda i: "rare" if i < 2 else "often")))
         note(
             data,
@@ -619,7 +619,7 @@ def test_a_reading_can_be_ended_between_rows_and_between_columns(read):
             read(raw, tick=Mock(side_effect=beats))
 
 
-def test_ten_thousand_names_that_look_alike_are_told_apart_in_one_pass():
+def test_ten_thousand_names_that_look_alike_are_distinguished_in_one_pass():
     names = distinct_names(["a"] * 20_000 + ["a (2)", "b"])
     assert names[:3] == ["a", "a (2)", "a (3)"]
     assert names[-2:] == ["a (2) (2)", "b"]

@@ -155,7 +155,7 @@ def test_truth_values_errors_and_large_numbers():
     assert any("2 missing cells filled" in note for note in data.notes)
 
 
-def test_a_sheet_is_chosen_by_name_and_told():
+def test_a_sheet_is_chosen_by_name_and_reported():
     raw = book(
         hidden=("Secret",), Secret=[["u"], [1]], First=CELLS, Second=[["c", "y"], *([i, i % 2] for i in range(9))]
     )
@@ -261,7 +261,7 @@ def test_the_reader_may_be_missing_slow_or_gone(monkeypatch: pytest.MonkeyPatch)
         read_table(book(S=CELLS))
 
 
-def test_damaged_workbooks_are_read_or_refused_in_words():
+def test_damaged_workbooks_are_read_or_refused():
     whole, chance = book(S=CELLS), random.Random(0)
     for _ in range(40):
         raw = bytearray(whole)

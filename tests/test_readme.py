@@ -74,7 +74,7 @@ def test_the_map_shows_every_room():
     assert {room for room in rooms if "." not in room or room.endswith(".py")} <= named
 
 
-def test_every_estimator_loss_and_solver_is_told():
+def test_every_estimator_loss_and_solver_is_reported():
     for algorithm in mklcore.estimators.ESTIMATORS.values():
         for kind in (algorithm.classifier, algorithm.regressor):
             assert f"`{kind.__name__}`" in TEXT

@@ -26,7 +26,8 @@ def test_plain_models_are_chosen_on_validation_rows():
     train, judge = mkl.load_sample("iris").split(0.4, seed=0)
     seen = []
     found = {
-        one.name: one for one in plain_references(train, judge, "balanced_accuracy", lambda *told: seen.append(told))
+        one.name: one
+        for one in plain_references(train, judge, "balanced_accuracy", lambda *reported: seen.append(reported))
     }
     assert list(found) == ["majority", "linear", "RBF", "boosting"]
     assert found["majority"].score == pytest.approx(1 / 3)
@@ -40,13 +41,13 @@ def test_plain_models_are_chosen_on_validation_rows():
 
 def test_the_unit_of_the_target_changes_neither_score_nor_work_of_plain_models():
     data = numbers()
-    told = []
+    reported = []
     for unit in (1.0, 1024.0):  # a power of two, so that the two targets are rounded alike
         train, judge = mkl.Dataset(data.X, unit * data.y, task="regression").split(0.4, seed=0)
         machine = plain_references(train, judge, only=["RBF"])[0]
-        told.append((machine.score, machine.chosen, machine.model.regressor_[-1].n_iter_))
-    assert told[0][0] == pytest.approx(told[1][0], abs=1e-6)
-    assert told[0][1:] == told[1][1:]
+        reported.append((machine.score, machine.chosen, machine.model.regressor_[-1].n_iter_))
+    assert reported[0][0] == pytest.approx(reported[1][0], abs=1e-6)
+    assert reported[0][1:] == reported[1][1:]
 
 
 def test_a_plain_grid_goes_on_while_its_last_point_is_the_best():
@@ -76,7 +77,9 @@ def test_where_there_are_many_classes_fewer_kernels_are_tried_alone(monkeypatch)
     kernels = mkl.KernelDictionary.rbf_widths([0.5, 1.0, 2.0, 4.0, 8.0])
     stack, seen = kernels.grams(train.X), []
     model = mkl.UniformMKLClassifier(kernels=kernels)
-    best_single_kernel(model, stack, train.y, stack.cross(judge.X), judge.y, callback=lambda *told: seen.append(told))
+    best_single_kernel(
+        model, stack, train.y, stack.cross(judge.X), judge.y, callback=lambda *reported: seen.append(reported)
+    )
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 

@@ -30,7 +30,7 @@ def stack():
 
 
 @METHODS
-def test_what_is_told_of_the_estimators_without_importing_them_is_so(method):
+def test_what_is_reported_of_the_estimators_without_importing_them_is_so(method):
     for kind in (method.classifier, method.regressor):
         assert method.is_approximable == ("approximation" in inspect.signature(kind).parameters)
         assert method.normalise == getattr(kind, "default_normalise", None)

@@ -22,19 +22,19 @@ def found(raw: bytes, least: int, **options: object) -> list[object]:
     before = parsing.LARGE_TEXT, columns.MANY_CELLS
     parsing.LARGE_TEXT = columns.MANY_CELLS = least
     try:
-        told: list[object] = []
+        reported: list[object] = []
         for read in (describe_table, read_table):
             try:
                 one = read(raw, **options)
             except MKLError as error:
-                told.append((type(error), str(error)))
+                reported.append((type(error), str(error)))
             else:
-                told.append(
+                reported.append(
                     one
                     if read is describe_table
                     else (one.fingerprint, one.task, one.notes, one.columns, one.y.tolist())
                 )
-        return told
+        return reported
     finally:
         parsing.LARGE_TEXT, columns.MANY_CELLS = before
 

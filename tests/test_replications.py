@@ -1,4 +1,4 @@
-"""Runs of published experiments: rows at hand, small runs, backends, records of other releases, and what is certain."""
+"""Runs of published experiments: rows of a table, small runs, backends, records of other releases, what is certain."""
 
 import json
 import time
@@ -71,7 +71,7 @@ def test_seconds_are_those_of_the_processor_and_older_ones_of_the_clock():
     old = Outcome.from_json(now.to_json().replace("cpu_seconds", "seconds").replace("73.04", "2306.4"))
     assert old.took == "2306 s by the clock"
     assert Outcome.from_json(old.to_json()).took == old.took
-    sizes = [list(command._told(TINY, run))[2] for run in (now, replace(now, seconds=np.nan, quick=True))]
+    sizes = [list(command._reported(TINY, run))[2] for run in (now, replace(now, seconds=np.nan, quick=True))]
     assert sizes == ["1 repetitions, seed 0, 73.0 CPU s", "1 repetitions, seed 0, small"]
 
 
@@ -287,7 +287,7 @@ def test_the_command_runs_lists_and_refuses(monkeypatch, tmp_path, capsys):
 def test_what_comes_with_the_project_belongs_to_its_experiment(key, place):
     found, experiment = records(key)[place], mkl.EXPERIMENTS[key]
     assert found.versions
-    assert found.seconds > 0 or "seconds of the whole are not told" in experiment.open_points
+    assert found.seconds > 0 or "seconds of the whole are not reported" in experiment.open_points
     # a small run trains on fewer rows than the paper
     fewer_rows = found.quick and "are distinguished by that" in experiment.open_points
     compared = experiment.compare(found)

@@ -95,10 +95,10 @@ def planted(folder: Path, monkeypatch, how: str) -> str:
 def test_what_others_may_have_put_there_is_never_unpickled(fresh, monkeypatch, how):
     (fresh / "cache").mkdir(mode=0o700)
     why = planted(fresh / "cache" / "mklcore", monkeypatch, how)
-    with pytest.warns(RuntimeWarning, match=why) as told:
+    with pytest.warns(RuntimeWarning, match=why) as reported:
         answers = [entry_of(fresh)(ONE) for _ in range(2)]
     assert answers == [2.0, 2.0]
-    assert len(told) == 1
+    assert len(reported) == 1
     assert not list(fresh.rglob("*.nb?"))
     assert why in routine_cache.trouble()
     assert not compiling.can_fill()
@@ -130,13 +130,13 @@ def test_what_is_no_folder_is_refused(tmp_path, file):
     assert "is no folder" in own_folder(tmp_path / "a file" / (file if file == "inside" else ""))
 
 
-def test_a_named_folder_that_cannot_be_used_is_replaced_and_that_is_told(fresh, monkeypatch):
+def test_a_named_folder_that_cannot_be_used_is_replaced_and_that_is_reported(fresh, monkeypatch):
     monkeypatch.setenv(routine_cache.NAMED, os.path.join(os.devnull, "cache"))
     with pytest.warns(RuntimeWarning, match="NUMBA_CACHE_DIR is not used, because /dev/null is no folder"):
         assert routine_cache.place().folder == fresh / "cache" / "mklcore"
 
 
-def test_an_account_without_a_home_folder_keeps_nothing_and_is_told(monkeypatch, tmp_path):
+def test_an_account_without_a_home_folder_keeps_nothing_and_is_reported(monkeypatch, tmp_path):
     monkeypatch.setattr(routine_cache, "SOURCES", tmp_path / "site-packages" / "mklcore" / "_numba")
     monkeypatch.setattr(platformdirs, "user_cache_path", lambda *_, **__: Path("~/.cache/mklcore"))
     monkeypatch.setattr(disk, "user_data_path", lambda *_, **__: Path("~/.local/share/mkl-explorer"))
@@ -173,15 +173,15 @@ def full_disk():
 
 def test_a_full_disk_costs_the_cache_and_not_the_answer(fresh):
     doubled = entry_of(fresh)
-    with pytest.warns(RuntimeWarning, match=r"not kept.*File too large.*Work goes on") as told, full_disk():
+    with pytest.warns(RuntimeWarning, match=r"not kept.*File too large.*Work goes on") as reported, full_disk():
         first = doubled(ONE)
     answers = [first, entry_of(fresh)(ONE)]
     assert answers == [2.0, 2.0]
-    assert len(told) == 1
+    assert len(reported) == 1
     assert not compiling.can_fill()
 
 
-def test_the_folder_numba_is_told_for_others_stays_as_it_was(fresh, monkeypatch):
+def test_the_folder_numba_is_reported_for_others_stays_as_it_was(fresh, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", "another")
     assert entry_of(fresh)(ONE) == 2.0
     assert numba.config.CACHE_DIR == "another"

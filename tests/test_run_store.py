@@ -77,12 +77,12 @@ def test_the_secret_of_a_link_opens_but_does_not_delete_or_list(store: Store) ->
 def test_a_wrong_secret_gets_the_words_of_a_deleted_run(store: Store, token: object) -> None:
     run = store.save(ANNA, "Mine", "explore", RECIPE)
     store.delete(ANNA, run.id)
-    told = []
+    reported = []
     for secret in (token, link_secret(ANNA, run.id)):
         with pytest.raises(StoreError) as refused:
             store.linked(secret)  # type: ignore[arg-type]
-        told.append(str(refused.value))
-    assert told == [GONE, GONE]
+        reported.append(str(refused.value))
+    assert reported == [GONE, GONE]
 
 
 def test_secrets_are_not_in_the_file(store: Store, home: Path) -> None:
@@ -261,7 +261,7 @@ def test_where_no_byte_is_left_for_the_log_deletion_goes_without(store: Store) -
         assert [*modes, base.execute("PRAGMA journal_mode").fetchone()[0]] == ["wal", "memory", "wal"]
 
 
-def test_a_folder_deleted_while_the_server_runs_is_told_and_made_again(store: Store, home: Path) -> None:
+def test_a_folder_deleted_while_the_server_runs_is_reported_and_made_again(store: Store, home: Path) -> None:
     store.save(ANNA, "Mine", "explore", RECIPE)
     shutil.rmtree(home)
     assert store.runs(ANNA) == []
@@ -364,7 +364,7 @@ def test_many_writers_at_once_lose_nothing(home: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"not a database at all, far from it" * 100, b"SQLite format 3\x00" + bytes(5000)])
-def test_a_damaged_file_is_moved_aside_told_and_replaced(home: Path, damage: bytes) -> None:
+def test_a_damaged_file_is_moved_aside_reported_and_replaced(home: Path, damage: bytes) -> None:
     home.mkdir()
     (home / FILE).write_bytes(damage)
     store = Store(home)
@@ -434,7 +434,7 @@ def test_bytes_that_changed_in_the_file_are_refused(store: Store, home: Path) ->
     assert [found.name for found in store.runs(ANNA)] == [UNREAD]
 
 
-def test_a_file_of_a_later_release_and_a_place_that_cannot_be_used_are_told(home: Path, tmp_path: Path) -> None:
+def test_a_file_of_a_later_release_and_a_place_that_cannot_be_used_are_reported(home: Path, tmp_path: Path) -> None:
     Store(home).save(ANNA, "Mine", "explore", RECIPE)
     with contextlib.closing(sqlite3.connect(home / FILE)) as base, base:
         base.execute("PRAGMA user_version = 99")

@@ -55,7 +55,7 @@ def test_results_come_back_with_the_exact_point_if_there_was_one(exact: bool) ->
         np.testing.assert_array_equal(back.point.values, whole.point.values)
 
 
-def test_results_that_cannot_be_trusted_are_refused_in_words() -> None:
+def test_results_that_cannot_be_trusted_are_refused() -> None:
     good = runs_results.write(results())
     for content in (b"", good[: len(good) // 2], write_paths(other=results().path)):
         with pytest.raises(ResultsError, match="computes them anew"):
@@ -71,8 +71,8 @@ def test_two_runs_are_compared_kernel_by_kernel() -> None:
     assert pair.difference.tolist() == [-1.0, 0.0, 0.0, 1.0]
     assert pair.changed == pytest.approx(0.5)
     assert np.isnan(pair.second[1])
-    told = runs_results.differing({"data": "iris", "seed": "1"}, {"data": "iris", "p": "2"}, {"seed": "0"})
-    assert told == [("seed", "1", "0"), ("p", "usual", "2")]
+    reported = runs_results.differing({"data": "iris", "seed": "1"}, {"data": "iris", "p": "2"}, {"seed": "0"})
+    assert reported == [("seed", "1", "0"), ("p", "usual", "2")]
     columns = runs_results.table([("x", [("gap", "1 %")]), ("x", [("gap", "2 %"), ("more", "3")])])
     assert columns == {"": ["gap", "more"], "x": ["1 %", ""], "x ": ["2 %", "3"]}
 
@@ -178,9 +178,9 @@ def test_a_deleted_run_and_a_wrong_secret_say_the_same(home: Path) -> None:
     from pages._parts.runs.store import Store as Fresh
 
     Fresh(home).delete(ANNA, memory(app).kept.linked)
-    told = [words(open_app(run=token)) for token in (secret, "x" * 43, "<b>x</b>", "../..")]
-    assert GONE in told[0].replace("\\", "")
-    assert all(one == told[0] for one in told)
+    reported = [words(open_app(run=token)) for token in (secret, "x" * 43, "<b>x</b>", "../..")]
+    assert GONE in reported[0].replace("\\", "")
+    assert all(one == reported[0] for one in reported)
     assert table(seed=5).splitlines()[3] not in on_disk(home)
 
 

@@ -134,7 +134,7 @@ def test_every_score_of_classes_is_defined_where_rows_lack_a_class(name, all_the
 
 
 class Answers(ClassifierMixin, BaseEstimator):
-    """A classifier whose answers are told beside it."""
+    """A classifier whose answers are reported beside it."""
 
     def __init__(self, classes):
         self.classes_ = classes
@@ -148,8 +148,8 @@ def test_what_is_not_plain_is_left_to_scikit_learn(name):
     y, decision, model = judged_rows(0 if name in OF_NUMBERS else 2)
     for odd in (np.full_like(y, y[0]), y[:1]):
         assert tally_of(name, odd) is None
-        told = scored(model, decision[: odd.size], odd, name)
-        assert told == pytest.approx(as_scikit_learn(name, model, decision[: odd.size], odd), abs=0, nan_ok=True)
+        reported = scored(model, decision[: odd.size], odd, name)
+        assert reported == pytest.approx(as_scikit_learn(name, model, decision[: odd.size], odd), abs=0, nan_ok=True)
     if name in OF_CLASSES:
         y, decision, model = judged_rows(3)
         two = np.where(y == "c", "a", y)

@@ -14,7 +14,7 @@ from mklcore.kernels.functions import KernelSpec
 
 @dataclass(frozen=True)
 class Newcomer:
-    """A class that the library has never heard of."""
+    """A class unknown to the library."""
 
     width: float
     parts: tuple[KernelSpec, ...] = ()
@@ -41,7 +41,7 @@ def test_code_makes_the_value_again(value):
     assert "\n" not in code(value)
 
 
-def test_what_is_usual_is_not_told():
+def test_what_is_usual_is_not_reported():
     assert code(mkl.Linear()) == "mkl.Linear()"
     assert code(mkl.RBF(2.0)) == "mkl.RBF(width=2.0)"
     assert "scale" not in code(Newcomer(2.0))
@@ -110,7 +110,7 @@ def test_every_estimator_is_made_again(key):
 
 def test_parameters_may_be_left_out_or_stand_for_expressions():
     model = mkl.LpMKLClassifier(C=2.0, p=1.5, random_state=3, normalise="trace", penalty=mkl.BlockNorm(4.0))
-    text = model_code(model, untold=("normalise",), penalty="price", kernels='"precomputed"')
+    text = model_code(model, omit=("normalise",), penalty="price", kernels='"precomputed"')
     price = mkl.BlockNorm(3.0)
     again = made(text, "model", price=price)
     assert (again.C, again.p, again.random_state, again.normalise) == (2.0, 1.5, 3, "auto")

@@ -1,4 +1,4 @@
-"""Columns told from noise: knockoffs keep the law of the columns, thresholds and bounds by hand, refusals."""
+"""Columns distinguished from noise: knockoffs keep the law of the columns, thresholds and bounds by hand, refusals."""
 
 import numpy as np
 import pytest

@@ -72,12 +72,12 @@ def test_decompositions_are_made_once(table, monkeypatch):
     calls = []
     original = np.linalg.eigh
     monkeypatch.setattr(np.linalg, "eigh", lambda *a, **k: calls.append(1) or original(*a, **k))
-    told = []
+    reported = []
     mkl.validation_curve(
-        mkl.GOMPClassifier(kernels=KERNELS), X[:60], y[:60], X[60:], y[60:], LAMS, SIZES, lambda *s: told.append(s)
+        mkl.GOMPClassifier(kernels=KERNELS), X[:60], y[:60], X[60:], y[60:], LAMS, SIZES, lambda *s: reported.append(s)
     )
     assert len(calls) == len(KERNELS)
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert reported == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_curves_on_stacks_and_their_refusals(table):
@@ -139,12 +139,12 @@ def test_frames_and_several_targets(table):
 
 def test_folds_tell_progress_and_can_be_cancelled(table):
     X, y, _ = table
-    told = []
+    reported = []
     mkl.cross_validate_path(
-        mkl.GOMPClassifier(kernels=KERNELS), X, y, "s", [1, 2], 2, callback=lambda *s: told.append(s)
+        mkl.GOMPClassifier(kernels=KERNELS), X, y, "s", [1, 2], 2, callback=lambda *s: reported.append(s)
     )
-    assert told[-1] == (4, 4)
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert reported[-1] == (4, 4)
+    assert [done for done, _ in reported] == sorted(done for done, _ in reported)
 
     class Stop(Exception):
         pass
@@ -156,7 +156,7 @@ def test_folds_tell_progress_and_can_be_cancelled(table):
         mkl.cross_validate_path(mkl.GOMPClassifier(kernels=KERNELS), X, y, "s", [1, 2], 2, callback=stop)
 
 
-def test_folds_refuse_in_words(table):
+def test_folds_refuse(table):
     X, y, _ = table
     with pytest.raises(ParameterError, match="n_splits must be a whole number from 2 to the 90 rows"):
         mkl.cross_validate_path(mkl.GOMPClassifier(), X, y, "s", [1], n_splits=1)

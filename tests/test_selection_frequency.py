@@ -1,4 +1,4 @@
-"""How often each kernel is chosen on halves of the rows: seeded, honest about what it counts, refused in words."""
+"""How often each kernel is chosen on halves of the rows: seeded, honest about its counts, refused with a message."""
 
 import numpy as np
 import pytest
@@ -76,7 +76,7 @@ def test_a_number_of_resamples_that_cannot_be_is_refused(n, table):
         mkl.selection.selection_frequency(mkl.LpMKLClassifier(), table[0], table[1], n)
 
 
-def test_too_few_rows_are_refused_in_words(table):
+def test_too_few_rows_are_refused(table):
     X = table[0]
     with pytest.raises(DataError, match="at least 4 rows"):
         mkl.selection.selection_frequency(mkl.LpMKLRegressor(), X[:3], np.arange(3.0))

@@ -27,9 +27,9 @@ def session(monkeypatch):
 
     real = AppSession._handle_scriptrunner_event_on_event_loop
 
-    def handled(self, sender, event, *told, **named):
+    def handled(self, sender, event, *reported, **named):
         if event == ScriptRunnerEvent.ENQUEUE_FORWARD_MSG:
-            real(self, sender, event, *told, **named)
+            real(self, sender, event, *reported, **named)
         else:
             self.taken.append((event, numbers(self)))
 
@@ -37,9 +37,9 @@ def session(monkeypatch):
     return found
 
 
-def draw(session, run, *told):
+def draw(session, run, *reported):
     """Draw as a run does, in a thread of its own."""
-    for one in told:
+    for one in reported:
         if isinstance(one, ScriptRunnerEvent):
             session._on_scriptrunner_event(run, one)
             continue
@@ -64,7 +64,9 @@ def test_elements_come_together_between_the_start_and_the_end_of_their_run(sessi
     assert session.taken == [(STARTED, [0]), (STOPPED, list(range(1, ELEMENTS))), 0]
 
 
-def test_the_handler_of_streamlit_hears_everything_as_it_was_told_and_a_failure_holds_up_nothing(session, monkeypatch):
+def test_the_handler_of_streamlit_hears_everything_as_it_was_reported_and_a_failure_holds_up_nothing(
+    session, monkeypatch
+):
     monkeypatch.undo()
     monkeypatch.setattr(sending, "GATHERED_SECONDS", 3600.0)
     monkeypatch.setattr(AppSession, "request_rerun", lambda self, _: self.taken.append("rerun"))
@@ -72,7 +74,7 @@ def test_the_handler_of_streamlit_hears_everything_as_it_was_told_and_a_failure_
 
     async def lesson():
         session._event_loop, run = asyncio.get_running_loop(), session._scriptrunner
-        session._event_loop.set_exception_handler(lambda _, told: failed.append(str(told["exception"])))
+        session._event_loop.set_exception_handler(lambda _, reported: failed.append(str(reported["exception"])))
         draw(session, run, 0)
         session._on_scriptrunner_event(run, STARTED)  # without its page
         session._on_scriptrunner_event(run, ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, ForwardMsg())  # by its place
@@ -91,7 +93,7 @@ def test_a_rerun_asked_for_from_another_thread_takes_nothing_there(session, monk
     session._event_loop = SimpleNamespace(call_soon_threadsafe=lambda _: None)
     draw(session, session._scriptrunner, 0)
     session.request_rerun(None)
-    assert (session.taken, len(session._told)) == (["rerun"], 1)
+    assert (session.taken, len(session._pending)) == (["rerun"], 1)
 
 
 def test_what_is_drawn_before_a_long_wait_is_seen_without_the_end(session, monkeypatch):

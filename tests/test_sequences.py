@@ -265,13 +265,13 @@ def test_a_first_answer_ranks_sequences_and_finds_the_planted_word():
     found = mkl.explore(data, baselines=False)
     assert found.columns[0].name == "dna"
     assert found.test_scores()["ours"] > 0.85
-    told = positional_importance(found.model, data, k=4)
-    assert told.words[0].word in "TATAATGC"
-    assert 10 <= told.words[0].place <= 14
-    assert 10 <= int(told.importance.argmax()) < 18
-    figure = mkl.figures.positions_figure(told, "dna")
+    reported = positional_importance(found.model, data, k=4)
+    assert reported.words[0].word in "TATAATGC"
+    assert 10 <= reported.words[0].place <= 14
+    assert 10 <= int(reported.importance.argmax()) < 18
+    figure = mkl.figures.positions_figure(reported, "dna")
     assert figure.data[0].z.shape == (4, 30)
-    assert told.words[0].word in figure.layout.meta["alt"]
+    assert reported.words[0].word in figure.layout.meta["alt"]
     columns = mkl.LpMKLClassifier(kernels=mkl.KernelDictionary((mkl.Linear(),))).fit(data)
     with pytest.raises(ParameterError, match="No kernel in use sees sequence number 0"):
         positional_importance(columns, data)

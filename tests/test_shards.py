@@ -67,6 +67,6 @@ def test_a_shard_takes_the_columns_it_sees_and_no_others():
                                                                                                   "are built"),
     ],
 )  # fmt: skip
-def test_what_shards_cannot_do_is_refused_in_words(asked, match):
+def test_what_shards_cannot_do_is_refused(asked, match):
     with pytest.raises(mkl.ParameterError, match=match):
         asked()

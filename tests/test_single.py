@@ -58,8 +58,8 @@ def test_what_is_published_is_proved_in_double_precision(table, name, p):
     assert "single precision, proved in double" in fit.solver
     K = rows.exact.grams(np.arange(len(rows.names)))
     parts = fit.weights, fit.dual_coef, fit.intercept
-    told = certificate(K, y, *parts, loss, 1.0, LpNorm(p), fit.dual_point, loss.takes_intercept)
-    assert told == pytest.approx((fit.objective, fit.dual_objective), rel=1e-12)
+    reported = certificate(K, y, *parts, loss, 1.0, LpNorm(p), fit.dual_point, loss.takes_intercept)
+    assert reported == pytest.approx((fit.objective, fit.dual_objective), rel=1e-12)
     assert fit.objective - fit.dual_objective <= 1e-3 * fit.objective
 
 
@@ -121,7 +121,7 @@ def test_what_is_foreseen_is_what_lies_there_and_ready_stacks_are_not_foreseen(t
         mkl.LpMKLClassifier(kernels="precomputed").foresee(10, 1)
 
 
-def test_triangles_on_disk_are_those_in_memory_and_a_full_disk_is_refused_in_words(table, monkeypatch):
+def test_triangles_on_disk_are_those_in_memory_and_a_full_disk_is_refused(table, monkeypatch):
     here, there = PackedKernels.build(KERNELS, table[0]), PackedKernels.build(KERNELS, table[0], place="disk")
     assert np.array_equal(here.values, there.values)
     monkeypatch.setattr(packed, "MEMORY_MB", 0.0)

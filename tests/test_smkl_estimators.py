@@ -262,7 +262,7 @@ def test_copies_that_compete_are_parted_by_shaking_what_has_settled(table, twice
     assert model.history_[-1].solves <= model.n_solves_
 
 
-def test_near_copies_are_told_apart_at_the_usual_tolerance(table):
+def test_near_copies_are_distinguished_at_the_usual_tolerance(table):
     """Six widths that differ by 1e-4: settled at tol 1e-3 they share, and L is half as large again as with one of
     them.
     """
@@ -346,7 +346,7 @@ def test_stopping_early_warns(table):
         (SMKLClassifier, {"mf_power": 2.0}, "mf_power is the power"),
     ],
 )
-def test_bad_parameters_are_refused_in_words(cls, parameters, words, table):
+def test_bad_parameters_are_refused(cls, parameters, words, table):
     with pytest.raises(ParameterError, match=words):
         cls(**parameters).fit(table[0], _target(cls, table))
 
@@ -367,11 +367,11 @@ def test_a_weight_that_runs_away_ends_at_the_last_point_that_can_be_carried(C, s
     said = rf'(?s)stopped at the last point .*terms="log\+gl".* terms="log" at C={C:g} a kernel weight has run to \d'
     with pytest.warns(NotConvergedWarning, match=said):
         model.fit(rows, y)
-    told = [record.objective for record in model.history_]
+    reported = [record.objective for record in model.history_]
     assert model.status_ is Status.RAN_AWAY
     assert np.all(np.isfinite(model.weights_))
-    assert model.objective_ < 0.6 * told[0]
-    assert min(told) >= model.objective_  # nothing is told of points that cannot be trusted
+    assert model.objective_ < 0.6 * reported[0]
+    assert min(reported) >= model.objective_  # nothing is reported of points that cannot be trusted
     K, a = model.kernels.grams(rows, normalise="trace").values, model.dual_coef_
     f = np.einsum("m,mij,j->i", model.weights_, K, a) + model.intercept_
     price = LogTerm().value(model.weights_**2 * np.einsum("i,mij,j->m", a, K, a))
@@ -380,7 +380,7 @@ def test_a_weight_that_runs_away_ends_at_the_last_point_that_can_be_carried(C, s
 
 
 @pytest.mark.parametrize("C", [1e8, 1e10])
-def test_where_only_the_start_can_be_carried_its_weights_are_told_to_say_nothing(C):
+def test_where_only_the_start_can_be_carried_its_weights_are_reported_to_say_nothing(C):
     model, rows, y = _runaway(C, 1)
     with pytest.warns(NotConvergedWarning, match="That last point is the start: .* say nothing about the kernels"):
         model.fit(rows, y)

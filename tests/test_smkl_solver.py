@@ -242,7 +242,7 @@ def test_where_rounding_decides_the_best_point_is_published_or_the_scales_are_na
         assert f"double precision: kernel 0 has a mean diagonal of 2.5e-{decades + 2:02d}, kernel 1 one of" in refusal
 
 
-def test_what_double_precision_cannot_solve_is_refused_in_words():
+def test_what_double_precision_cannot_solve_is_refused():
     run = FREE[0]
     K = np.array([np.ones_like(run.K[0]), np.eye(run.y.size)[:, :1] @ np.eye(run.y.size)[:1]])
     with pytest.raises(ParameterError, match=r"At C=1e\+20 .* singular to double precision.*smaller C"):
@@ -293,7 +293,7 @@ def test_solves_are_counted_over_all_starts():
     assert both == sum(fit_selection(*args, first_weights=[weights]).fit.solves for weights in first)
 
 
-def test_what_does_not_fit_is_refused_in_words():
+def test_what_does_not_fit_is_refused():
     run = FREE[0]
     with pytest.raises(ParameterError, match="tol_mode must be one of relative, absolute"):
         _fit(run, tol_mode="weekly")

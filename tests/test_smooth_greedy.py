@@ -238,8 +238,8 @@ def test_rates_are_claimed_where_the_second_derivative_stays():
     assert has_rate(Poisson())
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 2))
-    told = mkl.GreedyMKLRegressor(loss="huber").fit(X, X[:, 0])
-    assert "No rate" in told.notes_[-1]
+    reported = mkl.GreedyMKLRegressor(loss="huber").fit(X, X[:, 0])
+    assert "No rate" in reported.notes_[-1]
     assert not any("No rate" in note for note in mkl.GreedyMKLRegressor().fit(X, X[:, 0]).notes_)
 
 

@@ -66,9 +66,9 @@ def test_rows_of_a_rare_class_stay_in_training(counts, seed):
     rare = {label for label, count in zip("abcdefgh", counts, strict=False) if count < 3}
     for label in rare:
         assert np.sum(parts.train.y == label) == np.sum(data.y == label)
-    told = [part.notes[-1] for part in parts]
-    assert len(set(told)) == 1
-    assert all(f"'{label}' ({int(np.sum(data.y == label))} row" in told[0] for label in rare)
+    reported = [part.notes[-1] for part in parts]
+    assert len(set(reported)) == 1
+    assert all(f"'{label}' ({int(np.sum(data.y == label))} row" in reported[0] for label in rare)
     train, _ = data.split(0.3, seed)
     assert set(train.y) == set(data.y)
     assert bool(train.notes) == (1 in counts)

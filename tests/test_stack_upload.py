@@ -49,7 +49,7 @@ def test_the_split_cuts_the_stack_by_rows():
     np.testing.assert_array_equal(parts.test.y, Y[rows[2]])
 
 
-def test_a_rare_class_of_a_stack_is_told_and_stays_in_training():
+def test_a_rare_class_of_a_stack_is_reported_and_stays_in_training():
     few = np.array(["a", "b"] * 39 + ["c", "c"])
     table = read_stack(npz(K=K, y=few)).table
     assert "Too rare to be held out: class 'c' (2 rows)" in table.notes[-1]
@@ -71,7 +71,7 @@ def test_targets_are_classes_or_numbers():
         read_stack(npz(K=K, y=numbers), task="classification")
 
 
-def test_doubled_and_blank_names_are_told_apart():
+def test_doubled_and_blank_names_are_distinguished():
     names = read_stack(npz(K=K, y=Y, names=np.array(["a", "a", "", "b\n", "b", "a"]))).stack.names
     assert names == ("a", "a (2)", "kernel 3", "b", "b (2)", "a (3)")
 
@@ -154,7 +154,7 @@ def bad_header(shape: str) -> bytes:
         (bad_header("(3, -80, -80)"), "damaged|cannot be read|has the shape"),
     ],
 )
-def test_other_archives_are_refused_in_words(raw: bytes, said: str):
+def test_other_archives_are_refused(raw: bytes, said: str):
     with pytest.raises(DataError, match=said):
         read_stack(raw)
 
@@ -172,7 +172,7 @@ def test_what_is_no_kernel_is_refused_with_its_number(gram: np.ndarray, said: st
         read_stack(npz(K=gram, y=Y))
 
 
-def test_indefinite_kernels_are_clipped_on_request_and_told():
+def test_indefinite_kernels_are_clipped_on_request_and_reported():
     found = read_stack(npz(K=K - 0.1 * np.eye(80), y=Y), clip=True)
     assert np.linalg.eigvalsh(found.stack.values).min() > -1e-8
     assert any(

@@ -302,7 +302,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_hostile_and_damaged_files_are_refused_in_words(what):
+def test_hostile_and_damaged_files_are_refused(what):
     file, said = REFUSED[what]
     with pytest.raises(DataError, match=said):
         load_model(file)
@@ -382,7 +382,7 @@ def test_only_fitted_estimators_of_this_library_are_saved(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_missing_file_and_something_that_is_no_file_are_told(tmp_path):
+def test_a_missing_file_and_something_that_is_no_file_are_reported(tmp_path):
     with pytest.raises(DataError, match="cannot be opened: No such file"):
         load_model(tmp_path / "nothing")
     with pytest.raises(DataError, match="path or an open file"):

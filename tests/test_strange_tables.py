@@ -152,7 +152,7 @@ def test_numbers_that_stand_for_themselves_are_not(numbers):
     assert sentinel_of("a", numbers) is None
 
 
-def test_sentinels_are_told_and_read_as_missing_when_asked():
+def test_sentinels_are_reported_and_read_as_missing_when_asked():
     content = table("gas,other,y", with_value(-200, 6, 1, 9, N).round(2), NUMBERS, COIN)
     kept, read = read_table(content), read_table(content, sentinels="missing")
     assert kept.X[:, 0].min() == -200
@@ -211,13 +211,13 @@ def test_the_page_counts_what_the_record_says():
     assert any_table.written(text, rows) == text
     found = any_table.Outcome("table", well=3, seconds=1.0)
     found.refusals, found.exceptions = [["read", "DataError: 'a' has 3 rows."]], [["split", "E: 1", "f.py:3 g"]]
-    made = any_table.written(text, [any_table.told(found)] * 2)
+    made = any_table.written(text, [any_table.reported(found)] * 2)
     assert "'a'" not in made
     assert "2 tables, 10 steps, 6 of them ended well" in made
     assert "| DataError: '…' has # rows. | 2 |" in made
 
 
-def test_a_fault_is_told_with_its_place_and_a_refusal_in_its_words():
+def test_a_fault_is_reported_with_its_place_and_a_refusal_in_its_words():
     found = any_table.Outcome("table", skip=("later",))
     assert found.of("well", lambda: 3) == 3
     assert found.of("later", lambda: 1 / 0) is None
@@ -237,7 +237,7 @@ def test_the_columns_of_a_model_that_is_a_constant_are_ranked_with_nothing():
     assert [one.importance for one in column_importance(model, X, data.y, units(data))] == [0.0] * 3
 
 
-def test_one_validation_row_is_too_few_for_a_number_and_told():
+def test_one_validation_row_is_too_few_for_a_number_and_reported():
     rows = Dataset(RNG.normal(size=(4, 2)), RNG.normal(size=4), task="regression")
     with pytest.raises(
         DataError, match="4 rows leave 1 to choose the model by, and the scores of a number need 2 rows"

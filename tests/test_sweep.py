@@ -71,7 +71,7 @@ def test_what_dies_with_its_process_is_run_once_more(tmp_path: Path) -> None:
     assert list(sweep(dies, specs, "processes", 2).values()) == [0, 1, 8, 27]
 
 
-def test_a_run_that_dies_again_is_told_in_words_and_nothing_done_is_lost(tmp_path: Path) -> None:
+def test_a_run_that_dies_again_is_reported_and_nothing_done_is_lost(tmp_path: Path) -> None:
     specs, known = [(str(tmp_path), 2, number) for number in range(4)], {}
     with pytest.raises(MKLError, match=r"ended from outside, twice.*Of 4 runs \d are done\. Take fewer processes"):
         sweep(dies, specs, "processes", 2, known)

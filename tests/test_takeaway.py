@@ -32,14 +32,14 @@ def a_path(L: int = 4, names: tuple[str, ...] = HOSTILE, seed: int = 0, **more) 
     M, none = len(names), np.zeros(L)
     weights = np.round(np.abs(np.cumsum(rng.standard_normal((L, M)), axis=0)), 3)
     statuses = (*(Status.CONVERGED,) * (L - 1), Status.MAX_ITER)
-    told = {
+    reported = {
         "param": "C", "values": np.geomspace(0.01, 10, L), "weights": weights, "objective": none, "dual_gap": none,
         "relative_gap": np.full(L, 1e-4), "n_nonzero": (weights > 0).sum(axis=1), "train_score": np.linspace(0.5, 1, L),
         "val_score": np.linspace(0.5, 0.9, L), "seconds": none, "solves": np.ones(L, int), "statuses": statuses,
         "fits": (None,) * L, "estimators": (None,) * L, "kernel_names": names, "kernel_families": ("rbf",) * M,
         "score_name": "accuracy",
     }  # fmt: skip
-    return Path(**(told | more))
+    return Path(**(reported | more))
 
 
 def data_of(page: str) -> dict:
@@ -66,11 +66,11 @@ def test_the_policy_names_the_one_script_and_the_one_sheet_and_nothing_else():
     page = path_page(a_path())
     hashed = {kind: re.findall(rf"<{kind}>(.*?)</{kind}>", page, re.DOTALL) for kind in ("script", "style")}
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
-    told = dict(part.split(" ", 1) for part in policy.split("; "))
+    reported = dict(part.split(" ", 1) for part in policy.split("; "))
     for kind, texts in hashed.items():
         (digest,) = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
-        assert told[f"{kind}-src"] == f"'sha256-{digest}'"
-    assert told["default-src"] == told["base-uri"] == told["form-action"] == "'none'"
+        assert reported[f"{kind}-src"] == f"'sha256-{digest}'"
+    assert reported["default-src"] == reported["base-uri"] == reported["form-action"] == "'none'"
     assert not re.findall(r'(?:src|href)="(?!data:,")[^"]*"', page)
 
 
@@ -169,13 +169,13 @@ def test_words_are_paragraphs_with_bold_parts_and_formulas():
 @pytest.mark.parametrize("key", PICTURES)
 def test_a_lesson_keeps_its_picture_and_its_moral_until_a_guess(key):
     lesson = LESSONS[key]
-    told = words(lesson)
-    text = " ".join(told.parts.values())
+    reported = words(lesson)
+    text = " ".join(reported.parts.values())
     story = SimpleNamespace(answer=lesson.options[0], facts=dict.fromkeys(re.findall(r"⟨(\w+)⟩", text), "seven"))
     page = lesson_page(lesson, story, scene=lambda dark: {"steps": ["a"], "said": ["b"], "panels": [], "start": 0})
-    assert bool(re.search(r'<span id="moral" hidden>', page)) == bool(told.moral)
+    assert bool(re.search(r'<span id="moral" hidden>', page)) == bool(reported.moral)
     assert re.search(r'<div id="told" hidden>.*id="scene"', page)
-    assert re.findall(r'data-option="(\w+)"', page) == list(told.options)
+    assert re.findall(r'data-option="(\w+)"', page) == list(reported.options)
     assert "⟨" not in page
     assert "$" not in re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
 

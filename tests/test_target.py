@@ -92,16 +92,17 @@ def test_relations_are_found_through_gaps_and_not_by_chance():
 
 def test_a_note_says_why_and_what_else_is_likely():
     sure = read_table(table(a=SIZE, b=OTHER, species=["ox" if one else "yak" for one in COIN]))
-    told = next(note for note in sure.notes if "No target was named" in note)
-    assert told == (
+    reported = next(note for note in sure.notes if "No target was named" in note)
+    assert reported == (
         "No target was named: the column 'species' is taken, for its name and the last column. target= names another."
     )
     unsure = read_table(table(rownames=range(N), visits=SIZE, b=OTHER, active=["yes" if one else "no" for one in COIN]))
-    told = next(note for note in unsure.notes if "No target was named" in note)
+    reported = next(note for note in unsure.notes if "No target was named" in note)
     assert (
-        "'visits' is taken, for its name and the first column. The guess is unsure; it may also be 'active' (" in told
+        "'visits' is taken, for its name and the first column. The guess is unsure; it may also be 'active' ("
+        in reported
     )
-    assert "and the only one with words among numbers) or 'b' (as no column tells more). target=" in told
+    assert "and the only one with words among numbers) or 'b' (as no column tells more). target=" in reported
 
 
 def test_two_words_of_which_one_denies_the_other_tell_a_target():

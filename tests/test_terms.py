@@ -128,7 +128,7 @@ def test_terms_by_name():
         (lambda: GroupLasso((1.0, 2.0)).value(np.ones(3)), "eta holds 2 group weights, but there are 3 kernels"),
     ],
 )
-def test_refusals_in_words(make, words):
+def test_refusals(make, words):
     with pytest.raises(ParameterError, match=words):
         make()
 
@@ -173,5 +173,5 @@ def test_one_row_per_kernel_is_thresholded_as_in_the_closed_form(term):
 def test_the_checker_has_the_same_price_by_a_formula_of_its_own(name):
     r = np.array([0.0, 0.04, 0.9, 4.0, 30.0])
     for eta in (None, 0.7):
-        told = terms_value({"terms": name, "eta": eta}, r.size, r)
-        assert told == pytest.approx(make_terms(name, eta=eta).value(r), rel=1e-12)
+        reported = terms_value({"terms": name, "eta": eta}, r.size, r)
+        assert reported == pytest.approx(make_terms(name, eta=eta).value(r), rel=1e-12)

@@ -213,7 +213,7 @@ def test_risk_bound_of_theorem_5():
         assert re.search(words, bound.words)
 
 
-def test_theorem_5_is_told_with_both_alternatives_and_its_algorithm():
+def test_theorem_5_is_reported_with_both_alternatives_and_its_algorithm():
     assert theory.greedy_close(radius=1.0, d=9, n=64) == pytest.approx(3.0)
     assert theory.greedy_close(radius=5.0, d=9, n=64) == pytest.approx(5.0)
     text = " ".join(mkl.greedy_risk_bound.__doc__.split())

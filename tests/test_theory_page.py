@@ -1,4 +1,4 @@
-"""The Theory page and what it measures: bounds beside measurements, vacuity said in words, nothing shown that is not
+"""The Theory page and what it measures: bounds beside measurements, vacuity explained, nothing shown that is not
 known.
 """
 
@@ -70,10 +70,10 @@ def test_the_block_norm_is_that_of_the_penalty_at_the_optimum():
 
 def test_lp_measures_errors_and_margin_risks():
     K, y, X, labels = halves(P1, SIGNS)
-    told: list[tuple[int, int]] = []
-    found = theory.measure_lp(K, y, X, labels, NORMS, callback=lambda *step: told.append(step))
-    assert told[0] == (0, 4)
-    assert told[-1] == (4, 4)
+    reported: list[tuple[int, int]] = []
+    found = theory.measure_lp(K, y, X, labels, NORMS, callback=lambda *step: reported.append(step))
+    assert reported[0] == (0, 4)
+    assert reported[-1] == (4, 4)
     wrong = [np.mean(np.sign(d) != labels) for d in found.held_out]
     assert found.error == pytest.approx(wrong)
     by_hand = [np.mean([min(1, max(0, 1 - t * f / 0.5)) for t, f in zip(y, d, strict=True)]) for d in found.decisions]
@@ -216,7 +216,7 @@ def test_coherences_are_hollow_where_they_are_not_certain():
     figure = figures.coherence_dots(["a", "b"], [0.5, 0.9], [0.5, 1.2])
     marks = figure.data[-1].marker
     assert marks.color[1] != marks.color[0] == "#FFFFFF"  # b comes first: its upper bound is larger
-    assert "largest is b with 1.2; 1 lie below 1" in figure.layout.meta["alt"]
+    assert "largest is b with 1.2; 1 are below 1" in figure.layout.meta["alt"]
     assert "Every kernel is among the good ones" in figures.coherence_dots([], [], []).layout.meta["alt"]
 
 
@@ -248,8 +248,8 @@ def test_every_theorem_has_its_picture_and_says_whether_it_speaks(tab):
 def test_every_kind_of_target_is_dealt_with(tab, sample):
     app = theory_page(tab, data=sample, widths="1", each="none", hull_columns="1,2,3")
     assert not app.error
-    told = "this target is a number" in words(app)
-    assert told == (tabs.TABS[tab].measured == "lp" and sample == "diabetes")
+    reported = "this target is a number" in words(app)
+    assert reported == (tabs.TABS[tab].measured == "lp" and sample == "diabetes")
 
 
 def test_the_two_forms_and_the_steps_move_with_their_sliders():
@@ -258,8 +258,8 @@ def test_the_two_forms_and_the_steps_move_with_their_sliders():
     R, J = found.regulariser[0], found.objective(1.0)[0]
     for s in (2.0, 0.5):
         twin = mkl.ivanov_to_tikhonov(J, R, 1.0, s)
-        told = f"that of C̃ = {style.number(twin.C_tilde)} and μ = {style.number(twin.mu)}, whose weights"
-        assert told in words(app)
+        reported = f"that of C̃ = {style.number(twin.C_tilde)} and μ = {style.number(twin.mu)}, whose weights"
+        assert reported in words(app)
         quiet(app.select_slider(key="field_theory_scale").set_value(0.5).run())
     app = theory_page("decay", theory_gamma="2.0")
     for gamma in (2.0, 5.0):
@@ -310,7 +310,7 @@ def test_the_last_picture_stays_while_the_next_is_measured(monkeypatch):
     assert len(app.get("plotly_chart")) == 2
 
 
-def test_a_failed_measurement_is_told_in_words(monkeypatch):
+def test_a_failed_measurement_is_reported(monkeypatch):
     def refuse(*rows, **options):
         raise KernelError("The kernel is not square.")
 
@@ -322,7 +322,7 @@ def test_a_failed_measurement_is_told_in_words(monkeypatch):
     assert "is smallest at s =" in words(settled(app))
 
 
-def test_an_empty_dictionary_is_refused_in_words():
+def test_an_empty_dictionary_is_refused():
     app = theory_page("lp", widths="0", linear="no", degree="0", each="none")
     assert "The dictionary is empty" in words(app)
 
@@ -342,7 +342,7 @@ def test_one_kernel_is_not_enough_for_the_norms():
         ("theory_good", "a"),
     ],
 )
-def test_a_bad_link_is_refused_in_words(name, value):
+def test_a_bad_link_is_refused(name, value):
     app = open_app("pages/theory.py", **{**SMALL, name: value})
     assert f"{name} = '{value}', but {name} has to be" in words(app).replace("\\", "")
 
@@ -362,15 +362,15 @@ def test_a_kernel_stack_is_measured_like_any_dictionary():
 
 
 @pytest.mark.parametrize("tab", tabs.TABS)
-def test_a_table_without_a_target_is_told_what_it_lacks(tab, monkeypatch):
+def test_a_table_without_a_target_says_what_it_lacks(tab, monkeypatch):
     table = tables.table
     monkeypatch.setattr(
         tables, "table", lambda params: dataclasses.replace(table(params), task="novelty", class_names=())
     )
     app = open_app("pages/theory.py", theory=tab, **SMALL)
-    told = words(settled(app) if "short" in memory(app).jobs else app)
-    assert ("Choose one on the Data page" in told) == (tab in tabs.NEED_TARGET)
-    assert ("this table has no target" in told) == (tabs.TABS[tab].measured == "lp")
+    reported = words(settled(app) if "short" in memory(app).jobs else app)
+    assert ("Choose one on the Data page" in reported) == (tab in tabs.NEED_TARGET)
+    assert ("this table has no target" in reported) == (tabs.TABS[tab].measured == "lp")
 
 
 def test_kernels_a_dictionary_lacks_are_left_out_of_the_good_ones():

@@ -61,7 +61,7 @@ FEATURES = {
 
 
 class Sizes:
-    """The problem as every way has it: kernels stored, in single precision, made afresh, and as features."""
+    """The problem as every way has it: kernels stored, in single precision, made again, and as features."""
 
     def __init__(self) -> None:
         rng = np.random.default_rng(4)
@@ -104,8 +104,8 @@ class Sizes:
         loss, y, C = make_loss(name), self.target(name), C or self.cost(name)
         assert fit.status.ok, (name, p, C, fit.solver, fit.status)
         parts = fit.weights, fit.dual_coef, fit.intercept
-        told = certificate(self.stack, y, *parts, loss, C, LpNorm(p), fit.dual_point, loss.takes_intercept)
-        assert told == pytest.approx((fit.objective, fit.dual_objective), rel=1e-5), (name, p, C, fit.solver)
+        reported = certificate(self.stack, y, *parts, loss, C, LpNorm(p), fit.dual_point, loss.takes_intercept)
+        assert reported == pytest.approx((fit.objective, fit.dual_objective), rel=1e-5), (name, p, C, fit.solver)
         assert fit.objective == pytest.approx(self.plain(name, p, C), rel=3 * TOL), (name, p, C, fit.solver)
 
 

@@ -95,7 +95,7 @@ def with_kernels(model):
     return model if "HKL" in type(model).__name__ else model.set_params(kernels=KERNELS)
 
 
-def assert_holds(path, table, told=True):
+def assert_holds(path, table, reported=True):
     lines = verify(path, table, *(["target"] if str(table).endswith("csv") else []))
     assert [line.text for line in lines if not line.holds] == []
     assert any(line.text.startswith("objective") for line in lines)
@@ -205,7 +205,7 @@ def test_what_was_changed_after_the_fit_is_found(name, change, said, tables, tmp
     assert "NOT everything holds." in out
 
 
-def test_what_cannot_be_checked_is_told_in_words(tables, tmp_path, capsys):
+def test_what_cannot_be_checked_is_reported(tables, tmp_path, capsys):
     path = saved(mkl.LpMKLClassifier(kernels=KERNELS), tables, "binary", tmp_path)
     (tmp_path / "other.csv").write_text("u,v,w,target\n" + 3 * "1,2,3,a\n2,3,4,b\n4,4,4,a\n")
     assert main([str(path), str(tmp_path / "other.csv")]) == 1

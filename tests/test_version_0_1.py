@@ -129,9 +129,9 @@ def test_a_script_of_somebody_gives_its_numbers(tmp_path, monkeypatch):
     before = json.loads((FOLDER / "script.json").read_text())
     now = run(FOLDER / "user_script.py", tmp_path, monkeypatch)["numbers"]
     assert now.keys() == before.keys()
-    for name, told in before.items():
+    for name, reported in before.items():
         if name in ("losses", "hull", "verified"):
-            assert now[name] == told, name
+            assert now[name] == reported, name
         else:  # within what the tolerance of each fit allows
             rough = name in ("path_objective", "same_path", "concave", "interval")
-            np.testing.assert_allclose(now[name], told, rtol=2e-3 if rough else 2e-5, atol=1e-4, err_msg=name)
+            np.testing.assert_allclose(now[name], reported, rtol=2e-3 if rough else 2e-5, atol=1e-4, err_msg=name)

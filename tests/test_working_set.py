@@ -82,10 +82,10 @@ def test_a_path_of_the_squared_hinge_is_certified_to_six_digits(few_columns):
     for C in np.logspace(1, -1, 7):
         fit = fit_weighted(K, y, C, make_loss("squared_hinge"), LpNorm(1.0), True, tol=1e-6, warm=warm)
         assert fit.status is Status.CONVERGED
-        told = mkl.certificate(
+        reported = mkl.certificate(
             K, y, fit.weights, fit.dual_coef, fit.intercept, "squared_hinge", C, LpNorm(1.0), fit.dual_point
         )
-        assert told == pytest.approx((fit.objective, fit.dual_objective), rel=1e-9)
+        assert reported == pytest.approx((fit.objective, fit.dual_objective), rel=1e-9)
         warm = WarmStart(fit.weights, fit.dual_coef, C, fit.carry)
 
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.fuzzing [links pages stacks models store] [--minutes 10] [--seed 0]
 
-A finding is an input that led to anything but an answer or a refusal in words; it is printed at its smallest, and the
+A finding is an input that led to anything but an answer or an error message; it is printed at its smallest, and the
 run fails. The counts are kept, and ``docs/attacked.md`` is written from what is kept.
 """
 
@@ -61,7 +61,7 @@ def attack(target: Target, minutes: float, seed: int = 0, inputs: int = 0) -> Co
         )  # fmt: skip
         try:
             hypothesis.seed(seed)(bounded(hypothesis.given(target.inputs)(one)))()
-        except Exception as error:  # a finding is told, and the attack goes on
+        except Exception as error:  # a finding is reported, and the attack goes on
             last = traceback.extract_tb(error.__traceback__)[-1]
             name = f"{type(error).__name__} in {Path(last.filename).name}, {last.name}"
             found.findings.setdefault(name, "\n".join([str(error)[:1500], *getattr(error, "__notes__", ())])[:4000])
@@ -72,7 +72,7 @@ def attack(target: Target, minutes: float, seed: int = 0, inputs: int = 0) -> Co
     return found
 
 
-def told(name: str, count: Count) -> str:
+def reported(name: str, count: Count) -> str:
     """One line of counts, and the findings below it."""
     how = ", ".join(f"{number:,} {end}" for end, number in count.ended.most_common())
     lines = [f"{name}: {count.tried:,} inputs in {count.minutes:.1f} minutes ({how}); {len(count.findings)} findings"]
@@ -93,7 +93,7 @@ def main() -> int:
     for name in given.targets or TARGETS:
         count = attack(TARGETS[name](), given.minutes, given.seed)
         findings += len(count.findings)
-        print(told(name, count), flush=True)
+        print(reported(name, count), flush=True)
         counts = {"inputs": count.tried, "minutes": round(count.minutes, 1), "findings": len(count.findings)}
         add("attacks", "inputs", name, {**counts, "ended": dict(count.ended.most_common())})
     return int(findings > 0)

@@ -163,7 +163,7 @@ def check(deeds: list[tuple[int, int, int, int, str]]) -> str:
     with tempfile.TemporaryDirectory() as folder:
         world = World(Path(folder) / "home")
         usage = lambda place: Usage(10**12, 0, 0 if world.full else 10**11)  # noqa: E731
-        chance = random.Random(len(deeds))  # the same input makes the same file, which damage hangs on
+        chance = random.Random(len(deeds))  # the same input makes the same file, which damage depends on
         hexadecimal = lambda count=32: chance.randbytes(count).hex()  # noqa: E731
         with (
             mock.patch.object(shutil, "disk_usage", usage),
@@ -190,7 +190,7 @@ def check(deeds: list[tuple[int, int, int, int, str]]) -> str:
 
 
 def _still_answers(world: World) -> None:
-    """After damage every question is answered, in words at worst, and new work is kept."""
+    """After damage every question is answered, with an error message at worst, and new work is kept."""
     store = world.store()
     for who in OWNERS:
         for ask in (store.runs, lambda who=who: store.holders()):

@@ -122,7 +122,7 @@ queries = st.one_of(
 
 
 def read(query: dict[str, str]) -> str:
-    """A link is read into parameters that write themselves and come back; what is refused is told in a few short
+    """A link is read into parameters that write themselves and come back; what is refused is reported in a few short
     lines.
     """
     params, refused = link.read(query)
@@ -133,8 +133,8 @@ def read(query: dict[str, str]) -> str:
     again, more = link.read(link.text(params))
     assert (again, more) == (params, ()), (again, more)
     try:
-        told = {"format": specification.FORMAT, "version": 1, "parameters": query}
-        assert specification.read(json.dumps(told).encode())[0] == params
+        reported = {"format": specification.FORMAT, "version": 1, "parameters": query}
+        assert specification.read(json.dumps(reported).encode())[0] == params
     except DataError:
         return "refused as a file"
     return "refused in part" if refused else "read"
@@ -161,9 +161,9 @@ def opened(asked: tuple[str, dict[str, str]]) -> str:
     for line in worker.LINES.values():
         for job in line.everyone():
             line.leave(job)
-    told = [f"{error.message}\n{error.stack_trace}" for error in app.exception]
-    assert not told, told[0]
-    return "with an error in words" if app.error else "with a warning" if app.warning else "drawn"
+    reported = [f"{error.message}\n{error.stack_trace}" for error in app.exception]
+    assert not reported, reported[0]
+    return "with an error message" if app.error else "with a warning" if app.warning else "drawn"
 
 
 links = Target("links", queries, read)

@@ -176,7 +176,7 @@ def _packed(content: dict[str, bytes]) -> bytes:
 
 
 def check(raw: bytes) -> str:
-    """A file becomes a model whose answers are numbers, or is refused in words, and soon."""
+    """A file becomes a model whose answers are numbers, or is refused with a message, and soon."""
     begun = time.process_time()
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -92,7 +92,7 @@ def headers(draw: st.DrawFn) -> bytes:
 
 
 def check(asked: tuple[bytes, str | None, bool]) -> str:
-    """A file is read into finite, symmetric kernels with a target, or refused in words, and soon."""
+    """A file is read into finite, symmetric kernels with a target, or refused with a message, and soon."""
     raw, task, clip = asked
     begun = time.process_time()
     is_stack(raw)

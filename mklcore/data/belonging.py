@@ -35,7 +35,7 @@ LEAST = 0.02
 def rows_together(profiles: Sequence[Profile]) -> list[str]:
     """A warning per column that names owners of several rows each: text that repeats without blanks, or a telling name.
 
-    Whether a row lies in training or test is drawn row by row; a model then knows the others of an owner, and its
+    Whether a row is in training or test is drawn row by row; a model then knows the others of an owner, and its
     scores say less about new owners than they seem to.
     """
     notes = []
@@ -51,7 +51,7 @@ def rows_together(profiles: Sequence[Profile]) -> list[str]:
         notes.append(
             f"{item.column.name!r} names {counted(item.column.distinct, 'owner')} of rows, {each}: rows that belong "
             f"together "
-            "lie in training and test rows alike, so scores may promise too much. One row of each would tell."
+            "are in training and test rows alike, so scores may promise too much. One row of each would tell."
         )
     return notes
 

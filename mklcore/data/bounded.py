@@ -74,5 +74,5 @@ def _memory(process: int) -> int:
 
 def _feed(stdin: IO[bytes] | None, raw: bytes) -> None:
     assert stdin is not None
-    with suppress(OSError), stdin:  # it has ended, or has heard enough
+    with suppress(OSError), stdin:  # it has ended, or has read enough
         stdin.write(raw)

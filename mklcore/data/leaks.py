@@ -1,4 +1,4 @@
-"""Columns that may give the target away, or the order of the rows: told before anybody believes a score.
+"""Columns that may give the target away, or the order of the rows: reported before the scores.
 
 explains   one column alone predicts held-out rows nearly without error: a logarithm of the target, a status
                written afterwards
@@ -27,7 +27,7 @@ DIFFERENT = 0.5  # share of rows with values of their own in a column that may s
 
 
 class Leak(NamedTuple):
-    """A source column, why it is told ("explains", "parts" or "order"), how strongly (0 to 1), and a sentence."""
+    """A source column, why it is reported ("explains", "parts" or "order"), how strongly (0 to 1), and a sentence."""
 
     column: str
     kind: str
@@ -39,7 +39,7 @@ def find_leaks(data: Dataset) -> tuple[Leak, ...]:
     """Columns of ``data`` that may give its target away, the strongest first, and those that sort its rows.
 
     At most 1000 rows are looked at and the 200 columns that go with the target most; nothing is said of fewer than 30
-    rows. What is told may be right to use: whether a value is known before the target is, only a person can say.
+    rows. What is reported may be right to use: whether a value is known before the target is, only a person can say.
 
     >>> rows = np.random.default_rng(0).uniform(1.0, 9.0, (100, 2))
     >>> [leak.column for leak in find_leaks(Dataset(rows, np.exp(rows[:, 1]), ("a", "b"), "y", "regression"))]
@@ -153,6 +153,6 @@ def _ordering(data: Dataset) -> list[Leak]:
         found.append(Leak(
             name, "order", 1.0,
             f"{name} only {'rises' if steps.sum() > 0 else 'falls'} along the rows, as a row number or a time does. "
-            "New rows lie beyond it: leave it out, and where rows are in the order of time, test on the last ones.",
+            "New rows are beyond it: leave it out, and where rows are in the order of time, test on the last ones.",
         ))  # fmt: skip
     return found

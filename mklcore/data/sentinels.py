@@ -1,6 +1,6 @@
 """Numbers that stand for a missing value: -200, -999, 9999, and zeros that a measured quantity cannot take.
 
-Noticed and told, never changed unasked: `read_table(..., sentinels="missing")` reads them as missing.
+Reported, never changed without a request: `read_table(..., sentinels="missing")` reads them as missing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ CODES = (-1.0, -9.0, -99.0, -200.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.
 FEWEST = 3  # cells with the value, so that one odd measurement is none
 APART = 0.25  # of the range of all other values, at least that far from them
 MOST_ZEROS = 0.5  # where more are zero, zero is the usual value
-ZERO_STEPS = 5  # steps between neighbouring values that lie between zero and the smallest other value
+ZERO_STEPS = 5  # steps between neighbouring values that are between zero and the smallest other value
 
 
 class Sentinel(NamedTuple):
@@ -30,7 +30,7 @@ def sentinel_of(name: str, numbers: Array) -> Sentinel | None:
     """The value of a numeric column (n,) that probably stands for a missing one; NaN cells are passed over.
 
     A known code at the edge of the range and far from all other values, or zero where every other value is positive,
-    well above zero, and lies close to its neighbours.
+    well above zero, and is close to its neighbours.
     """
     present = numbers[np.isfinite(numbers)]
     values, counts = np.unique(present, return_counts=True)

@@ -55,7 +55,7 @@ class SpectraTruth(NamedTuple):
 
 
 class RingTruth(NamedTuple):
-    """`outside` (n,) is true for the rows away from the ring of this `radius`; the others lie `noise_std` from it."""
+    """`outside` (n,) is true for the rows away from the ring of this `radius`; the others are `noise_std` from it."""
 
     outside: Mask
     radius: float

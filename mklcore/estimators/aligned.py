@@ -50,7 +50,7 @@ class _Aligned(LpBase):
 
     @property
     def _way(self) -> tuple[Any, ...]:
-        """What the weights hang on beside kernels and target."""
+        """What the weights depend on beside kernels and target."""
         return ()
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:

@@ -258,7 +258,7 @@ def kernels_by_columns(
     """Which kernels look at what: group of columns, single column, or all columns -> indices of kernels.
 
     ``specs`` M resolved kernels, ``groups`` (name, column indices) pairs, ``names`` (d,) of the columns, as in
-    ``Dataset.source_names``. A kernel whose columns lie in one group counts for the group; where there are no groups,
+    ``Dataset.source_names``. A kernel whose columns are in one group counts for the group; where there are no groups,
     for its column; an interaction for the columns that it is of.
     """
     found: dict[str, list[int]] = {}

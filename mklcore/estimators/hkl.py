@@ -483,7 +483,7 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     root is all there is), proof_ (nodes and shares of the bound, see ``hkl_certificate``), dual_point_ (n,),
     objective_, dual_objective_, dual_gap_, relative_gap_, status_, history_, design_, node_weights_ = d_v (m,). On a
     graph hull_, extreme_points_ and sources_ hold the names (or indices) of nodes, relevance_ is ||beta_v||^2 (m,),
-    interaction_order_ the depth of the hull, depths_ (m,) and edges_ (parent, child) say how its nodes lie. With more
+    interaction_order_ the depth of the hull, depths_ (m,) and edges_ (parent, child) describe its nodes. With more
     classes weights_, eta_, node_norms_, dual_coef_, intercept_ and the certificate gain a leading axis, and hull_ is
     the union.
 

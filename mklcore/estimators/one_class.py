@@ -67,7 +67,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
     """
 
     score_name: ClassVar[str] = ACCEPTED
-    _scored_together = False  # rows lie on the boundary itself: another order of summing would turn some of them
+    _scored_together = False  # some rows are on the boundary itself: another order of summing would turn some of them
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MKLError as error:
         print(error, file=sys.stderr)
         return 1
-    print("\n".join(_told(experiment, found)))
+    print("\n".join(_reported(experiment, found)))
     if ledger is not None:
         Path(asked.out).write_text(found.to_json(), encoding="utf-8")
         ledger.path.unlink(missing_ok=True)
@@ -73,7 +73,7 @@ def _tell(done: int, total: int) -> None:
     print(f"\r{done} of {total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
 
-def _told(experiment: Experiment, found: Outcome) -> Iterable[str]:
+def _reported(experiment: Experiment, found: Outcome) -> Iterable[str]:
     """A table of one run beside the reference, the verdict on every claim, and what differs."""
     compared = experiment.compare(found)
     yield f"{experiment.paper}: {experiment.title}"

@@ -32,7 +32,7 @@ _PAUSE: ContextVar[Callable[[], Any] | None] = ContextVar("pause", default=None)
 _FORMAT = "mklcore experiment 1"
 _LONGEST_JSON = 5_000_000
 _MOST_LABELS = 1000
-THREE_ERRORS = 0.9973  # of a normal distribution lies within three standard errors
+THREE_ERRORS = 0.9973  # of a normal distribution is within three standard errors
 SMALL = 2  # repetitions of a small run: the fewest that have a standard error
 FOLDER = "MKLCORE_DATA"  # the folder of data files where none is named
 
@@ -219,7 +219,7 @@ class Comparison:
         return int(np.count_nonzero(np.isfinite(self.difference) & np.isfinite(self.joint_error)))
 
     def reach(self, level: float = 0.95) -> Array:
-        """How far from 0 a difference can lie by chance, (rows, columns): Student's t times the joint standard
+        """How far from 0 a difference can be by chance, (rows, columns): Student's t times the joint standard
         error.
         """
         reach: Array = student_t.ppf(0.5 + level / 2.0, self.freedom) * self.joint_error

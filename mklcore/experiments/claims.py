@@ -3,7 +3,7 @@ verdict.
 
 A check turns a record into comparisons. Each is a number with its standard error over the repetitions and the interval
 that the claim puts it into: a difference of two columns of the same repetition above 0, an error within a margin of a
-printed one. It agrees where the 95 % confidence interval lies inside, disagrees where it lies outside, and cannot be
+printed one. It agrees where the 95 % confidence interval is inside, disagrees where it is outside, and cannot be
 said in between. A claim agrees where all its comparisons do; it disagrees where one does, at the 95 % level of all
 together (Bonferroni).
 
@@ -240,7 +240,7 @@ def alike(one: str, others: Names, by: float, rows: Names = ()) -> Check:
 
 
 def between(columns: Names, low: float, high: float, rows: Names = ()) -> Check:
-    """Every column lies between two numbers, in every row."""
+    """Every column is between two numbers, in every row."""
 
     def check(record: Record) -> list[Compared]:
         return [
@@ -347,7 +347,7 @@ def every(low: Names, high: str, rows: Names = (), slack: float = 1e-9) -> Check
 
 
 def measured(said: str, values: Callable[[Record, str], Array], low: float, high: float, rows: Names = ()) -> Check:
-    """Anything else: ``values(record, row)``, one per repetition, lies between two numbers in every row."""
+    """Anything else: ``values(record, row)``, one per repetition, is between two numbers in every row."""
 
     def check(record: Record) -> list[Compared]:
         return [_paired(record, row, values(record, row), said, low, high) for row in record.chosen(rows)]

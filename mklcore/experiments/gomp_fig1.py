@@ -115,7 +115,7 @@ GOMP_FIG1 = Experiment(
             all_of(order(*_NAMES[::-1], rows="0"), order(*_NAMES, rows="0.98")),
         ),
         Claim(
-            "The error of MKL-GOMP tends to lie below the lower envelope of all norms.",
+            "The error of MKL-GOMP tends to be below the lower envelope of all norms.",
             "section 5.1",
             below("GOMP", _NAMES),
             mostly=True,

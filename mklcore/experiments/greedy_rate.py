@@ -1,7 +1,7 @@
 """The geometric rate of greedy sparse MKL: how fast the loss falls on kernels with orthogonal spans, beside the bounds.
 
 64 rows; 16 kernels of rank 4 whose spans are columns of a Hadamard matrix, so that they are orthogonal and k(x, x) = 1;
-the target lies in all spans, a third of the size from one kernel to the next. Algorithm 2 with unit steps and with line
+the target is in all spans, a third of the size from one kernel to the next. Algorithm 2 with unit steps and with line
 search, Algorithm 1 at a small lambda. Exact copies of every kernel change nothing.
 
 Source: Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, Lemma 3; specification, B.1 to B.5.
@@ -44,7 +44,7 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
 
 
 def _problem(seed: int, repetition: int) -> tuple[Array, Array]:
-    """The kernels (16, 64, 64) and the target (64,), |y| <= 1, which lies in their spans: E* = 0."""
+    """The kernels (16, 64, 64) and the target (64,), |y| <= 1, which is in their spans: E* = 0."""
     rng = np.random.default_rng([seed, repetition])
     spans = (hadamard(N_ROWS) / np.sqrt(N_ROWS))[:, rng.permutation(N_ROWS)].reshape(N_ROWS, N_KERNELS, RANK)
     K = np.einsum("imr,jmr->mij", spans, spans) * (N_ROWS / RANK)

@@ -104,7 +104,7 @@ HKL_FIG2 = Experiment(
     "L2, with 16 variables and more to 10⁻⁶: below, hulls grow beyond 600 nodes and one λ takes half a minute. With 16 "
     "rotated variables and more hulls err a little more than L2; there λ still ends before the error stops falling. "
     "Ten replications, not 40. 4 and 8 variables were measured after the others, when λ had ended there, too, so the "
-    "seconds of the whole are not told. The price of depth is not the cause: on a draw of four rotated variables "
+    "seconds of the whole are not reported. The price of depth is not the cause: on a draw of four rotated variables "
     "prices of 1, 2 and 4 err alike, each at another λ. Small runs train on 256 points, not 1024, and are "
     "distinguished by that.",
     row_name="variables",

@@ -101,17 +101,17 @@ HKL_NORMS = Experiment(
             "the paper does not tell, and the order of its number and that of HKL is open in the printed table.",
         ),
         Claim(
-            "HKL errs less often than greedy selection (here: on twonorm, where both numbers are known, and on "
+            "HKL is wrong less often than greedy selection (here: on twonorm, where both numbers are known, and on "
             "ringnorm).",
             "Table 2",
             below("HKL", "greedy"),
-            why="greedy selection errs less than published: its λ and its number of kernels are chosen here.",
+            why="greedy selection is wrong less often than published: its λ and its number of kernels are chosen here.",
         ),
         Claim(
             "The numbers of Table 2 on twonorm and ringnorm, with polynomials.",
             "Table 2",
             published(),
-            why="greedy selection errs less than published, because its λ and its number of kernels are chosen here.",
+            why="greedy selection is wrong less often than published: its λ and its number of kernels are chosen here.",
         ),
     ),
     open_points="Every repetition draws new points instead of splitting the same 1024 again, and parameters are chosen "

@@ -177,11 +177,11 @@ _WHY_L2 = (
     "the error of L2 depends on the scale of its kernel, which the paper does not tell: in dimension 20 the sum of all "
     "products is nearly diagonal at one scale and learns at another."
 )
-_WHY_GREEDY = "greedy selection errs less here than published, because its λ and its number of kernels are chosen."
+_WHY_GREEDY = "greedy selection is wrong less often here than published: its λ and its number of kernels are chosen."
 _OPEN = (
     "The paper reports every method at its best parameter over the ten splits; here a third of the held-out half "
     "chooses and the rest measures, so that the error is not optimistic. How the full kernel of L2 and lasso-α is "
-    "scaled is not told: here inputs of L2 are divided by √p, p^¾ or p, or its levels are those of hulls and a product "
+    "scaled is not reported: here inputs of L2 are divided by √p, p^¾ or p, or levels are those of hulls, a product "
     "of |v| of them is divided by B^2|v|, B from 6 to 16, whichever is best on the rows that choose; inputs of lasso-α "
     "are divided by √p. Width and variance of the Gaussian series are not given; here its width is chosen so that its "
     "bumps are level. A row needs a file of its name in the folder of data ({files}), the target as a column with a "
@@ -216,12 +216,12 @@ HKL_TABLE1 = _table(
     + "Small runs take 1024 rows, half of them for training, and are distinguished by that: what matters in "
       "pumadyn-32nm is a product of two columns with their powers, which asks for rows. Every hull grows from the one "
       "before, and λ goes down to 10^-6.5; of the full run this column was measured after the others, so the seconds "
-      "of the whole are not told.",
+      "of the whole are not reported.",
     explained=(
-        ("pumadyn-32nm, pol4", "L2", "it hangs on the scale of its kernel and on where λ ends, which the paper does "
+        ("pumadyn-32nm, pol4", "L2", "it depends on the scale of its kernel and on where λ ends, which the paper does "
                                      "not tell. With inputs divided by powers of p no λ comes near; with the levels of "
                                      "hulls and B = 10 the published error is met at λ = 10^-5.5, and smaller λ, down "
-                                     "to 10^-10 here, err less."),
+                                     "to 10^-10 here, are wrong less often."),
     ),
     quick=("pumadyn-32nm, pol4", "pumadyn-32nm, rbf"),
     seconds=300.0,
@@ -245,7 +245,7 @@ HKL_TABLE2 = _table(
             why=_WHY_L2,
         ),
         Claim(
-            "HKL errs less often than greedy selection on spambase, twonorm and magic04, and on ringnorm with "
+            "HKL is wrong less often than greedy selection on spambase, twonorm and magic04, and on ringnorm with "
             "Gaussians.",
             "Table 2",
             below("HKL", "greedy", _BETTER),

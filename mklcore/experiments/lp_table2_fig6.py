@@ -35,7 +35,7 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
     alignments.
     """
     pause()
-    pause()  # a row whose file is missing is heard of as well
+    pause()  # rows whose file is missing are listed as well
     K, related = made_network(QUICK_MADE if is_quick() else N_MADE, seed) if row == MADE else network("metabolic.npz")
     if len(K) != 3:
         raise DataError(

@@ -1,6 +1,6 @@
 """Runs that come with the project, one JSON file each: what ``python -m mklcore.experiments KEY --out FILE`` wrote.
 
-Small runs lie in ``recorded``, runs at the paper's sizes in ``recorded/full``. Some experiments are so quick that their
+Small runs are in ``recorded``, runs at the paper's sizes in ``recorded/full``. Some experiments are so quick that their
 one run is at full size already. A run that joins two tells no seconds; the experiment's open points say so then.
 """
 

@@ -97,7 +97,7 @@ def _rows(y: Labels, share: float, seed: int, repetition: int) -> tuple[Indices,
 def _mass_spectra(row: str, seed: int) -> tuple[Array, Labels]:
     """Readings (n, d), neighbours averaged, and classes (n,)."""
     pause()
-    pause()  # a row whose file is missing is heard of as well
+    pause()  # rows whose file is missing are listed as well
     if row == MADE_SPECTRA:
         data = make_spectra(N_MADE, MADE_READINGS, 2, seed)[0]
         return np.array(data.X), np.where(data.y > np.median(data.y), 1, -1)

@@ -58,7 +58,7 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
     use.
     """
     pause()
-    pause()  # a row whose file is missing is heard of as well
+    pause()  # rows whose file is missing are listed as well
     data = _data(row, seed)
     train, test = data.split(0.2, int(np.random.SeedSequence([seed, repetition]).generate_state(1)[0] % 2**31))
     parts = (train, test) if row == AS_MEASURED else standardise_spectra(train, test)

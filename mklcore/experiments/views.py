@@ -85,8 +85,8 @@ VIEWS_MISSING = Experiment(
     "its subject.",
     claims=(
         Claim(
-            "Masked kernels, which say nothing about the rows that a view lacks, err less than a fit on the rows that "
-            "every view has (here: from 40 % missing on).",
+            "Masked kernels, which are zero on the rows that a view lacks, are wrong less often than a fit on the rows "
+            "that every view has (here: from 40 % missing on).",
             "own data",
             below("masked", "complete rows", ("40", "60")),
         ),

@@ -54,7 +54,7 @@ class Candidate:
     """A model to be judged: ``told`` names it, ``scaling`` of its columns, its kernels, the order p of their norm and
     the loss.
 
-    ``rank`` says how plain it is; of two whose scores cannot be told apart the plainer one is taken. ``whole`` : the
+    ``rank`` says how plain it is; of two whose scores cannot be distinguished the plainer one is taken. ``whole`` : the
     kernels of all columns beside pairs that are found on the rows to learn from; None where the dictionary is fixed.
     ``approximation`` where rows are many. ``joint`` where all classes share their weights. ``tested``: a test on the
     training rows found what it adds, so that it is taken unless it loses.
@@ -117,7 +117,7 @@ class Judged(NamedTuple):
         return _error(self.scores[:, self.best])
 
     def gain(self, other: Judged) -> tuple[float, float]:
-        """By how much the score lies above that of another one, part by part: mean and standard error."""
+        """By how much the score is above that of another one, part by part: mean and standard error."""
         ahead = self.scores[:, self.best] - other.scores[:, other.best]
         return float(ahead.mean()), _error(ahead)
 

@@ -24,7 +24,8 @@ def column_figure(effect: Any, name: str, said: str = "the score", *, dark: bool
     hue = tone.ink  # a sum over kernels of several families has the hue of none
     values = np.asarray(effect.values, dtype=float)
     figure = style.new_figure(
-        _told(effect, name, said, values), dark, height=260, margin={"l": 54, "r": 12, "t": 10, "b": 40}, bargap=0.05,
+        _caption(effect, name, said, values), dark, height=260,
+        margin={"l": 54, "r": 12, "t": 10, "b": 40}, bargap=0.05,
         yaxis=style.axis(f"adds to {said}", dark, domain=[SPLIT + 0.06, 1], zeroline=True, nticks=5),
         yaxis2=style.axis("rows", dark, domain=[0, SPLIT], nticks=2, showgrid=False),
         xaxis=style.axis(style.short(name, 40), dark, anchor="y2", showgrid=False),
@@ -62,7 +63,7 @@ def histogram_bins(rows: Any) -> Any:
     return BINS
 
 
-def _told(effect: Any, name: str, said: str, values: Any) -> str:
+def _caption(effect: Any, name: str, said: str, values: Any) -> str:
     low, high = int(values.argmin()), int(values.argmax())
     place = (lambda k: effect.names[k]) if effect.names else (lambda k: style.number(float(effect.at[k])))
     return (

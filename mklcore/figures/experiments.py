@@ -1,7 +1,7 @@
 """Our numbers beside those of a paper: ours filled with error bars, the reference hollow.
 
 Rows in an order stand from left to right and are joined by lines, one series beside the next where there are several.
-Rows without an order, such as tables, lie one below the other: every method has a line of its own while there is room,
+Rows without an order, such as tables, are one below the other: every method has a line of its own while there is room,
 with its name at it.
 """
 
@@ -25,7 +25,7 @@ NEAR_FOOT = 0.08  # of the height of the picture
 MOST_NAMED = 24  # lines of a table that are named one by one
 LINE, TABLE_ROW = 24, 34  # px of a named line, and of a row of a longer table
 TABLE_MARGIN = 74
-BELOW = 0.16  # of a line: how far below ours the reference lies
+BELOW = 0.16  # of a line: how far below ours the reference is
 
 
 def comparison_plot(
@@ -63,7 +63,7 @@ def comparison_plot(
             _floor(figure, places[own], floor[own], dark)
         low = floor[0] - limits[0] < NEAR_FOOT * (
             limits[1] - limits[0]
-        )  # its name would lie on the axis: lines rise to the right
+        )  # its name would be on the axis: lines rise to the right
         place = {"x": float(places[-1]), "xanchor": "right", "yanchor": "bottom"} if low else {"x": float(places[0])}
         _name_floor(figure, dark, y=float(floor[-1 if low else 0]), **place)
     if len(series) > 1:

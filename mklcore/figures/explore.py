@@ -228,7 +228,7 @@ def _rows_on_map(figure: go.Figure, surface: Any, rows: Array, labels: Array, da
 
 def _apart(at: Array) -> Array:
     """Points (m, 2) with those at the same place moved a little around it, in the order of a sunflower's seeds, so that
-    none hides another. A place is left as it is where one row lies.
+    none hides another. A place is left as it is where one row is.
     """
     moved = at.copy()
     reach = APART * (np.ptp(at, axis=0) if len(at) else np.ones(2))

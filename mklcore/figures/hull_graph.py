@@ -72,11 +72,11 @@ def _listed_graph(model: Any, limit: int, dark: bool) -> go.Figure:
     figure.layout.yaxis = style.axis(
         "depth", dark, tickvals=list(range(deepest + 1)), autorange=False, range=[deepest + 0.6, -0.5]
     )
-    figure.layout.meta["alt"] = _told(model, shown, outside, deepest)
+    figure.layout.meta["alt"] = _reported(model, shown, outside, deepest)
     return figure
 
 
-def _told(model: Any, shown: Sequence[Any], outside: Sequence[tuple[str, str]], deepest: int) -> str:
+def _reported(model: Any, shown: Sequence[Any], outside: Sequence[tuple[str, str]], deepest: int) -> str:
     parts = [f"The hull as a graph: {style.counted(len(model.hull_), 'node')} down to depth {deepest}."]
     if len(model.hull_) > len(shown):
         parts.append(f"{style.counted(len(model.hull_) - len(shown), 'node')} with small weight left out.")
@@ -163,7 +163,7 @@ def places_by_depth(
     above: Callable[[Any], Sequence[Any]] | None = None,
     depth: Callable[[Any], int] = sum,
 ) -> dict[Any, tuple[float, int]]:
-    """Rows by depth; within a row, nodes lie below the mean of their parents and are spread evenly."""
+    """Rows by depth; within a row, nodes are below the mean of their parents and are spread evenly."""
     above = parents_of if above is None else above
     rows: dict[int, list[Any]] = {}
     for node in nodes:

@@ -296,7 +296,7 @@ def _grid(
     cells = []
     for cell, norm in slice_of_two(norms, first, second).items():
         kind, more = ("active", _hover(words[cell], norm, top)) if norm > ACTIVE * top else ("hull", words[cell])
-        more = more if kind == "active" else f"{more}: in the hull for what lies below it, adds nothing itself"
+        more = more if kind == "active" else f"{more}: in the hull for what is below it, adds nothing itself"
         more += "; extreme point" if cell in outlined else ""
         cells.append([*cell, kind, round(norm / top, 5), cell in outlined, more])
     for cell, share in slice_of_two(model.sources_, first, second).items():

@@ -71,7 +71,7 @@ def certificate(path: Any, index: int) -> str:
 
 def lane(title: str, parts: Sequence[Any], positions: Sequence[float], shown: Sequence[int]) -> dict[str, Any]:
     """What the browser needs of one lane: ``parts`` are its path and, after it, a path of one exact point if there is
-    one; ``positions`` say where all their points lie on the lane's axis.
+    one; ``positions`` say where all their points are on the lane's axis.
     """
     return {
         "title": title,

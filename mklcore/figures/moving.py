@@ -89,7 +89,7 @@ def bars(
 
 
 def slider(path: Any, *, index: int) -> dict[str, Any]:
-    """What the player ``path`` shows: where its points lie, and what is said at each of them."""
+    """What the player ``path`` shows: where its points are, and what is said at each of them."""
     labels = [telling.label(path.param, value) for value in path.values]
     return {
         "x": path_positions(path).tolist(),

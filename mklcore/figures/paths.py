@@ -31,12 +31,12 @@ NORM_TICKS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 LABEL_ROOM = 130
 WEIGHT_DOMAIN = (0.0, 0.48)
 SCORE_DOMAIN = (0.75, 1.0)
-REACH = 0.5  # of the spread of the scores, by which a reference may lie outside and still have its line
+REACH = 0.5  # of the spread of the scores, by which a reference may be outside and still have its line
 SAME = 0.02  # of that spread: references nearer to each other share a label
 
 
 def path_positions(path: Any) -> Array:
-    """Where each solved value lies on the x axis (L,): the value itself, with p = ∞ one doubling to the right."""
+    """Where each solved value is on the x axis (L,): the value itself, with p = ∞ one doubling to the right."""
     values = np.asarray(path.values, dtype=float)
     finite = values[np.isfinite(values)]
     return np.where(np.isfinite(values), values, 2 * finite.max() if finite.size else 1.0)

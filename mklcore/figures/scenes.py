@@ -28,7 +28,7 @@ class Scale:
     ticks: tuple[tuple[float, str], ...] = ()
 
     def at(self, value: float) -> float:
-        """Return where ``value`` lies, from 0 to 1; what lies beyond the ends is drawn at them."""
+        """Return where ``value`` is, from 0 to 1; what is beyond the ends is drawn at them."""
         if self.log:
             value, low, high = (math.log10(max(v, 1e-300)) for v in (value, self.low, self.high))
         else:

@@ -22,7 +22,7 @@ def positions_figure(found: Any, name: str, *, dark: bool = False) -> go.Figure:
     values = np.asarray(found.values, dtype=float)
     reach = float(np.abs(values).max()) or 1.0
     height = max(LOWEST_HEIGHT, ROW * len(found.letters) + MARGINS)
-    figure = style.new_figure(_told(found, name), dark, height, margin={"l": 40, "r": 12, "t": 10, "b": 44})
+    figure = style.new_figure(_reported(found, name), dark, height, margin={"l": 40, "r": 12, "t": 10, "b": 44})
     figure.add_heatmap(
         x=np.arange(1, values.shape[1] + 1),
         y=list(found.letters),
@@ -40,6 +40,6 @@ def positions_figure(found: Any, name: str, *, dark: bool = False) -> go.Figure:
     return figure
 
 
-def _told(found: Any, name: str) -> str:
+def _reported(found: Any, name: str) -> str:
     words = ", ".join(f"{one.word} at place {one.place + 1} ({one.effect:+.3g})" for one in found.words[:3])
     return f"What letters of {name} add to the decision, place by place. The strongest words: {words}."

@@ -141,7 +141,7 @@ def faded(colour: str, opacity: float = STEP_BACK) -> str:
 
 
 def _bit_reversed(index: int) -> float:
-    """0, 1/2, 1/4, 3/4, 1/8, ...: neighbours lie far apart, and adding a kernel moves no earlier one."""
+    """0, 1/2, 1/4, 3/4, 1/8, ...: neighbours are far apart, and adding a kernel moves no earlier one."""
     value, step = 0.0, 0.5
     while index:
         value += step * (index & 1)
@@ -339,7 +339,7 @@ def human_ticks(low: float, high: float) -> list[float]:
 
 
 def thinned(ticks: Sequence[float], gap: float) -> list[float]:
-    """Those of the sorted ``ticks`` that lie at least ``gap`` apart in natural logarithm, from the first on."""
+    """Those of the sorted ``ticks`` that are at least ``gap`` apart in natural logarithm, from the first on."""
     kept: list[float] = []
     for tick in ticks:
         if not kept or math.log(tick / kept[-1]) >= gap:

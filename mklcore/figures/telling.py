@@ -1,4 +1,4 @@
-"""What is said of a point of a path: where it lies, how sure it is, what it cost and what it scores, as text and in
+"""What is said of a point of a path: where it is, how sure it is, what it cost and what it scores, as text and in
 runs.
 
 A run is a pair (kind, text): "b" is bold, "small" small, "badge good", "badge open" and "badge none" are badges. A line
@@ -30,7 +30,7 @@ def symbol(param: str) -> str:
 
 
 def label(param: str, value: float) -> str:
-    """Where a point lies: "C = 1.1"."""
+    """Where a point is: "C = 1.1"."""
     return f"{symbol(param)} = {style.number(value)}"
 
 
@@ -82,20 +82,20 @@ def measured(path: Any, index: int) -> list[Line]:
 
 
 def spoken(path: Any, index: int) -> str:
-    """Score and number of kernels of a point in a few words, for those who hear the slider."""
+    """Score and number of kernels of a point in a few words, for screen readers."""
     used = style.counted(int(path.n_nonzero[index]), "kernel")
     value = float(path.val_score[index])
     return used if math.isnan(value) else f"validation {path.score_name} {style.number(value)}, {used}"
 
 
 def where_it_lies(param: str, value: float, names: Sequence[str], shares: Sequence[float]) -> Line:
-    """On which columns, or kernels, the weight lies at one point, the three largest; ``shares`` are of the whole
+    """The columns, or kernels, with the largest weight at one point, the three largest; ``shares`` are of the whole
     weight. No full stop ends it: more can be said.
     """
     order = sorted((k for k in range(len(shares)) if shares[k] >= LEAST_SHARE), key=lambda k: -shares[k])[:3]
     if not order:
         return runs(f"At {label(param, value)} no kernel has a weight: the model is the same everywhere")
-    line = runs(f"At {label(param, value)} the weight lies on ")
+    line = runs(f"At {label(param, value)} the weight is on ")
     for place, k in enumerate(order):
         line += [["", " and " if place and place == len(order) - 1 else ", " if place else ""], ["b", names[k]]]
         line += [["", f" ({100 * shares[k]:.0f} %)"]]

@@ -67,9 +67,9 @@ def _is_single(term: Any) -> bool:
 
 def _bars_alt(terms: Sequence[Any], shown: Sequence[Any]) -> str:
     together = sum(float(term.share) for term in terms if not _is_single(term))
-    told = [f"{' × '.join(term.columns)} {style.percent(float(term.share))}" for term in shown[:5]]
+    listed = [f"{' × '.join(term.columns)} {style.percent(float(term.share))}" for term in shown[:5]]
     return (
-        f"Share of the variance of {style.counted(len(terms), 'term')}: {style.in_words(told)}. Sets of columns that "
+        f"Share of the variance of {style.counted(len(terms), 'term')}: {style.in_words(listed)}. Sets of columns that "
         f"act together have {style.percent(together) if together else 'none'} of it."
     )
 
@@ -138,7 +138,7 @@ def _surface(effect: Any, said: str, dark: bool) -> go.Figure:
     reach = float(np.abs(table).max()) or 1.0
     cold, warm = (style.readable(style.FAMILY_HUES[family], dark) for family in (ALONE, TOGETHER))
     error = np.zeros(table.shape) if effect.error is None else SPREAD * np.asarray(effect.error, dtype=float)
-    told = "" if effect.error is None else " ± %{customdata:.2g}"
+    reported = "" if effect.error is None else " ± %{customdata:.2g}"
     names = [style.short(axis.name) for axis in effect.axes]
     figure = style.new_figure(
         _surface_alt(effect, said, table), dark, height=360, margin={"l": 56, "r": 12, "t": 12, "b": 44}
@@ -150,7 +150,7 @@ def _surface(effect: Any, said: str, dark: bool) -> go.Figure:
             "title": {"text": f"adds to {said}", "side": "right", "font": {"color": style.theme(dark).muted}},
             "tickfont": {"color": style.theme(dark).muted}, "thickness": 12, "outlinewidth": 0,
         },
-        hovertemplate=f"{names[0]} %{{x}}, {names[1]} %{{y}}<br>%{{z:+.3g}}{told}<extra></extra>",
+        hovertemplate=f"{names[0]} %{{x}}, {names[1]} %{{y}}<br>%{{z:+.3g}}{reported}<extra></extra>",
     )  # fmt: skip
     figure.layout.xaxis = _axis(first, dark)
     figure.layout.yaxis = _axis(second, dark)

@@ -34,7 +34,7 @@ class Curve:
 
 
 def norm_positions(p: Any) -> Array:
-    """Where each norm lies on the axis (L,): p itself, and infinity one doubling beyond the largest finite one."""
+    """Where each norm is on the axis (L,): p itself, and infinity one doubling beyond the largest finite one."""
     values = np.asarray(p, dtype=float)
     finite = values[np.isfinite(values)]
     return np.where(np.isfinite(values), values, 2.0 * finite.max() if finite.size else 1.0)
@@ -211,7 +211,7 @@ def coherence_dots(
     worst = int(order[0])
     alt = (
         f"Coherence of {style.counted(low.size, 'kernel')} with the good ones: the largest is {names[worst]} with "
-        f"{style.number(high[worst])}; {int(np.count_nonzero(high < 1))} lie below 1."
+        f"{style.number(high[worst])}; {int(np.count_nonzero(high < 1))} are below 1."
     )
     figure = style.new_figure(alt, dark, 90 + 22 * len(order), margin={"l": 8, "r": 20, "t": 8, "b": 44})
     labels = [style.short(names[j], 26) for j in order]

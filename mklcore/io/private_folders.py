@@ -1,4 +1,4 @@
-"""Whether a folder belongs to this account alone, so that what lies in it can be trusted because of its place.
+"""Whether a folder belongs to this account alone, so that what is in it can be trusted because of its place.
 
 Compiled routines are unpickled by numba and kept work is read as ours: a file that another account of the same machine
 put there would be code, or words, of a stranger. Owner and mode are looked at along the whole path, because an account

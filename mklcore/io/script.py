@@ -116,17 +116,17 @@ def _run(specs: Sequence[KernelSpec], place: int) -> int:
     return length
 
 
-def model_code(estimator: Any, *, untold: Sequence[str] = ("callback",), **written: str) -> str:
+def model_code(estimator: Any, *, omit: Sequence[str] = ("callback",), **written: str) -> str:
     """A line that makes an unfitted ``estimator``: its parameters where they are not the usual ones.
 
-    ``untold`` : parameters that are left out; ``written`` : expressions that stand for parameters, such as
+    ``omit`` : parameters to omit; ``written`` : expressions that stand for parameters, such as
     kernels="kernels"
     """
     usual = type(estimator)().get_params(deep=False)
     named = {
         name: code(value)
         for name, value in estimator.get_params(deep=False).items()
-        if name not in (*untold, *written) and not _same(value, usual[name])
+        if name not in (*omit, *written) and not _same(value, usual[name])
     }
     return call(f"model = {_place(type(estimator))}", **named, **written)
 

@@ -127,7 +127,7 @@ class Hull:
         return sum((z * (self.gram(node) @ a) for node, z in zip(nodes, zeta, strict=True) if z > 0), np.zeros(a.size))
 
     def _below(self, nodes: list[Node]) -> Array:
-        """(m, m): 1 where the first node lies below the second, or is it."""
+        """(m, m): 1 where the first node is below the second, or is it."""
         table = np.array(nodes)
         return np.all(table[:, None, :] <= table[None, :, :], axis=2).astype(float)
 

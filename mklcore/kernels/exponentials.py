@@ -2,7 +2,7 @@
 
 A fit that stores no Gram matrix asks for one row of all kernels at a time. What that costs is then not the arithmetic
 but the calls and the memory: here all kernels exp(-rate * distance) of a map are filled tile by tile, so that a
-distance which several widths share is computed once and, like the columns of the table, lies in the fastest cache when
+distance which several widths share is computed once and, like the columns of the table, is in the fastest cache when
 it is used.
 """
 

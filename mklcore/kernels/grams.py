@@ -287,7 +287,7 @@ class GramStack(DenseKernels):
                 raise KernelError(f"The mask has {chosen.size} entries, the stack has {self.n_samples} rows.")
             return np.flatnonzero(chosen)
         if chosen.min() < 0 or chosen.max() >= self.n_samples:
-            raise KernelError(f"Row indices must lie between 0 and {self.n_samples - 1}, got {chosen.tolist()[:5]}.")
+            raise KernelError(f"Row indices must be between 0 and {self.n_samples - 1}, got {chosen.tolist()[:5]}.")
         return chosen.astype(np.int64)
 
     def __repr__(self) -> str:

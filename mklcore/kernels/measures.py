@@ -158,7 +158,7 @@ def effective_rows(K: Any) -> Array:
     """On how many rows a kernel hangs: (sum_i s_i)^2 / sum_i s_i^2 of their squared distances s_i from the mean row,
     shape (M,).
 
-    n where all rows lie equally far from their mean in feature space, 2 where two rows lie out and all others together:
+    n where all rows are equally far from their mean in feature space, 2 where two rows are out and all others together:
     such a kernel aligns with any other that has a block there. 0 for a kernel that tells no two rows apart.
 
     >>> effective_rows(np.diag([1.0, 1.0, 0.0, 0.0])[None]).round(3).tolist()

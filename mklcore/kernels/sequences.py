@@ -226,7 +226,7 @@ def _renumbered(found: list[Indices]) -> tuple[list[Indices], int]:
 class WeightedDegree(SequenceKernel):
     """k(x, z) = sum over words of 1 to `degree` letters, worth b_k, that x and z have at the same place.
 
-    b_k = 2 (degree - k + 1) / (degree (degree + 1)). With `shift` S a word may lie s <= S places further in one of the
+    b_k = 2 (degree - k + 1) / (degree (degree + 1)). With `shift` S a word may be s <= S places further in one of the
     two, which counts d_s = 1 / (2 (s + 1)) each way; positive definite for every S. Strings have one length.
 
     Parameters
@@ -304,7 +304,7 @@ _K = Parameter(
 )
 _D = Parameter("degree", "Degree", "integer", 5, 1, 20, "Larger degree: longer words at the same place count as well.")
 _S = Parameter(
-    "shift", "Shift", "integer", 0, 0, 20, "Larger shift: a word may lie some places further in one of the two."
+    "shift", "Shift", "integer", 0, 0, 20, "Larger shift: a word may be some places further in one of the two."
 )
 
 SEQUENCE_KERNELS: dict[str, KernelEntry] = {

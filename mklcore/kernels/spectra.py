@@ -26,7 +26,7 @@ def spectral_dictionary(
     ``groups``: the bands as (name, column indices) pairs, such as ``data.groups`` after ``with_bands`` (needed once
     second differences are appended); None cuts ``n_bands`` equal bands of neighbouring columns when the training rows
     are seen. ``standardize``: bring every column to mean 0 and deviation 1 on the training rows first; without it
-    second differences of smooth spectra are too small to be heard. Source: Subrahmanya and Shin (2010), the
+    second differences of smooth spectra are too small to count. Source: Subrahmanya and Shin (2010), the
     near-infrared experiments.
     """
     if groups:

@@ -363,7 +363,7 @@ def _few(kernels: Indices) -> Sequence[Indices]:
 
 @jit_entry()
 def mirror(out: Array) -> None:
-    """Copy what lies right of the diagonal of (n, n) to its left, tile by tile."""
+    """Copy what is right of the diagonal of (n, n) to its left, tile by tile."""
     n = out.shape[0]
     for top in range(0, n, _TILE):
         for left in range(top, n, _TILE):

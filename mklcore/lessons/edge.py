@@ -26,7 +26,7 @@ TRIED = 10.0 ** np.linspace(-3.0, -1.0, 7)
 MOST_MORE = 20
 PIECES = TRIED.size + MOST_MORE
 USED = 1e-6
-JUST, FAR = 3.0, 30.0  # times the last value tried: up to where the best lies just beyond, and from where it lies far
+JUST, FAR = 3.0, 30.0  # times the last value tried: up to where the best is just beyond, and from where it is far
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Edge:
 
     @property
     def answer(self) -> str:
-        """How far beyond the last value tried the best one lies."""
+        """How far beyond the last value tried the best one is."""
         if self.beyond <= 1.0:
             return "there"
         return "just" if self.beyond < JUST else "far" if self.beyond >= FAR else "ten"

@@ -47,7 +47,7 @@ class Letters:
 
     @property
     def words_share(self) -> Array:
-        """Share of the weight that lies on the count of words, (L,)."""
+        """Share of the weight that is on the count of words, (L,)."""
         share: Array = self.shares[:, -1]
         return share
 

@@ -43,7 +43,7 @@ class Loss(Interface):
     | ``piecewise_linear`` | V is piecewise linear, and so is Lin on its box: several duals can be optimal together |
     | ``quadratic`` | V is a parabola of y - t, and one linear system is the optimum |
     | ``sloped`` | ``derivative`` gives V' and ``second_derivative`` V'', which may jump: sums over rows suffice |
-    | ``smooth`` | V'' does not jump either, and the optimal dual lies strictly inside its box |
+    | ``smooth`` | V'' does not jump either, and the optimal dual is strictly inside its box |
     | ``signed`` | labels are -1 and +1, and y_i a_i >= 0 |
     | ``box_is_scaled_by_C`` | the box is C times that of C = 1, so that a dual can be carried to another C |
     | ``takes_intercept`` | False for a loss that is stated without one |
@@ -195,7 +195,7 @@ def _inside(a: Array, low: Array, high: Array, C: Cost) -> bool:
 
 
 def _between(x: Array, most: float) -> bool:
-    """``_inside`` of duals that labels have turned to lie between 0 and ``most``: it is asked at every step of every
+    """``_inside`` of duals that labels have turned to be between 0 and ``most``: it is asked at every step of every
     method.
     """
     low, high = float(np.min(x, initial=0.0)), float(np.max(x, initial=0.0))
@@ -329,7 +329,7 @@ class Pinball(Loss):
     """V(t, y) = max(q (y - t), (q - 1) (y - t)): its least expected value is at the quantile q of y given x.
 
     The conjugate is linear on a box that is not symmetric: Lin(a) = y'a for (q - 1) C <= a_i <= q C. q = 1/2 is half
-    the absolute error. With a free intercept at most a share q of the training targets lies below the fit, at most 1 -
+    the absolute error. With a free intercept at most a share q of the training targets is below the fit, at most 1 -
     q above.
 
     Parameters
@@ -352,7 +352,7 @@ class Pinball(Loss):
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "quantile", "Quantile q", "real", 0.5, 0.01, 0.99,
-            "Share of targets that is to lie below the fit: 0.5 is the median, 0.05 and 0.95 are the ends of a band.",
+            "Share of targets that is to be below the fit: 0.5 is the median, 0.05 and 0.95 are the ends of a band.",
         ),
     )  # fmt: skip
     machine: ClassVar[str] = "svm"

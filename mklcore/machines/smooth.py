@@ -54,7 +54,7 @@ def _newton_point(
 ) -> tuple[Array, float]:
     weight = C * np.maximum(loss.second_derivative(f + b, y), 1e-12)
     root = np.sqrt(weight)
-    target = weight * f - C * loss.derivative(f + b, y)  # W f - gradient: the coefficients wanted, before K is heard
+    target = weight * f - C * loss.derivative(f + b, y)  # W f - gradient: the coefficients wanted, before K is applied
     system = K * root[:, None] * root[None, :]
     system.flat[:: y.size + 1] += 1.0
     factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)

@@ -9,7 +9,7 @@ suffice instead of 2n); no intercept is a box only, solved one coordinate at a t
 
 Pairs are chosen as in Fan, Chen, Lin (2005): the first by largest violation, the second by largest decrease. Beyond a few
 hundred points they move within a block of those that violate most, whose own small Gram matrix stays in the fastest cache,
-and all other points hear of it once per block: the decomposition of Joachims (1999), half of whose blocks are chosen anew.
+and all other points are updated once per block: the decomposition of Joachims (1999), half of whose blocks are chosen anew.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from mklcore.machines.constant import without_slope
 from mklcore.machines.extremes import larger, smaller
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
-_CHUNK = 40_000_000  # matrix entries touched in one call of a compiled function: 20-50 ms, so that a cancel is heard
+_CHUNK = (
+    40_000_000  # matrix entries touched in one call of a compiled function: 20-50 ms, so that a cancel takes effect
+)
 _FAR = 1e12  # times C: an end of the box that no dual reaches, where there is none
 TINY = 1e-12  # a pair with less curvature than this share of its diagonal has none
 LEAST = 1e-250  # against a division by zero
@@ -39,11 +41,11 @@ _INNER = 0.2  # of the violation is left within a block
 _EXACT = (
     1e-6  # a gap is the square of what the dual is wrong by: from here on, where most points are free, it is made exact
 )
-_LAST_STEPS = 3  # which points lie off their bounds is known by then; where it is not, what is there is good enough
+_LAST_STEPS = 3  # which points are off their bounds is known by then; where it is not, what is there is good enough
 _FIRST = 0.1  # the violation asked for first
 _FINER, _COARSER = 0.01, 0.5  # how much less violation is asked for next, at most and at least
 _WELL_UNDER = (
-    0.25  # of the gap that may stay: whoever compares two machines needs what is left to be less than what changed
+    0.25  # of the gap that may stay: a comparison of two machines needs what is left to be less than what changed
 )
 
 
@@ -338,7 +340,7 @@ def solve_svm(
     decision : (n,) f at ``warm``, a dual in the box, where ``K`` is only nearly the Gram matrix: the difference there is kept
         as it is, so that the machine is right where it starts and nearly right close by
     accuracy : relative duality gap of this machine
-    max_steps : bound on pair steps; the gap reached is told in the solution
+    max_steps : bound on pair steps; the gap reached is reported in the solution
 
     Source: Kloft et al. (2011), equation (23).
     """

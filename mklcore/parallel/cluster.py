@@ -39,7 +39,7 @@ SAME = ("mklcore",)  # packages of which a worker must have our version
 S = TypeVar("S")
 R = TypeVar("R")
 Tell: TypeAlias = Callable[[int, int], Any]  # how much is done, of how much; what it raises ends the work
-# What is run, and where it lies.
+# What is run, and where it is.
 _SENT: ContextVar[dict[int, tuple[Any, Any]] | None] = ContextVar("sent", default=None)
 
 
@@ -305,7 +305,7 @@ def afar(work: Callable[..., R], callback: Tell | None = None, news: Callable[[b
 
 
 def _read(page: Any) -> Any:
-    """What lies there; None where nobody answers, which the next look at the scheduler explains."""
+    """What is there; None where nobody answers, which the next look at the scheduler explains."""
     try:
         return page.get(callback_timeout=_ANSWER)
     except (OSError, TimeoutError, RuntimeError):

@@ -60,7 +60,7 @@ class ArrayParts:
 class ParquetParts:
     """The Parquet files of a folder, one part each: ``target`` and ``columns`` by name.
 
-    Workers read them where they lie.
+    Workers read them where they are.
     """
 
     files: tuple[str, ...]

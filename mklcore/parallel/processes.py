@@ -120,12 +120,12 @@ class Line:
     def send(self, message: Any) -> None:
         """Send a message.
 
-        Raises ``EndedError`` where nobody is left to hear it, ``UnsendableError`` before anything is sent.
+        Raises ``EndedError`` where the other process has ended, ``UnsendableError`` before anything is sent.
         """
         self.post(self.packed(message))
 
     def post(self, pieces: list[memoryview]) -> None:
-        """Send what is packed. Raises ``EndedError`` where nobody is left to hear it."""
+        """Send what is packed. Raises ``EndedError`` where the other process has ended."""
         try:
             self._end.sendall(struct.pack(f"<I{len(pieces)}Q", len(pieces), *(piece.nbytes for piece in pieces)))
             for piece in pieces:
@@ -301,13 +301,13 @@ class _Solving:
     now: _Solving | None = None
 
     def __init__(self, line: Line) -> None:
-        self._line, self._told, self._shown = line, 0.0, time.monotonic()
+        self._line, self._reported, self._shown = line, 0.0, time.monotonic()
 
     def tick(self, done: int, total: int) -> None:
-        if time.monotonic() - self._told > TOLD_EVERY:
+        if time.monotonic() - self._reported > TOLD_EVERY:
             self.listen()
             self._line.send(("tick", done, total))
-            self._told = time.monotonic()
+            self._reported = time.monotonic()
 
     def listen(self) -> None:
         if self._line.has():

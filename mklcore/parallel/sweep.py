@@ -239,7 +239,7 @@ class Repeats:
     def sd(self, name: str) -> float:
         """Standard deviation over the splits, with R - 1; NaN for a single one.
 
-        The splits share rows: the spread says how much a score hangs on the rows drawn. It is no standard error of the
+        The splits share rows: the spread says how far a score depends on the rows drawn. It is no standard error of the
         mean.
         """
         found = self.values(name)
@@ -276,7 +276,7 @@ def repeat_splits(
     known: Mapping[SplitSpec, SplitRow] | None = None,
     callback: Progress = None,
 ) -> Repeats:
-    """How much does a score hang on the split: fit the same model on ``n_repeats`` splits, with the seeds that follow
+    """How much does a score depend on the split: fit the same model on ``n_repeats`` splits, with the seeds that follow
     ``first``.
 
     Kernels, their normalisation and relative widths are made anew on every training part. ``n_jobs``, ``known`` and

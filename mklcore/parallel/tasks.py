@@ -1,7 +1,7 @@
-"""Errands: full-size fits that carry all they need, so that a worker of a cluster can do them as well as this process.
+"""Remote tasks: full-size fits that carry all they need, for a worker of a cluster or for this process.
 
-An errand is called with ``tell(done, total)``, which takes how far it is and may raise to end it, and with ``say``,
-where somebody wants to hear of what there is so far, in bytes. What it gives holds nobody who listens any more, so that
+A task is called with ``tell(done, total)``, which takes how far it is and may raise to end it, and with ``say``,
+which sends intermediate results, in bytes. Its result keeps no reference to a listener, so that
 it can travel.
 """
 
@@ -36,12 +36,12 @@ def run(
     show: Callable[[Path], Any] | None = None,
     instead: Callable[[str], Any] | None = None,
 ) -> R:
-    """What an errand gives: from a worker of the cluster that ``MKL_EXPLORER_SCHEDULER`` names, without one from this
+    """The result of a task: from a worker of the cluster that ``MKL_EXPLORER_SCHEDULER`` names, without one from this
     process.
 
-    ``show``, for an errand that solves a path, is called now and then with the path through the points solved so far,
+    ``show``, for a task that solves a path, is called now and then with the path through the points solved so far,
     without its models. Where there is no cluster to be used, the error is raised, or, with ``instead``, passed to it,
-    and this process does the errand.
+    and this process does the task.
     """
     heard = None if show is None else lambda content: show(read_paths(content)["path"])
     if scheduler_address():
@@ -72,7 +72,7 @@ class WholeFit:
     """One model on all rows X (n, d), y (n,), and its score on rows left out; ``asked`` is an estimator that is not
     fitted.
 
-    It gives the model and its score. Told are ``STEPS``, by how many of the digits that ``tol`` asks for are there.
+    It gives the model and its score. Progress is in ``STEPS``, by how many of the digits of ``tol`` are there.
     """
 
     asked: Any

@@ -1,4 +1,4 @@
-"""Between which numbers an optimum lies that nobody has solved: from the certificates of the solved points beside
+"""Bounds on the optimal value at an unsolved parameter, from the certificates of the solved points beside
 it.
 """
 
@@ -17,7 +17,7 @@ from mklcore.solvers.forms import Live
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """The optimum at ``value`` lies between ``low`` and ``high``, by the solved points beside it and no new solve.
+    """The optimum at ``value`` is between ``low`` and ``high``, by the solved points beside it and no new solve.
 
     Sums over the one-vs-rest problems, as ``Path.objective``. ``nearest`` is the point of the path to start from.
     """
@@ -34,7 +34,7 @@ class Interval:
 
 
 def interval_along(path: Path, X: Any, y: Any, value: float) -> Interval | None:
-    """Between which numbers the optimum at an unsolved ``value`` lies: at once, from the two solved points beside it.
+    """Bounds on the optimum at an unsolved ``value``, from the two solved points beside it.
 
     The weights of a neighbour give an upper end, its dual, scaled to the new C where the loss allows, a lower one.
     ``X`` the training stack of the path (M, n, n) or a ``GramStack``, ``y`` (n,) its target. None for paths over other

@@ -124,7 +124,7 @@ class Path:
     @property
     def at_edge(self) -> int | None:
         """-1 where the best validation score of a path over C or lam is its last point's and rises to it, 0 where it is
-        the first point's; None where the best lies inside, where the score is flat there, or where none can choose.
+        the first point's; None where the best is inside, where the score is flat there, or where none can choose.
         """
         scores = np.asarray(self.val_score, dtype=float)
         if self.param not in ("C", "lam") or len(self) < MOVING or not self.can_choose or np.isnan(scores).any():
@@ -147,8 +147,8 @@ class Path:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{v:.4g}</td><td>{k}</td><td>{t:.4f}</td><td>{_told(s, '.4f', 'not measured')}</td>"
-            f"<td>{_told(100 * g, '.2g', 'no certificate', ' %')}</td></tr>"
+            f"<tr><td>{v:.4g}</td><td>{k}</td><td>{t:.4f}</td><td>{_reported(s, '.4f', 'not measured')}</td>"
+            f"<td>{_reported(100 * g, '.2g', 'no certificate', ' %')}</td></tr>"
             for v, k, t, s, g in zip(
                 self.values, self.n_nonzero, self.train_score, self.val_score, self.relative_gap, strict=True
             )
@@ -160,14 +160,14 @@ class Path:
         )
 
 
-def _told(value: float, form: str, otherwise: str, unit: str = "") -> str:
+def _reported(value: float, form: str, otherwise: str, unit: str = "") -> str:
     return otherwise if np.isnan(value) else f"{value:{form}}{unit}"
 
 
 def nearest_by_ratio(values: Any, value: float) -> int:
     """The index in ``values`` (L,) with the smallest |log v - log ``value``|, all above 0; inf counts as 1e300."""
     if not value > 0:
-        raise ParameterError(f"A place among values that are compared by ratio lies above 0; got {value!r}.")
+        raise ParameterError(f"A place among values that are compared by ratio is above 0; got {value!r}.")
     logs = np.log(np.minimum(np.asarray(values, dtype=np.float64), 1e300))
     return int(np.argmin(np.abs(logs - np.log(min(value, 1e300)))))
 
@@ -245,7 +245,7 @@ def fit_path(
         the share of rows it accepts.
     grow : int, default 0
         How many points C or lam may go on beyond the ends of ``values``, by the ratio of the last two, while the best
-        validation score lies at an end and still gains; a path that ends there all the same has ``at_edge``.
+        validation score is at an end and still gains; a path that ends there all the same has ``at_edge``.
     so_far : callable or None, default None
         Called after every point but the last of ``values`` with what makes the path through the points solved so far.
     until : callable or None, default None
@@ -314,7 +314,7 @@ def grown(
     scoring: Scoring = None,
     grow: int = 12,
 ) -> Path:
-    """``path``, gone on by at most ``grow`` points while its best validation score lies at an end and still gains.
+    """``path``, gone on by at most ``grow`` points while its best validation score is at an end and still gains.
 
     Arguments as in ``fit_path``; paths over other parameters than C and lam stay as they are.
     """
@@ -335,7 +335,7 @@ def grown(
 def no_better(blocks: Any, y: Any, least: int, behind: int, scoring: Scoring = None) -> Callable[[Any], bool]:
     """What ``fit_path`` takes as ``until``: whether the last ``behind`` points are no better than one before them.
 
-    Beyond the best point of a path over C lie the slow ones. ``blocks`` (M, n_val, n) and ``y`` (n_val,) of validation
+    Beyond the best point of a path over C are the slow ones. ``blocks`` (M, n_val, n) and ``y`` (n_val,) of validation
     rows; ``least`` points are solved before anything is decided.
     """
     scores: list[float] = []

@@ -419,7 +419,7 @@ class ElasticNet(Penalty):
     )
     cannot_tell: ClassVar[str] = (
         "μ and C act together: the same C is another strength at another μ. A weight has no natural unit here; it "
-        "lies between 0 and 1/μ."
+        "is between 0 and 1/μ."
     )
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(

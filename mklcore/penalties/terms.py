@@ -2,7 +2,7 @@
 
     g(w) = G(r),   r_k = ||w_k||^2,   B_k = 2 dG/dr_k,   weight of kernel k:  beta_k = 1 / B_k
 
-G is concave in r, so its tangent at the present point lies above it: the quadratic price 1/2 sum_k B_k r_k with fixed B
+G is concave in r, so its tangent at the present point is above it: the quadratic price 1/2 sum_k B_k r_k with fixed B
 majorises g, and minimising it is one machine with the kernel sum_k beta_k K_k. That is the reweighting loop of the lp
 norm with another update. The terms constrain nothing and have no dual: a fit has no certificate.
 

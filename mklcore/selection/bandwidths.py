@@ -24,7 +24,7 @@ MOST = 4  # widths by which a grid goes on
 
 class Widened(NamedTuple):
     """The dictionary that was gone on to, its path, and whether the best width is still the last one tried: -1 the
-    widest, 0 the narrowest, None where it lies inside or the score is flat.
+    widest, 0 the narrowest, None where it is inside or the score is flat.
     """
 
     dictionary: KernelDictionary
@@ -67,7 +67,7 @@ def with_next_width(dictionary: KernelDictionary, end: int) -> KernelDictionary:
 
 def widened(fit: Callable[[KernelDictionary], Path], dictionary: KernelDictionary, most: int = MOST) -> Widened:
     """The path of ``fit(dictionary)``, with at most ``most`` widths more while the best point's largest weight within
-    the grid lies at its end and the best validation score gains.
+    the grid is at its end and the best validation score gains.
     """
     path, left = fit(dictionary), most
     while left and (end := _edge(dictionary, path)) is not None:

@@ -393,7 +393,7 @@ def choose(
     "best": the highest validation score. "1se": the strongest regularisation within one standard error of it.
     "sparsest": the fewest kernels within one standard error of it. Ties: fewest kernels, then strongest regularisation.
     A ``Path`` has one validation score per point and so no standard error: give ``slack``, how far below the best score
-    a point may lie, or use ``cross_validate_path``. ParameterError when there are no validation scores.
+    a point may be, or use ``cross_validate_path``. ParameterError when there are no validation scores.
 
     A point that was not solved to its tolerance competes only where none was; where it scores higher than all that
     were, a NotConvergedWarning says so, and by how much.
@@ -480,7 +480,7 @@ def _slack(path: Path | CrossValidated, best: int, slack: float | None) -> float
     if not isinstance(path, CrossValidated):
         raise ParameterError(
             "One validation score per point has no standard error: use cross_validate_path, or say with slack how far "
-            "below the best score a point may lie."
+            "below the best score a point may be."
         )
     return float(path.standard_error[best])
 
@@ -545,7 +545,7 @@ def selection_frequency(
     or a stack (M, n, n) or ``GramStack``, which is cut; ``y`` (n,). Halves are drawn without replacement with ``seed``,
     with the classes in their shares. Every other parameter stays: at a cost C per row, half of the rows weigh half as
     much. ``callback(done, total)`` before the first and after every refit; raise in it to cancel. Frequencies say how
-    much the choice hangs on the rows drawn, not how much a kernel matters: copies share theirs.
+    much the choice depends on the rows drawn, not how much a kernel matters: copies share theirs.
     """
     from sklearn.base import clone
 

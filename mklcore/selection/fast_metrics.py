@@ -95,7 +95,7 @@ def _ranked(codes: Indices) -> Tally | None:
         ends = np.append(np.flatnonzero(np.diff(decision[order])), codes.size - 1)  # of rows with one decision
         true = np.cumsum(codes[order])[ends].astype(np.float64)
         false = 1.0 + ends - true
-        if true.size > 2:  # what lies on a straight line is left out, as there: sums are rounded alike
+        if true.size > 2:  # what is on a straight line is left out, as there: sums are rounded alike
             corner = np.concatenate([[True], (np.diff(false, 2) != 0) | (np.diff(true, 2) != 0), [True]])
             true, false = true[corner], false[corner]
         true, false = np.append(0.0, true), np.append(0.0, false)

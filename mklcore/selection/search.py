@@ -90,7 +90,7 @@ class Outcome:
 @dataclass(frozen=True, eq=False)
 class Tried:
     """One candidate over the folds: mean ``score`` with its standard error, mean number of kernels, chosen values,
-    seconds, how far it lies below the best one (mean difference with the interval from ``low`` to ``high``), and in how
+    seconds, how far it is below the best one (mean difference with the interval from ``low`` to ``high``), and in how
     many folds its fit stopped short of the tolerance.
     """
 

@@ -31,7 +31,7 @@ SOLVERS: dict[str, Callable[..., Any]] = {
 
 
 def choose_solver(K: Array | KernelOperator, penalty: Penalty, loss: Loss | None = None) -> tuple[str, str]:
-    """The solver that "auto" means here, and why, in words; ``loss`` tells what it takes without a stored stack."""
+    """The solver that "auto" means here, and a sentence why; ``loss`` says what it takes without a stored stack."""
     kernels = cached(K)
     problem = Problem(kernels, np.ones(kernels.n_samples), 1.0, loss or make_loss("hinge"), penalty, True)
     row = row_for(problem, "auto", FINEST)
@@ -111,7 +111,7 @@ def certificate(
     fit_intercept: bool = True,
     sample_weight: Array | None = None,
 ) -> tuple[float, float]:
-    """Primal and dual value of any point, not only of ours: the optimum lies between them.
+    """Primal and dual value of any point, not only of ours: the optimum is between them.
 
     primal = C sum_i V(f_i + b, y_i) + min_theta 1/2 sum_m ||w_m||^2 / theta_m,   w_m = weights_m sum_i a_i psi_m(x_i)
     dual   = Lin(a') - max_theta 1/2 theta'Q',   Q'_m = a''K_m a';   minus infinity when a' is not feasible

@@ -45,7 +45,7 @@ _ROOM_LEFT = 4  # a fourth of the room is free, or nothing is stored: one kernel
 
 
 def most_kernels(n: int, room_mb: float | None = None) -> int:
-    """How many Gram matrices of n rows there is room for, in ``ROOM_MB`` unless told."""
+    """How many Gram matrices of n rows there is room for, in ``ROOM_MB`` by default."""
     return int((ROOM_MB if room_mb is None else room_mb) / (8e-6 * n * n))
 
 
@@ -170,7 +170,7 @@ class ColumnGeneration(WeightedMethod[None]):
         return self._most - used < max(2, self._most // _ROOM_LEFT)
 
     def _choose(self, weights: Array, wanted: int) -> None:
-        """Where nothing is stored the few are chosen afresh: those with weight, and ``wanted`` and some more that are nearest."""
+        """Where nothing is stored the few are chosen again: those with weight, and ``wanted`` and some more that are nearest."""
         used = np.flatnonzero(weights)
         near = np.argsort(-self.forms, kind="stable")
         near = near[weights[near] == 0.0][: wanted + max(FEWEST, used.size // 2)]

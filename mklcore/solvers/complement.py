@@ -1,6 +1,6 @@
 """The Schur complement of an interior point step: (U A^{-1} U' + D) z = r for U (M, n), A (n, n) and D = diag(d), d > 0.
 
-Two ways where the factor L of A = L L' is at hand, and the number of kernels says which is shorter:
+Two ways where the factor L of A = L L' is available, and the number of kernels says which is shorter:
 
     M <= n    W = L^{-1} U',  W'W + D  factorised                         O(n^2 M + n M^2 + M^3)
     M > n     z = D^{-1} (r - U B^{-1} U'D^{-1} r),  B = A + U'D^{-1}U     O(n^2 M + n^3), by Woodbury's identity

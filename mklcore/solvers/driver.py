@@ -297,7 +297,7 @@ class Progress:
         self.gaps.append(self.gap)
 
     def restate(self, best: AnyIterate) -> None:
-        """Take ``best`` for what has been seen so far: the values told came from running sums, and these are truer."""
+        """Take ``best`` for what has been seen so far: the published values came from running sums; these are truer."""
         self.best, self.dual, self.dual_point, self.lowest = best, None, None, best.objective
         self.hear(best)
 
@@ -447,7 +447,7 @@ def _listening(method: Method[Any], trace: Trace, callback: Callable[[Record], A
 
 
 def _restate(method: Method[Any], trace: Trace) -> bool:
-    """Whether the best point has other values from scratch than were told; they are in its place then."""
+    """Whether the best point has other values from scratch than were reported; they are in its place then."""
     assert trace.best is not None
     truer = method.restate(trace.best, trace.dual_point)
     if truer is trace.best:

@@ -26,7 +26,7 @@ _VALUES = 8_000_000  # kernel values held at a time
 
 
 class Whole(NamedTuple):
-    """Primal and dual value for the exact kernels, summed over one-vs-rest problems: the exact optimum lies between them."""
+    """Primal and dual value for the exact kernels, summed over one-vs-rest problems: the exact optimum is between them."""
 
     primal: float
     dual: float

@@ -2,7 +2,7 @@
 
     min_{s, f, b}  G(r) + C sum_i V(f(x_i) + b, y_i) + 1/2 ||f||^2,    k_s(x, z) = exp(-1/2 sum_j s_j^2 (x_j - z_j)^2)
 
-with r_k = sum_{j in group k} s_j^2. As in Algorithm 1, the concave G is replaced by 1/2 sum_k B_k r_k, which lies
+with r_k = sum_{j in group k} s_j^2. As in Algorithm 1, the concave G is replaced by 1/2 sum_k B_k r_k, which is
 above it and touches it at the present scales; u_j = s_j^2 >= 0 then moves by a quasi-Newton method along
 
     dF/du_j = 1/4 sum_{i,k} a_i a_k K_ik (x_ij - x_kj)^2,    F the optimum of the machine, a its dual,

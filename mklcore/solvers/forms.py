@@ -184,7 +184,7 @@ def nu_from_one_class(dual_coef: Array, C: float) -> NuForm:
 
 
 class Nearby(NamedTuple):
-    """A certified interval: the optimum at the new parameters lies between ``dual`` and ``primal``."""
+    """A certified interval: the optimum at the new parameters is between ``dual`` and ``primal``."""
 
     primal: float
     dual: float
@@ -231,7 +231,7 @@ class Live:
         return total_loss(self.loss, f, b, self.y, cost) + norm.regulariser(weights * scale * np.sqrt(self.Q))
 
     def _starts(self, norm: Penalty, p: float | None) -> Iterator[Array]:
-        """The weights at hand in the new norm (lifted off zero above p = 1), and for p >= 2 those of the dual map."""
+        """The present weights in the new norm (lifted off zero above p = 1), and for p >= 2 those of the dual map."""
         weights = self.fit.weights
         yield norm.scale(np.maximum(weights, 1e-3 * weights.max()) if p is not None and p > 1 else weights)
         if p is not None and 2 <= p < np.inf and self.Q.max() > 0:

@@ -43,7 +43,7 @@ HINGE_TOL = (
     1e-9  # relative duality gap of the machine refitted after a choice; of a score, a share of the loss of f = 0
 )
 _SAME, _ROUNDED = 1e-6, 1e-12  # shares of the objective and of the loss of f = 0 by which one number may seem two
-_CHUNK = 20_000_000  # matrix entries touched in one call of the compiled function, so that a cancel is heard
+_CHUNK = 20_000_000  # matrix entries touched in one call of the compiled function, so that a cancel takes effect
 _SINGLE = 1e-5  # share of the residual's energy by which scores in single precision may be wrong, and more
 _ROUNDS = 2  # of scores, the second for the kernels that may still win
 
@@ -178,7 +178,7 @@ class GOMP(Method[Chosen]):
             abs(objective - told) <= _SAME * told + _ROUNDED * self._energy
             and objective <= last.objective * (1 + _SAME)
         ):
-            raise self._too_small("the objective hangs on rounding")
+            raise self._too_small("the objective depends on rounding")
         return self._point(chosen, dual, objective, Chosen(scores, self._residual_norm(self.Y - f)))
 
     def _too_small(self, why: str) -> ParameterError:
@@ -263,7 +263,7 @@ class HingeGOMP(GOMP):
         objective = self._errors(f) + self.lam * float(np.sum(dual * f))
         told = 2.0 * self.lam * sum(machine.objective for machine in machines)
         if abs(objective - told) > 0.1 * _SAME * objective:
-            raise self._too_small("the objective hangs on rounding")
+            raise self._too_small("the objective depends on rounding")
         if not objective <= last.objective * (1.0 + max(_SAME, self.tol)):
             raise self._too_small("the machine of the chosen kernels does not settle")
         return self._point(chosen, dual, objective, Chosen(scores, None))

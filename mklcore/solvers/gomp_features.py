@@ -82,7 +82,7 @@ class FeatureGOMP(GOMP):
         objective = float(np.sum(residual**2)) / len(self.Y) + self.lam * float(np.sum(self._v**2))
         told = self.lam * float(np.sum(self.Y * dual))  # the same number, where the system was solved as asked
         if not (abs(objective - told) <= 1e-6 * told + 1e-12 * self._energy):
-            raise self._too_small("the objective hangs on rounding")
+            raise self._too_small("the objective depends on rounding")
         return self._point(chosen, dual, objective, Chosen(scores, self._residual_norm(residual)))
 
     def _point(self, chosen: tuple[int, ...], dual: Array, objective: float, state: Chosen) -> GOMPIterate:

@@ -45,7 +45,7 @@ from mklcore.solvers.spectra import Spectra
 
 SLACK = 1e-6  # active kernels and their copies sit exactly at lam
 _STILL = 1e-12  # a sweep that changes r by less than this share of y has settled
-_CHUNK = 40_000_000  # matrix entries touched in one call of a compiled function, so that a cancel is heard
+_CHUNK = 40_000_000  # matrix entries touched in one call of a compiled function, so that a cancel takes effect
 _SWEEPS = 30  # before Newton steps are tried
 _MAX_SWEEPS = 100_000
 _AT_LAM = 1e-8  # ||grad_j|| of a kernel in use differs from lam by less than this share at a minimum

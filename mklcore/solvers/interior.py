@@ -2,7 +2,7 @@
 
     max_a  Lin(a) - price(a)     subject to     low <= a <= high,   1'a = total                                    (17)
 
-Where C is large, or many kernels tie at p = 1, no single machine lies near the optimal dual and methods that alternate stand
+Where C is large, or many kernels tie at p = 1, no single machine is near the optimal dual and methods that alternate stand
 still. With the dual in two parts, a = p - q, the kink of a tube is a corner and Lin is linear in x = (p, q). Newton steps on
 
     slope(x) - E'(K_theta a + b 1) + lower - upper = 0      x lower = mu     (room - x) upper = mu     1'a = total

@@ -10,7 +10,7 @@ a, g_m = K_m a (M, n) and theta:
     until    best primal - best dual <= tol * R
 
 The stopping rule printed in the paper (relative change of two bounds) can stop at a true gap of half the objective; here
-the certificate is the same as everywhere, and g is computed afresh before it is reported. Memory: M n floats for g and
+the certificate is the same as everywhere, and g is computed again before it is reported. Memory: M n floats for g and
 the budget of the row cache. Chunks of hundreds of variables were tried: while most points are still to find their bound
 they overshoot one another, and a pair with the whole gradient in view moves fewer rows.
 """
@@ -80,7 +80,7 @@ def ready(
     i: int, kept: int, theta: Array, slab: Single, slot: Indices, mixed: Array, place: Indices, owner: Indices,
     hand: Indices
 ) -> int:  # fmt: skip
-    """Where row i of K_theta lies in ``mixed``, mixing it over the oldest row but ``kept``; -1 when the slab lacks it."""
+    """Where row i of K_theta is in ``mixed``, mixing it over the oldest row but ``kept``; -1 when the slab lacks it."""
     if place[i] >= 0:
         return int(place[i])
     if slot[i] < 0:
@@ -146,7 +146,7 @@ class Mixed:
 
 
 def lacking(loss: Loss, penalty: Penalty) -> str:
-    """What interleaved pairs would need and do not get, in words; "" where they can work."""
+    """A sentence about what interleaved pairs lack; "" where they can work."""
     if not loss.piecewise_linear:
         return f"a loss that is piecewise linear; {loss.name} is not"
     if loss.total != 0.0:
@@ -159,7 +159,7 @@ def lacking(loss: Loss, penalty: Penalty) -> str:
 
 
 class Pulse:
-    """Asks a listener, every ``EVERY`` kernel values computed or summed, whether the work should end: a long fit hears it in
+    """Asks a listener, every ``EVERY`` kernel values computed or summed, whether the work should end: a long fit ends in
     between.
 
     ``ended`` says that the listener answered yes; an exception it raises passes through.
@@ -227,7 +227,7 @@ class Interleaved(WeightedMethod[Mixed]):
         return self._read(solves=0)
 
     def step(self, best: Iterate[Mixed], last: Iterate[Mixed], trace: Trace) -> Iterate[Mixed] | Status:
-        if best is self._restated:  # the sums had told more than is true
+        if best is self._restated:  # the sums promised more than is true
             self._exact = True
         elif not self._exact and len(trace.history) % _EVERY == 0 and self._rounding(last) > _SHOWS * trace.target:
             self._exact = True
@@ -363,7 +363,7 @@ class Interleaved(WeightedMethod[Mixed]):
 
 
 def products_over(K: KernelOperator, a: Array, pulse: Pulse) -> Array:
-    """K_m a for every kernel (M, n), in double precision; rows of zeros are not read. ``pulse`` is told what is computed."""
+    """K_m a for every kernel (M, n), in double precision; rows of zeros are not read. ``pulse`` receives the count of computed values."""
     support, G = np.flatnonzero(a), np.zeros((K.n_kernels, K.n_samples))
     for top in range(0, support.size, PIECE):
         part = support[top : top + PIECE]

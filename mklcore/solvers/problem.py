@@ -149,7 +149,7 @@ class WeightedMethod(Method[State]):
 
     @property
     def scales(self) -> str:
-        """The scales of the problem in words."""
+        """A sentence about the scales of the problem."""
         return scales_of(self.problem.K.diagonals(), self.problem.C)
 
     @property

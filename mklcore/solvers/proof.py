@@ -35,7 +35,7 @@ ROUNDING = 8.0 * np.finfo(float).eps
 
 class Certificate(NamedTuple):
     """Objective and dual value (None without one) from scratch; ``rounding``, what round-off can move them by at most;
-    ``floor``, what it moves them by even where the fit is perfect; ``scales``, in words, what the numbers are made of;
+    ``floor``, what it moves them by even where the fit is perfect; ``scales``, a text about what the numbers are made of;
     ``decision`` (n,), f on the training rows without intercept."""
 
     objective: float
@@ -93,7 +93,7 @@ def _moved(loss: Loss, t: Array, y: Array, C: Cost, noise: Array) -> float:
 
 
 def scales_of(diagonals: Array, C: Cost) -> str:
-    """The smallest and the largest mean of the kernels' ``diagonals`` (M, n), and C, in words."""
+    """The smallest and the largest mean of the kernels' ``diagonals`` (M, n), and C, as text."""
     means, C = diagonals.mean(axis=1), float(np.max(C))
     low, high = int(np.argmin(means)), int(np.argmax(means))
     if means[high] > 2.0 * means[low]:

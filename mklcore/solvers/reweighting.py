@@ -65,7 +65,7 @@ WeightIterate: TypeAlias = Iterate[WeightState]
 class Reweighting(WeightedMethod[WeightState]):
     """The wrapper of Algorithm 1. ``warm`` starts it from a neighbouring solution.
 
-    ``live`` are the kernels it weighs, all of them unless told: weights, forms and products are those of ``live`` alone.
+    ``live`` are the kernels it weighs, all of them by default: weights, forms and products are those of ``live`` alone.
     """
 
     needs_products = False

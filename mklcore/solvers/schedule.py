@@ -379,7 +379,7 @@ _ONE_KERNEL = (
 
 
 class Row(NamedTuple):
-    """A class of problems: the ``solvers`` it is a row of, ``when`` it holds, its phases, why a person is told it was chosen, and
+    """A class of problems: the ``solvers`` it is a row of, ``when`` it holds, its phases, the reason shown to the user, and
     what it was measured to be worth. ``called`` is the name by which a person asks for this method alone."""
 
     problems: str

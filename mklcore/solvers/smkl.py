@@ -396,7 +396,7 @@ def fit_selection(
 
 
 def joined(fit: Fit, other: Fit) -> Fit:
-    """``other``, which went on from ``fit``, with both histories as one; what lies above the end of ``fit`` is left out."""
+    """``other``, which went on from ``fit``, with both histories as one; what is above the end of ``fit`` is left out."""
     offset = fit.history[-1]
     below = [record for record in other.history if record.objective < offset.objective]
     added = [

@@ -86,7 +86,7 @@ class Spectra:
         return int(self.vectors.shape[1])
 
     def rows(self, j: int) -> slice:
-        """Where kernel ``j`` lies in ``vectors`` and ``values``."""
+        """Where kernel ``j`` is in ``vectors`` and ``values``."""
         return slice(int(self.starts[j]), int(self.starts[j + 1]))
 
     def scores(self, R: Array, shrink: float, candidates: Indices) -> Array:

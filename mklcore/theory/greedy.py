@@ -99,7 +99,7 @@ class Condition(NamedTuple):
     def words(self) -> str:
         """What the bounds say here."""
         if np.isfinite(self.upper):
-            return f"gamma lies between {self.lower:.4g} and {self.upper:.4g}: the rates that rest on it speak here."
+            return f"gamma is between {self.lower:.4g} and {self.upper:.4g}: the rates that rest on it speak here."
         if np.isfinite(self.lower):
             return (
                 f"gamma is at least {self.lower:.4g}, and no upper bound is known: the rates that rest on it are "

@@ -95,9 +95,9 @@ def select_columns(
     if method == "knockoffs" and max_false is not None:
         raise ParameterError('method="knockoffs" bounds a rate, not a number: give fdr instead of max_false.')
     if data.task == "novelty":
-        raise DataError("The table has no target, so no column can be told from noise; name a target.")
+        raise DataError("The table has no target, so no column can be distinguished from noise; name a target.")
     if data.sequences:
-        raise DataError("Columns of letters cannot be told from noise yet: leave the sequences out.")
+        raise DataError("Columns of letters cannot be distinguished from noise yet: leave the sequences out.")
     if data.n_samples < LEAST_ROWS:
         raise DataError(f"{data.n_samples} rows are too few to tell columns from noise; {LEAST_ROWS} are needed.")
     told: tuple[str, ...] = ()

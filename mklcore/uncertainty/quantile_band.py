@@ -79,7 +79,7 @@ class QuantileBand(Conformal):
     Attributes
     ----------
     estimator_ : its ``models_`` are those of the lower end, the median and the upper end; ``predict`` gives the median
-    scores_ : (n,) how far each held-out target lies outside its band, negative inside
+    scores_ : (n,) how far each held-out target is outside its band, negative inside
 
     >>> random = np.random.default_rng(0)
     >>> X = random.uniform(-1.0, 1.0, (200, 1))
@@ -140,7 +140,7 @@ class QuantileBand(Conformal):
 
 
 class _Held(Conformal):
-    """`Conformal` whose models say two numbers, and whose scores are how far a target lies outside them."""
+    """`Conformal` whose models say two numbers, and whose scores are how far a target is outside them."""
 
     def _outputs(self, model: Any, X: Any) -> Array:
         found: Array = model.ends(X)

@@ -112,7 +112,7 @@ class Visitor:
         try:
             shown = self.page.locator("body").inner_text(timeout=2000)
             figures = self.page.locator(".js-plotly-plot").count()
-        except Exception as error:  # a window that does not answer is told as such beside the failure itself
+        except Exception as error:  # a window that does not answer is reported as such beside the failure itself
             shown, figures = repr(error), 0
         return f"{self.page.url}\n{figures} figures; errors: {self.errors}\n{shown[:3000]}"
 
@@ -174,7 +174,7 @@ class Visitor:
         return dict(zip(names, map(float, numbers), strict=True))
 
     def facts(self) -> str:
-        """What is told about the point under the cursor."""
+        """What is reported about the point under the cursor."""
         return self.page.locator(".st-key-texts_facts .texts").inner_text()
 
     def text(self) -> str:

@@ -22,7 +22,7 @@ def test_a_page_at_another_port_shows_nothing_of_the_app_in_its_frame(server: Se
         assert "MKL" not in frame.locator("body").inner_text()
 
 
-def test_a_file_that_is_refused_is_told_in_words_on_the_page(server: Server, visit) -> None:
+def test_a_file_that_is_refused_is_reported_on_the_page(server: Server, visit) -> None:
     """Others of the same tab are under way: two of nearly all a tab may send, and a small one."""
     visitor = visit(server.url)
     visitor.open("?widths=1&each=none&degree=0")
@@ -40,9 +40,9 @@ def test_a_file_that_is_refused_is_told_in_words_on_the_page(server: Server, vis
             line.putheader("X-Xsrftoken", cookie)
             line.endheaders(b"--b\r\n")
         upload(visitor, table(seed=4))
-        told = visitor.page.get_by_text("this tab is sending 210 MB already")
-        told.wait_for()
-        assert "Wait until they are there, then choose the file again." in told.inner_text()
+        reported = visitor.page.get_by_text("this tab is sending 210 MB already")
+        reported.wait_for()
+        assert "Wait until they are there, then choose the file again." in reported.inner_text()
         assert not visitor.errors
     finally:
         for line in lines:

@@ -80,12 +80,12 @@ def test_the_walks_hold_every_pair_of_choices() -> None:
 def assert_predicted(visitor: Visitor, model, row: np.ndarray, table: Dataset) -> None:
     """The answer for one row is the model's."""
     (said,) = model.predict(row[None])
-    told = re.search(rf"^{table.target_name}: (\S+)", visitor.text(), re.MULTILINE)
-    assert told is not None
+    reported = re.search(rf"^{table.target_name}: (\S+)", visitor.text(), re.MULTILINE)
+    assert reported is not None
     if table.task == "regression":
-        assert number(told[1]) == pytest.approx(said, rel=0.006)
+        assert number(reported[1]) == pytest.approx(said, rel=0.006)
     else:
-        assert told[1] == said
+        assert reported[1] == said
 
 
 # Every algorithm
@@ -143,7 +143,7 @@ def test_a_figure_is_taken_as_svg_png_and_html(server: Server, walker) -> None:
     html = visitor.take("HTML").decode()
     assert "Content-Security-Policy" in html
     assert "<script src=" not in html
-    page.keyboard.press("Escape")  # whoever shares the window finds it as it was
+    page.keyboard.press("Escape")  # the next test that shares the window finds it as it was
     page.locator(".st-key-copy_weights-at-the-cursor").wait_for(state="hidden")
     visitor.settle()
     assert_sound(visitor, server)
@@ -246,7 +246,7 @@ def take_away(visitor: Walker, path: Path, index: int, here: Known) -> None:
 
 
 def reopen(fresh: Visitor, link: str, source: str, path: Path, index: int) -> None:
-    """The link brings the screen back in another browser; what was uploaded has to be brought by whoever has it."""
+    """The link brings the screen back in another browser; the person who has the uploaded file sends it again."""
     fresh.page.goto(link)
     if source == "upload":
         fresh.page.wait_for_selector("text=upload the same file on the Data page")

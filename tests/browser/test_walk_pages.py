@@ -43,8 +43,8 @@ def assert_lanes(visitor: Visitor, paths: list[Path], indices: list[int]) -> Non
         assert shown["kernels used"][lane] == f"{path.n_nonzero[k]} of {len(path.kernel_names)}"
         shares = path.weights[k] / (path.weights[k].sum() or 1.0)
         for name, share in zip(path.kernel_names, shares, strict=True):
-            told = shown[name][lane]
-            assert (0.0 if told.startswith("<") else number(told)) == pytest.approx(100 * share, abs=0.06), name
+            reported = shown[name][lane]
+            assert (0.0 if reported.startswith("<") else number(reported)) == pytest.approx(100 * share, abs=0.06), name
 
 
 @pytest.mark.parametrize(
@@ -119,9 +119,9 @@ def assert_hull(visitor: Walker, path: Path, k: int) -> None:
     assert float(visitor.query["hull_at"]) == pytest.approx(path.values[k])
     text = visitor.text()
     assert f"{len(path.estimators[k].hull_)} nodes in the hull" in text
-    told = re.search(rf"validation {path.score_name} ([^\n]+)", text)
-    assert told is not None
-    assert number(told[1]) == near(path, path.val_score[k])
+    reported = re.search(rf"validation {path.score_name} ([^\n]+)", text)
+    assert reported is not None
+    assert number(reported[1]) == near(path, path.val_score[k])
 
 
 @pytest.mark.parametrize("source", [pytest.param("sample", marks=pytest.mark.full), "upload"])

@@ -55,7 +55,7 @@ def assert_sound(visitor: Visitor, server: Server) -> None:
 
 @patiently
 def assert_named(visitor: Visitor) -> None:
-    """Every figure can be heard."""
+    """Every figure has a text for screen readers."""
     figures = "[data-testid=stPlotlyChart]"
     unnamed = visitor.page.locator(f"{figures}:not([aria-label]):not(:has([aria-label]))")
     assert unnamed.count() == 0
@@ -84,9 +84,9 @@ def assert_explored(visitor: Visitor, path: Path, index: int) -> None:
     certified = path.statuses[index].ok and not np.isnan(path.relative_gap[index])
     assert ("✓ certified" in facts) == certified
     for part, scores in (("train", path.train_score), ("validation", path.val_score)):
-        told = re.search(rf"{part} {path.score_name} ([^\n]+)", facts)
-        assert told is not None, facts
-        assert number(told[1]) == near(path, scores[index])
+        reported = re.search(rf"{part} {path.score_name} ([^\n]+)", facts)
+        assert reported is not None, facts
+        assert number(reported[1]) == near(path, scores[index])
 
 
 def assert_same(found: np.ndarray, expected: np.ndarray) -> None:
@@ -97,7 +97,7 @@ def assert_same(found: np.ndarray, expected: np.ndarray) -> None:
 
 
 def let_go(visitor: Visitor, slider, to: float) -> None:
-    """Drag a slider, and wait until the link has heard of it."""
+    """Drag a slider, and wait until the link has changed."""
     index, link = slider.input_value(), visitor.page.url
     pull(visitor, slider, to)
     if slider.input_value() != index:

@@ -37,7 +37,7 @@ PLAYERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
-SHARED = ("elements", "slider", "cursor", "axes", "marks")  # in the order in which they lean on each other
+SHARED = ("elements", "slider", "cursor", "axes", "marks")  # in the order in which they depend on each other
 
 
 class Player(NamedTuple):

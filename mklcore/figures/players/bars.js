@@ -77,7 +77,7 @@ function newView(root) {
     view.scrolled = list.scrollTop;
     if (view.now) write(view, ...inSight(view));
   };
-  // What lies in a closed fold is drawn when it is opened.
+  // What is in a closed fold is drawn when it is opened.
   view.resized = new ResizeObserver(() => {
     const folded = list.clientWidth === 0;
     view.height = list.clientHeight;

@@ -1,7 +1,7 @@
 // Panels of lines where there is no plotly: the lines stand on a canvas and are drawn once, what moves is laid over them.
-// Python sends values; `y` of a panel tells between which of them it reaches, `xs` where the points lie, from 0 to 1.
+// Python sends values; `y` of a panel tells between which of them it reaches, `xs` where the points are, from 0 to 1.
 const NARROW = 38; // rem, below which names of a table beside the figure have no room
-const NEAR = 24; // px within which a line is told on hover
+const NEAR = 24; // px within which a line is reported on hover
 
 // What a cursor knows of this figure; one for each view, so that the cursor keeps it when data change.
 class DrawnFigure {

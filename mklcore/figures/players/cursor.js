@@ -2,7 +2,7 @@
 let born = 0; // cursors so far: while a page changes, an old one may still stand beside its successor
 const figures = new Map(); // those that a player of this page has drawn itself, by the keys of their charts
 
-// What a cursor knows of a figure: its element, a layer to draw on, where its panels lie, and when it is laid out anew.
+// What a cursor knows of a figure: its element, a layer to draw on, where its panels are, and when it is laid out anew.
 class PlotlyFigure {
   // `chart` is the key of a figure in Streamlit or the id of its element elsewhere.
   static of(chart) {
@@ -22,7 +22,7 @@ class PlotlyFigure {
     return this.element.querySelector(".main-svg");
   }
 
-  // In px of the element; `at` tells how far from its left a position lies. `suffix` names the axes, "" those called x and y.
+  // In px of the element; `at` tells how far from its left a position is. `suffix` names the axes, "" those called x and y.
   panel(suffix) {
     const [x, y] = ["x", "y"].map((letter) => this.element._fullLayout[letter + "axis" + suffix]);
     if (!x || !y) return null;
@@ -90,7 +90,7 @@ class Cursor {
     return handle;
   }
 
-  // Lead line k to a position of its axis; null, and what lies outside of the panel, hides it.
+  // Lead line k to a position of its axis; null, and what is outside of the panel, hides it.
   stand(k, position, ink) {
     const mark = this.marks[k];
     if (!mark || !this.figure.there) return;
@@ -107,7 +107,7 @@ class Cursor {
   }
 }
 
-// Where the cursor of a chart stands: told on every move, and to whoever asks.
+// Where the cursor of a chart stands: sent on every move, and on request.
 function announce(chart, { index, between }) {
   document.dispatchEvent(new CustomEvent("path-cursor", { detail: { chart, index, exact: between } }));
 }

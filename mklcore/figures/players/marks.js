@@ -4,14 +4,14 @@ const SIDES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowD
 const ASIDE = 2; // a px to the side counts as much as this many px ahead
 
 class Marks {
-  // `choose(id)` is told which mark was chosen.
+  // `choose(id)` receives the chosen mark.
   constructor(svg, choose) {
     Object.assign(this, { svg, choose, there: [], at: null, held: false });
     svg.onkeydown = (event) => this.#key(event);
     svg.onfocusin = ({ target }) => (this.at = this.there.find(({ element }) => element === target)?.id ?? this.at);
   }
 
-  // Before marks are taken out of the picture: whoever stands on one shall stand there again.
+  // Before marks are taken out of the picture: the focus returns to the same mark.
   hold() {
     this.held ||= this.svg.contains(this.svg.getRootNode().activeElement);
   }

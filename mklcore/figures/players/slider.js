@@ -1,5 +1,5 @@
 // The slider of every player: a native range input, and a button that plays it. The picture is drawn at most once a frame;
-// Python hears of it once: on release of the pointer, or when the keys have rested.
+// Python learns of it once: on release of the pointer, or when the keys have rested.
 const KEYS_REST = 200; // ms
 
 // The place of the least distance; of equal ones the nearest to `current`.

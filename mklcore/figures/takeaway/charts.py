@@ -42,7 +42,7 @@ def axis_of(path: Any, title: str | None = None) -> scenes.Scale:
 
 
 def places_of(path: Any, axis: scenes.Scale) -> list[float]:
-    """Where the points of a path lie on its axis, from 0 to 1."""
+    """Where the points of a path are on its axis, from 0 to 1."""
     return [round(axis.at(float(position)), 5) for position in path_positions(path)]
 
 

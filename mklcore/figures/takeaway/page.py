@@ -48,7 +48,7 @@ class Problem:
 class About:
     """What a file tells of itself: ``title``; ``facts`` (name, text) about what was computed; the ``problems`` that
     were solved; the ``link`` that opens the same screen, and the data's ``fingerprint``; ``nearby`` (text, name of a
-    file) are pages that lie in the same folder.
+    file) are pages that are in the same folder.
     """
 
     title: str = ""

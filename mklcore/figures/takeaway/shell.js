@@ -62,7 +62,7 @@ document.addEventListener("keydown", (event) => {
   range.dispatchEvent(new Event("input"));
 });
 
-// A lesson is told once a person has guessed.
+// The answer of a lesson is shown once a person has guessed.
 const guess = document.getElementById("guess");
 if (guess)
   guess.onclick = (event) => {

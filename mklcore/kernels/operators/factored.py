@@ -316,7 +316,7 @@ class FeatureStack:
         return replace(self, table=np.ascontiguousarray(self.table[rows]))
 
     def block(self, rows: Any, columns: Any = None) -> FeatureBlocks:
-        """The features of some of the rows, as blocks against any others: a row's features do not hang on them."""
+        """The features of some of the rows, as blocks against any others: a row's features do not depend on them."""
         return self.values.rows(rows)
 
     # -- sums in double precision, a few rows at a time

@@ -34,7 +34,7 @@ from mklcore.kernels.operators.lazy import LazyKernels, diagonals_of, row_sums_o
 from mklcore.kernels.sums import mirror
 
 MEMORY_MB = 4096.0  # of the triangles, their sum and what fills them
-ON_DISK_MB = 2048.0  # the same in memory where the triangles lie on disk
+ON_DISK_MB = 2048.0  # the same in memory where the triangles are on disk
 _BLOCK = 256  # rows whose base numbers are made at a time
 _ROWS = 8  # of a sum that stay in the processor's cache while kernels go by
 _FLAT = 1e-3  # share of the trace: the variance of a flatter kernel is found in double precision

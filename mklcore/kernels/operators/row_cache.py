@@ -26,7 +26,7 @@ class RowSource(Protocol):
 class RowCache:
     """Least recently used rows within a budget, all kernels of one training row together, in single precision.
 
-    ``slab`` (most, M, n) float32 holds them; ``fetch`` tells in which slots, ``slot`` (n,) where each row lies or -1.
+    ``slab`` (most, M, n) float32 holds them; ``fetch`` tells in which slots, ``slot`` (n,) where each row is or -1.
     Sums of many rows that must be exact use ``source.rows`` instead.
     """
 
@@ -46,7 +46,7 @@ class RowCache:
         return full
 
     def oldest(self, most: int) -> Indices:
-        """At most so many of the rows that lie here, the one that leaves first in front."""
+        """At most so many of the rows that are here, the one that leaves first in front."""
         return np.array(list(islice(self._slot, most)), dtype=np.int64)
 
     def fetch(self, rows: Indices) -> Indices:

@@ -125,7 +125,7 @@ class HermiteBasis(_Numbered):
         _whole("q", self.q, 1)
         _above_zero("alpha", self.alpha)
         if self.alpha >= 1:
-            raise ParameterError(f"alpha must lie between 0 and 1, or the series diverges; got {self.alpha!r}.")
+            raise ParameterError(f"alpha must be between 0 and 1, or the series diverges; got {self.alpha!r}.")
 
     def fit(self, x: Array) -> None:
         return None
@@ -307,7 +307,7 @@ class KernelPCABasis(_Numbered):
 
 @dataclass(frozen=True)
 class RuleBasis:
-    """Thresholds as levels: level j says 1 where x lies above the j-th cut, 0 below; a node is a conjunction, a hull rules.
+    """Thresholds as levels: level j says 1 where x is above the j-th cut, 0 below; a node is a conjunction, a hull rules.
 
     Cuts are the quantiles j / (q + 1) of the training rows, j = 1 .. q, so that every level is a special case of the one before and
     a deeper node a narrower rule; level 0 asks nothing. ``above=False``: x at or below the (q + 1 - j)-th cut. Products are

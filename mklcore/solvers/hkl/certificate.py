@@ -49,7 +49,7 @@ def dual_norm(
     steps: int = 0,
     ancestry: Ancestry | None = None,
 ) -> NormBounds:
-    """Bounds on Omega*_C(a)^2 over the hull ``nodes``, tightened until it is known on which side of ``threshold`` it lies.
+    """Bounds on Omega*_C(a)^2 over the hull ``nodes``, tightened until it is known on which side of ``threshold`` it is.
 
     ``forms`` (m,) are a'K_w a; ``start`` (m,) shares to start from, zero for new nodes; without an
     ``ancestry`` they are nodes of a grid. x <- sqrt(x h) never lowers the lower bound. At least ``steps`` steps are made.
@@ -86,7 +86,7 @@ def largest_sum(
     slack: Array,
     floor: float,
 ) -> float:
-    """The largest S_t of ``nodes``, or ``floor`` where that is more, in double precision: of those S_t that lie within ``slack``
+    """The largest S_t of ``nodes``, or ``floor`` where that is more, in double precision: of those S_t that are within ``slack``
     of ``rough``, the ones that cannot be the largest are left as they are. No limit ends it: what has been proved would be lost."""
     least = max(floor, float(np.max(rough - slack, initial=0.0)))
     near = np.flatnonzero((slack > 0.0) & (rough + slack > least))
@@ -230,7 +230,7 @@ class Certifier:
         self.looked_at: set[Node] = set()
 
     def sums(self, sources: Sequence[Node], a: Array, threshold: float) -> tuple[dict[Node, float], dict[Node, float]]:
-        """S_t for every source t, and how far from it the true one may lie: never on the other side of ``threshold``."""
+        """S_t for every source t, and how far from it the true one may be: never on the other side of ``threshold``."""
         self.looked_at.update(sources)
         found, slack = self.design.rough_sums(sources, a, self.weights, self.work)
         unsure = np.flatnonzero((np.abs(found - threshold) <= slack) & (slack > 0.0))

@@ -240,7 +240,7 @@ class Design:
     def rough_sums(
         self, nodes: Sequence[Node], a: Array, weights: DepthWeights, work: Work | None = None
     ) -> tuple[Array, Array]:
-        """S_t for every node t in single precision where that pays, and how far from it S_t may lie at most.
+        """S_t for every node t in single precision where that pays, and how far from it S_t may be at most.
 
         An entry of M_i is a sum of products of columns, and |sum_j c_j x_jr x_jk| as well as the sum of the absolute values is
         at most the root of M_i[r, r] M_i[k, k]. So K roundings move S_t by at most gamma_K (sum_r |a_r| g_r)^2, g_r^2 the diagonal

@@ -125,7 +125,7 @@ class _Shared:
         return np.ascontiguousarray(np.where(vectors < 0, -vectors, vectors + len(self.levels) * (vectors > 0)))
 
     def _smallest(self, node: Node) -> tuple[int, int]:
-        """The smallest interval with all that ``node`` touches; for the root the first variable. What lies outside is made."""
+        """The smallest interval with all that ``node`` touches; for the root the first variable. What is outside is made."""
         low, high = 0, self._p
         first, last = (node[0][0], node[-1][0]) if node != ROOT else (0, 0)
         while high - low > 1:

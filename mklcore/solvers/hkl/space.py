@@ -269,7 +269,7 @@ class GraphSpace(ABC):
     def rough_sums(
         self, nodes: Sequence[Node], a: Array, weights: Any, work: Work | None = None
     ) -> tuple[Array, Array]:
-        """S_t, and how far from it the true one may lie: nowhere."""
+        """S_t, and how far from it the true one may be: nowhere."""
         return self.descendant_sums(nodes, a, weights, work), np.zeros(len(nodes))
 
     def fits(self, nodes: Iterable[Node]) -> bool:

@@ -32,7 +32,7 @@ def row_of(position: int, n: int) -> int:
 
 @jit_helper({"reassoc", "contract"})
 def add_outer(out: Array, factor: float, left: Array, right: Array, row: int, begin: int) -> None:
-    """out += factor * left_r right_k over the packed entries from ``begin`` on, which lies in ``row``."""
+    """out += factor * left_r right_k over the packed entries from ``begin`` on, which is in ``row``."""
     n = left.size
     column = begin - (row * n - row * (row - 1) // 2) + row
     place = 0
@@ -49,7 +49,7 @@ def add_outer(out: Array, factor: float, left: Array, right: Array, row: int, be
 
 @jit_helper()
 def fill_weights(out: Array, a: Array, row: int, begin: int) -> None:
-    """a_r a_k, twice off the diagonal, over the packed entries from ``begin`` on, which lies in ``row``."""
+    """a_r a_k, twice off the diagonal, over the packed entries from ``begin`` on, which is in ``row``."""
     n = a.size
     out[:] = 0.0
     add_outer(out, 2.0, a, a, row, begin)
@@ -96,7 +96,7 @@ def fill_level(
     out: Array, variable: int, level: int, shares: Array, columns: Array, unit: Mask, row_in: Indices, blocks: Array,
     row: int, begin: int
 ) -> None:  # fmt: skip
-    """sum_j shares[level, j] K_{variable, j} over the packed entries from ``begin`` on, which lies in ``row``; shares are zero
+    """sum_j shares[level, j] K_{variable, j} over the packed entries from ``begin`` on, which is in ``row``; shares are zero
     for j < level, and where ``unit[variable]``, level zero is one."""
     one = unit[variable]
     start = shares[level, 0] if one else shares[level, 0] - shares[level, 0]

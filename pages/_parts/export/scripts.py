@@ -32,7 +32,7 @@ from pages._parts.params.parameters import METHODS, DataParams, Params, PathPara
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session import uploads
 
-UNTOLD = ("normalise", "center", "callback")  # of a model: the stack is made by lines of its own
+OMITTED = ("normalise", "center", "callback")  # of a model: the stack is made by lines of its own
 OWN = "import mklcore as mkl\n"
 PAGES = ("explore", "compare", "hulls", "predict")  # whose screens are exported; elsewhere it is Explore's path
 HEAD = """\
@@ -238,7 +238,7 @@ def _model_line(estimator: Any) -> str:
     A penalty that the kernels decide is written as the code that makes it from them.
     """
     written = {"penalty": _elliptic()} if isinstance(getattr(estimator, "penalty", None), EllipticNorm) else {}
-    return model_code(estimator, untold=UNTOLD, **written, kernels="kernels")
+    return model_code(estimator, omit=OMITTED, **written, kernels="kernels")
 
 
 def _elliptic() -> str:
@@ -374,7 +374,7 @@ def _hull_cells(params: Params) -> list[Cell]:
     lines = [
         f"columns = {code(chosen)}",
         "names = [data.feature_names[j] for j in columns]",
-        model_code(asked, untold=UNTOLD),
+        model_code(asked, omit=OMITTED),
         call(
             "design = mkl.solvers.hkl.Design",
             "train.X[:, columns]",

@@ -40,14 +40,14 @@ class GatheringSession(OwnedSession):
     """An owned session whose runs are heard in their order, many elements at a time."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
-        self._told: deque[Callable[[], None]] = deque()
+        self._pending: deque[Callable[[], None]] = deque()
         self._is_due = False  # the server's thread knows that it is to look
         self._message_enqueued_callback: Any = None
         super().__init__(*args, **named)
 
     def _on_scriptrunner_event(self, sender: Any, event: Any, *more: Any, **named: Any) -> None:
         """Hear a run, in the run's own thread."""
-        self._told.append(partial(self._handle_scriptrunner_event_on_event_loop, sender, event, *more, **named))
+        self._pending.append(partial(self._handle_scriptrunner_event_on_event_loop, sender, event, *more, **named))
         if event != inside.find(inside.EVENT).ENQUEUE_FORWARD_MSG:
             self._call_soon_on_event_loop(self._take)
         elif not self._is_due:
@@ -71,12 +71,12 @@ class GatheringSession(OwnedSession):
 
     def _take(self) -> None:
         """Take what the runs have reported so far, in the server's thread; it is woken once for all of it."""
-        if not self._told:
+        if not self._pending:
             return
         wake, self._message_enqueued_callback = self._message_enqueued_callback, _wake_later
         try:
-            while self._told:
-                self._hear(self._told.popleft())
+            while self._pending:
+                self._hear(self._pending.popleft())
         finally:
             self._message_enqueued_callback = wake
         if wake:
