@@ -1,9 +1,10 @@
-"""All benchmarks: ``python -m benchmarks [NAME ...]`` measures, keeps the figures, writes the tables and tells what got
+"""All benchmarks: ``python -m benchmarks [NAME ...]`` measures, keeps the figures, writes tables and reports what got
 slower.
 
 A benchmark is a module with ``run() -> list[Line]`` in ``BENCHMARKS``; every line stands beside a peer measured in the
 same run or a limit. Figures go to ``benchmarks/results.json`` with versions, machine and load; the table goes to the
-README and the site, between the marks. A line is slower when its ratio fell by more than the spread of the two runs
+site, five lines of it to the README, between the marks. ``--write`` writes them again from the figures that are kept.
+A line is slower when its ratio fell by more than the spread of the two runs
 together.
 """
 
@@ -27,7 +28,15 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results.json"
 BENCHMARKS = ("compiling", "importing", "gram_speed", "svm_speed", "lp_speed", "peers", "first_start")
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "streamlit", "MKLpy", "himalaya", "celer", "cvxpy", "clarabel")
-TABLES = (ROOT / "README.md", ROOT / "docs" / "index.md")
+TABLE = ROOT / "docs" / "speed.md"
+README = ROOT / "README.md"
+SUMMARY = (
+    "50 RBF Gram matrices, n = 500",
+    "SVM, n = 500, C = 1",
+    "fit of A, p = 1",
+    "path of A over C, p = 1.33",
+    "10 groups of columns, p = 1, squared",
+)  # one line of each kind, the one where a peer is ahead included
 PAPER = ROOT / "paper.md"  # shows the lines beside other packages
 MARKS = "<!-- benchmarks -->\n", "<!-- /benchmarks -->"
 LEAST = 0.05  # of a ratio: less is noise on any machine
@@ -92,7 +101,7 @@ def included(text: str, table: str) -> str:
 
 
 def main(names: Sequence[str]) -> None:
-    """Measure, keep, include, and tell what got slower."""
+    """Measure, keep, include, and report what got slower."""
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"results": {}}
     for name in names:
         lines = import_module(f"benchmarks.{name}").run()
@@ -101,22 +110,39 @@ def main(names: Sequence[str]) -> None:
         kept["results"][name] = {**surroundings(), "lines": as_json(lines)}
         RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
         print(reported(lines), flush=True)
-    table = (
-        f"{reported([Line(**line) for name in BENCHMARKS for line in _lines(kept, name)])}\n\n{loads(kept['results'])}"
-    )
-    for file in TABLES:
-        file.write_text(included(file.read_text(), table))
-    PAPER.write_text(included(PAPER.read_text(), reported([Line(**line) for line in _lines(kept, "peers")])))
+    write(kept)
+
+
+def write(kept: Mapping[str, Any]) -> None:
+    """Write the tables of the site, the README and the paper from the figures that are kept."""
+    lines = [Line(**line) for name in BENCHMARKS for line in _lines(kept, name)]
+    peers = [Line(**line) for line in _lines(kept, "peers")]
+    tables = {
+        TABLE: f"{reported(lines)}\n\n{loads(kept['results'])}",
+        README: reported(summary(lines)),
+        PAPER: reported(peers),
+    }
+    for file, table in tables.items():
+        file.write_text(included(file.read_text(encoding="utf-8"), table), encoding="utf-8")
+
+
+def summary(lines: Sequence[Line]) -> list[Line]:
+    """The lines of the README, in their order."""
+    known = {line.what: line for line in lines}
+    return [known[what] for what in SUMMARY if what in known]
 
 
 def asked(words: Sequence[str]) -> Sequence[str]:
     """The benchmarks that a command line names, all of them where it names none."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHMARKS)}; all of them without one")
-    found: list[str] = parser.parse_args(words).names
-    for (
-        name
-    ) in found:  # one by one: argparse holds the default of nargs="*" against its choices as well, and refuses it
+    parser.add_argument("--write", action="store_true", help="measure nothing, write the tables from the kept figures")
+    options = parser.parse_args(words)
+    if options.write:
+        return ()
+    found: list[str] = options.names
+    # One by one: argparse holds the default of nargs="*" against its choices as well, and refuses it.
+    for name in found:
         if name not in BENCHMARKS:
             parser.error(f"there is no benchmark {name!r}; choose from {', '.join(BENCHMARKS)}")
     return found or BENCHMARKS

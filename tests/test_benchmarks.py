@@ -1,5 +1,6 @@
 """The habit of measuring: lines beside a peer, what got slower, tables between their marks."""
 
+import json
 import re
 from importlib import import_module
 
@@ -7,7 +8,21 @@ import numpy as np
 import pytest
 
 from benchmarks import gram_speed, large_rows, lp_speed, strangers_record, what_pays
-from benchmarks.__main__ import BENCHMARKS, MARKS, TABLES, as_json, asked, included, loads, slower
+from benchmarks.__main__ import (
+    BENCHMARKS,
+    MARKS,
+    PAPER,
+    README,
+    RESULTS,
+    SUMMARY,
+    TABLE,
+    as_json,
+    asked,
+    included,
+    loads,
+    slower,
+    summary,
+)
 from benchmarks.lines import Line, reported
 from benchmarks.records import RECORDED, files, growth, kept, picture
 
@@ -56,13 +71,24 @@ def test_tables_go_between_their_marks():
     text = "".join(("before\n", MARKS[0], "old\n", MARKS[1], "\nafter"))
     assert included(included(text, "new"), "newer") == text.replace("old", "newer")
     assert included("no marks", "new") == "no marks"
-    for file in TABLES:
+    for file in (TABLE, README, PAPER):
         assert included(file.read_text(), "new") != file.read_text()
+
+
+def test_the_readme_shows_five_of_the_kept_lines_and_the_site_all():
+    kept = json.loads(RESULTS.read_text())["results"]
+    lines = [Line(**one) for name in BENCHMARKS for one in kept[name]["lines"]]
+    shown = reported(summary(lines))
+    assert shown.count("\n") == 1 + len(SUMMARY)
+    assert min(line.ratio for line in summary(lines)) < 1.0, "a summary shows where a peer is ahead as well"
+    assert shown in README.read_text(encoding="utf-8")
+    assert reported(lines) in TABLE.read_text(encoding="utf-8")
 
 
 def test_a_command_without_names_asks_for_all(capsys):
     assert asked([]) == BENCHMARKS
     assert asked(["peers", "lp_speed"]) == ["peers", "lp_speed"]
+    assert asked(["--write"]) == ()
     with pytest.raises(SystemExit):
         asked(["perrs"])
     assert "there is no benchmark 'perrs'; choose from compiling," in capsys.readouterr().err
