@@ -404,10 +404,10 @@ def test_a_full_run_goes_on_beside_the_paths_of_other_pages(gated):
     assert app.button(key="run_full").disabled
     go(app, "pages/explore.py")
     wait_until(lambda: not memory(app).jobs["short"].live)
+    quiet(app.run())
     assert memory(app).answer.path is not None  # not blocked
     assert long.live
     assert not long.stop.is_set()  # not stopped
-    quiet(app.run())
     assert app.button(key="long_job_cancel")
     gated.set()
     assert "of 2** numbers" in words(go(settled(app, "long"), "pages/experiments.py"))
