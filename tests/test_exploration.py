@@ -152,6 +152,7 @@ def test_the_columns_that_count_are_ranked_first(task):
         "majority" if task == "binary" else "mean",
         "linear",
         "RBF",
+        "forest",
         "boosting",
         "uniform sum",
         "best single kernel",
@@ -339,7 +340,15 @@ def test_many_classes_share_their_kernel_weights():
     assert found.model[-1].weights_.ndim == 1
     assert found.columns[0].name == "x1"
     assert found.test_scores()["ours"] > 0.8
-    assert set(found.baselines) == {"majority", "linear", "RBF", "boosting", "uniform sum", "best single kernel"}
+    assert set(found.baselines) == {
+        "majority",
+        "linear",
+        "RBF",
+        "forest",
+        "boosting",
+        "uniform sum",
+        "best single kernel",
+    }
 
 
 def test_where_boosting_is_ahead_it_is_said_what_that_means():

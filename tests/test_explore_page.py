@@ -70,13 +70,13 @@ def test_the_first_tab_says_which_columns_matter_beside_the_baselines(task: str)
         expected[name] = expected.get(name, 0.0) + weight / path.weights[index].sum()
     assert dict(zip(families["full"], families["weights"][index], strict=True)) == pytest.approx(expected, abs=1e-3)
     scores = component(app, "bars_scores")
-    names = ["mean" if task == "regression" else "majority class", "linear model", "RBF machine", "gradient boosting"]
+    names = ["mean" if task == "regression" else "majority class", "linear model", "RBF SVM", "random forest", "gradient boosting"]
     assert scores["names"] == ["this model", *names, "uniform sum", "best single kernel"]
     assert scores["weights"][index][0] == pytest.approx(path.val_score[index])
     lane = paths.known(paths.baseline(params, "uniform"))
-    assert scores["weights"][0][5] == pytest.approx(np.nanmax(lane.val_score))
-    assert scores["weights"][0][6] >= np.nanmax(paths.known(params).val_score) - 0.2
-    assert "machine" in sentence or "linear model" in sentence
+    assert scores["weights"][0][6] == pytest.approx(np.nanmax(lane.val_score))
+    assert scores["weights"][0][7] >= np.nanmax(paths.known(params).val_score) - 0.2
+    assert "RBF SVM" in sentence or "linear model" in sentence
     ranking = app.dataframe[0].value
     reported = importance.ranking(params, float(path.values[index])).value
     assert list(ranking["column"]) == [one.name for one in reported]

@@ -57,6 +57,7 @@ ROWS = {
     "mklcore.parallel.shards": 12,
     "mklcore.paths.files": 12,
     "mklcore.selection.probabilities": 8,
+    "mklcore.selection.paired": 8,
     "mklcore.selection.references": 12,
     "mklcore.io.script": 12,
     "mklcore.io.models": 12,

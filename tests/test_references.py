@@ -29,11 +29,11 @@ def test_plain_models_are_chosen_on_validation_rows():
         one.name: one
         for one in plain_references(train, judge, "balanced_accuracy", lambda *reported: seen.append(reported))
     }
-    assert list(found) == ["majority", "linear", "RBF", "boosting"]
+    assert list(found) == ["majority", "linear", "RBF", "forest", "boosting"]
     assert found["majority"].score == pytest.approx(1 / 3)
     for one in found.values():
         assert one.score == pytest.approx(balanced_accuracy_score(judge.y, one.model.predict(judge.X)))
-    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert seen == [(k, 5) for k in range(1, 6)]
     assert found["boosting"].error == pytest.approx(
         np.std([found["boosting"].model.score(judge.X[k::8], judge.y[k::8]) for k in range(8)], ddof=1) / np.sqrt(8)
     ) or np.isnan(found["boosting"].error)

@@ -3,6 +3,7 @@
     majority / mean          says the same for every row
     linear                   logistic or ridge regression on the standardised columns
     RBF                      one support vector machine with scikit-learn's own width
+    forest                   the mean of random trees
     boosting                 a sum of small trees (histogram gradient boosting)
     best single kernel       of those most aligned with the target, the one whose machine has the highest VALIDATION
                              score
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from mklcore.arrays import Array, Labels
 from mklcore.data.dataset import Dataset
@@ -34,9 +36,11 @@ from mklcore.scoring import Scoring, scorer_of
 from mklcore.solvers.hkl.baselines import FullKernel, hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
 from mklcore.solvers.hkl.design import Design
 
-PLAIN = ("majority", "mean", "linear", "RBF", "boosting")  # models of the columns alone
-RATES = (0.05, 0.2)  # of boosting
-MOST_TREES, FEWEST_STEPS = 1000, 20  # of boosting, where each step is a tree per class
+PLAIN = ("majority", "mean", "linear", "RBF", "forest", "boosting")  # models of the columns alone
+LEAVES, TREES = (1, 5), 200  # rows per leaf of a forest, and its trees
+SIZES, RATE = (3, 8, 31), 0.1  # of boosting: leaves of a tree, and its learning rate
+STEPS, MOST_TREES, FEWEST_STEPS = 150, 1000, 20  # of boosting, where each step is a tree per class
+SVM_ROWS = 4000  # rows from which the RBF SVM is fitted at most: its time grows with their square
 ERROR_PARTS, LEAST_PART = 8, 8  # parts of the rows that judge, and rows of each, for a standard error
 FLAT = 1e-3  # gain in score below which going on does not pay
 FURTHER = 4  # points beyond the end of a grid
@@ -74,8 +78,8 @@ def plain_references(
     callback: Tick = None,
     only: Sequence[str] | None = None,
 ) -> tuple[Reference, ...]:
-    """Majority (or mean), linear model, RBF machine and gradient boosting on the rows ``train``, chosen and scored on
-    the rows ``judge``.
+    """Majority (or mean), linear model, RBF SVM, random forest and gradient boosting on the rows ``train``, chosen and
+    scored on the rows ``judge``.
 
     ``scoring`` as in ``fit_path``; ``callback(done, total)`` after every model, raise in it to cancel. ParameterError
     without a target. Models predict from rows X (n, d). ``only``: the names of those that are wanted.
@@ -88,7 +92,9 @@ def plain_references(
     makers = [maker for maker in makers if only is None or maker[0] in only]
     found: list[Reference] = []
     for name, sign, values, make in makers:
-        found.append(_best(name, sign, values, make, train, judge, measure))
+        rows = train.drawn(SVM_ROWS, 0) if name == "RBF" and train.n_samples > SVM_ROWS else train
+        with threadpool_limits(1):  # of boosting, whose threads wait for each other longer than they work
+            found.append(_best(name, sign, values, make, rows, judge, measure))
         if callback is not None:
             callback(len(found), len(makers))
     return tuple(found)
@@ -99,7 +105,7 @@ Maker = tuple[str, str, Sequence[float], Callable[[float], Any]]
 
 def _classifiers(classes: int) -> list[Maker]:
     from sklearn.dummy import DummyClassifier
-    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -110,8 +116,11 @@ def _classifiers(classes: int) -> list[Maker]:
         ("linear", "C", np.geomspace(1e-3, 1e2, 6).tolist(),
          lambda C: make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=2000))),
         ("RBF", "C", [0.1, 1.0, 10.0, 100.0], lambda C: make_pipeline(StandardScaler(), SVC(C=C, max_iter=MOST_STEPS))),
-        ("boosting", "learning rate", RATES, lambda rate: HistGradientBoostingClassifier(
-            learning_rate=rate, max_iter=max(FEWEST_STEPS, MOST_TREES // max(classes, 1)), random_state=0)),
+        ("forest", "rows per leaf", LEAVES, lambda rows: RandomForestClassifier(
+            TREES, min_samples_leaf=int(rows), random_state=0)),
+        ("boosting", "leaves per tree", SIZES, lambda leaves: HistGradientBoostingClassifier(
+            learning_rate=RATE, max_leaf_nodes=int(leaves), random_state=0,
+            max_iter=min(STEPS, max(FEWEST_STEPS, MOST_TREES // max(classes, 1))))),
     ]  # fmt: skip
 
 
@@ -119,7 +128,7 @@ def _regressors() -> list[Maker]:
     """Each fits the target at mean 0 and standard deviation 1: far from zero scikit-learn's SVR runs for ever."""
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.dummy import DummyRegressor
-    from sklearn.ensemble import HistGradientBoostingRegressor
+    from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
     from sklearn.linear_model import Ridge
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -144,11 +153,23 @@ def _regressors() -> list[Maker]:
             ),
         ),
         (
+            "forest",
+            "rows per leaf",
+            LEAVES,
+            lambda rows: TransformedTargetRegressor(
+                RandomForestRegressor(TREES, min_samples_leaf=int(rows), max_features=0.5, random_state=0),
+                transformer=StandardScaler(),
+            ),
+        ),
+        (
             "boosting",
-            "learning rate",
-            RATES,
-            lambda rate: TransformedTargetRegressor(
-                HistGradientBoostingRegressor(learning_rate=rate, random_state=0), transformer=StandardScaler()
+            "leaves per tree",
+            SIZES,
+            lambda leaves: TransformedTargetRegressor(
+                HistGradientBoostingRegressor(
+                    learning_rate=RATE, max_leaf_nodes=int(leaves), max_iter=STEPS, random_state=0
+                ),
+                transformer=StandardScaler(),
             ),
         ),
     ]
@@ -172,7 +193,7 @@ def _best(
         value = waiting.pop(0)
         model = make(value).fit(train.X, train.y)
         tried.append((float(measure(model, judge.X, judge.y)), value, model))
-        grows = name != "boosting"  # a learning rate has no end that it could go on beyond
+        grows = sign in ("C", "1/alpha")  # sizes of trees have no end to go on beyond
         if (
             grows
             and not waiting

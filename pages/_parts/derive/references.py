@@ -28,7 +28,8 @@ LABELS = {
     "majority": "majority class",
     "mean": "mean",
     "linear": "linear model",
-    "RBF": "RBF machine",
+    "RBF": "RBF SVM",
+    "forest": "random forest",
     "boosting": "gradient boosting",
     "uniform": "uniform sum",
     SINGLE: SINGLE,
@@ -41,7 +42,7 @@ def names(params: PathParams) -> list[str]:
     if task == "novelty":
         return []
     nothing = "mean" if task == "regression" else "majority"
-    plain = [nothing] if tables.on_stack(params) else [nothing, "linear", "RBF", "boosting"]
+    plain = [nothing] if tables.on_stack(params) else [nothing, "linear", "RBF", "forest", "boosting"]
     return [*plain, *(("uniform",) if METHODS["uniform"].fits(task) else ()), SINGLE]
 
 
