@@ -70,7 +70,8 @@ def test_the_first_tab_says_which_columns_matter_beside_the_baselines(task: str)
         expected[name] = expected.get(name, 0.0) + weight / path.weights[index].sum()
     assert dict(zip(families["full"], families["weights"][index], strict=True)) == pytest.approx(expected, abs=1e-3)
     scores = component(app, "bars_scores")
-    names = ["mean" if task == "regression" else "majority class", "linear model", "RBF SVM", "random forest", "gradient boosting"]
+    nothing = "mean" if task == "regression" else "majority class"
+    names = [nothing, "linear model", "RBF SVM", "random forest", "gradient boosting"]
     assert scores["names"] == ["this model", *names, "uniform sum", "best single kernel"]
     assert scores["weights"][index][0] == pytest.approx(path.val_score[index])
     lane = paths.known(paths.baseline(params, "uniform"))
