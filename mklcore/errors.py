@@ -7,13 +7,15 @@
     └── ProofError           an answer that its own parts do not prove: a fault of ours, never published
     NotConvergedWarning      a solver stopped before its tolerance       (also scikit-learn's ConvergenceWarning)
 
-A message says what happened, what was expected, what came, and what to do next.
+A message says what happened, what was expected, what came, and what to do next. Where a setting mends it, the error
+carries that setting as a `Repair`.
 """
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,8 +24,32 @@ if TYPE_CHECKING:
 _suppressed = ContextVar("suppress_convergence_warnings", default=False)
 
 
+@dataclass(frozen=True)
+class Repair:
+    """One way to mend a refusal: what a button says, and the arguments that change.
+
+    settings : pairs of a name and a value: arguments of `read_table` or `three_way_split`, or what an application calls
+    its own. The value of "uses" holds pairs of a column and its use, "" for the use that is found.
+    """
+
+    label: str
+    settings: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def of(cls, label: str, **settings: Any) -> "Repair":
+        """The repair that sets these arguments."""
+        return cls(label, tuple(settings.items()))
+
+
 class MKLError(Exception):
-    """Root of every error this library raises on purpose."""
+    """Root of every error this library raises on purpose.
+
+    repairs : settings that mend it, the most likely first; empty where no setting does.
+    """
+
+    def __init__(self, *args: object, repairs: Iterable[Repair] = ()) -> None:
+        super().__init__(*args)
+        self.repairs = tuple(repairs)
 
 
 class DataError(MKLError, ValueError):

@@ -11,12 +11,13 @@ from contextlib import suppress
 import streamlit as st
 
 from mklcore.data.dataset import Dataset, Split
+from mklcore.data.notes import is_urgent, repairs_of
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import MKLError
 from pages._parts.data import columns, groups, rail, target
 from pages._parts.derive import first_table, notes
 from pages._parts.derive import tables as derive_tables
-from pages._parts.drawing import charts, leaks, listings
+from pages._parts.drawing import charts, leaks, listings, refusals
 from pages._parts.frame import notices, starting
 from pages._parts.params import rules
 from pages._parts.session import history, uploads, words
@@ -27,7 +28,7 @@ TASKS = {
     "binary": "two classes",
     "multiclass": "more than two classes",
     "regression": "a number (regression)",
-    "novelty": "novelty",
+    "novelty": "one-class (anomaly detection)",
 }
 
 
@@ -65,21 +66,28 @@ def facts(table: Dataset, parts: Split) -> None:
         st.caption(f"Source: {words.plain(sample.source)}. Licence: {words.plain(sample.licence)}.")
     if table.task == "novelty":
         st.info(
-            "Novelty asks whether a row is like the others. Explore draws a boundary around the training rows, and "
-            "Predict says on which side of it a row lies. Hulls, Compare and most of Theory need a target.",
+            "One-class models (anomaly detection) need no target: Explore estimates the region of the training rows, "
+            "Predict says whether a row is inside it. Hulls, Compare and most of Theory need a target.",
             icon=":material/info:",
         )
 
 
 def changes(table: Dataset) -> None:
-    """Say what was changed, and how to undo it."""
-    st.subheader("What reading changed, and how to undo it", anchor=False)
-    lines = []
-    for note in table.notes or ("Nothing had to be changed.",):
+    """Say what was changed on import, with a button for each setting that undoes it."""
+    st.subheader("Changes made on import", anchor=False)
+    shown = [note for note in table.notes if not is_urgent(note)]
+    for place, note in enumerate(shown or ["No changes."]):
         advice = notes.advice(note)
-        plain = words.plain(notes.said(note))
-        lines.append(f"- {plain}" + (f" *{advice}*" if advice else ""))
-    st.markdown("\n".join(lines))
+        st.markdown(f"- {words.plain(notes.said(note))}" + (f" *{advice}*" if advice else ""))
+        refusals.beside(repairs_of(note), f"note_{place}")
+
+
+def warnings(table: Dataset) -> None:
+    """Draw what is probably wrong with the table as it was read, with what mends it."""
+    for place, note in enumerate(table.notes):
+        if is_urgent(note):
+            st.warning(words.plain(notes.said(note)), icon=":material/rule:")
+            refusals.beside(repairs_of(note), f"warning_{place}", plain=False)
 
 
 def show(table: Dataset, parts: Split) -> None:
@@ -110,7 +118,7 @@ def show(table: Dataset, parts: Split) -> None:
     with right:
         changes(table)
         nav.link("kernels", "Choose its kernels")
-        nav.link("explore", "See which kernels a model uses")
+        nav.link("explore", "See which columns and kernels matter")
 
 
 with st.sidebar:
@@ -123,8 +131,8 @@ with st.sidebar:
     rail.division()
 
 answer = st.empty()
-if starting.is_first():  # what stands below keeps its place
-    answer.markdown("The table is being read.")
+if starting.is_first():  # what is below keeps its place
+    answer.markdown("Reading the table.")
 if history.current().data.startswith(rules.UPLOAD):
     with st.expander("Other tables", key="other_tables"):
         gallery()
@@ -136,10 +144,11 @@ if notices.usable_table():
         with answer.container():
             facts(derive_tables.table(history.current()), derive_tables.split(history.current()))
             target.offer()
+            warnings(derive_tables.table(history.current()))
             leaks.draw("data")
         show(derive_tables.table(history.current()), derive_tables.split(history.current()))
     except MKLError as error:
-        st.error(words.plain(error))
+        refusals.draw(error, "data")
 else:
     with answer.container():
         target.offer(refused=True)

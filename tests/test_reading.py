@@ -312,37 +312,42 @@ class TestTarget:
     def test_a_telling_name_is_taken(self, name):
         data = read_table(b"a," + name.encode() + b",b\n1.5,0,2\n2.5,1,3\n2.0,0,5\n7.0,1,1\n")
         assert data.target_name == name
-        note(data, f"No target was named: the column '{name}' is taken, for its name")
+        note(data, f"No target was named: the column '{name}' was chosen, by its name")
 
     def test_else_the_last_column(self):
         data = read_table(FLOWERS)
         assert data.target_name == "kind"
-        note(data, "'kind' is taken, the last column and")
+        note(data, "'kind' was chosen, as the last column and")
         note(data, "target= names another")
 
     @pytest.mark.parametrize(
         ("header", "row", "wanted", "why"),
         [
             # a quantity first, names of the rows last; dates first, a constant last; a code last
-            ("mpg,weight,origin,name", "{r:.1f},{s},{c},car {i}", "mpg", "is taken, for its name and the first column"),
-            ("width,weight,origin,name", "{r:.1f},{s},{c},car {i}", "width", "'width' is taken, the first column"),
-            ("day,rented count,hour,works", "2017-12-01,{s},{c},yes", "rented count", "for its name"),
-            ("day,rented count,hour,working day", "2017-12-01,{s},{c},{w}", "rented count", "for its name"),
-            ("cell count,weight,sick", "{r:.1f},{s},{c}", "cell count", "for its name"),
-            ("weight,cell count,sick", "{r:.1f},{s},{c}", "sick", "'sick' is taken, the last column"),
-            ("status,weight,size", "{w},{r:.1f},{s}", "status", "for its name"),
-            ("amount,is_fraud,size", "{r:.1f},{w},{s}", "is_fraud", "for its name"),
-            ("age,income,hours", "{r:.1f},{w},{c}", "income", "for its name"),
-            ("age,purchased,city", "{r:.1f},{w},{c}", "purchased", "for its name"),
+            (
+                "mpg,weight,origin,name",
+                "{r:.1f},{s},{c},car {i}",
+                "mpg",
+                "was chosen, by its name and as the first column",
+            ),
+            ("width,weight,origin,name", "{r:.1f},{s},{c},car {i}", "width", "'width' was chosen, as the first column"),
+            ("day,rented count,hour,works", "2017-12-01,{s},{c},yes", "rented count", "by its name"),
+            ("day,rented count,hour,working day", "2017-12-01,{s},{c},{w}", "rented count", "by its name"),
+            ("cell count,weight,sick", "{r:.1f},{s},{c}", "cell count", "by its name"),
+            ("weight,cell count,sick", "{r:.1f},{s},{c}", "sick", "'sick' was chosen, as the last column"),
+            ("status,weight,size", "{w},{r:.1f},{s}", "status", "by its name"),
+            ("amount,is_fraud,size", "{r:.1f},{w},{s}", "is_fraud", "by its name"),
+            ("age,income,hours", "{r:.1f},{w},{c}", "income", "by its name"),
+            ("age,purchased,city", "{r:.1f},{w},{c}", "purchased", "by its name"),
             ("age,house type,area", "{r:.1f},{w},{c}", "area", "the last column"),
-            ("age,DefaultPayment next,hours", "{r:.1f},{w},{c}", "DefaultPayment next", "for its name"),
+            ("age,DefaultPayment next,hours", "{r:.1f},{w},{c}", "DefaultPayment next", "by its name"),
             ("age,income,hours", "{r:.1f},{s},{c}", "hours", "the last column"),
             ("age,is_new,hours", "{r:.1f},{w},{c}", "hours", "the last column"),
             ("x,y,weight,area (ha)", "{c},{c},{r:.1f},{s}", "area (ha)", "the last column"),
-            ("weight,price_eur,words", "{r:.1f},{s},text {i} of many", "price_eur", "for its name"),
-            ("weight,Preis (EUR),place", "{r:.1f},{s},{w}", "Preis (EUR)", "for its name"),
-            ("y (target),weight,y,size", "{r:.1f},{s},{w},{c}", "y", "for its name"),
-            ("Date,CO,AH,,", "2017-12-01,{r:.1f},{s},,", "AH", "'AH' is taken, the last column"),
+            ("weight,price_eur,words", "{r:.1f},{s},text {i} of many", "price_eur", "by its name"),
+            ("weight,Preis (EUR),place", "{r:.1f},{s},{w}", "Preis (EUR)", "by its name"),
+            ("y (target),weight,y,size", "{r:.1f},{s},{w},{c}", "y", "by its name"),
+            ("Date,CO,AH,,", "2017-12-01,{r:.1f},{s},,", "AH", "'AH' was chosen, as the last column"),
         ],
     )
     def test_names_places_and_contents_are_weighed(self, header, row, wanted, why):
@@ -452,7 +457,6 @@ REFUSALS = {
     "open quote, long": (table(['1,2,"0', *numbers(300)]), {}, "quotation mark opened on line 2"),
     "huge cell": (table(["1,2," + "x" * 200_000]), {}, "Line 2 .* at most 131,072 characters"),
     "one column": (b"y\n1\n2\n3\n", {}, r"one column only \('y'\).*delimiter="),
-    "doubled names": (table(numbers(), "a,a,y"), {}, "Several columns have the same name: 'a'; rename them"),
     "nothing numeric": (
         table([f"name {i},text {i},{i % 2}" for i in range(12)]),
         {},
@@ -510,6 +514,12 @@ def test_refusals_say_what_to_do(case):
     with pytest.raises(DataError, match=words) as caught:
         read_table(source, **options)
     assert len(str(caught.value)) < 500
+
+
+def test_equal_names_get_numbers():
+    data = read_table(table(numbers(), "a,a,y"))
+    assert data.feature_names == ("a", "a (2)")
+    note(data, "same name: 'a'; later ones got a number, as in 'a (2)'")
 
 
 def test_the_row_limit_is_exact():

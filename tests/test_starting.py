@@ -212,4 +212,4 @@ def test_a_table_that_is_not_there_is_not_being_read(monkeypatch):
     at_the_start(monkeypatch)
     monkeypatch.setattr(starting, "BREATH_SECONDS", 0.0)
     said = words(open_app(data="upload:" + "0" * 64))
-    assert "The table is being read." not in said
+    assert "Reading the table." not in said

@@ -94,22 +94,23 @@ def test_a_note_says_why_and_what_else_is_likely():
     sure = read_table(table(a=SIZE, b=OTHER, species=["ox" if one else "yak" for one in COIN]))
     reported = next(note for note in sure.notes if "No target was named" in note)
     assert reported == (
-        "No target was named: the column 'species' is taken, for its name and the last column. target= names another."
+        "No target was named: the column 'species' was chosen, by its name and as the last column. "
+        "target= names another."
     )
     unsure = read_table(table(rownames=range(N), visits=SIZE, b=OTHER, active=["yes" if one else "no" for one in COIN]))
     reported = next(note for note in unsure.notes if "No target was named" in note)
     assert (
-        "'visits' is taken, for its name and the first column. The guess is unsure; it may also be 'active' ("
+        "'visits' was chosen, by its name and as the first column. The guess is unsure; it may also be 'active' ("
         in reported
     )
-    assert "and the only one with words among numbers) or 'b' (as no column tells more). target=" in reported
+    assert "by its yes and no) or 'b' (as no column is more likely). target=" in reported
 
 
 def test_two_words_of_which_one_denies_the_other_tell_a_target():
     words = ["not remote" if one else "remote" for one in COIN]
     others = {"town": ["north" if i % 2 else "south" for i in range(N)], "fee": SIZE, "work": words, "age": OTHER}
     first = describe_table(table(**others)).candidates[0]
-    assert (first.name, first.reason) == ("work", "for its values not remote and remote")
+    assert (first.name, first.reason) == ("work", "by its values not remote and remote")
 
 
 def test_the_benchmark_counts_guesses(tmp_path, capsys):

@@ -28,10 +28,10 @@ from mklcore.data.columns import (
 from mklcore.data.dataset import Dataset, counted, joined, listed
 from mklcore.data.packed import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, Format
 from mklcore.data.parsing import Source, Table, parse
-from mklcore.data.reading import _profiles, _settle_sentinels, _settled_uses
+from mklcore.data.reading import columns_of_table
 from mklcore.data.sequences import composition
 from mklcore.data.sequences import letters as letters_of
-from mklcore.data.splitting import repeated
+from mklcore.data.settings import Settings
 from mklcore.errors import DataError, never_asked
 
 
@@ -84,6 +84,7 @@ class Reading:
     sequences: tuple[str, ...] = ()
     width: int = 0
     classes: tuple[str, ...] = ()
+    missing_marks: tuple[str, ...] | None = None
 
     def apply(
         self,
@@ -102,7 +103,10 @@ class Reading:
         Missing numbers become the training median. DataError names columns that are missing, and the first cell of a
         column of numbers that holds something else. tick : called now and then; what it raises ends the reading.
         """
-        form = Format(delimiter, encoding, decimal, None, max_bytes, max_rows, max_columns, tick=tick)
+        form = Format(
+            delimiter, encoding, decimal, None, max_bytes, max_rows, max_columns,
+            missing_marks=self.missing_marks, tick=tick,
+        )  # fmt: skip
         table = parse(source, form)
         return self.of_table(table)
 
@@ -184,43 +188,51 @@ def learn_reading(
     *,
     uses: Mapping[str, str] | None = None,
     missing: str = "median",
+    missing_marks: Sequence[str] | None = None,
     sentinels: str = "keep",
+    rare_classes: str = "keep",
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
     header: bool | None = None,
     sheet: str | None = None,
+    skip_lines: int | None = None,
+    on_bad_lines: str = "error",
+    quotes: bool = True,
     tick: Callable[[], None] = never_asked,
 ) -> Reading:
     """How ``data`` was made from the table in ``source``; the arguments are those given to `read_table`.
 
     DataError where a feature of ``data`` does not come out of the file as it is: the table was changed after reading.
     """
-    table = parse(source, Format(delimiter, encoding, decimal, header, sheet=sheet, tick=tick))
+    marks = None if missing_marks is None else tuple(missing_marks)
+    form = Format(
+        delimiter, encoding, decimal, header, sheet=sheet, skip_lines=skip_lines, on_bad_lines=on_bad_lines,
+        quotes=quotes, missing_marks=marks, tick=tick,
+    )  # fmt: skip
+    table = parse(source, form)
     place = _place(table.names, data.target_name)
-    rows = np.arange(table.n_rows)
-    if place is not None:
-        cells = table.columns[place]
-        numbers, gone, _ = numbers_or_labels(cells, table.decimal)
-        rows = np.flatnonzero(~gone)
-        if data.task in ("binary", "multiclass"):
-            rows = rows[repeated((cells if numbers is None else numbers)[rows])]
-    names = [name for k, name in enumerate(table.names) if k != place]
-    columns = [cells[rows] for k, cells in enumerate(table.columns) if k != place]
-    settled, wanted = _settled_uses(table.names, uses or {}), set(data.feature_names)
-    kept = {name for name in names if name in wanted}
-    profiles, stay = _profiles(names, columns, table.decimal, settled, kept, missing == "drop", tick)
-    settled_profiles, _ = _settle_sentinels(profiles, sentinels)
+    wanted = set(data.feature_names)
+    settings = Settings.of(
+        [name for name in table.names if name in wanted],
+        uses,
+        target=place,
+        task="classification" if data.task in ("binary", "multiclass") else data.task,
+        missing=missing,
+        sentinels=sentinels,
+        rare_classes=rare_classes,
+    )
+    read = columns_of_table(table, settings, tick)
     found: dict[str, Feature] = {}
-    for before, item in zip(profiles, settled_profiles, strict=True):
+    for before, item in zip(read.before, read.profiles, strict=True):
         for feature in _features(item, lenient=missing == "drop"):
             found.setdefault(feature.name, replace(feature, sentinel=_gone(before, item)))
     features = tuple(found[name] for name in data.feature_names if name in found)
     letters = tuple(name for name, _ in data.sequences)
-    reading = Reading(features, data.target_name, data.task, letters, data.width, data.class_names)
+    reading = Reading(features, data.target_name, data.task, letters, data.width, data.class_names, marks)
     strange = [name for name in data.feature_names if name not in found]
     if not strange:
-        X = reading.of_table(table).X[rows[stay]]
+        X = reading.of_table(table).X[read.rows]
         same_rows = X.shape == data.X.shape
         strange = [] if same_rows and np.array_equal(X, data.X) else _differing(X, data) if same_rows else ["the rows"]
     if strange:

@@ -13,8 +13,9 @@ import numpy as np
 
 from mklcore.arrays import Array, Labels, Mask
 from mklcore.data.dataset import LARGEST_VALUE, counted, joined, listed
+from mklcore.data.notes import Note
 from mklcore.data.sequences import composition, look_like_sequences
-from mklcore.errors import DataError
+from mklcore.errors import DataError, Repair
 
 MISSING = (
     frozenset({"", "NA", "N/A", "n/a", "na", "#N/A", "<NA>", "NaN", "nan", "NAN", "-nan", "NULL", "Null", "null"})
@@ -126,8 +127,9 @@ def are_texts(array: np.ndarray) -> bool:
 def missing_cells(cells: Labels, values: Collection[str] | None = None) -> Mask:
     """True where a cell is missing: NaN among numbers, an agreed word such as NA or ? among texts.
 
-    ``values`` : the marks (?, -, --, .) that are values of this column; None finds them among its cells: a mark that is
-    one of two values is one, and so is a sign such as - where all other values are signs, too (+, -, *).
+    ``values`` : the texts that are values of this column although they often stand for a missing one; None finds them
+    among its cells: a mark (?, -, --, .) that is one of two values is one, and so is a sign such as - where all other
+    values are signs, too (+, -, *).
     """
     if cells.dtype.kind == "f":
         usable: Mask = np.abs(cells) <= LARGEST_VALUE
@@ -135,8 +137,10 @@ def missing_cells(cells: Labels, values: Collection[str] | None = None) -> Mask:
     texts = cells.tolist()
     found = set(texts)
     gone = found & MISSING
-    if marks := gone & MARKS:
-        gone -= _marks_that_are_values(found, marks) if values is None else marks & set(values)
+    if values is not None:
+        gone -= set(values) - {""}
+    elif marks := gone & MARKS:
+        gone -= _marks_that_are_values(found, marks)
     return np.array([text in gone for text in texts], dtype=bool) if gone else np.zeros(len(texts), dtype=bool)
 
 
@@ -194,10 +198,13 @@ def numbers_or_labels(
 
     Nearly: at most 5 % stray texts beside more than MAX_LEVELS different numbers; the strays then count as missing.
     Where most cells are numbers, but not nearly all, the strays are only counted; elsewhere there are none. ``values``
-    : as `missing_cells` takes them.
+    : as `missing_cells` takes them; beside numbers alone such a text is missing all the same.
     """
     missing = missing_cells(cells, values)
     numbers = to_numbers(cells, decimal)
+    if values and np.isfinite(numbers).any():
+        blank = missing_cells(cells, ())
+        missing = blank if np.isfinite(numbers)[~blank].all() else missing
     numbers[missing] = np.nan
     good = ~np.isnan(numbers)
     present = int((~missing).sum())
@@ -209,25 +216,42 @@ def numbers_or_labels(
     return None, missing, stray if 2 * stray < present else 0
 
 
-def profile(name: str, cells: np.ndarray, decimal: str = ".", use: str | None = None) -> Profile:
-    """Find out what a column is; `Column.done` says it. ``use`` (one of `USES`) settles it instead."""
-    numbers, missing, stray = numbers_or_labels(cells, decimal)
+def used_as(
+    name: str, cells: np.ndarray, decimal: str, use: str | None, values: Collection[str] | None = None
+) -> tuple[np.ndarray | None, np.ndarray, int, np.ndarray]:
+    """Numbers (None for labels), where a cell is missing, how many are stray, and the cells, as ``use`` settles it."""
     if use == "number":
-        numbers, missing, stray = _as_numbers(name, cells, decimal)
-    elif use == "category":
-        numbers, stray, cells = None, 0, as_texts(cells)
+        return (*_as_numbers(name, cells, decimal), cells)
+    if use == "category":
+        cells = as_texts(cells)
+        return None, missing_cells(cells, values), 0, cells
+    return (*numbers_or_labels(cells, decimal, values), cells)
+
+
+def profile(
+    name: str,
+    cells: np.ndarray,
+    decimal: str = ".",
+    use: str | None = None,
+    values: Collection[str] | None = None,
+) -> Profile:
+    """Find out what a column is; `Column.done` says it. ``use`` (one of `USES`) settles it instead.
+
+    ``values`` : as `missing_cells` takes them.
+    """
+    numbers, missing, stray, cells = used_as(name, cells, decimal, use, values)
     present = ~missing
     example = clean_name(str(cells[present][0])) if present.any() else ""
-    values = (numbers if numbers is not None else cells)[present]
-    distinct = len(np.unique(values))
-    counter = numbers is not None and _counts_rows(values)
+    found = (numbers if numbers is not None else cells)[present]
+    distinct = len(np.unique(found))
+    counter = numbers is not None and _counts_rows(found)
     if numbers is not None:
-        kind = _kind_of_numbers(name, values, distinct, counter and not missing.any())
+        kind = _kind_of_numbers(name, found, distinct, counter and not missing.any())
     else:
-        kind = _kind_of_texts(values, distinct, bool(missing.any()))
+        kind = _kind_of_texts(found, distinct, bool(missing.any()))
     if use is not None and kind != "empty":
         kind = "dropped" if use == "left out" else use
-    median = float(np.median(values)) if numbers is not None else float("nan")
+    median = float(np.median(found)) if numbers is not None else float("nan")
     done = _in_words(kind, int(missing.sum()), stray, median, distinct)
     column = Column(name, kind, int(missing.sum()), distinct, example, done)
     labels = np.where(missing, "", cells) if numbers is None else None
@@ -297,11 +321,12 @@ def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = Fals
     """The notes for the reader: one sentence per kind of change, the columns by name."""
     used = [item for item in profiles if item.column.used or item.column.name in kept]
     numeric = [item for item in used if item.numbers is not None]
-    notes = []
+    notes: list[str] = []
     if filled := [item for item in numeric if item.column.missing]:
         cells = sum(item.column.missing for item in filled)
         each = joined(f"'{item.column.name}' ({item.column.missing}, with {_median(item):.4g})" for item in filled)
-        notes.append(f"{counted(cells, 'missing cell')} filled with the median of the column: {each}.")
+        text = f"{counted(cells, 'missing cell')} filled with the median of the column: {each}."
+        notes.append(Note(text, [Repair.of("Leave out rows with a missing cell", missing="drop")]))
         if indicator:
             notes.append(f"A column of 0 and 1 beside each says where: {listed(i.column.name for i in filled)}.")
     if strays := [item for item in numeric if item.stray]:
@@ -310,7 +335,9 @@ def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = Fals
         notes.append(f"{counted(cells, 'cell')} among them held something else than a usable number, in {where}.")
     if mixed := [item for item in profiles if item.numbers is None and item.stray]:
         each = joined(f"'{item.column.name}' ({counted(item.stray, 'cell')})" for item in mixed)
-        notes.append(f"Read as text, because not every cell is a number: {each}. Mend or empty these cells.")
+        text = f"Read as text, because not every cell is a number: {each}. Mend or empty these cells."
+        as_numbers = tuple((item.column.name, "number") for item in mixed)
+        notes.append(Note(text, [Repair.of("These cells are missing: read numbers", uses=as_numbers)]))
     if gappy := [item.column.name for item in used if 2 * item.column.missing > _length(item)]:
         notes.append(f"More than half of the cells are missing in {listed(gappy)}; think about leaving them out.")
     if letters := [item.column.name for item in used if item.column.kind == "sequence"]:
@@ -327,7 +354,9 @@ def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = Fals
     for kind in LEFT_OUT:
         gone = [item.column.name for item in profiles if item.column.kind == kind and item.column.name not in kept]
         if gone:
-            notes.append(f"Left out, {_REASONS[kind]}: {listed(gone)}.{_HOW_TO_KEEP[kind]}")
+            again = Repair.of("Use again as found", uses=tuple((name, "") for name in gone))
+            text = f"Left out, {_REASONS[kind]}: {listed(gone)}.{_HOW_TO_KEEP[kind]}"
+            notes.append(Note(text, [again] if kind == "dropped" else []))
     return notes
 
 
@@ -357,7 +386,10 @@ def _as_numbers(name: str, cells: np.ndarray, decimal: str) -> tuple[np.ndarray,
     numbers[blank] = np.nan
     missing = np.isnan(numbers)
     if missing.all():
-        raise DataError(f"No cell of {name!r} is a number, so it cannot be used as one; use it as a category.")
+        raise DataError(
+            f"No cell of {name!r} is a number, so it cannot be used as one; use it as a category.",
+            repairs=[Repair.of(f"Use {name!r} as it was found", uses=((name, ""),))],
+        )
     return numbers, missing, int((missing & ~blank).sum())
 
 

@@ -104,7 +104,7 @@ class Dataset:
             "target_name": str(self.target_name),
             "class_names": _checked_classes(y, self.class_names, self.task),
             "groups": _checked_groups(self.groups, X.shape[1]),
-            "notes": tuple(str(note) for note in self.notes),
+            "notes": tuple(note if isinstance(note, str) else str(note) for note in self.notes),
             "columns": _checked_columns(self.columns, names),
             "sequences": strings_of.checked(self.sequences, X.shape[0]),
             "present": _checked_present(self.present, X),

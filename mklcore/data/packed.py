@@ -57,7 +57,9 @@ _JSON = re.compile(rb'\s*[{\[]\s*["{\[]')
 class Format:
     """How to read a table, and the largest one to accept; None means: find out.
 
-    ``tick`` is called between stretches of work, a tenth of a second or so each; what it raises ends the reading.
+    skip_lines : lines before the header. on_bad_lines : "error", or "skip" to leave out lines of another length.
+    quotes : whether quotation marks enclose cells. missing_marks : the texts that stand for a missing value. ``tick``
+    is called between stretches of work, a tenth of a second or so each; what it raises ends the reading.
     """
 
     delimiter: str | None = None
@@ -68,6 +70,10 @@ class Format:
     max_rows: int = MAX_ROWS
     max_columns: int = MAX_COLUMNS
     sheet: str | None = None
+    skip_lines: int | None = None
+    on_bad_lines: str = "error"
+    quotes: bool = True
+    missing_marks: tuple[str, ...] | None = None
     tick: Callable[[], None] = field(default=never_asked, compare=False)
 
     def __post_init__(self) -> None:
@@ -77,6 +83,12 @@ class Format:
                 raise ParameterError(f"delimiter is {self.delimiter!r}; expected one character or 'whitespace'.")
         if self.decimal not in (None, ".", ","):
             raise ParameterError(f"decimal is {self.decimal!r}; expected '.' or ','.")
+        if self.on_bad_lines not in ("error", "skip"):
+            raise ParameterError(f"on_bad_lines is {self.on_bad_lines!r}; expected 'error' or 'skip'.")
+        if self.skip_lines is not None and self.skip_lines < 0:
+            raise ParameterError(f"skip_lines is {self.skip_lines!r}; expected a number of lines, 0 or more.")
+        if self.missing_marks is not None:
+            object.__setattr__(self, "missing_marks", tuple(str(mark).strip() for mark in self.missing_marks))
 
     def times(self, usual: int) -> int:
         """What a process may take to open a file that may be this large, where it is ``usual`` for the largest usual

@@ -19,6 +19,7 @@ import numpy as np
 
 from mklcore.data.columns import MAX_NAME, MISSING, clean_name, distinct_names, missing_cells, to_numbers
 from mklcore.data.dataset import counted, listed
+from mklcore.data.notes import Note
 from mklcore.data.packed import (
     Format,
     check_cells,
@@ -30,7 +31,7 @@ from mklcore.data.packed import (
 )
 from mklcore.data.sequences import fasta_columns, is_fasta
 from mklcore.data.workbooks import is_workbook, workbook_rows
-from mklcore.errors import DataError
+from mklcore.errors import DataError, Repair
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[Any]
 
@@ -41,12 +42,16 @@ _UNUSUAL = '"\0\v\f\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000'
     map(chr, range(0x2000, 0x200B))
 )
 _LEAST_POSITIONS = 8  # numbers that rise from column to column, before they count as names
+MOST_TITLES = 10  # lines above a header
 ROWS_AT_A_TIME = 200  # between two ticks: of a thousand cells each they take a tenth of a second
 
-_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "spaces"}
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "spaces"}
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d*,(\d{1,2}|\d{4,})|(0?|\d{4,}),\d+|\d{1,3}(\.\d{3})+,\d*)([eE][+-]?\d+)?")
 _DECIMAL_POINT = re.compile(r"[+-]?(\d*\.(\d{1,2}|\d{4,})|(0?|\d{4,})\.\d+|\d{1,3}(,\d{3})+\.\d*)([eE][+-]?\d+)?")
+_AS_LETTERS = Repair.of("Read quotation marks as letters", quotes=False)
+ELLIPSIS = "\u2026"
+_FIND_ENCODING = Repair.of("Find the encoding", encoding=None)
 _UNCLEAR = re.compile(r"[+-]?\d{1,3},\d{3}")
 
 
@@ -62,6 +67,7 @@ class Table:
     header: bool = True
     sheets: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    values: frozenset[str] | None = None  # texts that are values although they often stand for a missing one
 
     @property
     def n_rows(self) -> int:
@@ -70,6 +76,29 @@ class Table:
 
 def parse(source: Source, form: Format) -> Table:
     """The table in a path, bytes or a file object; of a folder the Parquet files in it."""
+    table = _parsed(source, form)
+    if form.missing_marks is None:
+        return table
+    marks = frozenset(form.missing_marks)
+    columns = tuple(_without_marks(cells, marks - MISSING, table.decimal) for cells in table.columns)
+    return replace(table, columns=columns, values=MISSING - marks - {""})
+
+
+def _without_marks(cells: np.ndarray, marks: frozenset[str], decimal: str) -> np.ndarray:
+    """The cells, those that are a mark or the number that a mark writes empty."""
+    if not marks:
+        return cells
+    numbers = to_numbers(np.array(sorted(marks), dtype=object), decimal)
+    numbers = numbers[np.isfinite(numbers)]
+    if cells.dtype.kind == "f":
+        return np.where(np.isin(cells, numbers), np.nan, cells)
+    gone = np.array([cell in marks for cell in cells.tolist()], dtype=bool)
+    if numbers.size:
+        gone |= np.isin(to_numbers(cells, decimal), numbers)
+    return np.where(gone, "", cells)
+
+
+def _parsed(source: Source, form: Format) -> Table:
     if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
         found, cells, remarks = folder_columns(Path(source), form)
         return Table(_settle_names(found, remarks), cells, notes=tuple(remarks))
@@ -82,6 +111,9 @@ def parse(source: Source, form: Format) -> Table:
         return Table(names, columns, notes=tuple(found_notes))
     if is_workbook(raw):
         rows, sheets, found_notes = workbook_rows(raw, form)
+        rows = rows[form.skip_lines or 0 :]
+        if not rows:
+            raise _nothing_below(form)
         return replace(_from_rows(rows, form, decimal=".", notes=found_notes), sheets=sheets)
     refuse_other_files(raw)
     text, encoding, notes = _decode(raw, form.encoding)
@@ -100,7 +132,7 @@ def _from_fasta(text: str, encoding: str, notes: list[str], form: Format) -> Tab
 
 
 def delimiter_in_words(delimiter: str) -> str:
-    return _DELIMITERS.get(delimiter, repr(delimiter))
+    return DELIMITERS.get(delimiter, repr(delimiter))
 
 
 def _bytes_of(source: Source, max_bytes: int) -> bytes:
@@ -145,10 +177,13 @@ def _decode(raw: bytes, encoding: str | None) -> tuple[str, str, list[str]]:
         try:
             text = raw.decode(encoding)
         except LookupError as error:
-            raise DataError(f"There is no encoding {encoding!r}; try 'utf-8', 'cp1252' or 'utf-16'.") from error
+            raise DataError(
+                f"There is no encoding {encoding!r}; try 'utf-8', 'cp1252' or 'utf-16'.", repairs=[_FIND_ENCODING]
+            ) from error
         except UnicodeError as error:
             raise DataError(
-                f"The file is not {encoding} ({getattr(error, 'reason', error)}); leave encoding= out to find it."
+                f"The file is not {encoding} ({getattr(error, 'reason', error)}); leave encoding= out to find it.",
+                repairs=[_FIND_ENCODING],
             ) from error
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").rstrip("\x1a")
     if not text.strip():
@@ -161,14 +196,35 @@ def _from_text(text: str, encoding: str, notes: list[str], form: Format) -> Tabl
     if separator := re.match(r"sep=(.)\n", text):
         text, first_line = text[separator.end() :], 2
         delimiter = delimiter or separator[1]
+    for _ in range(form.skip_lines or 0):
+        text, first_line = text.partition("\n")[2], first_line + 1
+    if not text.strip():
+        raise _nothing_below(form)
     delimiter = delimiter or _sniff(text)
+    if form.header is None and _is_blank_header(text, delimiter):
+        form = replace(form, header=False)
+        notes = [*notes, f"The first line holds no names: the columns are called x1, x2, {ELLIPSIS}."]
     columns = _regular_columns(text, delimiter, form) if len(text) >= LARGE_TEXT else None
     if columns is not None:
         head = [list(row) for row in zip(*(column[:HEAD_ROWS] for column in columns), strict=True)]
-        return _settled(head, len(columns[0]), lambda: columns, form, None, delimiter, encoding, notes)
+        if form.skip_lines is not None or not _title_lines(head):
+            return _settled(head, len(columns[0]), lambda: columns, form, None, delimiter, encoding, notes)
     rows, lines = _collect(text, delimiter, first_line, form)
-    rows, more = _square(rows, lines, delimiter)
+    rows, more = _square(rows, lines, delimiter, text, form)
     return _from_rows(rows, form, None, delimiter, encoding, [*notes, *more])
+
+
+def _nothing_below(form: Format) -> DataError:
+    return DataError(
+        f"Nothing is left below the first {counted(form.skip_lines or 0, 'line')}; leave out fewer lines.",
+        repairs=[Repair.of("Read from the first line", skip_lines=0)],
+    )
+
+
+def _is_blank_header(text: str, delimiter: str) -> bool:
+    """Whether the first line is delimiters alone, where names would stand."""
+    first = text.partition("\n")[0]
+    return delimiter in ",;\t|" and delimiter in first and not first.strip(f'{delimiter} \t"')
 
 
 def _regular_columns(text: str, delimiter: str, form: Format) -> list[np.ndarray] | None:
@@ -209,12 +265,17 @@ def _regular_columns(text: str, delimiter: str, form: Format) -> list[np.ndarray
     return [column.to_numpy() for column in ticked(found, form.tick)]
 
 
-def _records(text: str, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
+def _records(text: str, delimiter: str, quotes: bool = True) -> Iterator[tuple[int, int, list[str]]]:
     """First line, last line and the stripped cells of every record that is not blank."""
     lines: Iterator[str] = io.StringIO(text)
     if delimiter == " ":
         lines = (line.replace("\t", " ").strip() + "\n" for line in lines)
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+    reader = csv.reader(
+        lines,
+        delimiter=delimiter,
+        skipinitialspace=True,
+        quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE,
+    )
     last = 0
     try:
         for row in reader:
@@ -226,7 +287,8 @@ def _records(text: str, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
         limit = f"{csv.field_size_limit():,}"
         raise DataError(
             f"Line {last + 1} starts a cell that cannot be read ({error}); cells have at most {limit} characters. "
-            "Look for a quotation mark that is not closed."
+            "Look for a quotation mark that is not closed.",
+            repairs=[_AS_LETTERS] if quotes else [],
         ) from error
 
 
@@ -235,7 +297,7 @@ def _sniff(text: str) -> str:
     head = text[:65536]
     if len(head) < len(text):
         head = head[: head.rfind("\n") + 1] or head
-    scores = {delimiter: _score(head, delimiter) for delimiter in _DELIMITERS}
+    scores = {delimiter: _score(head, delimiter) for delimiter in DELIMITERS}
     best = max(scores, key=lambda delimiter: scores[delimiter])
     return best if scores[best][0] > 0 else ","
 
@@ -264,7 +326,7 @@ def _collect(text: str, delimiter: str, first_line: int, form: Format) -> tuple[
     rows: list[list[str]] = []
     lines: list[int] = []
     first = last = 0
-    for first, last, cells in ticked(_records(text, delimiter), form.tick, ROWS_AT_A_TIME):
+    for first, last, cells in ticked(_records(text, delimiter, form.quotes), form.tick, ROWS_AT_A_TIME):
         if last - first > MAX_QUOTED_LINES:
             raise _open_quote(first + first_line - 1)
         if len(rows) > form.max_rows:
@@ -275,7 +337,7 @@ def _collect(text: str, delimiter: str, first_line: int, form: Format) -> tuple[
         lines.append(first + first_line - 1)
     if not rows:
         raise DataError("The file is empty: it holds delimiters and quotation marks, but nothing between them.")
-    if last > first and text.count('"') % 2:
+    if form.quotes and last > first and text.count('"') % 2:
         raise _open_quote(lines[-1])
     return rows, lines
 
@@ -283,27 +345,81 @@ def _collect(text: str, delimiter: str, first_line: int, form: Format) -> tuple[
 def _open_quote(line: int) -> DataError:
     return DataError(
         f"A quotation mark opened on line {line} is not closed there or soon after; close it, or remove the "
-        "quotation marks."
+        "quotation marks.",
+        repairs=[_AS_LETTERS],
     )
 
 
-def _square(rows: list[list[str]], lines: list[int], delimiter: str) -> tuple[list[list[str]], list[str]]:
+def _square(
+    rows: list[list[str]], lines: list[int], delimiter: str, text: str, form: Format
+) -> tuple[list[list[str]], list[str]]:
     """Rows of one length; empty cells past the first line's length are cut, other differences are refused."""
+    title = _title_lines(rows) if form.skip_lines is None else 0
+    notes: list[str] = [_title_note(title)] if title else []
+    rows, lines = rows[title:], lines[title:]
     width = len(rows[0])
     body = {len(row) for row in rows[1:]}
-    if body == {width + 1} and any(row[-1] for row in rows[1:]):
-        note = "The first line has one cell less than the rows: the first column was read as names of the rows."
-        return [["row id", *rows[0]], *rows[1:]], [note]
+    titled = not _is_number(rows[1]) and any(map(_is_number, rows[2:12])) if len(rows) > 2 else False
+    if body == {width + 1} and any(row[-1] for row in rows[1:]) and not titled:
+        notes.append("The first line has one cell less than the rows: the first column was read as names of the rows.")
+        return [["row id", *rows[0]], *rows[1:]], notes
     rows = [row if any(row[width:]) else row[:width] for row in rows]
     bad = [(line, len(row)) for line, row in zip(lines, rows, strict=True) if len(row) != width]
     if not bad:
-        return rows, []
+        return rows, notes
+    if form.on_bad_lines == "skip":
+        usual = Counter(map(len, rows)).most_common(1)[0][0]
+        kept = [row for row in rows if len(row) == usual]
+        told = f"Left out: {counted(len(rows) - len(kept), 'line')} with another number of cells than {usual}."
+        return kept, [*notes, Note(told, [Repair.of("Refuse such lines", on_bad_lines="error")])]
     line, found = bad[0]
     more = f" ({counted(len(bad), 'line')} differ in all)" if len(bad) > 1 else ""
     raise DataError(
         f"Line {line} has {counted(found, 'cell')}, but line {lines[0]} has {width}{more}, read with the delimiter "
-        f"{delimiter_in_words(delimiter)}. Mend these lines, quote cells that contain it, or name another delimiter."
+        f"{delimiter_in_words(delimiter)}. Mend these lines, quote cells that contain it, or name another delimiter.",
+        repairs=_for_uneven(rows, delimiter, text, form),
     )
+
+
+def _for_uneven(rows: list[list[str]], delimiter: str, text: str, form: Format) -> list[Repair]:
+    """What may help where lines differ in length: fewer lines at the start, another delimiter, or only equal lines."""
+    sizes = [len(row) for row in rows]
+    usual, count = Counter(sizes).most_common(1)[0]
+    first = sizes.index(usual)
+    found = []
+    if 0 < first <= MOST_TITLES and all(size == usual for size in sizes[first:]):
+        skipped = (form.skip_lines or 0) + first
+        label = "Read without the first line" if skipped == 1 else f"Read without the first {skipped} lines"
+        found.append(Repair.of(label, skip_lines=skipped))
+    scores = {other: _score(text[:65536], other)[0] for other in DELIMITERS if other != delimiter}
+    best = max(scores, key=lambda other: scores[other])
+    if scores[best] > _score(text[:65536], delimiter)[0] / 2 and scores[best] > 0:
+        found.append(Repair.of(f"Separate columns by {delimiter_in_words(best)}", delimiter=best))
+    if 2 * count > len(sizes) and usual > 1:
+        label = f"Leave out {counted(len(sizes) - count, 'line')} of another length"
+        found.append(Repair.of(label, on_bad_lines="skip"))
+    return found
+
+
+def _title_lines(rows: list[list[str]]) -> int:
+    """How many lines above the header hold one text and nothing else: a title, a source, a date."""
+    if len(rows) < 4 or not rows[0][0] or any(rows[0][1:]):
+        return 0
+    count = next((k for k, row in enumerate(rows) if sum(map(bool, row)) != 1), 0)
+    below = rows[count:]
+    width = len(below[0])
+    filled = width >= 3 and all(below[0]) and not _is_number(below[0]) and len(below) > 1
+    equal = all(len(row) == width or not any(row[width:]) for row in below)
+    return count if 0 < count <= MOST_TITLES and filled and equal and not _is_number(rows[0]) else 0
+
+
+def _is_number(cells: list[str]) -> bool:
+    return any(_NUMBER.fullmatch(cell) for cell in cells)
+
+
+def _title_note(lines: int) -> Note:
+    which = "The first line is a title" if lines == 1 else f"The first {lines} lines are a title"
+    return Note(f"{which} above the table and was left out.", [Repair.of("Read from the first line", skip_lines=0)])
 
 
 def _from_rows(
@@ -315,6 +431,8 @@ def _from_rows(
     notes: Sequence[str] = (),
 ) -> Table:
     """Header, names and decimal sign of equal rows of cells."""
+    if form.skip_lines is None and (title := _title_lines(rows)):
+        rows, notes = rows[title:], [*notes, _title_note(title)]
 
     def columns() -> list[np.ndarray]:
         return list(ticked((np.array(column, dtype=object) for column in zip(*rows, strict=True)), form.tick))
@@ -338,11 +456,15 @@ def _settled(
         raise too_many("columns", form.max_columns, "max_columns")
     decimal = form.decimal or decimal or _decimal_sign(head, delimiter)
     if decimal == ",":
-        told.append("Numbers are written with a decimal comma (1,5) and were read so.")
+        text = "Numbers are written with a decimal comma (1,5) and were read so."
+        told.append(Note(text, [Repair.of("Read a decimal point", decimal=".")]))
     header = _has_header(head[:200], decimal) if form.header is None else form.header
     n_rows = n_lines - header
     if not n_rows:
-        raise DataError("The file holds a header line only; expected at least one row below it.")
+        raise DataError(
+            "The file holds a header line only; expected at least one row below it.",
+            repairs=[Repair.of("Read from the first line", skip_lines=0)] if form.skip_lines else [],
+        )
     if n_rows > form.max_rows:
         raise too_many("rows", form.max_rows, "max_rows")
     check_cells(n_rows, len(head[0]))
@@ -356,7 +478,8 @@ def _settled(
     else:
         names = tuple(f"x{j + 1}" for j in range(len(cells)))
         if form.header is None:
-            told.append(f"The first line holds data, no names: the columns are called x1 to x{len(names)}.")
+            text = f"The first line holds data, no names: the columns are called x1 to x{len(names)}."
+            told.append(Note(text, [Repair.of("The first line holds names", header=True)]))
     return Table(names, tuple(columns), decimal, delimiter, encoding, header, notes=tuple(told))
 
 
@@ -408,17 +531,15 @@ def _names_positions(rows: list[list[str]], decimal: str) -> bool:
 
 
 def _settle_names(cells: Sequence[str], notes: list[str]) -> tuple[str, ...]:
-    bare = ["".join(cell.split()) for cell in cells]
-    count = Counter(bare)
-    doubled = [cell for cell, bared in zip(cells, bare, strict=True) if bared and count[bared] > 1]
-    if doubled:
-        which = listed(dict.fromkeys(clean_name(cell) for cell in doubled))
-        raise DataError(
-            f"Several columns have the same name: {which}; rename them so that every name is there once, "
-            "or set header=False if the first line holds data."
-        )
+    count = Counter(" ".join(cell.split()) for cell in cells)
+    doubled = [name for name, times in count.items() if name and times > 1]
     stems = [clean_name(cell) or f"column {place}" for place, cell in enumerate(cells, start=1)]
     names = distinct_names(stems, MAX_NAME - 5)
+    if doubled:
+        example = next((name for name in names if name.endswith("(2)")), names[-1])
+        which = listed(map(clean_name, doubled))
+        text = f"Several columns have the same name: {which}; later ones got a number, as in {example!r}."
+        notes.append(Note(text, [Repair.of("The first line holds data", header=False)]))
     unnamed = [f"column {place}" for place, cell in enumerate(cells, start=1) if not clean_name(cell)]
     if unnamed:
         notes.append(f"{counted(len(unnamed), 'column')} without a name: now called {listed(unnamed)}.")

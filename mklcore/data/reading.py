@@ -8,38 +8,37 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from mklcore.data.belonging import rows_together
 from mklcore.data.columns import (
-    MAX_NAME,
-    USES,
     Column,
     Profile,
     clean_name,
     distinct_names,
     encode,
+    missing_cells,
     missing_rows,
     notes_on_use,
-    numbers_or_labels,
     profile,
     strings_of,
 )
-from mklcore.data.dataset import TASKS, Dataset, Groups, counted, joined, listed
+from mklcore.data.dataset import Dataset, Groups, counted, joined, listed
 from mklcore.data.grouping import families
+from mklcore.data.notes import Note
 from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, Format, ticked
-from mklcore.data.parsing import Source, Table, delimiter_in_words, parse
+from mklcore.data.parsing import DELIMITERS, Source, Table, delimiter_in_words, parse
 from mklcore.data.sentinels import Sentinel, as_missing, sentinel_of
-from mklcore.data.splitting import rare_note, repeated
-from mklcore.data.target import MAX_CLASSES, TargetCandidate, in_words, rank_targets
-from mklcore.errors import DataError, ParameterError, never_asked
+from mklcore.data.settings import Settings
+from mklcore.data.target import MAX_CLASSES, SETTLED, TargetCandidate, in_words, rank_targets
+from mklcore.data.target_values import FIND_TASK, TargetValues, read_target
+from mklcore.errors import DataError, Repair, never_asked
 
+AS_NOVELTY = Repair.of("Look for unusual rows, without a target", task="novelty", target=None)
 SURE_NAMES = ("target", "label", "class", "y")  # without any of them a table read for novelty has no target
-MAX_NUMBER_CLASSES = 20
 PREVIEW_ROWS = 10
-MISSING_RULES = ("median", "drop", "indicator")
-SENTINEL_RULES = ("keep", "missing")
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,8 @@ class TableSummary:
 
     target : the column `read_table` takes when none is named, "" where none can be one. candidates : the three
         likeliest
-    targets, `target` first, each with what speaks for it and a confidence.
+    targets, `target` first, each with what speaks for it and a confidence. marks : the texts that stand for a missing
+    value in some column.
     """
 
     n_rows: int
@@ -63,6 +63,7 @@ class TableSummary:
     sheets: tuple[str, ...] = ()
     sentinels: tuple[Sentinel, ...] = ()
     candidates: tuple[TargetCandidate, ...] = ()
+    marks: tuple[str, ...] = ()
 
 
 def describe_table(
@@ -74,34 +75,39 @@ def describe_table(
     decimal: str | None = None,
     header: bool | None = None,
     sheet: str | None = None,
+    skip_lines: int | None = None,
+    on_bad_lines: str = "error",
+    quotes: bool = True,
+    missing_marks: Sequence[str] | None = None,
     max_bytes: int = MAX_BYTES,
     max_rows: int = MAX_ROWS,
     max_columns: int = MAX_COLUMNS,
     tick: Callable[[], None] = never_asked,
 ) -> TableSummary:
     """Types, missing values and the first rows of a table; the arguments are those of `read_table`."""
-    table = parse(source, Format(delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet, tick))
+    marks = None if missing_marks is None else tuple(missing_marks)
+    form = Format(
+        delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet,
+        skip_lines, on_bad_lines, quotes, marks, tick,
+    )  # fmt: skip
+    table = parse(source, form)
     profiles = _looked_at(table, tick)
-    columns = tuple(item.column for item in profiles)
     rows = min(PREVIEW_ROWS, table.n_rows)
-    preview = tuple(tuple(_shown(column[row]) for column in table.columns) for row in range(rows))
     candidates = rank_targets(table.names, profiles, table.header, task)
-    target = candidates[0].name if candidates else ""
-    found = _sentinels(profiles)
-    notes = (*_how_read(table), *table.notes)
     return TableSummary(
-        table.n_rows,
-        columns,
-        target,
-        preview,
-        table.delimiter,
-        table.encoding,
-        table.decimal,
-        table.header,
-        notes,
-        table.sheets,
-        found,
-        candidates,
+        n_rows=table.n_rows,
+        columns=tuple(item.column for item in profiles),
+        target=candidates[0].name if candidates else "",
+        preview=tuple(tuple(_shown(column[row]) for column in table.columns) for row in range(rows)),
+        delimiter=table.delimiter,
+        encoding=table.encoding,
+        decimal=table.decimal,
+        header=table.header,
+        notes=(*_how_read(table), *table.notes),
+        sheets=table.sheets,
+        sentinels=_sentinels(profiles),
+        candidates=candidates,
+        marks=_marks_in(table),
     )
 
 
@@ -113,12 +119,17 @@ def read_table(
     keep: Sequence[str] = (),
     uses: Mapping[str, str] | None = None,
     missing: str = "median",
+    missing_marks: Sequence[str] | None = None,
     sentinels: str = "keep",
+    rare_classes: str = "keep",
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
     header: bool | None = None,
     sheet: str | None = None,
+    skip_lines: int | None = None,
+    on_bad_lines: str = "error",
+    quotes: bool = True,
     max_bytes: int = MAX_BYTES,
     max_rows: int = MAX_ROWS,
     max_columns: int = MAX_COLUMNS,
@@ -126,40 +137,36 @@ def read_table(
 ) -> Dataset:
     r"""The data set in a CSV, TSV, Parquet, Excel or OpenDocument table.
 
-    source : a path, bytes, or an open file, read from where it stands, or a folder of Parquet files with the same
-        columns.
-    target : the name or the index of a column; None takes one with a telling name (target, label, class, y, outcome,
-    price, ...), else by what stands in it. task : one of "binary", "multiclass", "regression", "novelty", or
-    "classification" for as many classes as there are values; None finds out. "novelty" without a target makes every
-    column a feature and every y 1.
-    keep : columns to use although they look like an identifier, free text or a constant. uses : what to take columns
-        for,
-    by name: "number", "category" or "left out". missing : "median" fills missing numbers, "indicator" also adds a
-    column of 0 and 1 that says where, "drop" leaves out rows with a missing cell. sentinels : "keep" tells of numbers
-    that probably stand for a missing value (-200, 9999, impossible zeros), "missing" reads them so. sheet : which sheet
-    of a workbook, the first visible one if None. tick : called every tenth of a second or so; what it raises ends the
-    reading. The other arguments override what is found in the file.
-
     Missing numbers become the median of their column, categories become columns of 0 and 1, identifiers, free text,
-    dates and constants are left out, rows without a target are dropped; `notes` tells all of it. Columns that share a
-    prefix (fou_1, fou_2, kar_1, kar_2) become groups. Raises DataError, with what to do, where no data set results.
+    dates and constants are left out, rows without a target are dropped; `notes` lists all of it, each note with the
+    arguments that undo it (`Repair`). Columns that share a prefix (fou_1, fou_2, kar_1, kar_2) become groups.
 
     Parameters
     ----------
     source : path, bytes or file
-        The table: a path, bytes, an open file, or a folder of Parquet files.
+        The table: a path, bytes, an open file read from where it stands, or a folder of Parquet files with the same
+        columns.
     target : str, int or None, default None
-        Name or index of the target column; None takes one with a telling name.
+        Name or index of the target column; None takes one with a telling name (target, label, class, y, outcome, price,
+        ...), else the likeliest by its values.
     task : str or None, default None
-        "binary", "multiclass", "regression" or "novelty"; None where it is to be found out.
+        "binary", "multiclass", "regression", "novelty", or "classification" for as many classes as there are values;
+        None finds out. "novelty" without a target makes every column a feature and every y 1.
     keep : sequence of str
         Columns to use although they look like identifiers, free text or constants.
     uses : dict or None, default None
-        How to read columns, by name: "number", "category" or "left out".
+        How to read columns, the target included, by name: "number", "category" or "left out".
     missing : str, default "median"
-        What to do with missing cells: "median", "indicator" or "drop".
+        What to do with missing cells: "median" fills them, "indicator" also adds a column of 0 and 1 that says where,
+        "drop" leaves out rows with a missing cell.
+    missing_marks : sequence of str or None, default None
+        The texts that stand for a missing value beside the empty cell, or numbers such as "-999"; None takes the usual
+        ones (NA, ?, -, ...), unless they look like values of their column.
     sentinels : str, default "keep"
-        Whether numbers such as -999 are kept or read as "missing".
+        Whether numbers that probably stand for a missing value (-200, 9999, impossible zeros) are kept or read as
+        "missing", in the target as well.
+    rare_classes : str, default "keep"
+        What to do with classes of fewer than 10 rows: "keep", "merge" into one class "other", or "drop" their rows.
     delimiter : str or None, default None
         Sign between columns; None finds out.
     encoding : str or None, default None
@@ -169,7 +176,13 @@ def read_table(
     header : bool or None, default None
         Whether the first line holds names; None finds out.
     sheet : str or None, default None
-        Name of the sheet; None for the first with a table.
+        Name of the sheet; None for the first visible one.
+    skip_lines : int or None, default None
+        Lines above the header that are left out; None finds a title.
+    on_bad_lines : str, default "error"
+        Whether lines with another number of cells are an "error" or left out ("skip").
+    quotes : bool, default True
+        Whether quotation marks enclose cells; else they are letters.
     max_bytes : int, default 20971520
         Most bytes that are accepted.
     max_rows : int, default 100000
@@ -184,6 +197,11 @@ def read_table(
     Dataset
         The table with its target and notes on what was read how.
 
+    Raises
+    ------
+    DataError
+        Where no data set results, with what to do and the arguments that mend it (``repairs``).
+
     Examples
     --------
     >>> rows = "\n".join(f"{150 + i % 9},{50 + i % 7},{'fm'[i % 2]}" for i in range(40))
@@ -191,94 +209,170 @@ def read_table(
     >>> table.task, table.feature_names
     ('binary', ('height', 'weight'))
     """
-    if task is not None and task not in (*TASKS, "classification"):
-        raise ParameterError(f"task is {task!r}; expected one of {', '.join(TASKS)} or classification.")
-    if missing not in MISSING_RULES:
-        raise ParameterError(f"missing is {missing!r}; expected one of {', '.join(MISSING_RULES)}.")
-    if sentinels not in SENTINEL_RULES:
-        raise ParameterError(f"sentinels is {sentinels!r}; expected one of {', '.join(SENTINEL_RULES)}.")
-    form = Format(delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet, tick)
-    table = source if isinstance(source, Table) else parse(source, form)
-    if len(table.names) == 1 and task != "novelty":
-        raise DataError(_one_column(table))
-    names = list(table.names)
-    columns = list(table.columns)
-    kept = _kept_names(names, keep)
-    seen: dict[str, Profile] = {}
-    notes = [*_how_read(table), *table.notes]
-    if task == "novelty" and target is None and not any(name.lower() in SURE_NAMES for name in names):
-        y, target_name = np.ones(table.n_rows, dtype=np.int64), "y"
-        notes.append("No target was named: every column is a feature and every row counts as normal.")
-    else:
-        if target is None:
-            seen = {item.column.name: item for item in _looked_at(table, tick)}
-            place, how = _guess(table, list(seen.values()), task)
-            notes.append(how)
-        else:
-            place = _place(table.names, target)
-        target_name = names.pop(place)
-        cells = columns.pop(place)
-        y, rows, task, more = _read_target(target_name, cells, table.decimal, task)
-        notes += more
-        columns = [column[rows] for column in columns]
-    settled = _settled_uses(table.names, uses or {})
-    profiles, rows = _profiles(names, columns, table.decimal, settled, kept, missing == "drop", tick, seen)
-    if gone := len(y) - len(rows):
-        y = y[rows]
-        notes.append(f"Dropped {counted(gone, 'row')} with a missing cell in a column that is used.")
-    profiles, more = _settle_sentinels(profiles, sentinels)
-    notes += more
-    X, feature_names, columns_of = _features(profiles, kept, missing == "indicator", tick)
-    notes += notes_on_use(profiles, kept, missing == "indicator")
-    notes += rows_together(profiles)
-    assert task is not None
-    groups = families(columns_of)
-    if groups:
+    settings = Settings.of(
+        keep, uses, target=target, task=task, missing=missing, sentinels=sentinels, rare_classes=rare_classes
+    )
+    marks = None if missing_marks is None else tuple(missing_marks)
+    form = Format(
+        delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet,
+        skip_lines, on_bad_lines, quotes, marks, tick,
+    )  # fmt: skip
+    return _dataset(source if isinstance(source, Table) else parse(source, form), settings, tick)
+
+
+def _dataset(table: Table, settings: Settings, tick: Callable[[], None]) -> Dataset:
+    """The data set of a parsed table."""
+    read = columns_of_table(table, settings, tick)
+    indicator = settings.missing == "indicator"
+    X, feature_names, members = _features(read.profiles, read.kept, indicator, tick)
+    notes = [*_how_read(table), *table.notes, *read.notes]
+    notes += notes_on_use(read.profiles, read.kept, indicator)
+    notes += rows_together(read.profiles)
+    if groups := families(members):
         notes.append(f"Columns whose names begin alike are groups: {listed([name for name, _ in groups])}.")
-    strings = tuple(
-        (item.column.name, strings_of(item)) for item in profiles if item.column.kind == "sequence" and item.column.used
-    )
+    used = [item for item in read.profiles if item.column.kind == "sequence" and item.column.used]
+    strings = tuple((item.column.name, strings_of(item)) for item in used)
     return Dataset(
-        X, y, feature_names, target_name, task, groups=groups, notes=tuple(notes), columns=columns_of, sequences=strings
+        X,
+        read.y,
+        feature_names,
+        read.target_name,
+        read.task,
+        groups=groups,
+        notes=tuple(notes),
+        columns=members,
+        sequences=strings,
     )
+
+
+class ColumnsRead(NamedTuple):
+    """The columns of a table on the rows that stay, with the target.
+
+    before : the profiles with their sentinels. profiles : the same with sentinels read as the settings say. rows : the
+        numbers of the rows that stay. kept : names of columns that are used although they look useless.
+    """
+
+    y: np.ndarray
+    target_name: str
+    task: str
+    rows: np.ndarray
+    before: list[Profile]
+    profiles: list[Profile]
+    kept: set[str]
+    notes: list[str]
+
+
+def columns_of_table(table: Table, settings: Settings, tick: Callable[[], None] = never_asked) -> ColumnsRead:
+    """Target and features of a parsed table, before categories become columns. DataError where there are none."""
+    if len(table.names) == 1 and settings.task != "novelty":
+        raise DataError(_one_column(table), repairs=_for_one_column(table))
+    settings = settings.named(_kept_names(table.names, settings.keep), _settled_uses(table.names, settings.uses))
+    place, seen, notes = _target_place(table, settings, tick)
+    if place is None:
+        name, found = "y", TargetValues(np.ones(table.n_rows, dtype=np.int64), np.arange(table.n_rows), "novelty", [])
+    else:
+        name, found = table.names[place], _target_or_others(table, place, settings, seen, tick)
+    y, rows, task, more = found
+    notes += more
+    features = [k for k in range(len(table.names)) if k != place]
+    before, stay, kept = _profiles(table, features, rows, settings, tick, seen)
+    if gone := len(y) - len(stay):
+        text = f"Dropped {counted(gone, 'row')} with a missing cell in a column that is used."
+        notes.append(Note(text, [Repair.of("Fill missing cells with the median", missing="median")]))
+    profiles, more = _settle_sentinels(before, settings.sentinels)
+    return ColumnsRead(y[stay], name, task, rows[stay], before, profiles, kept, [*notes, *more])
+
+
+def _target_place(
+    table: Table, settings: Settings, tick: Callable[[], None]
+) -> tuple[int | None, dict[str, Profile], list[str]]:
+    """Where the target is (None without one), what is known about the columns already, and the note about a guess."""
+    if settings.target is not None:
+        return _place(table, settings.target, settings.task, tick), {}, []
+    if settings.task == "novelty" and not any(name.lower() in SURE_NAMES for name in table.names):
+        return None, {}, ["No target was named: every column is a feature and every row counts as normal."]
+    profiles = _looked_at(table, tick)
+    place, how = _guess(table, profiles, settings.task)
+    notes = [*_passed_over(table, profiles, place, settings), how]
+    return place, {item.column.name: item for item in profiles}, notes
+
+
+def _passed_over(table: Table, profiles: Sequence[Profile], chosen: int, settings: Settings) -> list[str]:
+    """Why a column whose name says that it is the target could not be guessed, with what would make it one."""
+    found: list[str] = []
+    for place, name in enumerate(table.names):
+        if place == chosen or name.lower() not in SETTLED:
+            continue
+        try:
+            read_target(table, place, settings)
+            if profiles[place].column.kind != "text":
+                continue
+            why = f"{name!r} has too many classes with few rows."
+            repairs = [Repair.of(f"Predict {name!r}, rare classes merged", rare_classes="merge")]
+        except DataError as error:
+            why, repairs = str(error), list(error.repairs)
+        repairs = [Repair(one.label, (*one.settings, ("target", name))) for one in repairs]
+        found.append(Note(f"Not chosen as the target: {why}", repairs, urgent=bool(repairs)))
+    return found
+
+
+def _target_or_others(
+    table: Table, place: int, settings: Settings, seen: Mapping[str, Profile], tick: Callable[[], None]
+) -> TargetValues:
+    """The target's values; a refusal offers other columns as well."""
+    try:
+        return read_target(table, place, settings)
+    except DataError as error:
+        profiles = list(seen.values()) or _looked_at(table, tick)
+        others = _targets(table, profiles, settings.task, without=table.names[place])
+        if not others and settings.task is not None:
+            others = [FIND_TASK]
+        error.repairs = tuple(dict.fromkeys((*error.repairs, *others)))
+        raise
+
+
+def _targets(table: Table, profiles: list[Profile], task: str | None, without: str = "") -> list[Repair]:
+    """The likeliest columns, each as a repair that makes it the target."""
+    names = [one.name for one in rank_targets(table.names, profiles, table.header, task) if one.name != without]
+    return [Repair.of(f"Predict {name!r}", target=name) for name in names[:2]]
 
 
 def _settled_uses(names: Sequence[str], uses: Mapping[str, str]) -> dict[str, str]:
-    for name, use in uses.items():
-        if use not in USES:
-            raise ParameterError(f"uses names {use!r} for {name!r}; expected one of {', '.join(USES)}.")
     return {names[_named(names, name)]: use for name, use in uses.items()}
 
 
 def _profiles(
-    names: list[str],
-    columns: list[np.ndarray],
-    decimal: str,
-    uses: Mapping[str, str],
-    kept: set[str],
-    drop: bool,
-    tick: Callable[[], None] = never_asked,
-    seen: Mapping[str, Profile] | None = None,
-) -> tuple[list[Profile], np.ndarray]:
-    """What each column is, on the rows that stay; ``kept`` takes in what has to be kept.
+    table: Table,
+    features: Sequence[int],
+    rows: np.ndarray,
+    settings: Settings,
+    tick: Callable[[], None],
+    seen: Mapping[str, Profile],
+) -> tuple[list[Profile], np.ndarray, set[str]]:
+    """What each feature column is, which of ``rows`` stay, and the names of columns that are kept.
 
     Dropping rows may turn a column into another kind, so it goes on until no row in use has a gap. ``seen`` : what is
     known about columns on all rows.
     """
-    rows = np.arange(len(columns[0]))
+    columns = [(table.names[k], table.columns[k][rows]) for k in features]
+    uses, kept = settings.uses, set(settings.keep)
+    stay = np.arange(len(rows))
     while True:
-        known = {name: one for name, one in (seen or {}).items() if name not in uses and len(one.values) == len(rows)}
+        known = {name: one for name, one in seen.items() if name not in uses and len(one.values) == len(stay)}
         profiles = [
-            known.get(name) or profile(name, cells[rows], decimal, uses.get(name))
-            for name, cells in ticked(zip(names, columns, strict=True), tick)
+            known.get(name) or profile(name, cells[stay], table.decimal, uses.get(name), table.values)
+            for name, cells in ticked(columns, tick)
         ]
         kept |= _spared_counters(profiles)
         gaps = [missing_rows(item) for item in profiles if _is_used(item, kept)]
-        if not drop or not gaps or not (gap := np.logical_or.reduce(gaps)).any():
-            return profiles, rows
+        if settings.missing != "drop" or not gaps or not (gap := np.logical_or.reduce(gaps)).any():
+            return profiles, stay, kept
         if gap.all():
-            raise DataError("Every row has a missing cell in a column that is used; fill them with the median instead.")
-        rows = rows[~gap]
+            raise DataError(
+                "Every row has a missing cell in a column that is used; fill them with the median instead.",
+                repairs=[Repair.of("Fill missing cells with the median", missing="median")],
+            )
+        stay = stay[~gap]
 
 
 def _is_used(item: Profile, kept: set[str]) -> bool:
@@ -293,6 +387,13 @@ def _how_read(table: Table) -> list[str]:
     if table.delimiter in (None, ","):
         return []
     return [f"The columns are separated by {delimiter_in_words(table.delimiter)}."]
+
+
+def _for_one_column(table: Table) -> list[Repair]:
+    """Delimiters that stand in the one name, and the task that needs no target."""
+    signs = [sign for sign in DELIMITERS if sign in table.names[0] and sign != table.delimiter]
+    named = [Repair.of(f"Separate columns by {delimiter_in_words(sign)}", delimiter=sign) for sign in signs]
+    return [*named, AS_NOVELTY]
 
 
 def _one_column(table: Table) -> str:
@@ -325,33 +426,62 @@ def _kept_names(names: Sequence[str], keep: Sequence[str]) -> set[str]:
     return {names[_named(names, name)] for name in keep}
 
 
-def _place(names: Sequence[str], target: str | int) -> int:
+def _place(table: Table, target: str | int, task: str | None, tick: Callable[[], None]) -> int:
     """The place of the column that was named as the target."""
-    if isinstance(target, str):
-        return _named(names, target)
-    if isinstance(target, bool) or not -len(names) <= target < len(names):
-        raise DataError(f"There is no column number {target}; expected 0 to {len(names) - 1}, or a name.")
+    names = table.names
+    try:
+        if isinstance(target, str):
+            return _named(names, target)
+        if isinstance(target, bool) or not -len(names) <= target < len(names):
+            raise DataError(f"There is no column number {target}; expected 0 to {len(names) - 1}, or a name.")
+    except DataError as error:
+        error.repairs = tuple(_targets(table, _looked_at(table, tick), task))
+        raise
     return int(target) % len(names)
 
 
 def _looked_at(table: Table, tick: Callable[[], None]) -> list[Profile]:
     """What every column of a table is."""
     named = ticked(zip(table.names, table.columns, strict=True), tick)
-    return [profile(name, cells, table.decimal) for name, cells in named]
+    return [profile(name, cells, table.decimal, values=table.values) for name, cells in named]
+
+
+def _marks_in(table: Table) -> tuple[str, ...]:
+    """The texts, other than the empty one, that stand for a missing value in some column."""
+    found: set[str] = set()
+    for cells in table.columns:
+        if cells.dtype.kind != "f":
+            found.update(cells[missing_cells(cells, table.values)].tolist())
+    return tuple(sorted(found - {""}))
 
 
 def _guess(table: Table, profiles: Sequence[Profile], task: str | None) -> tuple[int, str]:
     """The place of the likeliest target, and the note about it. DataError where no column can be one."""
     candidates = rank_targets(table.names, profiles, table.header, task)
     if candidates:
-        return candidates[0].place, in_words(candidates)
+        others = [Repair.of(f"Predict {one.name!r}", target=one.name) for one in candidates[1:]]
+        return candidates[0].place, Note(in_words(candidates), others)
     found = joined(f"{one.column.name!r} ({_kind(one)})" for one in profiles)
     what = "the target" if task is None else f"the target of the task {task!r}"
     raise DataError(
         f"No column can be {what}: {found}. Expected a column of numbers, or of at most {MAX_CLASSES} classes, with "
-        f"at least "
-        "two different values and a value in half of the rows. Add one, or name another with target=."
+        "at least two different values and a value in half of the rows. Add one, or name another with target=.",
+        repairs=_without_a_target(table, profiles, task),
     )
+
+
+def _without_a_target(table: Table, profiles: Sequence[Profile], task: str | None) -> list[Repair]:
+    """What helps where no column can be the target: another task, or classes made of the column with fewest values."""
+    if task is not None:
+        return [FIND_TASK]
+    words = [one for one in profiles if one.labels is not None and one.column.distinct > 1]
+    best = min(words, key=lambda one: one.column.distinct, default=None)
+    found = []
+    if best is not None and 2 * best.column.distinct < len(best.values):
+        merge = Repair.of(f"Predict {best.column.name!r}, rare classes merged", target=best.column.name,
+                          rare_classes="merge")  # fmt: skip
+        found.append(merge)
+    return [*found, AS_NOVELTY]
 
 
 def _kind(item: Profile) -> str:
@@ -378,115 +508,15 @@ def _settle_sentinels(profiles: list[Profile], rule: str) -> tuple[list[Profile]
         return profiles, []
     values = joined(f"{one.value:g} in {one.column!r} ({counted(one.cells, 'cell')})" for one in found.values())
     if rule == "keep":
-        return profiles, [f'Probably missing values: {values}. sentinels="missing" reads them so.']
+        text = f'Probably missing values: {values}. sentinels="missing" reads them so.'
+        return profiles, [Note(text, [Repair.of("Read these numbers as missing", sentinels="missing")])]
     read = [
         replace(item, numbers=as_missing(item.numbers, found[item.column.name]))
         if item.numbers is not None and item.column.name in found
         else item
         for item in profiles
     ]
-    return read, [f"Read as missing: {values}."]
-
-
-def _read_target(
-    name: str, cells: np.ndarray, decimal: str, task: str | None
-) -> tuple[np.ndarray, np.ndarray, str, list[str]]:
-    """Target values, the rows that have one, the task, and notes."""
-    numbers, missing, _ = numbers_or_labels(cells, decimal)
-    rows = np.flatnonzero(~missing)
-    if len(rows) < 0.5 * len(cells) or not len(rows):
-        raise DataError(
-            f"The target {name!r} is missing in {len(cells) - len(rows):,} of {counted(len(cells), 'row')}; "
-            "choose another target, or remove these rows from the file."
-        )
-    notes = []
-    if gone := len(cells) - len(rows):
-        notes.append(f"Dropped {counted(gone, 'row')} without a usable target.")
-    values = numbers[rows] if numbers is not None else cells[rows]
-    distinct = len(np.unique(values))
-    if distinct == 1 and task != "novelty":
-        raise DataError(
-            f"The target {name!r} holds one class only ({_shown(values[0])!r} in every row); "
-            "expected at least two different values. Choose another target."
-        )
-    if task is None:
-        task, how = _find_task(name, values, distinct)
-        notes.append(how)
-    if task == "classification":
-        task = "binary" if distinct == 2 else "multiclass"
-        if distinct > MAX_CLASSES:
-            raise DataError(
-                f"The target {name!r} has {distinct:,} different values, more than {MAX_CLASSES} classes; "
-                "read it as a number, or choose another target."
-            )
-    if task == "binary" and distinct != 2:
-        raise DataError(
-            f"The target {name!r} has {distinct:,} different values; a binary task needs two. "
-            "Choose another target, or leave task= out to find it."
-        )
-    if task == "regression":
-        if numbers is None:
-            raise DataError(f"The target {name!r} is text (as {_shown(values[0])!r}); regression needs numbers.")
-        return values, rows, task, notes
-    if task != "novelty" and len(rows) < 2 * distinct:
-        raise DataError(
-            f"The target {name!r} has {distinct} classes in {counted(len(rows), 'row')}: fewer rows than classes need, "
-            "two each. Choose another target, join classes, or use task='regression' for numbers."
-        )
-    if task == "novelty":
-        return _labels(name, values), rows, task, notes
-    more_than_one, left_out = _without_single_rows(name, values)
-    rows, values, distinct = rows[more_than_one], values[more_than_one], distinct - int((~more_than_one).sum())
-    labels = _labels(name, values)
-    notes += [note for note in (left_out, rare_note(labels, 3)) if note]
-    return labels, rows, "binary" if distinct == 2 else "multiclass", notes
-
-
-def _without_single_rows(name: str, values: np.ndarray) -> tuple[np.ndarray, str]:
-    """Which rows share their class with another row, and which are left out because they do not."""
-    kept = repeated(values)
-    alone = [_shown(label) for label in np.unique(values[~kept])]
-    if not alone:
-        return kept, ""
-    if (classes := len(np.unique(values[kept]))) < 2:
-        raise DataError(
-            f"The target {name!r} has {'one class only' if classes else 'no class'} with more than one row: "
-            f"{listed(alone)} {'stands' if len(alone) == 1 else 'stand'} in one row each, from which nothing is "
-            f"learnt. "
-            "Choose another target, add rows, or use task='regression' for numbers."
-        )
-    what = "the only row of class" if len(alone) == 1 else "the only rows of classes"
-    return kept, f"Left out: {what} {listed(alone)}; a class needs two rows to be learnt."
-
-
-def _find_task(name: str, values: np.ndarray, distinct: int) -> tuple[str, str]:
-    if distinct == 2:
-        low, high = np.unique(values)
-        return "binary", f"{name!r} has two values ({_shown(low)} and {_shown(high)}): a binary task."
-    if values.dtype.kind != "f":
-        if distinct > MAX_CLASSES:
-            raise DataError(
-                f"The target {name!r} is text with {distinct} different values; expected numbers, or at most "
-                f"{MAX_CLASSES} classes. Choose another column with target=."
-            )
-        return "multiclass", f"{name!r} has {distinct} classes: a multiclass task."
-    whole = bool((values == np.round(values)).all())
-    if whole and distinct <= MAX_NUMBER_CLASSES and len(values) >= 5 * distinct:
-        how = f"{name!r} has {distinct} different whole numbers, read as classes: a multiclass task."
-        return "multiclass", f"{how} task='regression' reads them as numbers."
-    return "regression", f"{name!r} has {distinct:,} different numbers: a regression task."
-
-
-def _labels(name: str, values: np.ndarray) -> np.ndarray:
-    if values.dtype.kind == "f":
-        whole = bool((values == np.round(values)).all())
-        return values if whole else np.array([f"{value:g}" for value in values], dtype=object)
-    if max(len(value) for value in values) > MAX_NAME:
-        raise DataError(
-            f"The target {name!r} holds texts longer than {MAX_NAME} characters; expected short names of classes. "
-            "Choose another target, or shorten them."
-        )
-    return np.array([clean_name(value) or "(blank)" for value in values], dtype=object)
+    return read, [Note(f"Read as missing: {values}.", [Repair.of("Keep them as numbers", sentinels="keep")])]
 
 
 def _spared_counters(profiles: list[Profile]) -> set[str]:
@@ -514,13 +544,29 @@ def _features(
     if not names and any(item.column.kind == "sequence" for item in profiles):
         return np.empty((len(profiles[0].labels if profiles[0].labels is not None else ()), 0)), (), ()
     if not names:
-        raise DataError(_nothing_left(profiles))
+        raise DataError(_nothing_left(profiles), repairs=_to_use(profiles))
     if len(names) * len(values[0]) > MAX_CELLS:
         raise DataError(
             f"With categories as columns of 0 and 1 the table has {len(values[0]):,} x {len(names):,} cells, more than "
-            f"{MAX_CELLS:,}; take fewer rows or columns."
+            f"{MAX_CELLS:,}; take fewer rows or columns.",
+            repairs=[_without_categories(profiles)],
         )
     return np.column_stack(values), tuple(distinct_names(map(clean_name, names))), tuple(members.items())
+
+
+def _without_categories(profiles: list[Profile]) -> Repair:
+    """Leave out the categories, each of which becomes many columns."""
+    named = tuple((item.column.name, "left out") for item in profiles if item.column.used and item.numbers is None)
+    return Repair.of("Leave out the categories", uses=named)
+
+
+def _to_use(profiles: list[Profile]) -> list[Repair]:
+    """Columns that were left out and could be used as they are, the one with fewest values first."""
+    usable = [one.column for one in profiles if one.column.kind in ("text", "identifier", "dropped", "date")]
+    usable.sort(key=lambda column: column.distinct)
+    numbers = {one.column.name for one in profiles if one.numbers is not None}
+    pairs = [(one.name, "number" if one.name in numbers else "category") for one in usable[:2]]
+    return [Repair.of(f"Use {name!r} as a {use}", uses=((name, use),)) for name, use in pairs]
 
 
 def _nothing_left(profiles: list[Profile]) -> str:

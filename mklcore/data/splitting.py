@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Indices, Labels, Mask
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import DataError, ParameterError, Repair
 
 MOST_TOLD = 6  # rare classes that a note names
 
@@ -66,8 +66,8 @@ def split_rows(
             f"{n_rows:,} {'row' if n_rows == 1 else 'rows'} cannot be cut into {parts}: the first part, for training, "
             f"needs at "
             f"least {'one row' if n_classes == 1 else f'one row of each of the {n_classes} classes'}, and the others "
-            f"rows of "
-            "classes that have one for every part. Add rows or change the shares."
+            "rows of classes that have one for every part. Add rows or change the shares.",
+            repairs=_for_a_split(counts, n_rows, blind),
         )
     drawn: list[Indices] = []
     for step, count in enumerate(reversed(counts)):
@@ -80,6 +80,16 @@ def split_rows(
         drawn.insert(0, part)
     training = np.concatenate([rows, aside])
     return list(_with_every_class(training, drawn, given))
+
+
+def _for_a_split(counts: Sequence[int], n_rows: int, blind: bool) -> list[Repair]:
+    """Fewer held-out rows, rows drawn without regard to classes, or fewer classes."""
+    smaller = Repair.of("Hold out fewer rows: 10 % and 10 %", validation=0.1, test=0.1)
+    fewer = [smaller] if len(counts) == 2 and sum(counts) > 0.2 * n_rows else []
+    if blind:
+        return fewer
+    strata = Repair.of("Split without strata", stratify=False)
+    return [strata, Repair.of("Leave out rare classes", rare_classes="drop"), *fewer]
 
 
 def draw_rows(codes: Indices | None, n_rows: int, count: int, seed: int) -> Indices:

@@ -86,7 +86,7 @@ def read_tables(
     >>> [name for name, columns in data.groups], data.n_samples
     (['sound', 'looks'], 25)
     """
-    form = Format(None, None, None, None, max_bytes, max_rows, max_columns, None, tick)
+    form = Format(max_bytes=max_bytes, max_rows=max_rows, max_columns=max_columns, tick=tick)
     called = _view_names(sources, names)
     tables = [parse(source, form) for source in (sources.values() if isinstance(sources, Mapping) else sources)]
     key, how = _settled_key(called, tables, key)

@@ -178,6 +178,8 @@ OUTCOMES = (
 YES_NO = ({"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"}, {"ja", "nein"}, {"oui", "non"}, {"si", "no"})
 UNUSABLE = ("empty", "constant", "identifier", "date", "sequence")
 
+UNNAMED = re.compile(r"column \d+|unnamed: \d+", re.I)  # a column without a name is no target
+
 Point = tuple[float, str]  # how much it counts, and why; nothing is said of what speaks against
 
 
@@ -212,7 +214,7 @@ def rank_targets(
 def in_words(candidates: Sequence[TargetCandidate]) -> str:
     """The note about a guess: what was taken and why, and what else is likely where that is unsure."""
     best, *others = candidates
-    text = f"No target was named: the column {best.name!r} is taken, {best.reason}."
+    text = f"No target was named: the column {best.name!r} was chosen, {best.reason}."
     if not is_sure(candidates):
         beside = " or ".join(f"{one.name!r} ({one.reason})" for one in others)
         text += f" The guess is unsure; it may also be {beside}."
@@ -235,7 +237,11 @@ class _Ranking:
 
     def __post_init__(self) -> None:
         self.n_rows = len(self.profiles[0].values)
-        self.usable = [j for j, one in enumerate(self.profiles) if _can_be_target(one, self.n_rows, self.task)]
+        self.usable = [
+            j
+            for j, one in enumerate(self.profiles)
+            if _can_be_target(one, self.n_rows, self.task) and not (self.header and UNNAMED.fullmatch(self.names[j]))
+        ]
         self.words = [name_words(name) for name in self.names]
         self.relations = Relations(self.profiles)
         self.most = min(LOOKED_AT, 8 + 4000 // len(self.names))
@@ -264,7 +270,7 @@ class _Ranking:
     def _name(self, j: int) -> list[Point]:
         """What the name says for and against the column."""
         worth, words = self.worth[j], self.words[j]
-        points: list[Point] = [(worth, "for its name")] if worth else []
+        points: list[Point] = [(worth, "by its name")] if worth else []
         many = self.profiles[j].labels is not None and self.profiles[j].column.distinct > CODES
         if worth < 2 and (words[0] in GIVEN or words[-1] in GIVEN or words[-1].endswith(INCOME)):
             points.append((-2.0, ""))
@@ -311,9 +317,9 @@ class _Ranking:
         found: list[Point] = [self.odd[j]] if j in self.odd else []
         if item.column.distinct == 2:
             pair = _pair_of_words(item)
-            found.append((1.25, "for its yes and no") if pair in YES_NO else (0.5, "for its two values"))
+            found.append((1.25, "by its yes and no") if pair in YES_NO else (0.5, "by its two values"))
             if pair in OUTCOMES or _denies(pair):
-                found.append((2.5, f"for its values {' and '.join(sorted(pair))}"))
+                found.append((2.5, f"by its values {' and '.join(sorted(pair))}"))
         return [*sorted(found, reverse=True)[:1], (-item.column.missing / self.n_rows, "")]
 
     def _places(self) -> Iterable[tuple[int, Point]]:
@@ -330,8 +336,8 @@ class _Ranking:
         leads = first == min(self.usable)
         plain = (1.0 if at_end else 1.5) - (not leads) / 2
         worth = (2.0 if leads else 1.25) + made if from_r else plain
-        yield first, (worth, "the first column" if leads else "the first column that can be one")
-        where = "the last column" if not after else "the last column that can be one"
+        yield first, (worth, "as the first column" if leads else "as the first column that can be one")
+        where = "as the last column" if not after else "as the last column that can be one"
         yield last, ((2.0 if from_r else 2.5) if at_end else 1.0, where)
 
     def _odd(self) -> dict[int, Point]:
@@ -341,12 +347,12 @@ class _Ranking:
             return {}
         measured = len(kinds) > 1 and all(_is_amount(item) for item in self.profiles[1:])
         if not self.header and measured and self.usable[:1] == [0] and _is_code(self.profiles[0]):
-            return {0: (5.0, f"a code of {kinds[0].distinct} values before measured numbers")}
+            return {0: (5.0, f"as a code of {kinds[0].distinct} values before measured numbers")}
         words = [j for j, one in enumerate(kinds) if one.kind in ("category", "text")]
         if len(words) == 1 and words[0] in self.by_name and not self._is_given(words[0]):
-            return {words[0]: (1.25 if self.header else 5.0, "the only one with words among numbers")}
+            return {words[0]: (1.25 if self.header else 5.0, "as the only one with words among numbers")}
         pairs = [j for j in self.usable if kinds[j].distinct == 2 and not self._is_given(j)]
-        return {pairs[0]: (1.25, "the only one with two values")} if len(pairs) == 1 else {}
+        return {pairs[0]: (1.25, "as the only one with two values")} if len(pairs) == 1 else {}
 
     def _is_given(self, j: int) -> bool:
         return sum(worth for worth, _ in self.by_name[j]) < 0
@@ -368,20 +374,20 @@ class _Ranking:
         found = self.relations.of(j)
         points: list[Point] = []
         if found.has_log:
-            points.append((0.75, f"for {self.names[found.has_log[0]]!r} is its logarithm"))
+            points.append((0.75, f"as {self.names[found.has_log[0]]!r} is its logarithm"))
         if found.copies:
-            points.append((0.75, f"for {self.names[found.copies[0]]!r} is made from it"))
+            points.append((0.75, f"as {self.names[found.copies[0]]!r} is made from it"))
         if found.has_square:
             points.append((-1.5, ""))
         if missing := [k for k in found.split_by if k not in self.by_name or not self._is_given(k)]:
-            points.append((1.0, f"for {self.names[missing[0]]!r} says the same in another way"))
+            points.append((1.0, f"as {self.names[missing[0]]!r} has the same information"))
         return points
 
 
 def _reason(points: Sequence[Point]) -> str:
     """What speaks for a column, the strongest first, two reasons at most."""
     for_it = sorted((point for point in points if point[0] > 0 and point[1]), key=lambda point: -point[0])
-    return " and ".join(why for _, why in for_it[:2]) or "as no column tells more"
+    return " and ".join(why for _, why in for_it[:2]) or "as no column is more likely"
 
 
 def _can_be_target(item: Profile, n_rows: int, task: str | None) -> bool:

@@ -25,6 +25,11 @@ OF_THE_TABLE = (
     "uses",
     "missing",
     "gaps",
+    "marks",
+    "rare",
+    "skip",
+    "lines",
+    "quotes",
     "grouping",
     "spectra",
     "clip",
@@ -35,7 +40,7 @@ TASKS = {
     "": "as found",
     "classification": "classes",
     "regression": "a number",
-    "novelty": "novelty: every row is normal",
+    "novelty": "one-class (anomaly detection)",
 }
 MISSING = {"median": "median of the column", "indicator": "median, and a column that says where", "drop": "drop rows"}
 ENCODINGS = {"": "as found"} | {name: name.upper() for name in rules.ENCODINGS if name}
@@ -48,6 +53,9 @@ DELIMITERS = {
     "spaces": "spaces",
 }
 DECIMALS = {"": "as found", "point": "point: 1.5", "comma": "comma: 1,5"}
+HOW_READ = ("encoding", "delimiter", "decimal", "header", "skip", "lines", "quotes")
+RARE = {"": "keep", "merge": 'merge into "other"', "drop": "leave out"}
+BAD_LINES = {"": "refuse the file", "skip": "leave them out"}
 HEADERS = {"": "as found", "yes": "names of the columns", "no": "data"}
 
 
@@ -55,7 +63,7 @@ def choose(source: str) -> None:
     """Make another table the one in use; what belonged to the table before returns to its usual value."""
     usual = parameters.Params()
     if history.current().edited and source != history.current().data:
-        memory().notice = "The dictionary edited by hand belonged to the table before. Kernels starts anew."
+        memory().notice = "The edited dictionary belonged to the previous table. Kernels starts with a new one."
     history.change(data=source, **{name: getattr(usual, name) for name in OF_THE_TABLE})
 
 
@@ -99,7 +107,7 @@ def stack_controls() -> None:
         to=lambda name: name if name in known else "",
     )  # fmt: skip
     fields.field_view(st.toggle, "Clip negative eigenvalues", "clip")
-    st.caption("A kernel has none below zero. On: they are set to 0, and said so. Off: such a kernel is refused.")
+    st.caption("A kernel has no negative eigenvalues. On: they are set to 0. Off: such a kernel is refused.")
 
 
 def table_controls() -> None:
@@ -116,9 +124,12 @@ def table_controls() -> None:
     with suppress(MKLError):  # the page itself says what is wrong with the table
         target_choice()
     _choice("Missing values", "missing", MISSING)
-    st.caption("What to do with a row where a number is missing.")
+    with suppress(MKLError):
+        marks_choice()
     with suppress(MKLError):
         sentinel_choice()
+    if params.task != "regression":
+        _choice("Rare classes", "rare", RARE, help="Classes with fewer than 10 rows")
     read_controls()
 
 
@@ -129,7 +140,18 @@ def sentinel_choice() -> None:
         return
     fields.field_view(st.toggle, "Read these numbers as missing", "gaps")
     values = joined(f"{one.value:g} in {words.plain(one.column)} ({one.cells:,})" for one in found)
-    st.caption(f"Noticed, because they stand apart from all other values: {values}.")
+    st.caption(f"Probably codes for missing values, far from all other values: {values}.")
+
+
+def marks_choice() -> None:
+    """Draw the texts that stand for a missing value: those found in the file, or those a person chose."""
+    found = ", ".join(tables.summary(history.current()).marks)
+    fields.field_view(
+        st.text_input, "Missing marks", "marks", to=lambda text: text if text.strip(" ,") else "",
+        back=lambda text: rules.one_line(text), placeholder=f"found: {found}" if found else "found: empty cells only",
+        help="Texts or numbers that stand for a missing value, with commas between them; empty cells always do. "
+             "Leave the box empty to use the marks that are found.",
+    )  # fmt: skip
 
 
 def target_choice() -> None:
@@ -149,21 +171,26 @@ def target_choice() -> None:
         st.selectbox, "Target", "field_target", found, lambda name: history.change(target=name),
         options=["", *names] if novelty or not found else names, format_func=lambda name: name or without,
     )  # fmt: skip
-    st.caption("The column to predict. Every other usable column is a feature.")
-    _choice("Task", "task", TASKS)
-    st.caption("Classes: which one. A number: how much. Novelty: no target, is a row like the others?")
+    _choice("Task", "task", TASKS, help="Classes: which one. A number: how much. One-class: is a row like the others?")
 
 
 def read_controls() -> None:
     """Draw how the file is opened; only what a person says differs from what is found."""
     params = history.current()
-    changed = [name for name in ("encoding", "delimiter", "decimal", "header") if getattr(params, name)]
+    changed = [name for name in HOW_READ if getattr(params, name) != getattr(parameters.Params(), name)]
     label = "How the file is read" + (f" ({counted(len(changed), 'choice')} of yours)" if changed else "")
     with st.expander(label, key="how_read"):
         _choice("Encoding", "encoding", ENCODINGS)
         _choice("Delimiter", "delimiter", DELIMITERS)
         _choice("Decimal sign", "decimal", DECIMALS)
         _choice("First line", "header", HEADERS)
+        fields.field_view(
+            st.number_input, "Lines to leave out above the header", "skip", min_value=0, max_value=999, step=1,
+            to=lambda text: int(text) if text else None, back=lambda count: "" if count is None else str(count),
+            placeholder="as found",
+        )  # fmt: skip
+        _choice("Lines of another length", "lines", BAD_LINES)
+        fields.field_view(st.toggle, "Quotation marks enclose cells", "quotes")
     as_found()
 
 
@@ -174,7 +201,7 @@ def as_found() -> None:
     if any(getattr(params, name) != value for name, value in chosen.items()):
         st.button(
             "Read the file as found", key="as_found", width="stretch", on_click=lambda: history.change(**chosen),
-            help="Drops every choice of yours about columns, groups, missing values, task and how the file is read",
+            help="Resets columns, groups, missing values, task and how the file is read",
         )  # fmt: skip
 
 
@@ -190,13 +217,13 @@ def division() -> None:
         st.slider, "Test rows", "test", min_value=0.05, max_value=min(0.45, round(most - params.validation, 2)),
         step=0.05, format="percent", to=lambda v: round(v, 2), back=lambda v: round(v, 2),
     )  # fmt: skip
-    st.caption(
-        "Validation rows choose along the path, where there is a target. Test rows are looked at once, on request."
-    )
-    fields.field_view(st.toggle, "Same share of each class in every part", "stratified")
-    fields.field_view(st.number_input, "Seed of the split", "seed", min_value=0, max_value=9999, step=1)
-    st.caption("Another seed: other rows in each part. The same seed gives the same parts.")
+    st.caption("The validation set selects the model on the path. The test set is scored only when you ask.")
+    fields.field_view(st.toggle, "Stratified split", "stratified", help="Every part has the same share of each class")
+    fields.field_view(
+        st.number_input, "Seed of the split", "seed", min_value=0, max_value=9999, step=1,
+        help="The same seed gives the same parts",
+    )  # fmt: skip
 
 
-def _choice(label: str, name: str, options: Mapping[str, str]) -> None:
-    fields.field_view(st.selectbox, label, name, options=list(options), format_func=options.__getitem__)
+def _choice(label: str, name: str, options: Mapping[str, str], help: str | None = None) -> None:
+    fields.field_view(st.selectbox, label, name, options=list(options), format_func=options.__getitem__, help=help)

@@ -42,30 +42,19 @@ WORDS = (
 # What a note speaks of, and what undoes or changes it.
 ADVICE = (
     ("No target was named", "Choose another under Target."),
-    ("a binary task", "Another reading: Task."),
-    ("a multiclass task", "To predict it as a number: Task."),
-    ("a regression task", "To predict it as classes: Task."),
-    ("without a usable target", "To keep them, fill in the target in the file."),
+    ("a binary task", "To change this, use Task."),
     ("filled with the median", "Other ways: Missing values."),
     ("beside each says where", "Without it: Missing values, median."),
-    ("Probably missing values", "To read them so: Read these numbers as missing."),
-    ("Read as missing:", "To keep them as numbers: Read these numbers as missing, off."),
-    ("with a missing cell in a column that is used", "To keep them: Missing values, median; or leave the column out."),
     ("something else than a usable number", f"If these cells mean something, use the column as a category {COLUMNS}."),
-    ("Read as text, because not every cell", f"Or use it as a number {COLUMNS}: the other cells are then missing."),
     ("More than half of the cells", f"Left out is a choice {COLUMNS}."),
     ("Categories became columns", f"Number, or left out, is a choice {COLUMNS}."),
     ("counts as a category of its own", "Rows without a value are left out with Missing values, drop rows."),
     ("an identifier that only names", f"To keep it, use it as a number or a category {COLUMNS}."),
     ("the same value in every row", f"To keep it, use it as a number or a category {COLUMNS}."),
     ("whose names begin alike are groups", "Other groups, or none: Group columns."),
-    ("Left out, as asked", f"To use it again, choose as found {COLUMNS}."),
     ("not UTF-8", "If letters look wrong: How the file is read, Encoding."),
-    ("Classes with fewer than", "Join or leave out rare classes in the file, or read it as a number: Task."),
     ("The workbook has", "Choose another under Sheet."),
-    ("The first line holds data, no names", "If it holds names: How the file is read, First line."),
     ("columns are separated by", "Another delimiter: How the file is read."),
-    ("decimal comma", "If they are not: How the file is read, Decimal sign."),
     ("Negative eigenvalues of", "Without it: Clip negative eigenvalues, off; such kernels are then refused."),
 )
 
@@ -88,4 +77,4 @@ def for_people() -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise DataError(said(str(error))) from error
+        raise DataError(said(str(error)), repairs=error.repairs) from error

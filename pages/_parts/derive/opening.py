@@ -15,7 +15,7 @@ from typing import TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from mklcore.errors import MKLError
+from mklcore.errors import MKLError, Repair
 from pages._parts.jobs.worker import CORES
 from pages._parts.params.parameters import Params
 from pages._parts.session import history
@@ -35,6 +35,7 @@ class Refused:
 
     kind: type[MKLError]
     sentence: str
+    repairs: tuple[Repair, ...] = ()
 
 
 def opened(shelf: Shelf, key: object, content: bytes, what: str, read: Callable[[Callable[[], None]], T]) -> T:
@@ -45,14 +46,14 @@ def opened(shelf: Shelf, key: object, content: bytes, what: str, read: Callable[
     """
     found = shelf.get(key)
     if isinstance(found, Refused):
-        raise found.kind(found.sentence)
+        raise found.kind(found.sentence, repairs=found.repairs)
     if found is not None:
         return found
     try:
         with _followed(what) as tick, _turn(len(content), tick):
             made = read(tick)
     except MKLError as error:
-        shelf.put(key, Refused(type(error), str(error)))
+        shelf.put(key, Refused(type(error), str(error), error.repairs))
         raise
     shelf.put(key, made)
     return made

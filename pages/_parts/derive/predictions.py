@@ -73,6 +73,7 @@ def reading(params: DataParams) -> Reading:
         "uses": tables.uses(params),
         "missing": params.missing,
         "sentinels": "missing" if params.gaps else "keep",
+        "rare_classes": params.rare or "keep",
     }
     content = uploads.upload(params.data).content
     return opened(

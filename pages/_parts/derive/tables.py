@@ -1,7 +1,7 @@
 """Derive the table in use from the parameters, how it was read, and its rows cut in three."""
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from mklcore.data.reading import TableSummary, describe_table, read_table
 from mklcore.data.samples import SAMPLES
 from mklcore.data.spectra import measured_columns, prepared, wavelengths
 from mklcore.data.workbooks import workbook_sheets
-from mklcore.errors import DataError
+from mklcore.errors import DataError, MKLError, Repair
 from mklcore.kernels import stacks
 from mklcore.kernels.units import MOST_COLUMNS
 from pages._parts.derive import first_table, notes
@@ -44,10 +44,23 @@ def table(params: DataParams) -> Dataset:
         data = _sample(params.data)
     if params.grouping:
         name = ("grouped", data.fingerprint, params.grouping)
-        data = shelf(params).made(name, lambda: regrouped(data, params.grouping))
+        with _mended_by("Use the groups that are found", grouping=""):
+            data = shelf(params).made(name, lambda: regrouped(data, params.grouping))
     if not params.spectra:
         return data
-    return shelf(params).made(("spectra", data.fingerprint, params.spectra), lambda: prepared(data, params.spectra))
+    with _mended_by("Use the columns as they are", spectra=""):
+        named = ("spectra", data.fingerprint, params.spectra)
+        return shelf(params).made(named, lambda: prepared(data, params.spectra))
+
+
+@contextmanager
+def _mended_by(label: str, **settings: str) -> Iterator[None]:
+    """Give a refusal the repair that undoes a setting of the page."""
+    try:
+        yield
+    except MKLError as error:
+        error.repairs = (*error.repairs, Repair.of(label, **settings))
+        raise
 
 
 def unprepared(params: DataParams) -> Dataset:
@@ -93,7 +106,7 @@ def _read(params: DataParams, file: Upload, tick: Callable[[], None]) -> Dataset
     with notes.for_people():
         return read_table(
             file.content, params.target or None, task=params.task or None, uses=uses(params), missing=params.missing,
-            sentinels="missing" if params.gaps else "keep", tick=tick,
+            sentinels="missing" if params.gaps else "keep", rare_classes=params.rare or "keep", tick=tick,
             **as_read(params),
         )  # fmt: skip
 
@@ -107,7 +120,18 @@ def as_read(params: DataParams) -> dict[str, Any]:
         "delimiter": delimiters[params.delimiter],
         "decimal": {"point": ".", "comma": ",", "": None}[params.decimal],
         "header": {"yes": True, "no": False, "": None}[params.header],
+        "skip_lines": int(params.skip) if params.skip else None,
+        "on_bad_lines": params.lines or "error",
+        "quotes": params.quotes,
+        "missing_marks": marks(params),
     }
+
+
+def marks(params: FileParams) -> tuple[str, ...] | None:
+    """Return the texts that stand for a missing value, None where reading finds them; a comma alone: none."""
+    if not params.marks:
+        return None
+    return tuple(mark.strip() for mark in params.marks.split(",") if mark.strip())
 
 
 USES = {"n": "number", "c": "category", "x": "left out"}

@@ -159,9 +159,11 @@ def reading_options(params: DataParams) -> dict[str, Any]:
         "task": params.task or None,
         "uses": tables.uses(params) or None,
     }
-    options |= tables.as_read(params)
+    usual = tables.as_read(DataParams())
+    options |= {name: value for name, value in tables.as_read(params).items() if value != usual[name]}
     options["missing"] = None if params.missing == "median" else params.missing
     options["sentinels"] = "missing" if params.gaps else None
+    options["rare_classes"] = params.rare or None
     return {name: value for name, value in options.items() if value is not None}
 
 

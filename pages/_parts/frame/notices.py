@@ -4,6 +4,7 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from pages._parts.derive import tables
+from pages._parts.drawing import refusals
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session import history, nav, uploads
 from pages._parts.session.memory import memory
@@ -27,11 +28,11 @@ def usable_table() -> bool:
         tables.split(history.current())
     except uploads.MissingFileError:
         st.info(
-            "This link is about a file that someone uploaded. Files stay with the person who uploaded them: "
-            "upload the same file on the Data page, and this screen comes back."
+            "This link refers to an uploaded file. Files stay with the person who uploaded them: upload the same file "
+            "on the Data page to restore this screen."
         )
     except MKLError as error:
-        st.error(plain(error))
+        refusals.draw(error, "refused")
         first_rows()
     else:
         return True
@@ -50,11 +51,11 @@ def first_rows() -> None:
     except MKLError:
         lines = uploads.upload(params.data).content[:MOST_BYTES].decode("latin-1").splitlines()[:MOST_LINES]
         st.code("\n".join(line[:MOST_SIGNS] for line in lines), language=None)
-        st.caption("The file begins like this. If its signs or columns look wrong, say on Data how it is to be opened.")
+        st.caption("The file begins like this. If letters or columns look wrong, change how the file is read on Data.")
         return
     import pandas as pd
 
     frame = pd.DataFrame(found.preview, columns=[column.name for column in found.columns])
     st.dataframe(frame, hide_index=True, alt=f"The first {len(frame)} rows of the refused table", key="refused_rows")
-    st.caption("The first rows as they were read. On Data, choose another target, task or use of a column, or how the "
-               "file is opened; everything else follows.")  # fmt: skip
+    st.caption("The first rows as they were read. On Data, change the target, the task, the use of a column or how the "
+               "file is read.")  # fmt: skip

@@ -30,6 +30,7 @@ from pages._parts.params.rules import (
     one_of,
     position,
     several_of,
+    short_line,
     source,
     whole,
 )
@@ -108,6 +109,11 @@ class FileParams:
     uses: str = _param("", matching(r"\d{1,5}[ncx](,\d{1,5}[ncx])*", "columns with uses, as in 3n,5x", LONGEST_TABLE))
     missing: str = _param("median", choice("median", "indicator", "drop"))
     gaps: bool = _param(False, flag())
+    marks: str = _param("", Rule(short_line, "texts that stand for a missing value, with commas between them"))
+    rare: str = _param("", choice("", "merge", "drop"))
+    skip: str = _param("", matching(r"\d{1,3}", "a number of lines"))
+    lines: str = _param("", choice("", "skip"))
+    quotes: bool = _param(True, flag())
 
     def part(self, kind: type[P]) -> P:
         """Return those of these parameters that ``kind`` holds."""

@@ -109,6 +109,18 @@ def matching(pattern: str, expected: str, longest: int = LONGEST_LIST) -> Rule:
     return Rule(read, expected)
 
 
+def short_line(text: str) -> str:
+    """Return a line of any letters that is not too long. Raises ValueError."""
+    if len(text) > LONGEST_LIST or not text.isprintable():
+        raise ValueError
+    return text
+
+
+def one_line(text: str) -> str:
+    """Return a text as :func:`short_line` takes it."""
+    return "".join(sign for sign in text if sign.isprintable())[:LONGEST_LIST]
+
+
 def dictionary() -> Rule:
     """Kernels as text, kernels of a stack, or the name of a text that this session keeps."""
     elsewhere = matching(rf"stack@{NUMBERS}|kept:[0-9a-f]{{64}}", "", LONGEST_TABLE)

@@ -1,0 +1,39 @@
+"""Drawing refusals: what was refused and why, with one button for each setting that mends it."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+import streamlit as st
+
+from mklcore.errors import MKLError, Repair
+from pages._parts.derive import repairs
+from pages._parts.params.rules import UPLOAD
+from pages._parts.session import history, words
+
+MOST = 4  # buttons beside each other
+
+
+def draw(error: MKLError, key: str) -> None:
+    """Draw an error and its repairs; a refused file can always be read without the choices made about it."""
+    st.error(words.plain(error), icon=":material/block:")
+    params = history.current()
+    offered = repairs.offered(params, error.repairs)
+    if params.data.startswith(UPLOAD):
+        offered += repairs.as_found(params)
+    _buttons(offered, f"{key}_repair", "secondary")
+
+
+def beside(offers: Iterable[Repair], key: str, *, plain: bool = True) -> None:
+    """Draw the repairs of a note: as plain links, or as the buttons of a warning."""
+    _buttons(repairs.offered(history.current(), offers), key, "tertiary" if plain else "secondary")
+
+
+def _buttons(offered: list[tuple[str, dict[str, object]]], key: str, kind: Literal["tertiary", "secondary"]) -> None:
+    if not offered:
+        return
+    row = st.container(horizontal=True, gap="small")
+    for place, (label, changed) in enumerate(offered[:MOST]):
+        row.button(
+            words.plain(label), key=f"{key}_{place}", on_click=history.change, kwargs=changed,
+            type=kind,
+        )  # fmt: skip
