@@ -74,7 +74,7 @@ def test_cutting_planes_ask_for_sharper_machines_where_the_gap_stands_still(C):
 
 @pytest.mark.parametrize(("loss", "C"), [("hinge", 1.0), ("squared", 10.0), ("logistic", 10.0)])
 def test_cutting_planes_reach_a_fine_tolerance_or_say_that_they_stand_still(loss, C):
-    """The linear programme's own tolerance gave the same theta for ever, and "raise max_iter" was the advice."""
+    """The linear programme's own tolerance gave the same theta forever, and "raise max_iter" was the advice."""
     rng = np.random.default_rng(2)
     rows = rng.standard_normal((40, 3))
     y = np.sign(rows[:, 0] + np.sin(2 * rows[:, 1]) + 0.3 * rng.standard_normal(40))

@@ -1,4 +1,4 @@
-"""Who is next: the shortest first, nobody for ever, one job a session, what nobody asked for last, and a line that
+"""Who is next: the shortest first, nobody forever, one job a session, what nobody asked for last, and a line that
 ends.
 """
 

@@ -147,7 +147,7 @@ def test_plain_models_far_from_zero_are_those_near_zero(offset):
 
 
 def test_support_vector_machines_of_plain_models_have_a_bound(monkeypatch):
-    """Scikit-learn's have none of their own, and ran for ever on a target of 1e11."""
+    """Scikit-learn's have none of their own, and ran forever on a target of 1e11."""
     monkeypatch.setattr("mklcore.selection.references.MOST_STEPS", 5)
     for data in (mkl.Dataset(X, Y, task="regression"), mkl.Dataset(X, Y > 0, task="binary")):
         train, judge = data.split(0.3, seed=0)

@@ -393,7 +393,7 @@ def solve_svm(
         else:
             _active_set_steps(K, low, high, epsilon, a, v, fit_intercept)
             idle = idle + 1 if solution.gap > 0.5 * previous else 0
-            if idle >= _PATIENCE:  # round-off: identical rows at a bound can trade weight for ever
+            if idle >= _PATIENCE:  # round-off: identical rows at a bound can trade weight forever
                 return solution
             previous = solution.gap
 

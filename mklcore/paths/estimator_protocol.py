@@ -19,7 +19,7 @@ class PathEstimator(Protocol):
     its decision values on the training rows where fitting has left them.
     """
 
-    score_name: ClassVar[str]  # what ``path_score`` measures, in a word
+    score_name: ClassVar[str]  # what ``path_score`` measures
     objective_: Any
     status_: Any
     fit_: Any

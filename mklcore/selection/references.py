@@ -125,7 +125,7 @@ def _classifiers(classes: int) -> list[Maker]:
 
 
 def _regressors() -> list[Maker]:
-    """Each fits the target at mean 0 and standard deviation 1: far from zero scikit-learn's SVR runs for ever."""
+    """Each fits the target at mean 0 and standard deviation 1: far from zero scikit-learn's SVR runs forever."""
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.dummy import DummyRegressor
     from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor

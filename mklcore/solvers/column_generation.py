@@ -41,7 +41,7 @@ _NEARLY = 0.1  # share of the few: when no more are outside, the last digits are
 _USED = 1e-3  # share of the largest weight
 _SHARE = 0.1  # of the present gap is asked of the few
 _STEPS = 100  # at most, on the few
-_ROOM_LEFT = 4  # a fourth of the room is free, or nothing is stored: one kernel at a time would take for ever
+_ROOM_LEFT = 4  # a fourth of the room is free, or nothing is stored: one kernel at a time would take forever
 
 
 def most_kernels(n: int, room_mb: float | None = None) -> int:

@@ -16,7 +16,7 @@ from mklcore.solvers.driver import Progress, Status
 from mklcore.solvers.problem import Problem, WarmStart
 from mklcore.solvers.reweighting import _FLOOR, Reweighting, WeightIterate
 
-_FINEST = 1e-10  # tolerances of the programme, as fine as HiGHS takes them: 1e-7, its own, left gaps of 1e-5 for ever
+_FINEST = 1e-10  # tolerances of the programme, as fine as HiGHS takes them: 1e-7, its own, left gaps of 1e-5 forever
 _SAME = 1e-13  # change of theta that is none
 _STILL = 0.9  # of the gap is left after a step that changes nothing
 
@@ -57,7 +57,7 @@ class SILP(Reweighting):
         still = len(trace.gaps) > 1 and trace.gaps[-1] > _STILL * trace.gaps[-2]
         same = bool(np.abs(theta / theta.sum() - last.weights).max() <= _SAME)
         if still and same and last.state.accuracy <= 10 * _FLOOR:
-            return Status.STALLED  # the same plane for ever: the programme has no digits left to tell another theta
+            return Status.STALLED  # the same plane forever: the programme has no digits left to tell another theta
         least = _FLOOR if still else max(_FLOOR, min(0.01 * self.tol, last.state.accuracy))
         accuracy = max(0.3 * min(self.accuracy(trace), last.state.accuracy), least)
         return self.solve(theta / theta.sum(), last.dual, accuracy)

@@ -278,7 +278,7 @@ class SMKL(Reweighting):
         return moved / max(float(after.sum()), np.finfo(float).tiny)
 
     def _is_nothing(self, last: WeightIterate, weights: Array) -> bool:
-        """Next to nothing is left of f, no weight grows, and without kernels L is no higher: the loop would shrink for ever,
+        """Next to nothing is left of f, no weight grows, and without kernels L is no higher: the loop would shrink forever,
         to zero or to the floor of the log term."""
         half = 0.5 * float(last.weights @ last.state.Q)
         little = half <= _NOTHING * (last.state.value - half)

@@ -1,7 +1,7 @@
 """Jobs done: the server's threads, and who is next.
 
 Which job is next is decided anew each time a thread is free: the shortest expected work first, and every second of
-waiting counts like a second less of work, so that nobody waits for ever. Of one session one job runs at a time, and
+waiting counts like a second less of work, so that nobody waits forever. Of one session one job runs at a time, and
 what nobody asked for runs only while no person waits.
 """
 
