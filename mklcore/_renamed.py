@@ -45,6 +45,8 @@ RENAMED = {
     "mklcore.verify_hull": "mklcore.io.verify_hull",
     "mklcore.warmup": "mklcore._numba.warmup",
     "mklcore.widths": "mklcore.selection.bandwidths",
+    "mklcore.figures.lanes": "mklcore.figures.side_by_side",
+    "mklcore.figures.takeaway.lanes": "mklcore.figures.takeaway.side_by_side",
     "mklcore.solvers.following": "mklcore.solvers.homotopy",
     "mklcore.solvers.trail": "mklcore.solvers.homotopy_steps",
     "mklcore.solvers.priced": "mklcore.solvers.column_generation",

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from mklcore.errors import MKLError
-from mklcore.figures import lanes_figure, style
-from mklcore.figures.compare import LaneView
+from mklcore.figures import methods_figure, style
+from mklcore.figures.compare import MethodView
 from mklcore.paths.path import Path
 from pages._parts.compare import asking, cursor, rail
 from pages._parts.derive import comparison, dictionaries, earlier, gram_stacks, tables
@@ -21,25 +21,25 @@ from pages._parts.derive.comparison import Shown
 from pages._parts.drawing import beside, charts
 from pages._parts.export import downloads
 from pages._parts.frame import notices
-from pages._parts.params.lanes import Lane
+from pages._parts.params.methods import Method
 from pages._parts.params.parameters import METHODS, Params, PathParams
 from pages._parts.players import compare_player
 from pages._parts.session import fields, history
 from pages._parts.session import words as session_words
 
-TABS = {"lanes": "Lanes on your table", "search": "Find a good model", "toy": "Sparse against non-sparse"}
+TABS = {"methods": "Methods on your table", "search": "Find a good model", "toy": "Sparse against non-sparse"}
 
 
-def caption(asked: Sequence[Lane], params: Params) -> None:
-    """Say what the lanes have in common: rows, kernels, split; and whether they are normalised alike."""
-    every = [comparison.lane_params(params, lane) for lane in asked]
+def caption(asked: Sequence[Method], params: Params) -> None:
+    """Say what the methods have in common: rows, kernels, split; and whether they are normalised alike."""
+    every = [comparison.method_params(params, method) for method in asked]
     ways = list(dict.fromkeys(dictionaries.normalisation(one) for one in every))
     scales = [session_words.SCALES[way] for way in ways]
     scaled = (
         f"kernels {scales[0]}" if len(ways) == 1 else f"every method with kernels its own way: {', or '.join(scales)}"
     )
     st.caption(
-        f"{style.counted(len(asked), 'lane')} on the same {len(tables.split(params).train.y)} rows, "
+        f"{style.counted(len(asked), 'method')} on the same {len(tables.split(params).train.y)} rows, "
         f"{_kernels(every[0])} kernels and split; {scaled}."
     )
 
@@ -58,7 +58,7 @@ def explanation(drawn: Sequence[Shown]) -> None:
     limits.markdown(session_words.text("compare_cannot"))
     with st.expander("What each method solves", icon=":material/functions:"):
         for method, solved in dict.fromkeys(
-            (METHODS[one.lane.algorithm], derive_paths.words_for(one.params)) for one in drawn
+            (METHODS[one.method.algorithm], derive_paths.words_for(one.params)) for one in drawn
         ):
             st.markdown(f"**{method.label}.** {method.one_line}")
             st.latex(solved.formula)
@@ -68,25 +68,31 @@ def explanation(drawn: Sequence[Shown]) -> None:
         st.markdown(session_words.text("certificate"))
 
 
-def lanes(params: Params) -> None:
-    """Draw the lanes: the constant figure of their paths, and below it what follows the cursor."""
+def methods(params: Params) -> None:
+    """Draw the methods: the constant figure of their paths, and below it what follows the cursor."""
     drawn = comparison.shown(params)
     at_once = all(one.path is not None for one in drawn) and any(one.earlier for one in drawn)
     if not at_once:
         asking.request(params)
         drawn = comparison.shown(params)
-    views = [LaneView(one.label, _picture(one), asking.note(one, params), one.waiting) for one in drawn]
-    with st.container(key="compare_figure"):
-        charts.show(lanes_figure(views, dark=charts.is_dark()), compare_player.CHART)
+    views = [MethodView(one.label, _picture(one), asking.note(one, params), one.waiting) for one in drawn]
+
+    def figure() -> None:
+        with st.container(key="compare_figure"):
+            charts.show(methods_figure(views, dark=charts.is_dark()), compare_player.CHART)
+
+    if any(one.path is not None for one in drawn):
+        cursor.draw(drawn, figure)
+    else:
+        figure()
     for one in drawn:
         if one.error:
             st.error(f"{session_words.plain(one.label)}: {session_words.plain(one.error)}")
     if any(one.error for one in drawn):
         st.button("Try again", key="compare_again", on_click=asking.again, args=(params,))
     if any(one.path is not None for one in drawn):
-        cursor.draw(drawn)
         _references(params, drawn)
-        downloads.strip(lambda: lanes_figure(views), "Lanes")
+        downloads.strip(lambda: methods_figure(views), "Methods")
     explanation(drawn)
     if at_once:
         asking.follow(params)
@@ -94,7 +100,7 @@ def lanes(params: Params) -> None:
 
 
 def _references(params: Params, drawn: Sequence[Shown]) -> None:
-    """Draw plain models on the same rows below the lanes, once every lane has ended."""
+    """Draw plain models on the same rows below the methods, once every method has ended."""
     waiting = bool(comparison.missing(params)) or any(one.waiting or one.earlier for one in drawn)
     known, name = beside.found(params, waiting), next(one.path.score_name for one in drawn if one.path is not None)
     st.markdown("**What the scores are worth**: plain models on the same rows")
@@ -120,7 +126,7 @@ left, right = st.columns([7, 5], vertical_alignment="center")
 with left:
     tabs()
 if history.current().compare == "toy":
-    from pages._parts.compare import toy  # with what the experiments need, which lanes can be drawn without
+    from pages._parts.compare import toy  # with what the experiments need, which methods can be drawn without
 
     with st.sidebar:
         toy.rail()
@@ -147,8 +153,8 @@ elif notices.usable_table():
             with st.sidebar:
                 rail.draw()
             with right:
-                caption(comparison.lanes(history.current()), history.current())
+                caption(comparison.methods(history.current()), history.current())
             with st.container(key="compare_answer"):
-                lanes(history.current())
+                methods(history.current())
         except MKLError as error:
             st.error(session_words.plain(error))

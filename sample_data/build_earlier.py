@@ -1,7 +1,7 @@
 """Make the answers that come with the project: ``python -m sample_data.build_earlier [NAME ...]``
 
-The path and the usual lanes of Compare for every sample, the plain models beside them, its hulls, and every lesson, as
-the pages ask for them when nobody has moved a control. A name ("iris", "references_", "hulls_wine", "lesson_hull")
+The path and the usual methods of Compare for every sample, the plain models beside them, its hulls, and every lesson,
+as the pages ask for them when nobody has moved a control. A name ("iris", "references_", "hulls_wine", "lesson_hull")
 makes again what begins with it; files that nothing asks for any more are removed. Run it after a change of what is
 usual, of a sample, or of a figure's states.
 """
@@ -47,10 +47,10 @@ def everything(samples: Iterable[str] = SAMPLES, lessons: Iterable[str] = LESSON
 
 
 def asked(params: Params) -> list[PathParams]:
-    """The paths that Explore and Compare ask for on a sample: its own and the usual lanes."""
+    """The paths that Explore and Compare ask for on a sample: its own and the usual methods."""
     novelty = tables.table(params).task == "novelty"
-    lanes = [] if novelty else [comparison.lane_params(params, lane) for lane in comparison.lanes(params)]
-    return list(dict.fromkeys([params.part(PathParams), *lanes]))
+    methods = [] if novelty else [comparison.method_params(params, method) for method in comparison.methods(params)]
+    return list(dict.fromkeys([params.part(PathParams), *methods]))
 
 
 def solved(params: PathParams) -> Path:

@@ -1,4 +1,4 @@
-"""Compare: lanes in the link, one cursor for several paths, work in the background, the table, the toy experiment."""
+"""Compare: methods in the link, one cursor for several paths, work in the background, the table, the toy experiment."""
 
 import io
 import time
@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from mklcore.data.samples import load_sample
 from mklcore.errors import ParameterError
-from mklcore.figures import lanes_figure, sparsity_figure, style
-from mklcore.figures import steps as lane_steps
-from mklcore.figures.compare import LaneView, level_colour, peak_shares, shares_of_weight
+from mklcore.figures import methods_figure, sparsity_figure, style
+from mklcore.figures import steps as method_steps
+from mklcore.figures.compare import MethodView, level_colour, peak_shares, shares_of_weight
 from mklcore.paths.path import Path, fit_path
 from mklcore.selection.search import candidates
 from pages._parts.compare import rail, toy
@@ -22,23 +22,23 @@ from pages._parts.derive import comparison, paths
 from pages._parts.derive.comparison import Shown
 from pages._parts.export import explorable
 from pages._parts.jobs.job import Job, JobState
-from pages._parts.params import lanes as params_lanes
 from pages._parts.params import link, parameters
+from pages._parts.params import methods as params_methods
 from pages._parts.params import steps as params_steps
-from pages._parts.params.lanes import Lane
+from pages._parts.params.methods import Method
 from pages._parts.params.parameters import METHODS, Params, PathParams
 from tests.pages import go, memory, open_app, quiet, table, upload, wait_until, words
 
 SMALL = {"widths": "2", "each": "none"}
 
 
-def read(text: str) -> tuple[Lane, ...]:
-    return params_lanes.read(text, METHODS, parameters.accepts)
+def read(text: str) -> tuple[Method, ...]:
+    return params_methods.read(text, METHODS, parameters.accepts)
 
 
-def compare(lanes: str = "", data: str = "iris", **query: str) -> AppTest:
-    """Open the page with small kernels and wait until every lane has ended."""
-    asked = {"lanes": lanes} if lanes else {}
+def compare(methods: str = "", data: str = "iris", **query: str) -> AppTest:
+    """Open the page with small kernels and wait until every method has ended."""
+    asked = {"methods": methods} if methods else {}
     return ended(open_app("pages/compare.py", data=data, **SMALL, **asked, **query))
 
 
@@ -66,20 +66,20 @@ def path(name: str, param: str, values: tuple[float, ...], **settings: float) ->
     return fit_path(METHODS[name].estimator("binary", **settings), X[:30], y[:30], param, values, X[30:], y[30:])
 
 
-# Lanes as text
+# Methods as text
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_over_every_path_survives_the_link(name: str) -> None:
     for over in METHODS[name].path_params:
-        lanes = (
-            params_lanes.lane(METHODS[name], over, {}, parameters.accepts),
-            Lane("uniform", settings=(("loss", "squared"),)),
+        methods = (
+            params_methods.method(METHODS[name], over, {}, parameters.accepts),
+            Method("uniform", settings=(("loss", "squared"),)),
         )
-        params, refused = link.read({"lanes": params_lanes.write(lanes)})
+        params, refused = link.read({"methods": params_methods.write(methods)})
         assert refused == ()
-        assert comparison.lanes(params) == lanes
-        assert lanes[0].over(METHODS) == over
+        assert comparison.methods(params) == methods
+        assert methods[0].over(METHODS) == over
 
 
 @pytest.mark.parametrize(
@@ -104,54 +104,54 @@ def test_every_method_over_every_path_survives_the_link(name: str) -> None:
         "",
     ],
 )
-def test_a_lane_that_cannot_be_is_refused(text: str) -> None:
-    params, refused = link.read({"lanes": text})
-    assert params.lanes == params_lanes.USUAL
+def test_a_method_that_cannot_be_is_refused(text: str) -> None:
+    params, refused = link.read({"methods": text})
+    assert params.methods == params_methods.USUAL
     assert len(refused) == 1
-    assert "lanes has to be from 2 to 5 methods" in refused[0]
+    assert "methods has to be from 2 to 5 methods" in refused[0]
 
 
 @pytest.mark.parametrize("text", ["101%", "-1", "0", "x", "nan", "1e", "5 %", "-3%"])
 def test_a_place_that_cannot_be_is_refused(text: str) -> None:
-    params, refused = link.read({"lanes_at": text})
-    assert params.lanes_at == ""
+    params, refused = link.read({"methods_at": text})
+    assert params.methods_at == ""
     assert "a number above 0, or a share of the path" in refused[0]
 
 
 def test_what_is_usual_or_moved_by_the_path_is_not_written() -> None:
-    assert params_lanes.write(read("lp,p=1.0;lp:C,p=2.0;lp:p,p=2.0;smkl,n_starts=1")) == "lp;lp,p=2.0;lp:p;smkl"
+    assert params_methods.write(read("lp,p=1.0;lp:C,p=2.0;lp:p,p=2.0;smkl,n_starts=1")) == "lp;lp,p=2.0;lp:p;smkl"
 
 
-def test_lanes_are_named_by_what_parts_them() -> None:
-    found = params_lanes.labels(read("lp;lp,p=2.0,loss=logistic;gomp:lam;uniform"), METHODS, "binary")
+def test_methods_are_named_by_what_parts_them() -> None:
+    found = params_methods.labels(read("lp;lp,p=2.0,loss=logistic;gomp:lam;uniform"), METHODS, "binary")
     assert found[0].endswith("hinge, p = 1")
     assert found[1].endswith("logistic, p = 2")
     assert found[2] == "MKL-GOMP, over λ"
     assert found[3] == "Uniform sum"
 
 
-def test_a_lane_equal_to_explore_is_the_same_path_as_there() -> None:
+def test_a_method_equal_to_explore_is_the_same_path_as_there() -> None:
     params = Params(algorithm="lp", path="C", settings=(("p", 2.0), ("terms", "log")))
-    assert comparison.of_explore(params) == Lane("lp", "", (("p", 2.0),))
-    assert comparison.lane_params(params, Lane("lp", "", (("p", 2.0),))) == params.part(PathParams)
-    assert comparison.lane_params(params, Lane("lp")).settings == ()
+    assert comparison.of_explore(params) == Method("lp", "", (("p", 2.0),))
+    assert comparison.method_params(params, Method("lp", "", (("p", 2.0),))) == params.part(PathParams)
+    assert comparison.method_params(params, Method("lp")).settings == ()
 
 
-def test_presets_are_sets_of_lanes_a_link_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_presets_are_sets_of_methods_a_link_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     for data in ("iris", "diabetes"):
         found = rail.presets(Params(data=data))
         assert len(found) >= 6
-        for lanes in found.values():
-            assert read(params_lanes.write(lanes)) == lanes
-    assert {lane.algorithm for lane in found["All methods and the uniform sum"]} == {*METHODS} - {"best", "aligned"}
+        for methods in found.values():
+            assert read(params_methods.write(methods)) == methods
+    assert {method.algorithm for method in found["All methods and the uniform sum"]} == {*METHODS} - {"best", "aligned"}
 
 
 # One cursor for several paths
 
 
-def test_lanes_with_one_parameter_share_its_value_and_stand_at_their_nearest_point() -> None:
+def test_methods_with_one_parameter_share_its_value_and_stand_at_their_nearest_point() -> None:
     wide, narrow = path("lp", "C", (0.01, 0.1, 1.0, 10.0)), path("lp", "C", (0.5, 5.0), p=2.0)
-    steps = lane_steps.steps([wide, narrow], ["C", "C"])
+    steps = method_steps.steps([wide, narrow], ["C", "C"])
     assert steps.shared == "C"
     assert steps.values[0] == 0.01
     assert steps.values[-1] == 10.0
@@ -165,39 +165,55 @@ def test_lanes_with_one_parameter_share_its_value_and_stand_at_their_nearest_poi
 
 def test_equal_grids_are_the_steps_themselves_and_infinity_is_one_of_them() -> None:
     one = path("lp", "p", (1.0, 2.0, np.inf))
-    steps = lane_steps.steps([one, one], ["p", "p"])
+    steps = method_steps.steps([one, one], ["p", "p"])
     assert steps.values == (1.0, 2.0, np.inf)
     assert params_steps.place(steps, [one, one], "inf").indices == (2, 2)
 
 
-def test_lanes_with_different_parameters_share_a_share_of_their_path() -> None:
+def test_methods_with_different_parameters_share_a_share_of_their_path() -> None:
     first, second = path("lp", "C", (0.01, 0.1, 1.0, 10.0, 100.0)), path("gomp", "s", (1.0, 2.0, 3.0))
-    steps = lane_steps.steps([first, second, None], ["C", "s", "C"])
+    steps = method_steps.steps([first, second, None], ["C", "s", "C"])
     assert steps.shared == ""
     assert steps.indices[0] == (0, 0, None)
     assert steps.indices[-1] == (4, 2, None)
     assert params_steps.place(steps, [first, second, None], "50%").indices == (2, 1, None)
 
 
-def test_a_place_is_the_best_of_each_lane_a_step_or_an_exact_value() -> None:
+def test_a_place_is_the_best_of_each_method_a_solved_point_or_a_value_between_two() -> None:
     paths = [path("lp", "C", (0.01, 0.1, 1.0, 10.0)), path("lp", "C", (0.01, 0.1, 1.0, 10.0), p=2.0)]
-    steps = lane_steps.steps(paths, ["C", "C"])
+    steps = method_steps.steps(paths, ["C", "C"])
     best = params_steps.place(steps, paths, "")
-    assert best.kind == "best"
+    assert best.best
     assert best.indices == tuple(int(np.argmax(one.val_score)) for one in paths)
-    assert params_steps.place(steps, paths, "0.1").kind == "step"
-    exact = params_steps.place(steps, paths, "0.3")
-    assert (exact.kind, exact.value) == ("exact", 0.3)
-    assert params_steps.place(steps, paths, "40%").kind == "best"  # a share means nothing where a value is shared
-    assert params_steps.place(steps, paths, "1e9").value == 1e6  # and values stay within their bounds
+    solved = params_steps.place(steps, paths, "0.1")
+    assert (solved.places, solved.values) == ((1.0, 1.0), (None, None))
+    exact = params_steps.place(steps, paths, repr(10**-0.5))
+    assert exact.values == (10**-0.5,) * 2
+    assert exact.places == pytest.approx((1.5, 1.5))  # half way on the log scale
+    assert params_steps.place(steps, paths, "40%").best  # a share means nothing where a value is shared
+    assert params_steps.place(steps, paths, "1e9").values == (1e6, 1e6)  # and values stay within their bounds
+
+
+def test_between_two_steps_every_method_moves_along_its_own_path() -> None:
+    falling, whole = path("smkl", "C", (10.0, 0.1)), path("gomp", "s", (1.0, 2.0, 3.0))
+    steps = method_steps.steps([falling, whole, None], ["C", "s", "C"])
+    assert steps.text(20.5) == "51.25%"
+    here = params_steps.place(steps, [falling, whole, None], "25%")
+    assert here.places == (pytest.approx(0.75), 0.0, None)  # shares run from the least value to the largest
+    assert here.values == (pytest.approx(10 * 0.01**0.75, rel=1e-3), None, None)
+    assert steps.at(steps.position(25.0)) == here.places
+    norms = path("lp", "p", (1.0, 2.0, np.inf))
+    steps = method_steps.steps([norms, norms], ["p", "p"])
+    assert steps.value(1.5) == pytest.approx(2.0 * 2**0.5)  # infinity is drawn one doubling beyond the last norm
+    assert steps.text(2.0) == "inf"
 
 
 # Figures
 
 
-def test_a_kernel_has_one_colour_and_one_scale_in_all_lanes() -> None:
+def test_a_kernel_has_one_colour_and_one_scale_in_all_methods() -> None:
     paths = [path("lp", "C", (0.01, 0.1, 1.0)), path("lp", "C", (0.01, 0.1, 1.0), p=2.0)]
-    figure = lanes_figure([LaneView(str(k), one) for k, one in enumerate(paths)])
+    figure = methods_figure([MethodView(str(k), one) for k, one in enumerate(paths)])
     colours: dict[int, set[str]] = {}
     for trace in figure.data:
         if trace.meta and len(trace.meta["kernels"]) == 1:
@@ -213,7 +229,7 @@ def test_shares_add_up_to_one_and_nothing_stays_nothing() -> None:
     assert shares_of_weight([[1.0, 3.0], [0.0, 0.0]]).tolist() == [[0.25, 0.75], [0.0, 0.0]]
 
 
-def test_lanes_over_other_kernels_are_refused() -> None:
+def test_methods_over_other_kernels_are_refused() -> None:
     one = path("lp", "C", (0.01, 0.1, 1.0))
     other = replace(one, kernel_names=tuple(f"other {name}" for name in one.kernel_names))
     with pytest.raises(ParameterError, match="over the same kernels only"):
@@ -241,30 +257,30 @@ def test_all_methods_stand_side_by_side_on_every_kind_of_target(data: str) -> No
     assert len(found) == 5
     assert not app.error
     assert found["validation"].notna().all()
-    assert (found["best validation"] == found["validation"]).all()  # each lane starts at its own best
+    assert (found["best validation"] == found["validation"]).all()  # each method starts at its own best
     charts = app.get("plotly_chart")
-    assert "5 lanes side by side" in charts[0].proto.alt
+    assert "5 methods side by side" in charts[0].proto.alt
     for key in list(METHODS)[:5]:
         assert METHODS[key].look_for in words(app)
 
 
-def test_a_release_moves_every_lane_and_the_link() -> None:
+def test_a_release_moves_every_method_and_the_link() -> None:
     app = compare("lp;lp,p=2.0")
-    app.session_state["compare_player"] = {"report": {"index": 0, "turn": 1, "time": 1}}
+    app.session_state["compare_player"] = {"report": {"index": 0, "position": 0, "turn": 1, "time": 1}}
     quiet(app.run())
     first = rows(app)
-    assert memory(app).params.lanes_at != ""
-    assert app.query_params["lanes_at"] == memory(app).params.lanes_at
-    app.session_state["compare_player"] = {"report": {"index": 10**6, "turn": 1, "time": 2}}
+    assert memory(app).params.methods_at != ""
+    assert app.query_params["methods_at"] == memory(app).params.methods_at
+    app.session_state["compare_player"] = {"report": {"index": 10**6, "position": 1e6, "turn": 1, "time": 2}}
     quiet(app.run())
     assert (rows(app)["at"] != first["at"]).all()
     press(app, "compare_best")
-    assert memory(app).params.lanes_at == ""
+    assert memory(app).params.methods_at == ""
     assert "Save as one file" in {button.label for button in app.get("download_button")}
 
 
-def test_an_exact_value_is_solved_in_every_lane_and_makes_objectives_comparable() -> None:
-    app = compare("lp;lp,p=2.0", lanes_at="0.0567")
+def test_an_exact_value_is_solved_in_every_method_and_makes_objectives_comparable() -> None:
+    app = compare("lp;lp,p=2.0", methods_at="0.0567")
     found = rows(app)
     assert (found["at"] == "C = 0.0567").all()
     # The set of weights grows with p, so the least objective at one C falls.
@@ -276,19 +292,19 @@ def test_an_exact_value_is_solved_in_every_lane_and_makes_objectives_comparable(
 
 def test_slow_exact_values_are_solved_by_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "is_quick", lambda params, path, value: False)
-    app = compare("lp;lp,p=2.0", lanes_at="0.0789", seed="47")
+    app = compare("lp;lp,p=2.0", methods_at="0.0789", seed="47")
     assert (rows(ended(app))["at"] == "C = 0.0789").all()
-    assert "Every lane is solved at just this value" in words(app)
+    assert "Every method is solved here" in words(app)
     monkeypatch.setattr(paths, "fit_path", lambda *_, **more: (_ for _ in ()).throw(ParameterError("No such value.")))
     app.number_input(key="compare_exact_C").set_value(0.0333)
     ended(quiet(app.run()))
-    assert "The lanes are not solved at this value" in words(app)
+    assert "The methods are not solved at this value" in words(app)
     assert "No such value" in words(app)
     assert len(rows(app)) == 2
 
 
 def test_objectives_of_different_methods_are_not_set_side_by_side() -> None:
-    app = compare("lp;uniform", lanes_at="0.0567")
+    app = compare("lp;uniform", methods_at="0.0567")
     assert "objective" not in rows(app).columns
     assert "objectives are left out" in words(app)
     assert "their objectives are not comparable" in words(app)
@@ -299,12 +315,12 @@ def test_test_scores_appear_once_asked_for_and_for_this_point_only() -> None:
     assert "test" not in rows(app).columns
     press(app, "show_tests")
     assert rows(app)["test"].between(0, 1).all()
-    app.session_state["compare_player"] = {"report": {"index": 0, "turn": 1, "time": 1}}
+    app.session_state["compare_player"] = {"report": {"index": 0, "position": 0, "turn": 1, "time": 1}}
     quiet(app.run())
     assert "test" not in rows(app).columns
 
 
-def test_lanes_share_their_paths_with_explore() -> None:
+def test_methods_share_their_paths_with_explore() -> None:
     app = compare("gomp;uniform", algorithm="gomp", seed="41")
     job = memory(app).jobs["short"]
     go(app, "pages/explore.py")
@@ -313,21 +329,21 @@ def test_lanes_share_their_paths_with_explore() -> None:
     assert memory(app).jobs["short"] is job or memory(app).jobs["short"].job.key != job.job.key
     path = memory(app).answer.path
     go(app, "pages/compare.py")
-    assert path is memory(app).lanes.shown[0].path
+    assert path is memory(app).methods.shown[0].path
 
 
-def test_a_lane_opens_on_explore_with_its_path() -> None:
+def test_a_method_opens_on_explore_with_its_path() -> None:
     app = compare("gomp,lam=0.1;uniform")
-    path = memory(app).lanes.shown[0].path
-    app.button(key="lane_0_explore").click()
+    path = memory(app).methods.shown[0].path
+    app.button(key="method_0_explore").click()
     quiet(app.run())
     assert memory(app).params.algorithm == "gomp"
     go(app, "pages/explore.py")
     assert memory(app).answer.path is path
 
 
-def test_lanes_work_on_a_kernel_stack() -> None:
-    app = upload(open_app(lanes="lp;gomp;smkl", **SMALL), stack(), "stack.npz")
+def test_methods_work_on_a_kernel_stack() -> None:
+    app = upload(open_app(methods="lp;gomp;smkl", **SMALL), stack(), "stack.npz")
     found = rows(ended(go(app, "pages/compare.py")))
     assert len(found) == 3
     assert len(rows(press(app, "show_tests"))["test"].dropna()) == 3
@@ -342,47 +358,47 @@ def stack() -> bytes:
     return buffer.getvalue()
 
 
-def test_lanes_are_added_changed_and_removed() -> None:
+def test_methods_are_added_changed_and_removed() -> None:
     app = compare("gomp;uniform")
-    press(app, "lane_add")
-    assert len(comparison.lanes(memory(app).params)) == 3
-    app.selectbox(key="lane_0_algorithm").set_value("greedy")
+    press(app, "method_add")
+    assert len(comparison.methods(memory(app).params)) == 3
+    app.selectbox(key="method_0_algorithm").set_value("greedy")
     quiet(app.run())
-    app.segmented_control(key="lane_0_path").set_value("lam")
+    app.segmented_control(key="method_0_path").set_value("lam")
     quiet(app.run())
-    assert memory(app).params.lanes == "greedy:lam;uniform;lp"
-    press(app, "lane_1_remove")
-    assert memory(app).params.lanes == "greedy:lam;lp"
-    assert all(app.button(key=f"lane_{place}_remove").disabled for place in (0, 1))
-    app.selectbox(key="lanes_preset").set_value("Kernel by kernel")
+    assert memory(app).params.methods == "greedy:lam;uniform;lp"
+    press(app, "method_1_remove")
+    assert memory(app).params.methods == "greedy:lam;lp"
+    assert all(app.button(key=f"method_{place}_remove").disabled for place in (0, 1))
+    app.selectbox(key="methods_preset").set_value("Kernel by kernel")
     quiet(app.run())
-    assert memory(app).params.lanes == "gomp;greedy"
-    assert "The slider sets one s for all lanes" in words(ended(app))
+    assert memory(app).params.methods == "gomp;greedy"
+    assert "One s for all methods" in words(ended(app))
 
 
-def test_every_setting_of_a_lane_can_be_moved() -> None:
+def test_every_setting_of_a_method_can_be_moved() -> None:
     app = compare("lp;gomp", "diabetes")
-    app.select_slider(key="lane_0_p_p").set_value(2.0)
+    app.select_slider(key="method_0_p_p").set_value(2.0)
     quiet(app.run())
-    assert memory(app).params.lanes == "lp,p=2.0;gomp"
-    app.selectbox(key="lane_0_loss_choice").set_value("epsilon_insensitive")
+    assert memory(app).params.methods == "lp,p=2.0;gomp"
+    app.selectbox(key="method_0_loss_choice").set_value("epsilon_insensitive")
     ended(app)
-    assert memory(app).params.lanes == "lp,loss=epsilon_insensitive,p=2.0;gomp"
-    app.toggle(key="lane_1_more").set_value(True)
+    assert memory(app).params.methods == "lp,loss=epsilon_insensitive,p=2.0;gomp"
+    app.toggle(key="method_1_more").set_value(True)
     quiet(app.run())
-    app.toggle(key="lane_1_keep_duplicates_flag").set_value(True)
+    app.toggle(key="method_1_keep_duplicates_flag").set_value(True)
     quiet(app.run())
-    assert memory(app).params.lanes.endswith("gomp,keep_duplicates=yes")
+    assert memory(app).params.methods.endswith("gomp,keep_duplicates=yes")
     assert not ended(app).error
 
 
-def test_while_a_lane_is_computed_anew_its_older_path_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_a_method_is_computed_anew_its_older_path_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     app = compare("gomp;uniform", seed="42")
     monkeypatch.setattr(comparison, "job", lambda params: Job("nothing", "Nothing", ()))
-    app.selectbox(key="lane_0_algorithm").set_value("greedy")
+    app.selectbox(key="method_0_algorithm").set_value("greedy")
     quiet(app.run())
-    older = memory(app).lanes.shown[0]
-    assert older.lane.algorithm == "gomp"
+    older = memory(app).methods.shown[0]
+    assert older.method.algorithm == "gomp"
     assert len(rows(app)) == 1  # the older answer is drawn, but it is not an answer to what is asked
 
 
@@ -394,26 +410,26 @@ def test_a_cancelled_run_says_so_and_offers_to_go_on(monkeypatch: pytest.MonkeyP
             time.sleep(0.01)
 
     monkeypatch.setattr(paths, "fit_path", endless)
-    app = open_app("pages/compare.py", data="iris", seed="43", lanes="lp;lp,p=2.0", **SMALL)
+    app = open_app("pages/compare.py", data="iris", seed="43", methods="lp;lp,p=2.0", **SMALL)
     memory(app).jobs["short"].stop.set()
     ended(app)
     monkeypatch.undo()
     assert memory(app).jobs["short"].state is JobState.CANCELLED
-    assert "Lanes that had ended stay" in words(app)
+    assert "Methods that had ended stay" in words(app)
     assert len(rows(press(app, "compare_run"))) == 2
 
 
-def test_a_lane_that_fails_says_why_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_method_that_fails_says_why_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     solve = paths.fit_path
 
     def failing(estimator, *rest, **more):
         if "Greedy" in type(estimator).__name__:
-            raise ParameterError("This lane has no answer.")
+            raise ParameterError("This method has no answer.")
         return solve(estimator, *rest, **more)
 
     monkeypatch.setattr(paths, "fit_path", failing)
     app = compare("gomp;greedy", seed="44")
-    assert any("This lane has no answer" in error.value for error in app.error)
+    assert any("This method has no answer" in error.value for error in app.error)
     assert len(rows(app)) == 1
     monkeypatch.undo()
     assert len(rows(press(app, "compare_again"))) == 2
@@ -422,15 +438,15 @@ def test_a_lane_that_fails_says_why_and_the_others_stay(monkeypatch: pytest.Monk
 
 def test_large_work_waits_for_its_button(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "is_small", lambda params, wanted: False)
-    app = open_app("pages/compare.py", data="iris", seed="45", lanes="gomp;uniform", **SMALL)
+    app = open_app("pages/compare.py", data="iris", seed="45", methods="gomp;uniform", **SMALL)
     assert "take a while" in words(app)
     assert len(rows(press(app, "compare_run"))) == 2
 
 
-def test_lanes_work_on_an_upload_and_stay_in_its_session() -> None:
-    app = upload(open_app(lanes="gomp;uniform", **SMALL), table())
+def test_methods_work_on_an_upload_and_stay_in_its_session() -> None:
+    app = upload(open_app(methods="gomp;uniform", **SMALL), table())
     assert len(rows(ended(go(app, "pages/compare.py")))) == 2
-    stranger = open_app("pages/compare.py", data=memory(app).params.data, lanes="gomp;uniform", **SMALL)
+    stranger = open_app("pages/compare.py", data=memory(app).params.data, methods="gomp;uniform", **SMALL)
     assert "upload the same file" in words(stranger)
     assert not stranger.dataframe
 
@@ -495,21 +511,21 @@ def test_one_run_of_the_toy_is_that_of_the_library() -> None:
     assert found[0] < found[4]  # one informative kernel: sparse is right
 
 
-def test_each_lane_is_reported_with_the_problem_it_solves_and_its_figure_can_be_taken_away() -> None:
+def test_each_method_is_reported_with_the_problem_it_solves_and_its_figure_can_be_taken_away() -> None:
     app = compare("lp,norm=block norm,q=4.0;lp;smkl,terms=gl")
     formulas = [one.value.strip("$\n ") for one in app.latex]
     lp, smkl = METHODS["lp"], METHODS["smkl"]
     for reported in (lp, lp.words_for({"norm": "block norm"}), smkl.words_for({"terms": "gl"})):
         assert reported.formula in formulas
     before = len(app.get("plotly_chart"))
-    app.session_state["take_lanes"] = True
+    app.session_state["take_methods"] = True
     assert len(quiet(app.run()).get("plotly_chart")) == before + 1
 
 
-def test_a_file_of_lanes_tells_each_problem_once_with_the_lanes_that_solve_it() -> None:
-    params = Params(data="iris", lanes="lp,norm=block norm,q=4.0;lp;lp,p=2.0")
-    lanes = zip(("a", "b", "c"), comparison.lanes(params), strict=True)
-    drawn = [comparison.Shown(name, lane, comparison.lane_params(params, lane)) for name, lane in lanes]
+def test_a_file_of_methods_tells_each_problem_once_with_the_methods_that_solve_it() -> None:
+    params = Params(data="iris", methods="lp,norm=block norm,q=4.0;lp;lp,p=2.0")
+    methods = zip(("a", "b", "c"), comparison.methods(params), strict=True)
+    drawn = [comparison.Shown(name, method, comparison.method_params(params, method)) for name, method in methods]
     block, plain = explorable.problems(drawn)
     assert (block.title, plain.title) == ("a", "b and c")
     assert plain.formula == METHODS["lp"].formula != block.formula

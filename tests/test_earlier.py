@@ -192,7 +192,7 @@ def test_the_models_follow_and_the_picture_stays(new):
     assert (paths.picture(Params(data="iris"), path)[1] is before) == earlier.alike(path, before)
 
 
-def test_every_lane_of_a_first_look_is_there(new):
+def test_every_method_of_a_first_look_is_there(new):
     asked = Params(data="iris")
-    for lane in comparison.lanes(asked):
-        assert earlier.path(comparison.lane_params(asked, lane)) is not None, AGAIN
+    for method in comparison.methods(asked):
+        assert earlier.path(comparison.method_params(asked, method)) is not None, AGAIN

@@ -74,8 +74,8 @@ def test_the_first_tab_says_which_columns_matter_beside_the_baselines(task: str)
     names = [nothing, "linear model", "RBF SVM", "random forest", "gradient boosting"]
     assert scores["names"] == ["this model", *names, "uniform sum", "best single kernel"]
     assert scores["weights"][index][0] == pytest.approx(path.val_score[index])
-    lane = paths.known(paths.baseline(params, "uniform"))
-    assert scores["weights"][0][6] == pytest.approx(np.nanmax(lane.val_score))
+    method = paths.known(paths.baseline(params, "uniform"))
+    assert scores["weights"][0][6] == pytest.approx(np.nanmax(method.val_score))
     assert scores["weights"][0][7] >= np.nanmax(paths.known(params).val_score) - 0.2
     assert "RBF SVM" in sentence or "linear model" in sentence
     ranking = app.dataframe[0].value
@@ -148,9 +148,9 @@ def test_how_spectra_are_prepared_is_tried_unasked_and_undone_with_a_click() -> 
 
 def test_the_baselines_are_the_paths_explore_shows_for_them() -> None:
     app = wait_for(explore(seed="2"), "best single kernel, at its best")
-    lane = paths.baseline(memory(app).params, "uniform")
-    assert paths.key(lane) == paths.key(replace(memory(app).params, algorithm="uniform"))
-    assert type(paths.known(lane).estimators[0]) is ESTIMATORS["uniform"].classifier
+    method = paths.baseline(memory(app).params, "uniform")
+    assert paths.key(method) == paths.key(replace(memory(app).params, algorithm="uniform"))
+    assert type(paths.known(method).estimators[0]) is ESTIMATORS["uniform"].classifier
 
 
 def test_columns_without_groups_are_reported_one_by_one() -> None:

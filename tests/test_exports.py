@@ -156,14 +156,14 @@ def test_norms_that_are_made_from_the_kernels_come_out_of_the_script(settings, t
     np.testing.assert_array_equal(run_script(script, tmp_path, monkeypatch)["path"].weights, path.weights)
 
 
-def test_the_lanes_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
-    app = open_at("compare", data="iris", widths="2", each="linear", lanes="lp,p=2.0;smkl;gomp:lam,n_kernels=3")
+def test_the_methods_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
+    app = open_at("compare", data="iris", widths="2", each="linear", methods="lp,p=2.0;smkl;gomp:lam,n_kernels=3")
     params = memory(app).params
-    lanes = [comparison.lane_params(params, lane) for lane in comparison.lanes(params)]
-    wait_until(lambda: not any(paths.known(lane) is None for lane in lanes), app)
+    methods = [comparison.method_params(params, method) for method in comparison.methods(params)]
+    wait_until(lambda: not any(paths.known(method) is None for method in methods), app)
     names = run_script(handed_out(params, "compare")[0], tmp_path, monkeypatch)
-    for lane, path in zip(lanes, names["paths"].values(), strict=True):
-        np.testing.assert_array_equal(path.weights, paths.known(lane).weights)
+    for method, path in zip(methods, names["paths"].values(), strict=True):
+        np.testing.assert_array_equal(path.weights, paths.known(method).weights)
 
 
 def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_script(tmp_path, monkeypatch):

@@ -173,7 +173,7 @@ def test_work_that_takes_the_place_of_one_nobody_has_shown_asks_for_another_run(
         progress.ended.set()
 
     monkeypatch.setattr(board.worker, "hand_over", done_at_once)
-    first = board.ask(Job("lanes", "Lanes", ()))
+    first = board.ask(Job("methods", "Methods", ()))
     assert first.reported
     assert board.ask(Job("plain models", "Plain models", ())).reported
     board.held().reported = False  # it ended after the page had drawn what it had by then

@@ -19,7 +19,7 @@ def far_table(offset: float) -> bytes:
 
 
 def uploaded(offset: float):
-    return upload(open_app(widths="1", each="none", degree="0", lanes="lp;uniform"), far_table(offset))
+    return upload(open_app(widths="1", each="none", degree="0", methods="lp;uniform"), far_table(offset))
 
 
 def ended(app):

@@ -13,7 +13,7 @@ import pytest
 from mklcore import figures
 from mklcore.errors import ParameterError
 from mklcore.figures import style
-from mklcore.figures.compare import LaneView
+from mklcore.figures.compare import MethodView
 from mklcore.figures.grams import block_means
 from mklcore.figures.paths import stretches
 
@@ -80,8 +80,8 @@ def every_figure(dark: bool) -> dict[str, go.Figure]:
         "weight_path": figures.weight_path(path, 2, dark=dark),
         "score_path": figures.score_path(path, 2, dark=dark),
         "explore_figure": figures.explore_figure(path, dark=dark),
-        "lanes_figure": figures.lanes_figure(
-            [LaneView("one", path), LaneView("two", note="Not there yet.")], dark=dark
+        "methods_figure": figures.methods_figure(
+            [MethodView("one", path), MethodView("two", note="Not there yet.")], dark=dark
         ),
         "sparsity_figure": figures.sparsity_figure(
             [1, 2, np.inf], "ab", rng.uniform(size=(2, 3)), gram[:2, :3], 0.1, dark=dark

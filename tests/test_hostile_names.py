@@ -20,7 +20,7 @@ from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.figures import weight_path, weights_bar
 from mklcore.figures.formula import mathml
-from mklcore.figures.takeaway import About, Problem, lanes_page
+from mklcore.figures.takeaway import About, Problem, methods_page
 from pages._parts.derive import tables
 from pages._parts.drawing import listings
 from pages._parts.export import downloads, specification
@@ -118,9 +118,9 @@ def marks(figure: go.Figure) -> list[str]:
     return [str(text) for text in (*notes, *texts, *(one for line in ticks for one in line)) if text is not None]
 
 
-def test_lanes_as_a_file_say_names_as_text() -> None:
+def test_methods_as_a_file_say_names_as_text() -> None:
     reported = About(HOSTILE[1], problems=(Problem(HOSTILE[0], r"\min w", HOSTILE[3]),))
-    page = lanes_page({name: a_path(names=NAMES) for name in HOSTILE[:3]}, reported, columns={HOSTILE[4]: [0, 1]})
+    page = methods_page({name: a_path(names=NAMES) for name in HOSTILE[:3]}, reported, columns={HOSTILE[4]: [0, 1]})
     assert page.count("<script") == page.count("</script>") == 2
     assert not re.search(r"<(img|svg onload|iframe)", page)
 

@@ -125,9 +125,9 @@ CACHES = {f"pages._parts.{place}" for place in (
 KEPT_ANSWERS = {
     "session.inside.find": "names of Streamlit",
     "session.nav._kept": "the list of pages, which is the same for everybody",
-    "derive.comparison._read": "lanes out of the text of a link",
-    "derive.comparison.lane_params": "parameters out of parameters",
-    "derive.references._lane": "parameters out of parameters",
+    "derive.comparison._read": "methods out of the text of a link",
+    "derive.comparison.method_params": "parameters out of parameters",
+    "derive.references._method": "parameters out of parameters",
     "derive.earlier._path": "a file that comes with the project",
     "derive.earlier._references": "a file that comes with the project",
     "derive.earlier._hulls": "a file that comes with the project",

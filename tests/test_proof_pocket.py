@@ -154,10 +154,10 @@ def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, monke
     )
 
 
-@pytest.mark.parametrize(("page", "name"), [("predict", "predict"), ("compare", "lane_0"), ("compare", "lane_1")])
+@pytest.mark.parametrize(("page", "name"), [("predict", "predict"), ("compare", "method_0"), ("compare", "method_1")])
 def test_the_other_certificates_lead_to_their_check(page, name):
-    seed = {"predict": "3", "lane_0": "4", "lane_1": "5"}[name]
-    app = at_explore(seed=seed, lanes="gomp;uniform", **FEW)  # what was checked before is kept
+    seed = {"predict": "3", "method_0": "4", "method_1": "5"}[name]
+    app = at_explore(seed=seed, methods="gomp;uniform", **FEW)  # what was checked before is kept
     app = opened(wait_for_path(go(app, f"pages/{page}.py")) if page == "predict" else go(app, f"pages/{page}.py"), name)
     quiet(app.run())
     app = opened(app, name)

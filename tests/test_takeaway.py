@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from mklcore.errors import ParameterError
-from mklcore.figures.takeaway import About, Problem, hulls_page, lanes_page, path_page
+from mklcore.figures.takeaway import About, Problem, hulls_page, methods_page, path_page
 from mklcore.figures.takeaway.page import Palette, as_json
 from mklcore.figures.takeaway.words import markdown
 from mklcore.lessons import LESSONS
@@ -94,10 +94,10 @@ def test_a_hundred_points_of_fifty_kernels_stay_below_two_megabytes():
     assert len(path_page(a_path(100, names), columns=(names, np.full((100, 50), 0.02))).encode()) < 5e5
 
 
-def test_lanes_share_kernels_and_a_slider():
+def test_methods_share_kernels_and_a_slider():
     one, other = a_path(), a_path(6, seed=1, values=np.geomspace(0.01, 10, 6))
-    shown = data_of(lanes_page({"one": one, HOSTILE[0]: other}))
-    assert [lane["title"] for lane in shown["lead"]["lanes"]] == ["one", HOSTILE[0]]
+    shown = data_of(methods_page({"one": one, HOSTILE[0]: other}))
+    assert [method["title"] for method in shown["lead"]["methods"]] == ["one", HOSTILE[0]]
     assert len(shown["chart"]["points"]) == len(shown["lead"]["steps"])
     shares = other.weights / other.weights.sum(axis=1, keepdims=True)
     lines = {line["name"]: line["ys"] for line in shown["chart"]["panels"][2]["lines"]}
@@ -107,28 +107,28 @@ def test_lanes_share_kernels_and_a_slider():
     assert said[0].startswith(f"one at C = 10: {one.n_nonzero[-1]} of 5 kernels used, the largest ")
     assert said[1].startswith(f"{HOSTILE[0]} at C = 10: ")
     assert all("; validation accuracy 90.0 %. ○ not certified" in line for line in said)
-    lead = data_of(lanes_page({"one": one, "two": other}, columns={"b": [0, 3], HOSTILE[0]: [1]}))["lead"]
+    lead = data_of(methods_page({"one": one, "two": other}, columns={"b": [0, 3], HOSTILE[0]: [1]}))["lead"]
     assert lead["parts"] == {"5": "Columns"}
     place = lead["full"].index("b")
-    own = [entry[place] for entry in lead["lanes"][1]["weights"]]
+    own = [entry[place] for entry in lead["methods"][1]["weights"]]
     np.testing.assert_allclose(own, shares[:, 0] + shares[:, 3], atol=1e-5)
     with pytest.raises(ParameterError, match=r"kernels 0 to 4; got others for b"):
-        lanes_page({"one": one}, columns={"a": [0], "b": [5]})
+        methods_page({"one": one}, columns={"a": [0], "b": [5]})
     with pytest.raises(ParameterError, match=r"at least one path"):
-        lanes_page({})
+        methods_page({})
     with pytest.raises(ParameterError, match=r"steps 0 to \d+; got the step 99"):
-        lanes_page({"one": one}, step=99)
+        methods_page({"one": one}, step=99)
     with pytest.raises(ParameterError, match=r"over the same kernels only"):
-        lanes_page({"one": one, "two": a_path(names=("a", "b"))})
+        methods_page({"one": one, "two": a_path(names=("a", "b"))})
 
 
 def test_a_file_tells_every_problem_once_with_its_formula():
     solved = (Problem("one", r"\min_\theta \|w\|", "how it bends"), Problem(HOSTILE[0], "C", cannot_tell="why"))
-    page = lanes_page({"one": a_path(), "two": a_path()}, About(problems=solved))
+    page = methods_page({"one": a_path(), "two": a_path()}, About(problems=solved))
     assert page.count("<math ") == 2
     assert re.findall(r"<h2>(.*?)</h2>", page) == ["one", html.escape(HOSTILE[0])]
     assert "<p><b>What to look for.</b> how it bends</p>" in page
-    assert "<math " not in lanes_page({"one": a_path()})
+    assert "<math " not in methods_page({"one": a_path()})
 
 
 def test_hulls_need_models_with_hulls():

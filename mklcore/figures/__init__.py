@@ -3,8 +3,11 @@
 Every function takes ``dark`` for the theme and leaves its alternative text in ``figure.layout.meta["alt"]``.
 """
 
+import warnings
+from typing import Any
+
 from mklcore.figures.columns import column_figure
-from mklcore.figures.compare import lanes_figure, sparsity_figure
+from mklcore.figures.compare import methods_figure, sparsity_figure
 from mklcore.figures.components import component_plot, relevance_bars
 from mklcore.figures.contributions import contribution_bars
 from mklcore.figures.experiments import comparison_plot
@@ -44,7 +47,7 @@ __all__ = [
     "hull_grid",
     "kernel_colours",
     "kernel_count",
-    "lanes_figure",
+    "methods_figure",
     "path_positions",
     "positions_figure",
     "relevance_bars",
@@ -63,3 +66,11 @@ __all__ = [
     "weights_bar",
     "weights_beside",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Find the name of version 0.1."""
+    if name != "lanes_figure":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}.")
+    warnings.warn("lanes_figure is methods_figure from this version on.", FutureWarning, stacklevel=2)
+    return methods_figure

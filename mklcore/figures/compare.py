@@ -1,7 +1,8 @@
-"""Several methods side by side: one column per lane, weights above scores, on scales that all lanes share.
+"""Several methods side by side: one column per method, weights above scores, on scales that all methods share.
 
-Weights are drawn as shares, so that lanes whose weights have other units stand on one scale. A kernel has one colour in
-all lanes. Lines are solid between points solved to tolerance and dashed elsewhere.
+Weights are drawn as shares, so that methods whose weights have other units stand on one scale. The six largest kernels
+have six colours and marks, the same in all methods. Lines are solid between points solved to tolerance and dashed
+elsewhere.
 """
 
 from __future__ import annotations
@@ -20,20 +21,21 @@ from mklcore.figures.graph_objects import go
 from mklcore.figures.paths import path_positions, solved, stretches
 from mklcore.scoring import SHARES
 
-LEFT, RIGHT = 132, 74  # pixels: the names of the bars below stand left of the first lane, line labels right of the last
+LEFT, RIGHT = 132, 74  # pixels: names of the bars below stand left of the first method, line labels right of the last
 GAP = 0.03
-TICK_ROOM = 0.05  # of its axis that a tick keeps from either end, where the next lane begins
+TICK_ROOM = 0.05  # of its axis that a tick keeps from either end, where the next method begins
 WEIGHT_ROWS, SCORE_ROWS = (0.55, 1.0), (0.0, 0.42)
 HEIGHT = 300
-TITLE_LETTERS = 104  # of all lanes together, at the width of a laptop
+MARKS = 6  # along a line
+TITLE_LETTERS = 104  # of all methods together, at the width of a laptop
 AXIS_TITLES = {"lam": "λ", "C": "C", "p": "p", "s": "s, kernels"}
 NORM_TICKS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0)
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon")
 
 
 @dataclass(frozen=True)
-class LaneView:
-    """One lane: its title, its ``path`` (None while there is none, with a ``note`` that says why), and whether it is
+class MethodView:
+    """One method: its title, its ``path`` (None while there is none, with a ``note`` that says why), and whether it is
     older.
     """
 
@@ -60,7 +62,7 @@ def peak_shares(paths: Sequence[Any]) -> Array:
         return np.zeros(0)
     names = paths[0].kernel_names
     if any(path.kernel_names != names for path in paths):
-        raise ParameterError("Lanes can be set side by side over the same kernels only. Use one dictionary for all.")
+        raise ParameterError("Methods can be set side by side over the same kernels only. Use one dictionary for all.")
     peaks: Array = np.max([shares_of_weight(path.weights).max(axis=0) for path in paths], axis=0)
     return peaks
 
@@ -89,29 +91,30 @@ class _Drawing:
         return go.Figure(self.traces, {**self.layout, "annotations": self.notes, "shapes": self.shapes})
 
 
-def lanes_figure(lanes: Sequence[LaneView], *, dark: bool = False, height: int = HEIGHT) -> go.Figure:
-    """Weight shares above training (grey) and validation (dashed) scores, one column per lane.
+def methods_figure(methods: Sequence[MethodView], *, dark: bool = False, height: int = HEIGHT) -> go.Figure:
+    """Weight shares above training (grey) and validation (dashed) scores, one column per method.
 
-    Lane ``i`` of n has the axes x and y of number 2i + 1 for weights and 2i + 2 for scores. No cursor is drawn: it is
-    laid over in the browser, at ``path_positions(path)``. Raises ``ParameterError`` where lanes have different kernels.
+    Method ``i`` of n has the axes x and y of number 2i + 1 for weights and 2i + 2 for scores. No cursor is drawn: it is
+    laid over in the browser, at ``path_positions(path)``. Raises ``ParameterError`` where methods have different
+    kernels.
     """
-    paths = [lane.path for lane in lanes if lane.path is not None]
+    paths = [method.path for method in methods if method.path is not None]
     peaks = peak_shares(paths)
-    titles = _titles([lane.title for lane in lanes])
+    titles = _titles([method.title for method in methods])
     margin = {"l": LEFT, "r": RIGHT, "t": 26 + 18 * any("<br>" in title for title in titles), "b": 42}
-    drawing = _Drawing(style.house_layout(_alt(lanes), dark, height, margin=margin))
+    drawing = _Drawing(style.house_layout(_alt(methods), dark, height, margin=margin))
     scores = _score_range(paths)
-    named = [m for m in style.largest(peaks) if peaks[m] > 0]
-    colours = style.kernel_colours(paths[0].kernel_families, peaks, dark) if paths else []
-    width = (1 - GAP * (len(lanes) - 1)) / max(len(lanes), 1)
-    for place, lane in enumerate(lanes):
+    named = style.largest(peaks)
+    colours = style.distinct_colours(peaks, dark)
+    width = (1 - GAP * (len(methods) - 1)) / max(len(methods), 1)
+    for place, method in enumerate(methods):
         domain = (place * (width + GAP), min(1.0, place * (width + GAP) + width))
-        _axes(drawing, place, lane, domain, 1.05 * (float(peaks.max(initial=0.0)) or 1.0), scores, paths, dark)
-        if lane.path is not None:
-            _weights(drawing, place, lane.path, named, colours, dark)
-            _scores(drawing, place, lane.path, dark)
-        _words(drawing, place, lane, titles[place], domain, dark)
-    _name_scores(drawing, lanes, scores, dark)
+        _axes(drawing, place, method, domain, 1.05 * (float(peaks.max(initial=0.0)) or 1.0), scores, paths, dark)
+        if method.path is not None:
+            _weights(drawing, place, method.path, named, colours, dark)
+            _scores(drawing, place, method.path, dark)
+        _words(drawing, place, method, titles[place], domain, dark)
+    _name_scores(drawing, methods, scores, dark)
     return drawing.figure()
 
 
@@ -129,11 +132,11 @@ def _score_range(paths: Sequence[Any]) -> tuple[float, float]:
 
 
 def _axes(
-    drawing: _Drawing, place: int, lane: LaneView, domain: tuple[float, float], top: float,
+    drawing: _Drawing, place: int, method: MethodView, domain: tuple[float, float], top: float,
     scores: tuple[float, float], paths: Sequence[Any], dark: bool,
 ) -> None:  # fmt: skip
     upper, lower = _suffixes(place)
-    below = {} if lane.path is None else _parameter_axis(lane.path, dark)
+    below = {} if method.path is None else _parameter_axis(method.path, dark)
     above = {**below, "title": None, "showticklabels": False, "matches": f"x{lower}"}
     first = place == 0
     score_name = paths[0].score_name if paths else "score"
@@ -157,7 +160,7 @@ def _axes(
 
 
 def _away_from_ends(ticks: list[tuple[float, str]], positions: Array) -> list[tuple[float, str]]:
-    """The ticks whose text does not reach over an end of a logarithmic axis to that of the next lane; all where none
+    """The ticks whose text does not reach over an end of a logarithmic axis to that of the next method; all where none
     would stay.
     """
     low, high = np.log(positions.min()), np.log(positions.max())
@@ -197,13 +200,14 @@ def _weights(
     rest = [m for m in range(shares.shape[1]) if m not in named]
     grey = style.faded(style.theme(dark).grey)
     _lines(drawing, place, path, shares, rest, {"color": grey, "width": 1})
-    for m in reversed(named):
-        _lines(drawing, place, path, shares, [m], {"color": colours[m], "width": 2})
+    for m, symbol in reversed([*zip(named, style.GLYPHS, strict=False)]):
+        _lines(drawing, place, path, shares, [m], {"color": colours[m], "width": 2}, symbol)
 
 
 def _lines(
-    drawing: _Drawing, place: int, path: Any, shares: Array, kernels: Sequence[int], line: dict[str, Any]
-) -> None:
+    drawing: _Drawing, place: int, path: Any, shares: Array, kernels: Sequence[int], line: dict[str, Any],
+    symbol: str = "",
+) -> None:  # fmt: skip
     upper, _ = _suffixes(place)
     order = np.argsort(path_positions(path), kind="stable")
     positions = path_positions(path)[order].tolist()  # numbers of Python: plotly asks what each other one is
@@ -222,7 +226,8 @@ def _lines(
                 x=x[:-1],
                 y=y[:-1],
                 text=text[:-1],
-                mode="lines" if len(positions) > 1 else "markers",
+                mode="lines+markers" if symbol and len(positions) > 1 else "lines" if len(positions) > 1 else "markers",
+                marker={"symbol": symbol or "circle", "size": 7, "maxdisplayed": MARKS, "color": line["color"]},
                 line={**line, "dash": "solid" if is_solved else "dash"},
                 meta={"solved": is_solved, "kernels": list(kernels)},
                 hovertemplate="%{text}<br>%{y:.1%} of the weight at "
@@ -254,7 +259,9 @@ def _scores(drawing: _Drawing, place: int, path: Any, dark: bool) -> None:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    """The titles of the lanes: what all of them begin with is said once, above the first, so that the rest has room."""
+    """The titles of the methods: what all of them begin with is said once, above the first, to leave room for the
+    rest.
+    """
     heads, tails = [name.partition(", ")[0] for name in names], [name.partition(", ")[2] for name in names]
     if len(names) > 1 and len(set(heads)) == 1 and all(tails):
         short = [style.short(tail, TITLE_LETTERS // len(names)) for tail in tails]
@@ -262,19 +269,21 @@ def _titles(names: Sequence[str]) -> list[str]:
     return [style.short(name, TITLE_LETTERS // len(names)) for name in names]
 
 
-def _words(drawing: _Drawing, place: int, lane: LaneView, title: str, domain: tuple[float, float], dark: bool) -> None:
+def _words(
+    drawing: _Drawing, place: int, method: MethodView, title: str, domain: tuple[float, float], dark: bool
+) -> None:
     tone = style.theme(dark)
     common = {"xref": "paper", "yref": "paper", "showarrow": False}
     drawing.note(
         text=title, name="title", x=domain[0], xanchor="left", y=1.0, yanchor="bottom", align="left",
         yshift=5, font={"size": 12, "color": tone.ink}, **common,
     )  # fmt: skip
-    if lane.path is None:
+    if method.path is None:
         drawing.note(
-            text=_wrapped(lane.note), name="note", x=sum(domain) / 2, xanchor="center", y=0.55, yanchor="middle",
+            text=_wrapped(method.note), name="note", x=sum(domain) / 2, xanchor="center", y=0.55, yanchor="middle",
             font={"size": 12, "color": tone.muted}, **common,
         )  # fmt: skip
-    elif lane.waiting:
+    elif method.waiting:
         drawing.shape(
             type="rect", xref="paper", yref="paper", x0=domain[0] - 0.01, x1=domain[1] + 0.01, y0=-0.15, y1=1.0,
             fillcolor=style.faded(tone.paper, 0.33), line={"width": 0},
@@ -292,12 +301,12 @@ def _wrapped(note: str, width: int = 30) -> str:
     return "<br>".join(html.escape(line, quote=False) for line in cut)
 
 
-def _name_scores(drawing: _Drawing, lanes: Sequence[LaneView], limits: tuple[float, float], dark: bool) -> None:
-    """Name the two lines once, beside the last lane that has them."""
-    drawn = [place for place, lane in enumerate(lanes) if lane.path is not None]
-    if not drawn or drawn[-1] != len(lanes) - 1:
+def _name_scores(drawing: _Drawing, methods: Sequence[MethodView], limits: tuple[float, float], dark: bool) -> None:
+    """Name the two lines once, beside the last method that has them."""
+    drawn = [place for place, method in enumerate(methods) if method.path is not None]
+    if not drawn or drawn[-1] != len(methods) - 1:
         return
-    path, tone = lanes[drawn[-1]].path, style.theme(dark)
+    path, tone = methods[drawn[-1]].path, style.theme(dark)
     last = int(np.argmax(path_positions(path)))
     ends = [("train", float(path.train_score[last]), tone.grey), ("validation", float(path.val_score[last]), tone.ink)]
     shown = [end for end in ends if np.isfinite(end[1])]
@@ -313,21 +322,21 @@ def _name_scores(drawing: _Drawing, lanes: Sequence[LaneView], limits: tuple[flo
         )  # fmt: skip
 
 
-def _alt(lanes: Sequence[LaneView]) -> str:
+def _alt(methods: Sequence[MethodView]) -> str:
     sentences = []
-    for lane in lanes:
-        if lane.path is None:
-            sentences.append(f"{lane.title}: no path yet.")
+    for method in methods:
+        if method.path is None:
+            sentences.append(f"{method.title}: no path yet.")
             continue
-        scores = np.asarray(lane.path.val_score, dtype=float)
+        scores = np.asarray(method.path.val_score, dtype=float)
         at = int(np.nanargmax(scores)) if np.isfinite(scores).any() else len(scores) - 1
-        sign = "λ" if lane.path.param == "lam" else lane.path.param
-        used = int(np.count_nonzero(np.asarray(lane.path.weights)[at] > 0))
+        sign = "λ" if method.path.param == "lam" else method.path.param
+        used = int(np.count_nonzero(np.asarray(method.path.weights)[at] > 0))
         sentences.append(
-            f"{lane.title}: highest validation {lane.path.score_name} {style.number(scores[at])} at {sign} = "
-            f"{style.number(lane.path.values[at])} with {style.counted(used, 'kernel')}."
+            f"{method.title}: highest validation {method.path.score_name} {style.number(scores[at])} at {sign} = "
+            f"{style.number(method.path.values[at])} with {style.counted(used, 'kernel')}."
         )
-    return f"There are {len(lanes)} lanes side by side. " + " ".join(sentences)
+    return f"There are {len(methods)} methods side by side. " + " ".join(sentences)
 
 
 # Sparse against non-sparse

@@ -202,6 +202,30 @@ def _six_hues(families: Sequence[str], dominant: str, chosen: Sequence[int], dar
     return [readable(FAMILY_HUES[hues[m]], dark) if m in hues else grey for m in range(len(families))]
 
 
+# Contrasts with the paper at which the palette's six hues lie at least 20 apart in CIELAB, also for protanopes,
+# deuteranopes and tritanopes (every combination of five contrasts was tried); every line has a mark of its own as well.
+_SIX_CONTRASTS = {False: (11.0, 5.8, 8.0, 3.1, 3.1, 3.1), True: (3.1, 11.0, 11.0, 5.8, 11.0, 3.1)}
+GLYPHS = {"circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲", "x": "✖", "star": "★"}
+
+
+def six_hues(dark: bool = False) -> list[str]:
+    """Six colours that people with any kind of colour blindness tell apart on the theme's background."""
+    pairs = zip(PALETTE, _SIX_CONTRASTS[dark], strict=False)
+    return [at_contrast(hue, theme(dark).paper, ratio) for hue, ratio in pairs]
+
+
+def distinct_colours(peaks: Array, dark: bool = False) -> list[str]:
+    """One colour per kernel: six for the six largest of ``peaks`` (M,), whatever their family, grey for the others."""
+    hues = dict(zip(largest(peaks), six_hues(dark), strict=False))
+    return [hues.get(m, theme(dark).grey) for m in range(len(peaks))]
+
+
+def distinct_glyphs(peaks: Array) -> list[str]:
+    """The mark of each kernel as a sign for a legend, one for each of the six largest, none for the others."""
+    signs = dict(zip(largest(peaks), GLYPHS.values(), strict=False))
+    return [signs.get(m, "") for m in range(len(peaks))]
+
+
 # Numbers and words
 
 _JOINTS = " _-/"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mklcore.figures.hull_states import HullLayout
-from mklcore.figures.takeaway import About, Problem, hulls_page, lanes_page, path_page
+from mklcore.figures.takeaway import About, Problem, hulls_page, methods_page, path_page
 from mklcore.lessons import LESSONS
 from mklcore.lessons.page import lesson_page
 from tests.test_takeaway import HOSTILE, a_path
@@ -33,8 +33,8 @@ def of_path() -> str:
     return path_page(a_path(8), ABOUT, columns=(HOSTILE, np.full((8, 5), 0.2)), index=3)
 
 
-def of_lanes() -> str:
-    return lanes_page({HOSTILE[0]: a_path(8), "b": a_path(8, seed=1)}, ABOUT, step=3, columns={HOSTILE[2]: [0, 1]})
+def of_methods() -> str:
+    return methods_page({HOSTILE[0]: a_path(8), "b": a_path(8, seed=1)}, ABOUT, step=3, columns={HOSTILE[2]: [0, 1]})
 
 
 def of_hulls() -> str:
@@ -51,10 +51,10 @@ def of_lesson() -> str:
     return lesson_page(LESSONS["sparse"], story, scene=lambda dark: found["scenes"]["dark" if dark else "light"])
 
 
-KINDS = {"path": of_path, "lanes": of_lanes, "hulls": of_hulls, "lesson": of_lesson}
+KINDS = {"path": of_path, "methods": of_methods, "hulls": of_hulls, "lesson": of_lesson}
 WORDS = {
     "path": "#say .texts",
-    "lanes": "#say .texts",
+    "methods": "#say .texts",
     "hulls": ".said",
     "lesson": ".said",
 }  # what is read at the cursor
@@ -109,7 +109,7 @@ def test_a_file_from_disk_drags_obeys_the_keys_and_turns_dark(window, tmp_path, 
     assert pictures.first.get_attribute("aria-label") != drawn
     assert window.locator(WORDS[kind]).inner_text() != read
     assert window.locator("math").count() > 0
-    held = window.locator(".ground").first if kind in ("path", "lanes") else slider
+    held = window.locator(".ground").first if kind in ("path", "methods") else slider
     drag(window, held, 0.999)
     assert int(slider.input_value()) == steps
     paper = window.evaluate("getComputedStyle(document.body).backgroundColor")

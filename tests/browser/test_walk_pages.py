@@ -20,12 +20,12 @@ LANES = ("lp;uniform;best;smkl", "lp;gomp;greedy")  # over one parameter, and ov
 NARROW, WIDE = (390, 844), (1280, 900)
 
 
-# Lanes, hulls, theory
+# Methods, hulls, theory
 
 
-def lanes_shown(visitor: Visitor) -> dict[str, list[str]]:
-    """What the table below the lanes says: facts and kernels by name, a text per lane."""
-    rows = visitor.page.locator(".lanes .table .row:not(.head)").evaluate_all(
+def methods_shown(visitor: Visitor) -> dict[str, list[str]]:
+    """What the table below the methods says: facts and kernels by name, a text per method."""
+    rows = visitor.page.locator(".methods .table .row:not(.head)").evaluate_all(
         """rows => rows.map(row => [row.querySelector('.name').title,
         [...row.querySelectorAll('.fact, .number')].map(cell => cell.textContent)])"""
     )
@@ -33,50 +33,50 @@ def lanes_shown(visitor: Visitor) -> dict[str, list[str]]:
 
 
 @patiently
-def assert_lanes(visitor: Visitor, paths: list[Path], indices: list[int]) -> None:
-    shown = lanes_shown(visitor)
+def assert_methods(visitor: Visitor, paths: list[Path], indices: list[int]) -> None:
+    shown = methods_shown(visitor)
     score = paths[0].score_name
-    for lane, (path, k) in enumerate(zip(paths, indices, strict=True)):
-        assert number(shown["at"][lane].partition("= ")[2]) == pytest.approx(path.values[k], rel=0.006)
-        assert number(shown[f"validation {score}"][lane]) == near(path, path.val_score[k])
-        assert number(shown[f"train {score}"][lane]) == near(path, path.train_score[k])
-        assert shown["kernels used"][lane] == f"{path.n_nonzero[k]} of {len(path.kernel_names)}"
+    for method, (path, k) in enumerate(zip(paths, indices, strict=True)):
+        assert number(shown["at"][method].partition("= ")[2]) == pytest.approx(path.values[k], rel=0.006)
+        assert number(shown[f"validation {score}"][method]) == near(path, path.val_score[k])
+        assert number(shown[f"train {score}"][method]) == near(path, path.train_score[k])
+        assert shown["kernels used"][method] == f"{path.n_nonzero[k]} of {len(path.kernel_names)}"
         shares = path.weights[k] / (path.weights[k].sum() or 1.0)
         for name, share in zip(path.kernel_names, shares, strict=True):
-            reported = shown[name][lane]
+            reported = shown[name][method]
             assert (0.0 if reported.startswith("<") else number(reported)) == pytest.approx(100 * share, abs=0.06), name
 
 
 @pytest.mark.parametrize(
-    ("source", "lanes"),
+    ("source", "methods"),
     [
-        pytest.param(source, lanes, marks=() if (place + k) % 2 else pytest.mark.full)
+        pytest.param(source, methods, marks=() if (place + k) % 2 else pytest.mark.full)
         for place, source in enumerate(SOURCES)
-        for k, lanes in enumerate(LANES)
+        for k, methods in enumerate(LANES)
     ],
 )
-def test_lanes_move_together_and_show_what_the_library_computes(
-    server: Server, walker, source: str, lanes: str
+def test_methods_move_together_and_show_what_the_library_computes(
+    server: Server, walker, source: str, methods: str
 ) -> None:
     visitor, page = walker(source), walker(source).page
-    paths = [path_of(source, name) for name in lanes.split(";")]
+    paths = [path_of(source, name) for name in methods.split(";")]
     visitor.go("Compare")
     data = visitor.query["data"]
-    visitor.open(f"compare?data={data}&{KERNELS}&lanes={lanes}")
+    visitor.open(f"compare?data={data}&{KERNELS}&methods={methods}")
     page.wait_for_selector(".st-key-compare_chart .path-cursor line", state="attached")
     visitor.settle()
-    assert_lanes(visitor, paths, [int(np.nanargmax(path.val_score)) for path in paths])
-    slider = page.locator(".lanes input[type=range]")
+    assert_methods(visitor, paths, [int(np.nanargmax(path.val_score)) for path in paths])
+    slider = page.locator(".methods input[type=range]")
     let_go(visitor, slider, 0.1)
     let_go(visitor, slider, 0.6)
-    at = visitor.query["lanes_at"]
+    at = visitor.query["methods_at"]
     if at.endswith("%"):
         indices = [int(np.argsort(path.values)[round(float(at[:-1]) / 100 * (len(path) - 1))]) for path in paths]
     else:
         indices = [int(np.argmin(np.abs(np.log(path.values / float(at))))) for path in paths]
-    assert_lanes(visitor, paths, indices)
-    page.get_by_role("button", name="Show test scores of all lanes").click()
-    page.get_by_role("button", name="Show test scores of all lanes").wait_for(state="detached")
+    assert_methods(visitor, paths, indices)
+    page.get_by_role("button", name="Show test scores of all methods").click()
+    page.get_by_role("button", name="Show test scores of all methods").wait_for(state="detached")
     visitor.settle()
     table = pd.read_csv(io.BytesIO(visitor.take("Table as CSV")))
     test = known(source).parts.test

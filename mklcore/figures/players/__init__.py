@@ -13,7 +13,8 @@ custom properties ``--st-text-color``, ``--st-background-color``, ``--st-primary
     chart                                lines of a path on a canvas, for a page without plotly
     rest                                 nothing to see: it has drawn anew what only Python can draw, when the cursor
                                          rests
-    compare, hull, lesson                several paths at once; hulls along lambda; the picture of a lesson
+    compare, methods                     one slider over several paths, and the table that follows it
+    hull, lesson                         hulls along lambda; the picture of a lesson
 """
 
 import json
@@ -29,7 +30,8 @@ PLAYERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "path": (("elements", "slider", "cursor"), ("slider",)),
     "bars": (("elements", "cursor"), ("rows",)),
     "texts": (("elements", "cursor"), ()),
-    "compare": (("elements", "slider", "cursor"), ("slider", "rows")),
+    "compare": (("elements", "slider", "cursor"), ("slider",)),
+    "methods": (("elements", "cursor"), ("rows",)),
     "hull": (("elements", "slider", "marks"), ("slider", "rows")),
     "lesson": (("elements", "slider", "axes"), ("slider",)),
     "chart": (("elements", "cursor", "axes"), ()),

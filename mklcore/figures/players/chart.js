@@ -182,7 +182,7 @@ function draw(view, index, exact) {
   Object.assign(view, { index, exact });
   const points = view.data.points ? view.data.points[index] : null; // of every panel's own path; else they share one
   for (const { panel, line, X, at, drawn } of view.dots) {
-    const k = points ? points[panel.lane] : index;
+    const k = points ? points[panel.method] : index;
     const value = exact || k === null || k === undefined ? null : line.ys[k];
     drawn.setAttribute("visibility", value === null ? "hidden" : "visible");
     if (value !== null) set(drawn, { cx: X(panel.xs[k]), cy: at(value) });

@@ -1,22 +1,49 @@
-// One slider for several paths: it leads a line in every lane of a figure, and the facts and bars of every lane below.
-const GUTTER = 10; // px between a lane's column and the next
-const PHONE = 520; // px, below which the table is scrolled sideways
+// One smooth slider for several paths: it leads a line in every method's panels. Each path has points of its own, so a step
+// says at which place of every path it stands: a whole number at a solved point, a fraction between two of them.
+const suffixes = (method) => [method ? String(2 * method + 1) : "", String(2 * method + 2)];
+const panelsOf = (view) => view.data.methods.map((_, method) => suffixes(method));
 
-const suffixes = (lane) => [lane ? String(2 * lane + 1) : "", String(2 * lane + 2)];
-const panelsOf = (view) => view.data.lanes.map((_, lane) => suffixes(lane));
-const pointsOf = ({ data, slider }) => (slider.between ? data.place : data.steps[slider.index]).indices;
+function placesOf({ data, slider }) {
+  if (slider.between) return data.place.places;
+  const low = Math.floor(slider.position);
+  const share = slider.position - low;
+  const { places } = data.steps[low];
+  return share ? places.map((at, k) => (at === null ? null : at + share * (data.steps[low + 1].places[k] - at))) : places;
+}
+
+// Along the axis of a path: what moves by factors is spaced by factors.
+function between(low, high, share) {
+  if (!share) return low;
+  return low > 0 && high > 0 ? low * (high / low) ** share : low + share * (high - low);
+}
+
+function positionAt({ positions, whole }, at) {
+  if (at === null || at === undefined) return null;
+  const place = whole ? Math.round(at) : at;
+  const low = Math.floor(place);
+  return low < positions.length ? between(positions[low], positions[Math.ceil(place)], place - low) : null;
+}
+
+function labelOf({ data, slider }) {
+  if (slider.between) return data.place.label;
+  const low = Math.floor(slider.position);
+  const share = slider.position - low;
+  if (!share) return data.steps[low].label;
+  const value = between(data.steps[low].value, data.steps[low + 1].value, share);
+  return data.sign ? data.sign + " ≈ " + +value.toPrecision(3) : value.toFixed(1) + " % of each path";
+}
 
 function newView(root) {
-  const view = { box: root.querySelector(".lanes"), table: root.querySelector(".table"), columns: [] };
-  view.slider = new Slider(root, { paint: () => paint(view), stepTime: 90, title: "Play along all paths" });
+  const view = { box: root.querySelector(".methods") };
+  view.slider = new Slider(root, { paint: () => paint(view), stepTime: 90, title: "Play along all paths", smooth: true });
   view.observer = new MutationObserver(() => attach(view));
-  view.resized = new ResizeObserver(() => arrange(view));
+  view.asked = ({ detail }) => detail.chart === view.data.chart && tell(view);
   return view;
 }
 
-// Whichever lane's line is taken hold of, the step follows at which that lane stands nearest to the pointer.
+// Whichever method's line is taken hold of, the slider follows to where that method's line meets the pointer.
 function cursorOver(view) {
-  const positions = (lane) => view.data.steps.map((step) => view.data.lanes[lane].positions[step.indices[lane]]);
+  const positions = (k) => view.data.steps.map((step) => positionAt(view.data.methods[k], step.places[k]));
   return new Cursor(view.data.chart, { host: view.box, slider: view.slider, positions, redraw: () => redraw(view) });
 }
 
@@ -27,136 +54,41 @@ function attach(view) {
 // What needs the layout of the page is not asked for in every frame of a drag.
 function redraw(view) {
   view.ink = getComputedStyle(view.box).color;
-  arrange(view);
+  document.dispatchEvent(new CustomEvent("figure-laid", { detail: { chart: view.data.chart } }));
   paint(view);
 }
 
-// The table of facts and bars
-
-function build(view) {
-  const { data, table } = view;
-  table.replaceChildren();
-  view.columns = data.lanes.map(() => ({ facts: [], bars: [] }));
-  const head = cell(table, "div", "row head");
-  head.setAttribute("role", "row");
-  cell(head, "span", "name").setAttribute("role", "columnheader");
-  data.lanes.forEach((lane) => {
-    const title = cell(head, "span", "fact");
-    title.setAttribute("role", "columnheader");
-    title.textContent = title.title = lane.title;
-  });
-  data.facts.forEach((name) => {
-    const row = rowOf(table, name, name, "row");
-    data.lanes.forEach((_, lane) => view.columns[lane].facts.push(cellOf(row, "fact")));
-  });
-  data.names.forEach((name, m) => {
-    if (data.parts?.[m]) rowOf(table, data.parts[m], data.parts[m], "row kernel part");
-    const row = rowOf(table, name, data.full[m], "row kernel");
-    data.lanes.forEach((_, lane) => {
-      const place = cellOf(row, "bar-cell");
-      const bar = cell(cell(place, "span", "track"), "i", "bar");
-      bar.style.setProperty("--hue", data.colours[m]);
-      view.columns[lane].bars.push({ bar, number: cell(place, "span", "number") });
-    });
-  });
-}
-
-function rowOf(table, name, full, kind) {
-  const row = cell(table, "div", kind);
-  row.setAttribute("role", "row");
-  const text = cell(row, "span", "name");
-  text.setAttribute("role", "rowheader");
-  text.textContent = name;
-  text.title = full;
-  return row;
-}
-
-function cellOf(row, kind) {
-  const made = cell(row, "span", kind);
-  made.setAttribute("role", "cell");
-  return made;
-}
-
-function percent(share) {
-  if (share === 0) return "0";
-  return share < 0.0005 ? "< 0.1 %" : (100 * share).toFixed(1) + " %";
-}
-
-// Only what changes is written: most cells of a step are those of the step before.
-function say(place, text) {
-  if (place.textContent === text) return;
-  place.textContent = place.title = text;
-}
-
-function fill(view) {
-  const points = pointsOf(view);
-  view.data.lanes.forEach((lane, place) => {
-    const at = points[place];
-    const column = view.columns[place];
-    const known = at !== null && at !== undefined && at < lane.weights.length;
-    column.facts.forEach((fact, row) => {
-      say(fact, known ? lane.facts[at][row] : row === 0 ? lane.note : "");
-      fact.classList.toggle("older", lane.waiting);
-    });
-    column.bars.forEach(({ bar, number }, m) => {
-      const share = known ? lane.weights[at][m] : 0;
-      bar.style.transform = "scaleX(" + Math.min(1, share / view.data.most) + ")";
-      bar.classList.toggle("hollow", known && lane.hollow[at]);
-      say(number, known ? percent(share) : "");
-      number.classList.toggle("zero", share === 0);
-    });
-  });
+function tell(view) {
+  const { index, position, between } = view.slider;
+  announce(view.data.chart, { index, position: placesOf(view), between });
 }
 
 function paint(view) {
   const { data, slider } = view;
-  const points = pointsOf(view);
-  data.lanes.forEach(({ positions }, lane) => {
-    const at = points[lane];
-    view.cursor.stand(lane, at === null || at === undefined || at >= positions.length ? null : positions[at], view.ink);
-  });
-  const label = slider.between ? data.place.label : data.steps[slider.index].label;
-  const spoken = data.lanes.map((lane, place) => {
-    const at = points[place];
-    return at === null || !lane.facts[at] ? "" : lane.title + ": " + lane.facts[at].slice(0, 2).join(", ");
-  });
+  const places = placesOf(view);
+  const stands = data.methods.map((method, k) => positionAt(method, places[k]));
+  stands.forEach((at, k) => view.cursor.stand(k, at, view.ink));
+  const label = labelOf(view);
+  const spoken = data.methods.map(({ title }, k) => (stands[k] === null ? "" : title + ": " + +stands[k].toPrecision(3)));
   slider.range.classList.toggle("free", Boolean(slider.between));
   slider.show(label, label + ". " + spoken.filter(Boolean).join("; "));
-  fill(view);
-  announce(data.chart, slider);
-}
-
-// Every lane's column stands under its own panels; without a figure the columns share the width evenly, on a phone with room.
-function arrange(view) {
-  const { figure } = view.cursor;
-  const count = view.data.lanes.length;
-  const panels = figure && figure.there ? view.data.lanes.map((_, lane) => figure.panel(suffixes(lane)[0])) : [];
-  const phone = view.box.clientWidth < PHONE;
-  let columns = phone ? "96px " + "minmax(112px, 1fr) ".repeat(count) : "minmax(72px, 1.1fr) " + "minmax(0, 1fr) ".repeat(count);
-  if (!phone && panels.length === count && panels.every(Boolean)) {
-    const shift = figure.element.getBoundingClientRect().left - view.box.getBoundingClientRect().left;
-    const lefts = panels.map(({ left }) => left + shift);
-    const pitch = count > 1 ? lefts[1] - lefts[0] : panels[0].width;
-    if (lefts[0] > 60 && pitch > 60) columns = lefts[0] - GUTTER + "px " + (pitch - GUTTER + "px ").repeat(count);
-  }
-  view.box.style.setProperty("--columns", columns);
+  tell(view);
 }
 
 export default function ({ parentElement, data, setStateValue }) {
   const view = viewOf(parentElement, newView);
   view.data = data;
   view.cursor ??= cursorOver(view);
-  build(view);
   const { free, step } = data.place;
   const between = free ? data.place : null;
   view.slider.take({ count: data.steps.length, index: step, turn: data.turn, between }, setStateValue);
   view.observer.observe(document.body, { subtree: true, childList: true });
-  view.resized.observe(view.box);
+  document.addEventListener("path-cursor-where", view.asked);
   attach(view);
   redraw(view);
   return ending(view, () => {
     view.observer.disconnect();
-    view.resized.disconnect();
+    document.removeEventListener("path-cursor-where", view.asked);
     view.slider.stop();
   });
 }

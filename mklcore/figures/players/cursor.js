@@ -82,7 +82,7 @@ class Cursor {
     const away = (event) => {
       const panel = this.figure.panel(this.panels[k][0]);
       const wanted = event.clientX - this.figure.element.getBoundingClientRect().left - panel.left;
-      return this.positions(k).map((position) => Math.abs(panel.at(position) - wanted));
+      return this.positions(k).map((position) => panel.at(position) - wanted);
     };
     this.slider.hold(handle, away);
     for (const suffix of whole ? this.panels[k] : []) this.slider.hold(this.figure.ground(suffix), away, true);
@@ -108,13 +108,13 @@ class Cursor {
 }
 
 // Where the cursor of a chart stands: sent on every move, and on request.
-function announce(chart, { index, between }) {
-  document.dispatchEvent(new CustomEvent("path-cursor", { detail: { chart, index, exact: between } }));
+function announce(chart, { index, position, between }) {
+  document.dispatchEvent(new CustomEvent("path-cursor", { detail: { chart, index, position, exact: between } }));
 }
 
 // Draw a view of the page whenever the cursor of its chart moves, and at once. Returns what ends it.
 function follow(view, draw) {
-  view.heard ??= ({ detail }) => detail.chart === view.data.chart && draw(view, detail.index, detail.exact);
+  view.heard ??= ({ detail }) => detail.chart === view.data.chart && draw(view, detail.index, detail.exact, detail.position);
   document.addEventListener("path-cursor", view.heard);
   document.dispatchEvent(new CustomEvent("path-cursor-where", { detail: { chart: view.data.chart } }));
   return ending(view, () => document.removeEventListener("path-cursor", view.heard));

@@ -1,6 +1,9 @@
 // The slider of every player: a native range input, and a button that plays it. The picture is drawn at most once a frame;
-// Python learns of it once: on release of the pointer, or when the keys have rested.
+// Python learns of it once: on release of the pointer, or when the keys have rested. A `smooth` slider also stops between
+// two positions; its keys go from position to position.
 const KEYS_REST = 200; // ms
+const SNAP = 0.06; // of a step, within which a smooth slider stops at the position itself
+const STRIDE = 0.25; // of a step, by which a smooth slider plays
 
 // The place of the least distance; of equal ones the nearest to `current`.
 function nearest(away, current) {
@@ -11,19 +14,25 @@ function nearest(away, current) {
 
 class Slider {
   // `paint` draws what the position means, `stepTime` is in ms between two positions while playing, `title` names the button.
-  constructor(root, { paint, stepTime, title }) {
-    Object.assign(this, { paint, stepTime, title, turn: null, reported: null, between: null, extra: {} });
+  constructor(root, { paint, stepTime, title, smooth = false }) {
+    Object.assign(this, { paint, stepTime, title, smooth, turn: null, reported: null, between: null, extra: {} });
     Object.assign(this, { frame: 0, rest: 0, playing: 0 });
     this.range = root.querySelector("input");
     this.button = root.querySelector("button");
     this.value = root.querySelector("output");
-    this.range.oninput = () => this.move(this.index);
+    if (smooth) this.range.step = "any";
+    this.range.oninput = () => this.move(this.position);
+    this.range.onkeydown = (event) => smooth && this.#key(event);
     this.range.onchange = () => this.release(this.range.matches(":active") ? 0 : KEYS_REST);
     this.button.onclick = () => (this.playing ? this.pause() : this.play());
   }
 
-  get index() {
+  get position() {
     return +this.range.value;
+  }
+
+  get index() {
+    return Math.round(this.position);
   }
 
   // What Python sends: how many positions, where the thumb belongs, what stands `between` two positions if anything does,
@@ -38,8 +47,9 @@ class Slider {
     this.label();
   }
 
-  move(index) {
-    this.range.value = index;
+  move(position) {
+    const near = Math.round(position);
+    this.range.value = Math.abs(position - near) < SNAP ? near : position;
     this.between = null;
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => this.paint());
@@ -48,20 +58,30 @@ class Slider {
   release(wait) {
     clearTimeout(this.rest);
     this.rest = setTimeout(() => {
-      const { index, turn, extra } = this;
-      if (this.between || this.playing || index === this.reported) return;
-      this.reported = index;
-      this.tell("report", { ...extra, index, turn, time: Date.now() }); // the time makes each report a new one
+      const { index, position, turn, extra } = this;
+      if (this.between || this.playing || position === this.reported) return;
+      this.reported = position;
+      this.tell("report", { ...extra, index, position, turn, time: Date.now() }); // the time makes each report a new one
     }, wait);
   }
 
+  #key(event) {
+    const steps = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    const step = steps[event.key];
+    this.move(Math.min(+this.range.max, Math.max(0, step > 0 ? Math.floor(this.position) + 1 : Math.ceil(this.position) - 1)));
+    this.release(KEYS_REST);
+  }
+
   play() {
-    const atEnd = () => this.index >= +this.range.max;
+    const stride = this.smooth ? STRIDE : 1;
+    const atEnd = () => this.position >= +this.range.max;
     if (atEnd()) this.move(0);
     this.playing = setInterval(() => {
       if (atEnd() || !this.range.isConnected) this.pause();
-      else this.move(this.index + 1);
-    }, this.stepTime);
+      else this.move(Math.min(+this.range.max, this.position + stride));
+    }, this.stepTime * stride);
     this.label();
   }
 
@@ -78,11 +98,12 @@ class Slider {
     this.button.setAttribute("aria-label", this.playing ? "Pause" : this.title);
   }
 
-  // A pointer that holds `element` leads the thumb: `away(event)` tells how far it is from every position.
+  // A pointer that holds `element` leads the thumb: `away(event)` tells how far it is from every position, for a smooth
+  // slider below 0 on one side.
   hold(element, away, atOnce = false) {
     const follow = (event) => {
-      const wanted = nearest(away(event), this.index);
-      if (wanted !== this.index || this.between) this.move(wanted);
+      const wanted = this.#wanted(away(event));
+      if (wanted !== this.position || this.between) this.move(wanted);
     };
     element.onpointerdown = (event) => {
       event.preventDefault();
@@ -99,8 +120,15 @@ class Slider {
     };
   }
 
+  #wanted(offsets) {
+    const at = nearest(offsets.map(Math.abs), this.index);
+    const shares = [-1, 1].map((side) => ({ side, share: offsets[at] / (offsets[at] - offsets[at + side]) }));
+    const inner = this.smooth && shares.find(({ share }) => share > 0 && share < 1);
+    return inner ? at + inner.side * inner.share : at;
+  }
+
   show(text, spoken) {
-    this.range.style.setProperty("--done", (100 * this.index) / Math.max(1, +this.range.max) + "%");
+    this.range.style.setProperty("--done", (100 * this.position) / Math.max(1, +this.range.max) + "%");
     this.value.textContent = text;
     this.range.setAttribute("aria-valuetext", spoken);
   }

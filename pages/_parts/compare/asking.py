@@ -1,4 +1,4 @@
-"""Compare, the paths of the lanes: asked for, on their way, failed, or to be started by a person."""
+"""Compare, the paths of the methods: asked for, on their way, failed, or to be started by a person."""
 
 import streamlit as st
 
@@ -14,7 +14,7 @@ REFRESH_SECONDS = 0.5
 
 
 def request(params: Params) -> None:
-    """See to it that every lane's path is there or on its way; large work waits for its button."""
+    """See to it that every method's path is there or on its way; large work waits for its button."""
     wanted = comparison.missing(params)
     job = board.mine(comparison.key(params))
     if not wanted or (job is not None and job.live):
@@ -29,7 +29,7 @@ def request(params: Params) -> None:
     elif job.error:
         st.warning(f"The paths {board.ending(job)}")
     elif job.broke_off:
-        st.warning(f"The work on the lanes {board.ending(job)} Lanes that had ended stay.")
+        st.warning(f"The work on the methods {board.ending(job)} Methods that had ended stay.")
     st.button(f"Compute {paths}", key="compare_run", type="primary", on_click=ask, args=(params,))
 
 
@@ -47,7 +47,7 @@ def again(params: Params) -> None:
 
 
 def watch(params: Params) -> None:
-    """Run the page again when one more lane has ended."""
+    """Run the page again when one more method has ended."""
     job, before = board.mine(comparison.key(params)), len(comparison.missing(params))
     live = job is not None and job.live
 
@@ -60,7 +60,7 @@ def watch(params: Params) -> None:
 
 
 def note(one: Shown, params: Params) -> str:
-    """Say why a lane has no path to show."""
+    """Say why a method has no path to show."""
     if one.error:
         return one.error
     job = board.mine(comparison.key(params))

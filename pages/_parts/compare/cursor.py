@@ -1,11 +1,11 @@
-"""Compare, the cursor: one slider for all lanes, an exact value in all of them, and what follows."""
+"""Compare, the cursor: one slider for all methods, an exact value in all of them, and what follows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from mklcore.errors import MKLError
-from mklcore.figures import steps as lane_steps
+from mklcore.figures import steps as method_steps
 from mklcore.figures.steps import Steps
 from mklcore.paths.path import Path
 from pages._parts.compare import table
@@ -24,33 +24,31 @@ from pages._parts.session import board, fields, history
 from pages._parts.session import words as session_words
 
 
-def _solved_at(drawn: Sequence[Shown], value: float) -> list[Path | None]:
-    """Return the answers of all lanes at ``value``, or say what keeps them."""
-    params = history.current()
+def _solved(drawn: Sequence[Shown], here: Place) -> list[Path | None]:
+    """Return the answers of all methods where they have to be solved, or say what keeps them."""
+    params, values = history.current(), here.values
     try:
-        exact = comparison.points(drawn, value)
-        if not any(exact) and _ask_points(params, drawn, value):
-            exact = comparison.points(drawn, value)
+        exact = comparison.points(drawn, values)
+        if not any(exact) and _ask_points(params, drawn, values):
+            exact = comparison.points(drawn, values)
     except MKLError as error:
         st.error(session_words.plain(error))
         return [None] * len(drawn)
-    job = board.mine(comparison.points_key(params, value))
+    job = board.mine(comparison.points_key(params, values))
     if job is not None and not job.live and not any(exact):
         reason = session_words.plain(job.error) if job.error else f"It was {job.state.value}."
-        st.warning(f"The lanes are not solved at this value. {reason}")
+        st.warning(f"The methods are not solved at this value. {reason}")
     return exact
 
 
-def _ask_points(params: Params, drawn: Sequence[Shown], value: float) -> bool:
-    """Have the worker solve the lanes at ``value``, unless it was stopped or is at it; tell whether it is done with
-    that.
-    """
-    lanes, before = board.mine(comparison.key(params)), board.mine(comparison.points_key(params, value))
-    if lanes is not None and lanes.live:  # else it would stop the work on the lanes that are still to come
+def _ask_points(params: Params, drawn: Sequence[Shown], values: comparison.Values) -> bool:
+    """Have the worker solve the methods at ``values``, unless it was stopped or is at it; tell whether it is done."""
+    paths, before = board.mine(comparison.key(params)), board.mine(comparison.points_key(params, values))
+    if paths is not None and paths.live:  # else it would stop the work on the methods that are still to come
         return False
     if before is not None and before.state is not JobState.DONE:
         return False
-    job = comparison.points_job(params, drawn, value)
+    job = comparison.points_job(params, drawn, values)
     if not job.pieces:
         return False
     progress = board.ask(job)
@@ -59,26 +57,24 @@ def _ask_points(params: Params, drawn: Sequence[Shown], value: float) -> bool:
     return True
 
 
-def _words(found: Steps, here: Place, solved: bool) -> str:
-    """Say what the shared slider does, and where the lanes stand now."""
-    if here.kind == "best":
-        now = "Now each lane stands at its own best validation score."
-    elif here.kind == "exact" and solved:
-        now = "Every lane is solved at just this value."
+def _words(found: Steps, here: Place, is_solved: bool) -> str:
+    """Say what the shared slider does, and where the methods stand now."""
+    if here.best:
+        now = "Each method is at its highest validation score."
+    elif is_solved or not any(here.values):
+        now = "Every method is solved here."
     else:
-        now = "Each lane stands at its solved point nearest to it." if found.shared else ""
+        now = "Hollow bars are interpolated between solved points."
     if found.shared:
-        return f"The slider sets one {params_places.symbol(found.shared)} for all lanes. {now}"
-    return (
-        "The lanes run over different parameters, so the slider sets a share of each path: 0 % is its smallest value, "
-        f"100 % its largest. {now}"
-    )
+        return f"One {params_places.symbol(found.shared)} for all methods. {now}"
+    return f"The methods have different parameters: the slider sets a share of each path. {now}"
 
 
 def _number_box(found: Steps, here: Place) -> None:
-    """Draw the box for one exact value in all lanes; an emptied box sends each lane to its best."""
+    """Draw the box for one exact value in all methods; an emptied box sends each method to its best."""
     sign = params_places.symbol(found.shared)
-    value = here.value if here.kind == "exact" else None if here.kind == "best" else found.values[here.step]
+    at = history.current().methods_at
+    value = None if here.best else float(at)
     if value is not None and value > 1e6 and found.shared == "p":
         value = None
     if found.shared == "s":
@@ -91,40 +87,40 @@ def _number_box(found: Steps, here: Place) -> None:
         limits["format"] = "%.4g"
 
     def keep(chosen: float | None) -> None:
-        history.change(lanes_at="" if chosen is None else repr(float(chosen)))
+        history.change(methods_at="" if chosen is None else repr(float(chosen)))
 
     fields.view(
         st.number_input, f"{sign}, exactly", f"compare_exact_{found.shared}", value, keep, **{"value": None, **limits},
         placeholder=sign, label_visibility="collapsed",
-        help=f"Solves every lane at this {sign}, also between the points of the paths.",
+        help=f"Solves every method at this {sign}, also between the points of the paths.",
     )  # fmt: skip
 
 
 @st.fragment
-def draw(drawn: Sequence[Shown]) -> None:
-    """Draw the shared slider with everything that follows it; a release runs only this."""
+def draw(drawn: Sequence[Shown], figure: Callable[[], None]) -> None:
+    """Draw the shared slider, the ``figure`` below it and everything that follows; a release runs only this."""
     paths = [one.path for one in drawn]
-    found = lane_steps.steps(paths, [one.lane.over(METHODS) for one in drawn])
+    found = method_steps.steps(paths, [one.method.over(METHODS) for one in drawn])
     name = tuple((derive_paths.key(one.params), one.waiting, one.path is None) for one in drawn)
     compare_player.listen(found, name)
-    here = steps.place(found, paths, history.current().lanes_at)
-    exact: list[Path | None] = [None] * len(drawn)
-    if here.kind == "exact" and here.value is not None:
-        exact = _solved_at(drawn, here.value)
-    places = st.columns([1.5, 2.2, 7] if found.shared else [2.2, 8.5], gap="small", vertical_alignment="center")
+    here = steps.place(found, paths, history.current().methods_at)
+    exact = _solved(drawn, here) if any(here.values) else [None] * len(drawn)
+    lead, box, best = st.columns([6, 1.8, 1.6], gap="small", vertical_alignment="center")
+    with lead:
+        compare_player.slider(drawn, found, here, exact, name)
     if found.shared:
-        with places[0]:
+        with box:
             _number_box(found, here)
-    places[-2].button(
-        "Each at its best", key="compare_best", on_click=lambda: history.change(lanes_at=""),
-        disabled=here.kind == "best", help="Sends every lane to the point of its path with the highest validation "
-                                           "score.",
+    best.button(
+        "Each at its best", key="compare_best", on_click=lambda: history.change(methods_at=""), disabled=here.best,
+        help="Moves every method to the point of its path with the highest validation score.",
     )  # fmt: skip
-    places[-1].caption(_words(found, here, any(exact)))
-    compare_player.draw(drawn, found, here, exact, name)
+    st.caption(_words(found, here, any(exact)))
+    figure()
+    compare_player.table(drawn, exact)
     history.end()
     if not any(one.waiting for one in drawn):
-        explorable.lanes(history.current(), drawn, here.step)
+        explorable.methods(history.current(), drawn, round(here.position))
     shown = table.rows(drawn, here.indices, exact)
     table.draw(shown)
     if not any(one.earlier for one in drawn):
@@ -132,7 +128,7 @@ def draw(drawn: Sequence[Shown]) -> None:
 
 
 def _checks(shown: Sequence[table.Row]) -> None:
-    """Draw the way from each lane's certificate to its check."""
+    """Draw the way from each method's certificate to its check."""
     for place, (one, path, index) in enumerate(shown):
         asked = proof.of_point(predictions.Chosen(path, index, one.params))
-        proof.pocket(asked, f"lane_{place}", f"Check {session_words.plain(one.label)} yourself")
+        proof.pocket(asked, f"method_{place}", f"Check {session_words.plain(one.label)} yourself")

@@ -1,4 +1,4 @@
-"""Compare, the table: one row per lane at the cursor, to sort and to take away; test scores once they are asked for."""
+"""Compare, the table: one row per method at the cursor, to sort and to download; test scores on request."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,9 +23,7 @@ Row = tuple[Shown, Path, int]
 
 
 def rows(drawn: Sequence[Shown], indices: Indices, exact: Sequence[Path | None]) -> list[Row]:
-    """Return lane, path and index of what each lane shows at the cursor; lanes without an answer of their own are left
-    out.
-    """
+    """Return method, path and index of what each method shows at the cursor, without those that have no answer."""
     found: list[Row] = []
     for one, at, point in zip(drawn, indices, exact, strict=True):
         if one.path is not None and not one.waiting and at is not None:
@@ -38,18 +36,20 @@ def comparable(shown: Sequence[Row]) -> bool:
 
     The norm p may differ: it says which weights are allowed, and the objective that is minimised stays the same.
     """
-    lanes = [one.lane for one, _, _ in shown]
-    if len({(lane.algorithm, lane.path) for lane in lanes}) != 1 or any(path.param == "p" for _, path, _ in shown):
+    methods = [one.method for one, _, _ in shown]
+    if len({(method.algorithm, method.path) for method in methods}) != 1 or any(
+        path.param == "p" for _, path, _ in shown
+    ):
         return False
-    free = {c.name for c in METHODS[lanes[0].algorithm].controls if c.kind == "p"} | {*SAME_PROBLEM}
-    rest = {tuple(item for item in lane.settings if item[0] not in free) for lane in lanes}
+    free = {c.name for c in METHODS[methods[0].algorithm].controls if c.kind == "p"} | {*SAME_PROBLEM}
+    rest = {tuple(item for item in method.settings if item[0] not in free) for method in methods}
     return len(rest) == 1 and len({float(path.values[k]) for _, path, k in shown}) == 1
 
 
 def frame(shown: Sequence[Row], tests: Sequence[float] | None = None) -> pd.DataFrame:
-    """Return one row per lane."""
+    """Return one row per method."""
     columns: dict[str, list[Any]] = {
-        "lane": [one.label for one, _, _ in shown],
+        "method": [one.label for one, _, _ in shown],
         "at": [places.label(path.param, float(path.values[k])) for _, path, k in shown],
         "kernels used": [int(path.n_nonzero[k]) for _, path, k in shown],
         "train": [float(path.train_score[k]) for _, path, k in shown],
@@ -74,13 +74,13 @@ def draw(shown: Sequence[Row]) -> None:
         return
     tests = _tests(shown)
     found = frame(shown, tests)
-    st.dataframe(found, hide_index=True, column_config=_formats(shown), alt="One row per lane at the cursor")
+    st.dataframe(found, hide_index=True, column_config=_formats(shown), alt="One row per method at the cursor")
     take, ask, said = st.columns([1.3, 2, 5], vertical_alignment="center")
-    recipes = found.assign(settings=[one.lane.text() for one, _, _ in shown])
+    recipes = found.assign(settings=[one.method.text() for one, _, _ in shown])
     listings.take(recipes, "compare", "csv_compare", place=take)
     if tests is None and not any(one.earlier for one, _, _ in shown):
         ask.button(
-            "Show test scores of all lanes",
+            "Show test scores of all methods",
             key="show_tests",
             on_click=memory().tests.update,
             args=(set(_points(shown)),),
@@ -114,7 +114,7 @@ def _formats(shown: Sequence[Row]) -> dict[str, Any]:
     number = st.column_config.NumberColumn
     scores = "percent" if score in words.SHARES else "%.3f"
     return {
-        "lane": st.column_config.TextColumn(pinned=True),
+        "method": st.column_config.TextColumn(pinned=True),
         "train": number(f"train {score}", format=scores),
         "validation": number(f"validation {score}", format=scores),
         "best validation": number("best on its path", format=scores, help="The highest validation score on the path."),
@@ -134,5 +134,5 @@ def _caption(shown: Sequence[Row]) -> str:
     if shown[0][1].score_name == "accuracy":
         said.append(f"one row more or less is {100 / n_rows:.1f} %")
     if not comparable(shown):
-        said.append("objectives are left out: these lanes minimise different ones, or stand at different values")
+        said.append("objectives are left out: these methods minimise different ones, or stand at different values")
     return "; ".join(said) + "."

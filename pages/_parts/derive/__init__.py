@@ -1,4 +1,4 @@
-"""From parameters to values, one noun a file: table, kernels, grams, path, lanes, hull, bounds, prediction.
+"""From parameters to values, one noun a file: table, kernels, grams, path, methods, hull, bounds, prediction.
 
 Nothing draws.
 """

@@ -141,7 +141,7 @@ def _depends(params: TheoryParams, tab: str) -> tuple[Any, ...]:
             params.theory_noise,
             params.theory_size,
         ),
-        "hkl": (lane(params),),
+        "hkl": (method(params),),
     }
     return *bottom(params), *more[tab]
 
@@ -243,7 +243,7 @@ def hull_columns(params: TheoryParams) -> list[int]:
     return hulls.columns(params)[:HULL_COLUMNS]
 
 
-def lane(params: TheoryParams) -> HullParams:
+def method(params: TheoryParams) -> HullParams:
     """Return the parameters of the hulls measured here."""
     basis = params.hull_basis if params.hull_basis in COLUMN_BASES else "polynomial"
     return replace(params.part(HullParams), hull_basis=basis, hull_loss="squared")
@@ -253,7 +253,7 @@ def _hkl(params: TheoryParams) -> tuple[Measure, int]:
     parts, chosen = tables.split(params), hull_columns(params)
     if not chosen:
         raise DataError("The table has no columns to build a hull from.")
-    basis: Any = BASES[lane(params).hull_basis]
+    basis: Any = BASES[method(params).hull_basis]
     asked = ESTIMATORS["hkl"].regressor(basis=basis(min(params.hull_degree, HULL_DEGREE)), max_seconds=HULL_SECONDS)
     y, y_test = numbers(params, parts.train), numbers(params, parts.test)
     names = [parts.train.feature_names[j] for j in chosen]

@@ -1,6 +1,6 @@
-"""Derive lanes: the parameters of each, the paths the worker computes one after the other, exact points.
+"""Derive methods: the parameters of each, the paths the worker computes one after the other, exact points.
 
-A lane is the same thing as a state of Explore: both look on the same shelf, so neither computes what the other has.
+A method is the same thing as a state of Explore: both look on the same shelf, so neither computes what the other has.
 """
 
 from collections.abc import Sequence
@@ -12,22 +12,22 @@ from mklcore.paths.path import Path
 from pages._parts.derive import earlier, gram_stacks, low_rank, tables
 from pages._parts.derive import paths as derive_paths
 from pages._parts.jobs.job import Job
-from pages._parts.params import lanes as params_lanes
-from pages._parts.params.lanes import Lane
+from pages._parts.params import methods as params_methods
+from pages._parts.params.methods import Method
 from pages._parts.params.parameters import METHODS, KernelParams, Params, PathParams, accepts
-from pages._parts.session.memory import LastLane, memory
+from pages._parts.session.memory import LastMethod, memory
 
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What one lane has to show: its name, its parameters, its path if there is one, and why not if there is none.
+    """What one method has to show: its name, its parameters, its path if there is one, and why not if there is none.
 
-    ``waiting``: the path is an older one of this lane, shown until its successor is there. ``earlier``: it came with
+    ``waiting``: the path is an older one of this method, shown until its successor is there. ``earlier``: it came with
     the project, and its models are not there yet.
     """
 
     label: str
-    lane: Lane
+    method: Method
     params: PathParams
     path: Path | None = None
     waiting: bool = False
@@ -35,30 +35,30 @@ class Shown:
     earlier: bool = False
 
 
-def lanes(params: Params) -> tuple[Lane, ...]:
-    """Return the lanes the parameters ask for."""
-    return _read(params.lanes)
+def methods(params: Params) -> tuple[Method, ...]:
+    """Return the methods the parameters ask for."""
+    return _read(params.methods)
 
 
 @lru_cache(maxsize=64)
-def _read(text: str) -> tuple[Lane, ...]:
-    return params_lanes.read(text, METHODS, accepts)  # a page asks a dozen times
+def _read(text: str) -> tuple[Method, ...]:
+    return params_methods.read(text, METHODS, accepts)  # a page asks a dozen times
 
 
-def of_explore(params: Params) -> Lane:
-    """Return what Explore shows as a lane."""
-    return params_lanes.lane(METHODS[params.algorithm], params.path, dict(params.settings), accepts)
+def of_explore(params: Params) -> Method:
+    """Return what Explore shows as a method."""
+    return params_methods.method(METHODS[params.algorithm], params.path, dict(params.settings), accepts)
 
 
 @lru_cache(maxsize=256)
-def lane_params(params: Params, lane: Lane) -> PathParams:
-    """Return the parameters under which Explore would show the lane, on exact kernels; Explore's own where it shows
+def method_params(params: Params, method: Method) -> PathParams:
+    """Return the parameters under which Explore would show the method, on exact kernels; Explore's own where it shows
     just this.
     """
     asked = low_rank.exactly(params.part(PathParams))
-    if of_explore(params) == lane:
+    if of_explore(params) == method:
         return asked
-    return replace(asked, algorithm=lane.algorithm, path=lane.path, settings=lane.settings, further=0)
+    return replace(asked, algorithm=method.algorithm, path=method.path, settings=method.settings, further=0)
 
 
 def usable(params: Params, names: Sequence[str]) -> list[str]:
@@ -70,15 +70,15 @@ def usable(params: Params, names: Sequence[str]) -> list[str]:
 
 
 def key(params: Params) -> object:
-    """Return the name of the work on all lanes."""
-    return "compare", tuple(derive_paths.key(lane_params(params, lane)) for lane in lanes(params))
+    """Return the name of the work on all methods."""
+    return "compare", tuple(derive_paths.key(method_params(params, method)) for method in methods(params))
 
 
 def missing(params: Params) -> list[PathParams]:
-    """Return the parameters of the lanes that have neither a path nor a reason to have none."""
-    asked = dict.fromkeys(lane_params(params, lane) for lane in lanes(params))
+    """Return the parameters of the methods that have neither a path nor a reason to have none."""
+    asked = dict.fromkeys(method_params(params, method) for method in methods(params))
     return [
-        one for one in asked if derive_paths.known(one) is None and derive_paths.key(one) not in memory().lanes.errors
+        one for one in asked if derive_paths.known(one) is None and derive_paths.key(one) not in memory().methods.errors
     ]
 
 
@@ -89,11 +89,11 @@ def is_small(params: Params, wanted: Sequence[PathParams]) -> bool:
 
 
 def job(params: Params) -> Job:
-    """Return the work that gives every missing path, lane by lane; each lies on the shelf as soon as it ends.
+    """Return the work that gives every missing path, method by method; each lies on the shelf as soon as it ends.
 
-    A lane that is refused keeps the reason, now or once it is its turn, and holds up none of the others.
+    A method that is refused keeps the reason, now or once it is its turn, and holds up none of the others.
     """
-    pieces, errors = [], memory().lanes.errors
+    pieces, errors = [], memory().methods.errors
     for one in missing(params):
         refused = partial(errors.__setitem__, derive_paths.key(one))
         try:
@@ -104,68 +104,70 @@ def job(params: Params) -> Job:
     needs = derive_paths.needs(*missing(params))
     seconds = sum(map(derive_paths.seconds, missing(params)))
     return Job(
-        name, "Paths of all lanes", tuple(pieces), lambda now: key(now) == name, needs=needs, seconds=seconds
+        name, "Paths of all methods", tuple(pieces), lambda now: key(now) == name, needs=needs, seconds=seconds
     )  # fmt: skip
 
 
 def forget_errors(params: Params) -> None:
-    """Forget why lanes have no path, so that they are asked for once more."""
-    for lane in lanes(params):
-        memory().lanes.errors.pop(derive_paths.key(lane_params(params, lane)), None)
+    """Forget why methods have no path, so that they are asked for once more."""
+    for method in methods(params):
+        memory().methods.errors.pop(derive_paths.key(method_params(params, method)), None)
 
 
 def shown(params: Params) -> list[Shown]:
-    """Return what there is to show, lane by lane: its path, else the one this lane had before, else nothing."""
-    asked, mind = lanes(params), memory().lanes
-    labels = params_lanes.labels(asked, METHODS, tables.table(params).task)
+    """Return what there is to show, method by method: its path, else the one this method had before, else nothing."""
+    asked, mind = methods(params), memory().methods
+    labels = params_methods.labels(asked, METHODS, tables.table(params).task)
     found = []
-    for place, (lane, label) in enumerate(zip(asked, labels, strict=True)):
-        one = lane_params(params, lane)
+    for place, (method, label) in enumerate(zip(asked, labels, strict=True)):
+        one = method_params(params, method)
         path, error, last = derive_paths.known(one), mind.errors.get(derive_paths.key(one), ""), mind.shown.get(place)
         if path is not None:
-            mind.shown[place] = LastLane(label, lane, path, one)
-            found.append(Shown(label, lane, one, path))
+            mind.shown[place] = LastMethod(label, method, path, one)
+            found.append(Shown(label, method, one, path))
         elif (before := earlier.path(one)) is not None:
-            found.append(Shown(label, lane, one, before, earlier=True))
+            found.append(Shown(label, method, one, before, earlier=True))
         elif not error and last is not None and last.params.part(KernelParams) == one.part(KernelParams):
-            found.append(Shown(last.label, last.lane, last.params, last.path, waiting=True))
+            found.append(Shown(last.label, last.method, last.params, last.path, waiting=True))
         else:
-            found.append(Shown(label, lane, one, error=error))
+            found.append(Shown(label, method, one, error=error))
     return found
 
 
 # Exact points
 
+Values = Sequence[float | None]
 
-def points(drawn: Sequence[Shown], value: float) -> list[Path | None]:
-    """Return the answer of every lane solved at ``value`` itself; all None until they are there.
 
-    Answers that take no time are solved at once. Raises ``MKLError`` where the value cannot be solved at.
+def points(drawn: Sequence[Shown], values: Values) -> list[Path | None]:
+    """Return the answer of every method solved at its own of ``values``; None where none is asked for, and for all
+    until they are there.
+
+    Answers that take no time are solved at once. Raises ``MKLError`` where a value cannot be solved at.
     """
-    ready, unknown = _ready(drawn), _unknown(drawn, value)
-    if all(derive_paths.is_quick(one.params, one.path, value) for one in unknown if one.path is not None):
-        found = {id(one): derive_paths.point(one.params, value) for one in ready}
-        return [found.get(id(one)) for one in drawn]
-    if not unknown:
-        return [derive_paths.exact(one.params, value).value for one in drawn]
-    return [None] * len(drawn)
+    asked, unknown = _asked(drawn, values), _unknown(drawn, values)
+    if unknown and not all(derive_paths.is_quick(one.params, one.path, at) for one, at in unknown if one.path):
+        return [None] * len(drawn)
+    found = {id(one): derive_paths.point(one.params, at) for one, at in asked}
+    return [found.get(id(one)) for one in drawn]
 
 
-def _ready(drawn: Sequence[Shown]) -> list[Shown]:
-    return [one for one in drawn if one.path is not None and not (one.waiting or one.earlier)]
+def _asked(drawn: Sequence[Shown], values: Values) -> list[tuple[Shown, float]]:
+    ready = zip(drawn, values, strict=True)
+    return [(one, at) for one, at in ready if at is not None and one.path and not (one.waiting or one.earlier)]
 
 
-def _unknown(drawn: Sequence[Shown], value: float) -> list[Shown]:
-    return [one for one in _ready(drawn) if derive_paths.exact(one.params, value).value is None]
+def _unknown(drawn: Sequence[Shown], values: Values) -> list[tuple[Shown, float]]:
+    return [(one, at) for one, at in _asked(drawn, values) if derive_paths.exact(one.params, at).value is None]
 
 
-def points_key(params: Params, value: float) -> object:
+def points_key(params: Params, values: Values) -> object:
     """Return the name of the work on exact points."""
-    return "compare points", key(params), value
+    return "compare points", key(params), tuple(values)
 
 
-def points_job(params: Params, drawn: Sequence[Shown], value: float) -> Job:
-    """Return the work that solves the lanes at ``value``. Raises ``MKLError``."""
-    pieces = tuple(derive_paths.point_piece(one.params, value) for one in _unknown(drawn, value))
-    name = points_key(params, value)
-    return Job(name, f"Solving every lane at {value:.4g}", pieces, lambda now: points_key(now, value) == name)
+def points_job(params: Params, drawn: Sequence[Shown], values: Values) -> Job:
+    """Return the work that solves the methods at ``values``. Raises ``MKLError``."""
+    pieces = tuple(derive_paths.point_piece(one.params, at) for one, at in _unknown(drawn, values))
+    name = points_key(params, values)
+    return Job(name, "Solving every method here", pieces, lambda now: points_key(now, values) == name)

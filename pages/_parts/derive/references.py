@@ -47,13 +47,13 @@ def names(params: PathParams) -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def _lane(params: PathParams) -> PathParams:
+def _method(params: PathParams) -> PathParams:
     return paths.baseline(params, "uniform")
 
 
 def key(params: PathParams) -> object:
     """Return the key of the work on all references."""
-    return "references", paths.key(_lane(params))
+    return "references", paths.key(_method(params))
 
 
 def plain(params: PathParams) -> Derived[tuple[Reference, ...]]:
@@ -71,7 +71,7 @@ def known(params: PathParams) -> dict[str, Reference | None]:
     model.
     """
     found = computed(params)
-    before: dict[str, Reference | None] = {one.name: one for one in earlier.references(_lane(params))}
+    before: dict[str, Reference | None] = {one.name: one for one in earlier.references(_method(params))}
     if before and not any(found.values()):  # all that came with the project, which may be older than one of the models
         return before
     return {name: one or before.get(name) for name, one in found.items()}
@@ -80,19 +80,19 @@ def known(params: PathParams) -> dict[str, Reference | None]:
 def computed(params: PathParams) -> dict[str, Reference | None]:
     """Return the references by name, None where one has not been computed here."""
     found: dict[str, Reference | None] = {one.name: one for one in plain(params).value or ()}
-    found |= {"uniform": _uniform(paths.known(_lane(params))), SINGLE: single(params).value}
+    found |= {"uniform": _uniform(paths.known(_method(params))), SINGLE: single(params).value}
     return {name: found.get(name) for name in names(params)}
 
 
 def forget(params: PathParams) -> None:
     """Forget what was computed."""
-    for one in (plain(params), single(params), paths.solution(_lane(params))):
+    for one in (plain(params), single(params), paths.solution(_method(params))):
         one.drop()
 
 
 def file(params: PathParams) -> File:
     """Return the file in which the references of these parameters come with the project."""
-    return earlier.references_file(_lane(params))
+    return earlier.references_file(_method(params))
 
 
 def came_earlier(found: Mapping[str, Reference | None]) -> bool:
@@ -124,7 +124,7 @@ def job(params: PathParams) -> Job:
     """Return the work that gives the references that are missing, the quickest first."""
     name = key(params)
     missing = {k for k, one in computed(params).items() if one is None}
-    parts, grams, given = gram_stacks.parts(params), gram_stacks.grams(params), paths.prepared(_lane(params))
+    parts, grams, given = gram_stacks.parts(params), gram_stacks.grams(params), paths.prepared(_method(params))
     measure, rest = scores.scoring(params), tables.split(params).validation if all_rows.wanted(params) else None
     asked = [one for one in names(params) if one not in ("uniform", SINGLE)]
     pieces: list[Piece] = []
@@ -145,12 +145,12 @@ def job(params: PathParams) -> Job:
     if missing & set(asked):
         pieces.append(plain(params).piece(compare, len(asked)))
     if "uniform" in missing:
-        pieces.append(paths.piece(_lane(params)))
+        pieces.append(paths.piece(_method(params)))
         if rest is not None:
-            pieces.append(left_out.piece(_lane(params)))
+            pieces.append(left_out.piece(_method(params)))
     if SINGLE in missing:
         pieces.append(single(params).piece(alone, grams.train.n_kernels))
-    needs = paths.needs(_lane(params))
+    needs = paths.needs(_method(params))
     return Job(
         name, "Plain models to compare with", tuple(pieces), lambda now: key(now) == name, needs=needs, asked=False
     )

@@ -1,4 +1,4 @@
-"""Export what moves: a path, lanes, hulls or a lesson as one file that drags without a server.
+"""Export what moves: a path, methods, hulls or a lesson as one file that drags without a server.
 
 It is written once asked for.
 """
@@ -14,7 +14,7 @@ from mklcore.catalog import Algorithm, Variant
 from mklcore.data.samples import SAMPLES
 from mklcore.estimators.explain import Shares
 from mklcore.figures import style
-from mklcore.figures.takeaway import About, Problem, hulls_page, lanes_page, path_page
+from mklcore.figures.takeaway import About, Problem, hulls_page, methods_page, path_page
 from mklcore.figures.takeaway.hulls import Drawn
 from mklcore.lessons import Lesson
 from mklcore.lessons.page import Scenes, lesson_page
@@ -52,18 +52,18 @@ def path(
     _button(partial(path_page, shown, about, index=index, columns=columns, references=tuple(references)), "Path")
 
 
-def lanes(params: Params, drawn: Sequence[Shown], step: int) -> None:
-    """Draw the download of Compare: every lane that has a path, from its slider on."""
+def methods(params: Params, drawn: Sequence[Shown], step: int) -> None:
+    """Draw the download of Compare: every method that has a path, from its slider on."""
     solved = [(one, one.path) for one in drawn if one.path is not None]
-    methods = dict.fromkeys(METHODS[one.lane.algorithm] for one, _ in solved)
-    about = _about(params, "compare", list(methods), problems([one for one, _ in solved]))
+    algorithms = dict.fromkeys(METHODS[one.method.algorithm] for one, _ in solved)
+    about = _about(params, "compare", list(algorithms), problems([one for one, _ in solved]))
     shown = {one.label: path for one, path in solved}
     columns = _columns(*solved[0]) if solved else {}
-    _button(partial(lanes_page, shown, about, step=step, columns=columns), "Lanes side by side")
+    _button(partial(methods_page, shown, about, step=step, columns=columns), "Methods side by side")
 
 
 def _columns(one: Shown, path: Path) -> dict[str, list[int]]:
-    """Return which kernels see which column, the same in all lanes; none of a ready stack, which knows no columns."""
+    """Return which kernels see which column, the same in all methods; none of a ready stack, which knows no columns."""
     if tables.on_stack(one.params):
         return {}
     answer = paths.Answer(path, completed(one.params), waiting=False, earlier=one.earlier)
@@ -72,7 +72,7 @@ def _columns(one: Shown, path: Path) -> dict[str, list[int]]:
 
 
 def problems(drawn: Sequence[Shown]) -> list[Problem]:
-    """Return what the lanes solve, each problem once, with the lanes that solve it where there are several."""
+    """Return what the methods solve, each problem once, with the methods that solve it where there are several."""
     solved: dict[Algorithm | Variant, list[str]] = {}
     for one in drawn:
         solved.setdefault(paths.words_for(one.params), []).append(one.label)
@@ -97,15 +97,15 @@ def _problem(solved: Algorithm | Variant, title: str = "") -> Problem:
     return Problem(title, solved.formula, solved.look_for, solved.cannot_tell)
 
 
-def _about(params: Params, page: str, methods: Sequence[Algorithm], solved: Sequence[Problem]) -> About:
-    """Return what the file tells of the table, its rows, the methods and the way back to this screen."""
+def _about(params: Params, page: str, algorithms: Sequence[Algorithm], solved: Sequence[Problem]) -> About:
+    """Return what the file tells of the table, its rows, the algorithms and the way back to this screen."""
     table, parts = tables.table(params), gram_stacks.parts(params)
     name = "uploaded file" if params.data.startswith(UPLOAD) else SAMPLES[params.data].label
     facts = [
         ("Table", f"{name}, target {table.target_name}"),
         ("Rows", f"{len(parts.train.y)} for training, {len(parts.validation.y)} for validation, seed {params.seed}"),
     ]
-    facts += [("Method", f"{method.label} ({method.paper})") for method in methods]
+    facts += [("Method", f"{method.label} ({method.paper})") for method in algorithms]
     asked, here = urlencode(link.text(params)), (st.context.url or "").split("?")[0]
     question = next(room.question for room in nav.ROOMS if room.file == page)
     address = f"{here}?{asked}" if asked else here

@@ -26,7 +26,7 @@ from pages._parts.derive import (
     scores,
     tables,
 )
-from pages._parts.params import lanes as params_lanes
+from pages._parts.params import methods as params_methods
 from pages._parts.params import places
 from pages._parts.params.parameters import METHODS, DataParams, Params, PathParams
 from pages._parts.params.rules import UPLOAD
@@ -69,7 +69,7 @@ def _cells(params: Params, page: str) -> list[Cell]:
     if page == "hulls":
         return [*_start(params, hulls.METHOD.label, hulls.parts(params)), *_hull_cells(params)]
     if page == "compare":
-        return [*_start(params, "Methods side by side"), *_lane_cells(params)]
+        return [*_start(params, "Methods side by side"), *_method_cells(params)]
     method = paths.algorithm(params)
     found = [*_start(params, method.label), *_kernel_cells(params), *_path_cells(params)]
     if page == "predict" and not tables.on_stack(params):
@@ -267,17 +267,17 @@ def _fit_lines(params: PathParams) -> list[str]:
     ]
 
 
-def _lane_cells(params: Params) -> list[Cell]:
-    """Return the lanes of Compare, one path after the other, and what each reaches."""
-    lanes = comparison.lanes(params)
-    names = params_lanes.labels(lanes, METHODS, tables.table(params).task)
+def _method_cells(params: Params) -> list[Cell]:
+    """Return the methods of Compare, one path after the other, and what each reaches."""
+    methods = comparison.methods(params)
+    names = params_methods.labels(methods, METHODS, tables.table(params).task)
     found = [
-        *_kernel_cells(comparison.lane_params(params, lanes[0])),
-        Cell("## The lanes", is_code=False),
+        *_kernel_cells(comparison.method_params(params, methods[0])),
+        Cell("## The methods", is_code=False),
         Cell("paths = {}"),
     ]
-    for name, lane in zip(names, lanes, strict=True):
-        own = comparison.lane_params(params, lane)
+    for name, method in zip(names, methods, strict=True):
+        own = comparison.method_params(params, method)
         found.append(Cell("\n".join([*_gram_lines(own), *_fit_lines(own), f"paths[{name!r}] = path"])))
     best = """\
 rows = {}

@@ -6,8 +6,8 @@ import streamlit as st
 # captions, 0.75 rem inside figures. Formulas have the size of the text around them; KaTeX makes them a fifth larger.
 # Streamlit keeps 80 pixels free on either side, cuts the menu off at nine pages, and stacks every row of columns on a
 # phone. What follows a cursor runs in a part of its own: its slider is brought before the columns, and on a phone
-# before everything, while figures of several lanes are scrolled sideways there. The heading stays as tall as its title:
-# what is in progress is one line beside it, and gives way to it.
+# before everything, while figures of several methods are scrolled sideways there. The heading stays as tall as its
+# title: what is in progress is one line beside it, and gives way to it.
 STYLE = """<style>
 [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
 .katex { font-size: 1em; }
@@ -29,9 +29,7 @@ STYLE = """<style>
 .st-key-heading [data-testid="stColumn"] [data-testid="stColumn"]:first-child { flex: 1 1 0; }
 .st-key-heading [data-testid="stColumn"] [data-testid="stColumn"]:last-child { flex: none; }
 [data-testid="stLayoutWrapper"]:has(> [data-testid="stVerticalBlock"] > * > .st-key-explore_cursor),
-[data-testid="stLayoutWrapper"]:has(> [data-testid="stVerticalBlock"] > .st-key-compare_player),
-[data-testid="stVerticalBlock"]:has(> * > .st-key-explore_cursor),
-[data-testid="stVerticalBlock"]:has(> .st-key-compare_player) { display: contents; }
+[data-testid="stVerticalBlock"]:has(> * > .st-key-explore_cursor) { display: contents; }
 .st-key-explore_answer_columns [data-testid="stLayoutWrapper"]:has(> .st-key-explore_looks) { order: -2; }
 .st-key-explore_answer_columns [data-testid="stLayoutWrapper"]:has(> .st-key-explore_cursor) { order: -1; }
 @media (max-width: 1200px) {
@@ -48,7 +46,7 @@ STYLE = """<style>
   .st-key-heading [data-testid="stColumn"] { flex: 0 1 auto; min-width: 0; width: auto; }
   .st-key-heading [data-testid="stColumn"]:nth-child(-n + 2) { flex: 1 0 100%; }
   [data-testid="stSidebar"][aria-expanded="true"] { min-width: 264px; max-width: 100%; }
-  [data-testid="stLayoutWrapper"]:has(> .st-key-explore_cursor), .st-key-compare_player { order: -3 !important; }
+  [data-testid="stLayoutWrapper"]:has(> .st-key-explore_cursor) { order: -3 !important; }
   .st-key-explore_cursor [data-testid="stColumn"]:last-child { order: -1; }
   .st-key-compare_figure { overflow-x: auto; }
   .st-key-compare_figure > * { min-width: 40rem; }

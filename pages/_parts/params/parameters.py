@@ -15,7 +15,7 @@ from mklcore.losses import CLASSIFICATION, losses_for
 from mklcore.scoring import SCORINGS
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.machine import suits_hulls
-from pages._parts.params import lanes as params_lanes
+from pages._parts.params import methods as params_methods
 from pages._parts.params.rules import (
     ENCODINGS,
     LONGEST_LIST,
@@ -59,8 +59,8 @@ BUILDERS = tuple(one.name for one in fields(Recipe))  # the parameters that say 
 Setting = str | float | int | bool
 
 
-def _lanes() -> Rule:
-    return Rule(lambda text: params_lanes.write(params_lanes.read(text, METHODS, accepts)), params_lanes.EXPECTED)
+def _methods() -> Rule:
+    return Rule(lambda text: params_methods.write(params_methods.read(text, METHODS, accepts)), params_methods.EXPECTED)
 
 
 def _settings_of(method: str) -> Rule:
@@ -272,9 +272,9 @@ class Params(TheoryParams):
     over: str = _param("", matching(r"\d{1,5},\d{1,5}", "two numbers of columns, as in 3,5"))
     output: int = _param(0, whole(0, 9999))
     shown: int = _param(0, whole(0, 9999))
-    lanes: str = _param(params_lanes.USUAL, _lanes())
-    lanes_at: str = _param("", Rule(params_lanes.read_place, params_lanes.EXPECTED_PLACE))
-    compare: str = _param("lanes", choice("lanes", "search", "toy"))
+    methods: str = _param(params_methods.USUAL, _methods())
+    methods_at: str = _param("", Rule(params_methods.read_place, params_methods.EXPECTED_PLACE))
+    compare: str = _param("methods", choice("methods", "search", "toy"))
     search_seconds: int = _param(60, whole(5, 1800))
     toy_repetitions: int = _param(2, whole(1, 25))
     toy_seed: int = _param(0, whole(0, 9999))

@@ -1,1 +1,1 @@
-"""What moves in the browser without the server: the players of a path, of lanes, of hulls and of lessons."""
+"""What moves in the browser without the server: the players of a path, of methods, of hulls and of lessons."""

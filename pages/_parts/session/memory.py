@@ -15,7 +15,7 @@ import streamlit as st
 from mklcore.kernels import stacks
 from mklcore.paths.path import Path
 from pages._parts.jobs.job import Progress
-from pages._parts.params.lanes import Lane
+from pages._parts.params.methods import Method
 from pages._parts.params.parameters import Params, PathParams
 from pages._parts.session import inside
 from pages._parts.session.leaving import LEAVING
@@ -88,11 +88,11 @@ class Answered:
 
 
 @dataclass(frozen=True, eq=False)
-class LastLane:
-    """What a lane of Compare showed last."""
+class LastMethod:
+    """What a method of Compare showed last."""
 
     label: str
-    lane: Lane
+    method: Method
     path: Path
     params: PathParams
 
@@ -141,17 +141,17 @@ class Cursors:
     """The cursor of each player."""
 
     path: Cursor = field(default_factory=Cursor)
-    lanes: Cursor = field(default_factory=Cursor)
+    methods: Cursor = field(default_factory=Cursor)
     hull: Cursor = field(default_factory=Cursor)
     lesson: Cursor = field(default_factory=Cursor)
 
 
 @dataclass
-class Lanes:
-    """Compare: why a lane has no path, by the path's name, and what each place showed last."""
+class Methods:
+    """Compare: why a method has no path, by the path's name, and what each place showed last."""
 
     errors: dict[object, str] = field(default_factory=dict)
-    shown: dict[int, LastLane] = field(default_factory=dict)
+    shown: dict[int, LastMethod] = field(default_factory=dict)
 
 
 @dataclass
@@ -236,7 +236,7 @@ class Memory:
     batch: Upload | None = None
     experiment_file: str | None = None  # the file of an experiment that was read last
     cursors: Cursors = field(default_factory=Cursors)
-    lanes: Lanes = field(default_factory=Lanes)
+    methods: Methods = field(default_factory=Methods)
     theory: Theory = field(default_factory=Theory)
     specification_refused: str = ""  # why a screen could not be restored
     overview: Overview = field(default_factory=Overview)

@@ -1,4 +1,4 @@
-"""What the player of several paths shows, as numbers and words: facts and bars of every lane at every point."""
+"""What the player of several paths shows, as numbers and words: facts and bars of every method at every point."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import numpy as np
 from mklcore.figures import style, telling
 from mklcore.figures.compare import peak_shares, shares_of_weight
 from mklcore.figures.moving import NAME_LENGTH, heights
+from mklcore.figures.steps import Steps
 
 N_BARS = 9
 
 
 def order(paths: Sequence[Any]) -> list[int]:
-    """The kernels with a bar, by their largest share on any path of any lane: one order for all lanes."""
+    """The kernels with a bar, by their largest share on any path of any method: one order for all methods."""
     ranked = [int(m) for m in np.argsort(-peak_shares(paths), kind="stable")] if paths else []
     return ranked if len(ranked) <= N_BARS + 1 else ranked[:N_BARS]
 
@@ -23,28 +24,31 @@ def order(paths: Sequence[Any]) -> list[int]:
 def kernels(paths: Sequence[Any], shown: Sequence[int], *, dark: bool) -> dict[str, list[str]]:
     """Names, full names and colours of the bars, with one for all other kernels."""
     if not paths:
-        return {"names": [], "full": [], "colours": []}
+        return {"names": [], "full": [], "colours": [], "marks": []}
     path = paths[0]
-    colours = style.kernel_colours(path.kernel_families, peak_shares(paths), dark)
+    peaks = peak_shares(paths)
+    colours, glyphs = style.distinct_colours(peaks, dark), style.distinct_glyphs(peaks)
     every = telling.labels(path.kernel_names, path.kernel_families)
     names = [style.cut(every[m], NAME_LENGTH) for m in shown]
     full, hues = [path.kernel_names[m] for m in shown], [colours[m] for m in shown]
+    marks = [glyphs[m] for m in shown]
     others = len(path.kernel_names) - len(shown)
     if others:
         names.append(f"{others} others, summed")
         full.append(names[-1])
         hues.append(style.theme(dark).grey)
-    return {"names": names, "full": full, "colours": hues}
+        marks.append("")
+    return {"names": names, "full": full, "colours": hues, "marks": marks}
 
 
 def bars(path: Any, shown: Sequence[int]) -> list[list[float]]:
-    """The shares of the weight that the bars of one lane stand for, at every point of its path."""
+    """The shares of the weight that the bars of one method stand for, at every point of its path."""
     table: list[list[float]] = np.round(heights(shares_of_weight(path.weights), shown), 5).tolist()
     return table
 
 
 def facts(paths: Sequence[Any]) -> list[str]:
-    """The names of the facts of every lane."""
+    """The names of the facts of every method."""
     score = paths[0].score_name if paths else "score"
     return ["at", f"validation {score}", f"train {score}", "kernels used", "certificate", "solves, time"]
 
@@ -69,14 +73,24 @@ def certificate(path: Any, index: int) -> str:
     return f"● within {style.percent(gap)}" if path.statuses[index].ok else f"○ open, gap {style.percent(gap)}"
 
 
-def lane(title: str, parts: Sequence[Any], positions: Sequence[float], shown: Sequence[int]) -> dict[str, Any]:
-    """What the browser needs of one lane: ``parts`` are its path and, after it, a path of one exact point if there is
-    one; ``positions`` say where all their points are on the lane's axis.
+def led(found: Steps) -> dict[str, Any]:
+    """What the browser needs of the shared slider: its steps, and the sign of the parameter all methods share."""
+    steps = zip(found.labels, found.positions, found.places, strict=True)
+    return {
+        "sign": telling.symbol(found.shared) if found.shared else "",
+        "steps": [{"label": label, "value": at, "places": list(places)} for label, at, places in steps],
+    }
+
+
+def method(title: str, parts: Sequence[Any], positions: Sequence[float], shown: Sequence[int]) -> dict[str, Any]:
+    """What the browser needs of one method: ``parts`` are its path and, after it, a path of one exact point if there is
+    one; ``positions`` say where all their points are on the method's axis.
     """
     return {
         "title": title,
         "note": "",
         "waiting": False,
+        "whole": parts[0].param == "s",
         "points": len(parts[0].values),
         "positions": list(positions),
         "facts": [position_facts(path, k) for path in parts for k in range(len(path.values))],
@@ -85,6 +99,6 @@ def lane(title: str, parts: Sequence[Any], positions: Sequence[float], shown: Se
     }
 
 
-def longest(lanes: Sequence[dict[str, Any]]) -> float:
-    """The share of the longest bar of all lanes."""
-    return max((max(map(max, lane["weights"])) for lane in lanes if lane["weights"]), default=1.0) or 1.0
+def longest(methods: Sequence[dict[str, Any]]) -> float:
+    """The share of the longest bar of all methods."""
+    return max((max(map(max, method["weights"])) for method in methods if method["weights"]), default=1.0) or 1.0

@@ -1,7 +1,7 @@
-"""Params of Compare's lanes as text in the link: which algorithm, over which path, with which settings.
+"""Params of Compare's methods as text in the link: which algorithm, over which path, with which settings.
 
-``lp;lp:p,C=0.1;gomp,lam=0.1`` are three lanes: semicolons between lanes, a colon before the parameter the path runs
-over, commas before settings. What is at its usual value is not written, so that equal lanes have equal texts.
+``lp;lp:p,C=0.1;gomp,lam=0.1`` are three methods: semicolons between methods, a colon before the parameter the path runs
+over, commas before settings. What is at its usual value is not written, so that equal methods have equal texts.
 """
 
 import math
@@ -25,62 +25,62 @@ Accepts = Callable[[Control, Setting], bool]
 
 
 @dataclass(frozen=True)
-class Lane:
-    """One lane: the key of its algorithm, the parameter of its path ("" for the usual one), its unusual settings."""
+class Method:
+    """One method: the key of its algorithm, the parameter of its path ("" for the usual one), its unusual settings."""
 
     algorithm: str
     path: str = ""
     settings: tuple[tuple[str, Setting], ...] = ()
 
     def text(self) -> str:
-        """Return the lane as the link has it."""
+        """Return the method as the link has it."""
         head = self.algorithm + (f":{self.path}" if self.path else "")
         return ",".join([head, *(f"{name}={_written(value)}" for name, value in self.settings)])
 
-    def over(self, methods: Mapping[str, Algorithm]) -> str:
+    def over(self, algorithms: Mapping[str, Algorithm]) -> str:
         """Return the key of the parameter the path runs over."""
-        return self.path or methods[self.algorithm].path_params[0]
+        return self.path or algorithms[self.algorithm].path_params[0]
 
 
-def lane(method: Algorithm, path: str, settings: Mapping[str, Setting], accepts: Accepts) -> Lane:
-    """Return the lane with everything usual left out, and everything that does not belong to the algorithm."""
-    first = method.path_params[0]
-    over = path if path in method.path_params else first
-    moved = method.path(over).attribute
+def method(algorithm: Algorithm, path: str, settings: Mapping[str, Setting], accepts: Accepts) -> Method:
+    """Return the method with everything usual left out, and everything that does not belong to the algorithm."""
+    first = algorithm.path_params[0]
+    over = path if path in algorithm.path_params else first
+    moved = algorithm.path(over).attribute
     kept: dict[str, Setting] = {}
     for name, value in settings.items():
-        known = [control for control in method.controls if control.name == name]
+        known = [control for control in algorithm.controls if control.name == name]
         fits = [control for control in known if accepts(control, value)]
         if fits and name != moved and any(control.default != value for control in known):
             kept[name] = value
-    return Lane(method.key, "" if over == first else over, tuple(sorted(kept.items())))
+    return Method(algorithm.key, "" if over == first else over, tuple(sorted(kept.items())))
 
 
-def read(text: str, methods: Mapping[str, Algorithm], accepts: Accepts) -> tuple[Lane, ...]:
-    """Read the lanes of a link; raises ``ValueError`` for anything but an exact account of lanes."""
+def read(text: str, algorithms: Mapping[str, Algorithm], accepts: Accepts) -> tuple[Method, ...]:
+    """Read the methods of a link; raises ``ValueError`` for anything but an exact account of methods."""
     parts = text.split(";")
     if len(text) > LONGEST or not FEWEST <= len(parts) <= MOST:
         raise ValueError
-    return tuple(_read_one(part, methods, accepts) for part in parts)
+    return tuple(_read_one(part, algorithms, accepts) for part in parts)
 
 
-def write(lanes: Sequence[Lane]) -> str:
-    """Return the lanes as the link has them."""
-    return ";".join(one.text() for one in lanes)
+def write(methods: Sequence[Method]) -> str:
+    """Return the methods as the link has them."""
+    return ";".join(one.text() for one in methods)
 
 
-def _read_one(text: str, methods: Mapping[str, Algorithm], accepts: Accepts) -> Lane:
+def _read_one(text: str, algorithms: Mapping[str, Algorithm], accepts: Accepts) -> Method:
     head, *parts = text.split(",")
     name, colon, path = head.partition(":")
-    if name not in methods or (colon and path not in methods[name].path_params):
+    if name not in algorithms or (colon and path not in algorithms[name].path_params):
         raise ValueError
-    method, settings = methods[name], {}
+    algorithm, settings = algorithms[name], {}
     for part in parts:
         key, equals, value = part.partition("=")
         if not equals or key in settings:
             raise ValueError
-        settings[key] = _read_setting([c for c in method.controls if c.name == key], value, accepts)
-    return lane(method, path, settings, accepts)
+        settings[key] = _read_setting([c for c in algorithm.controls if c.name == key], value, accepts)
+    return method(algorithm, path, settings, accepts)
 
 
 def _read_setting(controls: Sequence[Control], text: str, accepts: Accepts) -> Setting:
@@ -113,7 +113,7 @@ def _written(value: Setting) -> str:
 
 
 def read_place(text: str) -> str:
-    """Read where the cursor of all lanes stands: a value of the parameter they share, or a share of each path."""
+    """Read where the cursor of all methods stands: a value of the parameter they share, or a share of each path."""
     if re.fullmatch(r"\d{1,3}(\.\d{1,2})?%", text, re.ASCII):
         if float(text[:-1]) > 100:
             raise ValueError
@@ -123,31 +123,34 @@ def read_place(text: str) -> str:
     return _written(float(text))
 
 
-# Names of lanes
+# Names of methods
 
 
-def labels(lanes: Sequence[Lane], methods: Mapping[str, Algorithm], task: str) -> list[str]:
-    """Return a name for each lane: its method, what is unusual about it, and what parts it from its like.
+def labels(methods: Sequence[Method], algorithms: Mapping[str, Algorithm], task: str) -> list[str]:
+    """Return a name for each method: its algorithm, what is unusual about it, and what parts it from its like.
 
     Only settings that act for ``task`` are stated.
     """
-    return [_label(one, [other for other in lanes if other.algorithm == one.algorithm], methods, task) for one in lanes]
+    return [
+        _label(one, [other for other in methods if other.algorithm == one.algorithm], algorithms, task)
+        for one in methods
+    ]
 
 
-def _label(one: Lane, alike: Sequence[Lane], methods: Mapping[str, Algorithm], task: str) -> str:
-    method, own = methods[one.algorithm], dict(one.settings)
+def _label(one: Method, alike: Sequence[Method], algorithms: Mapping[str, Algorithm], task: str) -> str:
+    algorithm, own = algorithms[one.algorithm], dict(one.settings)
     parted = {name for other in alike for name, _ in set(other.settings) ^ set(one.settings)}
-    usual = {control.name: control.default for control in method.controls if task in control.tasks}
-    acting = method.shown(task, one.over(methods), {**usual, **own})
+    usual = {control.name: control.default for control in algorithm.controls if task in control.tasks}
+    acting = algorithm.shown(task, one.over(algorithms), {**usual, **own})
     words = [
         _in_words(control, own.get(control.name, control.default))
         for control in acting
         if control.name in own or control.name in parted
     ]
     if one.path or any(other.path != one.path for other in alike):
-        sign = one.over(methods)
+        sign = one.over(algorithms)
         words.append(f"over {'λ' if sign == 'lam' else sign}")
-    return ", ".join([method.label, *words])
+    return ", ".join([algorithm.label, *words])
 
 
 def _in_words(control: Control, value: Setting) -> str:
