@@ -307,7 +307,7 @@ def test_objectives_of_different_methods_are_not_set_side_by_side() -> None:
     app = compare("lp;uniform", methods_at="0.0567")
     assert "objective" not in rows(app).columns
     assert "objectives are left out" in words(app)
-    assert "their objectives are not comparable" in words(app)
+    assert "objectives of different methods are not comparable" in words(app)
 
 
 def test_test_scores_appear_once_asked_for_and_for_this_point_only() -> None:

@@ -200,6 +200,34 @@ def test_one_family_beyond_four_fifths_gives_six_hues_and_grey(dark):
     assert colours[0] == style.readable(style.FAMILY_HUES["linear"], dark)
 
 
+def _cielab(linear):
+    mix = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    x, y, z = np.cbrt(np.maximum(mix @ linear / np.array([0.9505, 1.0, 1.089]), 1e-6))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+# Machado, Oliveira, Fernandes (2009): linear RGB as people without one kind of cone see it.
+_SEEN_BY = {
+    "everybody": np.eye(3),
+    "protanopes": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopes": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "tritanopes": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+}
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("who", _SEEN_BY)
+def test_six_lines_are_told_apart_by_everybody(who, dark):
+    hues = style.six_hues(dark)
+    assert all(style.contrast(hue, style.theme(dark).paper) >= style.MARK_CONTRAST for hue in hues)
+    channels = np.array([[int(hue[k : k + 2], 16) / 255 for k in (1, 3, 5)] for hue in hues])
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    seen = [_cielab(np.clip(np.asarray(_SEEN_BY[who]) @ rgb, 0, 1)) for rgb in linear]
+    away = [np.linalg.norm(seen[i] - seen[j]) for i in range(6) for j in range(i)]
+    assert min(away) > 20
+    assert len(set(style.GLYPHS.values())) == 6
+
+
 def test_a_rare_family_among_the_six_keeps_its_own_hue():
     colours = figures.kernel_colours(["linear"] * 9 + ["rbf"], np.arange(10.0))
     assert colours[9] == style.readable(style.FAMILY_HUES["rbf"], dark=False)

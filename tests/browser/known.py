@@ -58,16 +58,29 @@ def known(source: str) -> Known:
     return Known(table, three_way_split(table, 0.25, 0.25, 0), kernels, batch)
 
 
-@once
-def path_of(source: str, algorithm: str) -> Path:
-    """The path that Explore shows when nothing but the algorithm is chosen."""
+def problem_of(source: str, algorithm: str):
+    """What ``fit_path`` takes before and after the values, as Explore asks for it when only the algorithm is chosen."""
     here, method = known(source), ESTIMATORS[algorithm]
     over, task, train = method.path_params[0], here.table.task, here.parts.train
     stack = here.kernels.grams(train.X, normalise=getattr(method.classifier, "default_normalise", None))
     usual = {control.name: control.default for control in method.controls if task in control.tasks}
     acting = {control.name: control.default for control in method.shown(task, over, usual)}
     model = method.estimator(task, kernels=here.kernels, stack=stack, **acting)
-    grid = path_grid(model, stack, train.y, over, 50 if over == "s" else 25)
     rows, target = stack.cross(here.parts.validation.X), here.parts.validation.y
+    return (model, stack, train.y, over), (rows, target)
+
+
+@once
+def path_of(source: str, algorithm: str) -> Path:
+    """The path that Explore shows when nothing but the algorithm is chosen."""
+    given, judges = problem_of(source, algorithm)
+    over = given[3]
     grow = GROW if over in ("C", "lam") else 0  # while the last point is the best
-    return fit_path(model, stack, train.y, over, grid, rows, target, grow=grow)
+    return fit_path(*given, path_grid(*given, 50 if over == "s" else 25), *judges, grow=grow)
+
+
+def point_of(source: str, algorithm: str, value: float) -> Path:
+    """The path of one point that is solved between the points of ``path_of``, started from the nearest one."""
+    given, judges = problem_of(source, algorithm)
+    path = path_of(source, algorithm)
+    return fit_path(*given, [value], *judges, start=path.estimators[path.nearest(value)])

@@ -275,7 +275,7 @@ def pull(visitor: Visitor, slider, to: float) -> None:
     slider.scroll_into_view_if_needed()
     box, most = track_of(slider), int(slider.get_attribute("max"))
     span, low, middle = box["width"] - 18, box["x"] + 9, box["y"] + box["height"] / 2
-    visitor.page.mouse.move(low + span * int(slider.input_value()) / most, middle)
+    visitor.page.mouse.move(low + span * float(slider.input_value()) / most, middle)
     visitor.page.mouse.down()
     visitor.page.mouse.move(low + span * to, middle, steps=6)
     visitor.page.mouse.up()

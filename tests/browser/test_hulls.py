@@ -40,7 +40,7 @@ def test_dragging_lambda_repaints_grid_graph_and_relevance_without_the_server(wi
     let_go(visitor, slider, 1.0)
     box = slider.bounding_box()
     middle, low, span = box["y"] + box["height"] / 2, box["x"] + 9, box["width"] - 18
-    index = int(slider.input_value())
+    index = float(slider.input_value())
     before, link = shown(visitor), visitor.page.url
     cells = "all => all.map(one => one.dataset.kind)"
     grid = visitor.page.locator(".hull .cell").evaluate_all(cells)

@@ -8,15 +8,17 @@ import pandas as pd
 import pytest
 
 from mklcore.catalog import ESTIMATORS
+from mklcore.figures.steps import steps
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.hkl.design import Design
+from pages._parts.params.steps import place
 from pages._parts.theory.tabs import TABS
-from tests.browser.known import KERNELS, SOURCES, known, path_of
+from tests.browser.known import KERNELS, SOURCES, known, path_of, point_of
 from tests.browser.server import Server
 from tests.browser.steps import Visitor, patiently
 from tests.browser.walker import Walker, assert_named, assert_sound, let_go, near, number, resize
 
-LANES = ("lp;uniform;best;smkl", "lp;gomp;greedy")  # over one parameter, and over different ones
+TOGETHER = ("lp;uniform;best;smkl", "lp;gomp;greedy")  # over one parameter, and over different ones
 NARROW, WIDE = (390, 844), (1280, 900)
 
 
@@ -50,9 +52,9 @@ def assert_methods(visitor: Visitor, paths: list[Path], indices: list[int]) -> N
 @pytest.mark.parametrize(
     ("source", "methods"),
     [
-        pytest.param(source, methods, marks=() if (place + k) % 2 else pytest.mark.full)
-        for place, source in enumerate(SOURCES)
-        for k, methods in enumerate(LANES)
+        pytest.param(source, methods, marks=() if (row + k) % 2 else pytest.mark.full)
+        for row, source in enumerate(SOURCES)
+        for k, methods in enumerate(TOGETHER)
     ],
 )
 def test_methods_move_together_and_show_what_the_library_computes(
@@ -69,21 +71,22 @@ def test_methods_move_together_and_show_what_the_library_computes(
     slider = page.locator(".methods input[type=range]")
     let_go(visitor, slider, 0.1)
     let_go(visitor, slider, 0.6)
-    at = visitor.query["methods_at"]
-    if at.endswith("%"):
-        indices = [int(np.argsort(path.values)[round(float(at[:-1]) / 100 * (len(path) - 1))]) for path in paths]
-    else:
-        indices = [int(np.argmin(np.abs(np.log(path.values / float(at))))) for path in paths]
-    assert_methods(visitor, paths, indices)
+    here = place(steps(paths, [path.param for path in paths]), paths, visitor.query["methods_at"])
+    shown = [
+        (path, k) if value is None else (point_of(source, name, value), 0)
+        for name, path, k, value in zip(methods.split(";"), paths, here.indices, here.values, strict=True)
+    ]
+    assert any(here.values)  # the slider was let go between solved points
+    assert_methods(visitor, *zip(*shown, strict=True))
     page.get_by_role("button", name="Show test scores of all methods").click()
     page.get_by_role("button", name="Show test scores of all methods").wait_for(state="detached")
     visitor.settle()
     table = pd.read_csv(io.BytesIO(visitor.take("Table as CSV")))
     test = known(source).parts.test
     for name, expected in (
-        ("validation", [path.val_score[k] for path, k in zip(paths, indices, strict=True)]),
+        ("validation", [path.val_score[k] for path, k in shown]),
         ("best validation", [np.nanmax(path.val_score) for path in paths]),
-        ("test", [path.estimators[k].score(test.X, test.y) for path, k in zip(paths, indices, strict=True)]),
+        ("test", [path.estimators[k].score(test.X, test.y) for path, k in shown]),
     ):
         np.testing.assert_allclose(table[name], expected, rtol=1e-6)
     assert_sound(visitor, server)
@@ -106,7 +109,7 @@ def test_hulls_show_what_the_library_computes(server: Server, walker, source: st
     slider = visitor.page.locator(".hull input[type=range]")
     let_go(visitor, slider, 0.1)
     let_go(visitor, slider, 0.5)
-    k = int(slider.input_value())
+    k = float(slider.input_value())
     assert abs(k - 0.5 * 15) <= 0.5
     assert_hull(visitor, path, k)
     assert_named(visitor)

@@ -74,7 +74,8 @@ function shownAt({ weights, facts, hollow, whole, note }, at) {
   const [low, high] = [Math.floor(place), Math.ceil(place)];
   if (low === high) return { facts: facts[low], weights: weights[low], hollow: hollow[low] };
   const share = place - low;
-  const both = facts[low].map((text, row) => (text === facts[high][row] ? text : text + " – " + facts[high][row]));
+  const other = (row) => facts[high][row].replace(/^.* = /, "");
+  const both = facts[low].map((text, row) => (text === facts[high][row] ? text : text + " – " + other(row)));
   return {
     facts: [...both.slice(0, CERTIFICATE), "○ between solved points"],
     weights: weights[low].map((value, m) => value + share * (weights[high][m] - value)),
