@@ -135,7 +135,7 @@ def _place(axis: Sequence[float], value: float, by_factors: bool) -> float:
 
 def _at_share(path: Any, share: float) -> float:
     ranked = path_positions(path)
-    at = share / 100 * (len(ranked) - 1)
+    at: float = share / 100 * (len(ranked) - 1)
     at = at if ranked[-1] >= ranked[0] else len(ranked) - 1 - at
     return float(round(at)) if path.param == "s" else at
 

@@ -102,7 +102,7 @@ def _preset(params: Params, methods: tuple[Method, ...]) -> None:
     active = next((name for name, chosen in offered.items() if chosen == methods), None)
     fields.view(
         st.selectbox, "Preset", "methods_preset", active,
-        lambda name: name and history.change(methods=params_methods.write(offered[name]), methods_at=""),
+        lambda name: history.change(methods=params_methods.write(offered.get(name, methods)), methods_at=""),
         options=list(offered), index=None, placeholder="Methods of your own",
     )  # fmt: skip
 
