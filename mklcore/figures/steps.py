@@ -118,7 +118,7 @@ def _parts(position: float, count: int) -> tuple[int, float]:
 
 def _between(low: float, high: float, share: float, by_factors: bool) -> float:
     if by_factors and low > 0 and high > 0:
-        return low * (high / low) ** share
+        return low * math.exp(share * math.log(high / low))
     return low + share * (high - low)
 
 
