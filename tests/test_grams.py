@@ -1,6 +1,7 @@
 """Gram stacks: normalisations by their definitions, test blocks, cutting, refusals."""
 
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -369,6 +370,29 @@ def test_asymmetry_looks_at_every_tile():
     assert (gap, size) == (1e-3, 1.0)
     K[3, 140] = 1e-3
     assert checks.asymmetry(K) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("rank", [1, 7, 16, 17, 150])
+@pytest.mark.parametrize("smallest", [0.0, -1e-12, -1e-6, -1.0])
+def test_kernels_are_accepted_as_their_eigenvalues_say(rank: int, smallest: float):
+    rng = np.random.default_rng(rank)
+    vectors = np.linalg.qr(rng.standard_normal((150, 150)))[0]
+    spectrum = np.zeros(150)
+    spectrum[:rank] = rng.uniform(0.1, 5.0, rank)
+    spectrum[-1] = smallest
+    gram = (vectors * spectrum) @ vectors.T
+    gram = np.ascontiguousarray(0.5 * (gram + gram.T))
+    with nullcontext() if smallest > -1e-9 else pytest.raises(KernelError, match="not positive semidefinite"):
+        checks.check_gram("one", gram)
+
+
+def test_one_entry_in_any_tile_is_seen():
+    for i, j in [(0, 149), (149, 0), (70, 65), (64, 64), (3, 140)]:
+        for entry, words in ((np.nan, "not finite"), (np.inf, "not finite"), (1e-3, "not symmetric")):
+            gram = np.eye(150)
+            gram[i, j] += entry
+            with nullcontext() if i == j and entry == 1e-3 else pytest.raises(KernelError, match=words):
+                checks.check_gram("one", gram)
 
 
 def test_leaves_are_compiled_once_for_writable_and_read_only_input(X, X_new):

@@ -18,7 +18,8 @@ SYMMETRY_TOLERANCE = 1e-8
 PSD_TOLERANCE = 1e-8
 TILE = 64
 PANEL = 512  # columns of a Cholesky factor made at a time: a tenth of a second where they are long
-EXACT_ROWS = 1500  # up to so many rows the eigenvalues themselves settle what the factor refuses
+EXACT_ROWS = 1500  # up to so many rows a factor is made in one piece, and eigenvalues settle what it refuses
+RANK = 16  # steps of a factor with pivots that are tried first: kernels of few columns need no more
 
 
 @cache
@@ -38,25 +39,93 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
 
 @jit_entry()
+def copy_triangle(gram: Array, out: Array) -> int:
+    """Copy the upper triangle of gram (n, n), and count the pairs of entries that a semidefinite matrix cannot have.
+
+    These are entries that are not finite or above the largest diagonal entry, and pairs that differ by more than 1e-8
+    of it. Tile by tile: of each tile below the diagonal a transposed copy is compared, so that both are read in rows.
+    """
+    n, size = gram.shape[0], 0.0
+    for i in range(n):
+        size = max(size, gram[i, i])
+    slack, found = SYMMETRY_TOLERANCE * size, 0
+    tile = np.empty((TILE, TILE))
+    for top in range(0, n, TILE):
+        bottom = min(top + TILE, n)
+        for left in range(top, n, TILE):
+            right = min(left + TILE, n)
+            for j in range(left, right):
+                below = gram[j, top:bottom]
+                for i in range(below.size):
+                    tile[i, j - left] = below[i]
+            for i in range(top, bottom):
+                above, mirrored, target = gram[i, left:right], tile[i - top], out[i, left:right]
+                for j in range(above.size):
+                    target[j] = above[j]
+                    found += not (abs(above[j]) <= size + slack and abs(above[j] - mirrored[j]) <= slack)
+    return found
+
+
+@jit_entry()
 def asymmetry(gram: Array) -> tuple[float, float]:
-    """max |K_ij - K_ji| and max |K_ij|, tile by tile."""
+    """max |K_ij - K_ji| and max |K_ij|."""
     n = gram.shape[0]
     gap = 0.0
     size = 0.0
-    for top in range(0, n, TILE):
-        for left in range(top, n, TILE):
-            for i in range(top, min(top + TILE, n)):
-                for j in range(left, min(left + TILE, n)):
-                    gap = max(gap, abs(gram[i, j] - gram[j, i]))
-                    size = max(size, abs(gram[i, j]), abs(gram[j, i]))
+    for i in range(n):
+        for j in range(n):
+            gap = max(gap, abs(gram[i, j] - gram[j, i]))
+            size = max(size, abs(gram[i, j]))
     return gap, size
 
 
-def check_gram(name: str, gram: Array, tick: Callable[[], None] = never_asked) -> None:
+@jit_entry({"reassoc", "contract"})
+def low_rank_error(gram: Array) -> float:
+    """||K - L L'||_F of the symmetric gram (n, n), L up to ``RANK`` steps of its Cholesky factor with pivots; infinity
+    where more steps are needed (Harbrecht, Peters, Schneider, 2012).
+    """
+    n = gram.shape[0]
+    factor, left = np.zeros((RANK, n)), np.diag(gram).copy()
+    enough, rank = PSD_TOLERANCE * left.max(), 0
+    while left.max() > enough:
+        if rank == RANK:
+            return np.inf
+        pivot = left.argmax()
+        row, root = factor[rank], np.sqrt(left[pivot])
+        row[:] = gram[pivot]
+        for k in range(rank):
+            share, before = factor[k, pivot], factor[k]
+            for j in range(n):
+                row[j] -= share * before[j]
+        for j in range(n):
+            row[j] /= root
+            left[j] -= row[j] * row[j]
+        rank += 1
+    total, rest = 0.0, np.empty(n)
+    for i in range(n):
+        rest[:] = gram[i]
+        for k in range(rank):
+            share, before = factor[k, i], factor[k]
+            for j in range(n):
+                rest[j] -= share * before[j]
+        for j in range(n):
+            total += rest[j] * rest[j]
+    return np.sqrt(total)
+
+
+def check_gram(name: str, gram: Array, tick: Callable[[], None] = never_asked, room: Array | None = None) -> None:
     """KernelError unless gram (n, n) is finite, symmetric and positive semidefinite; see `GramStack.from_array`.
 
-    tick : called every tenth of a second or so; what it raises ends the check.
+    tick : called every tenth of a second or so; what it raises ends the check. room (n, n) : what its factor is made
+    in.
     """
+    room = np.empty_like(gram) if room is None else room
+    if copy_triangle(gram, room) or not has_factor(gram, room, tick):
+        _explain(name, gram, tick)
+
+
+def _explain(name: str, gram: Array, tick: Callable[[], None]) -> None:
+    """KernelError with the number that failed, unless the eigenvalues allow what the quick tests did not."""
     if not np.isfinite(gram).all():
         i, j = np.argwhere(~np.isfinite(gram))[0]
         raise KernelError(
@@ -83,11 +152,8 @@ def check_gram(name: str, gram: Array, tick: Callable[[], None] = never_asked) -
 
 
 def is_semidefinite(gram: Array, tick: Callable[[], None] = never_asked) -> bool:
-    """Whether gram + 1e-8 r I has a Cholesky factor, r at most its largest eigenvalue: True is certain, False nearly
-    so.
-
-    r is a Rayleigh quotient, which never exceeds the largest eigenvalue. The factor is made panel by panel
-    (left-looking, Golub and Van Loan, Matrix Computations, section 4.2.6), so that work on many rows can be ended.
+    """Whether gram + 1e-8 r I has a Cholesky factor, r a Rayleigh quotient, which never exceeds the largest eigenvalue:
+    True is certain, False nearly so.
     """
     vector = np.random.default_rng(0).standard_normal(len(gram))
     quotient = 0.0
@@ -99,17 +165,40 @@ def is_semidefinite(gram: Array, tick: Callable[[], None] = never_asked) -> bool
         vector /= norm
         quotient = float(vector @ gram @ vector)
         tick()
-    factor = gram.copy()
-    factor.flat[:: len(gram) + 1] += PSD_TOLERANCE * max(quotient, 0.0)
-    for left in range(0, len(gram), PANEL):
-        right = min(left + PANEL, len(gram))
+    return _has_factor(gram.copy(), quotient, tick)
+
+
+def has_factor(gram: Array, room: Array, tick: Callable[[], None]) -> bool:
+    """Whether a few steps of a Cholesky factor with pivots, or all of one, show that gram (n, n) is semidefinite.
+
+    ``room`` (n, n) holds its upper triangle and is overwritten. The largest diagonal entry stands for the largest
+    eigenvalue, which is at least that: True is certain.
+    """
+    size = float(gram.diagonal().max())
+    return low_rank_error(gram) <= PSD_TOLERANCE * size or _has_factor(room, size, tick)
+
+
+def _has_factor(room: Array, largest: float, tick: Callable[[], None]) -> bool:
+    """Whether the matrix in the upper triangle of ``room`` has a Cholesky factor with 1e-8 ``largest`` added to its
+    diagonal.
+
+    In one piece where that takes a moment, and else panel by panel (left-looking, Golub and Van Loan, Matrix
+    Computations, section 4.2.6), so that work on many rows can be ended.
+    """
+    n, factor = len(room), room.T
+    room.flat[:: n + 1] += PSD_TOLERANCE * max(largest, 0.0)
+    panel = n if n <= EXACT_ROWS else PANEL
+    for left in range(0, n, panel):
+        right = min(left + panel, n)
         if left:
             factor[left:, left:right] -= factor[left:, :left] @ factor[left:right, :left].T
-        corner, failed = scipy.linalg.lapack.dpotrf(factor[left:right, left:right], lower=True)
+        corner, failed = scipy.linalg.lapack.dpotrf(
+            factor[left:right, left:right], lower=True, clean=False, overwrite_a=True
+        )
         if failed:
             return False
-        factor[left:right, left:right] = corner
-        if right < len(gram):
+        if right < n:
+            factor[left:right, left:right] = corner
             factor[right:, left:right] = scipy.linalg.blas.dtrsm(
                 1.0, corner, factor[right:, left:right].T, lower=True
             ).T

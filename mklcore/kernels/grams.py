@@ -224,8 +224,9 @@ class GramStack(DenseKernels):
         with one_blas_thread():
             if clip:
                 values = clipped(values, labels)
+            room = np.empty(values.shape[1:])
             for label, gram in zip(labels, values, strict=True):
-                check_gram(label, gram, tick)
+                check_gram(label, gram, tick, room)
         notes = tuple(_duplicate_notes(values, labels))
         return cls(values, labels, np.ones(len(values)), ("precomputed",) * len(values), notes=notes)
 
