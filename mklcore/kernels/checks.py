@@ -110,7 +110,7 @@ def low_rank_error(gram: Array) -> float:
                 rest[j] -= share * before[j]
         for j in range(n):
             total += rest[j] * rest[j]
-    return np.sqrt(total)
+    return float(np.sqrt(total))
 
 
 def check_gram(name: str, gram: Array, tick: Callable[[], None] = never_asked, room: Array | None = None) -> None:

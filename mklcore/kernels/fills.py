@@ -134,6 +134,36 @@ def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
         exponentials(base[i, start:], rate, out[i, start:])
 
 
+@jit_entry({"reassoc", "nsz"})
+def add_exponentials(base: Array, first: int, rates: Array, out: Array) -> None:
+    """out[m] += sum of exp(-rates[m] base[i, j]) over j > first + i, (M,): base (r, n) holds rows ``first`` and after.
+
+    Nothing is stored, and a row of base is read once for all kernels.
+    """
+    room = np.empty(base.shape[1])
+    for i in range(base.shape[0]):
+        source = base[i, first + i + 1 :]
+        here = room[: source.size]
+        for m in range(rates.size):
+            exponentials(source, rates[m], here)
+            total = 0.0
+            for j in range(here.size):
+                total += here[j]
+            out[m] += total
+
+
+@jit_entry()
+def write_exponential(base: Array, rate: float, scale: float, out: Array) -> None:
+    """out = scale exp(-rate * base) for symmetric (n, n): row by row, since copying one half costs more than making it
+    again.
+    """
+    for i in range(out.shape[0]):
+        row = out[i]
+        exponentials(base[i], rate, row)
+        for j in range(row.size):
+            row[j] *= scale
+
+
 @jit_entry()
 def fill_matern(base: Array, rate: float, terms: Array, upper: bool, out: Array) -> None:
     """out = exp(-r) sum_k terms[k] r^k with r = rate sqrt(base) for base >= 0; only j >= i when `upper`."""

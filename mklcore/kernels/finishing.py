@@ -48,7 +48,7 @@ class Finishing:
         if normalise not in NORMALISATIONS:
             known = ", ".join(repr(name) for name in NORMALISATIONS)
             raise ParameterError(f"normalise must be one of {known}, got {normalise!r}.")
-        M, across = len(names), 1 if lean and not center and normalise != "spherical" else n
+        M, across = len(names), 1 if lean and not (center or normalise == "spherical") else n
         empty = (np.ones(M), np.ones((M, across)), np.zeros((M, across)), np.zeros(M))
         return cls(tuple(names), normalise, center, *empty, n)
 
@@ -56,6 +56,11 @@ class Finishing:
     def needs_sums(self) -> bool:
         """Whether row sums are needed for the numbers themselves, and not only to tell a constant kernel."""
         return self.center or self.normalise == "multiplicative"
+
+    @property
+    def by_row(self) -> bool:
+        """Whether rows have factors or means of their own; else a kernel has one scale."""
+        return self.center or self.normalise == "spherical"
 
     def settle(self, m: int, diagonal: Array, sums: Array, spread: float | None = None) -> bool:
         """Find the numbers of kernel m from its diagonal and row sums (n,); False when it has to be left out.

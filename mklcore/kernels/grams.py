@@ -31,6 +31,7 @@ from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ParameterError, check_cancelled, never_asked
 from mklcore.kernels.bases import fill_base, seen_of
 from mklcore.kernels.checks import check_gram, clipped, one_blas_thread
+from mklcore.kernels.fills import add_exponentials, write_exponential
 from mklcore.kernels.finishing import Finishing
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.maps import (
@@ -44,9 +45,11 @@ from mklcore.kernels.maps import (
 from mklcore.kernels.measures import UNCUT, as_stack, duplicates
 from mklcore.kernels.medians import column_median
 from mklcore.kernels.operators.dense import NO_FUNCTIONS, DenseKernels
+from mklcore.kernels.sums import mirror
 
 MEDIAN_ROWS = 2000
 TILE = 64
+ROWS = 256  # whose exponentials are summed at a time
 
 
 @jit_entry({"reassoc", "nsz"})
@@ -370,11 +373,37 @@ def _fill(values: Array, rows: Array, specs: list[KernelSpec], finishing: Finish
         relative = [specs[m] for m in members if specs[m].is_relative]
         unit = median_distance(relative[0], table, base) if relative else 1.0
         for m in members:
-            check_cancelled()
             specs[m] = specs[m].at(columns, unit)
+        written = [] if finishing.by_row else _write_exponentials(values, base, specs, members, finishing)
+        for m in members:
+            check_cancelled()
+            if m in written:
+                continue
             specs[m].fill(base, True, values[m])
             if finishing.settle(m, values[m].diagonal().copy(), sum_rows(values[m])):
                 finish_square(values[m], finishing.row_means[m], float(finishing.grand_means[m]), finishing.factors[m])
+
+
+def _write_exponentials(
+    values: Array, base: Array, specs: Sequence[KernelSpec], members: Sequence[int], finishing: Finishing
+) -> list[int]:
+    """Fill those of ``members`` that are exp(-rate * base), and say which: each is written once, with its scale.
+
+    Their sums are found first, without storing anything: making an exponential again costs less than reading it.
+    """
+    n = len(base)
+    quick = [m for m in members if specs[m].rate is not None]
+    rates, off = np.array([specs[m].rate for m in quick], dtype=np.float64), np.zeros(len(quick))
+    for top in range(0, n, ROWS):
+        check_cancelled()
+        add_exponentials(base[top : top + ROWS], top, rates, off)
+    if quick:
+        mirror(base)
+    for m, rate, total in zip(quick, rates, off, strict=True):
+        check_cancelled()
+        if finishing.settle(m, np.ones(n), np.zeros(n), 1.0 - (n + 2.0 * total) / n**2):
+            write_exponential(base, rate, finishing.factors[m, 0] ** 2, values[m])
+    return quick
 
 
 def _assemble(values: Array, finishing: Finishing, plain: KernelMap) -> GramStack:

@@ -253,10 +253,9 @@ class PackedKernels(LazyKernels):
             flat = np.flatnonzero(~(spread > _FLAT * diagonal.mean(axis=1)))
             if flat.size and not center:
                 spread[flat] = spreads_of(plain.subset(flat), diagonal[flat], True)
-        by_row = center or normalise == "spherical"
         for m in range(M):
             settled = finishing.settle(m, diagonal[m], sums[m], None if center else float(spread[m]))
-            if settled and by_row:
+            if settled and finishing.by_row:
                 finish_triangle(
                     values[m], finishing.row_means[m], float(finishing.grand_means[m]), finishing.factors[m]
                 )
@@ -264,7 +263,7 @@ class PackedKernels(LazyKernels):
             diagonal += finishing.grand_means[:, None] - 2 * finishing.row_means
         diagonal *= finishing.factors**2
         kept, named = finishing.kept, dictionary.names
-        shares = np.ones(M) if by_row else finishing.factors[:, 0] ** 2
+        shares = np.ones(M) if finishing.by_row else finishing.factors[:, 0] ** 2
         return cls(
             finishing.on(plain), [named[m] for m in kept], diagonal[kept], finishing.notes, values, kept, shares[kept]
         )
