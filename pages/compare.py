@@ -18,7 +18,7 @@ from pages._parts.compare import asking, cursor, rail
 from pages._parts.derive import comparison, dictionaries, earlier, gram_stacks, tables
 from pages._parts.derive import paths as derive_paths
 from pages._parts.derive.comparison import Shown
-from pages._parts.drawing import beside, charts
+from pages._parts.drawing import beside, charts, refusals
 from pages._parts.export import downloads
 from pages._parts.frame import notices
 from pages._parts.params.methods import Method
@@ -134,7 +134,7 @@ if history.current().compare == "toy":
         toy.request(history.current())
         toy.show(history.current())
     except MKLError as error:
-        st.error(session_words.plain(error))
+        refusals.draw(error, "compare_refused")
 elif notices.usable_table():
     if history.current().compare == "search" and tables.table(history.current()).task != "novelty":
         from pages._parts.compare import search
@@ -144,7 +144,7 @@ elif notices.usable_table():
                 search.rail()
             search.show(history.current())
         except MKLError as error:
-            st.error(session_words.plain(error))
+            refusals.draw(error, "compare_refused2")
     elif tables.table(history.current()).task == "novelty":
         st.info("This table has no target, so there is no score to compare. Choose a target on the Data page.")
         nav.link("data", "Go to Data")
@@ -157,4 +157,4 @@ elif notices.usable_table():
             with st.container(key="compare_answer"):
                 methods(history.current())
         except MKLError as error:
-            st.error(session_words.plain(error))
+            refusals.draw(error, "compare_refused3")

@@ -14,7 +14,7 @@ import streamlit as st
 from mklcore.errors import MKLError
 from mklcore.scoring import ACCEPTED
 from pages._parts.derive import looks, paths, tables
-from pages._parts.drawing import beside, evidence
+from pages._parts.drawing import beside, evidence, refusals
 from pages._parts.explore import (
     asking,
     columns,
@@ -129,4 +129,4 @@ if usable():
         if shown is not None and came_earlier:
             asking.follow(shown.params)
     except MKLError as error:
-        st.error(words.plain(error))
+        refusals.draw(error, "explore_refused")

@@ -10,7 +10,7 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from pages._parts.derive import earlier, hull_words, hulls, tables
-from pages._parts.drawing import evidence
+from pages._parts.drawing import evidence, refusals
 from pages._parts.export import explorable
 from pages._parts.frame import notices
 from pages._parts.hulls import beside, rail, ranking, view
@@ -146,4 +146,4 @@ if notices.usable_table():
         else:
             main()
     except MKLError as error:
-        st.error(words.plain(error))
+        refusals.draw(error, "hulls_refused")

@@ -19,7 +19,7 @@ from mklcore.figures import (
     telling,
 )
 from pages._parts.derive import gram_stacks, measuring, shelves, tables
-from pages._parts.drawing import charts
+from pages._parts.drawing import charts, refusals
 from pages._parts.frame import notices
 from pages._parts.kernels import rail, table
 from pages._parts.session import fields, history, words
@@ -120,7 +120,7 @@ def wait() -> None:
     except shelves.WaitError as error:
         st.info(words.plain(error), icon=":material/hourglass_top:")
     except MKLError as error:
-        st.error(words.plain(error))
+        refusals.draw(error, "kernels_refused")
     else:
         history.rerun()
 
@@ -138,4 +138,4 @@ if notices.usable_table():
     except shelves.WaitError:
         wait()
     except MKLError as error:
-        st.error(words.plain(error))
+        refusals.draw(error, "kernels_refused2")

@@ -10,7 +10,7 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from pages._parts.derive import paths, predictions, tables
-from pages._parts.drawing import asking
+from pages._parts.drawing import asking, refusals
 from pages._parts.frame import notices
 from pages._parts.predict import away as predict_away
 from pages._parts.predict import batch, view
@@ -63,4 +63,4 @@ if notices.usable_table():
                 st.markdown(words.text("waiting_predict"))
                 nav.link("explore", "See the path on Explore")
         except MKLError as error:
-            st.error(words.plain(error))
+            refusals.draw(error, "predict_refused")

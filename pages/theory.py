@@ -9,8 +9,9 @@ nav.through_app()
 import streamlit as st
 
 from mklcore.errors import MKLError
+from pages._parts.drawing import refusals
 from pages._parts.frame import notices
-from pages._parts.session import fields, history, words
+from pages._parts.session import fields, history
 from pages._parts.theory import tabs
 
 
@@ -33,4 +34,4 @@ if notices.usable_table():
                 tabs.TABS[params.theory].rail(params)
             tabs.show(params)
     except MKLError as error:
-        st.error(words.plain(error))
+        refusals.draw(error, "theory_refused")

@@ -20,7 +20,7 @@ from mklcore.uncertainty import HeldOutScores
 from pages._parts.derive import judging, paths, predictions, scores, tables
 from pages._parts.derive.opening import opened
 from pages._parts.derive.predictions import Chosen
-from pages._parts.drawing import controls, evidence, listings
+from pages._parts.drawing import controls, evidence, listings, refusals
 from pages._parts.jobs.job import Job, Piece
 from pages._parts.session import board, fields, history, uploads, words
 from pages._parts.session.memory import Upload, memory
@@ -75,7 +75,7 @@ def show(point: Chosen) -> None:
     try:
         batch = _batch(point, file)
     except MKLError as error:
-        st.error(words.plain(error))
+        refusals.draw(error, "batch_refused")
         return
     if batch is not None:
         _table(point, batch)
