@@ -35,6 +35,7 @@ WINDOWS = (
         "browser/test_players.py",
         "browser/test_takeaway.py",
         "browser/test_strangers.py",
+        "browser/test_faults.py",
         "browser/test_hostile_pages.py",
     ),
 )
