@@ -120,8 +120,8 @@ def test_what_one_method_found_is_kept_where_the_next_finds_nothing_better(probl
 
     def idle(cls):
         """The method with a bad first point and no second one."""
-        start = cls.start
-        changes = {"start": lambda self: replace(start(self), objective=1e9), "step": lambda *_: Status.STALLED}
+        start = cls.init
+        changes = {"init": lambda self: replace(start(self), objective=1e9), "step": lambda *_: Status.STALLED}
         return type("Idle", (cls,), changes)
 
     for K, closing in ((stack.values, Newton), (rows, ColumnGeneration)):

@@ -287,6 +287,7 @@ class Interior(Reweighting):
             weights = self._fewest(best, limit)
         sharp = self.solve(weights, best.dual, max(0.05 * self.tol, _FLOOR))
         chosen, other = (sharp, best) if sharp.objective <= limit else (best, sharp)
+        self._last = chosen  # a neighbour starts from the kernels that are left
         return replace(keeping_dual(chosen, other), solves=solves + 1)
 
     def _fewest(self, best: WeightIterate, limit: float) -> Array:

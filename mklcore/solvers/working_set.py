@@ -21,7 +21,7 @@ from mklcore.machines.solution import feasible_start
 from mklcore.solvers.driver import Progress, Status, Trace
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.problem import Carried, Problem, WarmStart, WeightedMethod
-from mklcore.solvers.reweighting import WeightIterate, WeightState
+from mklcore.solvers.reweighting import NEGLIGIBLE, WeightIterate, WeightState
 
 FROM_KERNELS = 8  # fewer than these are all kept
 SPARE = 4  # kernels kept besides those with weight: the nearest to entering
@@ -193,6 +193,6 @@ class WorkingSet(WeightedMethod[WeightState]):
 
 def nearest(weights: Array, nearness: Array, spare: int = SPARE) -> Indices:
     """Kernels with weight, and as many again (at least ``spare``) that are nearest to having one, in order."""
-    used = np.flatnonzero(weights > 0.0)
+    used = np.flatnonzero(weights > NEGLIGIBLE * weights.max())
     near = np.argsort(-nearness, kind="stable")[: used.size + max(spare, used.size // 2)]
     return np.union1d(used, near)
