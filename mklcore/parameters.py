@@ -28,22 +28,22 @@ class Parameter:
     help: str
 
 
-class Interface:
-    """A class to derive from: what is abstract in it is named where a class that lacks it is first used.
+class Parts:
+    """A class to derive from, whose missing parts are named by ``check_parts``.
 
     Abstract methods bear ``abc.abstractmethod``, and the first line of their docstring says what they return;
     ``attributes`` holds class attributes that need a value, each with what it is.
     """
 
     attributes: ClassVar[Mapping[str, str]] = {}
+    _is_complete: ClassVar[bool]
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+    @classmethod
+    def check_parts(cls) -> None:
+        """ParameterError that names every part the class lacks; looked for once."""
         if "_is_complete" not in cls.__dict__:
             cls._check_class()
             cls._is_complete = True
-        return super().__new__(cls)
-
-    _is_complete: ClassVar[bool]
 
     @classmethod
     def _check_class(cls) -> None:
@@ -57,13 +57,21 @@ class Interface:
         if not missing:
             return
         owner = next(base for base in cls.__mro__ if base.__module__.startswith("mklcore.") and base is not cls)
-        described = "; ".join(_told(cls, name) for name in missing)
+        described = "; ".join(_described(cls, name) for name in missing)
         raise ParameterError(
             f"{cls.__name__} derives from {owner.__name__}{why} and lacks {described}. Write what is missing."
         )
 
 
-def _told(cls: type[Interface], name: str) -> str:
+class Interface(Parts):
+    """``Parts`` that are looked for when the first object is made."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        cls.check_parts()
+        return super().__new__(cls)
+
+
+def _described(cls: type[Parts], name: str) -> str:
     """A missing part with its arguments, and what it returns."""
     part = inspect.getattr_static(cls, name, None)
     if part is None:

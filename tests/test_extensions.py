@@ -418,3 +418,21 @@ def test_a_loss_written_for_version_0_1_keeps_working_with_a_warning():
         assert Old().bend(np.zeros(1), np.ones(1)) == 1.0
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = Old().nothing
+
+
+def test_an_estimator_that_lacks_a_part_is_refused_with_its_name():
+    class Half(mkl.estimators.base.KernelEstimator):
+        """Nothing but a name."""
+
+    with pytest.raises(
+        mkl.ParameterError, match=r"Half derives from KernelEstimator and lacks .*_solve\(stack, y, warm\)"
+    ):
+        Half().fit(np.eye(3), np.ones(3))
+
+
+def test_a_budgeted_estimator_that_cannot_run_is_refused_with_what_it_lacks():
+    class Half(mkl.estimators.budget.BudgetedEstimator):
+        """Nothing but a name."""
+
+    with pytest.raises(mkl.ParameterError, match=r"_run\(stack, y, prepared\): Solve and publish"):
+        Half().fit(np.eye(3), np.ones(3))

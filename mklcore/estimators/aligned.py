@@ -54,7 +54,7 @@ class _Aligned(LpBase):
         return ()
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
-        super()._solve(stack, y, warm if warm is not None and warm._way == self._way else None)
+        super()._solve(stack, y, warm if warm is not None and warm._way == self._way else None)  # type: ignore[safe-super]  # of the class beside this mixin
 
     def _fit_one(self, stack: Any, y: Array, warm: WarmStart | None, C: float | None = None) -> Fit:
         """The machine on the weighted kernels, whose bound says nothing of the weights and is not passed on.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -27,6 +28,7 @@ from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.kernels.operators.packed import PackedKernels, triangle_bytes
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sums import OTHER, way_of
+from mklcore.parameters import Parts
 from mklcore.solvers.driver import Fit
 
 STACK_LIMIT_MB = 2048.0  # above this no stack is stored, where the method can do without
@@ -41,7 +43,7 @@ USED = 1e-6  # a kernel counts as used when its weight is above this share of th
 Kernels: TypeAlias = KernelDictionary | str | None  # None: a default dictionary from X; the text is "precomputed"
 
 
-class KernelEstimator(BaseEstimator):
+class KernelEstimator(Parts, BaseEstimator):
     """Base of every estimator on kernels: builds or checks the stack, carries it to new rows, publishes the fit.
 
     Shared parameters
@@ -232,6 +234,7 @@ class KernelEstimator(BaseEstimator):
 
         Of a ``Dataset`` the target is its own unless another is given.
         """
+        self.check_parts()
         self._check_parameters()
         y = target_of(X, y)
         X = self._checked_rows(X, reset=True)
@@ -306,6 +309,7 @@ class KernelEstimator(BaseEstimator):
 
     def training_stack(self, X: Any, y: Any) -> tuple[Any, Labels]:
         """The kernels of the training rows ``X``, built or checked, and the checked target, ready for ``along``."""
+        self.check_parts()
         y = target_of(X, y)
         rows = self._checked_rows(X, reset=True)
         target = self._checked_target(rows, y)
@@ -374,9 +378,9 @@ class KernelEstimator(BaseEstimator):
         """Decision values on the training rows where fitting has left them, which spares their kernels another pass."""
         return None
 
+    @abstractmethod
     def path_score(self, predicted: Labels, y: Any) -> float:
         """What paths measure at every point, from predictions and the target ``y`` (n_new,)."""
-        raise NotImplementedError
 
     def lam_range(self, stack: Any, y: Any) -> tuple[float, float]:
         """The lambdas between which a path moves: four decades below the largest eigenvalue of a kernel over n, one
@@ -388,14 +392,17 @@ class KernelEstimator(BaseEstimator):
 
     # -- what a subclass says -------------------------------------------------------------------------------------
 
+    @abstractmethod
     def _check_parameters(self) -> None:
-        raise NotImplementedError
+        """A ParameterError where a parameter cannot be used."""
 
+    @abstractmethod
     def _target(self, y: Any) -> Labels:
-        raise NotImplementedError
+        """The checked target as numbers or labels (n,)."""
 
+    @abstractmethod
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
-        raise NotImplementedError
+        """The solution on built kernels, in attributes; ``warm`` is a fitted neighbour or None."""
 
     def _decide(self, blocks: Any) -> Array:
         """sum_m weights_m K_m a + b on blocks (M, n_new, n); one column per output where there are several."""

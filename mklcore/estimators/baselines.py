@@ -4,6 +4,7 @@ sum.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -45,9 +46,9 @@ class _BestKernel(LpBase):
     def _wants_rows(self, dictionary: Any, n: int) -> bool:
         return False
 
+    @abstractmethod
     def _targets(self, y: Array) -> list[Array]:
         """The signed targets of the problems behind ``y``: one, or one per class."""
-        raise NotImplementedError
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         targets, carried = self._targets(y), getattr(warm, "_carry", None)

@@ -4,6 +4,7 @@ budget.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -39,13 +40,13 @@ class BudgetedEstimator(KernelEstimator):
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
         self._run(stack, y, self._prepared(stack))
 
+    @abstractmethod
     def _run(self, stack: GramStack, y: Array, prepared: Spectra | None) -> None:
         """Solve and publish."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _cut_to(self, whole: Any, size: int) -> None:
         """Publish what the fitted estimator ``whole`` had found when it had ``size`` kernels."""
-        raise NotImplementedError
 
     def along(
         self, stack: GramStack, y: Array, param: str, values: Sequence[float], attribute: str, start: Any = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -74,9 +75,9 @@ class _ScalingBase(KernelEstimator):
             raise DataError("Feature scaling learns the kernel itself: hand over the table, not a stack of kernels.")
         return KernelDictionary((RBF(1.0),)).grams(X, normalise=None)
 
+    @abstractmethod
     def _columns(self, y: Array) -> Array:
         """The target as rows (T, n)."""
-        raise NotImplementedError
 
     def _named_groups(self, d: int) -> list[tuple[str, Indices]]:
         if self.groups is None:

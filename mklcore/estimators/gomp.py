@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
@@ -74,9 +75,9 @@ class _GompBase(BudgetedEstimator):
     def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
         return self.loss_in_use.quadratic and n <= MOST_SUMMED and self._is_too_large(dictionary, n)
 
+    @abstractmethod
     def _columns(self, y: Array) -> tuple[Array, Array]:
         """The target as columns (n, T) and what to add back to predictions (T,)."""
-        raise NotImplementedError
 
     def _run(self, stack: GramStack | FeatureStack, y: Array, prepared: Spectra | None) -> None:
         Y, shift = self._columns(y)

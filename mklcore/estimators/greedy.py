@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -69,9 +70,9 @@ class _GreedyBase(BudgetedEstimator):
     def _prepared(self, stack: GramStack) -> Spectra | None:
         return None if self._is_empirical else super()._prepared(stack)
 
+    @abstractmethod
     def _problems(self, y: Array) -> list[tuple[Array, float]]:
         """The targets to fit, one after the other, each with what to add back to its predictions."""
-        raise NotImplementedError
 
     def _centred(self, y: Array) -> tuple[Array, float]:
         shift = float(y.mean()) if self.fit_intercept and self.loss_in_use.quadratic else 0.0

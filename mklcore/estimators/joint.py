@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -35,9 +36,9 @@ class _JointBase(KernelEstimator):
     def loss_in_use(self) -> Loss:
         return loss_for(self.loss, self.tasks, epsilon=getattr(self, "epsilon", 0.1))
 
+    @abstractmethod
     def _columns(self, y: Array) -> Array:
         """The target as rows (T, n)."""
-        raise NotImplementedError
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         Y = self._columns(y)
@@ -102,9 +103,9 @@ class _JointBase(KernelEstimator):
         own = {str(name): parts[list(members)].sum(axis=0) for name, members in chosen.items()}
         return {name: ((2.0 * Y - whole) * part).sum(axis=0) / spread for name, part in own.items()}
 
+    @abstractmethod
     def _seen(self, y: Any) -> Array:
         """The target as columns (n_new, T)."""
-        raise NotImplementedError
 
 
 class JointMKLClassifier(_JointBase, KernelClassifier):

@@ -151,13 +151,18 @@ def median_distance(spec: KernelSpec, columns: Array, base: Array) -> float:
     if columns.shape[0] < 2:
         return 1.0
     pairs = np.concatenate([base[i, i + 1 :] for i in range(columns.shape[0] - 1)])
-    if spec.base == "squared":
-        np.sqrt(pairs, out=pairs)
-    median = float(np.median(pairs))
-    if median > 0:
+    root = np.sqrt if spec.base == "squared" else np.abs
+    if (median := _middle(pairs, root)) > 0:
         return median
     apart = pairs[pairs > 0]
-    return float(np.median(apart)) if apart.size else 1.0
+    return _middle(apart, root) if apart.size else 1.0
+
+
+def _middle(values: Array, root: Callable[[Array], Array]) -> float:
+    """The median of an increasing ``root`` of non-negative ``values``, which are reordered in place."""
+    ranks = [(values.size - 1) // 2, values.size // 2]
+    values.partition(ranks)
+    return float(root(values[ranks]).mean())
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,9 @@ _REFINED = 3  # times at most
 
 
 class Complement(Protocol):
-    """What a step asks for."""
+    """What a step asks for; ``ones`` (n,) is A^{-1} 1."""
+
+    ones: Array
 
     def solve(self, right: Array) -> Array:
         """z for right (M,)."""
@@ -42,7 +44,8 @@ class Through:
     """The complement where A is known by what solves A z = r alone, for right sides (n,) or (n, k)."""
 
     def __init__(self, A: Callable[[Array], Array], U: Array, d: Array) -> None:
-        self._through = np.ascontiguousarray(A(np.ascontiguousarray(U.T)))
+        both = A(np.column_stack([U.T, np.ones(U.shape[1])]))
+        self._through, self.ones = np.ascontiguousarray(both[:, :-1]), np.ascontiguousarray(both[:, -1])
         H = U @ self._through
         H.flat[:: d.size + 1] += d
         self._factor = scipy.linalg.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
@@ -75,7 +78,7 @@ class Halved:
     """The complement where A is factorised; LinAlgError where it is singular to rounding."""
 
     def __init__(self, A: Factorised, U: Array, d: Array) -> None:
-        self._A, self._U, self._d = A, U, d
+        self._A, self._U, self._d, self.ones = A, U, d, A(np.ones(U.shape[1]))
         self._short: Any = self._inner() if U.shape[0] > U.shape[1] else None
         if self._short is None:
             _ = self._direct

@@ -354,10 +354,10 @@ class _System:
         self.stiffness = lower / self.x + upper / self.left
         self.firm = 1.0 / np.maximum(self.sides.dual(self.sides.signs / self.stiffness), _LEAST)
         self.A = factorised(method._combined(point.weights), np.maximum(self.firm, _LEAST))
-        self.ones = self.A(np.ones(self.sides.n))
         conditions = self.weights.linearised(self.inside, self.Q, np.zeros(self.Q.size))
         self.missing = conditions.missing
         self.H: Complement = complement(self.A, self.U, conditions.diagonal)
+        self.ones = self.H.ones
         self.border = np.column_stack([self.U @ self.ones, conditions.border])
         self.bordered = np.column_stack([self.H.solve(side) for side in self.border.T])
 

@@ -26,6 +26,7 @@ from mklcore.kernels.operators.base import Capability, DenseSum
 
 Table = NDArray[np.float32]
 _NEARLY = 1e-9  # of the mean diagonal, added to a system of more rows than features
+_KEPT = 16_000_000  # features kept in double precision, beside the table: 128 MB
 _VALUES = 2_000_000  # kernel values, or features in double precision, that are held at a time
 
 
@@ -224,19 +225,21 @@ class FactoredSum:
             inner = self.kernels.gram_of_features[np.ix_(live, live)] * roots[:, None] * roots / float(shift)
         else:
             inner = np.zeros((live.size, live.size), order="F")
-            for part, B in self._scaled(live, roots):
-                B /= np.sqrt(h[part])[:, None]
-                inner = scipy.linalg.blas.dsyrk(1.0, B.T, beta=1.0, c=inner, overwrite_c=True)
+            for part, B in self._features(live):
+                scaled = (B / np.sqrt(h)[part, None]).T
+                inner = scipy.linalg.blas.dsyrk(1.0, scaled, beta=1.0, c=inner, overwrite_c=True)
+            inner *= roots[:, None] * roots
         inner.flat[:: live.size + 1] += 1.0
         inverse = scipy.linalg.cho_factor(inner, lower=False, overwrite_a=True, check_finite=False)
 
         def solve(right: Array) -> Array:
             table = right.reshape(h.size, -1) / h[:, None]
             reach = np.zeros((live.size, table.shape[1]))
-            for part, B in self._scaled(live, roots):
+            for part, B in self._features(live):
                 reach += B.T @ table[part]
-            inward = scipy.linalg.cho_solve(inverse, reach, check_finite=False)
-            for part, B in self._scaled(live, roots):
+            reach *= roots[:, None]
+            inward = roots[:, None] * scipy.linalg.cho_solve(inverse, reach, check_finite=False)
+            for part, B in self._features(live):
                 table[part] -= (B @ inward) / h[part, None]
             found: Array = table.reshape(right.shape)
             return found
@@ -252,9 +255,10 @@ class FactoredSum:
             return some.solve(rhs, np.maximum(shift, _NEARLY * float(self.diagonal()[rows].mean())))
         return DenseSum(self.block(rows)).solve(rhs, shift + 1e-10 * float(self.diagonal()[rows].mean()))
 
-    def _scaled(self, live: Indices, roots: Array) -> Iterator[tuple[slice, Array]]:
+    def _features(self, live: Indices) -> Iterator[tuple[slice, Array]]:
+        """The features that have weight, some rows at a time; not to be written to."""
         some: Any = slice(None) if live.size == self.weights.size else live
-        return ((part, piece[:, some] * roots) for part, piece in self.kernels.pieces())
+        return ((part, piece[:, some]) for part, piece in self.kernels.pieces())
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,11 +326,18 @@ class FeatureStack:
     # -- sums in double precision, a few rows at a time
 
     def pieces(self) -> Iterator[tuple[slice, Array]]:
-        """The table in double precision, some rows at a time."""
+        """The table in double precision, some rows at a time; not to be written to."""
+        if self.table.size <= _KEPT:
+            yield slice(0, self.n_samples), self._doubles
+            return
         step = max(64, _VALUES // max(1, self.table.shape[1]))
         for top in range(0, self.n_samples, step):
             part = slice(top, min(top + step, self.n_samples))
             yield part, self.table[part].astype(np.float64)
+
+    @cached_property
+    def _doubles(self) -> Array:
+        return np.ascontiguousarray(self.table, dtype=np.float64)
 
     def coefficients(self, a: Array) -> Array:
         """u = Phi'a (D,), or (D, T) for a (n, T): f = sum_m theta_m Phi_m u_m is the model of the dual a."""
@@ -439,9 +450,9 @@ class FeatureStack:
         """||phi_m(x_i)||^2, the diagonals of the approximated kernels, (M, n)."""
         out = np.empty((self.n_kernels, self.n_samples))
         for part, piece in self.pieces():
-            np.square(piece, out=piece)
+            squares = piece * piece
             for m in range(self.n_kernels):
-                out[m, part] = piece[:, self.transform.part(m)].sum(axis=1)
+                out[m, part] = squares[:, self.transform.part(m)].sum(axis=1)
         return out
 
     @cached_property
