@@ -124,7 +124,11 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         rows = np.asarray(y).shape[:1]  # () of None
         if rows not in ((n,), ()):
             raise DataError(f"The kernels have {n} training rows and y has {rows[0]}; leave y out, it is not used.")
-        return np.ones(n)
+        return self._target(np.empty(n))
+
+    def _target(self, y: Any) -> Array:
+        """Every row of one class."""
+        return np.ones(len(y))
 
     def along(
         self, stack: GramStack, y: Array, param: str, values: Sequence[float], attribute: str, start: Any = None
