@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from mklcore.selection.probabilities import brier, calibrate, reliability
     from mklcore.selection.references import best_single_kernel, hull_references, plain_references
+    from mklcore.selection.screening import column_scores
     from mklcore.selection.search import ModelSearch, search_models
 
 _NAMES = {
@@ -36,6 +37,7 @@ _NAMES = {
     "probabilities": ["brier", "calibrate", "reliability"],
     "choose_c": ["choose_C", "leave_one_out", "xi_alpha"],
     "bandwidths": ["widened"],
+    "screening": ["column_scores"],
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "calibrate",
     "choose",
     "choose_C",
+    "column_scores",
     "cross_validate_path",
     "hull_references",
     "leave_one_out",
