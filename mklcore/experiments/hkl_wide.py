@@ -68,7 +68,8 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
 def _target(columns: Array, terms: tuple[bool, bool], rng: np.random.Generator) -> Array:
     a, b, c = columns.T
     signal = a * b * c + terms[0] * (a + b + c) + terms[1] * (a * b + a * c + b * c)
-    return signal / signal.std() + rng.standard_normal(len(a)) / np.sqrt(2.0)
+    y: Array = signal / signal.std() + rng.standard_normal(len(a)) / np.sqrt(2.0)
+    return y
 
 
 def _hull(X: Array, y: Array, lam: float) -> HKLRegressor:
