@@ -1,4 +1,4 @@
-"""Docstrings as the site shows them: sections in bold, one list entry per parameter, examples as code."""
+"""Docstrings as the site shows them: numpydoc sections as lists, short ones as text and code."""
 
 import re
 from typing import Any
@@ -31,5 +31,5 @@ class Entries(griffe.Extension):
     """Rewrite every docstring once, when its object has been read."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        if obj.docstring:
+        if obj.docstring and not SECTION.search(obj.docstring.value):  # numpydoc's sections are read by its own parser
             obj.docstring.value = as_markdown(obj.docstring.value)

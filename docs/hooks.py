@@ -1,13 +1,17 @@
 """What the site takes from the library itself: formulas, words and options of a method, so that none is typed twice.
 
 A line ``{{ formula lp }}``, ``{{ words lp }}`` or ``{{ options lp }}`` in a page is replaced from ``ESTIMATORS``, a
-line ``{{ published all }}`` or ``{{ published hkl }}`` from ``EXPERIMENTS`` and the runs that come with the project.
+line ``{{ published all }}`` or ``{{ published hkl }}`` from ``EXPERIMENTS`` and the runs that come with the project, a
+line ``{{ example sparse_or_not }}`` from the script of the gallery with that name.
 """
 
+import ast
 import html
+import json
 import math
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 from latex2mathml.converter import convert
@@ -18,6 +22,7 @@ from mklcore.experiments.base import Judged
 from mklcore.experiments.claims import counted
 from mklcore.experiments.records import heading, record, summary
 
+GALLERY = Path(__file__).parent / "gallery"
 ASKED = re.compile(r"^\{\{ (\w+) (\w+) \}\}$", re.MULTILINE)
 
 
@@ -117,11 +122,22 @@ def _or_dash(value: float) -> str:
     return f"{value:.2g}" if math.isfinite(value) else "–"
 
 
+def example(key: str) -> str:
+    """Title, text, picture and code of an example of the gallery."""
+    source = (GALLERY / f"{key}.py").read_text(encoding="utf-8")
+    title, text = (ast.get_docstring(ast.parse(source)) or "").split("\n", 1)
+    alt = json.loads((GALLERY / "pictures" / "alts.json").read_text(encoding="utf-8"))[key]
+    code = source.split('"""\n', 1)[1].strip()
+    picture = f"![{html.escape(alt)}](pictures/{key}.svg)"
+    return f"### {title}\n\n{text.strip()}\n\n{picture}\n\n```python\n{code}\n```"
+
+
 ANSWERS: dict[str, Callable[[str], str]] = {
     "formula": formula,
     "words": words,
     "options": options,
     "published": published,
+    "example": example,
 }
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import mklcore
 from docs import hooks
+from docs.gallery_pictures import run
 from mklcore.catalog import ESTIMATORS
 from mklcore.experiments.records import record
 
@@ -76,6 +77,27 @@ def test_pages_are_filled_from_the_registry():
     assert "<math" in hooks.on_page_markdown("{{ formula hkl }}")
     with pytest.raises(KeyError):
         hooks.on_page_markdown("{{ formula nothing }}")
+
+
+def test_every_example_of_the_gallery_ends_with_a_figure_that_its_page_shows():
+    page = hooks.on_page_markdown((DOCS / "gallery" / "index.md").read_text(encoding="utf-8"))
+    scripts = sorted((DOCS / "gallery").glob("*.py"))
+    assert len(scripts) == 12
+    for script in scripts:
+        figure = run(script)
+        assert figure.data, script
+        assert figure.layout.meta["alt"], script
+        picture = DOCS / "gallery" / "pictures" / f"{script.stem}.svg"
+        assert picture.stat().st_size < 150_000
+        assert f"](pictures/{picture.name})" in page
+        assert script.read_text(encoding="utf-8").split('"""\n', 1)[1].strip() in page
+
+
+def test_every_page_is_in_the_navigation_and_every_picture_has_a_text():
+    menu = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
+    assert [str(page) for page in PAGES if page.relative_to(DOCS).as_posix() not in menu] == []
+    for page in PAGES:
+        assert "![](" not in hooks.on_page_markdown(page.read_text(encoding="utf-8")), page
 
 
 def test_published_numbers_are_read_from_the_runs_that_come_with_the_project():
