@@ -299,3 +299,11 @@ def test_contribution_bars_add_up_and_keep_their_places():
     assert contribution_bars([], [], []).layout.meta["alt"].startswith("No kernel is in use")
     with pytest.raises(mkl.ParameterError, match="one value, one name and one family"):
         contribution_bars([1.0], [], [])
+
+
+def test_the_prompt_names_the_columns_of_the_file():
+    lines = [f"{i % 7},{'fm'[i % 2]},{'abc'[i % 3]},{i % 5}" for i in range(60)]
+    data = mkl.read_table("\n".join(["age,Sex,class,y", *lines]).encode(), "y")
+    assert "Sex=m" in data.feature_names
+    assert predict_batch.columns_needed(data) == "age, Sex, class"
+    assert predict_batch.columns_needed(data, most=2) == "age, Sex and 1 more"

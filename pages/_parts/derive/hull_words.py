@@ -181,7 +181,7 @@ def component(shown: Answer, hull: Hull, node: Levels) -> Component:
         added = added[:, k]
         said.append(f"For class {train.class_names[k]} against the rest, where it adds most.")
     elif train.task == "binary":
-        said.append(f"Above 0 speaks for {train.class_names[1]}.")
+        said.append(f"Positive means class {train.class_names[1]}.")
     names = [train.feature_names[j] for j in chosen]
     if held:
         said.append(f"Held at the upper quartile: {style.in_words([names[i] for i in held])}.")

@@ -20,7 +20,12 @@ from pages._parts.params.rules import UPLOAD
 from pages._parts.session import words
 
 MOST_KERNELS = 20
-TASKS = {"binary": "two classes", "multiclass": "several classes", "regression": "a number", "novelty": "novelty"}
+TASKS = {
+    "binary": "two classes",
+    "multiclass": "several classes",
+    "regression": "a number",
+    "novelty": "one-class (anomaly detection)",
+}
 STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;color:#1a1a1a;background:#fff;max-width:60rem;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.6rem;margin:0}h2{font-size:1.1rem;margin:1.6rem 0 .4rem}p{margin:.4rem 0}
@@ -95,9 +100,10 @@ def _sure(point: Chosen) -> tuple[tuple[str, str], ...]:
     """Return how wide intervals are, or how many classes sets hold, at the level that Predict uses."""
     if tables.on_stack(point.params) or tables.table(point.params).task == "novelty":
         return ()
-    found, level = judging.held_out(point), f"{judging.LEVEL:.0%}"
+    found = judging.held_out(point)
     if found is None:
         return ()
+    level = f"{judging.LEVEL:.0%} split conformal"
     if found.classes is None:
         low, high = found.interval(np.zeros(1), judging.LEVEL)[0]
         return (

@@ -68,8 +68,9 @@ def show(point: Chosen) -> None:
     )
     file = memory().batch
     if file is None:
-        scored = f" A column {words.plain(table.target_name)} is not needed; where it is there, the answers are scored."
-        st.caption(f"It needs the columns of the table: {_some(table)}.{'' if table.task == 'novelty' else scored}")
+        scored = f" With a column {words.plain(table.target_name)} the predictions are scored as well."
+        needed = columns_needed(tables.unprepared(point.params))
+        st.caption(f"Columns the file needs: {needed}.{'' if table.task == 'novelty' else scored}")
         return
     st.markdown(f"**{words.plain(file.name)}**")
     try:
@@ -81,10 +82,11 @@ def show(point: Chosen) -> None:
         _table(point, batch)
 
 
-def _some(table: Dataset, most: int = 8) -> str:
-    names = [words.plain(name) for name in table.feature_names[:most]]
-    rest = table.n_features - len(names)
-    return ", ".join(names) + (f" and {rest} more" if rest else "")
+def columns_needed(table: Dataset, most: int = 8) -> str:
+    """Return the columns that a file needs, by the names they have in the file of the table."""
+    every = [*dict.fromkeys((*(name for name, _ in table.columns), *(name for name, _ in table.sequences)))]
+    rest = len(every) - most
+    return ", ".join(map(words.plain, every[:most])) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _batch(point: Chosen, file: Upload) -> Batch | None:
@@ -124,7 +126,7 @@ def _later(point: Chosen, new: NewRows, key: object) -> Batch | None:
     if found is not None:
         return found
     if progress.live:
-        st.caption("The rows are being predicted.")
+        st.caption("Predicting the rows.")
     else:
         what = "The prediction" if progress.error else "It"
         st.warning(f"{what} {board.ending(progress)}")
@@ -223,6 +225,12 @@ def _table(point: Chosen, batch: Batch) -> None:
     more = len(batch.frame) - SHOWN_ROWS
     if more > 0:
         st.caption(f"{more:,} more rows are in the download.")
+    if (sure := judging.held_out(point)) is not None:
+        what = "interval" if sure.classes is None else "set"
+        st.caption(
+            f"{judging.LEVEL:.0%} {what}s: split conformal on {sure.scores.size} validation rows. They cover at least "
+            f"{judging.LEVEL:.0%} of exchangeable new rows, slightly fewer because these rows also selected the model."
+        )
     if batch.notes:
         controls.sentences(batch.notes)
     listings.take(batch.frame, "predictions", "csv_batch", "Predictions as CSV")

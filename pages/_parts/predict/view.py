@@ -1,4 +1,4 @@
-"""Predict one row: its columns as controls, what the model says, and what each kernel adds to it."""
+"""Predict one row: its columns as controls, the prediction, and the contribution of each kernel."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ MOST_CLASSES = 5  # whose probabilities are stated
 
 
 def facts(point: Chosen) -> None:
-    """Say in one line which model speaks, and how sure its answer is."""
+    """Draw one line on the model in use and its certificate."""
     method = paths.algorithm(point.params)
     where = places.label(point.path.param, point.value)
     used = f"**{int(point.path.n_nonzero[point.index])}** of {len(point.path.kernel_names)} kernels used"
@@ -97,7 +97,7 @@ def _some(knobs: list[tuple[int, Knob]]) -> list[tuple[int, Knob]]:
     if wanted:
         knobs = [item for item in knobs if wanted in item[1].label.casefold()]
         if not knobs:
-            st.caption("No column has this in its name.")
+            st.caption("No column name contains this text.")
     starts = list(range(0, max(len(knobs), 1), PER_PAGE))
     if fields.value("what_page") not in starts:
         fields.put("what_page", 0)
@@ -180,8 +180,8 @@ def _sentence(table: Dataset, answer: Spoken, here: Row, level: float) -> int:
         )
         return 0
     towards = table.class_names[1] if value > 0 else table.class_names[0]
-    st.markdown(f"f(x) = **{style.number(value)}**{was}. Above 0 speaks for {words.plain(table.class_names[1])}; "
-                f"this row lies on the side of {words.plain(towards)}.")  # fmt: skip
+    st.markdown(f"f(x) = **{style.number(value)}**{was}. Positive means class {words.plain(table.class_names[1])}; "
+                f"this row is classified as {words.plain(towards)}.")  # fmt: skip
     return 0
 
 
@@ -196,11 +196,11 @@ def _probability(point: Chosen, table: Dataset, answer: Spoken) -> None:
     order = np.argsort(-found[0], kind="stable")[:MOST_CLASSES]
     said = ", ".join(f"{words.plain(table.class_names[k])} **{100 * found[0, k]:.1f} %**" for k in order)
     st.markdown(f"Probability: {said}")
-    st.caption(f"{judging.method(point)} How well they hold is on Explore, Inside.")
+    st.caption(f"{judging.method(point)} See calibration under Explore > Inside.")
 
 
 def _sure(point: Chosen, table: Dataset, answer: Spoken) -> None:
-    """Say between which numbers, or among which classes, the target of nine rows in ten lies."""
+    """Draw the prediction interval, or the prediction set."""
     found = judging.held_out(point)
     if found is None:
         return
@@ -213,13 +213,13 @@ def _sure(point: Chosen, table: Dataset, answer: Spoken) -> None:
         names = [words.plain(table.class_names[k]) for k in np.flatnonzero(chosen)]
         st.markdown(f"{level} prediction set: **{', '.join(names)}**")
     st.caption(
-        f"Holds the truth of about {level} of new rows like those of the table: measured on {found.scores.size} "
-        "validation rows, which also chose the model, so slightly fewer are covered."
+        f"Split conformal: covers at least {level} of new rows exchangeable with the {found.scores.size} validation "
+        "rows. These rows also selected the model, so coverage may be slightly lower."
     )
 
 
 def _several(answer: Spoken) -> int:
-    """Draw which output the bars are about: the one that speaks for the prediction, or another."""
+    """Draw the choice of the output that the bars explain: that of the prediction, or another."""
     options = list(range(len(answer.outputs) + 1))
     asked = history.current().outcome
     chosen = fields.view(
@@ -241,4 +241,4 @@ def _legend(answer: Spoken, output: int, here: Row) -> str:
     b = style.number(float(answer.intercept[output]))
     total = style.number(float(np.sum(answer.parts[:, output]) + answer.intercept[output]))
     line = " The line across a bar is where it ended before the changes." if here.moves else ""
-    return f"The bars and b = {b} add up to f(x) = {total}. Order: what a kernel adds on an average training row.{line}"
+    return f"The bars and b = {b} add up to f(x) = {total}. Sorted by the mean contribution on training rows.{line}"
