@@ -6,6 +6,7 @@ from pages._parts.session import nav
 
 nav.through_app()
 
+import numpy as np
 import streamlit as st
 
 from mklcore.errors import MKLError
@@ -15,9 +16,9 @@ from mklcore.figures import (
     gram_heatmap,
     kernel_colours,
     style,
-    target_alignment_bar,
     telling,
 )
+from mklcore.figures.weights import kernels_by_column
 from pages._parts.derive import gram_stacks, measuring, shelves, tables
 from pages._parts.drawing import charts, refusals
 from pages._parts.frame import notices
@@ -57,6 +58,24 @@ def chosen_kernel(shown: int) -> None:
     st.caption("Click a row of the table, or choose here.")
 
 
+def _by_column(is_labelled: bool) -> None:
+    """Draw the kernels of every column by how much each agrees with the target, or by rank where there is none."""
+    params, dark = history.current(), charts.is_dark()
+    stack = gram_stacks.grams(params).train
+    names = telling.labels(stack.names, stack.families)
+    values, title = measuring.traits(params).ranks, "effective rank"
+    if is_labelled:
+        values, title = measuring.measures(params).target, "alignment with the target"
+    best = int(np.nanargmax(values))
+    st.markdown(
+        f"**{words.plain(stack.names[best])}** has the largest {title}, {style.number(float(values[best]))}."
+        + (" An alignment of 1 would be a kernel that is the target itself." if is_labelled else "")
+    )
+    charts.show(
+        kernels_by_column(measuring.by_column(params), values, names, stack.families, title, dark=dark), "by_column"
+    )
+
+
 def show() -> None:
     """Draw what the kernels are and how they relate."""
     params, dark = history.current(), charts.is_dark()
@@ -68,19 +87,13 @@ def show() -> None:
     names = telling.labels(stack.names, stack.families)
     shown = min(params.shown, stack.n_kernels - 1)
     labels = None if train.task == "novelty" else train.y
+    _by_column(labels is not None)
     table.look_out()
-    left, right = st.columns(2, gap="large")
+    left, right = st.columns([3, 2], gap="large", vertical_alignment="bottom")
     with left:
         table.overview(shown)
-        chosen_kernel(shown)
     with right:
-        if labels is None:
-            st.markdown("**No target to agree with**")
-            st.markdown("Every row counts as normal, so there is nothing for a kernel to agree with.")
-        else:
-            st.markdown("**Which kernel agrees with the target**")
-            bar = target_alignment_bar(measures.target, names, stack.families, limit=12, dark=dark)
-            charts.show(bar, "target_alignment", 330)
+        chosen_kernel(shown)
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown(f"**Gram matrix of {words.plain(stack.names[shown])}**")

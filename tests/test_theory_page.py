@@ -20,7 +20,7 @@ from mklcore.penalties import LpNorm
 from mklcore.solvers.gomp import GOMP
 from pages._parts.derive import bounds, shelves, tables
 from pages._parts.params.parameters import Params
-from pages._parts.theory import tabs
+from pages._parts.theory import lp, tabs
 from tests.pages import go, memory, open_app, quiet, table, upload, wait_until, words
 from tests.reference_greedy import KERNELS, TARGETS
 
@@ -413,3 +413,17 @@ def test_the_bound_that_is_drawn_pays_for_reading_p_and_the_norm_off_the_fits(mo
         choices = 2 * theory.NORM_GRID.size
         rounded = theory.lp_norm_on_grid(B)
         assert bound == pytest.approx(theory.lp_margin_bound(risk, p, 20, 5000, B=rounded, choices=choices, **given))
+
+
+def test_a_smaller_norm_gives_a_smaller_bound_on_fewer_models(monkeypatch) -> None:
+    found = theory.measure_lp(*halves(orthogonal_kernels(), SIGNS), NORMS, 1.0)
+    monkeypatch.setattr(bounds, "sizes", lambda params: (4, 28))
+    limit = float(np.sort(found.norms)[1])
+    one, two = (lp._bounds(Params(theory_bound=limit, theory_radius=R), found) for R in (1.0, 2.0))
+    assert np.array_equal(np.isfinite(one), found.norms <= limit)
+    three = lp._bounds(Params(theory_bound=limit, theory_radius=3.0), found)
+    np.testing.assert_allclose(three - two, two - one)  # the price is B R times what p, M and n make of it
+
+
+def orthogonal_kernels() -> np.ndarray:
+    return orthogonal(n=len(SIGNS))

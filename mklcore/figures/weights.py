@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from mklcore.figures.graph_objects import go
 
 ROW_HEIGHT = 22
 N_BARS = 12
+MOST_COLUMNS = 16
+WORDS = {"rbf": "RBF", "hkl": "node of a hull"}  # families under another word
 
 
 def weights_bar(
@@ -72,6 +75,50 @@ def target_alignment_bar(
     figure.layout.meta["alt"] = (
         f"Alignment of {style.counted(values.size, 'kernel')} with the target. The best are {leaders(values, names)}."
         + _not_drawn(values.size, limit)
+    )
+    return figure
+
+
+def kernels_by_column(
+    groups: Mapping[str, Sequence[int]],
+    values: Any,
+    names: Sequence[str],
+    families: Sequence[str],
+    title: str,
+    *,
+    dark: bool = False,
+) -> go.Figure:
+    """One row per column with a mark per kernel of it at its entry of ``values`` (M,); the largest columns first.
+
+    ``groups`` name the kernels of every column, ``title`` is that of the axis. A family has one hue and one mark.
+    """
+    heights = np.nan_to_num(np.asarray(values, dtype=float))
+    _check_lengths(heights, names, families)
+    ranked = sorted(groups, key=lambda name: -max(heights[m] for m in groups[name]))
+    shown = ranked[:MOST_COLUMNS]
+    rest = len(ranked) - len(shown)
+    alt = (
+        f"Kernels of {style.counted(len(ranked), 'column')}, {title}: the largest are "
+        f"{leaders(heights, names)}.{f' {rest} columns with smaller ones are left out.' if rest else ''}"
+    )
+    figure = style.new_figure(
+        alt, dark, 78 + 22 * len(shown), margin={"l": 8, "r": 16, "t": 34, "b": 40},
+        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "yref": "paper"}, showlegend=True,
+    )  # fmt: skip
+    place = {m: row for row, name in enumerate(shown) for m in groups[name]}
+    for family, symbol in zip(dict.fromkeys(families), cycle(style.GLYPHS), strict=False):
+        mine = [m for m in place if families[m] == family]
+        if mine:
+            hue = style.readable(style.FAMILY_HUES.get(family, style.FAMILY_HUES["precomputed"]), dark)
+            figure.add_scatter(
+                x=heights[mine], y=[place[m] for m in mine], mode="markers", name=WORDS.get(family, family),
+                marker={"symbol": symbol, "size": 9, "color": hue}, customdata=mine,
+                text=[style.short(names[m], 60) for m in mine], hovertemplate="%{text}: %{x:.3f}<extra></extra>",
+            )  # fmt: skip
+    labels = [style.short(name, 26) for name in shown]
+    figure.layout.xaxis = style.axis(title, dark, rangemode="tozero", showgrid=True)
+    figure.layout.yaxis = style.axis(
+        "", dark, tickvals=list(range(len(shown))), ticktext=labels, range=[len(shown) - 0.4, -0.6], showgrid=True
     )
     return figure
 

@@ -29,7 +29,7 @@ LAMS = 10  # points of the path of hulls
 HULL_COLUMNS = 12
 HULL_DEGREE = 3
 HULL_SECONDS = 3.0
-SMALL_ENTRIES = 4e6  # kernels x rows x rows up to which a measurement starts without being asked for
+SMALL_ENTRIES = 2e7  # kernels x rows x rows up to which a measurement starts without being asked for
 Measure = Callable[[Report], Any]
 
 

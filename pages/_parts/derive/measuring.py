@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mklcore.estimators.explain import kernels_by_columns
 from mklcore.kernels.measures import (
     alignment_matrix,
     constant_kernels,
@@ -14,10 +15,10 @@ from mklcore.kernels.measures import (
     eigenvalues,
     target_alignment,
 )
-from pages._parts.derive.dictionaries import dictionary, normalisation
+from pages._parts.derive.dictionaries import dictionary, made_of, normalisation
 from pages._parts.derive.gram_stacks import grams, parts
 from pages._parts.derive.shelves import shelf
-from pages._parts.derive.tables import on_stack
+from pages._parts.derive.tables import on_stack, table
 from pages._parts.params.parameters import KernelParams, PathParams
 from pages._parts.session import turns
 
@@ -83,3 +84,12 @@ def spectrum(params: PathParams, index: int) -> np.ndarray:
     """Return the eigenvalues of one kernel on the training rows, the largest first."""
     key = ("spectrum", params.part(KernelParams), normalisation(params), index)
     return shelf(params).made(key, lambda: eigenvalues(grams(params).train.values[index]))
+
+
+def by_column(params: PathParams) -> dict[str, list[int]]:
+    """Return the kernels of every column, or group of columns, by its name; of a ready stack every kernel alone."""
+    stack = grams(params).train
+    if on_stack(params):
+        return {name: [m] for m, name in enumerate(stack.names)}
+    units = [(unit.name, unit.columns) for unit in made_of(params)]
+    return kernels_by_columns(stack.specs or (), units, table(params).source_names)

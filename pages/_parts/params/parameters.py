@@ -235,6 +235,7 @@ class TheoryParams(HullParams, PathParams):
     theory_kernels: int = _param(0, whole(0, 1_000_000))
     theory_rows: int = _param(0, whole(0, 1_000_000_000))
     theory_radius: float = _param(0.0, number(0.0, 1e6))
+    theory_bound: float = _param(0.0, number(0.0, 1e9))
     theory_delta: float = _param(0.05, number(1e-6, 0.5))
     theory_margin: float = _param(1.0, number(0.01, 100.0))
     theory_even: bool = _param(False, flag())

@@ -21,6 +21,7 @@ def draw(params: Params, found: theory.GompMeasured | None) -> None:
     tau = params.theory_tau or max(float(np.max(found.tau)), 1e-12)
     top = float(np.max(np.abs(derive_bounds.numbers(params, tables.split(params).train))))
     bounds = np.array([theory.gomp_risk_bound(s, kappa, tau, n, top, params.theory_delta) for s in found.s])
+    _words(params, found, bounds, tau, top)
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown("**The bound on the excess error** beside the test error")
@@ -44,7 +45,6 @@ def draw(params: Params, found: theory.GompMeasured | None) -> None:
         picture(figure, "theory_price_of_s", HEIGHT)
     if what_if(params):
         st.caption(what_if(params))
-    _words(params, found, bounds, tau, top)
 
 
 def _words(params: Params, found: theory.GompMeasured, bounds: np.ndarray, tau: float, top: float) -> None:

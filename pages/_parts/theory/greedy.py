@@ -26,13 +26,14 @@ def draw(params: Params, found: theory.GreedyMeasured | None) -> None:
     bounds = np.array([float(theory.greedy_rate_bound(found.norm, int(d))) for d in found.d])
     shown = np.where(found.excess > 1e-12, found.excess, np.nan)
     curves = [Curve("the bound", bounds), Curve("measured", shown, "test")]
+    _words(params, found, bounds)
     st.markdown("**The bound on the distance to the optimum** beside the distance measured")
     figure = bound_curves(
         found.d, curves, x_title="d, kernels chosen", y_title="L(f) above the optimum", level=found.start,
         level_name="f = 0 is as close as", dark=charts.is_dark(),
     )  # fmt: skip
     picture(figure, "theory_rate", HEIGHT)
-    _words(params, found, bounds)
+    st.caption(_risk_words(params, found))
 
 
 def _words(params: Params, found: theory.GreedyMeasured, bounds: np.ndarray) -> None:
@@ -55,7 +56,6 @@ def _words(params: Params, found: theory.GreedyMeasured, bounds: np.ndarray) -> 
                 text,
             ]
         )
-    st.caption(_risk_words(params, found))
 
 
 def _risk_words(params: Params, found: theory.GreedyMeasured) -> str:

@@ -1,4 +1,4 @@
-"""Theory of ℓp-norm MKL: its complexity over p, and its bound on the error beside the error measured."""
+"""Theory of ℓp-norm MKL: the error measured over p beside its bound, and the complexity that makes the bound."""
 
 from typing import Any
 
@@ -11,36 +11,56 @@ from pages._parts.derive import bounds as derive_bounds
 from pages._parts.drawing import charts
 from pages._parts.params.parameters import Params
 from pages._parts.session import nav
+from pages._parts.theory import rail as theory_rail
 from pages._parts.theory.telling import HEIGHT, picture, speaks, vacuous, what_if
 
 DENSE = (1.0, *(1.0 + np.geomspace(0.005, 31.0, 320)).tolist(), np.inf)
+LEAST = 1e-4  # margin risk that is drawn: below it the axis would be about nothing else
 
 
 def draw(params: Params, found: theory.LpMeasured | None) -> None:
-    """Draw the price of learning the weights over p, and the bound on the error beside the test error."""
-    dark, (M, n), R = charts.is_dark(), derive_bounds.sizes(params), derive_bounds.radius(params)
-    if M < 2:
+    """Draw the test error measured over p with its bound, and below it the price of learning the weights."""
+    if derive_bounds.sizes(params)[0] < 2:
         st.info("The bounds compare kernels, and the dictionary holds one. Set M on the left, or add kernels.")
         nav.link("kernels", "Go to Kernels")
         return
-    left, right = st.columns(2, gap="medium") if found is not None else (st.container(), st.container())
-    price = {even: np.array([theory.lp_rademacher_bound(p, M, n, R, even) for p in DENSE]) for even in (False, True)}
-    chosen, other = params.theory_even, not params.theory_even
-    curves = [Curve("the bound", price[chosen]), Curve("even rounding" if other else "plain", price[other], "other")]
-    left.markdown("**The price of learning the weights**, Rad(p)")
-    with left:
-        figure = bound_curves(
-            DENSE, curves, x_title="p, norm of the weights", y_title="Rademacher complexity", kind="norm", dark=dark
-        )
-        picture(figure, "theory_price_of_p", HEIGHT)
     if found is not None and derive_bounds.classes(params):
-        right.markdown("**The bound on the error** beside the test error")
-        with right:
-            _error(params, found, dark)
+        _measured(params, found)
+    _price(params)
     if what_if(params):
         st.caption(what_if(params))
-    if found is not None:
-        _words(params, found)
+
+
+def _measured(params: Params, found: theory.LpMeasured) -> None:
+    """Draw what is seen, the error beside its bound, and the handles of the bound."""
+    best, worst = int(np.argmin(found.error)), int(np.argmax(found.error))
+    st.markdown(
+        f"**The test error is smallest at p = {style.number(found.p[best])}: {100 * found.error[best]:.1f} %**, and "
+        f"largest at p = {style.number(found.p[worst])}: {100 * found.error[worst]:.1f} %, "
+        f"on {found.y_held_out.size} test rows."
+    )
+    picture_side, handles = st.columns([3, 1], gap="medium")
+    with handles:
+        theory_rail.norm(float(found.norms.max()))
+        theory_rail.radius(params)
+        theory_rail.margin()
+    with picture_side:
+        _error(params, found, charts.is_dark())
+    _words(params, found)
+
+
+def _price(params: Params) -> None:
+    (M, n), R, dark = derive_bounds.sizes(params), derive_bounds.radius(params), charts.is_dark()
+    price = np.array([theory.lp_rademacher_bound(p, M, n, R, params.theory_even) for p in DENSE])
+    st.markdown(
+        f"**The price of learning the weights of {M} kernels**, Rad(p): least at "
+        f"p = {style.number(DENSE[int(np.argmin(price))])}. The steps come from rounding p* up to a whole number."
+    )
+    figure = bound_curves(
+        DENSE, [Curve("the bound", price)], x_title="p, norm of the weights", y_title="Rademacher complexity",
+        kind="norm", dark=dark,
+    )  # fmt: skip
+    picture(figure, "theory_price_of_p", HEIGHT)
 
 
 def _bounds(params: Params, found: theory.LpMeasured) -> np.ndarray:
@@ -50,28 +70,40 @@ def _bounds(params: Params, found: theory.LpMeasured) -> np.ndarray:
         "R": R,
         "delta": params.theory_delta,
         "conservative": params.theory_even,
-        "choices": _choices(found),
+        "choices": _choices(params, found),
     }
     risks = found.margin_risk(params.theory_margin)
-    return np.array(
-        [
-            theory.lp_margin_bound(float(risk), float(p), M, n, B=theory.lp_norm_on_grid(float(B)), **shared)
-            for risk, p, B in zip(risks, found.p, found.norms, strict=True)
-        ]
-    )
+    bounds = [
+        theory.lp_margin_bound(float(risk), float(p), M, n, B=_norm(params, float(B)), **shared)
+        for risk, p, B in zip(risks, found.p, found.norms, strict=True)
+    ]
+    return np.where(_covered(params, found), bounds, np.nan)
 
 
-def _choices(found: theory.LpMeasured) -> int:
-    """Of how many classes, fixed beforehand, a fitted model picks one: every p drawn with every B of the grid."""
-    return int(found.p.size * theory.NORM_GRID.size)
+def _norm(params: Params, own: float) -> float:
+    """Return B: the one set, or the fitted model's norm rounded up to the grid fixed beforehand."""
+    return params.theory_bound or theory.lp_norm_on_grid(own)
+
+
+def _covered(params: Params, found: theory.LpMeasured) -> np.ndarray:
+    """Tell which models the bound is about: those whose norm is at most B."""
+    limit = params.theory_bound or np.inf
+    return np.asarray(found.norms) <= limit
+
+
+def _choices(params: Params, found: theory.LpMeasured) -> int:
+    """Return of how many classes, fixed beforehand, a fitted model picks one: every p, with every B of the grid where B
+    is read off the model.
+    """
+    return int(found.p.size * (1 if params.theory_bound else theory.NORM_GRID.size))
 
 
 def _error(params: Params, found: theory.LpMeasured, dark: bool) -> None:
-    error = found.error
+    error, risk = found.error, found.margin_risk(params.theory_margin)
     curves = [
         Curve("the bound", _bounds(params, found)),
         Curve("test error", error, "test", np.sqrt(error * (1 - error) / found.y_held_out.size)),
-        Curve("margin risk", found.margin_risk(params.theory_margin), "train"),
+        Curve("margin risk", np.where(risk > LEAST, risk, np.nan), "train"),
     ]
     figure = bound_curves(
         found.p, curves, x_title="p, norm of the weights", y_title="share of errors", level=1.0, kind="norm", dark=dark
@@ -84,26 +116,29 @@ def _words(params: Params, found: theory.LpMeasured) -> None:
     if spotless:
         norms = style.counted(spotless, "norm")
         st.caption(f"At {norms} no test row is wrong; a logarithmic scale has no place for that, so no point is drawn.")
-    bounds, (M, n), R = _bounds(params, found), derive_bounds.sizes(params), derive_bounds.radius(params)
-    best, measured = int(np.argmin(bounds)), int(np.argmin(found.error))
-    p, B = float(found.p[best]), theory.lp_norm_on_grid(float(found.norms[best]))
-    risk = float(found.margin_risk(params.theory_margin)[best])
-    where = (
-        f"The bound is smallest at p = {style.number(p)} with {style.number(bounds[best])}; the test error is "
-        f"smallest at "
-        f"p = {style.number(found.p[measured])} with {100 * found.error[measured]:.1f} %."
-    )
+    bounds, covered = _bounds(params, found), _covered(params, found)
+    if not covered.any():
+        vacuous([f"Every model has a norm above B = {style.number(params.theory_bound)}: the theorem covers none."])
+        return
+    best, (M, n), R = int(np.nanargmin(bounds)), derive_bounds.sizes(params), derive_bounds.radius(params)
+    p, B = float(found.p[best]), _norm(params, float(found.norms[best]))
+    least = f"The bound is smallest at p = {style.number(p)}: {style.number(bounds[best])}."
+    if not covered.all():
+        larger = [style.number(q) for q in found.p[~covered]]
+        least += f" Models at p = {style.in_words(larger)} have a larger norm than B and are not covered."
     if bounds[best] < 1:
-        speaks(where)
+        speaks(least)
         return
     price = 4 * B / params.theory_margin * theory.lp_rademacher_bound(p, M, n, R, params.theory_even)
     needed = theory.lp_rows_needed(
-        risk, p, M, lipschitz=1 / params.theory_margin, B=B, R=R, delta=params.theory_delta,
-        conservative=params.theory_even, choices=_choices(found),
+        float(found.margin_risk(params.theory_margin)[best]), p, M, lipschitz=1 / params.theory_margin, B=B, R=R,
+        delta=params.theory_delta, conservative=params.theory_even, choices=_choices(params, found),
     )  # fmt: skip
-    reason = f"At no p is it below 1, and a share of errors never exceeds 1. {where}"
-    cause = (
-        f"There B = {style.number(B)} and R = {style.number(R)}, so the complexity term alone is {style.number(price)}."
-    )
     more = f"With the same B, R and margin it would take {style.number(needed)} rows." if np.isfinite(needed) else ""
-    vacuous([reason, cause, more])
+    vacuous(
+        [
+            f"{least} A share of errors never exceeds 1, so the bound cannot prefer a p here. With B = "
+            f"{style.number(B)} and R = {style.number(R)} the complexity term alone is {style.number(price)}.",
+            more,
+        ]
+    )

@@ -45,10 +45,35 @@ def _sizes(params: Params, kernels: bool = True) -> None:
     _whole("Rows n", "theory_rows", own.n_samples, steps, "More rows: every bound falls like one over the root of n.")
 
 
-def _radius(params: Params) -> None:
+def _handle(label: str, name: str, low: float, high: float, help: str, usual: float) -> None:
+    """A slider whose stops are a tenth of a power of two apart; ``usual`` is what 0 stands for."""
+    value = float(getattr(history.current(), name) or usual)
+    grid = {float(f"{stop:.3g}") for stop in np.geomspace(low, high, 1 + round(8 * np.log2(high / low)))}
+    fields.field_view(
+        st.select_slider, label, name, options=sorted({*grid, value, usual}), format_func=style.number, help=help,
+        to=lambda v: float(v or usual), back=lambda v: 0.0 if v == usual else float(v),
+    )  # fmt: skip
+
+
+def norm(largest: float) -> None:
+    """Draw the handle of B; its usual place is the largest norm of the models measured."""
+    _handle(
+        "Norm B", "theory_bound", largest / 32, largest * 4,
+        "‖w‖ ≤ B, fixed before the rows are seen. At first every model has its own norm, rounded up to a grid. "
+        "A smaller B: a smaller bound, and models with a larger norm are not covered.", usual=largest,
+    )  # fmt: skip
+
+
+def radius(params: Params) -> None:
+    """Draw the handle of R; its usual place is that of the training rows."""
     key = ("radius", params.part(KernelParams), dictionaries.normalisation(params))
     own = shelves.shelf(params).made(key, lambda: theory.kernel_radius(bounds.stack(params)))
-    _steps("Radius R", "theory_radius", 0.1, 1000.0, "k(x, x) ≤ R². A larger R: a larger price.", usual=own)
+    _handle("Radius R", "theory_radius", own / 32, own * 4, "k(x, x) ≤ R². A larger R: a larger price.", usual=own)
+
+
+def margin() -> None:
+    """Draw the handle of the margin."""
+    _steps("Margin γ", "theory_margin", 0.01, 100.0, "Larger γ: a smaller price, and more rows count as errors.")
 
 
 def _delta() -> None:
@@ -68,9 +93,7 @@ def lp(params: Params) -> None:
     """Draw the controls of the lp-norm bounds."""
     _classes(params)
     _steps("Cost C of the models", "theory_cost", 1e-4, 1e4, "Larger C: fewer errors in training, a larger norm B.")
-    _steps("Margin γ", "theory_margin", 0.01, 100.0, "Larger γ: a smaller price, and more rows count as errors.")
     _sizes(params)
-    _radius(params)
     _delta()
     fields.field_view(
         st.toggle, "Conservative rounding", "theory_even",
@@ -90,7 +113,7 @@ def conversions(params: Params) -> None:
     _steps("Size s of the penalised weights", "theory_scale", 0.01, 100.0, "The weights of the penalised form are s θ.")
     _steps("Cost C of the models", "theory_cost", 1e-4, 1e4, "The cost of the constrained form.")
     _sizes(params)
-    _radius(params)
+    radius(params)
 
 
 def decay(params: Params) -> None:
@@ -128,7 +151,7 @@ def gomp(params: Params) -> None:
     own = float(np.max(found.tau)) if found is not None else 1.0
     _steps("Norm τ", "theory_tau", 1e-4, 1e6, "‖f‖² ≤ τ. The largest on the path, unless you move it.", usual=own)
     _sizes(params)
-    _radius(params)
+    radius(params)
     _delta()
 
 

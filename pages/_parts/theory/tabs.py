@@ -100,8 +100,6 @@ def lacking(params: Params) -> str:
 def begin(params: Params) -> bool:
     """Draw the head of the tab and see to what it measures; tell whether there is anything to draw below it."""
     tab, lack = TABS[params.theory], lacking(params)
-    target = derive_bounds.target_in_words(params) if tab.measured and params.theory != "recovery" else ""
-    st.caption(f"{tab.paper}. {target}")
     if lack:
         st.info(lack)
         nav.link("data", "Go to Data")
@@ -133,3 +131,5 @@ def show(params: Params) -> None:
     finally:
         mind.waiting = False
     explained(params.theory)
+    target = derive_bounds.target_in_words(params) if tab.measured and params.theory != "recovery" else ""
+    st.caption(f"{tab.paper}. {target}")
