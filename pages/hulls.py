@@ -13,13 +13,15 @@ from pages._parts.derive import earlier, hull_words, hulls, tables
 from pages._parts.drawing import evidence, refusals
 from pages._parts.export import explorable
 from pages._parts.frame import notices
-from pages._parts.hulls import beside, rail, ranking, view
+from pages._parts.hulls import beside, graphs, rail, ranking, terms, view
 from pages._parts.jobs.job import JobState
 from pages._parts.jobs.preparing import preparation
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
 from pages._parts.players import hull_player
-from pages._parts.session import board, history, words
+from pages._parts.session import board, fields, history, words
+
+VIEWS = {"columns": "Products of columns", "graphs": "Other graphs: strings, groups, regions, trees"}
 
 
 def request() -> bool:
@@ -83,6 +85,7 @@ def cursor(shown: hulls.Answer) -> None:
     view.figures(shown, hull)
     if not (shown.waiting or shown.provisional):
         ranking.draw(shown, hull)
+        terms.draw(shown, hull)
     view.node(shown, hull, params.hull_node)
     view.every_node(hull)
     evidence.explanation(hulls.METHOD)
@@ -134,7 +137,18 @@ def main() -> None:
         st.markdown(words.text("waiting_hulls"))
 
 
-if notices.usable_table():
+fields.field_view(
+    st.segmented_control, "View", "hulls", options=list(VIEWS), format_func=VIEWS.__getitem__, required=True,
+    label_visibility="collapsed",
+)  # fmt: skip
+if history.current().hulls == "graphs":
+    with st.sidebar:
+        graphs.rail()
+    try:
+        graphs.draw(history.current())
+    except MKLError as error:
+        st.error(words.plain(error))
+elif notices.usable_table():
     try:
         if tables.on_stack(history.current()):
             st.info(

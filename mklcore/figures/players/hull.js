@@ -35,6 +35,7 @@ function fit(view) {
   view.width = width;
   view.root.classList.toggle("medium", width < WIDE && width >= NARROW);
   view.root.classList.toggle("narrow", width < NARROW);
+  view.root.classList.toggle("single", !view.data.grid && !view.data.bars.length);
   build(view);
   paint(view);
 }
@@ -114,6 +115,7 @@ function buildGraph(view) {
 
 function buildBars(view) {
   view.bars.replaceChildren();
+  view.bars.parentElement.style.display = view.data.bars.length ? "" : "none";
   view.lines = view.data.bars.map((name) => {
     const line = cell(view.bars, "div", "line");
     line.setAttribute("role", "listitem");

@@ -12,6 +12,7 @@ import streamlit as st
 
 from mklcore.figures import hull_states, players, telling
 from mklcore.figures.hull_states import HullLayout, hull_layout
+from mklcore.paths.path import Path
 from pages._parts.derive import earlier, hull_words, hulls, shelves, tables
 from pages._parts.derive.hulls import Answer, Hull
 from pages._parts.drawing import charts
@@ -93,6 +94,30 @@ def player_of(found: earlier.Hulls, params: Params) -> None:
     _draw(found.layout, found.states, hulls.columns(params), index=here.index, exact=None, turn=turn, selected="")
 
 
+def graph_player(path: Path, params: Params) -> int:
+    """Draw the hulls of a graph along lambda, whose nodes are described in the browser; return the point shown."""
+    cursor, report = memory().cursors.hull, fields.report(KEY)
+    name = "graph", params.graph, params.seed, len(path)
+    if cursor.is_new(report) and cursor.name == name:
+        cursor.said = float(path.values[min(max(int(report["index"]), 0), len(path) - 1)])
+        history.change(hull_at=cursor.said)
+    here = places.place(path, history.current().hull_at)
+
+    def make() -> tuple[HullLayout, list[dict[str, Any]]]:
+        layout = hull_layout(path.estimators)
+        said = [
+            hull_states.hull_words(fitted, path.score_name, float(score))
+            for fitted, score in zip(path.estimators, path.val_score, strict=True)
+        ]
+        told = zip(path.estimators, said, strict=True)
+        return layout, [hull_states.told_state(fitted, layout, line) for fitted, line in told]
+
+    layout, states = shelves.shelf(Params()).made(("graph states", name), make)
+    turn = cursor.turns(name, history.current().hull_at)
+    _draw(layout, states, [], index=here.index, exact=None, turn=turn, selected="", tells=True)
+    return here.index
+
+
 def player(shown: Answer, index: int, between: Hull | None, selected: str) -> None:
     """Draw the cursor and the pictures that follow it. ``between`` is a hull solved between the points of the path."""
     layout, states = drawn(shown)
@@ -114,6 +139,7 @@ def _draw(
     turn: int,
     selected: str,
     waiting: bool = False,
+    tells: bool = False,
 ) -> None:
     _component(
         key=KEY,
@@ -124,6 +150,7 @@ def _draw(
             "turn": turn,
             "selected": selected,
             "waiting": waiting,
+            "tells": tells,
         },
         default={"report": None, "picked": None},
         on_report_change=lambda: None,
