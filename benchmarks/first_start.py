@@ -49,7 +49,7 @@ TARGETS |= dict.fromkeys(READ, TARGETS["Data"])
 def visit(page: Page, url: str, start: float, health: list[float]) -> dict[str, float]:
     """Seconds until each page is drawn, and until the server listened and the first heading stood."""
     seconds = {LISTENS: time.monotonic() - start}
-    page.goto(url)
+    page.goto(f"{url}/data")
     page.wait_for_selector("text=Which table does the model", timeout=PATIENCE)
     seconds[HEADING] = time.monotonic() - start
     page.wait_for_selector("[data-testid=stFileUploader]", timeout=PATIENCE)
@@ -108,7 +108,7 @@ def look(cache: str) -> dict[str, float]:
         page, seconds = browser.new_page(viewport={"width": 1700, "height": 900}), dict[str, float]()
         began = time.monotonic()
         with running_app(NUMBA_CACHE_DIR=cache) as app:
-            page.goto(app.url)
+            page.goto(f"{app.url}/data")
             for name, sign in READ.items():
                 page.wait_for_selector(sign, timeout=PATIENCE)
                 seconds[name] = time.monotonic() - began

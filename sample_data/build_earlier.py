@@ -11,22 +11,26 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path as File
+from typing import Any
 
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import suppress_convergence_warnings
-from mklcore.lessons import LESSONS, pictures
+from mklcore.lessons import LESSONS, norms, pictures
 from mklcore.paths.files import write_paths
 from mklcore.paths.path import Path
 from mklcore.selection.references import Reference
-from pages._parts.derive import comparison, earlier, first_table, hulls, paths, references, tables
+from pages._parts.derive import comparison, earlier, first_table, hulls, paths, references, shares, tables
 from pages._parts.jobs.job import Job, Progress, make
 from pages._parts.params.parameters import Params, PathParams
 from pages._parts.players import hull_player
 
 Made = tuple[str, File, Callable[[], None]]
+MOST_SHARES = 50  # of a small picture
+DIGITS = 4  # of a share, and of a place in the first picture
+OPENING = "opening"
 
 
-def everything(samples: Iterable[str] = SAMPLES, lessons: Iterable[str] = LESSONS) -> Iterator[Made]:
+def everything(samples: Iterable[str] = SAMPLES, lessons: Iterable[str] = (*LESSONS, OPENING)) -> Iterator[Made]:
     """What is made: its name, its file, and how."""
     for sample in samples:
         params = Params(data=sample)
@@ -41,6 +45,7 @@ def everything(samples: Iterable[str] = SAMPLES, lessons: Iterable[str] = LESSON
             yield f"hulls_{sample}", file, lambda params=params, file=file: _write_hulls(params, file)
     if first_table.FILE is not None:
         yield "first_table", first_table.FILE, lambda: first_table.write(_folder() / "first_table.json.gz")
+    yield "answers", earlier.answers_file(), lambda: earlier.write_answers(earlier.answers_file(), answers(samples))
     for key in lessons:
         file = _folder() / f"lesson_{key}.json.gz"
         yield f"lesson_{key}", file, lambda key=key, file=file: earlier.write(file, reported(key))
@@ -79,9 +84,44 @@ def solved_hulls(params: Params) -> earlier.Hulls:
 
 def reported(key: str) -> earlier.Story:
     """A lesson's answer, figures and scenes."""
+    if key == OPENING:
+        return _opening()
     story = LESSONS[key].compute()
     scenes = {name: pictures.PICTURES[key](story, name == "dark").drawn() for name in ("light", "dark")}
     return earlier.Story(story.answer, story.facts, scenes, tuple(map(int, getattr(story, "pair", ()))))
+
+
+def _opening() -> earlier.Story:
+    """The picture of the first screen, its places rounded to what can be seen."""
+    story = norms.opening()
+    scenes = {name: _rounded(pictures.norms.opening(story, name == "dark").drawn()) for name in ("light", "dark")}
+    given = {"features": str(norms.N_FEATURES), "rows": str(norms.N_TRAIN)}
+    return earlier.Story(story.answer, story.levels[1].facts | given, scenes)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, DIGITS)
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
+    return [_rounded(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def answers(samples: Iterable[str]) -> dict[str, earlier.SampleAnswer]:
+    """What Explore shows first of every sample, from the paths that come with the project."""
+    return {name: answer(Params(data=name)) for name in samples}
+
+
+def answer(params: Params) -> earlier.SampleAnswer:
+    """What Explore shows first of one sample."""
+    path = earlier.path(params)
+    path = solved(params.part(PathParams)) if path is None else path
+    found = shares.shares(paths.Answer(path, params, waiting=False, earlier=True), "columns", every=True)
+    here = path.first_look
+    order = sorted(range(len(found.names)), key=lambda k: -found.values[here][k])
+    each = tuple(round(float(found.values[here][k]), DIGITS) for k in order)
+    score = float(path.val_score[here]) if path.can_choose else None
+    return earlier.SampleAnswer(each[:MOST_SHARES], len(each), found.names[order[0]], score, path.score_name)
 
 
 def _do(job: Job) -> None:

@@ -29,6 +29,7 @@ MOST_WORKERS = 8
 WINDOWS = (
     ("browser/test_walk.py", "browser/test_walk_pages.py", "browser/test_hulls.py"),
     (
+        "browser/test_home.py",
         "browser/test_browser.py",
         "browser/test_walk_screens.py",
         "browser/test_runs.py",

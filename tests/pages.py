@@ -47,8 +47,8 @@ def wait_until(over: Callable[[], bool], app: AppTest | None = None) -> None:
             quiet(app.run())
 
 
-def open_app(page: str = "", **query: str) -> AppTest:
-    """Follow a link to a page, or to the first one; what the app ran on the way costs every test its time."""
+def open_app(page: str = "pages/data.py", **query: str) -> AppTest:
+    """Follow a link to a page, or to Data; what the app ran on the way costs every test its time."""
     app = AppTest.from_file("../app.py", default_timeout=300)
     for name, value in query.items():
         app.query_params[name] = value

@@ -98,6 +98,7 @@ ROWS = {
     "pages._parts.lessons": 13.9,
     "pages._parts.experiments": 13.9,
     "pages._parts.keeper": 13.9,
+    "pages._parts.home": 13.92,
     "pages._parts.frame": 13.95,
     "pages": 14,
     "app": 14,
@@ -132,6 +133,7 @@ KEPT_ANSWERS = {
     "derive.earlier._references": "a file that comes with the project",
     "derive.earlier._hulls": "a file that comes with the project",
     "derive.earlier._story": "a file that comes with the project",
+    "derive.earlier._answers": "a file that comes with the project",
     "derive.first_table._read": "a file that comes with the project",
 }
 UNSAFE_MODULES = {"pickle", "cloudpickle", "dill", "marshal", "shelve"}

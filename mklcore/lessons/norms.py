@@ -28,8 +28,10 @@ from mklcore.paths.path import Path, fit_path
 N_FEATURES, N_TRAIN, N_CHECK = 50, 50, 4000
 NORMS = (1.0, 8.0 / 7.0, 4.0 / 3.0, 2.0, 4.0, 8.0, np.inf)
 FEW_NORMS = (1.0, 4.0 / 3.0, 2.0, 4.0, np.inf)
+EVERY_NORM = (*(40.0 / (40 - k) for k in range(40)), np.inf)  # evenly spaced in 1/p
 COSTS = 10.0 ** np.linspace(-3.0, 0.0, 6)
 LEVELS = (1, 4, 9, 28, 50)
+OPENING_LEVELS = (1, 9, 50)
 DRAWS, LEVEL_DRAWS = 8, 3
 ASKED = {"one": 1.0, "two": 2.0, "infinity": np.inf}  # the norms the question names
 
@@ -129,6 +131,15 @@ def dense(tick: Tick = silent, seed: int = 0) -> Levels:
         tuple(
             _norms(k, seed, LEVEL_DRAWS, FEW_NORMS, _after(tick, LEVEL_DRAWS * i, total)) for i, k in enumerate(LEVELS)
         )
+    )
+
+
+def opening(tick: Tick = silent, seed: int = 0) -> Levels:
+    """The first picture of the app: errors at 41 norms where one, nine or all of fifty features carry the class."""
+    total = DRAWS * len(OPENING_LEVELS)
+    tick(0, total)
+    return Levels(
+        tuple(_norms(k, seed, DRAWS, EVERY_NORM, _after(tick, DRAWS * i, total)) for i, k in enumerate(OPENING_LEVELS))
     )
 
 

@@ -116,7 +116,7 @@ class Visitor:
             shown, figures = repr(error), 0
         return f"{self.page.url}\n{figures} figures; errors: {self.errors}\n{shown[:3000]}"
 
-    def open(self, path: str = "") -> None:
+    def open(self, path: str = "data") -> None:
         self.page.goto(f"{self.url}/{path}")
         self.page.wait_for_selector("h1")
         self.settle()

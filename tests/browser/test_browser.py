@@ -32,7 +32,7 @@ from tests.browser.steps import (
 def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server: Server, visit) -> None:
     content = table()
     visitor = visit(server.url)
-    visitor.open("?recipe=builders")
+    visitor.open("data?recipe=builders")
     upload(visitor, content)
     visitor.page.wait_for_selector("text=140 rows")
     visitor.go("Kernels")
@@ -237,7 +237,7 @@ def test_two_sessions_at_once_on_the_workqueue_layer(server: Server, idle: str, 
     first, second = visit(server.url), visit(server.url, apart=True)
     pulse, control = Pulse(server.url), Pulse(idle)  # on a starved machine an idle server is slow as well
     for visitor, name, seed in ((first, "one.csv", 1), (second, "two.csv", 2)):
-        visitor.open("?recipe=builders&widths=2&each=none&look=path")
+        visitor.open("data?recipe=builders&widths=2&each=none&look=path")
         upload(visitor, table(seed=seed), name)
         visitor.page.wait_for_selector("text=140 rows")
     for visitor in (first, second):

@@ -32,7 +32,7 @@ def test_a_screen_is_saved_reloaded_restarted_shared_and_deleted(
     server = start()
     port = int(server.url.rpartition(":")[2])
     owner = visit(server.url)
-    owner.open("?recipe=builders&widths=2&each=none&look=path")
+    owner.open("data?recipe=builders&widths=2&each=none&look=path")
     upload(owner, table())
     owner.page.wait_for_selector("text=140 rows")
     owner.page.wait_for_selector("text=Kept on the server for 7 days")

@@ -25,7 +25,7 @@ def test_a_page_at_another_port_shows_nothing_of_the_app_in_its_frame(server: Se
 def test_a_file_that_is_refused_is_reported_on_the_page(server: Server, visit) -> None:
     """Others of the same tab are under way: two of nearly all a tab may send, and a small one."""
     visitor = visit(server.url)
-    visitor.open("?widths=1&each=none&degree=0")
+    visitor.open("data?widths=1&each=none&degree=0")
     with visitor.page.expect_request(lambda request: "/_stcore/upload_file/" in request.url) as sent:
         upload(visitor, table(seed=3))
     place = PurePosixPath(urlparse(sent.value.url).path).parent

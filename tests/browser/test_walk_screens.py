@@ -115,7 +115,7 @@ def test_a_lesson_is_guessed_revealed_and_explained_by_keys(server: Server, visi
 def window(server: Server, chromium, guests):
     """One window for all pages: it is made wider and narrower, lighter and darker."""
     visitor = Walker(chromium, server.url, guests)
-    visitor.open(f"?data=iris&{KERNELS}")
+    visitor.open(f"data?data=iris&{KERNELS}")
     yield visitor
     visitor.close()
 

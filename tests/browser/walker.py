@@ -130,7 +130,7 @@ def assert_theme(visitor: Visitor, theme: str) -> None:
 
 def begin(visitor: Walker, source: str) -> None:
     """Choose table and kernels as a person does."""
-    visitor.open(f"?{KERNELS}&lesson=copies")  # a single lesson: the gallery would have all of them computed
+    visitor.open(f"data?{KERNELS}&lesson=copies")  # a single lesson: the gallery would have all of them computed
     if source == "sample":
         visitor.page.get_by_role("button", name="Iris").click()
         visitor.page.wait_for_selector("text=150 rows")

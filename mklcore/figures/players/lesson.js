@@ -1,9 +1,11 @@
 // The picture of a lesson. Python sends every position of the slider at once, in units of the panels (0 to 1).
+const STEP_TIME = 450; // ms from position to position while it plays: slow enough to be talked over
+const MANY = 20; // positions from which on it plays faster
+
 function newView(root) {
   const find = (name) => root.querySelector(name);
-  const view = { scene: find(".scene"), box: find(".panels"), said: find(".said"), panels: [], width: 0 };
-  // Slow enough to be talked over.
-  view.slider = new Slider(root, { paint: () => paint(view), stepTime: 450, title: "Play all positions" });
+  const view = { scene: find(".scene"), box: find(".panels"), said: find(".said"), panels: [], width: 0, swept: false };
+  view.slider = new Slider(root, { paint: () => paint(view), stepTime: STEP_TIME, title: "Play all positions" });
   view.slider.range.onkeydown = (event) => handOn(event);
   view.resized = new ResizeObserver(() => {
     if (Math.abs(view.scene.clientWidth - view.width) > 1) build(view);
@@ -23,11 +25,18 @@ function build(view) {
   paint(view);
 }
 
+// On the first screen, panels grow with a window that has room for them.
+function heightOf({ data, width }, panel) {
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  if (!data.sweep || width < 40 * rem) return panel.height;
+  return Math.min(Math.max(panel.height, (innerHeight / rem - 23) / 2), 1.7 * panel.height);
+}
+
 // What stands still: axes, lines and labels; and the pieces that move, kept for paint().
 function draw(view, panel, frame) {
   const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
   const width = Math.max(160, frame.clientWidth);
-  const height = panel.height * rem;
+  const height = heightOf(view, panel) * rem;
   const left = (panel.y.title || panel.y.ticks.length ? 3.5 : 0.75) * rem;
   const right = (panel.lines.some((line) => line.label) ? 5.5 : 0.75) * rem;
   const [top, bottom] = [0.6 * rem, 2.9 * rem];
@@ -127,9 +136,13 @@ function handOn(event) {
 export default function ({ parentElement, data, setStateValue }) {
   const view = viewOf(parentElement, newView);
   view.data = data;
-  const { steps, index, turn, lesson } = data;
-  view.slider.take({ count: steps.length, index, turn, extra: { lesson } }, setStateValue);
+  const { steps, index, turn, lesson, sweep } = data;
+  view.slider.stepTime = steps.length > MANY ? (STEP_TIME * MANY) / (2 * steps.length) : STEP_TIME;
+  view.scene.classList.toggle("first", Boolean(sweep));
+  view.slider.take({ count: steps.length, index, turn, extra: { lesson } }, sweep ? () => {} : setStateValue);
   build(view);
+  if (sweep && !view.swept && !matchMedia("(prefers-reduced-motion: reduce)").matches) view.slider.sweep(sweep);
+  view.swept = true;
   view.resized.observe(view.scene);
   return ending(view, () => {
     view.resized.disconnect();

@@ -80,6 +80,86 @@ def norms_used(weights: np.ndarray) -> float:
     return 1e-6 * float(weights.max())
 
 
+def opening(story: norms.Levels, dark: bool) -> Scene:
+    """Error, path and weights on one slider over p; path and weights are those of nine informative features."""
+    shown = story.levels[1]
+    places = [1.0 - 1.0 / p for p in shown.norms]
+    ticks = tuple((1.0 - 1.0 / p, style.number(p)) for p in (1.0, 4.0 / 3.0, 2.0, 4.0, np.inf))
+    x = scene.Scale("norm p of the kernel weights: sparse at 1, uniform at ∞", 0.0, 1.0, ticks=ticks)
+    cursor = tuple(places)
+    names = _norm_names(shown.norms)
+    best = shown.best
+    panels = (
+        _errors(story, x, cursor, dark),
+        _path(shown, x, cursor, dark),
+        _features(shown.weights, shown.informative, dark, "Weights at this p"),
+    )
+    said = tuple(
+        f"Test error {style.number(error)} % with {style.counted(count, 'kernel')} in use: "
+        + _beside(error, float(shown.mean[0]), float(shown.mean[best]), k == 0, k == best)
+        for k, (error, count) in enumerate(
+            zip(shown.mean.tolist(), [int((w > norms_used(w)).sum()) for w in shown.weights], strict=True)
+        )
+    )
+    return Scene(tuple(f"p = {name}" for name in names), said, best, panels)
+
+
+def _beside(error: float, sparse: float, least: float, is_sparse: bool, is_best: bool) -> str:
+    """Say how a test error compares with that of the sparse model."""
+    if is_sparse:
+        return f"the sparse model, {style.number(error - least)} points above the best p."
+    apart = f"{style.number(abs(sparse - error))} points {'below' if error < sparse else 'above'} the sparse model"
+    return f"{apart}{', the least of all p' if is_best else ''}."
+
+
+def _errors(story: norms.Levels, x: scene.Scale, cursor: tuple[float, ...], dark: bool) -> Panel:
+    """Return test error against p, one line per number of informative features."""
+    tone, count = style.theme(dark), norms.N_FEATURES
+    y = scene.linear("test error, %", 0.0, ROOM * max(float(level.mean.max()) for level in story.levels))
+    lines = [
+        scene.curve(
+            x, y, cursor, level.mean, tone.ink if level is story.levels[1] else tone.grey, dark,
+            width=3.0 if level is story.levels[1] else 2.0, label=f"{level.informative} of {count}",
+            name=f"{level.informative} of {count} features informative",
+        )
+        for level in story.levels
+    ]  # fmt: skip
+    each = style.in_words(
+        [
+            f"{style.number(float(level.mean.min()))} % at p = {style.number(level.norms[level.best])} with "
+            f"{level.informative} of {count}"
+            for level in story.levels
+        ]
+    )
+    return Panel(
+        f"Test error: 1, 9 or all {count} features carry the class",
+        f"Lines: test error against p by the number of informative features. The least error is {each}.",
+        x, y, lines=scene.parted(lines), dots=tuple(Dot(line.colour, line.points) for line in lines), cursor=cursor,
+        wide=True,
+    )  # fmt: skip
+
+
+def _path(shown: norms.Norms, x: scene.Scale, cursor: tuple[float, ...], dark: bool) -> Panel:
+    """Return the weight of every kernel against p: informative features in colour before the others."""
+    tone, top = style.theme(dark), float(shown.weights.max())
+    y = share_axis("weight θ", ROOM * top)
+    order = [*range(shown.informative, shown.weights.shape[1]), *range(shown.informative)]
+    lines = tuple(
+        scene.curve(
+            x, y, cursor, shown.weights[:, j], hue("linear", dark) if j < shown.informative else tone.grey, dark,
+            width=1.75 if j < shown.informative else 1.0, opacity=1.0 if j < shown.informative else 0.5,
+            name=f"x{j + 1}, {'informative' if j < shown.informative else 'noise'}",
+        )
+        for j in order
+    )  # fmt: skip
+    return Panel(
+        f"Path of the weights, {shown.informative} of {shown.weights.shape[1]} informative",
+        f"Lines: the weight of every kernel against p, {shown.informative} informative features in colour and "
+        f"{shown.weights.shape[1] - shown.informative} of noise in grey.",
+        x, y, lines=lines, cursor=cursor,
+    )  # fmt: skip
+
+
 def dense(story: norms.Levels, dark: bool) -> Scene:
     """Error of three norms against the number of informative features, and error against p at the slider's number."""
     tone, levels = style.theme(dark), story.levels

@@ -1,6 +1,6 @@
 """Data, the rail: the file, how it is read, target and task, and how its rows are divided."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import streamlit as st
@@ -67,29 +67,30 @@ def choose(source: str) -> None:
     history.change(data=source, **{name: getattr(usual, name) for name in OF_THE_TABLE})
 
 
-def take_upload() -> None:
-    """Keep the uploaded bytes in the session and make them the table in use."""
+def take_upload() -> bool:
+    """Keep the uploaded bytes in the session and make them the table in use; tell whether there was a file."""
     file = fields.value("uploader")
     if file is None:
-        return
+        return False
     if refused := uploads.refusal(file):
         memory().notice = refused
-        return
+        return False
     source = uploads.keep_upload(file.name, file.getvalue())
     if source == history.current().data:
         history.set_params(history.current())  # the file a link asked for: its settings stay
     else:
         choose(source)
+    return True
 
 
-def uploader() -> None:
-    """Draw the upload."""
+def uploader(label: str = "Your own table or kernel stack", then: Callable[[], None] = lambda: None) -> None:
+    """Draw the upload; ``then`` is called when a file was taken."""
     st.file_uploader(
-        "Your own table or kernel stack",
+        label,
         type=KINDS,
         max_upload_size=uploads.STACK_LIMIT_MB,
         key="uploader",
-        on_change=take_upload,
+        on_change=lambda: then() if take_upload() else None,
         help=f"CSV, TSV, Excel, OpenDocument or Parquet up to {uploads.UPLOAD_LIMIT_MB} MB, the first row with the "
         f"names "
         f"of the columns; or a NumPy archive (.npz) up to {uploads.STACK_LIMIT_MB} MB with K (kernels, rows, rows), y "

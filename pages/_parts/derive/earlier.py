@@ -53,6 +53,19 @@ class Story:
     pair: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True)
+class SampleAnswer:
+    """What Explore shows first of a sample: the shares of its columns, largest first, how many there are in all, the
+    name of the largest, and the validation score with its name (None where none can choose).
+    """
+
+    shares: tuple[float, ...]
+    count: int
+    largest: str
+    score: float | None
+    score_name: str
+
+
 def path(params: PathParams) -> Path | None:
     """Return the path these parameters ask for if it comes with the project; it has no fitted models."""
     file = _file(params) and path_file(params)
@@ -76,6 +89,11 @@ def hulls(params: HullParams) -> Hulls | None:
 def story(lesson: str) -> Story | None:
     """Return what a lesson found if it comes with the project."""
     return _story(FOLDER / f"lesson_{lesson}.json.gz") if FOLDER else None
+
+
+def answers() -> dict[str, SampleAnswer]:
+    """Return what Explore shows first of every sample, for its small picture."""
+    return _answers(answers_file()) if FOLDER else {}
 
 
 def alike(one: Path, other: Path) -> bool:
@@ -105,6 +123,12 @@ def references_file(params: PathParams) -> File:
     """Return the file for the plain models beside the uniform sum of these parameters."""
     asked = params.part(PathParams)
     return _named(f"references_{asked.data}", asked, _kernels(asked), ".json.gz")
+
+
+def answers_file() -> File:
+    """Return the file for the small pictures of the samples."""
+    assert FOLDER is not None
+    return FOLDER / "answers.json.gz"
 
 
 def hulls_file(params: HullParams) -> File:
@@ -158,6 +182,12 @@ def _story(file: File) -> Story | None:
     return None if found is None else replace(Story(**found), pair=tuple(found["pair"]))
 
 
+@lru_cache(maxsize=2)
+def _answers(file: File) -> dict[str, SampleAnswer]:
+    found = _json(file) or {}
+    return {name: SampleAnswer(**one | {"shares": tuple(one["shares"])}) for name, one in found.items()}
+
+
 def _json(file: File) -> Any:
     try:
         return json.loads(gzip.decompress(file.read_bytes()))
@@ -180,6 +210,11 @@ def write(file: File, found: Hulls | Story) -> None:
 def write_references(file: File, found: Sequence[Reference]) -> None:
     """Write what plain models scored, and what was chosen for each."""
     _write(file, [(one.name, one.score, one.chosen) for one in found])
+
+
+def write_answers(file: File, found: dict[str, SampleAnswer]) -> None:
+    """Write what Explore shows first of every sample."""
+    _write(file, {name: asdict(one) for name, one in found.items()})
 
 
 def _write(file: File, content: Any) -> None:

@@ -38,6 +38,18 @@ def heading(question: str) -> DeltaGenerator:
     return progress
 
 
+def start(sentence: str) -> DeltaGenerator:
+    """Draw the heading of the first screen: its sentence, and the way into presentation; return as ``heading`` does."""
+    title, progress, screen = st.container(key="heading").columns(
+        [19.5, 7.5, 1.3], vertical_alignment="center", gap="xsmall"
+    )
+    title.title(sentence, anchor=False)
+    with screen, st.container(horizontal=True, gap=None):
+        present.button()
+        theme.watch()
+    return progress
+
+
 @st.fragment
 def _link() -> None:
     """Draw the link when it is asked for: a released cursor changes it without a run of the whole app."""

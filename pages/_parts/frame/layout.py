@@ -32,6 +32,10 @@ STYLE = """<style>
 [data-testid="stVerticalBlock"]:has(> * > .st-key-explore_cursor) { display: contents; }
 .st-key-explore_answer_columns [data-testid="stLayoutWrapper"]:has(> .st-key-explore_looks) { order: -2; }
 .st-key-explore_answer_columns [data-testid="stLayoutWrapper"]:has(> .st-key-explore_cursor) { order: -1; }
+@media (min-width: 1800px) {
+  .st-key-present button::after { content: "Present to a class"; }
+  .st-key-heading [data-testid="stColumn"]:nth-child(3) { flex: none; width: auto; }
+}
 @media (max-width: 1200px) {
   [data-testid="stTopNavLink"] > span:first-child:not(:last-child) { display: none; }
 }
@@ -45,6 +49,7 @@ STYLE = """<style>
   .st-key-heading [data-testid="stHorizontalBlock"] { flex-wrap: wrap; row-gap: 0; }
   .st-key-heading [data-testid="stColumn"] { flex: 0 1 auto; min-width: 0; width: auto; }
   .st-key-heading [data-testid="stColumn"]:nth-child(-n + 2) { flex: 1 0 100%; }
+  .st-key-present { display: none; }
   [data-testid="stSidebar"][aria-expanded="true"] { min-width: 264px; max-width: 100%; }
   [data-testid="stLayoutWrapper"]:has(> .st-key-explore_cursor) { order: -3 !important; }
   .st-key-explore_cursor [data-testid="stColumn"]:last-child { order: -1; }

@@ -97,7 +97,7 @@ def prepare(page: str, params: Params) -> None:
 
 def _needs(page: str, params: Params) -> tuple[str, ...]:
     """Return the stages a page needs before it can compute."""
-    if page in ("data", "kernels", "keeper"):
+    if page in ("home", "data", "kernels", "keeper"):
         return paths.needs_of_kernels(params)
     if page in ("explore", "predict"):
         return paths.needs(params)
@@ -113,12 +113,14 @@ def warm_line(page: str) -> None:
     """
     state, params = preparation(), history.current()
     state.after_drawing()
+    if page == "home":
+        return
     cold = not (state.ready(state.stages) or (state.is_filled and page == "data"))
 
     @st.fragment(run_every=COMPILING_SECONDS if cold else None)
     def line() -> None:
         if not state.ready(state.stages) and not state.is_filled:
-            ready = [room.title for room in nav.ROOMS if state.ready(_needs(room.file, params))]
+            ready = [room.title for room in nav.ROOMS[1:] if state.ready(_needs(room.file, params))]
             st.progress(len(state.done) / len(state.stages), _preparing(state, ready))
         elif cold and state.ready(state.stages):
             history.rerun()

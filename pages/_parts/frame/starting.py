@@ -26,7 +26,7 @@ from pages._parts.session.leaving import look_after
 # project, and what reads and divides any other table and computes.
 FRAME = (
     "pages._parts.frame.visit", "pages._parts.data.columns", "pages._parts.data.groups", "pages._parts.data.rail",
-    "pages._parts.drawing.listings",
+    "pages._parts.drawing.listings", "pages._parts.home.view",
 )  # fmt: skip
 TABLES = ("pandas",)
 PAGES = (
@@ -149,7 +149,7 @@ def wait_for(page: str, comes_along: bool) -> None:
 
     Everything has to be there, unless what the page shows ``comes_along`` with the project.
     """
-    if _importing is not None and _importing.is_alive() and page != "data":
+    if _importing is not None and _importing.is_alive() and page not in ("home", "data"):
         drawn()
         turns.PAGES.give_back()
         if comes_along and page in USUAL:

@@ -22,12 +22,15 @@ def _draw() -> None:
     page, room = nav.menu()
     history.begin(room.file)
     keeping.begin()
-    history.end()
+    if room is nav.START:
+        history.leave_bare()
+    else:
+        history.end()
     layout.dress()
     present.frame()
     paths.follow(history.current())
     board.follow(history.current())
-    progress = heading.heading(room.question)
+    progress = heading.start(room.question) if room is nav.START else heading.heading(room.question)
     notices = st.container()
     starting.wait_for(room.file, comes_along=history.current() == Params() and first_table.is_there(Params()))
     with nav.inside():

@@ -15,6 +15,7 @@ import streamlit as st
 from mklcore.launcher import TABLE
 from pages._parts.params.link import RUN, read, text
 from pages._parts.params.parameters import BUILDERS, Params
+from pages._parts.session import nav
 from pages._parts.session.memory import memory
 
 REMEMBERED_STEPS = 50
@@ -103,6 +104,17 @@ def end() -> None:
         st.query_params.from_dict(want)
         link.written_at = time.monotonic()
     link.written = st.query_params.to_dict()
+
+
+def leave_bare() -> None:
+    """Write no parts into the address of the first screen; a visit that begins there with parts is for Data.
+
+    Data was the page at ``/`` before, so older links name no page.
+    """
+    link, query = memory().link, st.query_params.to_dict()
+    if link.written is None and query:
+        nav.go("data")
+    link.written = query
 
 
 def _borrowed() -> dict[str, str]:

@@ -144,6 +144,7 @@ class Cursors:
     methods: Cursor = field(default_factory=Cursor)
     hull: Cursor = field(default_factory=Cursor)
     lesson: Cursor = field(default_factory=Cursor)
+    cards: Cursor = field(default_factory=Cursor)
 
 
 @dataclass
@@ -175,6 +176,7 @@ class Overview:
 class Wishes:
     """What a click asked of the next run; the code that grants a wish takes it away with :meth:`granted`."""
 
+    answer: bool = False  # to leave the first screen for Explore
     leave_compare: bool = False
     leave_lesson: bool = False
     watch_refits: bool = False

@@ -25,6 +25,7 @@ class Room:
 
 
 ROOMS = (
+    Room("home", "Start", ":material/home:", "Sparse is not always better: drag"),
     Room("data", "Data", ":material/table:", "Which table does the model learn from?"),
     Room("kernels", "Kernels", ":material/grid_on:", "Which views of the data may the model combine?"),
     Room("explore", "Explore", ":material/show_chart:", "Which kernels are used, and how sure are we?"),
@@ -35,6 +36,8 @@ ROOMS = (
     Room("predict", "Predict", ":material/online_prediction:", "What does the model say about a row, and why?"),
     Room("lessons", "Lessons", ":material/school:", "What do you expect, and what happens?"),
 )
+
+START = ROOMS[0]
 
 # Not in the menu: reached by its address.
 KEEPER = Room("keeper", "Keeper", ":material/shield_person:", "What does this server hold, and what may go?")

@@ -1,0 +1,11 @@
+"""Start: a picture that moves, the place for a table, and the samples as small pictures of their answers."""
+
+# ruff: noqa: E402  the door comes first
+
+from pages._parts.session import nav
+
+nav.through_app()
+
+from pages._parts.home import view
+
+view.draw()

@@ -1,0 +1,89 @@
+"""Start: the first screen plays made data, and a table or a sample leads on to Explore."""
+
+import json
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mklcore.data.samples import SAMPLES
+from pages._parts.derive import earlier
+from pages._parts.home import cards
+from pages._parts.params.parameters import Params
+from sample_data import build_earlier
+from tests.pages import memory, open_app, quiet, table, upload, words
+
+pytestmark = pytest.mark.earlier
+HOME = "pages/home.py"
+
+
+def component(app: AppTest, name: str) -> dict:
+    return next(json.loads(one.proto.json) for one in app.get("bidi_component") if one.proto.component_name == name)
+
+
+def test_the_first_screen_moves_three_panels_on_one_slider_and_needs_no_rail() -> None:
+    app = open_app("")
+    scene = component(app, "home_scene")
+    first, *between, last = scene["sweep"]["stops"]
+    assert (first, between, last) == (0, [len(scene["steps"]) - 1], scene["index"])
+    assert len(scene["said"]) == len(scene["steps"]) == 41
+    assert [bool(panel["cursor"]) for panel in scene["panels"]] == [True, True, False]
+    assert all(panel["alt"] for panel in scene["panels"])
+    assert not app.sidebar.children
+    assert app.query_params == {}
+    assert memory(app).page == "home"
+
+
+def test_the_least_error_is_where_the_slider_comes_to_rest() -> None:
+    story = earlier.story(build_earlier.OPENING)
+    line = story.scenes["light"]["panels"][0]["dots"][1]["at"]
+    start = story.scenes["light"]["start"]
+    assert 0 < start < len(line) - 1, "neither the sparse model nor the uniform one"
+    assert line[start][1] == min(height for _, height in line)
+
+
+def test_a_table_dropped_there_is_answered_on_explore() -> None:
+    app = upload(open_app(HOME), table(), "mine.csv")
+    assert memory(app).page == "explore"
+    assert app.query_params["data"].startswith("upload:")
+
+
+def test_a_table_that_cannot_be_read_is_refused_there() -> None:
+    app = upload(open_app(HOME), b"\x00\x01" * 40, "mine.csv")
+    assert memory(app).page == "explore"
+    assert app.error
+
+
+def test_a_card_leads_to_the_answer_about_its_sample() -> None:
+    app = open_app(HOME)
+    app.session_state[cards.KEY] = {"picked": {"name": "iris", "time": 1}}
+    quiet(app.run())
+    memory(app).wishes.answer = True  # what the callback of the component asks for
+    quiet(app.run())
+    assert memory(app).page == "explore"
+
+
+def test_a_link_from_before_the_first_screen_leads_to_data() -> None:
+    app = open_app("", data="iris")
+    assert memory(app).page == "data"
+    assert "**150** rows" in words(app)
+    assert app.query_params["data"] == "iris"
+
+
+def test_every_sample_has_a_picture_of_its_answer() -> None:
+    shown = {card["name"]: card for card in cards.cards()}
+    assert set(shown) == set(SAMPLES)
+    for name, card in shown.items():
+        assert card["bars"], f"Make the answers again: python -m sample_data.build_earlier answers ({name})"
+        assert list(card["bars"]) == sorted(card["bars"], reverse=True)
+        assert card["share"] == f"{100 * card['bars'][0]:.0f} %"
+        assert card["spoken"].startswith("Bars: shares of the kernel weights")
+
+
+@pytest.mark.parametrize("name", ["iris", "ring"])
+def test_the_pictures_are_what_explore_shows(name: str) -> None:
+    kept, path = earlier.answers()[name], earlier.path(Params(data=name))
+    again = build_earlier.answer(Params(data=name))
+    assert (kept.count, kept.largest, kept.score_name) == (again.count, again.largest, again.score_name)
+    np.testing.assert_allclose(kept.shares, again.shares, atol=1e-3)
+    assert (kept.score is None) == (not path.can_choose)
