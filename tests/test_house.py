@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -201,9 +202,15 @@ def room(module: str) -> str:
 
 
 @cache
+def nodes_of(tree: ast.AST) -> tuple[Any, ...]:
+    """All nodes of a tree, listed once."""
+    return tuple(ast.walk(tree))
+
+
+@cache
 def nodes(file: Path) -> tuple[ast.AST, ...]:
     """Everything that is written in the file; seven rules look at it."""
-    return tuple(ast.walk(parsed(file)))
+    return nodes_of(parsed(file))
 
 
 @cache
@@ -386,7 +393,7 @@ def _names_compared(tree: ast.Module) -> Iterator[ast.AST]:
         owner, _, attribute = dotted(node).rpartition(".")
         return attribute == "name" and owner.split(".")[-1].strip("_") in {"loss", "penalty", "norm", "term"}
 
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         asked = {
             ast.Compare: lambda n: [n.left, *n.comparators],
             ast.Subscript: lambda n: [n.slice],
@@ -415,7 +422,7 @@ def test_a_planted_comparison_of_names_is_found(planted):
 def test_what_a_session_remembers_is_reached_through_its_room(file):
     if room(module_name(file)) == "pages._parts.session":
         return
-    for node in ast.walk(parsed(file)):
+    for node in nodes_of(parsed(file)):
         if isinstance(node, ast.Attribute):
             assert node.attr != "session_state", (
                 f"{file}:{node.lineno}: use session.memory, or session.fields for a widget"
@@ -427,7 +434,7 @@ def test_a_session_has_one_key_of_its_own():
     written = [
         (file.name, ast.unparse(target.slice))
         for file in sources(PAGES / "_parts" / "session")
-        for node in ast.walk(parsed(file))
+        for node in nodes_of(parsed(file))
         if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Subscript) and dotted(target.value).endswith("session_state")
@@ -441,7 +448,7 @@ ALONE = {"mklcore.solvers.hkl.baselines"}  # scikit-learn's lasso warns, and can
 
 @each(EVERYTHING)
 def test_nobody_changes_the_filters_of_warnings_for_every_thread(file):
-    for node in ast.walk(parsed(file)):
+    for node in nodes_of(parsed(file)):
         if isinstance(node, ast.Call) and dotted(node).split(".")[-1] in FILTERS:
             assert module_name(file) in ALONE, f"{file}:{node.lineno}: use mklcore.errors.suppress_convergence_warnings"
 
@@ -465,7 +472,7 @@ def test_paths_drive_estimators_by_public_names(name):
     file = CORE / f"{name}.py"
     private = [
         f"{dotted(node)}:{node.lineno}"
-        for node in ast.walk(parsed(file))
+        for node in nodes_of(parsed(file))
         if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__")
         and dotted(node.value) not in ("self", "cls")
     ]  # fmt: skip
@@ -478,11 +485,11 @@ def test_paths_drive_estimators_by_public_names(name):
 def compilers(tree: ast.Module) -> Iterator[tuple[ast.AST, dict[str, object] | None]]:
     """Every use of numba's compiler with its options, None for a bare decorator."""
     called = set()
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Call) and dotted(node).split(".")[-1] in {"njit", "jit", "vectorize", "guvectorize"}:
             called.add(id(node.func))
             yield node, keywords(node)
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         bare = isinstance(node, ast.Name | ast.Attribute) and dotted(node).split(".")[-1] in {"njit", "jit"}
         if bare and id(node) not in called:
             yield node, None
@@ -570,7 +577,7 @@ def test_helpers_are_called_by_compiled_functions_alone(file):
     """From Python a helper has no entry: a call of one would end the process."""
     tree = parsed(file)
     known = set(helpers_of(file))
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mklcore."):
             home = ROOT / f"{node.module.replace('.', '/')}.py"
             known |= {one.asname or one.name for one in node.names if home.exists() and one.name in helpers_of(home)}
@@ -587,12 +594,12 @@ def caches(tree: ast.Module) -> Iterator[tuple[ast.AST, bool, bool]]:
     """Every use of ``st.cache_*``: the node, whether ``max_entries`` is given, whether it may go without."""
     without_arguments = {
         id(decorator)
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.FunctionDef) and not ast.unparse(node.args)
         for decorator in node.decorator_list
     }
-    calls = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    for node in ast.walk(tree):
+    calls = {id(node.func): node for node in nodes_of(tree) if isinstance(node, ast.Call)}
+    for node in nodes_of(tree):
         if isinstance(node, ast.Name | ast.Attribute) and dotted(node).split(".")[-1] in {
             "cache_data",
             "cache_resource",
@@ -611,12 +618,12 @@ def test_caches_are_bounded_and_live_in_one_place(file):
 
 def kept_answers(tree: ast.Module) -> Iterator[tuple[str, bool]]:
     """Every use of ``cache`` or ``lru_cache`` of functools: what it decorates, and whether it is bounded."""
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    called = {id(node.func) for node in nodes_of(tree) if isinstance(node, ast.Call)}
     named = {}
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.FunctionDef):
             named |= {id(one): node for one in node.decorator_list}
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         use = isinstance(node, ast.Call | ast.Name | ast.Attribute) and id(node) not in called
         if use and dotted(node).split(".")[-1] in {"cache", "lru_cache"}:
             function = named.get(id(node))
@@ -689,7 +696,7 @@ PUBLIC = {*mklcore.__all__, *mklcore._ROOMS, "__version__", "__all__"}
 
 @each(OUTSIDE)
 def test_whoever_uses_the_front_door_uses_public_names(file):
-    for node in ast.walk(parsed(file)):
+    for node in nodes_of(parsed(file)):
         used = set()
         if (
             isinstance(node, ast.Attribute)
