@@ -16,10 +16,11 @@ from mklcore.losses import LOSSES, make_loss
 from mklcore.penalties import BlockNorm, ElasticNet, LpNorm
 from mklcore.penalties.terms import make_terms
 from mklcore.solvers import certificate, fit_weighted, reweighting, smkl, spectra
-from mklcore.solvers.column_generation import ColumnGeneration, Readings
+from mklcore.solvers.column_generation import ColumnGeneration
 from mklcore.solvers.driver import Status, run
 from mklcore.solvers.problem import Problem, WarmStart
 from mklcore.solvers.reweighting import Reweighting
+from mklcore.solvers.screening import Screening, norms_of
 from mklcore.solvers.smkl import SMKL, fit_selection
 
 N, D = 40, 6
@@ -137,11 +138,11 @@ def test_kernels_that_cannot_matter_are_not_read(table):
     fit = run(method, tol=1e-8, max_iter=60)
     assert fit.status.ok
     assert method.readings.read < 0.9 * (fit.n_iter + 2) * rows.n_kernels
-    readings, rng = Readings(rows), np.random.default_rng(3)
+    readings, rng = Screening(rows, norms_of(rows, False)), np.random.default_rng(3)
     a = rng.standard_normal(N)
     for size in (0.0, 1e-3, 1e-2, 1.0):
         a = a + size * rng.standard_normal(N) / np.sqrt(N)
-        reported, true = readings.at(a, np.argsort(-rows.quad(a))[:3]), rows.quad(a)
+        reported, true = readings.forms(a, np.argsort(-rows.quad(a))[:3]), rows.quad(a)
         assert np.all(reported >= true * (1 - 1e-12))
         assert reported.max() == pytest.approx(true.max(), rel=1e-12)
 

@@ -319,7 +319,7 @@ class _Writer:
         name = type(value).__name__
         if self._parts.get(name) is type(value) and is_dataclass(value):
             if isinstance(value, Fit):
-                value = replace(value, points=None, carry=None)
+                value = replace(value, points=None, carry=None, screened=None)
             parts = {field.name: self.value(getattr(value, field.name), where) for field in fields(value) if field.init}
             return {"is": name, "of": parts}
         if isinstance(value, Design):

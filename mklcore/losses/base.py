@@ -51,6 +51,7 @@ class Loss(Interface):
     | ``dual_bound`` | the largest |a_i| of the box at C = 1 |
     | ``far_slopes`` | what V' is far to the left and far to the right of y, where V depends on y - t alone |
     | ``of_residuals`` | V depends on y - t alone: moving the target moves the free intercept alone |
+    | ``least_curvature`` | the least second derivative of -Lin on the box at C = 1; 0 where it is linear |
     | ``total`` | what the dual sums to when the intercept is free; the primal then carries total * b |
     """
 
@@ -74,6 +75,7 @@ class Loss(Interface):
     takes_intercept: ClassVar[bool] = True
     of_residuals: ClassVar[bool] = False
     total: ClassVar[float] = 0.0
+    least_curvature: ClassVar[float] = 0.0
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -246,6 +248,7 @@ class SquaredHinge(Loss):
     label: ClassVar[str] = "squared hinge (support vector machine)"
     formula: ClassVar[str] = r"\tfrac12\max(0,\,1-y_i f(x_i))^2"
     tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION
+    least_curvature: ClassVar[float] = 1.0
     machine: ClassVar[str] = "svm"
     sloped: ClassVar[bool] = True
     signed: ClassVar[bool] = True
@@ -408,6 +411,7 @@ class Squared(Loss):
     label: ClassVar[str] = "squared (kernel ridge)"
     formula: ClassVar[str] = r"\tfrac12(y_i-f(x_i))^2"
     tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION + REGRESSION
+    least_curvature: ClassVar[float] = 1.0
     machine: ClassVar[str] = "ridge"
     quadratic: ClassVar[bool] = True
     box_is_scaled_by_C: ClassVar[bool] = False
@@ -463,6 +467,7 @@ class Huber(Loss):
             "Smaller δ, in units of the target: rows further off than δ pull no harder. Large δ is the squared loss.",
         ),
     )  # fmt: skip
+    least_curvature: ClassVar[float] = 1.0
     machine: ClassVar[str] = "svm"
     sloped: ClassVar[bool] = True
     of_residuals: ClassVar[bool] = True
@@ -521,6 +526,7 @@ class Logistic(Loss):
     label: ClassVar[str] = "logistic (logistic regression)"
     formula: ClassVar[str] = r"\log(1+e^{-y_i f(x_i)})"
     tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION
+    least_curvature: ClassVar[float] = 4.0
     machine: ClassVar[str] = "smooth"
     sloped: ClassVar[bool] = True
     smooth: ClassVar[bool] = True

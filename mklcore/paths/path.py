@@ -22,6 +22,7 @@ from mklcore.paths.estimator_protocol import PathEstimator
 from mklcore.penalties import LpNorm
 from mklcore.scoring import ACCEPTED, Judge, Scoring, label_of, scored, scorer_of
 from mklcore.solvers.driver import Status
+from mklcore.solvers.screening import Screened
 
 FLAT = 1e-3  # share of the spread of the scores along a path; a gain below it is none
 GROWTH = 3  # points by which a path goes on at a time
@@ -133,6 +134,13 @@ class Path:
             if scores[end] > rest.max() + FLAT * float(np.ptp(scores)):
                 return end
         return None
+
+    @property
+    def screened(self) -> tuple[Screened | None, ...]:
+        """Of every point, how many kernels screening ruled out and how many were never read; None where nothing was
+        screened, as at the first point, or where a point is several problems.
+        """
+        return tuple(getattr(fit, "screened", None) for fit in self.fits)
 
     if TYPE_CHECKING:
 

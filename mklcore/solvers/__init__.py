@@ -51,6 +51,7 @@ def fit_weighted(
     max_iter: int = 500,
     warm: WarmStart | None = None,
     callback: Callable[..., Any] | None = None,
+    screen: bool = True,
 ) -> Fit:
     """Learn kernel weights and machine together:
 
@@ -58,7 +59,7 @@ def fit_weighted(
 
     ``K`` (M, n, n) float64 or an operator, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0, a number or
     one per row (n,). ``solver`` is a key of ``SOLVERS`` or "auto": the table of ``schedule`` says which methods that is, and
-    the fit's ``solver`` text repeats why.
+    the fit's ``solver`` text repeats why. ``screen`` leaves kernels unread that cannot have weight at p = 1.
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16).
     """
     if not penalty.certifies:
@@ -85,7 +86,7 @@ def fit_weighted(
             raise ParameterError(
                 f'solver="{solver}" needs the Gram matrices; use solver="auto" or "interleaved" to work without them.'
             )
-    problem = Problem(kernels, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept)
+    problem = Problem(kernels, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept, screen)
     method: WeightedMethod[Any] | None = Reused.of(problem, tol=tol, warm=warm)
     if method is None:
         make = partial(scheduled, "auto") if solver == "auto" else SOLVERS[solver]

@@ -4,13 +4,7 @@
              Q_m = a'K_m a for the kernels that may have the largest, from their columns
     until    the dual value over all kernels is within the tolerance; else the kernels with the largest Q_m enter
 
-Most kernels are read rarely. By the triangle inequality, with l_m an upper bound on the largest eigenvalue of K_m,
-
-    sqrt(Q_m(a)) <= sqrt(Q_m(b)) + sqrt(l_m) ||a - b||      for the dual b at which kernel m was read last,
-
-so a kernel whose bound stays below the largest form of the working set changes neither the price nor who enters, and is
-not read: a sphere test as in gap-safe screening (Ndiaye, Fercoq, Gramfort, Salmon 2017), here around the duals themselves, for
-piecewise-linear losses have no sphere around the optimal one.
+Most kernels are read rarely: see ``screening``.
 
 The dual of the few is feasible for all, so that the pass over all kernels is the certificate itself. Only the Gram
 matrices of the few are stored: kernels without weight leave when there is no room, and where those with weight fill it
@@ -30,8 +24,9 @@ from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.solvers.driver import Fit, Iterate, Status, Trace, run
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.newton import Newton
-from mklcore.solvers.problem import Problem, WarmStart, WeightedMethod
+from mklcore.solvers.problem import Carried, Problem, WarmStart, WeightedMethod
 from mklcore.solvers.proof import Certificate, weighted_certificate
+from mklcore.solvers.screening import Screened, Screening, norms_of, radius_of
 
 ROOM_MB = 1000.0  # of Gram matrices at a time
 _MORE = 200  # a quarter of all kernels is where to begin, but no more than these, or n where none is stored
@@ -47,39 +42,6 @@ _ROOM_LEFT = 4  # a fourth of the room is free, or nothing is stored: one kernel
 def most_kernels(n: int, room_mb: float | None = None) -> int:
     """How many Gram matrices of n rows there is room for, in ``ROOM_MB`` by default."""
     return int((ROOM_MB if room_mb is None else room_mb) / (8e-6 * n * n))
-
-
-class Readings:
-    """Forms a'K_m a of very many kernels at one dual after another, read where they may be among the largest.
-
-    ``read`` counts them. For a kernel that was not read ``at`` gives its upper bound, which is below what matters.
-    """
-
-    def __init__(self, rows: LazyKernels) -> None:
-        self.rows, self.read = rows, 0
-        self.reach = np.sqrt(np.maximum(rows.diagonals(), 0.0).sum(axis=1))  # the trace is above every eigenvalue
-        self._duals: list[Array] = []
-        self._roots, self._seen = np.zeros(rows.n_kernels), np.full(rows.n_kernels, -1)
-
-    def at(self, a: Array, live: Indices) -> Array:
-        """Forms at ``a`` (n,), (M,): exact for the kernels ``live`` and for all that may exceed the largest of these."""
-        first = not self._duals
-        far = np.array([float(np.linalg.norm(a - b)) for b in self._duals])
-        self._duals.append(a.copy())
-        if first:
-            return self._exact(a, np.arange(self.rows.n_kernels)) ** 2
-        bounds = self._roots + self.reach * far[self._seen]
-        bounds[live] = self._exact(a, live)
-        asked = np.setdiff1d(np.flatnonzero(bounds > bounds[live].max(initial=0.0)), live)
-        bounds[asked] = self._exact(a, asked)
-        squares: Array = bounds**2
-        return squares
-
-    def _exact(self, a: Array, kernels: Indices) -> Array:
-        self.read += kernels.size
-        self._roots[kernels] = np.sqrt(self.rows.quad(a, kernels))
-        self._seen[kernels] = len(self._duals) - 1
-        return self._roots[kernels]
 
 
 class ColumnGeneration(WeightedMethod[None]):
@@ -99,7 +61,17 @@ class ColumnGeneration(WeightedMethod[None]):
         self._most = most_kernels(n, room_mb)
         self.few: Any = None
         self._proved, self._proof = -np.inf, np.zeros(0)
-        self.readings = Readings(self.rows)
+        known = self.screening(warm) if warm is not None else None
+        self.readings = Screening(problem.K, norms_of(self.rows, False)) if known is None else known
+
+    @property
+    def screened(self) -> Screened | None:
+        return self.readings.counts if self.problem.screen else None
+
+    @property
+    def carry(self) -> Carried:
+        """What is known of the kernels at earlier duals."""
+        return Carried(screening=self.readings)
 
     def init(self) -> Iterate[None]:
         task, M = self.problem, self.rows.n_kernels
@@ -108,8 +80,8 @@ class ColumnGeneration(WeightedMethod[None]):
         if self.warm is not None:
             weights, a = self.warm.weights, self.warm.dual_for(task.C, task.loss)
         a = task.feasible(a if a.any() else task.C * task.y)
-        forms = self.readings.at(a, np.zeros(0, dtype=np.int64))
         used = np.flatnonzero(weights > _USED * weights.max()) if self.warm is not None else np.zeros(0, dtype=np.int64)
+        forms = self.readings.forms(a, used)
         some = min(M // 4, max(self.rows.n_samples, _MORE) if self._free else _MORE)
         nearest = np.argsort(-forms, kind="stable")[: max(FEWEST, some, used.size)]
         self._free = self._free or self._is_full_of(used.size)
@@ -124,7 +96,7 @@ class ColumnGeneration(WeightedMethod[None]):
     def step(self, best: Iterate[None], last: Iterate[None], trace: Trace) -> Iterate[None] | Status:
         forms = self.forms
         outside = np.flatnonzero(forms > forms[self.live].max() * (1.0 + 1e-9))
-        outside = np.setdiff1d(outside, self.live)
+        outside = np.setdiff1d(outside[self.readings.possible[outside]], self.live)
         if outside.size:
             self._enter(outside[np.argsort(-forms[outside], kind="stable")], last.weights)
         elif self._asked <= 1e-3 * self.tol:
@@ -195,8 +167,11 @@ class ColumnGeneration(WeightedMethod[None]):
         method: Any = Interior if task.loss.piecewise_linear and Interior.suits(inside) else Newton
         fit: Fit = run(method(inside, tol=asked, warm=warm), tol=asked, max_iter=_STEPS)
         assert fit.dual_point is not None
-        self.forms = self.readings.at(fit.dual_point, self.live)
-        bound = task.bound(fit.dual_point, self.forms)
+        self.forms = self.readings.forms(fit.dual_point, self.live)
+        bound, size = task.bound(fit.dual_point, self.forms), float(fit.dual_point @ fit.dual_point)
+        if task.screen and size > 0.0:
+            radius = radius_of(fit.objective - bound.value, fit.objective, task.loss, task.C)
+            self.readings.rule_out(self.forms, float(bound.point @ fit.dual_point) / size, radius)
         if bound.value > self._proved:
             self._proved, self._proof = bound.value, bound.point
         everywhere = np.zeros(self.rows.n_kernels)

@@ -28,6 +28,7 @@ from mklcore.arrays import Array
 from mklcore.errors import MKLError, warn_short
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.solvers.proof import Certificate, check, refusal, refuse_if_strained
+from mklcore.solvers.screening import Screened
 
 _DIGITS = 1e-7  # the same where R is far below the objective: what is left to improve is not in its digits
 _ROUNDED = 1e-12  # share of the objective: a smaller gap that round-off explains is none, though R be nearly 0
@@ -156,6 +157,8 @@ class Fit:
         Feasible dual point that proves ``dual_objective``.
     decision : ndarray of shape (n,) or None, default None
         Decision values of the training rows.
+    screened : Screened or None, default None
+        At p = 1, how many kernels screening ruled out and how many were never read; None where nothing was screened.
     """
 
     weights: Array
@@ -174,6 +177,7 @@ class Fit:
     carry: Any = field(default=None, repr=False)  # what the method hands to the fit of a neighbouring problem
     dual_point: Array | None = field(default=None, repr=False)
     decision: Array | None = field(default=None, repr=False)  # f (n,) on the training rows, no intercept, where known
+    screened: Screened | None = None
 
     @property
     def gap(self) -> float | None:
@@ -242,6 +246,11 @@ class Method(ABC, Generic[State]):
     @property
     def carry(self) -> Any:
         """What the fit of a neighbouring problem can use."""
+        return None
+
+    @property
+    def screened(self) -> Screened | None:
+        """How many kernels screening ruled out, and how many were never read; None where nothing is screened."""
         return None
 
     @property
@@ -432,6 +441,7 @@ def _driven(method: Method[Any], tol: float, max_iter: int, callback: Callable[[
         method.carry,
         trace.dual_point,
         None if values is None else values.decision,
+        method.screened,
     )
 
 

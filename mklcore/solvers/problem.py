@@ -24,6 +24,7 @@ from mklcore.solvers.bound import Bound, dual_bound
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import AnyIterate, Fit, Method, State, Status
 from mklcore.solvers.proof import Certificate, scales_of, weighted_certificate
+from mklcore.solvers.screening import Screened, Screening, norms_of
 
 _FARTHEST = 2.0  # times the way between two neighbours, and of log theta
 _ALONG = 0.7  # of the way that weights went from one neighbour to the next, they go on: log theta slows down
@@ -32,7 +33,7 @@ _ALONG = 0.7  # of the way that weights went from one neighbour to the next, the
 @dataclass(frozen=True, eq=False)
 class Problem:
     """One binary or regression problem: ``K``, M kernels on n rows as an operator or an array (M, n, n), ``y`` (n,) float,
-    ``C`` > 0, a loss, a penalty, an intercept or not."""
+    ``C`` > 0, a loss, a penalty, an intercept or not, screening of kernels at p = 1 or not."""
 
     K: CachedOperator
     y: Array
@@ -40,6 +41,7 @@ class Problem:
     loss: Loss
     penalty: Penalty
     fit_intercept: bool
+    screen: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "K", cached(self.K))
@@ -73,12 +75,13 @@ class Problem:
 
 
 class Carried(NamedTuple):
-    """What a method hands on beside weights and dual: the kernels it worked on, the duals it stored, and whether following the
-    optimum on from here costs more than solving anew."""
+    """What a method hands on beside weights and dual: the kernels it worked on, the duals it stored, whether following the
+    optimum on from here costs more than solving anew, and what is known of the kernels at earlier duals."""
 
     live: Indices | None = None
     bundle: Bundle | None = None
     homotopy_is_dear: bool = False
+    screening: Screening | None = None
 
     def scaled(self, factor: float) -> Carried:
         """The same for duals times ``factor``."""
@@ -147,6 +150,17 @@ class WeightedMethod(Method[State]):
         """Objective and dual value of published parts: what the kernels remember of them is not computed again."""
         return certificate_over(self.problem, self.problem.K, best, dual_point)
 
+    def screening(self, warm: WarmStart | None) -> Screening | None:
+        """That of a neighbour on the same kernels, or, along a path, a new one where a loss has a sphere."""
+        task, known = self.problem, None if warm is None else warm.carried.screening
+        if not task.screen or task.loss.total != 0.0:
+            return None
+        if known is not None and known.K is task.K:
+            return known.renew()
+        if warm is None or task.loss.least_curvature == 0.0:
+            return None
+        return Screening(task.K, norms_of(task.K.source, task.fit_intercept))
+
     @property
     def scales(self) -> str:
         """A sentence about the scales of the problem."""
@@ -178,12 +192,19 @@ class OfAnother(WeightedMethod[Any]):
         truer = self.method.restate(best.state, dual_point)
         return best if truer is best.state else self._shown(truer)
 
+    @property
+    def screened(self) -> Screened | None:
+        return self.method.screened
+
     def polish(self, best: AnyIterate) -> AnyIterate:
         polished = self.method.polish(best.state)
         return best if polished is best.state else self._shown(polished)
 
 
-def certificate_over(problem: Problem, K: CachedOperator, best: AnyIterate, dual_point: Array | None) -> Certificate:
-    """Objective and dual value of published parts with the kernels ``K`` in place of the problem's own."""
+def certificate_over(
+    problem: Problem, K: CachedOperator, best: AnyIterate, dual_point: Array | None, kernels: Indices | None = None
+) -> Certificate:
+    """Objective and dual value of published parts with the kernels ``K`` in place of the problem's own; of some of the
+    ``kernels`` where the others have no weight and do not change the price."""
     y, C, loss, penalty = problem.y, problem.C, problem.loss, problem.penalty
-    return weighted_certificate(K, y, C, loss, penalty, best.weights, best.dual, best.intercept, dual_point)
+    return weighted_certificate(K, y, C, loss, penalty, best.weights, best.dual, best.intercept, dual_point, kernels)

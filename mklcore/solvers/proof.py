@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ProofError
 from mklcore.kernels.operators.base import KernelOperator
 from mklcore.losses import Cost, Loss
@@ -56,9 +56,16 @@ def weighted_certificate(
     dual: Array,
     intercept: float,
     dual_point: Array | None,
+    kernels: Indices | None = None,
 ) -> Certificate:
-    """The values of a weighting of kernels ``K`` from its coefficients."""
-    f, Q, diagonals = K.decision(weights, dual), K.quad(dual), K.diagonals()
+    """The values of a weighting of kernels ``K`` from its coefficients; of some of the ``kernels`` where the others have no
+    weight and do not change the price."""
+    diagonals = K.diagonals()
+    if kernels is None:
+        f, Q = K.decision(weights, dual), K.quad(dual)
+    else:
+        G, weights, diagonals = K.matvec(dual, kernels), weights[kernels], diagonals[kernels]
+        f, Q = weights @ G, np.maximum(G @ dual, 0.0)
     sides = np.abs(dual), np.zeros(y.size) if dual_point is None else np.abs(dual_point)
     sizes, proofs, noise = np.empty(weights.size), np.empty(weights.size), np.zeros(y.size)
     for part, roots in _rooted(diagonals):
@@ -72,7 +79,7 @@ def weighted_certificate(
     slack += ROUNDING * float(np.max(C)) * float(np.max(np.mean(diagonals, axis=1))) * abs(objective)
     if dual_point is None:
         return Certificate(objective, None, slack, scales, floor, f)
-    forms = K.quad(dual_point)
+    forms = K.quad(dual_point) if kernels is None else K.quad(dual_point, kernels)
     price = penalty.dual_price(forms)
     slack += penalty.dual_price(forms + ROUNDING * proofs**2) - price
     return Certificate(objective, loss.dual(dual_point, y, C) - price, slack, scales, floor, f)

@@ -27,6 +27,7 @@ from mklcore.solvers.newton import Newton, newton_exponent
 from mklcore.solvers.problem import Carried, OfAnother, Problem, WarmStart, WarmState, WeightedMethod, certificate_over
 from mklcore.solvers.proof import Certificate
 from mklcore.solvers.reweighting import Reweighting
+from mklcore.solvers.screening import Screened
 from mklcore.solvers.silp import SILP
 from mklcore.solvers.totals import FromTotals
 from mklcore.solvers.working_set import FROM_KERNELS, WorkingSet
@@ -138,6 +139,10 @@ class Phased(WeightedMethod[Any]):
     @property
     def carry(self) -> Carried:
         return self.method.carry
+
+    @property
+    def screened(self) -> Screened | None:
+        return self.method.screened
 
 
 class Float32(WeightedMethod[Any]):

@@ -20,8 +20,10 @@ from mklcore.arrays import Array, Indices
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers.driver import Progress, Status, Trace
 from mklcore.solvers.newton import Newton
-from mklcore.solvers.problem import Carried, Problem, WarmStart, WeightedMethod
+from mklcore.solvers.problem import Carried, Problem, WarmStart, WeightedMethod, certificate_over
+from mklcore.solvers.proof import Certificate
 from mklcore.solvers.reweighting import NEGLIGIBLE, WeightIterate, WeightState
+from mklcore.solvers.screening import Screened, radius_of
 
 FROM_KERNELS = 8  # fewer than these are all kept
 SPARE = 4  # kernels kept besides those with weight: the nearest to entering
@@ -46,13 +48,19 @@ class WorkingSet(WeightedMethod[WeightState]):
         self._over: Status | None = None  # said once the last point has been certified over all kernels
         self._dear = warm is not None and warm.carried.homotopy_is_dear
         self.spare = _SPARE_ALONE if self._dear else SPARE
+        self._screening = self.screening(warm)
+
+    @property
+    def screened(self) -> Screened | None:
+        return None if self._screening is None else self._screening.counts
 
     @property
     def carry(self) -> Carried:
         """The working set and its bundle, for the next value of C; kernels far from having weight are left behind."""
         near = nearest(self.last.weights, self.last.state.Q, self.spare)
         bundle = self.inner.bundle
-        return Carried(self.inner.live[near], None if bundle is None else bundle.among(near), self._dear)
+        small = None if bundle is None else bundle.among(near)
+        return Carried(self.inner.live[near], small, self._dear, self._screening)
 
     def progress(self, trace: Progress) -> Progress:
         return self.inside
@@ -69,7 +77,7 @@ class WorkingSet(WeightedMethod[WeightState]):
 
     def _live(self, warm: WarmStart) -> Indices:
         """The kernels to begin with."""
-        live, bundle, _ = warm.carried
+        live, bundle = warm.carried.live, warm.carried.bundle
         if live is None:
             return nearest(warm.weights, warm.weights)
         if bundle is None and self._dear:
@@ -97,7 +105,20 @@ class WorkingSet(WeightedMethod[WeightState]):
             if self._certified:
                 return best
             polished = replace(inside, solves=0)
-        return self._shown(polished, self.problem.K.quad(polished.dual), polished.dual)
+        return self._shown(polished, self._forms(polished.dual), polished.dual)
+
+    def certify(self, best: WeightIterate, dual_point: Array | None) -> Certificate:
+        """As everywhere; kernels without weight that cannot change the price need not be read."""
+        if self._screening is None or dual_point is None:
+            return super().certify(best, dual_point)
+        needed = self._screening.needed(dual_point, np.flatnonzero(best.weights))
+        if needed.size == self._everything.size:
+            return super().certify(best, dual_point)
+        return certificate_over(self.problem, self.problem.K, best, dual_point, needed)
+
+    def _forms(self, a: Array) -> Array:
+        """The forms of all kernels, of those that do not change the price an upper bound."""
+        return self.problem.K.quad(a) if self._screening is None else self._screening.forms(a, self.inner.live)
 
     def _alone(self) -> WarmStart | None:
         """The kernel of largest form at the dual with every point at its bound, where it is nearly the answer: small C."""
@@ -148,10 +169,11 @@ class WorkingSet(WeightedMethod[WeightState]):
 
     def _checked(self, point: WeightIterate, stalled: Status | None) -> WeightIterate:
         """``point`` with a certificate over all kernels; those that break it enter the working set."""
-        forms = self.problem.K.quad(self.witness)
+        forms = self._forms(self.witness)
         inside = forms[self.inner.live].max()
         outside = np.setdiff1d(np.flatnonzero(forms > inside * (1.0 + 1e-9)), self.inner.live)
         shown, self._certified = self._shown(point, forms), True
+        outside = self._not_ruled_out(outside, shown, forms)
         if stalled is not None:
             shown = replace(shown, solves=0)  # they were counted when the point was new
         if outside.size:
@@ -162,6 +184,17 @@ class WorkingSet(WeightedMethod[WeightState]):
             self.inner.tol *= 0.5
             self.inside.tol = self.inner.tol
         return shown
+
+    def _not_ruled_out(self, outside: Indices, shown: WeightIterate, forms: Array) -> Indices:
+        """Those that may have weight at the optimum, by the sphere around the dual that has been certified."""
+        task, screening = self.problem, self._screening
+        if screening is None or shown.dual_objective is None or shown.dual_point is None:
+            return outside
+        objective = shown.objective if self.inside.best is None else self.inside.best.objective
+        radius = radius_of(objective - shown.dual_objective, objective, task.loss, task.C)
+        size = float(self.witness @ self.witness)
+        screening.rule_out(forms, float(shown.dual_point @ self.witness) / size if size > 0.0 else 0.0, radius)
+        return outside[screening.possible[outside]]
 
     def _grow(self, outside: Indices) -> None:
         point, live = self.last, np.union1d(self.inner.live, outside)

@@ -49,10 +49,22 @@ def certificate(path: Path, index: int, method: Algorithm) -> str:
         why = ": greedy" if "greedy" in method.cannot_tell else ""
         return f":gray-badge[:material/radio_button_unchecked: no certificate{why}]"
     if status.ok:
-        return f":blue-badge[:material/verified: certified] within **{style.percent(gap)}** of the optimum"
+        return (
+            f":blue-badge[:material/verified: certified] within **{style.percent(gap)}** of the optimum"
+            f"{_screened(path, index)}"
+        )
     return (
         f":orange-badge[:material/radio_button_unchecked: not certified] gap **{style.percent(gap)}**; {status.value}"
     )
+
+
+def _screened(path: Path, index: int) -> str:
+    """Return how many kernels screening left out, nothing where it left out none."""
+    counts = path.screened[index] if index < len(path.fits) else None
+    if counts is None or not counts.ruled_out + counts.unread:
+        return ""
+    M = len(path.kernel_names)
+    return f"; screening ruled out **{counts.ruled_out}** of {M} kernels, **{counts.unread}** were never read"
 
 
 def score(name: str, value: float | None) -> str:
