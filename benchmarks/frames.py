@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page
 from plotly.offline import get_plotlyjs
 
 from benchmarks.serving import chromium
-from mklcore.figures import moving, score_path, telling, weight_path
+from mklcore.figures import captions, moving, score_path, weight_path
 from mklcore.figures.players import bundle
 from mklcore.figures.takeaway import path_page
 from mklcore.figures.takeaway.page import as_json
@@ -91,7 +91,7 @@ def over_plotly(path: Path) -> str:
     """The page before: the same players over figures of plotly's."""
     rows, table = moving.kernel_rows(path, dark=False), moving.kernel_bars(path)
     facts = [
-        [[telling.certificate(path, k)], telling.cost(path, k), telling.measured(path, k)]
+        [[captions.certificate(path, k)], captions.cost(path, k), captions.measured(path, k)]
         for k in range(len(path.values))
     ]
     data = {

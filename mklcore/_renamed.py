@@ -46,6 +46,7 @@ RENAMED = {
     "mklcore.warmup": "mklcore._numba.warmup",
     "mklcore.widths": "mklcore.selection.bandwidths",
     "mklcore.figures.lanes": "mklcore.figures.side_by_side",
+    "mklcore.figures.telling": "mklcore.figures.captions",
     "mklcore.figures.takeaway.lanes": "mklcore.figures.takeaway.side_by_side",
     "mklcore.solvers.following": "mklcore.solvers.homotopy",
     "mklcore.solvers.trail": "mklcore.solvers.homotopy_steps",

@@ -297,7 +297,7 @@ def registered(name: str, own: dict[str, Any]) -> Any:
     return found(**own)
 
 
-def told_loss(loss: Any) -> list[Line]:
+def loss_lines(loss: Any) -> list[Line]:
     """Whose word the values of a loss are, where they are not this verifier's own."""
     if isinstance(loss, Known):
         return []
@@ -637,7 +637,7 @@ def verify(model_path: Any, table: Any, target: str | None = None) -> list[Line]
     if X.shape[-1 if X.ndim > 2 else 0] != n:
         raise DataError(f"The model was fitted on {n} rows; the stack has shape {X.shape}.")
     if "loss" in model["parameters"]:
-        lines += told_loss(loss_of(model["parameters"]))
+        lines += loss_lines(loss_of(model["parameters"]))
     for k, case in enumerate(cases(model)):
         if hkl:
             lines += hulls(model, X, case, k)

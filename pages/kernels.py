@@ -12,11 +12,11 @@ import streamlit as st
 from mklcore.errors import MKLError
 from mklcore.figures import (
     alignment_heatmap,
+    captions,
     eigenvalue_decay,
     gram_heatmap,
     kernel_colours,
     style,
-    telling,
 )
 from mklcore.figures.weights import kernels_by_column
 from pages._parts.derive import gram_stacks, measuring, shelves, tables
@@ -62,7 +62,7 @@ def _by_column(is_labelled: bool) -> None:
     """Draw the kernels of every column by how much each agrees with the target, or by rank where there is none."""
     params, dark = history.current(), charts.is_dark()
     stack = gram_stacks.grams(params).train
-    names = telling.labels(stack.names, stack.families)
+    names = captions.labels(stack.names, stack.families)
     values, title = measuring.traits(params).ranks, "effective rank"
     if is_labelled:
         values, title = measuring.measures(params).target, "alignment with the target"
@@ -84,7 +84,7 @@ def show() -> None:
         measuring.measures(params),
         gram_stacks.parts(params).train,
     )
-    names = telling.labels(stack.names, stack.families)
+    names = captions.labels(stack.names, stack.families)
     shown = min(params.shown, stack.n_kernels - 1)
     labels = None if train.task == "novelty" else train.y
     _by_column(labels is not None)

@@ -125,11 +125,11 @@ def test_what_cannot_be_followed_is_not():
     K, y = problem(n=30)
     fit = fit_weighted(K, y, 1.0, make_loss("hinge"), LpNorm(1.0), True)
     warm = WarmStart(fit.weights, fit.dual_coef, 1.0, fit.carry)
-    hinge, tube = make_loss("hinge"), make_loss("epsilon_insensitive")
+    hinge, insensitive = make_loss("hinge"), make_loss("epsilon_insensitive")
     suits = lambda C, loss, p, warm: Homotopy.suits(Problem(K, y, C, loss, LpNorm(p), True), warm)  # noqa: E731
     assert suits(2.0, hinge, 1.0, warm)
     assert not suits(2.0, hinge, 1.0, None)
     assert not suits(2.0, hinge, 1.5, warm)
     assert not suits(np.full(30, 2.0), hinge, 1.0, warm)
-    assert not suits(2.0, tube, 1.0, warm)
+    assert not suits(2.0, insensitive, 1.0, warm)
     assert not suits(2.0, hinge, 1.0, WarmStart(fit.weights, np.zeros(30), 1.0))

@@ -78,9 +78,9 @@ def test_a_large_delta_is_the_squared_loss(case, penalty):
 def test_a_small_delta_is_the_absolute_error(case):
     """delta |r| - delta^2 / 2 at cost C / delta tends to C |r|: the tube of width zero."""
     _, y, K = case
-    tube = fit_weighted(K, y, 1.0, make_loss("epsilon_insensitive", epsilon=0.0), LpNorm(2.0), True, tol=1e-6)
+    insensitive = fit_weighted(K, y, 1.0, make_loss("epsilon_insensitive", epsilon=0.0), LpNorm(2.0), True, tol=1e-6)
     huber = fit_weighted(K, y, 1.0 / 1e-4, Huber(1e-4), LpNorm(2.0), True, tol=1e-6)
-    assert huber.objective == pytest.approx(tube.objective, rel=1e-3)
+    assert huber.objective == pytest.approx(insensitive.objective, rel=1e-3)
 
 
 @pytest.mark.parametrize("solver", ["auto", "wrapper", "newton", "silp"])

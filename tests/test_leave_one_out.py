@@ -59,10 +59,10 @@ def test_leaving_one_out_far_from_zero_is_leaving_one_out_near_zero(offset, tabl
 
 def test_choosing_C_far_from_zero_is_choosing_it_near_zero(table):
     X, y, labels = table
-    tube = LpMKLRegressor(p=2, loss="epsilon_insensitive", kernels=KERNELS)
+    insensitive = LpMKLRegressor(p=2, loss="epsilon_insensitive", kernels=KERNELS)
     for model, rule, target in (
         (LpMKLRegressor(p=2, kernels=KERNELS), "loo", y),
-        (tube, "kfold", y),
+        (insensitive, "kfold", y),
         (LpMKLClassifier(p=2, kernels=KERNELS), "xi_alpha", labels),
     ):
         near, far = (choose_C(model, X, at + target, [0.1, 10.0], rule=rule, n_splits=3) for at in (0.0, 1e11))

@@ -64,8 +64,8 @@ def test_a_linear_kernel_at_a_large_cost_is_quantile_regression(case, quantile):
 def test_the_median_is_half_the_absolute_error(case):
     _, y, K = case
     half = fit_weighted(K, y, 2.0, mkl.Pinball(0.5), LpNorm(4 / 3), True, tol=1e-6)
-    tube = fit_weighted(K, y, 1.0, EpsilonInsensitive(0.0), LpNorm(4 / 3), True, tol=1e-6)
-    assert half.objective == pytest.approx(tube.objective, rel=1e-5)
+    insensitive = fit_weighted(K, y, 1.0, EpsilonInsensitive(0.0), LpNorm(4 / 3), True, tol=1e-6)
+    assert half.objective == pytest.approx(insensitive.objective, rel=1e-5)
 
 
 @pytest.mark.parametrize("p", [1.0, 4 / 3, 2.0, np.inf])

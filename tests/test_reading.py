@@ -309,7 +309,7 @@ class TestColumns:
 
 class TestTarget:
     @pytest.mark.parametrize("name", ["target", "Label", "CLASS", "y"])
-    def test_a_telling_name_is_taken(self, name):
+    def test_a_typical_name_is_taken(self, name):
         data = read_table(b"a," + name.encode() + b",b\n1.5,0,2\n2.5,1,3\n2.0,0,5\n7.0,1,1\n")
         assert data.target_name == name
         note(data, f"No target was named: the column '{name}' was chosen, by its name")

@@ -41,7 +41,7 @@ COIN = ["yes" if i % 3 else "no" for i in range(N)]
         ("age,first,fare", "fare"),
     ],
 )
-def test_a_telling_name_makes_the_target_wherever_it_stands(header, target):
+def test_a_typical_name_makes_the_target_wherever_it_stands(header, target):
     columns = [NUMBERS, MORE, RNG.normal(size=N).round(3)]
     content = table(header, *columns)
     assert read_table(content, task="regression").target_name == target

@@ -50,8 +50,8 @@ def find_leaks(data: Dataset) -> tuple[Leak, ...]:
     found = (
         {leak.column: leak for leak in reversed((*_explaining(data), *_parts(data)))} if data.task != "novelty" else {}
     )
-    told = sorted(found.values(), key=lambda leak: -leak.strength)
-    return (*told, *(leak for leak in _ordering(data) if leak.column not in found))
+    reported = sorted(found.values(), key=lambda leak: -leak.strength)
+    return (*reported, *(leak for leak in _ordering(data) if leak.column not in found))
 
 
 def rows_in_order(data: Dataset) -> str:
@@ -73,18 +73,18 @@ def _explaining(data: Dataset) -> list[Leak]:
     folds = fold_rows(None if regression else y, len(y), 3, 0)
     scores = {name: _alone(few.X[:, list(members)], y, folds, regression) for name, members in columns}
     best = sorted(scores.values(), reverse=True)
-    told = []
+    reported = []
     for name, score in scores.items():
         second = best[1] if len(best) > 1 and score == best[0] else 0.0
         apart = score >= AHEAD and score == best[0] and (1.0 - second) > FAR * (1.0 - score)
         if score >= NEARLY or apart:
             what = "of the variance" if regression else "of the rows of every class on average"
-            told.append(Leak(
+            reported.append(Leak(
                 name, "explains", score,
                 f"{name} alone predicts {data.target_name} nearly without error ({score:.1%} {what}, on held-out "
                 "rows). If its value is written after the target is known, or made from it, leave it out.",
             ))  # fmt: skip
-    return told
+    return reported
 
 
 def _going_along(values: Array, y: Labels) -> float:
@@ -136,8 +136,8 @@ def _parts(data: Dataset) -> list[Leak]:
         explained = 1.0 - float(left @ left) / len(y)
         if explained >= EXACT and len(set(chosen)) > 1:
             names = [numbers[j][0] for j in chosen]
-            told = f"{' and '.join(names)} with fixed factors add up to {data.target_name}: they are its parts."
-            return [Leak(name, "parts", explained, told) for name in names]
+            reported = f"{' and '.join(names)} with fixed factors add up to {data.target_name}: they are its parts."
+            return [Leak(name, "parts", explained, reported) for name in names]
     return []
 
 

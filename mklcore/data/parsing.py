@@ -370,8 +370,8 @@ def _square(
     if form.on_bad_lines == "skip":
         usual = Counter(map(len, rows)).most_common(1)[0][0]
         kept = [row for row in rows if len(row) == usual]
-        told = f"Left out: {counted(len(rows) - len(kept), 'line')} with another number of cells than {usual}."
-        return kept, [*notes, Note(told, [Repair.of("Refuse such lines", on_bad_lines="error")])]
+        reported = f"Left out: {counted(len(rows) - len(kept), 'line')} with another number of cells than {usual}."
+        return kept, [*notes, Note(reported, [Repair.of("Refuse such lines", on_bad_lines="error")])]
     line, found = bad[0]
     more = f" ({counted(len(bad), 'line')} differ in all)" if len(bad) > 1 else ""
     raise DataError(
@@ -451,13 +451,13 @@ def _settled(
     notes: Sequence[str],
 ) -> Table:
     """Header, names and decimal sign, found in the first rows ``head``; ``make`` gives the columns of all of them."""
-    told = list(notes)
+    reported = list(notes)
     if len(head[0]) > form.max_columns:
         raise too_many("columns", form.max_columns, "max_columns")
     decimal = form.decimal or decimal or _decimal_sign(head, delimiter)
     if decimal == ",":
         text = "Numbers are written with a decimal comma (1,5) and were read so."
-        told.append(Note(text, [Repair.of("Read a decimal point", decimal=".")]))
+        reported.append(Note(text, [Repair.of("Read a decimal point", decimal=".")]))
     header = _has_header(head[:200], decimal) if form.header is None else form.header
     n_rows = n_lines - header
     if not n_rows:
@@ -470,17 +470,17 @@ def _settled(
     check_cells(n_rows, len(head[0]))
     columns, cells = [column[int(header) :] for column in make()], head[0]
     if header and (blank := _blank_columns(cells, columns)):
-        told.append(f"{counted(len(blank), 'column')} without a name and without a value left out.")
+        reported.append(f"{counted(len(blank), 'column')} without a name and without a value left out.")
         columns = [column for j, column in enumerate(columns) if j not in blank]
         cells = [cell for j, cell in enumerate(cells) if j not in blank]
     if header:
-        names = _settle_names(cells, told)
+        names = _settle_names(cells, reported)
     else:
         names = tuple(f"x{j + 1}" for j in range(len(cells)))
         if form.header is None:
             text = f"The first line holds data, no names: the columns are called x1 to x{len(names)}."
-            told.append(Note(text, [Repair.of("The first line holds names", header=True)]))
-    return Table(names, tuple(columns), decimal, delimiter, encoding, header, notes=tuple(told))
+            reported.append(Note(text, [Repair.of("The first line holds names", header=True)]))
+    return Table(names, tuple(columns), decimal, delimiter, encoding, header, notes=tuple(reported))
 
 
 def _blank_columns(header: list[str], columns: list[np.ndarray]) -> set[int]:

@@ -137,16 +137,16 @@ def _settled_key(called: list[str], tables: list[Table], key: str | None) -> tup
             _refuse_doubles(name, _keys(table, key), key)
         return key, f"The tables are joined by {key!r}."
     shared = [name for name in tables[0].names if all(name in table.names for table in tables[1:])]
-    telling = sorted(shared, key=lambda name: not looks_like_id(name))
-    for name in telling:
+    by_name = sorted(shared, key=lambda name: not looks_like_id(name))
+    for name in by_name:
         found = [_keys(table, name) for table in tables]
         if all("" not in values and len(set(values)) == len(values) for values in found):
             return name, f"The tables are joined by {name!r}, the column they share whose values are all different."
     sizes = {table.n_rows for table in tables}
     if len(sizes) == 1:
         return None, "The tables share no key; their rows are taken to be the same in the same order."
-    told = f"they share {listed(shared)}, but with values that come twice" if shared else "they share no column"
-    raise DataError(f"The tables have no key: {told}, and they differ in their numbers of rows. Name one with key=.")
+    why = f"they share {listed(shared)}, but with values that come twice" if shared else "they share no column"
+    raise DataError(f"The tables have no key: {why}, and they differ in their numbers of rows. Name one with key=.")
 
 
 def _keys(table: Table, key: str) -> list[str]:
@@ -232,7 +232,7 @@ def _with_views(data: Dataset, called: list[str], home: dict[str, str], marks: d
         if members:
             groups.append((view, tuple(members)))
     present = tuple((marks[name], data.feature_names.index(name)) for name in marks if name not in full)
-    told = [
+    reported = [
         f"{counted(int((data.X[:, j] < 0).sum()), 'row')} of {data.n_samples:,} missing in the view {view!r}: its "
         f"kernels say "
         f"nothing about them, and the column {data.feature_names[j]!r} says which they are."
@@ -240,4 +240,4 @@ def _with_views(data: Dataset, called: list[str], home: dict[str, str], marks: d
     ]
     kept = tuple(note for note in data.notes if not note.startswith("Columns whose names begin alike"))
     views = f"Every table is a group of columns: {listed([name for name, _ in groups])}."
-    return replace(data, groups=tuple(groups), present=present, notes=(how, views, *told, *kept))
+    return replace(data, groups=tuple(groups), present=present, notes=(how, views, *reported, *kept))

@@ -46,8 +46,8 @@ def read_target(table: Table, place: int, settings: Settings) -> TargetValues:
     numbers, missing, stray, cells = used_as(name, cells, table.decimal, use, table.values)
     notes: list[str] = []
     if numbers is not None:
-        numbers, missing, told = _without_sentinel(name, numbers, missing, settings.sentinels)
-        notes += told
+        numbers, missing, reported = _without_sentinel(name, numbers, missing, settings.sentinels)
+        notes += reported
     rows = np.flatnonzero(~missing)
     marks = _marks_as_classes(table, place, numbers is not None)
     if len(rows) < 0.5 * len(cells) or not len(rows):
@@ -115,9 +115,9 @@ def _settled(name: str, values: Labels, rows: Indices, settings: Settings, notes
             "expected at least two different values. Choose another target."
         )
     if settings.rare_classes != "keep" and task != "regression" and _are_classes(values, task):
-        values, kept, told = _without_rare(values, settings.rare_classes)
+        values, kept, reported = _without_rare(values, settings.rare_classes)
         rows, values, distinct = rows[kept], values[kept], len(np.unique(values[kept]))
-        notes += told
+        notes += reported
         if distinct < 2:
             raise DataError(
                 f"Fewer than two classes of {name!r} have {RARE_ROWS} rows or more; keep rare classes.",

@@ -254,8 +254,8 @@ def nearest_points(total: Array, y: Array, lam: float) -> Array:
         if pair is None or worst <= _CLOSE * scale:
             break
         down, up = pair
-        bend = Q[down, down] + Q[up, up] - 2.0 * Q[down, up]
-        move = min(g[down], worst / bend) if bend > 0 else g[down]
+        curvature = Q[down, down] + Q[up, up] - 2.0 * Q[down, up]
+        move = min(g[down], worst / curvature) if curvature > 0 else g[down]
         g[down] -= move
         g[up] += move
         slope += move * (Q[:, up] - Q[:, down])

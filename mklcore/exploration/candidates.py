@@ -51,7 +51,7 @@ def grid_points(data: Dataset) -> int:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model to be judged: ``told`` names it, ``scaling`` of its columns, its kernels, the order p of their norm and
+    """A model to be judged: ``label`` names it, ``scaling`` of its columns, its kernels, the order p of their norm and
     the loss.
 
     ``rank`` says how plain it is; of two whose scores cannot be distinguished the plainer one is taken. ``whole`` : the
@@ -60,7 +60,7 @@ class Candidate:
     training rows found what it adds, so that it is taken unless it loses.
     """
 
-    told: str
+    label: str
     dictionary: KernelDictionary
     p: float = 1.0
     scaling: str = ""
@@ -269,8 +269,8 @@ def offered(
     candidates = []
     if whole:
         made = _with_pairs(data, found, whole)
-        told = "columns, pairs and all of them together" if found else "columns and all of them together"
-        candidates.append(Candidate(told, made, 2.0, scaling, rank=3, whole=whole if found else None))
+        label = "columns, pairs and all of them together" if found else "columns and all of them together"
+        candidates.append(Candidate(label, made, 2.0, scaling, rank=3, whole=whole if found else None))
     if found:
         made = _with_pairs(data, found, ())
         candidates.append(Candidate("columns and pairs of them", made, 2.0, scaling, rank=2, whole=(), tested=True))

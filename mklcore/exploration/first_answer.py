@@ -276,7 +276,7 @@ def explore(
     tick(0, 4)
     problem = _Problem(rest, train, judge, scoring, seed)
     how, spoken = _preparation(problem, preparation, baselines)
-    chosen, told, richer = _chosen(problem, how, lambda: tick(0, 4))
+    chosen, chosen_notes, richer = _chosen(problem, how, lambda: tick(0, 4))
     met = problem.of(chosen.candidate, how)
     path, notes = _path(met, chosen)
     index = path.nearest(chosen.value) if chosen.by_folds else path.first_look
@@ -286,7 +286,7 @@ def explore(
         more = on_all_rows([chosen.candidate, *richer], seen_through(met.steps, own, how), judges, scoring)
         if more is not None and more.score >= path.val_score[index] - chosen.error:
             met = met._replace(candidate=more.candidate, judge=more.judge, stack=more.stack, blocks=more.blocks)
-            path, index, rows = more.path, more.path.first_look, rows._replace(used=own.n_samples, how=more.told)
+            path, index, rows = more.path, more.path.first_look, rows._replace(used=own.n_samples, how=more.summary)
         else:
             rest = train
     tick(1, 4)
@@ -309,7 +309,7 @@ def explore(
     tick(4, 4)
     return Exploration(
         rows, met.candidate.dictionary, path, index, columns, {one: scored[one] for one in fitted}, scored["ours"],
-        chosen.error, name, (*_about(data), *_too_rare(data), *spoken, *told, *notes), seconds, how,
+        chosen.error, name, (*_about(data), *_too_rare(data), *spoken, *chosen_notes, *notes), seconds, how,
         met.candidate.scaling, met.candidate, fitted, rest, test, scorer,
         (path.estimators[index].decide_blocks(met.blocks), met.judge.y), (met.train, met.judge),
     )  # fmt: skip
@@ -440,8 +440,8 @@ def _path(problem: _Seen, chosen: Judged) -> tuple[Path, list[str]]:
     with suppress(KernelError):  # as far as double precision carries
         while len(path) < points + FURTHER and path.at_edge is not None:
             path = grown(path, asked, *given, scoring=problem.scoring, grow=GROWTH)
-    told = f"Best at the edge: the score still rises at C = {path.values[-1]:.4g}, the largest that was tried."
-    return path, [told] if path.at_edge == -1 and not chosen.by_folds else []
+    note = f"Optimum at the grid boundary: the score rises until C = {path.values[-1]:.4g}, the largest value tried."
+    return path, [note] if path.at_edge == -1 and not chosen.by_folds else []
 
 
 def best_preparation(scores: Mapping[str, float]) -> str:
@@ -495,19 +495,19 @@ def _chosen(problem: _Problem, how: str, tick: Callable[[], Any]) -> tuple[Judge
         tried = [*final, *(one for one in tried if one.candidate not in {other.candidate for other in final})]
     last = max(tried, key=lambda one: one.candidate.rank).candidate
     richer = [last] if last.rank > best.candidate.rank and last.scaling == best.candidate.scaling else []
-    return best, [_told(best, tried)], richer
+    return best, [_summary(best, tried)], richer
 
 
-def _told(best: Judged, tried: Sequence[Judged]) -> str:
+def _summary(best: Judged, tried: Sequence[Judged]) -> str:
     """What was taken, how sure that is, and what else was tried."""
     by = f"{FOLDS} folds" if best.by_folds else "the validation rows"
     others: dict[str, float] = {}
     for one in tried:
-        if one.candidate.told != best.candidate.told:
-            others[one.candidate.told] = max(one.score, others.get(one.candidate.told, -np.inf))
-    beside = "; ".join(f"{told} {score:.3g}" for told, score in others.items())
+        if one.candidate.label != best.candidate.label:
+            others[one.candidate.label] = max(one.score, others.get(one.candidate.label, -np.inf))
+    beside = "; ".join(f"{label} {score:.3g}" for label, score in others.items())
     scaled = ", columns as normal scores of their ranks" if best.candidate.scaling else ""
-    taken = f"{best.candidate.told}{scaled}, p = {best.candidate.p:g}, {best.candidate.loss} loss"
+    taken = f"{best.candidate.label}{scaled}, p = {best.candidate.p:g}, {best.candidate.loss} loss"
     first = f"Taken by {by}: {taken}, {best.score:.3g}"
     error = f" ± {best.error:.2g}" if best.error else ""
     return f"{first}{error}" + (f"; {beside}." if beside else ".")
@@ -548,10 +548,10 @@ def _baselines(problem: _Seen, path: Path, index: int, plain: Sequence[Reference
         if problem.candidate.joint
         else kind(kernels=kernels)
     )
-    lane = _as_far(lambda values: problem.along(plain_sum, values), near)
+    uniform = _as_far(lambda values: problem.along(plain_sum, values), near)
     single = best_single_kernel(
         plain_sum, problem.stack, problem.train.y, problem.blocks, problem.judge.y, problem.scoring
     )
-    fitted["uniform sum"] = as_pipeline(problem.steps, lane.estimators[lane.first_look])
+    fitted["uniform sum"] = as_pipeline(problem.steps, uniform.estimators[uniform.first_look])
     fitted[single.name] = as_pipeline(problem.steps, single.model)
     return fitted

@@ -37,7 +37,7 @@ class Large:
     blocks: FeatureBlocks
     judge: Dataset
     parts: Array
-    told: str
+    summary: str
 
     @property
     def score(self) -> float:
@@ -88,8 +88,8 @@ def _grown(candidate: Candidate, train: Dataset, judge: Dataset, scoring: Scorin
         decided = point.decide_blocks(blocks)
         cuts = parts_of_rows(judge.task, judge.y)
         parts = np.array([judged([point], [decided[cut]], judge.y[cut], scoring)[0] for cut in cuts])
-        told = f"all training rows, with {count} landmarks for every kernel that needs them"
-        found = Large(tried, path, stack, blocks, judge, parts, told)
+        summary = f"all training rows, with {count} landmarks for every kernel that needs them"
+        found = Large(tried, path, stack, blocks, judge, parts, summary)
     return found
 
 

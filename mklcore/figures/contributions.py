@@ -112,5 +112,5 @@ def _leaders(parts: Array, names: Sequence[str], count: int = 3) -> str:
     top = [m for m in np.argsort(-np.abs(parts), kind="stable")[:count] if parts[m] != 0]
     if not top:
         return "No kernel adds anything."
-    said = style.in_words([f"{names[m]} with {style.number(parts[m])}" for m in top])
+    said = style.joined([f"{names[m]} with {style.number(parts[m])}" for m in top])
     return f"The largest parts: {said}."

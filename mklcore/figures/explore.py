@@ -125,7 +125,7 @@ def _component_alt(components: Sequence[Any], names: Sequence[str]) -> str:
     ]
     return (
         f"What {style.counted(len(components), 'kernel')} of one column each add to the score: "
-        f"{style.in_words(sentences)}."
+        f"{style.joined(sentences)}."
     )
 
 
@@ -254,7 +254,7 @@ def _surface_alt(surface: Any, names: Sequence[str]) -> str:
             f"the rest."
         )
     shares = [f"{name} on {100 * float(np.mean(table == k)):.0f} %" for k, name in enumerate(surface.classes)]
-    return f"Class that wins {over}: {style.in_words(shares)} of the map."
+    return f"Class that wins {over}: {style.joined(shares)} of the map."
 
 
 def class_weights(
@@ -326,7 +326,7 @@ def selection_bars(
     figure.layout.meta["alt"] = (
         f"Times each of {style.counted(values.size, 'kernel')} was used in {n_resamples} refits on half of the rows. "
         f"{style.counted(always, 'kernel')} always, {style.counted(never, 'kernel')} never; the most frequent are "
-        + style.in_words([f"{names[m]} {counts[m]} times" for m in order[:3]])
+        + style.joined([f"{names[m]} {counts[m]} times" for m in order[:3]])
         + "."
     )
     return figure

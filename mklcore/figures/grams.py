@@ -42,7 +42,7 @@ def gram_heatmap(K: Any, labels: Any = None, *, dark: bool = False) -> go.Figure
     figure.layout.meta["alt"] = (
         f"Heat map of a Gram matrix of {style.counted(n, 'row')}. Entries run from {style.number(gram.min())} to "
         f"{style.number(gram.max())} with mean {style.number(gram.mean())}."
-        + (f" Rows are sorted by target: {style.in_words([c for c, _ in classes])}." if classes else "")
+        + (f" Rows are sorted by target: {style.joined([c for c, _ in classes])}." if classes else "")
     )
     return figure
 

@@ -82,7 +82,7 @@ def _reported(model: Any, shown: Sequence[Any], outside: Sequence[tuple[str, str
         parts.append(f"{style.counted(len(model.hull_) - len(shown), 'node')} with small weight left out.")
     if outside:
         named = [f"{word} ({share} of the way)" for word, share in outside[:3]]
-        parts.append(f"Next to enter: {style.in_words(named)}.")
+        parts.append(f"Next to enter: {style.joined(named)}.")
     return " ".join(parts) + certificate_words(model)
 
 
@@ -276,6 +276,6 @@ def _graph_alt(model: Any, shown: Sequence[Levels], outside: Sequence[tuple[str,
         parts.append(f"{style.counted(left, 'node')} with small weight left out.")
     if outside:
         parts.append(
-            "Next to enter: " + style.in_words([f"{word} ({share} of the way)" for word, share in outside[:3]]) + "."
+            "Next to enter: " + style.joined([f"{word} ({share} of the way)" for word, share in outside[:3]]) + "."
         )
     return " ".join(parts) + certificate_words(model)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.figures import style, telling
+from mklcore.figures import captions, style
 from mklcore.figures.hull_graph import depth_by, node_name, parents_by, parents_of, places_by_depth
 from mklcore.figures.hulls import (
     Levels,
@@ -68,7 +68,7 @@ def hull_layout(
     return HullLayout(
         tuple(nodes),
         tuple(node_name(node, labels, models[0]) for node in nodes),
-        _in_lanes(nodes, found),
+        _in_lines(nodes, found),
         tuple(tuple(place[parent] for parent in parents_of(node) if parent in place) for node in nodes),
         tuple(labels),
         two,
@@ -85,7 +85,7 @@ def _listed_layout(models: Sequence[Any]) -> HullLayout:
     return HullLayout(
         tuple(nodes),
         tuple(node_name(node, (), models[0]) for node in nodes),
-        _in_lanes(nodes, places_by_depth(nodes, above, depth)),
+        _in_lines(nodes, places_by_depth(nodes, above, depth)),
         tuple(tuple(place[parent] for parent in above(node) if parent in place) for node in nodes),
         (),
         None,
@@ -139,11 +139,11 @@ def hull_words(model: Any, score_name: str = "", validation: float = float("nan"
     if not np.isnan(reached):
         parts.insert(0, f"within {style.percent(reached)}" if model.certified_ else f"gap {style.percent(reached)}")
     if not np.isnan(validation):
-        parts.append(f"validation {score_name} {telling.score(score_name, validation)}")
-    return {"label": telling.label("lam", float(model.lam)), "badge": badge_of(model), "status": ", ".join(parts)}
+        parts.append(f"validation {score_name} {captions.score(score_name, validation)}")
+    return {"label": captions.label("lam", float(model.lam)), "badge": badge_of(model), "status": ", ".join(parts)}
 
 
-def told_state(model: Any, layout: HullLayout, words: dict[str, str]) -> dict[str, Any]:
+def player_state(model: Any, layout: HullLayout, words: dict[str, str]) -> dict[str, Any]:
     """One hull in the places of ``layout`` with what is said of it, also of nodes that have no place there."""
     state = hull_state(model, layout)
     hidden = f", {state['left_out']} small ones not drawn" if state["left_out"] else ""
@@ -244,17 +244,17 @@ def _next(model: Any, members: set[Levels], drawn: dict[Levels, int] | None) -> 
     return fit[:N_OUTSIDE]
 
 
-def _in_lanes(nodes: Sequence[Levels], found: dict[Levels, tuple[float, int]]) -> tuple[tuple[float, int, int], ...]:
+def _in_lines(nodes: Sequence[Levels], found: dict[Levels, tuple[float, int]]) -> tuple[tuple[float, int, int], ...]:
     """(x, depth, lane): where a depth holds more than ``LANE`` nodes, neighbours take turns in several lines."""
     rows: dict[int, list[Levels]] = {}
     for node in nodes:
         rows.setdefault(found[node][1], []).append(node)
-    lanes: dict[Levels, int] = {}
+    lines_of: dict[Levels, int] = {}
     for row in rows.values():
         lines = -(-len(row) // LANE)
         for k, node in enumerate(sorted(row, key=lambda node: found[node][0])):
-            lanes[node] = k % lines
-    return tuple((round(found[node][0], 5), found[node][1], lanes[node]) for node in nodes)
+            lines_of[node] = k % lines
+    return tuple((round(found[node][0], 5), found[node][1], lines_of[node]) for node in nodes)
 
 
 # Words and numbers
@@ -311,10 +311,10 @@ def _said(model: Any, layout: HullLayout, called: dict[Levels, str], outside: Se
     parts = [f"{style.counted(len(model.hull_), 'node')} in the hull, the largest: {_largest(model, called)}."]
     if outside:
         ways = [f"{layout.names[k]} ({share} of the way)" for k, _, share, _ in outside[:3]]
-        parts.append(f"Next to enter: {style.in_words(ways)}.")
+        parts.append(f"Next to enter: {style.joined(ways)}.")
     return " ".join(parts) + certificate_words(model)
 
 
 def _largest(model: Any, called: dict[Levels, str]) -> str:
     order = np.argsort(-np.array(own_norms(model)), kind="stable")[:3]
-    return style.in_words([called[model.hull_[k]] for k in order])
+    return style.joined([called[model.hull_[k]] for k in order])

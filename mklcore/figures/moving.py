@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.figures import style, telling
+from mklcore.figures import captions, style
 from mklcore.figures.paths import path_positions, solved
 
 N_BARS = 12
@@ -41,7 +41,7 @@ def kernel_rows(path: Any, *, dark: bool, most: int = N_BARS) -> Rows:
     """Name, full name and colour of every kernel's bar, and of that of all others."""
     shown = order(path, most)
     colours = style.kernel_colours(path.kernel_families, style.peak_weights(path.weights, len(path.kernel_names)), dark)
-    every = telling.labels(path.kernel_names, path.kernel_families)
+    every = captions.labels(path.kernel_names, path.kernel_families)
     rows = [(style.cut(every[m], NAME_LENGTH), path.kernel_names[m], colours[m]) for m in shown]
     others = len(path.kernel_names) - len(shown)
     return [*rows, (f"{others} others, summed",) * 2 + (style.theme(dark).grey,)] if others else rows
@@ -72,7 +72,7 @@ def bars(
     largest = max((value for entry in table for value in entry if value is not None), default=0.0)
     return {
         "title": title,
-        "labels": [telling.label(path.param, value) for value in path.values],
+        "labels": [captions.label(path.param, value) for value in path.values],
         "names": [name for name, _, _ in rows],
         "full": [full for _, full, _ in rows],
         "colours": [colour for _, _, colour in rows],
@@ -90,11 +90,11 @@ def bars(
 
 def slider(path: Any, *, index: int) -> dict[str, Any]:
     """What the player ``path`` shows: where its points are, and what is said at each of them."""
-    labels = [telling.label(path.param, value) for value in path.values]
+    labels = [captions.label(path.param, value) for value in path.values]
     return {
         "x": path_positions(path).tolist(),
         "labels": labels,
-        "spoken": [f"{text}, {telling.spoken(path, k)}" for k, text in enumerate(labels)],
+        "spoken": [f"{text}, {captions.spoken(path, k)}" for k, text in enumerate(labels)],
         "index": index,
         "exact": None,
         "waiting": False,

@@ -79,7 +79,7 @@ def score_path(
     """
     if len(path.values) == 0:
         return style.empty_figure("No path yet. Choose a range and press Compute.", dark)
-    alt = f"{_score_alt(path, index, test)}{_references_told(references)}"
+    alt = f"{_score_alt(path, index, test)}{_references_alt(references)}"
     figure = style.new_figure(alt, dark, margin={"l": 52, "r": 72, "t": 16, "b": 44})
     _draw_scores(figure, path, dark, "", test, references)
     _draw_cursor(figure, path, index, dark)
@@ -274,7 +274,7 @@ def _draw_scores(
     style.label_ends(figure, ends, limits, dark, axes)
 
 
-def _references_told(references: Sequence[tuple[str, float]]) -> str:
+def _references_alt(references: Sequence[tuple[str, float]]) -> str:
     listed = ", ".join(f"{name} {style.number(value)}" for name, value in references)
     return f" Beside it, on the same rows: {listed}." if listed else ""
 

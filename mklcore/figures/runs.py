@@ -85,4 +85,4 @@ def _alt(names: Sequence[str], one: Array, other: Array, titles: tuple[str, str]
     for m in shown[:3].tolist():
         pair = [style.number(v) if np.isfinite(v) else "no such kernel" for v in (one[m], other[m])]
         parts.append(f"{names[m]} {pair[0]} and {pair[1]}")
-    return f"Kernel weights of the runs {titles[0]} and {titles[1]}. The largest: {style.in_words(parts)}."
+    return f"Kernel weights of the runs {titles[0]} and {titles[1]}. The largest: {style.joined(parts)}."

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.figures import style, telling
+from mklcore.figures import captions, style
 from mklcore.figures.compare import peak_shares, shares_of_weight
 from mklcore.figures.moving import NAME_LENGTH, heights
 from mklcore.figures.steps import Steps
@@ -28,7 +28,7 @@ def kernels(paths: Sequence[Any], shown: Sequence[int], *, dark: bool) -> dict[s
     path = paths[0]
     peaks = peak_shares(paths)
     colours, glyphs = style.distinct_colours(peaks, dark), style.distinct_glyphs(peaks)
-    every = telling.labels(path.kernel_names, path.kernel_families)
+    every = captions.labels(path.kernel_names, path.kernel_families)
     names = [style.cut(every[m], NAME_LENGTH) for m in shown]
     full, hues = [path.kernel_names[m] for m in shown], [colours[m] for m in shown]
     marks = [glyphs[m] for m in shown]
@@ -56,12 +56,12 @@ def facts(paths: Sequence[Any]) -> list[str]:
 def position_facts(path: Any, index: int) -> list[str]:
     """The facts of one point, in the order of :func:`facts`."""
     return [
-        telling.label(path.param, float(path.values[index])),
-        telling.score(path.score_name, float(path.val_score[index])),
-        telling.score(path.score_name, float(path.train_score[index])),
+        captions.label(path.param, float(path.values[index])),
+        captions.score(path.score_name, float(path.val_score[index])),
+        captions.score(path.score_name, float(path.train_score[index])),
         f"{int(path.n_nonzero[index])} of {len(path.kernel_names)}",
         certificate(path, index),
-        f"{int(path.solves[index])}, {telling.seconds(float(path.seconds[index]))}",
+        f"{int(path.solves[index])}, {captions.seconds(float(path.seconds[index]))}",
     ]
 
 
@@ -77,7 +77,7 @@ def led(found: Steps) -> dict[str, Any]:
     """What the browser needs of the shared slider: its steps, and the sign of the parameter all methods share."""
     steps = zip(found.labels, found.positions, found.places, strict=True)
     return {
-        "sign": telling.symbol(found.shared) if found.shared else "",
+        "sign": captions.symbol(found.shared) if found.shared else "",
         "steps": [{"label": label, "value": at, "places": list(places)} for label, at, places in steps],
     }
 

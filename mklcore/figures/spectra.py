@@ -140,7 +140,7 @@ def _draw_weights(
 def _in_words(bands: list[tuple[float, float]], n_used: int, theta: Array, unit: str, n_bands: int) -> str:
     if not bands:
         return f"Mean spectrum. None of {style.counted(theta.size, 'kernel')} is used, so no band is shaded."
-    ranges = style.in_words([f"{low:g} to {high:g}" for low, high in bands[:6]]) + (
+    ranges = style.joined([f"{low:g} to {high:g}" for low, high in bands[:6]]) + (
         " and others" if len(bands) > 6 else ""
     )
     return (

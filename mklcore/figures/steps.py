@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.figures import telling
+from mklcore.figures import captions
 from mklcore.figures.paths import path_positions
 
 MOST_STEPS = 60
@@ -80,7 +80,7 @@ def steps(paths: Sequence[Any], overs: Sequence[str]) -> Steps:
     known = [path for path in paths if path is not None]
     if len(set(overs)) == 1:
         values = _common([np.asarray(path.values, dtype=float) for path in known])
-        labels = tuple(telling.label(overs[0], value) for value in values)
+        labels = tuple(captions.label(overs[0], value) for value in values)
         found = Steps(overs[0], values, labels, ())
         axes = [None if path is None else tuple(path_positions(path).tolist()) for path in paths]
         places = tuple(

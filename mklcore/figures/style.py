@@ -251,7 +251,7 @@ def percent(share: float) -> str:
     return "< 0.01 %" if share < 1e-4 else f"{number(100 * share)} %"
 
 
-def in_words(parts: Sequence[str]) -> str:
+def joined(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 

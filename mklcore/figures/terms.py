@@ -69,7 +69,7 @@ def _bars_alt(terms: Sequence[Any], shown: Sequence[Any]) -> str:
     together = sum(float(term.share) for term in terms if not _is_single(term))
     listed = [f"{' × '.join(term.columns)} {style.percent(float(term.share))}" for term in shown[:5]]
     return (
-        f"Share of the variance of {style.counted(len(terms), 'term')}: {style.in_words(listed)}. Sets of columns that "
+        f"Share of the variance of {style.counted(len(terms), 'term')}: {style.joined(listed)}. Sets of columns that "
         f"act together have {style.percent(together) if together else 'none'} of it."
     )
 

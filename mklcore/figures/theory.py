@@ -191,7 +191,7 @@ def _alt(curves: Sequence[Curve], x: Any, level: float | None, x_title: str) -> 
     values = np.asarray(x, dtype=float)
     extent = f"over {x_title} from {style.number(values[0])} to {style.number(values[-1])}"
     vacuous = f" A bound of {style.number(level)} or more says nothing." if level else ""
-    return f"{style.in_words(parts)[:1].upper()}{style.in_words(parts)[1:]}, {extent}.{vacuous}"
+    return f"{style.joined(parts)[:1].upper()}{style.joined(parts)[1:]}, {extent}.{vacuous}"
 
 
 def coherence_dots(

@@ -126,7 +126,7 @@ def kernels_by_column(
 def leaders(values: Array, names: Sequence[str], count: int = 3) -> str:
     """The largest entries: "a with 0.5, b with 0.25 and c with 0.1"."""
     top = np.argsort(-np.nan_to_num(values), kind="stable")[:count]
-    return style.in_words([f"{names[m]} with {style.number(values[m])}" for m in top])
+    return style.joined([f"{names[m]} with {style.number(values[m])}" for m in top])
 
 
 def _check_lengths(values: Array, names: Sequence[str], families: Sequence[str]) -> None:

@@ -43,8 +43,8 @@ def lesson_page(
     text = {name: fill(part, facts) for name, part in content.parts.items() if name != "formula"}
     guess = Guess(fill(content.question, lesson.given), content.options, story.answer, content.moral)
     problem = Problem(formula=content.parts["formula"])
-    facts_told = (("Level", content.level), ("Data", DATA))
-    about = About(content.title, facts_told, (problem,), link=link, nearby=nearby)
+    about_facts = (("Level", content.level), ("Data", DATA))
+    about = About(content.title, about_facts, (problem,), link=link, nearby=nearby)
     sections = (
         ("", text["reveal"]),
         ("Why", text["why"]),

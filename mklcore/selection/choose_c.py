@@ -156,9 +156,9 @@ def choose_C(
     else:
         errors, counts = _by_one_fit(estimator, X, y, grid, tubes, rule, report)
     order = np.lexsort((np.broadcast_to(grid, errors.shape).ravel(), counts.ravel(), errors.ravel()))
-    tube, place = (int(k) for k in np.unravel_index(order[0], errors.shape))
-    best = _with(estimator, tubes[tube]).copy_with("C", float(grid[place])).fit(X, y)
-    width = tubes[tube]
+    row, place = (int(k) for k in np.unravel_index(order[0], errors.shape))
+    best = _with(estimator, tubes[row]).copy_with("C", float(grid[place])).fit(X, y)
+    width = tubes[row]
     epsilon = None if width is None else float(width)
     compared = None if epsilons is None else np.array(tubes, dtype=float)
     measure = "share of wrong rows" if is_classifier(estimator) else "mean squared error"
@@ -297,12 +297,12 @@ def _by_folds(
     total = sum(held.size for _, held in parts)
     for rows, held in parts:
         part = X.take(rows) if isinstance(X, GramStack | FeatureStack | Dataset) else np.asarray(X)[rows]
-        for tube, epsilon in enumerate(tubes):
+        for row, epsilon in enumerate(tubes):
             stack, fits = _fits(_with(estimator, epsilon), part, y[rows], grid)
             blocks = X.block(held, rows) if isinstance(X, GramStack | FeatureStack) else stack.cross(_some(X, held))
             for place, fitted in enumerate(fits):
-                errors[tube, place] += _fold_error(fitted, blocks, y[held], total, len(parts), scoring)
-                counts[tube, place] += fitted.n_kernels_ / len(parts)
+                errors[row, place] += _fold_error(fitted, blocks, y[held], total, len(parts), scoring)
+                counts[row, place] += fitted.n_kernels_ / len(parts)
                 report()
     return errors, counts
 

@@ -240,8 +240,10 @@ def best_single_kernel(
     """
     from sklearn.base import is_regressor
 
-    heard = estimator.callback
-    alone = estimator.copy_with("callback", lambda record: (heard is not None and heard(record)) or _told(record))
+    listener = estimator.callback
+    alone = estimator.copy_with(
+        "callback", lambda record: (listener is not None and listener(record)) or _is_near(record)
+    )
     task = "regression" if is_regressor(estimator) else "binary" if np.unique(y).size == 2 else "multiclass"
     aligned = np.nan_to_num(target_alignment(stack, y, task))
     classes = 1 if task == "regression" else np.unique(y).size
@@ -275,7 +277,7 @@ def _first_cost(alone: Any, stack: GramStack, y: Labels) -> float:
     return 3.0 * float(path_grid(alone, stack, y, "C", 2)[0])
 
 
-def _told(record: Any) -> bool:
+def _is_near(record: Any) -> bool:
     """Whether a solve is accurate enough to be shown; where the best model is a constant, the certificate would take
     minutes.
     """

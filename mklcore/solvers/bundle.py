@@ -146,12 +146,14 @@ def eliminate(A: Array, b: Array) -> bool:
 
 
 @jit_helper({"reassoc", "contract"})
-def _bends(forms: Array, x: Array, mu: Array, unit: float, form: Array, bend: Array, mixed: Array) -> None:
-    """form[m] = mu'forms[m] mu, bend[m] = forms[m] mu - form[m] and mixed = sum_m x_m forms[m], of forms times ``unit``.
+def _centred_products(
+    forms: Array, x: Array, mu: Array, unit: float, form: Array, centred: Array, mixed: Array
+) -> None:
+    """form[m] = mu'forms[m] mu, centred[m] = forms[m] mu - form[m] and mixed = sum_m x_m forms[m], of forms times ``unit``.
 
-    Without its mean a bend keeps what tells nearly equal duals apart, where D = x / z below has a dozen digits.
+    Without their mean these products distinguish nearly equal duals, where D = x / z below has a dozen digits.
     """
-    M, r = bend.shape
+    M, r = centred.shape
     for k in range(r):
         for j in range(r):
             mixed[k, j] = 0.0
@@ -162,22 +164,22 @@ def _bends(forms: Array, x: Array, mu: Array, unit: float, form: Array, bend: Ar
                 value = forms[m, k, j] * unit
                 total += value * mu[j]
                 mixed[k, j] += x[m] * value
-            bend[m, k] = total
-        form[m] = inner_product(bend[m], mu)
+            centred[m, k] = total
+        form[m] = inner_product(centred[m], mu)
         for k in range(r):
-            bend[m, k] -= form[m]
+            centred[m, k] -= form[m]
 
 
 @jit_helper({"reassoc", "contract"})
 def _fill(
-    bend: Array, x: Array, z: Array, mu: Array, s: Array, right_mu: Array, right_x: Array, A: Array, b: Array
+    centred: Array, x: Array, z: Array, mu: Array, s: Array, right_mu: Array, right_x: Array, A: Array, b: Array
 ) -> None:
     """Add to A, which holds the mixed form, and fill b: the system that is left when the step of x is eliminated.
 
-    Unknowns are the step of mu (r,) and of the two multipliers, the first with the mean bend of the step of x in it. That
-    step is D (bend d_mu - d_nu - right_x), D = x / z.
+    Unknowns are the step of mu (r,) and of the two multipliers, the first with the mean product of the step of x in it. That
+    step is D (centred d_mu - d_nu - right_x), D = x / z.
     """
-    M, r = bend.shape
+    M, r = centred.shape
     for k in range(r + 2):
         A[r, k] = A[r + 1, k] = A[k, r] = A[k, r + 1] = 0.0
     b[r], b[r + 1] = 1.0, 1.0
@@ -191,12 +193,12 @@ def _fill(
         b[r + 1] += D * right_x[m] - x[m]
         A[r + 1, r + 1] -= D
         for k in range(r):
-            pull = D * bend[m, k]
+            pull = D * centred[m, k]
             b[k] += pull * right_x[m]
             A[r + 1, k] += pull
             A[k, r + 1] -= pull
             for j in range(r):
-                A[k, j] += pull * bend[m, j]
+                A[k, j] += pull * centred[m, j]
 
 
 @jit_entry()
@@ -208,7 +210,7 @@ def saddle_point(linear: Array, forms: Array) -> tuple[Array, Array]:
     M, r = forms.shape[0], linear.size
     x, z, d_x, d_z, right_x, form = np.empty(M), np.empty(M), np.empty(M), np.empty(M), np.empty(M), np.empty(M)
     mu, s, d_mu, d_s, right_mu = np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r)
-    bend, A, b = np.empty((M, r)), np.empty((r + 2, r + 2)), np.empty(r + 2)
+    centred, A, b = np.empty((M, r)), np.empty((r + 2, r + 2)), np.empty(r + 2)
     x[:], z[:], mu[:], s[:] = 1.0 / M, 1.0, 1.0 / r, 1.0
     beta, nu, scale = 0.0, 0.0, 1e-300
     for k in range(r):
@@ -221,23 +223,23 @@ def saddle_point(linear: Array, forms: Array) -> tuple[Array, Array]:
         if mean < 1e-13:
             break
         target = 0.1 * mean
-        _bends(forms, x, mu, 1.0 / scale, form, bend, A)
+        _centred_products(forms, x, mu, 1.0 / scale, form, centred, A)
         shared, missing = inner_product(x, form), 1.0
         for k in range(r):
             right_mu[k] = linear[k] / scale - beta - shared + target / mu[k]
             missing -= mu[k]
         for m in range(M):
             for k in range(r):
-                right_mu[k] -= x[m] * bend[m, k]
+                right_mu[k] -= x[m] * centred[m, k]
             right_x[m] = nu - (0.5 + missing) * form[m] - target / x[m]
-        _fill(bend, x, z, mu, s, right_mu, right_x, A, b)
+        _fill(centred, x, z, mu, s, right_mu, right_x, A, b)
         if not eliminate(A, b):  # singular to round-off: the last point is as good as it gets
             break
         for k in range(r):
             d_mu[k] = b[k]
             d_s[k] = target / mu[k] - s[k] - s[k] / mu[k] * d_mu[k]
         for m in range(M):
-            d_x[m] = x[m] / z[m] * (inner_product(bend[m], d_mu) - b[r + 1] - right_x[m])
+            d_x[m] = x[m] / z[m] * (inner_product(centred[m], d_mu) - b[r + 1] - right_x[m])
             d_z[m] = target / x[m] - z[m] - z[m] / x[m] * d_x[m]
         room = _reach(mu, d_mu, _reach(x, d_x, _reach(s, d_s, _reach(z, d_z, 1.0 / 0.95))))
         length = min(1.0, 0.95 * room)

@@ -356,11 +356,11 @@ class Trace(Progress):
     def restate(self, best: AnyIterate) -> None:
         """The same, and no line of the history tells more than is true."""
         super().restate(best)
-        for place, told in enumerate(self.history):
-            dual = told.dual_objective
+        for place, reported in enumerate(self.history):
+            dual = reported.dual_objective
             if dual is not None and self.dual is not None:
                 dual = min(dual, self.dual)
-            self.history[place] = _with_values(told, max(told.objective, best.objective), dual)
+            self.history[place] = _with_values(reported, max(reported.objective, best.objective), dual)
 
     def add(self, point: AnyIterate) -> None:
         """Take one iterate and write a line of the history."""

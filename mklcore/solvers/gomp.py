@@ -173,9 +173,9 @@ class GOMP(Method[Chosen]):
         dual = scipy.linalg.cho_solve(factor, self.Y, check_finite=False)
         f = self._sum @ dual
         objective = self._errors(f) + self.lam * float(np.sum(dual * f))
-        told = self.lam * float(np.sum(self.Y * dual))  # the same number, where the system was solved as asked
+        reported = self.lam * float(np.sum(self.Y * dual))  # the same number, where the system was solved as asked
         if not (
-            abs(objective - told) <= _SAME * told + _ROUNDED * self._energy
+            abs(objective - reported) <= _SAME * reported + _ROUNDED * self._energy
             and objective <= last.objective * (1 + _SAME)
         ):
             raise self._too_small("the objective depends on rounding")
@@ -261,8 +261,8 @@ class HingeGOMP(GOMP):
         dual = np.column_stack([machine.dual for machine in machines])
         f = self._sum @ dual
         objective = self._errors(f) + self.lam * float(np.sum(dual * f))
-        told = 2.0 * self.lam * sum(machine.objective for machine in machines)
-        if abs(objective - told) > 0.1 * _SAME * objective:
+        reported = 2.0 * self.lam * sum(machine.objective for machine in machines)
+        if abs(objective - reported) > 0.1 * _SAME * objective:
             raise self._too_small("the objective depends on rounding")
         if not objective <= last.objective * (1.0 + max(_SAME, self.tol)):
             raise self._too_small("the machine of the chosen kernels does not settle")

@@ -80,8 +80,8 @@ class FeatureGOMP(GOMP):
         residual = self.Y - self.stack.times(self._v)
         dual = residual / (self.lam * len(self.Y))
         objective = float(np.sum(residual**2)) / len(self.Y) + self.lam * float(np.sum(self._v**2))
-        told = self.lam * float(np.sum(self.Y * dual))  # the same number, where the system was solved as asked
-        if not (abs(objective - told) <= 1e-6 * told + 1e-12 * self._energy):
+        reported = self.lam * float(np.sum(self.Y * dual))  # the same number, where the system was solved as asked
+        if not (abs(objective - reported) <= 1e-6 * reported + 1e-12 * self._energy):
             raise self._too_small("the objective depends on rounding")
         return self._point(chosen, dual, objective, Chosen(scores, self._residual_norm(residual)))
 

@@ -52,9 +52,9 @@ class Newton(Reweighting):
         self.p = p
         self.needs_products = self.p == 1 or not problem.K.keeps_products
         self.name = "lp damped Newton"
-        kinked = self.p == 1 and problem.loss.piecewise_linear
-        self.bundle = Bundle(self.live.size, problem.y.size) if kinked else None
-        if kinked and warm is not None and problem.loss.total == 0:
+        nonsmooth = self.p == 1 and problem.loss.piecewise_linear
+        self.bundle = Bundle(self.live.size, problem.y.size) if nonsmooth else None
+        if nonsmooth and warm is not None and problem.loss.total == 0:
             self._adopt(warm)
 
     def _adopt(self, warm: WarmStart) -> None:
@@ -242,5 +242,5 @@ def _halved(trace: Progress) -> bool:
 
 def _shorter(value: float, slope: float, reached: float) -> float:
     """The factor for the next step length: the minimum of the parabola through value, slope and the value reached."""
-    bend = reached - value - slope
-    return float(np.clip(-slope / (2.0 * bend), 0.05, 0.5)) if bend > 0 else 0.5
+    curvature = reached - value - slope
+    return float(np.clip(-slope / (2.0 * curvature), 0.05, 0.5)) if curvature > 0 else 0.5

@@ -170,13 +170,13 @@ def refuse_if_strained(gap: float, objective: float, values: Certificate) -> Non
         raise refusal(values.scales)
 
 
-def _agree(what: str, name: str, told: float, found: float, size: float, values: Certificate) -> None:
-    off = abs(told - found)
+def _agree(what: str, name: str, reported: float, found: float, size: float, values: Certificate) -> None:
+    off = abs(reported - found)
     if off <= _SHARP * size + values.floor:
         return
     if values.scales and not off > values.rounding:
         raise refusal(values.scales)
     if not off <= EXACT * size:
         raise ProofError(
-            f"Invariant '{what}' is violated: {name} tells {told:.10g}, its own coefficients give {found:.10g}."
+            f"Invariant '{what}' is violated: {name} tells {reported:.10g}, its own coefficients give {found:.10g}."
         )

@@ -81,8 +81,8 @@ class Reweighting(WeightedMethod[WeightState]):
         self._keeps_sums = bent and reads and self.live.size == problem.K.n_kernels
         # On features a machine costs more than all else, and the next one starts where it ended; mixtures of rough duals prove
         # nothing, though, and one solve is the answer to squared loss.
-        kinked = problem.penalty.sparse and problem.loss.piecewise_linear
-        rough = Capability.FEATURES in problem.K.capabilities and not kinked and not problem.loss.quadratic
+        nonsmooth = problem.penalty.sparse and problem.loss.piecewise_linear
+        rough = Capability.FEATURES in problem.K.capabilities and not nonsmooth and not problem.loss.quadratic
         self._accuracies = _ROUGH if rough else _SHARP
 
     def init(self) -> WeightIterate:

@@ -404,14 +404,14 @@ def _is_summed(problem: Problem) -> bool:
     return not is_stored(K) and (crowd or bool(lacking(problem.loss, problem.penalty)))
 
 
-def _is_kinked(problem: Problem) -> bool:
+def _is_nonsmooth(problem: Problem) -> bool:
     """The l1 problem with a piecewise-linear loss: no machine certifies its optimum, many kernels tie."""
     return problem.penalty.simplex and problem.loss.piecewise_linear
 
 
 def _can_be_stored_in_part(problem: Problem) -> bool:
     pairs = not lacking(problem.loss, problem.penalty)
-    return _is_kinked(problem) and pairs and not is_stored(problem.K) and most_kernels(problem.y.size) >= FEWEST
+    return _is_nonsmooth(problem) and pairs and not is_stored(problem.K) and most_kernels(problem.y.size) >= FEWEST
 
 
 def _has_small_stack(problem: Problem, tol: float) -> bool:
@@ -459,7 +459,7 @@ _BY_ROWS = "the kernels are computed row by row, so no Gram matrix is stored"
 
 TABLE = (
     Row("features, l1, piecewise-linear", "auto",
-        lambda task, tol: _has_features(task) and _is_kinked(task) and Interior.suits(task), (_INTERIOR,), "newton",
+        lambda task, tol: _has_features(task) and _is_nonsmooth(task) and Interior.suits(task), (_INTERIOR,), "newton",
         "at p = 1 the analytic update would crawl", "coordinates creep where kernels tie"),
     Row("features, 1.2 <= p <= 3, piecewise-linear, large C", "auto",
         lambda task, tol: _has_features(task) and _can_go_inside(task) and inside_pays(task), (_INSIDE, _MACHINE),
@@ -488,14 +488,14 @@ TABLE = (
     Row("kernels that are not stored", "auto", lambda task, tol: not is_stored(task.K), (_PAIRS,), "interleaved",
         _BY_ROWS, "benchmarks.interleaved_large: 10,000 rows whose stack would take 40 GB"),
     Row("l1, piecewise-linear, stored", "interleaved",
-        lambda task, tol: _is_kinked(task) and not lacking(task.loss, task.penalty), (_SOME_PAIRS, _UNTIL_STILL, _INTERIOR),
+        lambda task, tol: _is_nonsmooth(task) and not lacking(task.loss, task.penalty), (_SOME_PAIRS, _UNTIL_STILL, _INTERIOR),
         "interleaved", "", "pairs alone stand still where kernels tie, far from the tolerance"),
     Row("all that pairs can do", "interleaved", lambda task, tol: True, (_PAIRS,), "interleaved", "", ""),
     Row("l1, piecewise-linear, very many kernels", "auto newton",
-        lambda task, tol: _is_kinked(task) and task.K.n_kernels >= max(_MANY_AT_ONCE, task.y.size // 3)
+        lambda task, tol: _is_nonsmooth(task) and task.K.n_kernels >= max(_MANY_AT_ONCE, task.y.size // 3)
         and Interior.suits(task), (_INTERIOR,), "newton", "at p = 1 the analytic update would crawl",
         "from 200 kernels on an interior point step costs no more than a Newton step, and a dozen or two suffice"),
-    Row("l1, piecewise-linear", "auto newton", lambda task, tol: _is_kinked(task), (_HOMOTOPY, _UNTIL_STILL, _INTERIOR),
+    Row("l1, piecewise-linear", "auto newton", lambda task, tol: _is_nonsmooth(task), (_HOMOTOPY, _UNTIL_STILL, _INTERIOR),
         "newton", "at p = 1 the analytic update would crawl",
         "path of A: homotopy x8 to x16, on B as dear as solving anew; the working set x1.7 on B; Newton or interior points "
         "alone x2 to x10 slower"),

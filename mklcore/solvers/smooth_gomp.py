@@ -115,8 +115,8 @@ class SmoothGOMP(GOMP):
         dual = np.column_stack([one.dual for one in found])
         f, b = self._sum @ dual, np.array([one.intercept for one in found])
         objective = self._total(f, b) + self.lam * float(np.sum(dual * f))
-        told = 2.0 * self.lam * sum(one.objective for one in found)
+        reported = 2.0 * self.lam * sum(one.objective for one in found)
         size = max(abs(objective), abs(self._energy))
-        if abs(objective - told) > _SAME * size or not objective <= last.objective + _SAME * size:
+        if abs(objective - reported) > _SAME * size or not objective <= last.objective + _SAME * size:
             raise self._too_small("the machine of the chosen kernels does not settle")
         return self._point(chosen, dual, objective, Chosen(scores, None, b))

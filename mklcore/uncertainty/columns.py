@@ -100,13 +100,13 @@ def select_columns(
         raise DataError("Columns of letters cannot be distinguished from noise yet: leave the sequences out.")
     if data.n_samples < LEAST_ROWS:
         raise DataError(f"{data.n_samples} rows are too few to tell columns from noise; {LEAST_ROWS} are needed.")
-    told: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
     if data.n_samples > MOST_ROWS:
-        told = (f"{MOST_ROWS:,} of {data.n_samples:,} rows were used.",)
+        reported = (f"{MOST_ROWS:,} of {data.n_samples:,} rows were used.",)
         data = data.drawn(MOST_ROWS, seed)
     if method == "knockoffs":
-        return _by_knockoffs(data, 0.1 if fdr is None else fdr, seed, callback, told)
-    return _by_halves(data, 1.0 if max_false is None else max_false, seed, callback, told)
+        return _by_knockoffs(data, 0.1 if fdr is None else fdr, seed, callback, reported)
+    return _by_halves(data, 1.0 if max_false is None else max_false, seed, callback, reported)
 
 
 def knockoff_threshold(statistics: Array, fdr: float) -> float:
@@ -125,7 +125,7 @@ def false_bound(q: float, p: int, share: float = SHARE, pairs: int = PAIRS) -> f
 
 
 def _by_knockoffs(
-    data: Dataset, fdr: float, seed: int, callback: Tick | None, told: tuple[str, ...]
+    data: Dataset, fdr: float, seed: int, callback: Tick | None, reported: tuple[str, ...]
 ) -> ColumnSelection:
     if not (isinstance(fdr, (int, float, np.number)) and not isinstance(fdr, bool) and 0.0 < fdr < 1.0):
         raise ParameterError(f"fdr is the share of false columns among those named, between 0 and 1; got {fdr!r}.")
@@ -158,11 +158,11 @@ def _by_knockoffs(
             f"{int(np.count_nonzero(W > 0))} weigh more than theirs. Take a higher fdr, more rows, or "
             'method="stability".'
         )
-    return ColumnSelection(names, statistics, threshold, (note, *told))
+    return ColumnSelection(names, statistics, threshold, (note, *reported))
 
 
 def _by_halves(
-    data: Dataset, max_false: float, seed: int, callback: Tick | None, told: tuple[str, ...]
+    data: Dataset, max_false: float, seed: int, callback: Tick | None, reported: tuple[str, ...]
 ) -> ColumnSelection:
     if not (isinstance(max_false, (int, float, np.number)) and not isinstance(max_false, bool) and max_false > 0):
         raise ParameterError(f"max_false is an expected number of columns and must be above 0; got {max_false!r}.")
@@ -175,7 +175,7 @@ def _by_halves(
         return ColumnSelection((), statistics, np.inf, (
             f"Not even one of {p} columns may be chosen at a time for {max_false:g} expected false ones: take a "
             f"larger max_false.",
-            *told,
+            *reported,
         ))  # fmt: skip
     targets, counts = _targets(data), np.zeros(p)
     codes = None if data.task == "regression" else codes_of(data.y)
@@ -193,7 +193,7 @@ def _by_halves(
         f"Chosen are columns among the {q} best of at least {SHARE:.0%} of {2 * PAIRS} half samples; of such columns "
         f"{bound:.2g} are expected to be false at most."
     )
-    return ColumnSelection(_ranked(statistics, SHARE), statistics, SHARE, (note, *told))
+    return ColumnSelection(_ranked(statistics, SHARE), statistics, SHARE, (note, *reported))
 
 
 def _ranked(statistics: dict[str, float], threshold: float) -> tuple[str, ...]:

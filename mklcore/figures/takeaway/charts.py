@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.figures import scenes, style, telling
+from mklcore.figures import captions, scenes, style
 from mklcore.figures.paths import AXIS_TITLES, NORM_TICKS, path_positions, solved
 from mklcore.figures.weights import leaders
 
@@ -48,7 +48,7 @@ def places_of(path: Any, axis: scenes.Scale) -> list[float]:
 
 def labels_of(path: Any) -> list[str]:
     """What the points of a path are called: "C = 1.1"."""
-    return [telling.label(path.param, float(value)) for value in path.values]
+    return [captions.label(path.param, float(value)) for value in path.values]
 
 
 def panel_of(path: Any, x: scenes.Scale, y: scenes.Scale, lines: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def weights_chart(path: Any, dark: bool, *, chart: str, figure: str) -> dict[str
     top = 1.05 * (float(peaks.max(initial=0.0)) or 1.0)
     x, y = axis_of(path), scenes.linear("weight θ", 0.0, top)
     lines = weight_lines(path, weights, peaks, dark)
-    short = telling.labels(path.kernel_names, path.kernel_families)
+    short = captions.labels(path.kernel_names, path.kernel_families)
     named = [m for m in style.largest(peaks) if peaks[m] > 0]
     texts = {path.kernel_names[m]: style.cut(short[m]) for m in named}
     hues = {line["name"]: style.readable(line["colour"], dark, style.TEXT_CONTRAST) for line in lines[-len(named) :]}
@@ -135,7 +135,7 @@ def weights_chart(path: Any, dark: bool, *, chart: str, figure: str) -> dict[str
         "right": 8,
         "gap": 0,
         "panels": [panel],
-        "alt": f"Weights of {style.counted(weights.shape[1], 'kernel')} along {telling.symbol(path.param)}.",
+        "alt": f"Weights of {style.counted(weights.shape[1], 'kernel')} along {captions.symbol(path.param)}.",
         "said": [_weights_said(path, weights[k], k) for k in range(len(path.values))],
     }
 
@@ -146,7 +146,7 @@ def _weights_said(path: Any, weights: Array, index: int) -> str:
     if not path.statuses[index].ok:
         sure = "not solved to tolerance"
     largest = leaders(weights, path.kernel_names) if np.any(weights > 0) else "none above 0"
-    return f"At {telling.label(path.param, float(path.values[index]))}: the largest weights are {largest}; {sure}."
+    return f"At {captions.label(path.param, float(path.values[index]))}: the largest weights are {largest}; {sure}."
 
 
 def scores_chart(
@@ -162,20 +162,20 @@ def scores_chart(
         return None
     room = 0.06 * (max(known) - min(known)) or 0.05
     low, high = min(known) - room, max(known) + room
-    x, y = axis_of(path, telling.symbol(path.param)), score_axis(path.score_name, low, high)
+    x, y = axis_of(path, captions.symbol(path.param)), score_axis(path.score_name, low, high)
     title = f"{path.score_name[:1].upper()}{path.score_name[1:]}"
     panel = panel_of(path, x, y, labelled(lines, dict(zip(ends, ends, strict=True)), y, path, ends), title=title)
     return {
         "chart": chart, "figure": figure, "columns": 1, "rows": [19], "left": 3.25, "right": 5.25, "gap": 0,
         "panels": [panel],
-        "alt": f"Scores along {telling.symbol(path.param)}: {path.score_name}.",
+        "alt": f"Scores along {captions.symbol(path.param)}: {path.score_name}.",
         "said": [_scores_said(path, k) for k in range(len(path.values))],
     }  # fmt: skip
 
 
 def score_axis(name: str, low: float, high: float, title: str = "") -> scenes.Scale:
     """The axis of a score; shares of rows are ticked as percentages."""
-    if name not in telling.SHARES:
+    if name not in captions.SHARES:
         return scenes.linear(title, low, high)
     ticks = scenes.linear(title, 100 * low, 100 * high).ticks
     return scenes.Scale(title, low, high, ticks=tuple((value / 100, f"{text} %") for value, text in ticks))
@@ -207,5 +207,5 @@ def score_lines(
 
 def _scores_said(path: Any, index: int) -> str:
     parts = (("train", path.train_score), ("validation", path.val_score))
-    listed = [f"{part} {telling.score(path.score_name, float(scores[index]))}" for part, scores in parts]
-    return f"At {telling.label(path.param, float(path.values[index]))}: {', '.join(listed)}."
+    listed = [f"{part} {captions.score(path.score_name, float(scores[index]))}" for part, scores in parts]
+    return f"At {captions.label(path.param, float(path.values[index]))}: {', '.join(listed)}."

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from mklcore.errors import ParameterError
-from mklcore.figures.hull_states import HullLayout, hull_layout, hull_player, hull_words, told_state
+from mklcore.figures.hull_states import HullLayout, hull_layout, hull_player, hull_words, player_state
 from mklcore.figures.hulls import kernel_count
 from mklcore.figures.takeaway.page import About, Mount, explanation, page, place
 from mklcore.figures.takeaway.paths import checked
@@ -54,7 +54,7 @@ def drawn_along(path: Any, names: Sequence[str] | None = None, pair: tuple[int, 
     """Layout and states of the hulls of a path."""
     layout = hull_layout(path.estimators, names, pair)
     points = zip(path.estimators, path.val_score, strict=True)
-    return layout, [told_state(m, layout, hull_words(m, path.score_name, float(score))) for m, score in points]
+    return layout, [player_state(m, layout, hull_words(m, path.score_name, float(score))) for m, score in points]
 
 
 def _counts(models: Sequence[Any]) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.errors import ParameterError
-from mklcore.figures import moving, style, telling
+from mklcore.figures import captions, moving, style
 from mklcore.figures.takeaway import charts
 from mklcore.figures.takeaway.page import About, Mount, explanation, page, place
 
@@ -67,7 +67,7 @@ def checked(path: Any, index: int | None) -> int:
 
 
 def _title(path: Any) -> str:
-    return f"Kernel weights along {telling.symbol(path.param)}"
+    return f"Kernel weights along {captions.symbol(path.param)}"
 
 
 def _mounts(
@@ -93,7 +93,7 @@ def _mounts(
     if columns is not None:
         mounts += _of_columns(path, columns, index, dark)
     facts = [
-        [[telling.certificate(path, k)], telling.cost(path, k), telling.measured(path, k)]
+        [[captions.certificate(path, k)], captions.cost(path, k), captions.measured(path, k)]
         for k in range(len(path.values))
     ]
     mounts.append(Mount("texts", "facts", _texts(facts, [2, 1, 1.35], index)))
@@ -121,7 +121,7 @@ def _of_columns(path: Any, columns: tuple[Sequence[str], Any], index: int, dark:
     tone = style.theme(dark)
     rows = [(style.cut(name, 24), name, tone.grey) for name in names]
     said = [
-        [[[*telling.where_it_lies(path.param, float(path.values[k]), names, shares[k].tolist()), ["", "."]]]]
+        [[[*captions.where_the_weight_is(path.param, float(path.values[k]), names, shares[k].tolist()), ["", "."]]]]
         for k in range(len(path.values))
     ]
     bars = _bars("columns", path, rows, shares.tolist(), "Share of the weight at ", index, unit="%", most=1.0)

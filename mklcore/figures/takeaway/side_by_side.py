@@ -10,7 +10,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.figures import scenes, side_by_side, style, telling
+from mklcore.figures import captions, scenes, side_by_side, style
 from mklcore.figures.compare import AXIS_TITLES, peak_shares, shares_of_weight
 from mklcore.figures.moving import NAME_LENGTH
 from mklcore.figures.steps import Steps, nearest_to, steps
@@ -117,7 +117,7 @@ def _by_column(path: Any, columns: Mapping[str, Sequence[int]]) -> Array:
     return np.column_stack([shares[:, list(kernels)].sum(axis=1) for kernels in columns.values()])
 
 
-def _words(paths: Mapping[str, Any], found: Steps) -> list[list[list[telling.Line]]]:
+def _words(paths: Mapping[str, Any], found: Steps) -> list[list[list[captions.Line]]]:
     """What is said at every step: a line per method with the kernels in use, the score, and how sure the answer is."""
     listed = [_lines(title, path) for title, path in paths.items()]
     return [
@@ -125,23 +125,23 @@ def _words(paths: Mapping[str, Any], found: Steps) -> list[list[list[telling.Lin
     ]
 
 
-def _lines(title: str, path: Any) -> list[telling.Line]:
-    names, shares = telling.labels(path.kernel_names, path.kernel_families), shares_of_weight(path.weights)
+def _lines(title: str, path: Any) -> list[captions.Line]:
+    names, shares = captions.labels(path.kernel_names, path.kernel_families), shares_of_weight(path.weights)
     return [_line(title, path, k, names, shares[k]) for k in range(len(path.values))]
 
 
-def _line(title: str, path: Any, index: int, names: Sequence[str], shares: Array) -> telling.Line:
-    line = [["b", title], ["", f" at {telling.label(path.param, float(path.values[index]))}: "]]
-    line += telling.cost(path, index)[0]
+def _line(title: str, path: Any, index: int, names: Sequence[str], shares: Array) -> captions.Line:
+    line = [["b", title], ["", f" at {captions.label(path.param, float(path.values[index]))}: "]]
+    line += captions.cost(path, index)[0]
     top = int(np.argmax(shares))
     if shares[top] > ALIKE * np.min(shares[shares > 0], initial=1.0):
         line += [["", ", the largest "], ["b", names[top]], ["", f" ({100 * shares[top]:.0f} %)"]]
     return [
         *line,
         ["", "; "],
-        *telling.measured(path, index)[1],
+        *captions.measured(path, index)[1],
         ["", ". "],
-        *telling.certificate(path, index, short=True),
+        *captions.certificate(path, index, short=True),
     ]
 
 
@@ -153,7 +153,7 @@ def _chart(paths: Mapping[str, Any], found: Steps, dark: bool) -> dict[str, Any]
     panels: list[dict[str, Any]] = []
     for method, (title, path) in enumerate(paths.items()):
         panels += _panels(method, title, path, peaks, top, limits, dark, last=method == len(every) - 1)
-    names = [f"{title}: {telling.symbol(path.param)}" for title, path in paths.items()]
+    names = [f"{title}: {captions.symbol(path.param)}" for title, path in paths.items()]
     return {
         "chart": CHART,
         "figure": CHART,

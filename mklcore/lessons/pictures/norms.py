@@ -200,7 +200,7 @@ def dense(story: norms.Levels, dark: bool) -> Scene:
     moving = Panel(
         "Error against p; the dot is the best p",
         "Lines: test error against p, one line per number of informative features. The best p is "
-        + style.in_words([f"{style.number(level.norms[level.best])} with {level.informative}" for level in levels])
+        + style.joined([f"{style.number(level.norms[level.best])} with {level.informative}" for level in levels])
         + ".",
         x2,
         y2,

@@ -43,7 +43,7 @@ def draw() -> None:
     )  # fmt: skip
     apart = [algorithm.label for algorithm in ESTIMATORS.values() if algorithm.on == "table"]
     if apart:
-        st.caption(f"{style.in_words(apart)} works on columns, not on kernels: see Hulls.")
+        st.caption(f"{style.joined(apart)} works on columns, not on kernels: see Hulls.")
 
 
 def _open(own: Params) -> None:

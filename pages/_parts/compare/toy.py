@@ -162,6 +162,6 @@ def _seen(means: np.ndarray) -> str:
     counts, sentences = [str(INFORMATIVE[row]) for row in TOY.rows], []
     for k, name in enumerate(names):
         at = [count for count, own in zip(counts, best, strict=True) if own == k]
-        where = f" and is best with {style.in_words(at)} informative" if at else ""
+        where = f" and is best with {style.joined(at)} informative" if at else ""
         sentences.append(f"p = {name} errs in at most {means[:, k].max():.1f} %{where}")
     return f"{'; '.join(sentences)}."

@@ -184,7 +184,7 @@ def component(shown: Answer, hull: Hull, node: Levels) -> Component:
         said.append(f"Positive means class {train.class_names[1]}.")
     names = [train.feature_names[j] for j in chosen]
     if held:
-        said.append(f"Held at the upper quartile: {style.in_words([names[i] for i in held])}.")
+        said.append(f"Held at the upper quartile: {style.joined([names[i] for i in held])}.")
     if not fitted.design_.root_is_constant:
         said.append("All other columns stand at their mean: level 0 of this basis is not constant.")
     return Component(axes, added.reshape(mesh[0].shape), [names[i] for i in drawn], " ".join(said))

@@ -57,7 +57,7 @@ def _classes(parts: Split, dark: bool) -> go.Figure:
     }
     totals = [sum(column) for column in zip(*counts.values(), strict=True)]
     n_rows = sum(len(part.y) for part in parts)
-    alt = "Rows per class: " + style.in_words(
+    alt = "Rows per class: " + style.joined(
         [f"{name} {total} ({100 * total / n_rows:.0f} %)" for name, total in zip(names, totals, strict=True)]
     )
     figure = style.new_figure(

@@ -44,7 +44,7 @@ def sentence(ranked: Sequence[ColumnAnswer], score: str, measured: bool) -> str:
         if rest
         else ""
     )
-    return f":small[Shuffled among the rows, {style.in_words(columns)}{others}.]"
+    return f":small[Shuffled among the rows, {style.joined(columns)}{others}.]"
 
 
 def _loss(value: float, score: str) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from mklcore.estimators.explain import Shares
-from mklcore.figures import selection_bars, style, telling
+from mklcore.figures import captions, selection_bars, style
 from mklcore.paths.path import Path
 from mklcore.selection import SelectionFrequency
 from mklcore.selection.references import Reference
@@ -117,7 +117,7 @@ def _frequencies(shown: paths.Answer, found: SelectionFrequency, where: str) -> 
     left, right = st.columns([1.6, 1], gap="large")
     with left:
         families = _families(shown.path, found)
-        names = telling.labels(found.kernel_names, families)
+        names = captions.labels(found.kernel_names, families)
         draw = partial(selection_bars, found.share, found.n_resamples, names, families)
         charts.show(draw(dark=charts.is_dark()), "frequency")
         downloads.strip(draw, "How often each kernel was used")

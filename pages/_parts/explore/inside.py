@@ -13,7 +13,7 @@ from mklcore.estimators.explain import (
     problem_names,
     weights_by_class,
 )
-from mklcore.figures import class_weights, component_grid, kernel_colours, style, surface_plot, telling
+from mklcore.figures import captions, class_weights, component_grid, kernel_colours, style, surface_plot
 from mklcore.paths.path import Path
 from pages._parts.derive import gram_stacks, paths, predictions, shelves, tables
 from pages._parts.derive.predictions import Chosen
@@ -59,7 +59,7 @@ def _per_class(shown: paths.Answer, fitted: Any, where: str) -> None:
         return
     names, table = found
     kind = "pair of classes" if getattr(fitted, "pairs_", None) else "class against the rest"
-    called = telling.labels(shown.path.kernel_names, shown.path.kernel_families)
+    called = captions.labels(shown.path.kernel_names, shown.path.kernel_families)
     draw = partial(class_weights, table, names, called)
     downloads.titled(f"**Kernel weights per {kind}** at {where}", draw, "Kernel weights per class")
     charts.show(draw(dark=charts.is_dark()), "class_weights")

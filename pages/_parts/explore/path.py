@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from mklcore.figures import moving, score_path, telling, weight_path
+from mklcore.figures import captions, moving, score_path, weight_path
 from pages._parts.derive import paths, references, shelves
 from pages._parts.drawing import charts
 from pages._parts.explore import columns, views
@@ -32,7 +32,7 @@ def draw(shown: paths.Answer, index: int, baselines: columns.Baselines) -> list[
 def _figures(shown: paths.Answer, baselines: columns.Baselines) -> None:
     """Draw the weights and the scores along the path: constant figures, over which the browser lays the cursor."""
     dark, (name, path) = charts.is_dark(), paths.picture(shown.params, shown.path, shown.tag)
-    named = replace(path, kernel_names=telling.labels(path.kernel_names, path.kernel_families))
+    named = replace(path, kernel_names=captions.labels(path.kernel_names, path.kernel_families))
     plain = tuple(references.lines(baselines))
     score_name = f"{path.score_name[:1].upper()}{path.score_name[1:]}"
     drawn = {

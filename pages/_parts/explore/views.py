@@ -13,7 +13,7 @@ from mklcore.estimators.explain import (
     Shares,
     weight_shares,
 )
-from mklcore.figures import moving, style, telling
+from mklcore.figures import captions, moving, style
 from mklcore.paths.path import Path
 from mklcore.selection.references import Reference
 from pages._parts.derive import dictionaries, paths, references, tables
@@ -119,7 +119,7 @@ def sentence(shown: paths.Answer, found: Shares, baselines: dict[str, Reference 
     view = share_view(found, "shares")
 
     def of(path: Path) -> list[Any]:
-        return [[[telling.runs(_say(found.names, row, path, k, baselines))]] for k, row in enumerate(view.of(path))]
+        return [[[captions.runs(_say(found.names, row, path, k, baselines))]] for k, row in enumerate(view.of(path))]
 
     return View("sentence", of)
 
@@ -133,7 +133,7 @@ def _say(
     if not order:
         return f"At {where} no kernel has a weight: the model is the same everywhere."
     parts = [f"**{names[k]}** ({100 * row[k]:.0f} %)" for k in order]
-    text = f"At {where} the weight lies on {style.in_words(parts)}"
+    text = f"At {where} the weight lies on {style.joined(parts)}"
     return f"{text}{_against(path, index, baselines)}."
 
 
@@ -147,16 +147,15 @@ def _against(path: Path, index: int, baselines: dict[str, Reference | None]) -> 
         return ""
     if len({words for words, _ in differences}) == 1:
         differences = [
-            (differences[0][0], style.in_words([f"the {name}" for _, name in differences]).removeprefix("the "))
+            (differences[0][0], style.joined([f"the {name}" for _, name in differences]).removeprefix("the "))
         ]
     return (
-        f"; the validation {path.score_name} is "
-        f"{style.in_words([f'{words} the {name}' for words, name in differences])}"
+        f"; the validation {path.score_name} is {style.joined([f'{words} the {name}' for words, name in differences])}"
     )
 
 
 def _apart(difference: float, score_name: str) -> str:
-    share = score_name in telling.SHARES
+    share = score_name in captions.SHARES
     by = f"{abs(100 * difference):.1f} points" if share else f"{abs(difference):.3f}"
     if abs(difference) < (5e-4 if share else 5e-3):
         return "the same as that of"
@@ -169,7 +168,7 @@ def facts(shown: paths.Answer) -> View:
 
     def of(path: Path) -> list[Any]:
         return [
-            [_certificate(path, k, method, params), telling.cost(path, k), telling.measured(path, k)]
+            [_certificate(path, k, method, params), captions.cost(path, k), captions.measured(path, k)]
             for k in range(len(path))
         ]
 
@@ -177,12 +176,12 @@ def facts(shown: paths.Answer) -> View:
 
 
 def _certificate(path: Path, index: int, method: Algorithm, params: Params) -> list[Any]:
-    line, facts = telling.certificate(path, index, greedy="greedy" in method.cannot_tell), []
+    line, facts = captions.certificate(path, index, greedy="greedy" in method.cannot_tell), []
     tolerance = getattr(path.estimators[index], "tol", None)
     if tolerance is not None and not np.isnan(path.relative_gap[index]):
         facts.append(f"tolerance {tolerance:g}")
     facts += [*_starts(path.estimators[index]), f"kernels {_normalised(params)}"]
-    return [line, telling.runs(", ".join(facts), "small")]
+    return [line, captions.runs(", ".join(facts), "small")]
 
 
 def _starts(fitted: Any) -> list[str]:

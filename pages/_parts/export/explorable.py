@@ -78,7 +78,7 @@ def problems(drawn: Sequence[Shown]) -> list[Problem]:
         solved.setdefault(paths.words_for(one.params), []).append(one.label)
     if len(solved) == 1:
         return [_problem(problem) for problem in solved]
-    return [_problem(problem, style.in_words(labels)) for problem, labels in solved.items()]
+    return [_problem(problem, style.joined(labels)) for problem, labels in solved.items()]
 
 
 def hulls(params: Params, shown: Path, drawn: Drawn, columns: Sequence[int], method: Algorithm, *, index: int) -> None:

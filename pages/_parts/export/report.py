@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import mklcore
 from mklcore.catalog import Algorithm, Variant
 from mklcore.data.samples import SAMPLES
-from mklcore.figures import score_path, style, telling, weight_path, weights_bar
+from mklcore.figures import captions, score_path, style, weight_path, weights_bar
 from mklcore.figures.formula import mathml
 from mklcore.paths.path import Path
 from pages._parts.derive import gram_stacks, judging, low_rank, paths, tables, terms
@@ -115,7 +115,7 @@ def _sure(point: Chosen) -> tuple[tuple[str, str], ...]:
 
 def _short(path: Path) -> Path:
     """Return the path with the names a picture has room for."""
-    return replace(path, kernel_names=telling.labels(path.kernel_names, path.kernel_families))
+    return replace(path, kernel_names=captions.labels(path.kernel_names, path.kernel_families))
 
 
 def _certificate(path: Path, index: int) -> tuple[bool, str]:

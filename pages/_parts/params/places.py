@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mklcore.figures.telling import label, symbol
+from mklcore.figures.captions import label, symbol
 from mklcore.paths.path import Path
 
 __all__ = ["BOUNDS", "Place", "bounds", "label", "place", "symbol"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from mklcore.figures import hull_states, players, telling
+from mklcore.figures import captions, hull_states, players
 from mklcore.figures.hull_states import HullLayout, hull_layout
 from mklcore.paths.path import Path
 from pages._parts.derive import earlier, hull_words, hulls, shelves, tables
@@ -27,7 +27,7 @@ _component = st.components.v2.component("hull_player", **players.player("hull").
 
 def label(value: float) -> str:
     """Return "λ = 0.012"."""
-    return telling.label("lam", value)
+    return captions.label("lam", value)
 
 
 def listen(shown: Answer) -> None:
@@ -70,7 +70,7 @@ def drawn(shown: Answer) -> tuple[HullLayout, list[dict[str, Any]]]:
 
 def _state(shown: Answer, hull: Hull, layout: HullLayout) -> dict[str, Any]:
     said = hull_states.hull_words(hull.fitted, shown.path.score_name, hull.validation)
-    return hull_states.told_state(hull.fitted, layout, said | {"label": label(hull.value)})
+    return hull_states.player_state(hull.fitted, layout, said | {"label": label(hull.value)})
 
 
 def kept(shown: Answer) -> earlier.Hulls:

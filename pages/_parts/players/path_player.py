@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from mklcore.figures import moving, players, telling
+from mklcore.figures import captions, moving, players
 from mklcore.paths.path import Path
 from pages._parts.params.places import Place, label
 from pages._parts.session import fields, history
@@ -97,7 +97,7 @@ def player(path: Path, name: object, here: Place, exact: Path | None, views: Seq
         between = {
             "x": here.value,
             "label": label(path.param, here.value),
-            "spoken": f"{label(path.param, here.value)}, {telling.spoken(exact, 0)}",
+            "spoken": f"{label(path.param, here.value)}, {captions.spoken(exact, 0)}",
             "sets": {view.name: view.of(exact)[0] for view in views},
             "hollow": not exact.statuses[0].ok,
         }

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from mklcore.figures import score_path, telling, weight_path, weights_bar
+from mklcore.figures import captions, score_path, weight_path, weights_bar
 from mklcore.paths.path import Path
 from pages._parts.derive import paths
 from pages._parts.derive.predictions import Chosen
@@ -58,4 +58,4 @@ def _figures(point: Chosen, path: Path, nearest: int) -> None:
 
 def _labelled(path: Path) -> Path:
     """Return the path with the names a picture has room for."""
-    return replace(path, kernel_names=telling.labels(path.kernel_names, path.kernel_families))
+    return replace(path, kernel_names=captions.labels(path.kernel_names, path.kernel_families))

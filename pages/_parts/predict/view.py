@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from mklcore.data.dataset import Dataset
-from mklcore.figures import contribution_bars, style, telling
+from mklcore.figures import captions, contribution_bars, style
 from pages._parts.derive import judging, paths, predictions, tables
 from pages._parts.derive.predictions import Chosen, Knob, Row, Spoken
 from pages._parts.drawing import charts, evidence
@@ -148,7 +148,7 @@ def _answer(point: Chosen, here: Row) -> None:
     peaks = style.peak_weights(point.path.weights, len(point.path.kernel_names))
     figure = contribution_bars(
         answer.parts[:, output],
-        telling.labels(names, families),
+        captions.labels(names, families),
         families,
         intercept=float(answer.intercept[output]),
         before=answer.parts_before[:, output] if here.moves else None,

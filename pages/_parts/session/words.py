@@ -3,7 +3,7 @@
 import re
 from pathlib import Path as File
 
-from mklcore.figures.telling import SHARES, score, seconds
+from mklcore.figures.captions import SHARES, score, seconds
 
 __all__ = ["SHARES", "plain", "score", "seconds", "text"]
 ELSEWHERE = (

@@ -12,8 +12,8 @@ from pages._parts.derive import bounds as derive_bounds
 from pages._parts.drawing import charts
 from pages._parts.params.parameters import Params
 from pages._parts.session import nav
+from pages._parts.theory.captions import HEIGHT, picture, speaks
 from pages._parts.theory.lp import DENSE
-from pages._parts.theory.telling import HEIGHT, picture, speaks
 
 SIZES = np.geomspace(0.01, 100.0, 81)  # of the penalised weights
 

@@ -11,7 +11,7 @@ from mklcore import theory
 from mklcore.figures import Curve, bound_curves, style
 from pages._parts.drawing import charts
 from pages._parts.params.parameters import Params
-from pages._parts.theory.telling import HEIGHT, picture, speaks, vacuous
+from pages._parts.theory.captions import HEIGHT, picture, speaks, vacuous
 
 POINTS = 200
 TRIVIAL = 0.5  # the loss of f = 0 for targets in [-1, 1]

@@ -9,7 +9,7 @@ from pages._parts.derive import bounds as derive_bounds
 from pages._parts.derive import tables
 from pages._parts.drawing import charts
 from pages._parts.params.parameters import Params
-from pages._parts.theory.telling import HEIGHT, picture, speaks, vacuous, what_if
+from pages._parts.theory.captions import HEIGHT, picture, speaks, vacuous, what_if
 
 
 def draw(params: Params, found: theory.GompMeasured | None) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from mklcore.figures import Curve, bound_curves, style
 from pages._parts.drawing import charts, listings
 from pages._parts.params.parameters import Params
-from pages._parts.theory.telling import HEIGHT, picture, speaks, vacuous
+from pages._parts.theory.captions import HEIGHT, picture, speaks, vacuous
 
 
 def draw(params: Params, found: dict[str, Any] | None) -> None:

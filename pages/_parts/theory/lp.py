@@ -12,7 +12,7 @@ from pages._parts.drawing import charts
 from pages._parts.params.parameters import Params
 from pages._parts.session import nav
 from pages._parts.theory import rail as theory_rail
-from pages._parts.theory.telling import HEIGHT, picture, speaks, vacuous, what_if
+from pages._parts.theory.captions import HEIGHT, picture, speaks, vacuous, what_if
 
 DENSE = (1.0, *(1.0 + np.geomspace(0.005, 31.0, 320)).tolist(), np.inf)
 LEAST = 1e-4  # margin risk that is drawn: below it the axis would be about nothing else

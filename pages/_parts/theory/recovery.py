@@ -12,7 +12,7 @@ from pages._parts.derive import bounds as derive_bounds
 from pages._parts.drawing import charts
 from pages._parts.params.parameters import Params
 from pages._parts.session import words
-from pages._parts.theory.telling import picture, speaks, vacuous
+from pages._parts.theory.captions import picture, speaks, vacuous
 
 
 def draw(params: Params, found: dict[str, Any] | None) -> None:

@@ -15,7 +15,7 @@ from pages._parts.session import board, nav, words
 from pages._parts.session.memory import memory
 from pages._parts.theory import conversions, decay, gomp, greedy, hkl, lp, recovery
 from pages._parts.theory import rail as theory_rail
-from pages._parts.theory.telling import explained
+from pages._parts.theory.captions import explained
 
 MEASURED = {"conversions": "a model in its two forms"}
 NEED_TARGET = ("gomp", "greedy", "hkl")

@@ -88,7 +88,7 @@ def spoken(path: Any, index: int) -> str:
     return used if math.isnan(value) else f"validation {path.score_name} {style.number(value)}, {used}"
 
 
-def where_it_lies(param: str, value: float, names: Sequence[str], shares: Sequence[float]) -> Line:
+def where_the_weight_is(param: str, value: float, names: Sequence[str], shares: Sequence[float]) -> Line:
     """The columns, or kernels, with the largest weight at one point, the three largest; ``shares`` are of the whole
     weight. No full stop ends it: more can be said.
     """
