@@ -99,3 +99,4 @@ def test_texts_fit_the_page_and_the_project(name):
         assert project["authors"][0]["name"] in text
     if name == "CHANGELOG.md":
         assert f"## {project['version']}" in text
+        assert "You can" not in text, "one short line per change, in its area"
