@@ -125,7 +125,7 @@ def _words(params: Params, found: theory.LpMeasured) -> None:
     least = f"The bound is smallest at p = {style.number(p)}: {style.number(bounds[best])}."
     if not covered.all():
         larger = [style.number(q) for q in found.p[~covered]]
-        least += f" Models at p = {style.in_words(larger)} have a larger norm than B and are not covered."
+        least += f" Models at p = {style.joined(larger)} have a larger norm than B and are not covered."
     if bounds[best] < 1:
         speaks(least)
         return
