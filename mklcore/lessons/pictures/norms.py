@@ -124,7 +124,7 @@ def _errors(story: norms.Levels, x: scene.Scale, cursor: tuple[float, ...], dark
         )
         for level in story.levels
     ]  # fmt: skip
-    each = style.in_words(
+    each = style.joined(
         [
             f"{style.number(float(level.mean.min()))} % at p = {style.number(level.norms[level.best])} with "
             f"{level.informative} of {count}"

@@ -110,7 +110,7 @@ def graph_player(path: Path, params: Params) -> int:
             for fitted, score in zip(path.estimators, path.val_score, strict=True)
         ]
         told = zip(path.estimators, said, strict=True)
-        return layout, [hull_states.told_state(fitted, layout, line) for fitted, line in told]
+        return layout, [hull_states.player_state(fitted, layout, line) for fitted, line in told]
 
     layout, states = shelves.shelf(Params()).made(("graph states", name), make)
     turn = cursor.turns(name, history.current().hull_at)
