@@ -329,6 +329,16 @@ LOSS_REAL = Control(
     tasks=REGRESSION,
 )
 
+GREEDY_LOSS_REAL = Control(
+    "loss",
+    "Loss",
+    "choice",
+    "squared",
+    "Huber limits the effect of outliers; Poisson is for counts: a target of whole numbers from 0 on.",
+    choices=("squared", "huber", "poisson"),
+    tasks=REGRESSION,
+)
+
 HULL_SHAPES = (
     Control(
         "alpha", "Hermite weight α", "log", 0.5, "Larger α: higher levels weigh more.", 0.05, 0.95, advanced=True,

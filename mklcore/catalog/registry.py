@@ -81,10 +81,12 @@ ESTIMATORS: dict[str, Algorithm] = {
                     "Loss",
                     "choice",
                     "squared",
-                    "Hinge lets rows beyond the margin alone; its scores take one machine per kernel and step.",
-                    choices=("squared", "hinge"),
+                    "Hinge ignores rows beyond the margin; it solves one machine per kernel and step. Logistic and "
+                    "squared hinge are smooth.",
+                    choices=("squared", "hinge", "logistic", "squared_hinge"),
                     tasks=CLASSIFICATION,
                 ),
+                controls.GREEDY_LOSS_REAL,
                 controls.LAM,
                 Control(
                     "n_kernels",
@@ -157,6 +159,16 @@ ESTIMATORS: dict[str, Algorithm] = {
             controls.GREEDY_PATHS,
             (
                 Control(
+                    "loss",
+                    "Loss",
+                    "choice",
+                    "squared",
+                    "Squared hinge ignores rows beyond the margin, and no rate is claimed for it.",
+                    choices=("squared", "logistic", "squared_hinge"),
+                    tasks=CLASSIFICATION,
+                ),
+                controls.GREEDY_LOSS_REAL,
+                Control(
                     "lam",
                     "Penalty λ",
                     "log",
@@ -196,7 +208,8 @@ ESTIMATORS: dict[str, Algorithm] = {
                 controls.MEAN_REAL,
                 controls.TOL_GREEDY,
             ),
-            r"\min_f\;\tfrac1{2n}\sum_i\big(y_i-f(x_i)\big)^2+\lambda\sum_j\|f_j\|_{\mathcal H_j}",
+            r"\min_f\;\tfrac1n\sum_i V\big(y_i,f(x_i)\big)+\lambda\sum_j\|f_j\|_{\mathcal H_j},\qquad "
+            r"V=\tfrac12(y-f)^2\text{ for squared loss}",
             "The certificate tightens with every kernel that enters; after the last one the l1 optimum is reached and "
             "no kernel outside is steeper than λ.",
             "Kernels that enter early may end with weight zero, and copies of a kernel are never distinguished: the "

@@ -1,0 +1,84 @@
+"""Pictures of methods beyond the five papers: views of several targets, scales of columns, survival of thirds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mklcore.figures import style
+from mklcore.figures.graph_objects import go
+
+HEIGHT = 300
+THIRDS = ("low risk", "middle", "high risk")
+
+
+def target_views(found: Any, *, dark: bool = False) -> go.Figure:
+    """What every view explains of every target: shares of R2 as bars, one group per target, with R2 above it.
+
+    ``found`` with ``targets`` (T,), ``views`` (V,), ``shares`` (V, T) and ``r2`` (T,).
+    """
+    tone, hues = style.theme(dark), style.six_hues(dark)
+    said = [f"{name} {style.number(float(r2))}" for name, r2 in zip(found.targets, found.r2, strict=True)]
+    figure = style.new_figure(
+        f"Share of R2 of every target by view; R2 of {style.in_words(said)}.", dark, HEIGHT, barmode="group",
+        bargap=0.25, showlegend=True, margin={"l": 52, "r": 16, "t": 40, "b": 30},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+    )  # fmt: skip
+    for k, (view, shares) in enumerate(zip(found.views, found.shares, strict=True)):
+        figure.add_bar(
+            x=list(found.targets), y=shares, name=style.short(view), marker={"color": hues[k % len(hues)]},
+            hovertemplate="%{y:.1%} of %{x}<extra>%{fullData.name}</extra>",
+        )  # fmt: skip
+    for name, r2, shares in zip(found.targets, found.r2, found.shares.T, strict=True):
+        figure.add_annotation(
+            x=name, y=float(shares.max()), text=f"R² {float(r2):.2f}", showarrow=False, yanchor="bottom", yshift=4,
+            font={"size": style.LABEL_SIZE, "color": tone.muted},
+        )  # fmt: skip
+    figure.layout.xaxis = style.axis("", dark, showgrid=False)
+    figure.layout.yaxis = style.axis("share of variance explained", dark, tickformat=".0%")
+    return figure
+
+
+def column_scales(found: Any, *, dark: bool = False) -> go.Figure:
+    """The scale of every column as a bar, those that decide filled: ``scales`` and ``decides`` (d,)."""
+    scales, decides = np.asarray(found.scales, dtype=float), np.asarray(found.decides, dtype=bool)
+    kept = int(np.count_nonzero(scales > 0))
+    hit = int(np.count_nonzero((scales > 0) & decides))
+    figure = style.new_figure(
+        f"Learned scales of {scales.size} columns: {kept} are above 0, {hit} of the {int(decides.sum())} that decide.",
+        dark, HEIGHT, bargap=0.2, showlegend=True, margin={"l": 52, "r": 16, "t": 40, "b": 44}, barmode="overlay",
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+    )  # fmt: skip
+    numbers = np.arange(1, scales.size + 1)
+    hue, grey = style.six_hues(dark)[4], style.theme(dark).grey
+    for name, rows, colour in (("decides", decides, hue), ("does not decide", ~decides, grey)):
+        figure.add_bar(x=numbers[rows], y=scales[rows], name=name, marker={"color": colour})
+    figure.layout.xaxis = style.axis("column", dark, showgrid=False)
+    figure.layout.yaxis = style.axis("scale", dark, rangemode="tozero")
+    return figure
+
+
+def survival_curves(found: Any, *, dark: bool = False) -> go.Figure:
+    """Survival predicted for thirds of the rows by risk, beside what was observed (Kaplan and Meier, dotted).
+
+    ``found`` with ``times`` (k,), ``predicted`` and ``observed`` (3, k).
+    """
+    hues, ends = style.six_hues(dark), []
+    finals = [f"{name} {style.percent(float(c[-1]))}" for name, c in zip(THIRDS, found.predicted, strict=True)]
+    figure = style.new_figure(
+        f"Survival of thirds by predicted risk; at the end predicted {style.in_words(finals)}.", dark, HEIGHT,
+        margin={"l": 52, "r": 90, "t": 14, "b": 44},
+    )  # fmt: skip
+    for name, hue, predicted, observed in zip(THIRDS, hues, found.predicted, found.observed, strict=False):
+        for what, curve, dash in (("predicted", predicted, "solid"), ("observed", observed, "dot")):
+            figure.add_scatter(
+                x=found.times, y=curve, mode="lines", name=f"{name}, {what}",
+                line={"color": hue, "width": 2, "dash": dash, "shape": "hv"},
+                hovertemplate=f"{name}, {what}: %{{y:.0%}} at time %{{x:.2f}}<extra></extra>",
+            )  # fmt: skip
+        ends.append(style.EndLabel(name, float(predicted[-1]), hue))
+    figure.layout.xaxis = style.axis("time", dark, showgrid=False)
+    figure.layout.yaxis = style.axis("share without event", dark, tickformat=".0%", range=[0, 1.02])
+    style.label_ends(figure, ends, (0.0, 1.02), dark)
+    return figure

@@ -1,0 +1,103 @@
+"""Experiments, methods beyond the five papers: each fitted on generated rows with known truth, as a picture."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from mklcore._numba.stages import EVERY_KERNEL
+from mklcore.experiments.pictures import PICTURES, JointFound, ScalesFound, SurvivalFound
+from mklcore.figures import style
+from mklcore.figures.pictures import column_scales, survival_curves, target_views
+from mklcore.figures.weights import weights_bar
+from pages._parts.derive import shelves
+from pages._parts.derive.derived import Derived, derived
+from pages._parts.drawing import asking, charts
+from pages._parts.jobs.job import Job
+from pages._parts.params.parameters import Params
+from pages._parts.session import board, fields, words
+
+VIEWS = {"published": "Published experiments", "further": "Methods beyond the papers"}
+
+
+def choice() -> None:
+    """Draw the choice between published experiments and further methods."""
+    fields.field_view(
+        st.segmented_control, "View", "experiments", options=list(VIEWS), format_func=VIEWS.__getitem__, required=True,
+        label_visibility="collapsed",
+    )  # fmt: skip
+
+
+def rail() -> None:
+    """Draw which method, and the seed of its rows."""
+    fields.field_view(
+        st.radio, "Method", "picture", options=list(PICTURES), format_func=lambda key: PICTURES[key].title
+    )
+    fields.field_view(st.number_input, "Seed", "experiment_seed", min_value=0, max_value=9999, step=1,
+                      help="Another seed generates other rows.")  # fmt: skip
+
+
+def draw(params: Params) -> None:
+    """Draw the picture of the method chosen, once it is computed."""
+    picture, found = PICTURES[params.picture], _found(params)
+    st.subheader(picture.title, anchor=False)
+    st.markdown(f"{picture.about} In Python: `{picture.estimator}`.")
+    if found.value is None:
+        asking.see_to(
+            found.key, lambda: board.ask(_job(params)), small=lambda: True, waits=str,
+            ended=lambda progress: f"The fit {board.ending(progress)}", label="Fit", button="picture_run",
+        )  # fmt: skip
+        found = _found(params)
+    if found.value is None:
+        st.caption("The picture appears here once the model is fitted.")
+        return
+    drawings: dict[str, Callable[[Any], None]] = {"joint": _joint, "scales": _scales, "survival": _survival}
+    drawings[params.picture](found.value)
+
+
+def _found(params: Params) -> Derived[Any]:
+    return derived(params, "picture", lambda one: (one.picture, one.experiment_seed), lambda _: shelves.shelf(Params()))
+
+
+def _job(params: Params) -> Job:
+    found, compute, seed = _found(params), PICTURES[params.picture].compute, params.experiment_seed
+    return found.job("Fitting on generated rows", found.piece(lambda _: compute(seed)), needs=(EVERY_KERNEL, "lp"))
+
+
+def _joint(found: JointFound) -> None:
+    scores = [f"{name} {r2:.2f}" for name, r2 in zip(found.targets, found.r2, strict=True)]
+    st.markdown(f"**R² on held-out rows: {style.in_words(scores)}.** Certified within {style.percent(found.gap)}.")
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        charts.show(target_views(found, dark=charts.is_dark()), "picture_views")
+    with right:
+        _weights(found.weights, found.views)
+
+
+def _scales(found: ScalesFound) -> None:
+    kept, decides = found.scales > 0, found.decides
+    st.markdown(
+        f"**{int((kept & decides).sum())} of the {int(decides.sum())} columns that decide have a scale above 0, and "
+        f"{int((kept & ~decides).sum())} of the other {int((~decides).sum())}.** R² on held-out rows: {found.r2:.2f}. "
+        "The problem is not convex, so there is no certificate."
+    )
+    charts.show(column_scales(found, dark=charts.is_dark()), "picture_scales")
+
+
+def _survival(found: SurvivalFound) -> None:
+    share = float(found.weights[found.decides].sum() / found.weights.sum())
+    st.markdown(
+        f"**Concordance on held-out rows: {found.concordance:.2f}** (0.5: no order); {100 * share:.0f} % of the weight "
+        f"is on the two pathways that decide. Certified within {style.percent(found.gap)}."
+    )
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        charts.show(survival_curves(found, dark=charts.is_dark()), "picture_survival")
+        st.caption("Solid: predicted. Dotted: observed (Kaplan and Meier), on held-out rows.")
+    with right:
+        _weights(found.weights, found.pathways)
+
+
+def _weights(weights: Any, names: Sequence[str]) -> None:
+    bars = weights_bar(weights, [words.plain(name) for name in names], ["linear"] * len(names), dark=charts.is_dark())
+    charts.show(bars, "picture_weights")
