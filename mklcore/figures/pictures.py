@@ -21,7 +21,7 @@ def target_views(found: Any, *, dark: bool = False) -> go.Figure:
     tone, hues = style.theme(dark), style.six_hues(dark)
     said = [f"{name} {style.number(float(r2))}" for name, r2 in zip(found.targets, found.r2, strict=True)]
     figure = style.new_figure(
-        f"Share of R2 of every target by view; R2 of {style.in_words(said)}.", dark, HEIGHT, barmode="group",
+        f"Share of R2 of every target by view; R2 of {style.joined(said)}.", dark, HEIGHT, barmode="group",
         bargap=0.25, showlegend=True, margin={"l": 52, "r": 16, "t": 40, "b": 30},
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
     )  # fmt: skip
@@ -67,7 +67,7 @@ def survival_curves(found: Any, *, dark: bool = False) -> go.Figure:
     hues, ends = style.six_hues(dark), []
     finals = [f"{name} {style.percent(float(c[-1]))}" for name, c in zip(THIRDS, found.predicted, strict=True)]
     figure = style.new_figure(
-        f"Survival of thirds by predicted risk; at the end predicted {style.in_words(finals)}.", dark, HEIGHT,
+        f"Survival of thirds by predicted risk; at the end predicted {style.joined(finals)}.", dark, HEIGHT,
         margin={"l": 52, "r": 90, "t": 14, "b": 44},
     )  # fmt: skip
     for name, hue, predicted, observed in zip(THIRDS, hues, found.predicted, found.observed, strict=False):

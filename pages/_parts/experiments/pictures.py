@@ -66,7 +66,7 @@ def _job(params: Params) -> Job:
 
 def _joint(found: JointFound) -> None:
     scores = [f"{name} {r2:.2f}" for name, r2 in zip(found.targets, found.r2, strict=True)]
-    st.markdown(f"**R² on held-out rows: {style.in_words(scores)}.** Certified within {style.percent(found.gap)}.")
+    st.markdown(f"**R² on held-out rows: {style.joined(scores)}.** Certified within {style.percent(found.gap)}.")
     left, right = st.columns([3, 2], gap="large")
     with left:
         charts.show(target_views(found, dark=charts.is_dark()), "picture_views")
