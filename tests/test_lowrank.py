@@ -1,11 +1,17 @@
 """Approximated kernels: features against Gram matrices, fits on them against the exact solvers on Phi Phi'."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import mklcore as mkl
 from mklcore import verify
-from mklcore.kernels.nystroem import leverages
+from mklcore.estimators.lp import COLUMNS_FROM, LpMKLRegressor
+from mklcore.io.models import load_model, save_model
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import Linear
+from mklcore.kernels.nystroem import column_features, leverages
 from mklcore.machines.dual_coordinate_descent import balanced
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import run
@@ -329,3 +335,41 @@ def test_C_is_chosen_by_folds_where_no_gram_matrix_tells_the_error_of_a_row_left
     assert found.rule == "kfold"
     with pytest.raises(mkl.ParameterError, match=r'needs the Gram matrices.*use rule="kfold"'):
         mkl.choose_C(asked, DATA.X, Y, [0.1, 1.0], rule="loo")
+
+
+@pytest.mark.parametrize(("normalise", "center"), NORMALISATIONS)
+def test_columns_are_the_features_of_linear_kernels(normalise, center):
+    rng = np.random.default_rng(0)
+    X, new = rng.standard_normal((40, 6)), rng.standard_normal((7, 6))
+    kernels = KernelDictionary.per_group(Linear(), [[0, 2], [1], [3, 4, 5]])
+    stack, columns = (
+        made(X, normalise=normalise, center=center) for made in (kernels.grams, partial(column_features, kernels))
+    )
+    assert columns.table.shape == (40, 6)
+    assert columns.names == stack.names
+    np.testing.assert_allclose([columns.gram(m) for m in range(3)], stack.values, atol=1e-5)
+    blocks, theirs = stack.cross(new), columns.cross(new)
+    for m in range(3):
+        own = theirs[m].values @ columns.table[:, columns.transform.part(m)].T
+        np.testing.assert_allclose(own, blocks[m], atol=1e-5)
+    assert not columns.approximation_error.any()
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "epsilon_insensitive"])
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_linear_kernels_on_many_rows_are_solved_on_their_columns(loss, p, tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((COLUMNS_FROM, 8))
+    y = X[:, 0] - X[:, 3] + 0.3 * rng.standard_normal(len(X))
+    kernels = KernelDictionary.per_group(Linear(), [[0, 1, 2], [3, 4], [5, 6, 7]])
+    model = LpMKLRegressor(kernels=kernels, p=p, loss=loss, tol=1e-7).fit(X, y)
+    assert model.foresee(*X.shape).stored == "features"
+    exact = LpMKLRegressor(kernels="precomputed", p=p, loss=loss, tol=1e-7).fit(kernels.grams(X), y)
+    assert model.objective_ == pytest.approx(exact.objective_, rel=1e-6)
+    np.testing.assert_allclose(model.weights_, exact.weights_, atol=1e-3)
+    new = rng.standard_normal((5, 8))
+    np.testing.assert_allclose(model.predict(new), exact.predict(kernels.grams(X).cross(new)), atol=1e-3)
+    save_model(tmp_path / "one.mkl", model)
+    np.testing.assert_array_equal(load_model(tmp_path / "one.mkl").predict(new), model.predict(new))
+    few = LpMKLRegressor(kernels=kernels, p=p, loss=loss).fit(X[:-1], y[:-1])
+    assert not hasattr(few, "approximation_error_")

@@ -22,7 +22,7 @@ from mklcore.estimators.problems import weighted_blocks
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import Forecast, GramStack
 from mklcore.kernels.measures import UNCUT, as_stack
-from mklcore.kernels.nystroem import Nystroem
+from mklcore.kernels.nystroem import Nystroem, column_features
 from mklcore.kernels.operators.factored import FeatureMap, FeatureStack
 from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.kernels.operators.packed import PackedKernels, triangle_bytes
@@ -106,6 +106,8 @@ class KernelEstimator(Parts, BaseEstimator):
         approximation = getattr(self, "approximation", None)
         if approximation is not None:
             return approximation.features(dictionary, X, normalise, self.center)
+        if self._takes_columns(dictionary, *X.shape):
+            return column_features(dictionary, X, normalise, self.center)
         place = self._single_place(dictionary, X.shape[0])
         if place is not None:
             return PackedKernels.build(dictionary, X, normalise, self.center, place)
@@ -127,6 +129,9 @@ class KernelEstimator(Parts, BaseEstimator):
         plain, approximation = dictionary.foresee(n_samples, n_features), getattr(self, "approximation", None)
         if approximation is not None:
             return replace(plain, bytes=approximation.foresee(len(dictionary), n_samples), stored="features")
+        if self._takes_columns(dictionary, n_samples, n_features):
+            features = sum(len(spec.columns(n_features)) for spec in dictionary.specs)
+            return replace(plain, bytes=4 * n_samples * features, stored="features")
         place = self._single_place(dictionary, n_samples)
         if place is not None:
             stored = "single" if place == "memory" else "single, on disk"
@@ -158,6 +163,10 @@ class KernelEstimator(Parts, BaseEstimator):
 
     def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
         """Whether to work without a stored stack; only some methods can."""
+        return False
+
+    def _takes_columns(self, dictionary: KernelDictionary, n: int, d: int) -> bool:
+        """Whether kernels that are products of columns are kept as these columns; only some methods can."""
         return False
 
     def _single_place(self, dictionary: KernelDictionary, n: int) -> str | None:

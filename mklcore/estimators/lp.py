@@ -21,6 +21,7 @@ from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.operators import Capability, as_operator, is_stored
 from mklcore.kernels.operators.packed import place_for
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
+from mklcore.machines import ON_FEATURES
 from mklcore.penalties import LpNorm, Penalty, make_penalty
 from mklcore.solvers import FEATURE_SOLVERS, MOST_SUMMED, SOLVERS, fit_weighted
 from mklcore.solvers.driver import Fit, warn_unless_converged
@@ -28,11 +29,14 @@ from mklcore.solvers.interleaved import lacking
 from mklcore.solvers.problem import WarmStart
 from mklcore.solvers.schedule import FINEST as FINEST_SINGLE
 
+COLUMNS_FROM = 500  # rows from which linear kernels are kept as the columns they see
+
 
 class LpBase(KernelEstimator):
     """min C sum_i V(f(x_i) + b, y_i) + 1/2 sum_m ||w_m||^2 / theta_m  over  ||theta||_p <= 1, theta >= 0."""
 
     tasks: ClassVar[tuple[str, ...]] = ()
+    _may_take_columns: ClassVar[bool] = False  # whether linear kernels may become the columns they see
 
     def _check_parameters(self) -> None:
         self._positive("C", "tol")
@@ -68,6 +72,12 @@ class LpBase(KernelEstimator):
             return True
         able = self._solver_name in ("auto", "wrapper") and (n <= MOST_SUMMED or self._is_sum or self._pairs_can)
         return able and self._is_too_large(dictionary, n)
+
+    def _takes_columns(self, dictionary: KernelDictionary, n: int, d: int) -> bool:
+        able = self._may_take_columns and self._solver_name == "auto" and self.loss_in_use.machine in ON_FEATURES
+        if not able or n < COLUMNS_FROM or self._is_sum or not all(spec.is_base for spec in dictionary.specs):
+            return False
+        return d + sum(len(spec.columns(d)) for spec in dictionary.specs) <= n // 2
 
     def _single_place(self, dictionary: KernelDictionary, n: int) -> str | None:
         """In memory where the stack is too large for it; on disk only where the fit would be refused otherwise."""
@@ -260,6 +270,8 @@ class LpMKLClassifier(_LpClassifier):
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17), (19).
     """
 
+    _may_take_columns: ClassVar[bool] = True
+
     def __init__(
         self,
         p: float = 1.0,
@@ -342,6 +354,8 @@ class LpMKLRegressor(_LpRegressor):
     ----------
     Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17), (19).
     """
+
+    _may_take_columns: ClassVar[bool] = True
 
     def __init__(
         self,

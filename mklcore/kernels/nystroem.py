@@ -31,6 +31,7 @@ from mklcore.kernels.maps import KernelMap, as_rows, column_scaling, standardise
 from mklcore.kernels.operators.factored import FeatureMap, FeatureStack, diagonals
 from mklcore.kernels.operators.lazy import resolved
 
+_ROUNDED = 1e-6  # share of a trace that single precision may lose
 _CUT = 1e-9  # of the largest eigenvalue at the landmarks: directions below it are left out
 _LOOKED_AT = 10_000  # rows among which landmarks are drawn
 _PILOT = 50  # landmarks of the features that leverage is read off
@@ -112,7 +113,7 @@ class Nystroem:
             return np.arange(len(rows))
         rng = np.random.default_rng(self.random_state)
         among = self._among(len(rows), rng)
-        raw = _with_roots(_plain_map(dictionary, rows, means, scales, first), rows[first])
+        raw = _with_roots(_plain_map(dictionary, rows, means, scales, rows[first]), rows[first])
         table = raw.of_standardised(rows[among]).table.astype(np.float64)
         for m in range(len(raw.specs)):
             table[:, raw.part(m)] /= max(float(np.linalg.norm(table[:, raw.part(m)])), 1e-300)
@@ -134,32 +135,51 @@ class Nystroem:
         Kernels that are constant on the training rows are left out and named in ``notes``.
         """
         rows = as_rows(X)
-        n = len(rows)
         means, scales = column_scaling(rows, dictionary.specs, dictionary.standardize)
         rows = standardise_rows(rows, means, scales)
         with one_blas_thread():
             spread = self.choose == "kmeans"
             chosen = self.landmarks(rows) if spread else self._by_leverage(dictionary, rows, means, scales)
-            plain = _plain_map(dictionary, rows, means, scales, chosen)
-            raw = _with_roots(plain, rows[chosen])
-            finishing = Finishing.of(dictionary.names, n, normalise, center)
-            own = diagonals(plain.specs, rows)
-            centre = _settle(finishing, raw, rows, own)
-            kept = finishing.kept
-            transform = _finished(raw, finishing, centre, kept)
-            table = transform.of_standardised(rows).table
-        stack = FeatureStack(
-            table,
-            transform,
-            tuple(dictionary.names[m] for m in kept),
-            tuple(spec.family for spec in transform.specs),
-            np.zeros(kept.size),
-            tuple(finishing.notes),
-        )
-        exact = (own - 2 * finishing.row_means + finishing.grand_means[:, None])[kept] * finishing.factors[kept] ** 2
-        lost = 1.0 - stack.diagonals().sum(axis=1) / np.maximum(exact.sum(axis=1), 1e-300)
-        object.__setattr__(stack, "approximation_error", np.clip(lost, 0.0, 1.0))
-        return stack
+            raw = _with_roots(_plain_map(dictionary, rows, means, scales, rows[chosen]), rows[chosen])
+            return _on_rows(raw, dictionary.names, rows, normalise, center)
+
+
+def column_features(
+    dictionary: KernelDictionary, X: Any, normalise: str | None = "multiplicative", center: bool = False
+) -> FeatureStack:
+    """The features of linear kernels on the training rows X (n, d): the columns that each sees; nothing is lost.
+
+    In the place of landmarks stand the unit vectors, with which a linear kernel gives the columns themselves.
+    """
+    rows = as_rows(X)
+    means, scales = column_scaling(rows, dictionary.specs, dictionary.standardize)
+    rows = standardise_rows(rows, means, scales)
+    unit = np.eye(rows.shape[1])
+    with one_blas_thread():
+        plain = _plain_map(dictionary, rows, means, scales, unit)
+        seen = [spec.columns(len(unit)) for spec in plain.specs]
+        raw = _map_to(plain, [unit[:, columns] for columns in seen])
+        return _on_rows(raw, dictionary.names, rows, normalise, center)
+
+
+def _on_rows(raw: FeatureMap, names: tuple[str, ...], rows: Array, normalise: str | None, center: bool) -> FeatureStack:
+    """The features of the standardised training rows (n, d), centred and normalised."""
+    finishing = Finishing.of(names, len(rows), normalise, center)
+    own = diagonals(raw.specs, rows)
+    transform = _finished(raw, finishing, _settle(finishing, raw, rows, own), finishing.kept)
+    kept = finishing.kept
+    stack = FeatureStack(
+        transform.of_standardised(rows).table,
+        transform,
+        tuple(names[m] for m in kept),
+        tuple(spec.family for spec in transform.specs),
+        np.zeros(kept.size),
+        tuple(finishing.notes),
+    )
+    exact = (own - 2 * finishing.row_means + finishing.grand_means[:, None])[kept] * finishing.factors[kept] ** 2
+    lost = 1.0 - stack.diagonals().sum(axis=1) / np.maximum(exact.sum(axis=1), 1e-300)
+    object.__setattr__(stack, "approximation_error", np.where(lost > _ROUNDED, np.minimum(lost, 1.0), 0.0))
+    return stack
 
 
 def leverages(table: Array, ridge: float) -> Array:
@@ -174,11 +194,11 @@ def leverages(table: Array, ridge: float) -> Array:
     return scores
 
 
-def _plain_map(dictionary: KernelDictionary, rows: Array, means: Array, scales: Array, chosen: Indices) -> KernelMap:
+def _plain_map(dictionary: KernelDictionary, rows: Array, means: Array, scales: Array, landmarks: Array) -> KernelMap:
     """The kernels against the landmarks without centring or scale; relative widths are settled on all rows."""
-    specs, m = resolved(dictionary, rows), chosen.size
+    specs, m = resolved(dictionary, rows), len(landmarks)
     flat = np.ones(len(specs)), np.ones((len(specs), m)), np.zeros((len(specs), m)), np.zeros(len(specs))
-    return KernelMap(specs, rows[chosen], means, scales, *flat, np.arange(m))
+    return KernelMap(specs, landmarks, means, scales, *flat, np.arange(m))
 
 
 def _with_roots(plain: KernelMap, landmarks: Array) -> FeatureMap:
@@ -191,6 +211,11 @@ def _with_roots(plain: KernelMap, landmarks: Array) -> FeatureMap:
         values, vectors = np.linalg.eigh(0.5 * (K + K.T))
         kept = values > _CUT * max(float(values[-1]), 0.0)
         roots.append(vectors[:, kept] / np.sqrt(values[kept]))
+    return _map_to(plain, roots)
+
+
+def _map_to(plain: KernelMap, roots: list[Array]) -> FeatureMap:
+    """The map by one root (m, r) a kernel, neither centred nor scaled."""
     ends = np.cumsum([0, *(root.shape[1] for root in roots)])
     M = len(roots)
     return FeatureMap(plain, np.hstack(roots), ends, np.zeros(ends[-1]), np.ones(M), ends[:-1])
