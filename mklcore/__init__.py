@@ -31,7 +31,7 @@ _HOMES = {
         "make_spectra",
         "make_twonorm",
     ],
-    "errors": ["DataError", "KernelError", "MKLError", "ParameterError"],
+    "errors": ["DataError", "KernelError", "MKLError", "NotConvergedWarning", "ParameterError"],
     "estimators.aligned": ["AlignedMKLClassifier", "AlignedMKLRegressor"],
     "estimators.baselines": ["BestKernelClassifier", "BestKernelRegressor"],
     "estimators.feature_scaling": ["FeatureScalingClassifier", "FeatureScalingRegressor"],
@@ -90,7 +90,6 @@ _HOMES = {
         "restricted_condition",
     ],
     "uncertainty": ["Conformal", "QuantileBand", "select_columns"],
-    "unconverged": ["NotConvergedWarning"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
@@ -113,12 +112,10 @@ _ROOMS = (
     "parameters",
     "paths",
     "penalties",
-    "scoring",
     "selection",
     "solvers",
     "theory",
     "uncertainty",
-    "unconverged",
     "verify",
 )
 

@@ -20,12 +20,10 @@ from mklcore import (
     parameters as parameters,
     paths as paths,
     penalties as penalties,
-    scoring as scoring,
     selection as selection,
     solvers as solvers,
     theory as theory,
     uncertainty as uncertainty,
-    unconverged as unconverged,
     verify as verify,
 )
 from mklcore.data.dataset import Dataset as Dataset
@@ -45,6 +43,7 @@ from mklcore.errors import (
     KernelError as KernelError,
     MKLError as MKLError,
     ParameterError as ParameterError,
+    NotConvergedWarning as NotConvergedWarning,
 )
 from mklcore.estimators.aligned import (
     AlignedMKLClassifier as AlignedMKLClassifier,
@@ -160,6 +159,5 @@ from mklcore.uncertainty import (
     QuantileBand as QuantileBand,
     select_columns as select_columns,
 )
-from mklcore.unconverged import NotConvergedWarning as NotConvergedWarning
 
 __version__: str

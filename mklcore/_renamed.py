@@ -36,6 +36,8 @@ RENAMED = {
     "mklcore.references": "mklcore.selection.references",
     "mklcore.routine_cache": "mklcore._numba.cache",
     "mklcore.script": "mklcore.io.script",
+    "mklcore.scoring": "mklcore.selection.scoring",
+    "mklcore.unconverged": "mklcore.errors",
     "mklcore.selection_loo": "mklcore.selection.choose_c",
     "mklcore.shards": "mklcore.parallel.shards",
     "mklcore.stages": "mklcore._numba.stages",

@@ -16,10 +16,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mklcore.unconverged import NotConvergedWarning as NotConvergedWarning
+
+    class NotConvergedWarning(UserWarning):
+        """A solver stopped before it reached its tolerance; the message tells the gap and what to change."""
+
 
 _suppressed = ContextVar("suppress_convergence_warnings", default=False)
 
@@ -87,16 +91,23 @@ _RENAMED = {
 }
 
 
+@cache
+def _not_converged() -> type[Warning]:
+    """The warning that a solver stopped short, which is scikit-learn's warning, too."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    about = {"__module__": __name__, "__doc__": "A solver stopped before it reached its tolerance; see its message."}
+    return type("NotConvergedWarning", (ConvergenceWarning,), about)
+
+
 def __getattr__(name: str) -> Any:
-    """Import the warning when it is first used, because it needs scikit-learn; find names of version 0.1."""
+    """Make the warning when it is first used, because it needs scikit-learn; find names of version 0.1."""
     if name in _RENAMED:
         warnings.warn(f"errors.{name} is errors.{_RENAMED[name]} from this version on.", FutureWarning, stacklevel=2)
         return globals()[_RENAMED[name]]
     if name != "NotConvergedWarning":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}.")
-    from mklcore.unconverged import NotConvergedWarning
-
-    return NotConvergedWarning
+    return _not_converged()
 
 
 def warn_short(message: str, stacklevel: int = 2) -> None:
@@ -104,9 +115,7 @@ def warn_short(message: str, stacklevel: int = 2) -> None:
     ``warnings``.
     """
     if not _suppressed.get():
-        from mklcore.unconverged import NotConvergedWarning
-
-        warnings.warn(message, NotConvergedWarning, stacklevel=stacklevel + 1)
+        warnings.warn(message, _not_converged(), stacklevel=stacklevel + 1)
 
 
 def never_asked() -> None:

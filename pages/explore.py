@@ -12,7 +12,7 @@ nav.through_app()
 import streamlit as st
 
 from mklcore.errors import MKLError
-from mklcore.scoring import ACCEPTED
+from mklcore.selection.scoring import ACCEPTED
 from pages._parts.derive import looks, paths, tables
 from pages._parts.drawing import beside, evidence, refusals
 from pages._parts.explore import (

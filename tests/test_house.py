@@ -22,7 +22,6 @@ CORE, PAGES, APP = ROOT / "mklcore", ROOT / "pages", ROOT / "app.py"
 ROWS = {
     "mklcore._renamed": 1,
     "mklcore.errors": 1,
-    "mklcore.unconverged": 1,
     "mklcore.arrays": 1,
     "mklcore.io.plugins": 1,
     "mklcore.io.private_folders": 1,
@@ -33,7 +32,7 @@ ROWS = {
     "mklcore.kernels": 3,
     "mklcore.losses": 4,
     "mklcore.losses.intercepts": 4,
-    "mklcore.scoring": 4,
+    "mklcore.selection.scoring": 4,
     "mklcore.selection.fast_metrics": 4,
     "mklcore.penalties": 5,
     "mklcore.machines": 6,

@@ -8,9 +8,9 @@ from mklcore.data.synthetic import RING_GAP
 from mklcore.errors import ParameterError
 from mklcore.estimators.explain import NOVELTY, decision_surface
 from mklcore.paths.intervals import interval_along
-from mklcore.scoring import ACCEPTED
 from mklcore.selection import choose, cross_validate_path, selection_frequency
 from mklcore.selection.choose_c import choose_C
+from mklcore.selection.scoring import ACCEPTED
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.25, 0.5, 1.0, 2.0])
 

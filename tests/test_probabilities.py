@@ -8,8 +8,8 @@ from sklearn.frozen import FrozenEstimator
 import mklcore as mkl
 from mklcore import figures
 from mklcore.errors import DataError, ParameterError
-from mklcore.scoring import Decided
 from mklcore.selection.probabilities import brier, calibrate, cross_fitted, reliability
+from mklcore.selection.scoring import Decided
 
 CLASSES = np.array(["no", "yes"])
 

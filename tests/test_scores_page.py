@@ -8,7 +8,7 @@ from sklearn.metrics import balanced_accuracy_score, matthews_corrcoef
 
 from mklcore.data.dataset import three_way_split
 from mklcore.data.reading import read_table
-from mklcore.scoring import SCORINGS
+from mklcore.selection.scoring import SCORINGS
 from mklcore.selection.search import candidates
 from pages._parts.derive import searches
 from pages._parts.params import link

@@ -20,7 +20,9 @@ from sklearn.model_selection import StratifiedKFold
 import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.paths.path import rescored
-from mklcore.scoring import (
+from mklcore.selection import CrossValidatedSurface
+from mklcore.selection.fast_metrics import OF_CLASSES, OF_NUMBERS, RANKED, tally_of
+from mklcore.selection.scoring import (
     SCORINGS,
     Decided,
     accuracy,
@@ -32,8 +34,6 @@ from mklcore.scoring import (
     scorings_for,
     usual_scoring,
 )
-from mklcore.selection import CrossValidatedSurface
-from mklcore.selection.fast_metrics import OF_CLASSES, OF_NUMBERS, RANKED, tally_of
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
 

@@ -22,7 +22,7 @@ from mklcore.estimators.explain import kernels_by_columns
 from mklcore.estimators.problems import weighted_blocks
 from mklcore.kernels.maps import KernelMap
 from mklcore.kernels.units import Unit
-from mklcore.scoring import Judge, Scoring
+from mklcore.selection.scoring import Judge, Scoring
 from mklcore.solvers.hkl.listed import ListedSpace, number
 from mklcore.solvers.hkl.space import GraphSpace
 

@@ -15,7 +15,7 @@ from mklcore.estimators.lp import LpBase, warm_start
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import Loss, make_loss
 from mklcore.penalties import Penalty
-from mklcore.scoring import ACCEPTED
+from mklcore.selection.scoring import ACCEPTED
 
 
 class LpMKLOneClass(OutlierMixin, LpBase):

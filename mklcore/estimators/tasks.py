@@ -18,8 +18,8 @@ from mklcore.estimators.base import KernelEstimator, target_of
 from mklcore.estimators.calibration import held_out_decisions
 from mklcore.losses import Loss
 from mklcore.losses.intercepts import centre_of, total_loss
-from mklcore.scoring import accuracy, explained
 from mklcore.selection.probabilities import calibrate, sigmoids
+from mklcore.selection.scoring import accuracy, explained
 from mklcore.solvers.driver import Fit
 
 _DIGITS = 1e-9  # share of the objective that an intercept with few digits may cost before it is reported

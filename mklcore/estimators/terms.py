@@ -33,7 +33,7 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.interactions import Interaction
 from mklcore.kernels.units import Unit, units
-from mklcore.scoring import Scoring
+from mklcore.selection.scoring import Scoring
 
 HIGHER_ORDER = ("higher order",)
 PROJECTED_ROWS = 500  # on which functions of single columns are taken out of kernels of all columns

@@ -27,7 +27,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.screening import interacting
 from mklcore.paths.path import judged, log_grid, no_better, path_grid
-from mklcore.scoring import Scoring
+from mklcore.selection.scoring import Scoring
 
 COMPARED_WORK, PATH_WORK = 2e7, 4e7  # classes x kernels x squared rows of a fit, in comparisons and along the path
 FEW = 1000  # rows below which candidates are judged by folds

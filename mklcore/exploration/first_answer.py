@@ -56,8 +56,8 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.units import units
 from mklcore.notebook.framing import framed
 from mklcore.paths.path import GROWTH, Path, fit_path, grown, no_better, path_grid
-from mklcore.scoring import Scoring, label_of, rarest, scorer_of
 from mklcore.selection.references import MOST, PLAIN, Reference, best_single_kernel, plain_references, single_kernels
+from mklcore.selection.scoring import Scoring, label_of, rarest, scorer_of
 
 FURTHER = 12  # points beyond the usual grid, while the last is the best
 WIDTH_ROWS = 400  # training rows on which preparations of spectra are compared

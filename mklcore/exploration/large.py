@@ -18,8 +18,8 @@ from mklcore.exploration.candidates import Candidate, parts_of_rows
 from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.operators.factored import FeatureBlocks, FeatureStack
 from mklcore.paths.path import Path, fit_path, judged, log_grid, path_grid
-from mklcore.scoring import Scoring
 from mklcore.selection.references import FLAT
+from mklcore.selection.scoring import Scoring
 
 LANDMARKS = (100, 200, 400, 800)
 OPERATIONS = 2e11  # that a path on features may take

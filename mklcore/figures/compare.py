@@ -19,7 +19,7 @@ from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.graph_objects import go
 from mklcore.figures.paths import path_positions, solved, stretches
-from mklcore.scoring import SHARES
+from mklcore.selection.scoring import SHARES
 
 LEFT, RIGHT = 132, 74  # pixels: names of the bars below stand left of the first method, line labels right of the last
 GAP = 0.03

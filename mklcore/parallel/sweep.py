@@ -25,7 +25,7 @@ from mklcore.errors import MKLError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.parallel.cluster import alone, connected, on_cluster
-from mklcore.scoring import Scoring, scorer_of
+from mklcore.selection.scoring import Scoring, scorer_of
 
 BACKENDS = ("serial", "processes", "dask")
 MOST_REPEATS = 1000

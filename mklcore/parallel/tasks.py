@@ -21,7 +21,7 @@ from mklcore.kernels.nystroem import Nystroem
 from mklcore.parallel.cluster import NoClusterError, Tell, afar, connected, scheduler_address
 from mklcore.paths.files import read_paths, write_paths
 from mklcore.paths.path import Path, fit_path, path_grid
-from mklcore.scoring import Scoring, scorer_of
+from mklcore.selection.scoring import Scoring, scorer_of
 
 STEPS = 100  # of the progress of one fit, for what it still has to do nobody knows
 SAID_EVERY = 1.0  # seconds between two looks at the points of a path that are solved so far

@@ -16,7 +16,7 @@ import numpy as np
 from mklcore.arrays import Array, Labels
 from mklcore.kernels.grams import GramStack
 from mklcore.paths.path import Path, judged
-from mklcore.scoring import Scoring
+from mklcore.selection.scoring import Scoring
 
 BLOCK_MB = 64.0  # of kernel values at a time
 

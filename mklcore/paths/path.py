@@ -20,7 +20,7 @@ from mklcore.kernels.operators.factored import FeatureBlocks
 from mklcore.kernels.operators.lazy import LazyKernels, RowBlocks
 from mklcore.paths.estimator_protocol import PathEstimator
 from mklcore.penalties import LpNorm
-from mklcore.scoring import ACCEPTED, Judge, Scoring, label_of, scored, scorer_of
+from mklcore.selection.scoring import ACCEPTED, Judge, Scoring, label_of, scored, scorer_of
 from mklcore.solvers.driver import Status
 from mklcore.solvers.screening import Screened
 

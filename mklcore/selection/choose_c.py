@@ -30,7 +30,7 @@ from mklcore.losses import Loss, Squared, make_loss
 from mklcore.losses.intercepts import centre_of
 from mklcore.paths.estimator_protocol import PathEstimator
 from mklcore.paths.path import check_scoring, score_name, score_of
-from mklcore.scoring import Scoring, label_of
+from mklcore.selection.scoring import Scoring, label_of
 from mklcore.selection.splitters import folds, rare_in_folds
 
 RULES = ("auto", "loo", "xi_alpha", "kfold")

@@ -26,7 +26,7 @@ from mklcore.paths.path import (
     scores_of,
     validation_blocks,
 )
-from mklcore.scoring import ACCEPTED, Scoring
+from mklcore.selection.scoring import ACCEPTED, Scoring
 from mklcore.selection.splitters import cut, halves, parts_of, rare_in_folds
 
 RULES = ("best", "1se", "sparsest")

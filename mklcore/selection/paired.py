@@ -17,7 +17,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.errors import DataError
-from mklcore.scoring import Scoring, scored
+from mklcore.selection.scoring import Scoring, scored
 
 GROUPS = 40  # of rows that are left out in turn
 LEAST_ROWS = 20  # below which no error is given

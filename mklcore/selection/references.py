@@ -32,7 +32,7 @@ from mklcore.errors import ParameterError, suppress_convergence_warnings
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import target_alignment
 from mklcore.paths.path import Path, fit_path, grown, log_grid, path_grid
-from mklcore.scoring import Scoring, scorer_of
+from mklcore.selection.scoring import Scoring, scorer_of
 from mklcore.solvers.hkl.baselines import FullKernel, hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
 from mklcore.solvers.hkl.design import Design
 

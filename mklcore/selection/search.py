@@ -40,8 +40,8 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.stacks import rows_of
 from mklcore.parallel.sweep import sweep
 from mklcore.paths.path import PATH_ATTRIBUTES, Path, check_scoring, fit_path, path_grid, score_name
-from mklcore.scoring import Scoring, scorer_of
 from mklcore.selection.bandwidths import widened
+from mklcore.selection.scoring import Scoring, scorer_of
 from mklcore.selection.splitters import folds
 
 NORMS = (1.0, 4 / 3, 2.0, math.inf)

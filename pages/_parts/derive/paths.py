@@ -17,8 +17,8 @@ from mklcore.parallel import tasks as errands
 from mklcore.parallel.processes import SHOWN_EVERY
 from mklcore.paths.intervals import Interval, interval_along
 from mklcore.paths.path import Path, fit_path, grown, path_grid, rescored
-from mklcore.scoring import SCORINGS
 from mklcore.selection import SelectionFrequency, selection_frequency
+from mklcore.selection.scoring import SCORINGS
 from pages._parts.derive import (
     all_rows,
     crew,

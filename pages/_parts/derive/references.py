@@ -10,8 +10,8 @@ import numpy as np
 
 from mklcore.data.dataset import Dataset
 from mklcore.paths.path import Path
-from mklcore.scoring import scorer_of
 from mklcore.selection.references import PLAIN, Reference, best_single_kernel, plain_references
+from mklcore.selection.scoring import scorer_of
 from pages._parts.derive import all_rows, earlier, gram_stacks, left_out, paths, scores, tables
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.jobs import worker

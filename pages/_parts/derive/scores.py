@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.data.dataset import Dataset
-from mklcore.scoring import SCORINGS, Score, rarest, scorer_of, scorings_for, usual_scoring
+from mklcore.selection.scoring import SCORINGS, Score, rarest, scorer_of, scorings_for, usual_scoring
 from pages._parts.derive import tables
 from pages._parts.params.parameters import PathParams
 

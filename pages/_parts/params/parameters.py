@@ -12,7 +12,7 @@ from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.recipes import Recipe, other_kernels
 from mklcore.lessons import LESSONS
 from mklcore.losses import CLASSIFICATION, losses_for
-from mklcore.scoring import SCORINGS
+from mklcore.selection.scoring import SCORINGS
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.machine import suits_hulls
 from pages._parts.params import methods as params_methods

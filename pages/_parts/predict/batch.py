@@ -14,8 +14,8 @@ from mklcore.data.applying import NewRows
 from mklcore.data.dataset import Dataset, counted
 from mklcore.errors import DataError, MKLError, ParameterError
 from mklcore.estimators.explain import kernels_in_use
-from mklcore.scoring import scored
 from mklcore.selection.probabilities import Probabilities
+from mklcore.selection.scoring import scored
 from mklcore.uncertainty import HeldOutScores
 from pages._parts.derive import judging, paths, predictions, scores, tables
 from pages._parts.derive.opening import opened
