@@ -26,6 +26,7 @@ import numpy as np
 
 from mklcore.data import read_table
 from mklcore.errors import DataError
+from mklcore.io.verify_graph import holds_sequences, listed, of_strings
 from mklcore.io.verify_hull import Hull, levels_of
 
 Array = Any
@@ -591,13 +592,43 @@ def pursuit(model: dict[str, Any], K: Array, case: Case) -> list[Line]:
     return compared(case, float(errors) / len(Y) + p["lam"] * float(np.sum(A * f)), None)
 
 
-def hulls(model: dict[str, Any], X: Array, case: Case, k: int) -> list[Line]:
-    """Hierarchical kernel learning: the bound over the whole grid through the sufficient condition."""
+def hull_of(model: dict[str, Any], X: Array) -> tuple[Hull, list[Any]]:
+    """The grid or the graph of kernels of a model, and the nodes of its hull."""
     p, fitted = model["parameters"], model["fitted"]
-    hull = Hull(levels_of(fitted["design_"], X), p["depth_weight"], p["root_weight"])
+    if p.get("graph") is None:
+        found = Hull(levels_of(fitted["design_"], X), p["depth_weight"], p["root_weight"])
+        return found, [tuple(int(level) for level in node) for node in fitted["hull_"]]
+    strings = p["graph"]["is"] == "StringGraph"
+    graph, place = (
+        of_strings(fitted["design_"], p["depth_weight"], p["root_weight"])
+        if strings
+        else listed(fitted["design_"], X, p["depth_weight"])
+    )
+    return graph, [place[name] for name in fitted["hull_"]]
+
+
+def rows_of_graph(model: dict[str, Any], table: Any, target: str | None) -> tuple[Array, list[Line]]:
+    """The stack of a graph's kernels on the training rows; of a graph of strings, which lists its own, nothing."""
+    design = model["fitted"]["design_"]
+    if design["is"] == "StringSpace":
+        held = holds_sequences(design["sequences"], table)
+        text = f"training sequences: {'all' if held else 'NOT all'} {len(design['sequences'])} are in the table"
+        return np.zeros((0, len(design["sequences"]), len(design["sequences"]))), [Line(held, text)]
+    if design["transform"] is None:
+        if not (isinstance(table, dict) and "X" not in table):
+            raise DataError("The graph was fitted on Gram matrices: give them as .npz with one array (M, n, n).")
+        return np.asarray(next(iter(table.values())), dtype=float), []
+    X, lines = training_rows(model, table, target)
+    K, more = stack_of(design["transform"], X)
+    return K, lines + more
+
+
+def hulls(model: dict[str, Any], X: Array, case: Case, k: int) -> list[Line]:
+    """Hierarchical kernel learning: the bound over the whole grid or graph through the sufficient condition."""
+    p, fitted = model["parameters"], model["fitted"]
+    hull, nodes = hull_of(model, X)
     loss, n, lam = loss_of(p), case.y.size, p["lam"]
     y, b = moved(loss, case.y, case.intercept)
-    nodes = [tuple(int(level) for level in node) for node in fitted["hull_"]]
     forms, f = hull.forms(nodes, case.dual), hull.decision(nodes, case.weights, case.dual)
     size = hull.norm(nodes, case.weights, forms)
     primal = float(loss_value(loss, f + b, y).mean()) + 0.5 * lam * size**2
@@ -617,8 +648,6 @@ def verify(model_path: Any, table: Any, target: str | None = None) -> list[Line]
     """
     model = read_model(model_path)
     lines: list[Line] = []
-    if model["parameters"].get("graph") is not None:
-        raise DataError("The model is on a graph of kernels, which this command does not read; use hkl_certificate.")
     hkl = model["estimator"].startswith("HKL")
     if str(table).endswith(".npz"):
         try:
@@ -626,7 +655,9 @@ def verify(model_path: Any, table: Any, target: str | None = None) -> list[Line]
                 table = dict(file)
         except ValueError as error:
             raise DataError(f"The .npz cannot be read: {error} Expected arrays of numbers or texts.") from error
-    if isinstance(table, dict) and "X" not in table:
+    if model["parameters"].get("graph") is not None:
+        X, lines = rows_of_graph(model, table, target)
+    elif isinstance(table, dict) and "X" not in table:
         X = np.asarray(next(iter(table.values())), dtype=float)
     else:
         X, lines = training_rows(model, table, target)

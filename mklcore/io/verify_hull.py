@@ -141,10 +141,7 @@ class Hull:
         outside.
         """
         table, shares = np.asarray(proof[0]), np.asarray(proof[1], dtype=float)
-        full = np.zeros((shares.size, self.p), dtype=int)
-        for place, variable, level in table.tolist():
-            full[place, variable] = level
-        nodes = [tuple(row) for row in full.tolist()]
+        nodes = self.nodes_of(table, shares.size)
         if abs(shares.sum() - 1.0) > 1e-9 or shares.min() <= 0:
             return math.inf
         prices, below = np.array([self.price(node) for node in nodes]), self._below(nodes)
@@ -152,6 +149,13 @@ class Hull:
         zeta = 1.0 / (below.T @ (1.0 / eta))
         inside = below @ (zeta**2 * self.forms(nodes, a)) / eta / shares
         return max(float(inside.max()), max((self._descendants(t, a) for t in self.sources(nodes)), default=0.0))
+
+    def nodes_of(self, table: Array, count: int) -> list[Node]:
+        """The nodes of a proof, each given by the rows of ``table`` that begin with its place."""
+        full = np.zeros((count, self.p), dtype=int)
+        for place, variable, level in table.tolist():
+            full[place, variable] = level
+        return [tuple(row) for row in full.tolist()]
 
     def sources(self, nodes: list[Node]) -> list[Node]:
         """Nodes outside whose parents are all inside."""
