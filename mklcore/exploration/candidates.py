@@ -75,9 +75,11 @@ class Candidate:
         """The kernels that this candidate has where ``train`` are the rows to learn from: pairs of columns are
         found on them.
         """
-        if self.whole is None:
-            return self.dictionary
-        return _with_pairs(train, pairs(train), self.whole)
+        return self.with_pairs(train, pairs(train)) if self.whole is not None else self.dictionary
+
+    def with_pairs(self, train: Dataset, found: Sequence[Sequence[str]]) -> KernelDictionary:
+        """The kernels where these pairs of columns act together."""
+        return self.dictionary if self.whole is None else _with_pairs(train, found, self.whole)
 
     def machine(self, task: str, C: float = 1.0) -> Any:
         """The unfitted estimator."""
@@ -137,19 +139,29 @@ class Ground:
     pairs: tuple[tuple[Indices, Indices], ...]
     scoring: Scoring
     _made: dict[tuple[KernelDictionary, str, int], tuple[GramStack, Array]] = field(default_factory=dict, repr=False)
+    _pairs: dict[tuple[str, int], tuple[tuple[str, ...], ...]] = field(default_factory=dict, repr=False)
 
     @property
     def by_folds(self) -> bool:
         """Whether there are several pairs."""
         return len(self.pairs) > 1
 
-    def judge(self, candidate: Candidate, tick: Callable[[], Any] = lambda: None, folds: int | None = None) -> Judged:
+    def judge(
+        self,
+        candidate: Candidate,
+        tick: Callable[[], Any] = lambda: None,
+        folds: int | None = None,
+        first: Judged | None = None,
+    ) -> Judged:
         """The scores of a candidate along C, on every part of the rows that a fold or the split leaves out; of the
-        first ``folds`` alone for a first impression.
+        first ``folds`` alone for a first impression. ``first`` : what the first fold gave, which is not solved again.
         """
         seen, found = self.seen(candidate), list[Array]()
         grid: Array | None = None
-        for k, (train, test) in enumerate(self.pairs[:folds]):
+        if first is not None:
+            grid, found = first.values, [first.scores]
+        for k in range(len(found), len(self.pairs[:folds])):
+            train, test = self.pairs[k]
             tick()
             y, left_out = seen.y[train], seen.y[test]
             stack, blocks = self._kernels(candidate, seen, k)
@@ -169,15 +181,17 @@ class Ground:
     def _kernels(self, candidate: Candidate, seen: Dataset, k: int) -> tuple[GramStack, Array]:
         """The stack of pair k and its block of the rows left out; of kernels that are there already, made for a larger
         dictionary, nothing is made again."""
-        train, test = self.pairs[k]
-        wanted = candidate.on(seen.take(train))
+        train, test = (seen.take(rows) for rows in self.pairs[k])
+        if candidate.whole is not None and (candidate.scaling, k) not in self._pairs:
+            self._pairs[candidate.scaling, k] = pairs(train)
+        wanted = candidate.with_pairs(train, self._pairs.get((candidate.scaling, k), ()))
         for (dictionary, scaling, fold), (stack, blocks) in self._made.items():
             places = [j for j, spec in enumerate(dictionary.specs) if spec in wanted.specs]
             whole = stack.n_kernels == len(dictionary) and len(places) == len(wanted)
             if (scaling, fold) == (candidate.scaling, k) and whole:
-                return stack.select(places), blocks[places]
-        stack = wanted.grams(seen.take(train))
-        made = stack, stack.cross(seen.take(test))
+                return (stack, blocks) if len(places) == len(dictionary) else (stack.select(places), blocks[places])
+        stack = wanted.grams(train)
+        made = stack, stack.cross(test)
         self._made[wanted, candidate.scaling, k] = made
         return made
 
@@ -239,8 +253,9 @@ def rows_within(data: Dataset, n_kernels: int, work: float) -> int:
     """How many rows a fit may have so that classes x kernels x squared rows stay within ``work``; some of every
     class.
     """
-    classes = max(1.0, len(data.class_names) / SHARED)
-    return max(4 * len(data.class_names), int(np.sqrt(work / (classes * n_kernels))))
+    classes = len(data.class_names)
+    problems = classes / SHARED if classes > SHARED else classes if classes > 2 else 1
+    return max(4 * classes, int(np.sqrt(work / (problems * n_kernels))))
 
 
 def pairs(train: Dataset) -> tuple[tuple[str, ...], ...]:

@@ -48,7 +48,7 @@ from mklcore.exploration.candidates import (
     with_loss,
 )
 from mklcore.exploration.intervals import Uncertain, calibrated
-from mklcore.exploration.large import on_all_rows
+from mklcore.exploration.large import MANY_MORE, on_all_rows
 from mklcore.exploration.scaling import as_pipeline, seen_through, steps_before
 from mklcore.exploration.screening import screened
 from mklcore.figures.takeaway import About, Problem, path_page
@@ -258,61 +258,96 @@ def explore(
     >>> found.score > found.baselines["majority"]
     True
     """
-    if data.task == "novelty":
-        raise DataError("The table has no target, so no column can matter for it; name a target, or fit LpMKLOneClass.")
     tick = callback or (lambda done, total: None)
     clock = time.process_time(), time.perf_counter()
+    problem = _problem(data, test_size, max_rows, scoring, seed)
+    name, scorer = _measure(data, scoring)
+    tick(0, 4)
+    how, notes = _preparation(problem, preparation, baselines)
+    choice = _chosen(problem, how, lambda: tick(0, 4))
+    answer = _answer(problem, how, choice)
+    tick(1, 4)
+    columns = _importance(problem, how, answer)
+    seconds = time.process_time() - clock[0], time.perf_counter() - clock[1]
+    tick(2, 4)
+    fitted, beside = _beside(problem, answer) if baselines else ({}, [])
+    tick(3, 4)
+    scored = _scores(scorer, {"ours": as_pipeline(answer.seen.steps, answer.point)} | fitted, problem.validation)
+    tick(4, 4)
+    seen = answer.seen
+    return Exploration(
+        answer.rows, seen.candidate.dictionary, answer.path, answer.index, columns,
+        {one: scored[one] for one in fitted}, scored["ours"], choice.best.error, name,
+        (*_about(data), *_too_rare(data), *notes, choice.note, *answer.notes, *beside), seconds, how,
+        seen.candidate.scaling, seen.candidate, fitted, answer.learnt_from, problem.test, scorer,
+        (answer.point.decide_blocks(seen.blocks), seen.judge.y), (seen.train, seen.judge),
+    )  # fmt: skip
+
+
+def _problem(data: Dataset, test_size: float, max_rows: int, scoring: Scoring, seed: int) -> _Problem:
+    """The rows of the table by what they are for; DataError where they are too few, or have no target."""
+    if data.task == "novelty":
+        raise DataError("The table has no target, so no column can matter for it; name a target, or fit LpMKLOneClass.")
     rest, own, validation, test = _cut(data, test_size, seed)
-    recommended = KernelDictionary.recommended(rest, whole=False)
-    train, rows = _drawn(own, rest.n_samples, len(recommended) + 3, max_rows, seed)
+    n_kernels = len(KernelDictionary.recommended(rest, whole=False)) + 3
+    train, rows = _drawn(own, rest.n_samples, n_kernels, max_rows, seed)
     judge = validation.drawn(SCORED_ROWS, seed)
     if data.task == "regression" and judge.n_samples < LEAST_JUDGES:
         raise DataError(
             f"{data.n_samples} rows leave {judge.n_samples} to choose the model by, and the scores of a number need "
             f"{LEAST_JUDGES} rows. Add rows, or read the target as classes."
         )
+    return _Problem(rest, own, train, judge, validation, test, rows, scoring, seed)
+
+
+def _measure(data: Dataset, scoring: Any) -> tuple[str, Any]:
+    """The name of the score and its scorer."""
     asked = scoring or ("r2" if data.task == "regression" else "accuracy")
-    name, scorer = asked if isinstance(asked, str) else label_of(asked), scorer_of(asked)
-    tick(0, 4)
-    problem = _Problem(rest, train, judge, scoring, seed)
-    how, spoken = _preparation(problem, preparation, baselines)
-    chosen, chosen_notes, richer = _chosen(problem, how, lambda: tick(0, 4))
-    met = problem.of(chosen.candidate, how)
-    path, notes = _path(met, chosen)
-    index = path.nearest(chosen.value) if chosen.by_folds else path.first_look
-    sample = met, path, index
+    return asked if isinstance(asked, str) else label_of(asked), scorer_of(asked)
+
+
+def _answer(problem: _Problem, how: str, choice: _Choice) -> _Answer:
+    """The path of the chosen candidate: on features of all rows where they are many and this is not worse than what
+    chose, else exact."""
+    chosen = choice.best
     if problem.is_large(len(chosen.candidate.dictionary)):
-        judges = seen_through(met.steps, validation.drawn(LARGE_JUDGES, seed), how)
-        more = on_all_rows([chosen.candidate, *richer], seen_through(met.steps, own, how), judges, scoring)
-        if more is not None and more.score >= path.val_score[index] - chosen.error:
-            met = met._replace(candidate=more.candidate, judge=more.judge, stack=more.stack, blocks=more.blocks)
-            path, index, rows = more.path, more.path.first_look, rows._replace(used=own.n_samples, how=more.summary)
-        else:
-            rest = train
-    tick(1, 4)
-    shuffled = met.judge.drawn(PERMUTED_ROWS, seed)
-    seen = units(prepared(rest, how))
-    columns = column_importance(path.estimators[index], shuffled.table, shuffled.y, seen, scoring=scoring, seed=seed)
-    seconds = time.process_time() - clock[0], time.perf_counter() - clock[1]
-    tick(2, 4)
-    fitted: dict[str, Any] = {}
-    if baselines:
-        plain = plain_references(train, judge, scoring)
-        fitted = _baselines(*sample, plain)
-        notes += _behind(plain, float(path.val_score[index]))
-        if data.task == "multiclass" and (few := single_kernels(len(data.class_names))) < MOST:
-            notes = [*notes, f"The best single kernel is looked for among the {few} most aligned with the target: "
-                     f"each takes a machine for every one of {len(data.class_names)} classes."]  # fmt: skip
-    tick(3, 4)
-    ours = as_pipeline(met.steps, path.estimators[index])
-    scored = _scores(scorer, {"ours": ours} | fitted, validation)
-    tick(4, 4)
-    return Exploration(
-        rows, met.candidate.dictionary, path, index, columns, {one: scored[one] for one in fitted}, scored["ours"],
-        chosen.error, name, (*_about(data), *_too_rare(data), *spoken, *chosen_notes, *notes), seconds, how,
-        met.candidate.scaling, met.candidate, fitted, rest, test, scorer,
-        (path.estimators[index].decide_blocks(met.blocks), met.judge.y), (met.train, met.judge),
-    )  # fmt: skip
+        steps = steps_before(problem.rest, how, chosen.candidate.scaling)
+        own, judges = (
+            seen_through(steps, part, how)
+            for part in (problem.own, problem.validation.drawn(LARGE_JUDGES, problem.seed))
+        )
+        richer = choice.richer if own.n_samples >= MANY_MORE * choice.n_rows else []
+        found = on_all_rows([chosen.candidate, *richer], own, judges, problem.scoring)
+        if found is not None and found.score >= chosen.score - chosen.error:
+            train = seen_through(steps, problem.train, how)
+            seen = _Seen(found.candidate, steps, train, found.judge, found.stack, found.blocks, problem.scoring)
+            rows = problem.rows._replace(used=own.n_samples, how=found.summary)
+            return _Answer(seen, found.path, found.path.first_look, problem.rest, rows, [])
+    seen = problem.of(chosen.candidate, how)
+    path, notes = _path(seen, chosen)
+    index = path.nearest(chosen.value) if chosen.by_folds else path.first_look
+    learnt_from = problem.train if problem.is_large(len(chosen.candidate.dictionary)) else problem.rest
+    return _Answer(seen, path, index, learnt_from, problem.rows, notes)
+
+
+def _importance(problem: _Problem, how: str, answer: _Answer) -> tuple[ColumnAnswer, ...]:
+    """What the validation score loses when a column is permuted."""
+    rows = answer.seen.judge.drawn(PERMUTED_ROWS, problem.seed)
+    seen = units(prepared(problem.rest, how))
+    return column_importance(answer.point, rows.table, rows.y, seen, scoring=problem.scoring, seed=problem.seed)
+
+
+def _beside(problem: _Problem, answer: _Answer) -> tuple[dict[str, Any], list[str]]:
+    """The plain models, fitted, and what is to be said of them."""
+    plain = plain_references(problem.train, problem.judge, problem.scoring)
+    notes = _behind(plain, float(answer.path.val_score[answer.index]))
+    classes = len(problem.rest.class_names)
+    if problem.rest.task == "multiclass" and (few := single_kernels(classes)) < MOST:
+        notes.append(
+            f"The best single kernel is looked for among the {few} most aligned with the target: each takes a machine "
+            f"for every one of {classes} classes."
+        )
+    return _baselines(answer, plain), notes
 
 
 def _cut(data: Dataset, test_size: float, seed: int) -> tuple[Dataset, Dataset, Dataset, Dataset | None]:
@@ -343,12 +378,17 @@ def _again(name: str, model: Any, rest: Dataset) -> Any:
 
 
 class _Problem(NamedTuple):
-    """The rows that a first answer learns from and is judged on, as the table has them: ``rest`` all but the test rows,
-    ``train`` and ``judge`` those of them that are used."""
+    """The rows that a first answer learns from and is judged on, as the table has them: ``rest`` all but the ``test``
+    rows, of them ``own`` to learn from and ``validation``; ``train`` and ``judge`` are those that are used first.
+    """
 
     rest: Dataset
+    own: Dataset
     train: Dataset
     judge: Dataset
+    validation: Dataset
+    test: Dataset | None
+    rows: Rows
     scoring: Scoring
     seed: int
 
@@ -376,6 +416,16 @@ class _Problem(NamedTuple):
         return Ground(both, how, (cut,), self.scoring)
 
 
+class _Choice(NamedTuple):
+    """The candidate that is taken, a sentence about it, the richest candidate where that is another one on the same
+    columns, and the training rows on which they were compared."""
+
+    best: Judged
+    note: str
+    richer: list[Candidate]
+    n_rows: int
+
+
 class _Seen(NamedTuple):
     """What every model on the kernels of one candidate is fitted on and judged by."""
 
@@ -392,6 +442,23 @@ class _Seen(NamedTuple):
         return fit_path(
             model, self.stack, self.train.y, "C", values, self.blocks, self.judge.y, scoring=self.scoring, until=until
         )
+
+
+class _Answer(NamedTuple):
+    """The path of the chosen candidate on what its kernels have ``seen``, the point that is taken, the rows that the
+    final model is fitted on, those that were used, and what is to be said."""
+
+    seen: _Seen
+    path: Path
+    index: int
+    learnt_from: Dataset
+    rows: Rows
+    notes: list[str]
+
+    @property
+    def point(self) -> Any:
+        """The fitted model that is taken."""
+        return self.path.estimators[self.index]
 
 
 def _drawn(train: Dataset, of: int, n_kernels: int, max_rows: int, seed: int) -> tuple[Dataset, Rows]:
@@ -476,9 +543,8 @@ def _first_score(problem: _Problem, how: str) -> float:
     return Ground(rows, how, (cut,), problem.scoring).judge(own).score
 
 
-def _chosen(problem: _Problem, how: str, tick: Callable[[], Any]) -> tuple[Judged, list[str], list[Candidate]]:
-    """The candidate that is taken, what is to be said of it, and the richest where that is another one on the same
-    columns: with more rows it may be the better."""
+def _chosen(problem: _Problem, how: str, tick: Callable[[], Any]) -> _Choice:
+    """Compares the candidates, and the best of them with other norms and losses."""
     train, ground = prepared(problem.train, how), problem.ground(how)
     found = screened(train, KernelDictionary.recommended(train, whole=False), problem.seed)
     tried = [ground.judge(one, tick, 1) for one in offered(train, found.scaling, found.whole, pairs(train))]
@@ -490,12 +556,14 @@ def _chosen(problem: _Problem, how: str, tick: Callable[[], Any]) -> tuple[Judge
     tried += [ground.judge(one, tick, 1) for one in others]
     best = taken([best, *(one for one in tried if one.candidate in others)])
     if ground.by_folds:
-        final = [ground.judge(one, tick) for one in contenders(tried)]
+        impressions = {one.candidate: one for one in tried}
+        finalists = sorted(contenders(tried), key=lambda one: -one.rank)  # kernels of the richest serve the others
+        final = [ground.judge(one, tick, first=impressions[one]) for one in finalists]
         best = taken(final)
         tried = [*final, *(one for one in tried if one.candidate not in {other.candidate for other in final})]
     last = max(tried, key=lambda one: one.candidate.rank).candidate
     richer = [last] if last.rank > best.candidate.rank and last.scaling == best.candidate.scaling else []
-    return best, [_summary(best, tried)], richer
+    return _Choice(best, _summary(best, tried), richer, ground.pairs[0][0].size)
 
 
 def _summary(best: Judged, tried: Sequence[Judged]) -> str:
@@ -535,12 +603,13 @@ def _behind(plain: Sequence[Reference], score: float) -> list[str]:
     ]
 
 
-def _baselines(problem: _Seen, path: Path, index: int, plain: Sequence[Reference]) -> dict[str, Any]:
+def _baselines(answer: _Answer, plain: Sequence[Reference]) -> dict[str, Any]:
     """The fitted plain models by name, each with its parameter chosen on the validation rows; all take rows of the
     table.
     """
     fitted = {one.name: one.model for one in plain}
-    near = path.values[max(0, index - 2) :][:5]
+    problem, path = answer.seen, answer.path
+    near = path.values[max(0, answer.index - 2) :][:5]
     kernels = problem.candidate.dictionary
     kind: Any = UniformMKLRegressor if problem.train.task == "regression" else UniformMKLClassifier
     plain_sum = (

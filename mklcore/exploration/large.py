@@ -22,7 +22,8 @@ from mklcore.selection.references import FLAT
 from mklcore.selection.scoring import Scoring
 
 LANDMARKS = (100, 200, 400, 800)
-OPERATIONS = 2e11  # that a path on features may take
+OPERATIONS = 5e10  # that a path on features may take
+MANY_MORE = 3  # times the rows on which candidates were compared: from there on a richer one may be the better
 SOLVES = 6  # of a problem along the path, in each of which a matrix of all features is decomposed
 VALUES, DECADES = 7, 6  # of C, and how far they go from where the solution starts to move
 
@@ -73,7 +74,8 @@ def _grown(candidate: Candidate, train: Dataset, judge: Dataset, scoring: Scorin
             break
         tried = replace(candidate, loss="squared", joint=False, approximation=Nystroem(count))
         stack = Nystroem(count).features(tried.dictionary, train.table)
-        if operations(stack, problems) > OPERATIONS:
+        same = found is not None and stack.ends[-1] == found.stack.ends[-1]  # more landmarks, no more features
+        if same or operations(stack, problems) > OPERATIONS:
             break
         blocks = stack.cross(judge.table)
         machine = tried.machine(train.task)
