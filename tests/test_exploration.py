@@ -331,6 +331,14 @@ def test_more_rows_than_a_stack_has_room_for_are_all_used(monkeypatch):
     assert sample.model[-1].n_train_ == sample.rows.used
 
 
+def test_plain_sums_beside_all_rows_have_exact_kernels_of_a_sample(monkeypatch):
+    monkeypatch.setattr(first_answer, "STACK_MB", 0.5)
+    found = mkl.explore(made(300))
+    assert "all training rows, with" in found.rows.how
+    assert 0.5 < found.baselines["uniform sum"] <= 1.0
+    assert set(found.test_scores()) == {"ours", *found.baselines}
+
+
 def test_many_classes_share_their_kernel_weights():
     rng = np.random.default_rng(5)
     y = np.arange(240) % 8

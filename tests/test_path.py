@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.metrics import r2_score
 
 import mklcore as mkl
@@ -278,3 +278,14 @@ def test_a_path_ends_where_it_is_reported_that_a_point_is_enough(table):
     np.testing.assert_array_equal(short.values, [0.1, 1.0])
     np.testing.assert_array_equal(short.weights, whole.weights[:2])
     np.testing.assert_array_equal(short.val_score, whole.val_score[:2])
+
+
+def test_a_clone_of_a_point_does_not_answer_to_the_job_of_the_path():
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    job = {"over": False}
+    asked = mkl.LpMKLClassifier(callback=lambda record: job["over"])
+    path = mkl.fit_path(asked, X, y, "C", [0.1, 1.0])
+    job["over"] = True
+    again = clone(path.estimators[-1]).fit(X, y)
+    assert again.status_.ok
+    assert asked.callback is not None

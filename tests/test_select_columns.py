@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
@@ -93,6 +94,31 @@ def test_stability_names_columns_and_its_bound():
     assert found.threshold == SHARE
     assert all(0.0 <= share <= 1.0 for share in found.statistics.values())
     assert false_bound(3, 8) == pytest.approx(4 * (1 - 0.9 + 1 / (2 * PAIRS)) / (1 + 1 / PAIRS) * 9 / 8)
+
+
+def test_few_columns_are_chosen_where_the_bound_is_proved():
+    """Theorem 2 of Shah and Samworth asks for q / p <= 1 / sqrt(3), whatever number of false columns is allowed."""
+    found = mkl.select_columns(table(n=60, p=6), method="stability", max_false=50.0)
+    assert "among the 3 best" in found.notes[0]
+
+
+@pytest.mark.parametrize("theta", [0.1, 0.3, 0.57])
+def test_the_bound_is_the_largest_tail_of_a_unimodal_share(theta):
+    """A column of noise is in both halves of a pair with a share X of mean theta^2 at most, and a selection share of
+    tau needs X >= 2 tau - 1: the largest such tail over unimodal laws of X on {0, 1/B, ..., 1}, by linear programs.
+    """
+    values = np.arange(PAIRS + 1) / PAIRS
+    tail = (values >= 2 * SHARE - 1 - 1e-12).astype(float)
+    largest = 0.0
+    for mode in range(PAIRS + 1):
+        steps = np.diff(np.eye(PAIRS + 1), axis=0)  # p_{k+1} - p_k: rises to the mode, falls beyond
+        steps[:mode] *= -1.0
+        law = linprog(
+            -tail, A_ub=np.vstack([values, steps]), b_ub=np.append(theta**2, np.zeros(PAIRS)),
+            A_eq=np.ones((1, PAIRS + 1)), b_eq=[1.0],
+        )  # fmt: skip
+        largest = max(largest, -law.fun if law.success else 0.0)
+    assert largest == pytest.approx(false_bound(theta, 1), rel=1e-6)  # theta^2 = (q / p)^2 per column
 
 
 def test_a_callback_that_raises_cancels():

@@ -22,7 +22,7 @@ from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset, Split, joined_rows, three_way_split
 from mklcore.data.spectra import PREPARATIONS, can_be_prepared, prepared
 from mklcore.data.splitting import codes_of, fold_rows, rare_note
-from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.errors import DataError, KernelError, ParameterError, suppress_convergence_warnings
 from mklcore.estimators.explain import kernels_by_columns, specs_of, weight_shares
 from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.estimators.joint import JointMKLClassifier
@@ -76,6 +76,7 @@ SCORED_ROWS = 1000  # validation rows that choose
 PERMUTED_ROWS = 500
 OTHER_LOSSES = ("hinge", "logistic")  # tried for the best candidate; the last for two classes
 OWN_SCORES = ("r2", "accuracy")  # of models without another
+FAR = 0.1  # relative gap of a refit that is no model
 LEAST_JUDGES = 2  # validation rows that R² is defined on
 Tick = Callable[[int, int], Any]
 
@@ -132,8 +133,9 @@ class Exploration(Uncertain):
         """
         rows = self._learnt_from
         steps = steps_before(rows, self.preparation, self.scaling)
-        machine = self._candidate.machine(rows.task, float(self.path.values[self.index]))
-        machine.fit(seen_through(steps, rows, self.preparation))
+        machine = _fitted(
+            self._candidate, float(self.path.values[self.index]), seen_through(steps, rows, self.preparation)
+        )
         if self._learnt_from.task != "regression":
             calibrated(machine, *self._left_out)
         return as_pipeline(steps, machine)
@@ -270,7 +272,7 @@ def explore(
     columns = _importance(problem, how, answer)
     seconds = time.process_time() - clock[0], time.perf_counter() - clock[1]
     tick(2, 4)
-    fitted, beside = _beside(problem, answer) if baselines else ({}, [])
+    fitted, beside = _beside(problem, how, answer) if baselines else ({}, [])
     tick(3, 4)
     scored = _scores(scorer, {"ours": as_pipeline(answer.seen.steps, answer.point)} | fitted, problem.validation)
     tick(4, 4)
@@ -337,7 +339,7 @@ def _importance(problem: _Problem, how: str, answer: _Answer) -> tuple[ColumnAns
     return column_importance(answer.point, rows.table, rows.y, seen, scoring=problem.scoring, seed=problem.seed)
 
 
-def _beside(problem: _Problem, answer: _Answer) -> tuple[dict[str, Any], list[str]]:
+def _beside(problem: _Problem, how: str, answer: _Answer) -> tuple[dict[str, Any], list[str]]:
     """The plain models, fitted, and what is to be said of them."""
     plain = plain_references(problem.train, problem.judge, problem.scoring)
     notes = _behind(plain, float(answer.path.val_score[answer.index]))
@@ -347,7 +349,10 @@ def _beside(problem: _Problem, answer: _Answer) -> tuple[dict[str, Any], list[st
             f"The best single kernel is looked for among the {few} most aligned with the target: each takes a machine "
             f"for every one of {classes} classes."
         )
-    return _baselines(answer, plain), notes
+    seen = answer.seen
+    if seen.candidate.approximation is not None:  # exact kernels, on the sample
+        seen = problem.of(replace(seen.candidate, approximation=None), how)
+    return _baselines(seen, answer.path.values[max(0, answer.index - 2) :][:5], plain), notes
 
 
 def _cut(data: Dataset, test_size: float, seed: int) -> tuple[Dataset, Dataset, Dataset, Dataset | None]:
@@ -581,6 +586,16 @@ def _summary(best: Judged, tried: Sequence[Judged]) -> str:
     return f"{first}{error}" + (f"; {beside}." if beside else ".")
 
 
+def _fitted(candidate: Candidate, C: float, rows: Dataset) -> Any:
+    """The candidate on these rows at ``C``, or at a smaller value where double precision does not carry this one."""
+    for value in (C, C / 10.0, C / 100.0):
+        with suppress(KernelError), suppress_convergence_warnings():
+            machine = candidate.machine(rows.task, value).fit(rows)
+            if machine.relative_gap_ is None or np.max(machine.relative_gap_) <= FAR:
+                return machine
+    return candidate.machine(rows.task, C / 1000.0).fit(rows)
+
+
 def _as_far(along: Callable[[Any], Path], values: Any) -> Path:
     """The path over those values that double precision carries, or over the nearest smaller one."""
     while True:
@@ -603,13 +618,11 @@ def _behind(plain: Sequence[Reference], score: float) -> list[str]:
     ]
 
 
-def _baselines(answer: _Answer, plain: Sequence[Reference]) -> dict[str, Any]:
+def _baselines(problem: _Seen, near: Array, plain: Sequence[Reference]) -> dict[str, Any]:
     """The fitted plain models by name, each with its parameter chosen on the validation rows; all take rows of the
-    table.
+    table. ``near``: values of C for the plain sum of kernels.
     """
     fitted = {one.name: one.model for one in plain}
-    problem, path = answer.seen, answer.path
-    near = path.values[max(0, answer.index - 2) :][:5]
     kernels = problem.candidate.dictionary
     kind: Any = UniformMKLRegressor if problem.train.task == "regression" else UniformMKLClassifier
     plain_sum = (

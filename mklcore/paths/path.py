@@ -504,6 +504,8 @@ def _collect(
         found = [getattr(point, name) for point in points]
         return np.array([np.nan if value is None else float(np.max(value)) for value in found])
 
+    for point in points:  # the callback belongs to this run: a clone that is fitted later must not be cancelled by it
+        point.callback = None
     weights, names, families = points[0].path_table(points, stack)
     train, validation = _scores(points, stack, y, blocks, y_val, scoring)
     return Path(

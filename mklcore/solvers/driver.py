@@ -31,6 +31,7 @@ from mklcore.solvers.proof import Certificate, check, refusal, refuse_if_straine
 from mklcore.solvers.screening import Screened
 
 _DIGITS = 1e-7  # the same where R is far below the objective: what is left to improve is not in its digits
+_RESTATED = 5  # times that running sums may claim a gap that is none, before a run ends
 _ROUNDED = 1e-12  # share of the objective: a smaller gap that round-off explains is none, though R be nearly 0
 
 
@@ -387,7 +388,7 @@ def run(method: Method[Any], *, tol: float, max_iter: int, callback: Callable[[R
 
 
 def _driven(method: Method[Any], tol: float, max_iter: int, callback: Callable[[Record], Any] | None) -> Fit:
-    trace, points = Trace(tol, method.name), []
+    trace, points, restated = Trace(tol, method.name), [], 0
     with one_blas_thread(), _listening(method, trace, callback):
         last = method.init()
         while True:
@@ -397,7 +398,8 @@ def _driven(method: Method[Any], tol: float, max_iter: int, callback: Callable[[
             status = _verdict(trace, max_iter, callback)
             if status is Status.CONVERGED and _restate(method, trace) and trace.gap > trace.target:
                 assert trace.best is not None
-                last, status = trace.best, None  # what running sums said was not so: on from there
+                restated += 1  # what running sums said was not so: on from there
+                last, status = trace.best, None if restated < _RESTATED else Status.STALLED
             if status is not None:
                 break
             assert trace.best is not None

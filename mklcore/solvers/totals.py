@@ -62,7 +62,8 @@ class FromTotals(OfAnother):
     def restate(self, best: AnyIterate, dual_point: Array | None) -> AnyIterate:
         """The best point with the dual of the rows, by passes over them."""
         if best.dual.size:
-            return best
+            own = dual_point is None or dual_point.size > 0
+            return best if own else replace(best)  # a later point's proof has no rows: its own stands
         task, stack, few = self.problem, self._stack, self._few
         b, _ = task.loss_at(f := stack.times(few.spread(best.weights) * few.coefficients(best.state.dual)))
         a = task.C * (task.y - f - b)

@@ -119,7 +119,10 @@ def knockoff_threshold(statistics: Array, fdr: float) -> float:
 
 def false_bound(q: float, p: int, share: float = SHARE, pairs: int = PAIRS) -> float:
     """The bound on the expected number of false columns with a selection share of ``share`` > 3/4, where q of p are
-    chosen each time. Source: Shah, Samworth (2013), theorem 2.
+    chosen each time and q <= p / sqrt(3), beyond which it says nothing.
+
+    C(tau, B) theta E|S and L_theta| <= C(tau, B) q^2 / p, C = 4 (1 - tau + 1 / (2B)) / (1 + 1/B), for theta = q / p.
+    Source: Shah, Samworth (2013), theorem 2.
     """
     return 4.0 * (1.0 - share + 0.5 / pairs) / (1.0 + 1.0 / pairs) * q * q / p
 
@@ -169,7 +172,7 @@ def _by_halves(
     copies = knockoff_copies(data, seed)
     tables = Copies(copies.names, copies.members, copies.own, np.empty((data.n_samples, 0)))
     p = len(tables.names)
-    q = min(int(np.sqrt(max_false / false_bound(1.0, p))) if p else 0, p)
+    q = int(min(np.sqrt(max_false / false_bound(1.0, p)), p / np.sqrt(3.0))) if p else 0
     statistics = dict.fromkeys((name for name, _ in data.columns), 0.0)
     if q == 0:
         return ColumnSelection((), statistics, np.inf, (
