@@ -278,7 +278,7 @@ def explore(
     tick(4, 4)
     seen = answer.seen
     return Exploration(
-        answer.rows, seen.candidate.dictionary, answer.path, answer.index, columns,
+        answer.rows, seen.candidate.dictionary, answer.path, answer.chosen, columns,
         {one: scored[one] for one in fitted}, scored["ours"], choice.best.error, name,
         (*_about(data), *_too_rare(data), *notes, choice.note, *answer.notes, *beside), seconds, how,
         seen.candidate.scaling, seen.candidate, fitted, answer.learnt_from, problem.test, scorer,
@@ -342,7 +342,7 @@ def _importance(problem: _Problem, how: str, answer: _Answer) -> tuple[ColumnAns
 def _beside(problem: _Problem, how: str, answer: _Answer) -> tuple[dict[str, Any], list[str]]:
     """The plain models, fitted, and what is to be said of them."""
     plain = plain_references(problem.train, problem.judge, problem.scoring)
-    notes = _behind(plain, float(answer.path.val_score[answer.index]))
+    notes = _behind(plain, float(answer.path.val_score[answer.chosen]))
     classes = len(problem.rest.class_names)
     if problem.rest.task == "multiclass" and (few := single_kernels(classes)) < MOST:
         notes.append(
@@ -352,7 +352,7 @@ def _beside(problem: _Problem, how: str, answer: _Answer) -> tuple[dict[str, Any
     seen = answer.seen
     if seen.candidate.approximation is not None:  # exact kernels, on the sample
         seen = problem.of(replace(seen.candidate, approximation=None), how)
-    return _baselines(seen, answer.path.values[max(0, answer.index - 2) :][:5], plain), notes
+    return _baselines(seen, answer.path.values[max(0, answer.chosen - 2) :][:5], plain), notes
 
 
 def _cut(data: Dataset, test_size: float, seed: int) -> tuple[Dataset, Dataset, Dataset, Dataset | None]:
@@ -455,7 +455,7 @@ class _Answer(NamedTuple):
 
     seen: _Seen
     path: Path
-    index: int
+    chosen: int
     learnt_from: Dataset
     rows: Rows
     notes: list[str]
@@ -463,7 +463,7 @@ class _Answer(NamedTuple):
     @property
     def point(self) -> Any:
         """The fitted model that is taken."""
-        return self.path.estimators[self.index]
+        return self.path.estimators[self.chosen]
 
 
 def _drawn(train: Dataset, of: int, n_kernels: int, max_rows: int, seed: int) -> tuple[Dataset, Rows]:
