@@ -26,6 +26,8 @@ class PathEstimator(Protocol):
     n_kernels_: int
     n_solves_: int
 
+    callback: Any
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name, as scikit-learn has them."""
 
