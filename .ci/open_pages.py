@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 
 from benchmarks.serving import ROOT, App, chromium, running_app, settled
 
-HIDDEN = {"keeper"}  # reached by its address alone
+HIDDEN = {"admin"}  # reached by its address alone
 
 
 def addresses() -> list[str]:

@@ -241,7 +241,7 @@ def apart_sessions() -> Verdict:
                 "experiments",
                 "predict",
                 "lessons",
-                "keeper",
+                "admin",
             ):
                 for query in ("", f"data={source}"):
                     async with Session(url, page, query) as other:

@@ -44,7 +44,7 @@ def table(n: int) -> bytes:
 
 def events(app: AppTest) -> dict[str, Callable[[], bool]]:
     """The name of the event, and whether it is there."""
-    held, params = memory(app).shelves.results, memory(app).params
+    held, params = memory(app).caches.results, memory(app).params
     sample, low = (paths.key(replace(params, way=way)) for way in ("", LOW_RANK))
     return {
         "first look, on 300 rows": lambda: held.get(("look", sample)) is not None,
@@ -81,7 +81,7 @@ def measured(n: int, exact: bool) -> list[dict[str, Any]]:
     if exact:
         key, began = many_rows.whole(memory(app).params).key, (time.perf_counter(), time.process_time())
         quiet(app.button(key="way_whole").click().run())
-        held = memory(app).shelves.results
+        held = memory(app).caches.results
         spent = watched(app, {"exact": lambda: held.get(key) is not None}, began).get("exact")
         if spent is not None:
             whole = held.get(key)
@@ -95,7 +95,7 @@ def _score(app: AppTest, event: str) -> float | None:
     ways = {"exact path on a sample": "", "its scores on all rows left out": LOW_RANK}
     if event not in ways:
         return None
-    path = memory(app).shelves.results.get(paths.key(replace(memory(app).params, way=ways[event])))
+    path = memory(app).caches.results.get(paths.key(replace(memory(app).params, way=ways[event])))
     return float(np.nanmax(path.val_score))
 
 

@@ -85,7 +85,7 @@ class ProofError(MKLError):
 
 
 _RENAMED = {
-    "breathe": "check_cancelled",
+    "first_page_drawn": "check_cancelled",
     "may_be_ended": "cancellation_scope",
     "told_elsewhere": "suppress_convergence_warnings",
 }

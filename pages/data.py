@@ -138,7 +138,7 @@ if history.current().data.startswith(rules.UPLOAD):
         gallery()
 else:
     gallery()
-starting.breathe(comes_along=first_table.is_there(history.current()))
+starting.first_page_drawn(comes_along=first_table.is_there(history.current()))
 if notices.usable_table():
     try:
         with answer.container():

@@ -47,12 +47,12 @@ def show(shown: paths.Answer) -> None:
         _go_on(params)
     here = params_places.place(shown.path, params.at)
     if shown.stage:
-        st.caption(looks.rows_told(shown))
+        st.caption(looks.rows_caption(shown))
     many_rows.draw(shown)
     preparing.draw(shown)
     follows: list[path_player.View] = []
     if params.look == "columns":
-        ranking.see_to(shown, here.index)
+        ranking.offer(shown, here.index)
     baselines = {} if params.look == "inside" else beside.found(shown.params, shown.waiting or shown.earlier)
     if params.look == "columns":
         follows = columns.views(shown, baselines)

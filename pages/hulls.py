@@ -73,7 +73,7 @@ def cursor(shown: hulls.Answer) -> None:
         between = exact(shown, here.value)
     hull = between or hulls.at(shown, here.index)
     selected = selection(shown, hull)
-    if rows := hulls.rows_told(shown.params):
+    if rows := hulls.rows_caption(shown.params):
         st.caption(rows)
     hull_player.player(shown, here.index, between, selected)
     if len(hulls.columns(shown.params)) < 2:

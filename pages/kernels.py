@@ -19,7 +19,7 @@ from mklcore.figures import (
     style,
 )
 from mklcore.figures.weights import kernels_by_column
-from pages._parts.derive import gram_stacks, measuring, shelves, tables
+from pages._parts.derive import caches, gram_stacks, measuring, tables
 from pages._parts.drawing import charts, refusals
 from pages._parts.frame import notices
 from pages._parts.kernels import rail, table
@@ -130,7 +130,7 @@ def wait() -> None:
     """Say that the place for a large stack is taken, and look again until it is free."""
     try:
         gram_stacks.grams(history.current())
-    except shelves.WaitError as error:
+    except caches.WaitError as error:
         st.info(words.plain(error), icon=":material/hourglass_top:")
     except MKLError as error:
         refusals.draw(error, "kernels_refused")
@@ -148,7 +148,7 @@ if notices.usable_table():
         forecast()
         edit()
         show()
-    except shelves.WaitError:
+    except caches.WaitError:
         wait()
     except MKLError as error:
         refusals.draw(error, "kernels_refused2")

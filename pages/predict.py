@@ -22,7 +22,7 @@ TABS = ("One row", "A whole file", "Take away")
 def request() -> None:
     """See to it that the path with the model is there or on its way, or let the person ask for it."""
     params = history.current()
-    asking.see_to(
+    asking.offer(
         paths.key(params), lambda: board.ask(paths.job(params)),
         small=lambda: paths.is_small(params),
         waits=lambda: "The model comes from a path that takes a while here. Start it when you like.",

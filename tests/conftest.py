@@ -202,9 +202,9 @@ def inline_jobs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(worker, "instead", worker.Inline())
     elif worker is not None:
         monkeypatch.setitem(worker.MOST, "short", 1)  # so that a test can hold up the whole line
-    crew = sys.modules.get("pages._parts.derive.crew")
-    if crew is not None:
-        monkeypatch.setattr(crew.CREW, "_most", lambda: 0)  # solving stays in this process
+    workers = sys.modules.get("pages._parts.derive.workers")
+    if workers is not None:
+        monkeypatch.setattr(workers.WORKERS, "_most", lambda: 0)  # solving stays in this process
 
 
 @pytest.fixture(autouse=True)

@@ -17,8 +17,8 @@ import mklcore as mkl
 from mklcore.errors import MKLError, ParameterError
 from mklcore.parallel import processes as apart
 from mklcore.paths.path import fit_path
-from pages._parts.derive import crew
-from pages._parts.derive.crew import Crew
+from pages._parts.derive import workers
+from pages._parts.derive.workers import Workers
 from pages._parts.jobs.job import Job, Progress, Report
 
 WAITS = "-c", "import sys, socket; socket.socket(fileno=int(sys.argv[1])).recv(1)"
@@ -112,7 +112,7 @@ def test_kernels_that_nobody_has_any_more_are_let_go(other, problem, monkeypatch
     assert len(asked(other, problem)) == 3
 
 
-def test_whoever_changes_their_mind_stops_it_and_the_next_path_is_whole(other, problem):
+def test_who_changes_their_mind_stops_it_and_the_next_path_is_whole(other, problem):
     with pytest.raises(CancelledError):
         asked(other, problem, Hearer(most=1))
     assert not other.over
@@ -147,7 +147,7 @@ def test_a_process_that_dies_is_reported(problem):
     assert one.over
 
 
-# The crew that the pages ask
+# The worker pool of the pages
 
 
 class Fake:
@@ -175,23 +175,23 @@ class Fake:
 
 
 def crew_of(monkeypatch, *fakes, most=1):
-    monkeypatch.setattr("pages._parts.derive.crew.preparation", contextlib.nullcontext)
-    monkeypatch.setattr(Crew, "_start", lambda crew, missing: [crew._put(next(left)) for _ in range(missing)])
+    monkeypatch.setattr("pages._parts.derive.workers.preparation", contextlib.nullcontext)
+    monkeypatch.setattr(Workers, "_start", lambda workers, missing: [workers._put(next(left)) for _ in range(missing)])
     left = map(Fake, fakes)
-    crew = Crew(lambda: most)
-    crew.want()
-    return crew
+    workers = Workers(lambda: most)
+    workers.want()
+    return workers
 
 
-def path_of(crew):
-    return crew.do(fit_path, Report(Progress(Job("path", "Path", ()))), {})
+def path_of(workers):
+    return workers.do(fit_path, Report(Progress(Job("path", "Path", ()))), {})
 
 
 def test_what_dies_is_run_again_elsewhere_and_twice_is_reported(monkeypatch):
     assert path_of(crew_of(monkeypatch, apart.EndedError, "answer")) == "answer"
     with pytest.raises(MKLError, match=r"ended from outside, twice.*fewer rows or kernels"):
         path_of(crew_of(monkeypatch, apart.EndedError, apart.EndedError, "never"))
-    monkeypatch.setattr("pages._parts.derive.crew.WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("pages._parts.derive.workers.WAIT_SECONDS", 0.01)
     alone = crew_of(monkeypatch, apart.EndedError)
     monkeypatch.setattr(alone, "want", lambda: None)
     with pytest.raises(MKLError, match=r"no other came in its place\. Ask again"):
@@ -199,38 +199,40 @@ def test_what_dies_is_run_again_elsewhere_and_twice_is_reported(monkeypatch):
 
 
 def test_a_process_that_cannot_be_had_is_tried_three_times(monkeypatch):
-    monkeypatch.setattr("pages._parts.derive.crew.preparation", lambda: SimpleNamespace(stages=(), wait=lambda _: None))
+    monkeypatch.setattr(
+        "pages._parts.derive.workers.preparation", lambda: SimpleNamespace(stages=(), wait=lambda _: None)
+    )
     tried = []
 
     def make():
         tried.append(1)
         raise OSError
 
-    crew = Crew(lambda: 1, make)
+    workers = Workers(lambda: 1, make)
     for begun in (0, 0, 1):
-        crew._begun = 1
-        crew._start(1)
-        assert crew._begun == begun
+        workers._begun = 1
+        workers._start(1)
+        assert workers._begun == begun
     assert len(tried) == 3
 
 
-@pytest.mark.parametrize(("asked", "most"), [("0", 0), ("1", 1), ("99", crew.MOST), ("many", None), ("", None)])
-def test_the_keeper_says_how_many_there_are(monkeypatch, asked, most):
-    monkeypatch.delenv(crew.SOLVERS, raising=False)
-    usual = crew.count()
-    monkeypatch.setenv(crew.SOLVERS, asked)
-    assert crew.count() == (usual if most is None else most)
+@pytest.mark.parametrize(("asked", "most"), [("0", 0), ("1", 1), ("99", workers.MOST), ("many", None), ("", None)])
+def test_the_admin_says_how_many_there_are(monkeypatch, asked, most):
+    monkeypatch.delenv(workers.SOLVERS, raising=False)
+    usual = workers.count()
+    monkeypatch.setenv(workers.SOLVERS, asked)
+    assert workers.count() == (usual if most is None else most)
 
 
 def test_without_a_free_process_the_server_solves(monkeypatch):
-    assert path_of(Crew(lambda: 0)) is None
-    crew = crew_of(monkeypatch, apart.UnsendableError, "another")
-    assert path_of(crew) is None
-    assert not crew._free[0].over  # it lives on
-    crew._free[0].over = True  # it died while it was idle: another one comes
-    path_of(crew)
-    while not crew._free:
+    assert path_of(Workers(lambda: 0)) is None
+    workers = crew_of(monkeypatch, apart.UnsendableError, "another")
+    assert path_of(workers) is None
+    assert not workers._free[0].over  # it lives on
+    workers._free[0].over = True  # it died while it was idle: another one comes
+    path_of(workers)
+    while not workers._free:
         time.sleep(0.001)
-    assert path_of(crew) == "another"
-    crew.forget()
-    assert path_of(crew) == "another"
+    assert path_of(workers) == "another"
+    workers.forget()
+    assert path_of(workers) == "another"

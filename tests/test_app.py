@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from mklcore.data import SAMPLES
 from mklcore.errors import KernelError, NotConvergedWarning, warn_short
 from mklcore.estimators.lp import LpMKLClassifier
-from pages._parts.derive import gram_stacks, paths, shelves
+from pages._parts.derive import caches, gram_stacks, paths
 from pages._parts.jobs import preparing, worker
 from pages._parts.jobs.job import Job, JobState, Piece, Progress, Report
 from pages._parts.params import link as params_link
@@ -296,7 +296,7 @@ def test_a_cancelled_path_can_be_asked_for_again() -> None:
 
 
 @pytest.mark.threads
-def test_a_path_that_stopped_unwatched_goes_on_by_itself_for_whoever_looks_again() -> None:
+def test_a_path_that_stopped_unwatched_goes_on_by_itself_for_who_looks_again() -> None:
     gate = threading.Event()
     worker.worker().submit(gate.wait)
     try:
@@ -417,7 +417,7 @@ def test_a_job_lays_each_piece_as_soon_as_it_is_made_and_counts_them_together() 
     assert seen == [(4, 10), (10, 10)]
 
 
-def test_a_solver_hears_that_its_job_is_to_stop() -> None:
+def test_a_solver_receives_that_its_job_is_to_stop() -> None:
     model = LpMKLClassifier()
 
     def work(report: Report) -> None:
@@ -452,13 +452,13 @@ def test_asking_again_stops_what_was_asked_before_and_a_job_no_longer_wanted() -
 
 
 def test_the_shelf_keeps_what_was_used_last() -> None:
-    shelf = shelves.Shelf(2)
-    shelf.put("a", 1)
-    shelf.put("b", 2)
-    assert shelf.get("a") == 1
-    shelf.put("c", 3)
-    assert [shelf.get(key) for key in "abc"] == [1, None, 3]
-    assert shelf.made("c", lambda: 4) == 3
+    result_cache = caches.ResultCache(2)
+    result_cache.put("a", 1)
+    result_cache.put("b", 2)
+    assert result_cache.get("a") == 1
+    result_cache.put("c", 3)
+    assert [result_cache.get(key) for key in "abc"] == [1, None, 3]
+    assert result_cache.made("c", lambda: 4) == 3
 
 
 # Files

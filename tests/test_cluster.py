@@ -23,7 +23,7 @@ from mklcore import (
 )
 from mklcore.experiments import Experiment
 from mklcore.experiments.base import file_of, is_quick
-from mklcore.parallel import tasks as errands
+from mklcore.parallel import tasks as remote
 from mklcore.parallel.cluster import (
     KEPT_MEMORY,
     MOST_SAID,
@@ -350,14 +350,14 @@ def test_workers_with_another_version_of_the_library_are_refused_and_this_proces
         with pytest.raises(NoClusterError, match=reported), connected():
             pass
         with pytest.raises(NoClusterError, match=reported):
-            errands.run(Patient(Path("no"), 2), lambda *reported: None)
-        assert errands.run(Patient(Path("no"), 2), lambda *reported: None, instead=here.append)[0] == os.getpid()
+            remote.run(Patient(Path("no"), 2), lambda *reported: None)
+        assert remote.run(Patient(Path("no"), 2), lambda *reported: None, instead=here.append)[0] == os.getpid()
         assert len(here) == 1
         assert "Install the same versions" in here[0]
     finally:
         with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
             client.run(pretend, "")
-    assert errands.run(Patient(Path("no"), 2), lambda *reported: None, instead=here.append)[0] != os.getpid()
+    assert remote.run(Patient(Path("no"), 2), lambda *reported: None, instead=here.append)[0] != os.getpid()
     assert len(here) == 1
 
 
@@ -384,15 +384,15 @@ def test_full_size_fits_come_back_from_a_worker_as_they_are_made_here(scheduler,
     kernels = KernelDictionary((RBF(1.0, relative=True), Linear()))
 
     def made() -> list[np.ndarray]:
-        path = errands.run(
-            errands.FeaturePath(
+        path = remote.run(
+            remote.FeaturePath(
                 LpMKLRegressor(p=4 / 3, kernels=kernels, approximation=Nystroem(20)), kernels, Nystroem(20),
                 "multiplicative", False, X, z, rest, left, "C", 5, 2,
             ),
             lambda done, total: reported.append((done, total)),
         )  # fmt: skip
         asked = LpMKLRegressor(p=4 / 3, C=10.0, tol=1e-9, kernels=kernels)
-        model, score = errands.run(errands.WholeFit(asked, X, z, rest, left), lambda *now: reported.append(now))
+        model, score = remote.run(remote.WholeFit(asked, X, z, rest, left), lambda *now: reported.append(now))
         assert score == model.score(rest, left)
         assert (model.callback, path.estimators[0].callback) == (None, None)
         return [path.weights, path.val_score, model.weights_, model.dual_coef_]
@@ -404,7 +404,7 @@ def test_full_size_fits_come_back_from_a_worker_as_they_are_made_here(scheduler,
     for far, here in zip(there, made(), strict=True):
         assert far.tobytes() == here.tobytes()
     assert (2, 2) in reported
-    assert {total for _, total in reported} == {2, errands.STEPS}
+    assert {total for _, total in reported} == {2, remote.STEPS}
 
 
 def test_a_cancel_is_heard_on_the_workers_while_features_are_made_or_shards_built(scheduler):
@@ -412,10 +412,10 @@ def test_a_cancel_is_heard_on_the_workers_while_features_are_made_or_shards_buil
     many = KernelDictionary(tuple(RBF(0.5 + 0.01 * m, relative=True) for m in range(60)))
     how = Nystroem(200)  # half a minute of features, and before them no point of the path
     asked = LpMKLRegressor(p=4 / 3, approximation=how)
-    errand = errands.FeaturePath(asked, many, how, None, False, X, X[:, 0], X[:9], X[:9, 0], "C", 5)
+    task = remote.FeaturePath(asked, many, how, None, False, X, X[:, 0], X[:9], X[:9, 0], "C", 5)
     few = X[:2000]
     shards = LpMKLRegressor(p=4 / 3, kernels=KernelDictionary(tuple(RBF(1.0, features=(m % 4,)) for m in range(4000))))
-    for work in (lambda look: afar(errand, look), lambda look: fit_shards(shards, few, few[:, 0], pulse=look)):
+    for work in (lambda look: afar(task, look), lambda look: fit_shards(shards, few, few[:, 0], pulse=look)):
         looks: list[Any] = []
 
         def cancel(*reported: int, looks: list[Any] = looks) -> None:
@@ -497,20 +497,20 @@ def test_a_shard_whose_worker_is_killed_is_built_again_and_a_cancel_is_heard_bet
 def test_an_exact_model_is_made_by_all_workers_together_and_is_the_one_of_one_process(scheduler, monkeypatch):
     data = load_sample("diabetes")
     kernels = KernelDictionary.per_feature((Linear(), RBF(1.0, relative=True)), data.n_features)
-    errand = errands.WholeFit(
+    task = remote.WholeFit(
         LpMKLRegressor(p=4 / 3, C=10.0, tol=1e-9, kernels=kernels), data.X[:200], data.y[:200] / 100.0, data.X[200:],
         data.y[200:] / 100.0,
     )  # fmt: skip
     reported: list[tuple[int, int]] = []
-    model, score = errands.run_in_shards(errand, lambda *now: reported.append(now))
+    model, score = remote.run_in_shards(task, lambda *now: reported.append(now))
     assert max(done for done, _ in reported) > 50
     assert model.callback is None
     assert model.relative_gap_ < 1e-8
-    here = fit_shards(errand.asked, errand.X, errand.y, count=2, backend="serial")
+    here = fit_shards(task.asked, task.X, task.y, count=2, backend="serial")
     np.testing.assert_allclose(model.weights_, here.weights_, rtol=1e-10)
-    assert score == pytest.approx(here.score(errand.X_left, errand.y_left), rel=1e-10)
+    assert score == pytest.approx(here.score(task.X_left, task.y_left), rel=1e-10)
     monkeypatch.delenv(SCHEDULER)
-    stored, _ = errands.run(errand, lambda *now: None)  # another way to the same optimum
+    stored, _ = remote.run(task, lambda *now: None)  # another way to the same optimum
     assert model.objective_ == pytest.approx(stored.objective_, rel=1e-8)
 
 

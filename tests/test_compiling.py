@@ -68,7 +68,7 @@ def test_a_change_of_the_sources_empties_the_cache(tmp_path, monkeypatch):
     assert not compiling.is_filled()
 
 
-def test_whoever_needs_a_stage_waits_for_it_alone():
+def test_who_needs_a_stage_waits_for_it_alone():
     state, waiting = Preparation(("kernels", "lp", "hkl")), threading.Event()
     state.report(["kernels"], "lp")
     state.wait(["kernels"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mklcore.lessons import LESSONS
-from pages._parts.derive import comparison, earlier, first_table, hulls, paths, references, shelves
+from pages._parts.derive import caches, comparison, earlier, first_table, hulls, paths, references
 from pages._parts.jobs.preparing import Preparation
 from pages._parts.params.parameters import Params
 from sample_data import build_earlier
@@ -117,7 +117,7 @@ def new(folder, monkeypatch):
     monkeypatch.setattr(earlier, "FOLDER", folder)
     params = Params(data="iris")
     for one in build_earlier.asked(params):
-        shelves.shelf(one).drop(paths.key(one))
+        caches.result_cache(one).drop(paths.key(one))
     references.forget(params)
     for found in (hulls.certified(params), hulls.provisional(params)):
         found.drop()

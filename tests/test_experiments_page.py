@@ -21,7 +21,7 @@ from mklcore.experiments.base import pause
 from mklcore.experiments.claims import Claim, close
 from mklcore.experiments.records import record
 from mklcore.figures import comparison_plot
-from pages._parts.derive import shelves
+from pages._parts.derive import caches
 from pages._parts.drawing import listings
 from pages._parts.experiments import work
 from pages._parts.frame import progress
@@ -72,7 +72,7 @@ def keeps_nothing(monkeypatch) -> None:
 @pytest.fixture
 def tiny(monkeypatch) -> Experiment:
     monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", TINY)
-    shelves.outcomes().put("tiny", ())
+    caches.outcomes().put("tiny", ())
     return TINY
 
 
@@ -330,7 +330,7 @@ def test_what_was_found_survives_a_restart(tiny, monkeypatch, tmp_path):
     before = work.kept("tiny")
     assert [outcome.seed for outcome in before] == [5, 0]
     for name in ("tiny", ("brought back", "tiny")):
-        shelves.outcomes().drop(name)
+        caches.outcomes().drop(name)
     after = work.kept("tiny")
     assert [outcome.to_json() for outcome in after] == [outcome.to_json() for outcome in before]
 
@@ -372,7 +372,7 @@ def test_a_failed_run_is_reported(monkeypatch):
         raise DataError("There is no such row.")
 
     monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", replace(TINY, measure=refuse))
-    shelves.outcomes().put("tiny", ())
+    caches.outcomes().put("tiny", ())
     app = page(experiment="tiny")
     app.button(key="run_small").click().run()
     assert "The run failed: There is no such row" in words(settled(app))
@@ -391,7 +391,7 @@ def gated(monkeypatch):
         return measure(row, seed, repetition)
 
     monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", replace(TINY, measure=wait))
-    shelves.outcomes().put("tiny", ())
+    caches.outcomes().put("tiny", ())
     yield gate
     gate.set()
 
@@ -462,11 +462,11 @@ def test_each_slot_has_its_own_line_and_patience():
 
 
 def test_no_more_than_the_newest_runs_are_kept():
-    shelf = shelves.Shelf(3)
+    result_cache = caches.ResultCache(3)
     for seed in range(work.MOST_KEPT + 3):
-        work.keep(Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)), seed), shelf)
-    kept = shelf.get("tiny")
+        work.keep(Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)), seed), result_cache)
+    kept = result_cache.get("tiny")
     assert len(kept) == work.MOST_KEPT
     assert kept[0].seed == work.MOST_KEPT + 2
-    work.keep(replace(kept[3], seconds=1.0), shelf)
-    assert len({outcome.seed for outcome in shelf.get("tiny")}) == work.MOST_KEPT
+    work.keep(replace(kept[3], seconds=1.0), result_cache)
+    assert len({outcome.seed for outcome in result_cache.get("tiny")}) == work.MOST_KEPT

@@ -109,7 +109,7 @@ def test_a_first_look_comes_before_the_answer_and_rows_are_reported(monkeypatch:
     assert point.val_score[0] == pytest.approx(point.estimators[0].score(rest.X, rest.y))
     assert not paths.is_quick(params, path, 1.0)  # scoring many rows is not for waiting
     first = paths.Answer(look.path, params, True, looks.FIRST, look.columns)
-    assert looks.rows_told(first).startswith("**First look**; the answer on 30 rows follows.")
+    assert looks.rows_caption(first).startswith("**First look**; the answer on 30 rows follows.")
     assert not first.older
 
 
@@ -389,7 +389,7 @@ def test_what_is_computed_about_an_upload_stays_in_its_session() -> None:
     params = memory(owner).params
     stranger = upload(open_app(), content)
     assert memory(stranger).params.data == params.data
-    assert not [key for key in memory(stranger).shelves.results._items if key[0] in ("path", "shares")]
+    assert not [key for key in memory(stranger).caches.results._items if key[0] in ("path", "shares")]
 
 
 def test_a_width_at_the_edge_of_its_grid_brings_one_more() -> None:

@@ -264,7 +264,7 @@ def skeleton(script: str) -> str:
     return ast.dump(tree)
 
 
-def told_on(page: str, names: Sequence[str], target: str, classes: Sequence[str], group: str, file: str) -> str:
+def reported_on(page: str, names: Sequence[str], target: str, classes: Sequence[str], group: str, file: str) -> str:
     """The script of a screen about such a table, whose target and groups were chosen by hand and a row was changed."""
     app = with_upload(injected(names, target, classes), file, "data", widths="1", each="linear", degree="0")
     memory(app).params = replace(
@@ -278,8 +278,10 @@ def told_on(page: str, names: Sequence[str], target: str, classes: Sequence[str]
 @pytest.mark.parametrize("page", scripts.PAGES)
 def test_names_change_the_texts_of_a_script_and_nothing_else(page):
     clean = [clean_name(name) for name in INJECTIONS]
-    plain = told_on(page, [f"column {k}" for k in range(len(clean))], "t", ("no", "yes"), "g", "table.csv")
-    evil = told_on(page, INJECTIONS, clean[0] + "t", INJECTIONS[1:3], clean[4], f"{INJECTIONS[3]}{INJECTIONS[0]}.csv")
+    plain = reported_on(page, [f"column {k}" for k in range(len(clean))], "t", ("no", "yes"), "g", "table.csv")
+    evil = reported_on(
+        page, INJECTIONS, clean[0] + "t", INJECTIONS[1:3], clean[4], f"{INJECTIONS[3]}{INJECTIONS[0]}.csv"
+    )
     assert clean[0] in evil
     assert skeleton(evil) == skeleton(plain)
 

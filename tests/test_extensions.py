@@ -29,7 +29,7 @@ from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers import SOLVERS
 from mklcore.solvers.driver import Status
 from mklcore.solvers.reweighting import Reweighting
-from pages._parts.derive import shelves
+from pages._parts.derive import caches
 from pages._parts.export import scripts, specification
 from pages._parts.params import link
 from tests.test_app import open_app, words
@@ -341,7 +341,7 @@ def test_an_experiment(monkeypatch):
         lambda row, seed, repetition: [1.0],
     )
     monkeypatch.setitem(EXPERIMENTS, "tiny_one", tiny)
-    shelves.outcomes().put("tiny_one", ())
+    caches.outcomes().put("tiny_one", ())
     found = mkl.EXPERIMENTS["tiny_one"].run(2)
     assert Outcome.from_json(found.to_json()).mean == pytest.approx(found.mean)
     page = open_app("pages/experiments.py", experiment="tiny_one")
@@ -396,7 +396,7 @@ def drawn(found, dark):
 def test_a_lesson(monkeypatch):
     small = Lesson("small", 1, lambda tick, seed=0: Sum(), {"sum": "1 + 1"}, ("two", "three"), TEXT, drawn)
     monkeypatch.setitem(LESSONS, "small", small)
-    shelves.lessons().put(("lesson", "small"), Sum())
+    caches.lessons().put(("lesson", "small"), Sum())
     gallery = open_app("pages/lessons.py")
     assert "open_small" in [button.key for button in gallery.button]
     question = open_app("pages/lessons.py", lesson="small")

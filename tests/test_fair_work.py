@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages._parts.derive.shelves import LargePlace, WaitError
+from pages._parts.derive.caches import LargePlace, WaitError
 from pages._parts.frame import progress
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Claims, Job, JobState, Piece, Progress, Report, make
@@ -113,7 +113,7 @@ def test_a_page_looks_less_often_at_work_that_takes_long(
 
 
 def test_what_two_ask_for_is_made_once() -> None:
-    shelf, begun, go_on, made = {}, threading.Event(), threading.Event(), []
+    result_cache, begun, go_on, made = {}, threading.Event(), threading.Event(), []
 
     def slowly(report: Report) -> str:
         made.append(1)
@@ -121,7 +121,12 @@ def test_what_two_ask_for_is_made_once() -> None:
         assert go_on.wait(30)
         return "answer"
 
-    piece = Piece(slowly, lambda answer: shelf.update(answer=answer), name="lesson", there=lambda: shelf.get("answer"))
+    piece = Piece(
+        slowly,
+        lambda answer: result_cache.update(answer=answer),
+        name="lesson",
+        there=lambda: result_cache.get("answer"),
+    )
     first, second = (Progress(Job("lesson", "Lesson", (piece,))) for _ in range(2))
     threads = [threading.Thread(target=make, args=(one,)) for one in (first, second)]
     threads[0].start()
@@ -130,7 +135,7 @@ def test_what_two_ask_for_is_made_once() -> None:
     go_on.set()
     for thread in threads:
         thread.join(30)
-    assert (made, shelf) == ([1], {"answer": "answer"})
+    assert (made, result_cache) == ([1], {"answer": "answer"})
 
 
 def test_who_waits_for_what_another_makes_can_leave() -> None:
@@ -216,11 +221,11 @@ def test_what_a_closed_tab_held_is_let_go_when_it_cannot_come_back() -> None:
 def test_a_session_that_lets_go_holds_nothing_and_stops_its_work() -> None:
     mind = Memory()
     mind.jobs["short"] = mine = job(5)
-    mind.shelves.results.put("path", "models")
+    mind.caches.results.put("path", "models")
     mind.uploads["upload:1"] = "a file"
     mind.let_go()
     assert mine.stop.is_set()
-    assert (mind.jobs, mind.uploads, mind.shelves.results.get("path"), mind.answer) == ({}, {}, None, None)
+    assert (mind.jobs, mind.uploads, mind.caches.results.get("path"), mind.answer) == ({}, {}, None, None)
 
 
 def test_pages_are_drawn_in_turns_and_a_turn_that_is_given_back_is_the_next_ones() -> None:
@@ -260,7 +265,7 @@ def test_nobody_waits_for_ever_for_somebody_elses_turn() -> None:
     drawing.join(30)
 
 
-def test_whoever_has_others_before_them_does_not_wait_on_the_spot(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_has_others_before_them_does_not_wait_on_the_spot(monkeypatch: pytest.MonkeyPatch) -> None:
     mine = job(1)
     for before, waits in ((0, True), (worker.MOST["short"], False)):
         with monkeypatch.context() as patch:

@@ -1,4 +1,4 @@
-"""What stands before the server: addresses are sent to nobody, and the server's own figures are the keeper's."""
+"""What stands before the server: addresses are sent to nobody, and the server's own figures are the administrator's."""
 
 import asyncio
 import base64
@@ -9,9 +9,9 @@ import streamlit as st
 from streamlit import config
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
+from pages._parts.admin import password
 from pages._parts.frame.guard import FORBIDDEN, FRAMED_BY, METRICS, MOST_TOLD, Guard
 from pages._parts.frame.left_page import SECONDS, LeftPage
-from pages._parts.keeper import password
 from pages._parts.session import inside
 
 SECRET = "a long enough password"
@@ -40,7 +40,7 @@ def basic(secret: str) -> str:
 
 
 @pytest.fixture
-def keeper(monkeypatch: pytest.MonkeyPatch) -> None:
+def admin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(password._COST, "n", 2**4)
     monkeypatch.setenv(password.HASH, password.hashed(SECRET))
     monkeypatch.setattr(password, "DOOR", password.Door())
@@ -109,20 +109,20 @@ def test_no_page_of_another_host_is_listened_to() -> None:
 
 
 @pytest.mark.parametrize("path", [METRICS, f"{METRICS}/", f"/below{METRICS}"])
-def test_without_a_keeper_there_are_no_metrics(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_admin_there_are_no_metrics(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(password.HASH, raising=False)
     for said in (None, basic(SECRET), basic("")):
         assert ask(path, said)[::2] == (404, b"")
 
 
 @pytest.mark.parametrize("said", [None, "", "???", "ä", basic(""), basic("wrong"), base64.b64encode(b"\xff").decode()])
-def test_whoever_is_not_the_keeper_is_asked_who_it_is(keeper: None, said: str | None) -> None:
+def test_who_is_not_the_admin_is_asked_who_it_is(admin: None, said: str | None) -> None:
     status, headers, body = ask(METRICS, said)
     assert (status, body) == (401, b"")
     assert headers[b"www-authenticate"].startswith(b"Basic")
 
 
-def test_the_keeper_reads_the_metrics_until_somebody_guesses(keeper: None) -> None:
+def test_the_admin_reads_the_metrics_until_somebody_guesses(admin: None) -> None:
     assert ask(METRICS, basic(SECRET))[2] == b"figures"
     assert ask(METRICS, basic(SECRET), "Bearer")[0] == 401
     for _ in range(password.PATIENCE):

@@ -97,7 +97,7 @@ ROWS = {
     "pages._parts.predict": 13.9,
     "pages._parts.lessons": 13.9,
     "pages._parts.experiments": 13.9,
-    "pages._parts.keeper": 13.9,
+    "pages._parts.admin": 13.9,
     "pages._parts.home": 13.92,
     "pages._parts.frame": 13.95,
     "pages": 14,
@@ -120,7 +120,7 @@ BLIND = {
 }
 # Where Streamlit's caches may live: what a value depends on is decided in these places only.
 CACHES = {f"pages._parts.{place}" for place in (
-    "derive.shelves", "derive.tables", "derive.gram_stacks", "jobs.worker", "jobs.preparing", "runs.server",
+    "derive.caches", "derive.tables", "derive.gram_stacks", "jobs.worker", "jobs.preparing", "runs.server",
 )}  # fmt: skip
 # Functions behind the pages whose answers Python keeps, for all sessions alike: nothing of a person is in them.
 KEPT_ANSWERS = {
@@ -249,7 +249,7 @@ def keywords(call: ast.Call) -> dict[str, object]:
 
 def test_there_is_a_house_to_look_at():
     names = {module_name(file) for file in EVERYTHING}
-    assert {"mklcore", "mklcore.errors", "pages._parts.derive.shelves", "app"} <= names
+    assert {"mklcore", "mklcore.errors", "pages._parts.derive.caches", "app"} <= names
     assert len(names) > 20
 
 
@@ -653,7 +653,7 @@ def test_a_planted_kept_answer_is_found(planted, found):
 
 
 def test_caches_were_found():
-    assert sum(1 for _ in caches(parsed(PAGES / "_parts" / "derive" / "shelves.py"))) >= 1
+    assert sum(1 for _ in caches(parsed(PAGES / "_parts" / "derive" / "caches.py"))) >= 1
 
 
 # Public names; which they are is in test_front_door.py
@@ -694,7 +694,7 @@ PUBLIC = {*mklcore.__all__, *mklcore._ROOMS, "__version__", "__all__"}
 
 
 @each(OUTSIDE)
-def test_whoever_uses_the_front_door_uses_public_names(file):
+def test_who_uses_the_front_door_uses_public_names(file):
     for node in nodes_of(parsed(file)):
         used = set()
         if (

@@ -287,7 +287,7 @@ def test_any_lambda_is_solved_exactly_and_shown_when_it_is_there() -> None:
     wait_until(lambda: data_of(app)["exact"] is not None, app)
     assert app.query_params["hull_at"] == repr(value)
     found, drawn = (
-        memory(app).shelves.hull_points.get((("hull point", value), hulls.key(memory(app).params))),
+        memory(app).caches.hull_points.get((("hull point", value), hulls.key(memory(app).params))),
         data_of(app),
     )
     assert drawn["exact"]["label"] == "λ = 0.0123"
@@ -508,7 +508,7 @@ def test_a_search_that_was_cancelled_can_be_asked_for_again() -> None:
 def test_the_hulls_of_an_uploaded_table_stay_in_their_session() -> None:
     app = go(upload(open_app(), table(seed=5)), "pages/hulls.py")
     assert "nodes in the hull" in words(wait_for_hulls(app))
-    assert len(memory(app).shelves.hulls._items) == 1
+    assert len(memory(app).caches.hulls._items) == 1
     stranger = open_app("pages/hulls.py", data=app.query_params["data"])
     assert "upload the same file" in words(stranger)
 

@@ -206,7 +206,7 @@ def test_a_method_that_ends_above_what_it_has_seen_is_refused():
         run(Scripted([(6.0, None), (3.0, None), (5.0, None)]), tol=1e-3, max_iter=9)
 
 
-def test_what_running_sums_reported_is_corrected_when_values_are_computed_afresh():
+def test_what_running_sums_reported_is_corrected_when_values_are_computed_again():
     class Drifting(Scripted):
         def restate(self, best, dual_point):
             return self._made(best.objective + 0.5, 2.0)

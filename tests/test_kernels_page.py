@@ -23,7 +23,7 @@ from mklcore.kernels.notation import (
     write_entries,
 )
 from mklcore.kernels.units import units
-from pages._parts.derive import gram_stacks, shelves
+from pages._parts.derive import caches, gram_stacks
 from pages._parts.kernels import table
 from pages._parts.params import link as params_link
 from pages._parts.params import rules
@@ -351,13 +351,13 @@ class Held:
 
 
 def test_one_large_stack_at_a_time_and_the_others_are_reported(monkeypatch: pytest.MonkeyPatch):
-    place = shelves.LargePlace()
+    place = caches.LargePlace()
     mine = place.made("mine", "me", Held)
     assert place.made("mine", "me", Held) is mine
-    with pytest.raises(shelves.WaitError, match="Another session looks at a large stack"):
+    with pytest.raises(caches.WaitError, match="Another session looks at a large stack"):
         place.made("yours", "you", Held)
-    monkeypatch.setattr(shelves, "UNUSED_SECONDS", -1.0)
-    with pytest.raises(shelves.WaitError, match="has not ended"):
+    monkeypatch.setattr(caches, "UNUSED_SECONDS", -1.0)
+    with pytest.raises(caches.WaitError, match="has not ended"):
         place.made("yours", "you", Held)
     del mine
     gc.collect()
@@ -365,7 +365,7 @@ def test_one_large_stack_at_a_time_and_the_others_are_reported(monkeypatch: pyte
 
 
 def test_a_large_stack_being_built_makes_others_wait():
-    place, started, go_on = shelves.LargePlace(), threading.Event(), threading.Event()
+    place, started, go_on = caches.LargePlace(), threading.Event(), threading.Event()
 
     def slow() -> Held:
         started.set()
@@ -376,7 +376,7 @@ def test_a_large_stack_being_built_makes_others_wait():
     builder.start()
     try:
         assert started.wait(30)
-        with pytest.raises(shelves.WaitError, match="is building a large stack"):
+        with pytest.raises(caches.WaitError, match="is building a large stack"):
             place.made("b", "you", Held)
     finally:
         go_on.set()
@@ -384,7 +384,7 @@ def test_a_large_stack_being_built_makes_others_wait():
 
 
 def test_a_failed_build_frees_the_place():
-    place = shelves.LargePlace()
+    place = caches.LargePlace()
 
     def fails() -> Held:
         raise KernelError("no")
@@ -402,7 +402,7 @@ def test_the_page_waits_for_the_place_and_then_shows_the_kernels(monkeypatch: py
     assert "Another session looks at a large stack" in words(app)
     assert "above 0 MB the server holds one such stack at a time" in words(app)
     del other
-    monkeypatch.setattr(shelves, "UNUSED_SECONDS", -1.0)
+    monkeypatch.setattr(caches, "UNUSED_SECONDS", -1.0)
     gc.collect()
     quiet(app.run())
     assert "Gram matrix of" in words(app)

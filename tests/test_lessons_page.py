@@ -18,7 +18,7 @@ from mklcore.figures.presenting import enlarged
 from mklcore.lessons import LESSONS, bands, copies, edge, greedy, hull, landmarks, letters, norms, prices
 from mklcore.lessons import words as lesson_words
 from mklcore.lessons.pictures import PICTURES
-from pages._parts.derive import shelves
+from pages._parts.derive import caches
 from pages._parts.jobs.job import JobState
 from pages._parts.lessons import steps
 from pages._parts.params import link as params_link
@@ -314,8 +314,8 @@ def calm(monkeypatch):
 @pytest.fixture
 def empty_shelf(monkeypatch):
     """Nothing has been computed yet, whatever other tests did."""
-    shelf = shelves.Shelf(4)
-    monkeypatch.setattr(shelves, "lessons", lambda: shelf)
+    result_cache = caches.ResultCache(4)
+    monkeypatch.setattr(caches, "lessons", lambda: result_cache)
 
 
 def test_the_gallery_shows_every_lesson_with_its_level_and_opens_it_at_its_question(calm):

@@ -75,7 +75,7 @@ EVERY_PENALTY = [(name, penalty) for name in ("hinge", "logistic") for penalty i
 
 
 @pytest.mark.parametrize(("name", "penalty"), EVERY_LOSS + EVERY_PENALTY, ids=str)
-def test_the_sum_made_afresh_gives_what_the_stack_gives(table, name, penalty, monkeypatch):
+def test_the_sum_made_again_gives_what_the_stack_gives(table, name, penalty, monkeypatch):
     monkeypatch.setattr(reweighting, "_FIRST", 0.0)  # the same steps for both: longer ones are for what is made again
     loss, y = make_loss(name), targets(table[1], make_loss(name))
     X = table[0][:, :D]

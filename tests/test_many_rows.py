@@ -12,7 +12,7 @@ from mklcore.errors import MKLError
 from mklcore.kernels.operators.factored import FactoredSum
 from mklcore.paths.files import read_paths
 from mklcore.paths.held_out import scored_on
-from pages._parts.derive import gram_stacks, left_out, low_rank, many_rows, paths, shelves, tables
+from pages._parts.derive import caches, gram_stacks, left_out, low_rank, many_rows, paths, tables
 from pages._parts.explore import many_rows as explore_many_rows
 from pages._parts.jobs.job import Progress, Report, make
 from pages._parts.params.parameters import LOW_RANK, MOST_LANDMARKS, SAMPLE, Params
@@ -50,7 +50,7 @@ def test_low_rank_follows_the_first_answer_and_leaves_the_exact_ones_beside_it(f
 
     quiet(app.button(key="way_whole").click().run())
     key = many_rows.whole(params).key
-    wait_until(lambda: shelves.shelf(params).get(key) is not None, app)
+    wait_until(lambda: caches.result_cache(params).get(key) is not None, app)
     whole = many_rows.whole(params).value
     assert whole.score == pytest.approx(whole.model.score(rest.X, rest.y))
     assert whole.model.n_train_ == len(parts.train.y)
@@ -102,7 +102,7 @@ def test_with_a_scheduler_full_size_fits_are_sent_there(few, monkeypatch):
     sent: list[object] = []
     monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")
     monkeypatch.setattr(
-        "mklcore.parallel.tasks.afar", lambda errand, *reported: sent.append(errand) or errand(tell=reported[0])
+        "mklcore.parallel.tasks.afar", lambda task, *reported: sent.append(task) or task(tell=reported[0])
     )
     low = low_rank.approximately(params)
     assert many_rows.room(params) == "its kernels in double precision, 0.0 GB"
@@ -114,7 +114,7 @@ def test_with_a_scheduler_full_size_fits_are_sent_there(few, monkeypatch):
     path = job.pieces[0].make(report)
     assert report.progress.done == path.values.size
     found = whole.pieces[0].make(Report(Progress(whole)))
-    assert [type(errand).__name__ for errand in sent] == ["FeaturePath", "WholeFit"]
+    assert [type(task).__name__ for task in sent] == ["FeaturePath", "WholeFit"]
     assert (path.estimators[0].n_train_, found.rows) == (len(tables.split(params).train.y),) * 2
     here = paths.prepared(low).solve()
     np.testing.assert_allclose(path.weights, here.weights, atol=1e-12)
@@ -128,7 +128,7 @@ def test_points_solved_on_a_scheduler_are_shown_as_they_come_and_stay_when_it_di
     monkeypatch.setattr("mklcore.parallel.tasks.SAID_RATE", 1e12)
     alive, dies = [True], threading.Event()
 
-    def elsewhere(errand, tell, news):
+    def elsewhere(task, tell, news):
         def say(content: bytes) -> None:
             news(content)
             while alive[0] and len(read_paths(content)["path"]) == 7:
@@ -136,7 +136,7 @@ def test_points_solved_on_a_scheduler_are_shown_as_they_come_and_stay_when_it_di
                 if dies.wait(0.01):
                     raise MKLError("The scheduler ended with the work on its way.")
 
-        return errand(tell, say)
+        return task(tell, say)
 
     monkeypatch.setattr("mklcore.parallel.tasks.afar", elsewhere)
     app = open_app("pages/explore.py", data="diabetes", widths="2", seed="4144", way=LOW_RANK)
@@ -167,7 +167,7 @@ def test_what_one_machine_cannot_hold_is_left_to_all_workers_together(few, monke
     assert many_rows.takes_shards(params)
     assert "in shards on the workers of the cluster" in many_rows.room(params)
     monkeypatch.setattr(
-        "mklcore.parallel.tasks.run_in_shards", lambda errand, tell, instead: ran.append("shards") or errand(tell)
+        "mklcore.parallel.tasks.run_in_shards", lambda task, tell, instead: ran.append("shards") or task(tell)
     )
     found = many_rows.whole_job(params, 1.0).pieces[0].make(Report(Progress(many_rows.whole_job(params, 1.0))))
     assert ran == ["shards"]
@@ -193,14 +193,14 @@ def test_two_who_ask_for_the_same_exact_model_get_one_and_who_waits_goes_on_wher
     second = Progress(many_rows.whole_job(params, 1.0))
     waits, released = threading.Event(), threading.Event()
 
-    def elsewhere(errand, tell, news):
-        begun.append(errand)
+    def elsewhere(task, tell, news):
+        begun.append(task)
         if len(begun) == 1:
             waits.set()
             while True:  # until the first one cancels
                 tell(1, 100)
                 released.wait(0.01)
-        return errand(tell)
+        return task(tell)
 
     monkeypatch.setattr("mklcore.parallel.tasks.afar", elsewhere)
     first = Progress(many_rows.whole_job(params, 1.0))

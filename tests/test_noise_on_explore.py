@@ -50,4 +50,4 @@ def test_answers_of_a_file_carry_intervals_or_sets(data):
         assert "90% prediction set" in words(app)
         sets = [one.split(" or ") for one in frame["90% set"]]
         assert np.mean([str(y) in one for y, one in zip(test.y, sets, strict=True)]) > 0.85
-    assert noise.can_be_told(params)
+    assert noise.can_be_selected(params)

@@ -4,7 +4,7 @@ import pytest
 
 from mklcore.errors import DataError
 from pages._parts.derive import opening
-from pages._parts.session.shelf import Shelf
+from pages._parts.session.result_cache import ResultCache
 
 
 class Left(BaseException):
@@ -12,7 +12,7 @@ class Left(BaseException):
 
 
 def test_what_was_read_or_refused_is_not_read_again() -> None:
-    shelf, times = Shelf(2), []
+    result_cache, times = ResultCache(2), []
 
     def refuse(tick) -> None:
         times.append(1)
@@ -20,14 +20,14 @@ def test_what_was_read_or_refused_is_not_read_again() -> None:
 
     for _ in range(3):
         with pytest.raises(DataError, match="The file is a picture"):
-            opening.opened(shelf, "picture", b"", "Reading", refuse)
-        assert opening.opened(shelf, "table", b"", "Reading", lambda tick: times.append(2) or "rows") == "rows"
+            opening.opened(result_cache, "picture", b"", "Reading", refuse)
+        assert opening.opened(result_cache, "table", b"", "Reading", lambda tick: times.append(2) or "rows") == "rows"
     assert times == [1, 2]
 
 
 def test_who_leaves_frees_the_place_and_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "PATIENCE_SECONDS", 0.0)
-    shelf, large, reported = Shelf(2), bytes(opening.LARGE_BYTES), []
+    result_cache, large, reported = ResultCache(2), bytes(opening.LARGE_BYTES), []
 
     def leave(tick) -> None:
         reported.append(opening.PLACES._value)
@@ -37,10 +37,10 @@ def test_who_leaves_frees_the_place_and_nothing_is_kept(monkeypatch: pytest.Monk
     before = opening.PLACES._value
     for _ in range(before + 1):
         with pytest.raises(Left):
-            opening.opened(shelf, "table", large, "Reading", leave)
+            opening.opened(result_cache, "table", large, "Reading", leave)
     assert set(reported) == {before - 1}
     assert opening.PLACES._value == before
-    assert shelf.get("table") is None
+    assert result_cache.get("table") is None
 
 
 def test_a_large_file_waits_for_its_turn_and_can_be_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,7 +62,7 @@ def damaged(**change: np.ndarray) -> bytes:
     return out.getvalue()
 
 
-def retold(**change: object) -> bytes:
+def rewritten(**change: object) -> bytes:
     texts = json.loads(np.load(io.BytesIO(GOOD))["text"].tobytes())
     texts |= {"format": change.pop("format", texts["format"]), "path": texts["path"] | change}
     return damaged(text=np.frombuffer(json.dumps(texts).encode(), dtype=np.uint8))
@@ -85,11 +85,11 @@ def bomb() -> bytes:
         (damaged(path_values=np.array(["x"] * 5)), "path_values is <U1"),
         (damaged(path_values=np.full(5, np.nan)), "do not fit together"),
         (damaged(path_weights=np.full((5, 3), np.inf)), "do not fit together"),
-        (retold(families=["rbf"]), "do not fit together"),
-        (retold(param="gamma"), "the parameter 'gamma' are no path"),
-        (retold(statuses=[]), "0 points"),
-        (retold(statuses=["FINE"] * 5), "it is damaged"),
-        (retold(format="path 9"), "its format is not 'path 1'"),
+        (rewritten(families=["rbf"]), "do not fit together"),
+        (rewritten(param="gamma"), "the parameter 'gamma' are no path"),
+        (rewritten(statuses=[]), "0 points"),
+        (rewritten(statuses=["FINE"] * 5), "it is damaged"),
+        (rewritten(format="path 9"), "its format is not 'path 1'"),
         (bomb(), "it unpacks to 80 MB, more than 64"),
     ],
 )

@@ -22,7 +22,7 @@ PREDICT = "pages/predict.py"
 
 def answered(app: AppTest) -> Batch | None:
     """The answers about a whole file that the session holds."""
-    return next(iter(memory(app).shelves.batch._items.values()), None)
+    return next(iter(memory(app).caches.batch._items.values()), None)
 
 
 def quiet(app: AppTest) -> AppTest:
@@ -229,7 +229,7 @@ def test_a_file_that_cannot_be_scored_says_why():
 
 def app_model(app: AppTest):
     """The best model of a session with an upload, whose results only it has."""
-    path = memory(app).shelves.results.get(paths.key(memory(app).params))
+    path = memory(app).caches.results.get(paths.key(memory(app).params))
     return path.estimators[int(np.nanargmax(path.val_score))]
 
 

@@ -328,9 +328,7 @@ class Elsewhere(sqlite3.Connection):
         return super().execute(statement, *values)
 
 
-def test_whoever_sets_the_file_up_at_the_same_moment_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_sets_the_file_up_at_the_same_moment_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with contextlib.closing(sqlite3.connect(tmp_path / "new.sqlite", isolation_level=None, factory=Elsewhere)) as base:
         schema.settle(base)
         assert base.execute("PRAGMA user_version").fetchone() == (schema.SCHEMA,)

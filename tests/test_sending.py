@@ -64,7 +64,7 @@ def test_elements_come_together_between_the_start_and_the_end_of_their_run(sessi
     assert session.taken == [(STARTED, [0]), (STOPPED, list(range(1, ELEMENTS))), 0]
 
 
-def test_the_handler_of_streamlit_hears_everything_as_it_was_reported_and_a_failure_holds_up_nothing(
+def test_the_handler_of_streamlit_receives_everything_as_it_was_reported_and_a_failure_holds_up_nothing(
     session, monkeypatch
 ):
     monkeypatch.undo()

@@ -237,7 +237,7 @@ def test_a_stack_goes_through_the_pages():
     go(app, "pages/explore.py")
     wait_for(app, "kernels used")
     assert not app.error
-    assert len(memory(app).shelves.stack._items) == 1
+    assert len(memory(app).caches.stack._items) == 1
     assert params.data.startswith("upload:")
 
 

@@ -29,7 +29,7 @@ def test_streamlit_run_finds_the_app_that_is_imported_once():
 
 def at_the_start(monkeypatch) -> None:
     """As a server that has imported and drawn nothing yet."""
-    for event in ("_framed", "_tables", "_pages", "_breathed", "_free"):
+    for event in ("_framed", "_tables", "_pages", "_first_page", "_free"):
         monkeypatch.setattr(starting, event, threading.Event())
     monkeypatch.setattr(starting, "_importing", None)
     monkeypatch.setattr(importing, "OVER", threading.Event())
@@ -88,7 +88,7 @@ def test_what_the_first_page_can_do_without_is_imported_after_it(slow, monkeypat
     assert "slow_tables" not in sys.modules
     slow.tables.set()
     monkeypatch.setattr(starting, "BREATH_SECONDS", 0.0)
-    starting.breathe(comes_along=True)
+    starting.first_page_drawn(comes_along=True)
     assert sys.modules["slow_tables"].ready, "a table can be drawn now"
     assert not starting.is_first()
     assert not hasattr(sys.modules.get("slow_pages"), "ready"), "Data waits for no other page"
@@ -106,7 +106,7 @@ def test_what_the_first_page_can_do_without_is_imported_after_it(slow, monkeypat
 
 
 @pytest.mark.parametrize(
-    "wait", [lambda: starting.breathe(comes_along=False), lambda: starting.wait_for("predict", True)]
+    "wait", [lambda: starting.first_page_drawn(comes_along=False), lambda: starting.wait_for("predict", True)]
 )
 def test_what_does_not_come_with_the_project_waits_for_everything(slow, monkeypatch, wait):
     monkeypatch.setattr(starting, "BREATH_SECONDS", 0.0)
@@ -172,7 +172,7 @@ def test_only_the_first_page_of_a_server_takes_a_breath(monkeypatch):
     at_the_start(monkeypatch)
     monkeypatch.setattr(starting.time, "sleep", slept.append)
     for _ in range(2):
-        starting.breathe(comes_along=True)
+        starting.first_page_drawn(comes_along=True)
     assert slept == [starting.BREATH_SECONDS]
 
 
@@ -180,8 +180,8 @@ def test_after_another_first_page_data_takes_none(monkeypatch):
     slept: list[float] = []
     at_the_start(monkeypatch)
     monkeypatch.setattr(starting.time, "sleep", slept.append)
-    open_app("pages/keeper.py")
-    starting.breathe(comes_along=True)
+    open_app("pages/admin.py")
+    starting.first_page_drawn(comes_along=True)
     assert not slept
 
 
@@ -202,7 +202,7 @@ def test_no_table_is_read_before_the_first_page_takes_its_breath(monkeypatch):
     read, seen = list[str](), list[int]()
     before = tables.table
     monkeypatch.setattr(tables, "table", lambda params: read.append(params.data) or before(params))
-    monkeypatch.setattr(starting, "breathe", lambda comes_along: seen.append(len(read)))
+    monkeypatch.setattr(starting, "first_page_drawn", lambda comes_along: seen.append(len(read)))
     open_app(data="wine")
     assert seen == [0]
     assert "wine" in read

@@ -18,7 +18,7 @@ from mklcore.figures import Curve, style
 from mklcore.figures.theory import norm_positions
 from mklcore.penalties import LpNorm
 from mklcore.solvers.gomp import GOMP
-from pages._parts.derive import bounds, shelves, tables
+from pages._parts.derive import bounds, caches, tables
 from pages._parts.params.parameters import Params
 from pages._parts.theory import lp, tabs
 from tests.pages import go, memory, open_app, quiet, table, upload, wait_until, words
@@ -383,8 +383,8 @@ def test_what_is_measured_on_an_upload_stays_with_its_session():
     settled(go(app, "pages/theory.py"))
     params = memory(app).params
     name = bounds.measured(params, "gomp").key
-    assert memory(app).shelves.results.get(name) is not None
-    assert shelves._shared_shelf().get(name) is None
+    assert memory(app).caches.results.get(name) is not None
+    assert caches._shared_results().get(name) is None
 
 
 def test_the_measured_path_is_that_of_the_solver():

@@ -93,7 +93,7 @@ def delete(world: World, store: Store, who: str, seed: int, size: int, text: str
 
 
 def free(world: World, store: Store, who: str, seed: int, size: int, text: str) -> None:
-    """Free what nobody used, or everything of one browser, as the keeper does."""
+    """Free what nobody used, or everything of one browser, as the administrator does."""
     store.forget(who, _file(seed, size).source)
     store.let_go_unused(seed % 5)
     if seed % 7 == 0:

@@ -31,7 +31,7 @@ R = TypeVar("R")
 
 
 def run(
-    errand: Callable[..., R],
+    task: Callable[..., R],
     tell: Tell,
     show: Callable[[Path], Any] | None = None,
     instead: Callable[[str], Any] | None = None,
@@ -46,25 +46,25 @@ def run(
     heard = None if show is None else lambda content: show(read_paths(content)["path"])
     if scheduler_address():
         try:
-            return afar(errand, tell, heard)
+            return afar(task, tell, heard)
         except NoClusterError as error:
             if instead is None:
                 raise
             instead(f"It is done on this machine, for the cluster cannot be used. {error}")
-    return errand(tell) if heard is None else errand(tell, heard)
+    return task(tell) if heard is None else task(tell, heard)
 
 
-def run_in_shards(errand: WholeFit, tell: Tell, instead: Callable[[str], Any] | None = None) -> tuple[Any, float]:
+def run_in_shards(task: WholeFit, tell: Tell, instead: Callable[[str], Any] | None = None) -> tuple[Any, float]:
     """What ``run`` gives, its kernels in shards on the workers where the cluster has several: each computes its part of
     them.
     """
     try:
         with connected() as client, client.as_current():
             if len(client.ncores()) > 1:
-                return errand.in_shards(tell)
+                return task.in_shards(tell)
     except NoClusterError:
         pass  # which ``run`` tells
-    return run(errand, tell, instead=instead)
+    return run(task, tell, instead=instead)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from mklcore.paths.path import Path
-from pages._parts.derive import paths, shelves, tables
+from pages._parts.derive import caches, paths, tables
 from pages._parts.derive.comparison import Shown
 from pages._parts.drawing import listings
 from pages._parts.params import places
@@ -106,7 +106,7 @@ def _tests(shown: Sequence[Row]) -> list[float] | None:
 
 def _test(row: Row, point: tuple[object, float]) -> float:
     one, path, k = row
-    return shelves.shelf(one.params).made(("test", point), lambda: paths.test_score(one.params, path, k))
+    return caches.result_cache(one.params).made(("test", point), lambda: paths.test_score(one.params, path, k))
 
 
 def _formats(shown: Sequence[Row]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import streamlit as st
 from mklcore.experiments import EXPERIMENTS
 from mklcore.experiments.lp_toy import INFORMATIVE, N_CHECK, N_FEATURES, N_TRAIN, NORMS
 from mklcore.figures import sparsity_figure, style
-from pages._parts.derive import shelves
+from pages._parts.derive import caches
 from pages._parts.drawing import charts
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import METHODS, Params
@@ -45,7 +45,7 @@ def store_key(seed: int) -> object:
 
 def runs(params: Params) -> Runs:
     """Return what has been measured with this seed by anyone: made data belongs to nobody."""
-    return shelves.shelf(Params()).get(store_key(params.toy_seed)) or {}
+    return caches.result_cache(Params()).get(store_key(params.toy_seed)) or {}
 
 
 def missing(params: Params) -> list[tuple[str, int]]:
@@ -68,14 +68,16 @@ def job(params: Params) -> Job:
 
 
 def _piece(seed: int, row: str, repetition: int) -> Piece:
-    shelf, store = shelves.shelf(Params()), store_key(seed)
+    result_cache, store = caches.result_cache(Params()), store_key(seed)
 
     def measure(report: Report) -> list[float]:
-        known = (shelf.get(store) or {}).get((row, repetition))  # by somebody else, meanwhile
+        known = (result_cache.get(store) or {}).get((row, repetition))  # by somebody else, meanwhile
         report.pulse()
         return known or [float(value) for value in TOY.measure(row, seed, repetition)]
 
-    return Piece(measure, lambda found: shelf.put(store, {**(shelf.get(store) or {}), (row, repetition): found}))
+    return Piece(
+        measure, lambda found: result_cache.put(store, {**(result_cache.get(store) or {}), (row, repetition): found})
+    )
 
 
 def ask(params: Params) -> None:

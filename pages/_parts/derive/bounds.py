@@ -16,7 +16,7 @@ from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.baselines import Counterexample, duplicate_counterexample
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
-from pages._parts.derive import dictionaries, gram_stacks, hulls, shelves, tables
+from pages._parts.derive import caches, dictionaries, gram_stacks, hulls, tables
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.jobs.job import Job, Report
 from pages._parts.params.parameters import HullParams, KernelParams, Params, TheoryParams
@@ -97,7 +97,7 @@ def tested(params: TheoryParams) -> Split:
 def radius(params: TheoryParams) -> float:
     """Return R: the one set, or the smallest that holds on the training rows."""
     key = ("radius", params.part(KernelParams), dictionaries.normalisation(params))
-    return params.theory_radius or shelves.shelf(params).made(key, lambda: theory.kernel_radius(stack(params)))
+    return params.theory_radius or caches.result_cache(params).made(key, lambda: theory.kernel_radius(stack(params)))
 
 
 def sizes(params: TheoryParams) -> tuple[int, int]:
@@ -230,7 +230,7 @@ def counterexample(params: TheoryParams) -> Counterexample:
     """Return what copies of a kernel do to every method, on the built-in problem: no table, so it is everybody's."""
     key = ("duplicates", params.theory_copies, params.theory_price)
     with suppress_convergence_warnings():
-        return shelves.shelf(Params()).made(
+        return caches.result_cache(Params()).made(
             key, lambda: duplicate_counterexample(lam=params.theory_price, copies=params.theory_copies)
         )
 

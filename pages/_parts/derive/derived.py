@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from pages._parts.derive import shelves
+from pages._parts.derive import caches
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import DataParams, Params
-from pages._parts.session.shelf import Shelf
+from pages._parts.session.result_cache import ResultCache
 
 T = TypeVar("T")
 P = TypeVar("P", bound=DataParams)
@@ -20,21 +20,21 @@ class Derived(Generic[T]):
     """A value that a job computes: its ``key``, the shelf it is kept on, and for which parameters the job goes on."""
 
     key: object
-    shelf: Shelf
+    result_cache: ResultCache
     is_wanted: Callable[[Params], bool]
 
     @property
     def value(self) -> T | None:
         """Return the value if it has been computed."""
-        return self.shelf.get(self.key)
+        return self.result_cache.get(self.key)
 
     def keep(self, value: T) -> None:
         """Keep a computed value."""
-        self.shelf.put(self.key, value)
+        self.result_cache.put(self.key, value)
 
     def drop(self) -> None:
         """Forget the value."""
-        self.shelf.drop(self.key)
+        self.result_cache.drop(self.key)
 
     def piece(self, make: Callable[[Report], T], steps: int = 1, refused: Callable[[str], None] | None = None) -> Piece:
         """Return the piece of work that computes the value in so many steps; one job at a time does."""
@@ -46,8 +46,11 @@ class Derived(Generic[T]):
 
 
 def derived(
-    params: P, name: object, depends: Callable[[P], object], shelf: Callable[[P], Shelf] = shelves.shelf
+    params: P,
+    name: object,
+    depends: Callable[[P], object],
+    result_cache: Callable[[P], ResultCache] = caches.result_cache,
 ) -> Derived[Any]:
     """Return what is called ``name`` and hangs on ``depends`` of the parameters."""
     about = depends(params)
-    return Derived((name, about), shelf(params), lambda now: depends(now) == about)  # type: ignore[arg-type]
+    return Derived((name, about), result_cache(params), lambda now: depends(now) == about)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from mklcore.kernels.recipes import Recipe
 from mklcore.kernels.screening import interacting
 from mklcore.kernels.sequences import SequenceKernel, on_sequence
 from mklcore.kernels.units import MOST_COLUMNS, Unit, units
-from pages._parts.derive.shelves import shelf
+from pages._parts.derive.caches import result_cache
 from pages._parts.derive.tables import on_stack, split, table
 from pages._parts.params.parameters import METHODS, DataParams, KernelParams, PathParams
 from pages._parts.session.uploads import ON_STACK, edited_text
@@ -23,7 +23,7 @@ def dictionary(params: KernelParams) -> KernelDictionary:
     if on_stack(params):
         raise KernelError("The upload is a ready kernel stack: it has no columns to build kernels on.")
     edited_text(params)  # one that is kept in another session is refused, although its kernels may lie on the shelf
-    return shelf(params).made(("dictionary", params.part(KernelParams)), lambda: _dictionary(params))
+    return result_cache(params).made(("dictionary", params.part(KernelParams)), lambda: _dictionary(params))
 
 
 def _dictionary(params: KernelParams) -> KernelDictionary:
@@ -79,12 +79,12 @@ def recommended(params: KernelParams) -> KernelDictionary:
 
     sets = pairs(params) if params.pairs else None
     name = ("recommended", data.fingerprint, params.together, params.curved, k, degree, shift, sets)
-    return shelf(params).made(name, make)
+    return result_cache(params).made(name, make)
 
 
 def pairs(params: KernelParams) -> tuple[tuple[str, ...], ...]:
     """Return the pairs of columns that act together on the training rows, by name."""
-    return shelf(params).made(("pairs", params.part(DataParams)), lambda: interacting(split(params).train))
+    return result_cache(params).made(("pairs", params.part(DataParams)), lambda: interacting(split(params).train))
 
 
 def most_columns(params: KernelParams) -> int:
@@ -95,7 +95,7 @@ def most_columns(params: KernelParams) -> int:
 def made_of(params: KernelParams) -> tuple[Unit, ...]:
     """Return what the table in use is made of: what the kernels of a recommended dictionary look at."""
     data = table(params)
-    return shelf(params).made(("units", data.fingerprint), lambda: units(data, most_columns(params)))
+    return result_cache(params).made(("units", data.fingerprint), lambda: units(data, most_columns(params)))
 
 
 def named_columns(params: KernelParams) -> Groups:

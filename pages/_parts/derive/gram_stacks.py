@@ -13,10 +13,10 @@ from mklcore.errors import DataError, KernelError
 from mklcore.kernels import stacks
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import Forecast, GramStack
-from pages._parts.derive import crew
+from pages._parts.derive import workers
 from pages._parts.derive.budget import SHARE, SMALL_SHARE, Budget
+from pages._parts.derive.caches import LargePlace, result_cache
 from pages._parts.derive.dictionaries import dictionary, normalisation
-from pages._parts.derive.shelves import LargePlace, shelf
 from pages._parts.derive.tables import on_stack, split, stack_file
 from pages._parts.jobs import machine
 from pages._parts.jobs.preparing import preparation
@@ -54,7 +54,7 @@ def parts(params: KernelParams) -> Split:
     if len(full.train.y) <= most and len(full.validation.y) <= max(most, FEWEST_JUDGES):
         return full
     key = ("drawn", params.part(DataParams), most)
-    return shelf(params).made(key, lambda: _drawn(full, most, params.seed))
+    return result_cache(params).made(key, lambda: _drawn(full, most, params.seed))
 
 
 def _drawn(full: Split, most: int, seed: int) -> Split:
@@ -122,7 +122,7 @@ def _cut_grams(key: object, _parts: Split, _stack: GramStack) -> Grams:
 def budget() -> Budget:
     """Return the server's room for stacks; each is the same object for everyone who asks."""
     share = (SMALL_SHARE if machine.is_small() else SHARE) * machine.memory_bytes()
-    return Budget(max(share - crew.count() * crew.EACH, min(share, 1e6 * MEMORY_LIMIT_MB)))
+    return Budget(max(share - workers.count() * workers.EACH, min(share, 1e6 * MEMORY_LIMIT_MB)))
 
 
 def _grams_cut(key: object, cut: Split, stack: GramStack) -> Grams:

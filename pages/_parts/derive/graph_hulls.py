@@ -3,7 +3,7 @@
 from mklcore.catalog import ESTIMATORS
 from mklcore.experiments.graph_samples import GRAPH_SAMPLES, Drawn, GraphSample
 from mklcore.paths.path import Path, fit_path, path_grid
-from pages._parts.derive import shelves
+from pages._parts.derive import caches
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.jobs.job import Job, Report
 from pages._parts.params.parameters import Params
@@ -19,12 +19,12 @@ def sample(params: Params) -> GraphSample:
 
 def drawn(params: Params) -> Drawn:
     """Return its rows: generated data is everybody's."""
-    return shelves.shelf(Params()).made(("graph rows", *_key(params)), lambda: sample(params).make(params.seed))
+    return caches.result_cache(Params()).made(("graph rows", *_key(params)), lambda: sample(params).make(params.seed))
 
 
 def path(params: Params) -> Derived[Path]:
     """Return the hulls along lambda."""
-    return derived(params, "graph hulls", _key, lambda _: shelves.shelf(Params()))
+    return derived(params, "graph hulls", _key, lambda _: caches.result_cache(Params()))
 
 
 def job(params: Params) -> Job:

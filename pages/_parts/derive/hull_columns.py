@@ -5,7 +5,7 @@ from mklcore.estimators.effects import TermEffect, term_effect
 from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.estimators.terms import Columns, Decomposition, decompose
 from mklcore.kernels.units import Unit, units
-from pages._parts.derive import hulls, shelves, tables
+from pages._parts.derive import caches, hulls, tables
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.derive.hulls import Answer, Hull
 from pages._parts.jobs.job import Job, Report
@@ -30,13 +30,13 @@ def seen(params: HullParams) -> tuple[Unit, ...]:
 def terms(params: HullParams, hull: Hull) -> Decomposition:
     """Return what columns say alone and together in a hull."""
     name = "hull terms", hulls.key(params), hull.value
-    return shelves.shelf(params).made(name, lambda: decompose(hull.fitted, _train(params)))
+    return caches.result_cache(params).made(name, lambda: decompose(hull.fitted, _train(params)))
 
 
 def effect(params: HullParams, hull: Hull, columns: Columns) -> TermEffect:
     """Return the curve or the map of one term of a hull."""
     name = "hull effect", hulls.key(params), hull.value, columns
-    return shelves.shelf(params).made(name, lambda: term_effect(hull.fitted, _train(params), columns))
+    return caches.result_cache(params).made(name, lambda: term_effect(hull.fitted, _train(params), columns))
 
 
 def _train(params: HullParams) -> Dataset:

@@ -12,7 +12,7 @@ from mklcore.errors import DataError
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
-from pages._parts.derive import shelves, tables
+from pages._parts.derive import caches, tables
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params import link, parameters
@@ -111,12 +111,12 @@ def key(params: HullParams) -> HullParams:
 
 def certified(params: HullParams) -> Derived[Path]:
     """Return the hulls these parameters ask for."""
-    return derived(params, "hulls", key, shelves.hulls)
+    return derived(params, "hulls", key, caches.hulls)
 
 
 def provisional(params: HullParams) -> Derived[Path]:
     """Return the hulls by the necessary condition alone, shown until the certified ones are there."""
-    return derived(params, "provisional hulls", key, shelves.hulls)
+    return derived(params, "provisional hulls", key, caches.hulls)
 
 
 def parts(params: HullParams) -> Split:
@@ -128,7 +128,7 @@ def parts(params: HullParams) -> Split:
     if len(full.train.y) <= most and len(full.validation.y) <= JUDGES:
         return full
     key = ("drawn for hulls", params.part(DataParams), most)
-    return shelves.shelf(params).made(
+    return caches.result_cache(params).made(
         key,
         lambda: full._replace(
             train=full.train.drawn(most, params.seed), validation=full.validation.drawn(JUDGES, params.seed)
@@ -258,7 +258,7 @@ def at(shown: Answer, index: int) -> Hull:
 
 def exact(shown: Answer, value: float) -> Derived[Hull]:
     """Return the hull at one λ between the solved ones."""
-    points = memory().shelves.hull_points
+    points = memory().caches.hull_points
     found = derived(shown.params, ("hull point", value), key, lambda params: points)
     return replace(found, is_wanted=lambda now: found.is_wanted(now) and now.hull_at == value)
 
@@ -285,7 +285,7 @@ def test_score(params: HullParams, hull: Hull) -> float:
     return float(hull.fitted.score(test.X[:, columns(params)], test.y))
 
 
-def rows_told(params: HullParams) -> str:
+def rows_caption(params: HullParams) -> str:
     """Return how many rows are used for what, where not all of them are; empty elsewhere."""
     used, full = parts(params), tables.split(params)
     if used is full:

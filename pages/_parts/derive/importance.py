@@ -8,7 +8,7 @@ import numpy as np
 from mklcore.estimators.importance import ColumnAnswer, column_importance, kernel_units
 from mklcore.kernels.units import Unit
 from mklcore.paths.path import Path, fit_path_of
-from pages._parts.derive import crew, dictionaries, gram_stacks, low_rank, paths, scores, tables
+from pages._parts.derive import dictionaries, gram_stacks, low_rank, paths, scores, tables, workers
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.jobs.job import Job, Report
 from pages._parts.params.parameters import PathParams
@@ -47,7 +47,7 @@ def job(params: PathParams, path: Path, index: int) -> Job:
 
     def shuffle(report: Report) -> tuple[ColumnAnswer, ...]:
         given = model, rows, y, columns
-        apart = crew.done(column_importance, report, grams, *given, **more)
+        apart = workers.done(column_importance, report, grams, *given, **more)
         return column_importance(*given, callback=report.tick, **more) if apart is None else apart
 
     found = ranking(params, value)
@@ -85,7 +85,7 @@ def _without(params: PathParams, path: Path, index: int, rest: list[int]) -> Cal
     more = grams.train, rest, parts.train.y, path.param, [value], grams.validation, parts.validation.y
 
     def leave_out(report: Report) -> float:
-        found = crew.done(fit_path_of, report, grams, asked, *more, scoring=given.scoring)
+        found = workers.done(fit_path_of, report, grams, asked, *more, scoring=given.scoring)
         if found is None:
             found = fit_path_of(report.heard_by(asked), *more, scoring=given.scoring)
         return float(path.val_score[index] - found.val_score[0])

@@ -10,7 +10,7 @@ import numpy as np
 from mklcore.errors import DataError, MKLError
 from mklcore.selection.probabilities import Probabilities, calibrate, cross_fitted
 from mklcore.uncertainty import HeldOutScores
-from pages._parts.derive import gram_stacks, low_rank, shelves, tables
+from pages._parts.derive import caches, gram_stacks, low_rank, tables
 from pages._parts.derive.predictions import Chosen
 
 LEVEL = 0.9  # share of new rows that intervals and sets are to cover
@@ -35,7 +35,7 @@ class Judged:
 
 def judged(point: Chosen) -> Judged:
     """Return how right the model is on the validation rows."""
-    return shelves.shelf(point.params).made((*point.key, "judged"), lambda: _judge(point))
+    return caches.result_cache(point.params).made((*point.key, "judged"), lambda: _judge(point))
 
 
 def _judge(point: Chosen) -> Judged:
@@ -75,7 +75,7 @@ def method(point: Chosen) -> str:
 
 def held_out(point: Chosen) -> HeldOutScores | None:
     """Return how far the model is off on the validation rows, for intervals and sets; None where they are too few."""
-    return shelves.shelf(point.params).made((*point.key, "held out"), lambda: (_held_out(point),))[0]
+    return caches.result_cache(point.params).made((*point.key, "held out"), lambda: (_held_out(point),))[0]
 
 
 def _held_out(point: Chosen) -> HeldOutScores | None:

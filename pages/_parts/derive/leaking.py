@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from mklcore.data.leaks import Leak, find_leaks
 from pages._parts.derive import tables
-from pages._parts.derive.shelves import shelf
+from pages._parts.derive.caches import result_cache
 from pages._parts.params import rules
 from pages._parts.params.parameters import Params
 
@@ -14,7 +14,7 @@ def leaks(params: Params) -> tuple[Leak, ...]:
     if tables.on_stack(params):
         return ()
     data = tables.unprepared(params)
-    return shelf(params).made(("leaks", data.fingerprint), lambda: find_leaks(data))
+    return result_cache(params).made(("leaks", data.fingerprint), lambda: find_leaks(data))
 
 
 def without(params: Params, column: str) -> str:

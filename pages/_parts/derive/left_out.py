@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mklcore.paths.held_out import steps
 from mklcore.paths.path import Path
-from pages._parts.derive import all_rows, low_rank, paths, shelves, tables
+from pages._parts.derive import all_rows, caches, low_rank, paths, tables
 from pages._parts.jobs.job import Job, Piece
 from pages._parts.params.parameters import KernelParams, PathParams
 
@@ -12,7 +12,7 @@ from pages._parts.params.parameters import KernelParams, PathParams
 def known(params: PathParams) -> bool:
     """Tell whether the path is scored on all of them."""
     path = paths.known(params)
-    return path is not None and shelves.shelf(params).get(_name(params)) is path
+    return path is not None and caches.result_cache(params).get(_name(params)) is path
 
 
 def _name(params: PathParams) -> object:
@@ -50,12 +50,12 @@ def job(several: Sequence[PathParams]) -> Job:
 
 def piece(params: PathParams) -> Piece:
     """Return the piece of work that scores one path, which is there by then; it takes the place of the one before."""
-    judge, shelf, name = all_rows.judge(params), shelves.shelf(params), paths.key(params)
+    judge, result_cache, name = all_rows.judge(params), caches.result_cache(params), paths.key(params)
     rows = len(tables.split(params).validation.y)
     foreseen = 1 if low_rank.in_use(params) else steps(low_rank.work(params)().train, rows)
 
     def lay(path: Path) -> None:
-        shelf.put(name, path)
-        shelf.put(_named(name), path)
+        result_cache.put(name, path)
+        result_cache.put(_named(name), path)
 
-    return Piece(lambda report: judge(shelf.get(name), report.tick), lay, foreseen)
+    return Piece(lambda report: judge(result_cache.get(name), report.tick), lay, foreseen)

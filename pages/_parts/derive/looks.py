@@ -80,7 +80,7 @@ def answer(params: Params) -> paths.Answer | None:
     return whole
 
 
-def rows_told(shown: paths.Answer) -> str:
+def rows_caption(shown: paths.Answer) -> str:
     """Return how many rows are used for what, of how many, and whether the answer still gets better."""
     params = shown.params
     used, full = low_rank.parts(params), tables.split(params)

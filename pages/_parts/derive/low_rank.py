@@ -13,9 +13,9 @@ from mklcore.catalog import NOVELTY
 from mklcore.data.dataset import Split
 from mklcore.kernels.nystroem import Nystroem
 from pages._parts.derive import gram_stacks, tables
+from pages._parts.derive.caches import result_cache
 from pages._parts.derive.dictionaries import dictionary, normalisation
 from pages._parts.derive.gram_stacks import Grams
-from pages._parts.derive.shelves import shelf
 from pages._parts.params.parameters import LOW_RANK, METHODS, DataParams, KernelParams, PathParams
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session.memory import memory
@@ -77,7 +77,7 @@ def parts(params: PathParams) -> Split:
     if most >= len(whole.train.y):
         return drawn._replace(train=whole.train)
     key = ("many", params.part(DataParams), most)
-    return shelf(params).made(key, lambda: drawn._replace(train=whole.train.drawn(most, params.seed)))
+    return result_cache(params).made(key, lambda: drawn._replace(train=whole.train.drawn(most, params.seed)))
 
 
 def entries(params: PathParams) -> float:
@@ -96,7 +96,7 @@ def work(params: PathParams) -> Callable[[], Grams]:
     assert how is not None
     named = normalisation(params)
     # A session keeps one stack of its own and, so that neither drives the other out, one set of features.
-    owner = memory().shelves.results if params.data.startswith(UPLOAD) else None
+    owner = memory().caches.results if params.data.startswith(UPLOAD) else None
     key = ("features", replace(params.part(KernelParams), normalise=named), how, len(cut.train.y))
 
     def make() -> Grams:

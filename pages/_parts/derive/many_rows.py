@@ -8,7 +8,7 @@ import numpy as np
 
 from mklcore.errors import MKLError
 from mklcore.parallel import cluster, shards
-from mklcore.parallel import tasks as errands
+from mklcore.parallel import tasks as remote
 from mklcore.paths.path import Path
 from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.interleaved import lacking
@@ -166,18 +166,18 @@ def whole_job(params: PathParams, value: float) -> Job:
     train = full.train if n == len(full.train.y) else full.train.drawn(n, exact.seed)
 
     rest = full.validation
-    errand = errands.WholeFit(asked, train.X, train.y, rest.X, rest.y, measure)
-    run = errands.run_in_shards if takes_shards(params) else errands.run
+    task = remote.WholeFit(asked, train.X, train.y, rest.X, rest.y, measure)
+    run = remote.run_in_shards if takes_shards(params) else remote.run
 
     def solve(report: Report) -> Whole:
-        fitted, score = run(errand, report.tick, instead=report.note)
+        fitted, score = run(task, report.tick, instead=report.note)
         gap = None if fitted.relative_gap_ is None else float(np.max(fitted.relative_gap_))
         fits = fitted.fit_ if isinstance(fitted.fit_, tuple) else (fitted.fit_,)
         seconds = sum(fit.history[-1].seconds for fit in fits)
         return Whole(n, value, score, gap, seconds, fitted)
 
     found = whole(params)
-    piece = Piece(solve, found.keep, errands.STEPS, name=(found.key, value), there=lambda: _there(found.value, value))
+    piece = Piece(solve, found.keep, remote.STEPS, name=(found.key, value), there=lambda: _there(found.value, value))
     more = {"slot": "long", "counts": "% of the digits", "needs": paths.needs(exact)}
     return replace(found.job("Exact on many rows", piece, **more), belongs=lambda now: True)
 

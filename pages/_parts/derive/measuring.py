@@ -15,9 +15,9 @@ from mklcore.kernels.measures import (
     eigenvalues,
     target_alignment,
 )
+from pages._parts.derive.caches import result_cache
 from pages._parts.derive.dictionaries import dictionary, made_of, normalisation
 from pages._parts.derive.gram_stacks import grams, parts
-from pages._parts.derive.shelves import shelf
 from pages._parts.derive.tables import on_stack, table
 from pages._parts.params.parameters import KernelParams, PathParams
 from pages._parts.session import turns
@@ -43,9 +43,9 @@ def measures(params: PathParams) -> Measures:
             return Measures(alignment_matrix(stack), np.full(stack.n_kernels, np.nan))
         return Measures(alignment_matrix(stack), target_alignment(stack, train.y, train.task))
 
-    known = shelf(params).get(("measures", params.part(KernelParams)))
+    known = result_cache(params).get(("measures", params.part(KernelParams)))
     with nullcontext() if known is not None else turns.slow("Comparing the kernels"):
-        return shelf(params).made(("measures", params.part(KernelParams)), compare)
+        return result_cache(params).made(("measures", params.part(KernelParams)), compare)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +77,13 @@ def traits(params: PathParams) -> Traits:
         few = ~constant & (rows < min(FEW_ROWS, FEW_SHARE * stack.n_samples))
         return Traits(effective_rank(stack), twins, tuple(constant.tolist()), lost, rows, tuple(few.tolist()))
 
-    return shelf(params).made(("traits", params.part(KernelParams), normalisation(params)), look)
+    return result_cache(params).made(("traits", params.part(KernelParams), normalisation(params)), look)
 
 
 def spectrum(params: PathParams, index: int) -> np.ndarray:
     """Return the eigenvalues of one kernel on the training rows, the largest first."""
     key = ("spectrum", params.part(KernelParams), normalisation(params), index)
-    return shelf(params).made(key, lambda: eigenvalues(grams(params).train.values[index]))
+    return result_cache(params).made(key, lambda: eigenvalues(grams(params).train.values[index]))
 
 
 def by_column(params: PathParams) -> dict[str, list[int]]:

@@ -12,7 +12,7 @@ FDR, MAX_FALSE = 0.1, 1.0
 METHODS = {"stability": "half samples", "knockoffs": "knockoffs"}
 
 
-def can_be_told(params: DataParams) -> bool:
+def can_be_selected(params: DataParams) -> bool:
     """Tell whether columns of this table can be told from noise: it has a target, columns, and no sequences."""
     if tables.on_stack(params):
         return False

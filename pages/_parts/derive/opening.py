@@ -20,7 +20,7 @@ from pages._parts.jobs.worker import CORES
 from pages._parts.params.parameters import Params
 from pages._parts.session import history
 from pages._parts.session.memory import memory
-from pages._parts.session.shelf import Shelf
+from pages._parts.session.result_cache import ResultCache
 
 PATIENCE_SECONDS = 0.5  # from here on it is shown that a file is being read
 LARGE_BYTES = 1_000_000
@@ -38,13 +38,15 @@ class Refused:
     repairs: tuple[Repair, ...] = ()
 
 
-def opened(shelf: Shelf, key: object, content: bytes, what: str, read: Callable[[Callable[[], None]], T]) -> T:
+def opened(
+    result_cache: ResultCache, key: object, content: bytes, what: str, read: Callable[[Callable[[], None]], T]
+) -> T:
     """Return what ``read`` finds in a file, from the shelf if it was read before. Raises ``MKLError``.
 
     ``read`` is given what it has to call now and then: it ends the reading when the person presses Cancel, chooses
     something else or leaves. ``what`` is said while it takes long, as in "Reading the table".
     """
-    found = shelf.get(key)
+    found = result_cache.get(key)
     if isinstance(found, Refused):
         raise found.kind(found.sentence, repairs=found.repairs)
     if found is not None:
@@ -53,9 +55,9 @@ def opened(shelf: Shelf, key: object, content: bytes, what: str, read: Callable[
         with _followed(what) as tick, _turn(len(content), tick):
             made = read(tick)
     except MKLError as error:
-        shelf.put(key, Refused(type(error), str(error), error.repairs))
+        result_cache.put(key, Refused(type(error), str(error), error.repairs))
         raise
-    shelf.put(key, made)
+    result_cache.put(key, made)
     return made
 
 

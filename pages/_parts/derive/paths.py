@@ -13,7 +13,7 @@ from mklcore.errors import MKLError, suppress_convergence_warnings
 from mklcore.estimators.importance import ColumnAnswer
 from mklcore.kernels.grams import GramStack
 from mklcore.parallel import cluster
-from mklcore.parallel import tasks as errands
+from mklcore.parallel import tasks as remote
 from mklcore.parallel.processes import SHOWN_EVERY
 from mklcore.paths.intervals import Interval, interval_along
 from mklcore.paths.path import Path, fit_path, grown, path_grid, rescored
@@ -21,15 +21,15 @@ from mklcore.selection import SelectionFrequency, selection_frequency
 from mklcore.selection.scoring import SCORINGS
 from pages._parts.derive import (
     all_rows,
-    crew,
+    caches,
     dictionaries,
     earlier,
     gram_stacks,
     low_rank,
     measuring,
     scores,
-    shelves,
     tables,
+    workers,
 )
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.derive.gram_stacks import Grams
@@ -182,7 +182,7 @@ class Prepared:
         more: dict[str, Any] = {"scoring": self.scoring, "grow": self.grow if values is None else 0}
         if report is None:
             return fit_path(*given, start=start, **more)
-        apart = None if start is not None else crew.done(fit_path, report, grams, *given, news=show, **more)
+        apart = None if start is not None else workers.done(fit_path, report, grams, *given, news=show, **more)
         if apart is not None:
             return apart
         report.heard_by(asked)
@@ -261,13 +261,13 @@ def _afar(params: PathParams, given: Prepared, lay: Callable[[Path], None]) -> C
     how, named = low_rank.approximation(params), dictionaries.normalisation(params)
     assert how is not None
     train, judges = given.parts.train, given.parts.validation
-    errand = errands.FeaturePath(
+    task = remote.FeaturePath(
         given.asked, dictionaries.dictionary(params), how, None if named == "none" else named, params.center,
         train.table, train.y, judges.table, judges.y, given.over, given.size, given.first, given.grow, given.scoring,
     )  # fmt: skip
 
     def make(report: Report) -> Path:
-        return errands.run(errand, report.tick, partial(_lay, lay, report), report.note)
+        return remote.run(task, report.tick, partial(_lay, lay, report), report.note)
 
     return make
 
@@ -350,7 +350,7 @@ def point(params: PathParams, value: float) -> Path:
     """Return the exact answer at ``value``, solved now if need be. Raises ``ParameterError``."""
     found = exact(params, value)
     with suppress_convergence_warnings():
-        return found.shelf.made(found.key, lambda: _solved(params, value)(None))
+        return found.result_cache.made(found.key, lambda: _solved(params, value)(None))
 
 
 def _solved(params: PathParams, value: float) -> Callable[[Report | None], Path]:
@@ -386,7 +386,7 @@ def interval(params: PathParams, path: Path, value: float) -> Interval | None:
     """Return between which numbers the optimum at ``value`` lies, without solving; None where no certificate says."""
     parts, grams = low_rank.parts(params), low_rank.work(params)
     make = lambda: (interval_along(path, grams().train, parts.train.y, value),)  # noqa: E731  None is an answer too
-    return shelves.shelf(params).made(("interval", key(params), value), make)[0]
+    return caches.result_cache(params).made(("interval", key(params), value), make)[0]
 
 
 # Baselines and stability

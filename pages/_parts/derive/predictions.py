@@ -10,7 +10,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
 from mklcore.estimators.explain import NOVELTY, column_influence, kernels_in_use, problem_names, typical_parts
 from mklcore.paths.path import Path
-from pages._parts.derive import gram_stacks, paths, shelves, tables
+from pages._parts.derive import caches, gram_stacks, paths, tables
 from pages._parts.derive.opening import opened
 from pages._parts.params import places
 from pages._parts.params.parameters import DataParams, Params, PathParams
@@ -77,7 +77,7 @@ def reading(params: DataParams) -> Reading:
     }
     content = uploads.upload(params.data).content
     return opened(
-        shelves.shelf(params), key, content, "Reading the table once more",
+        caches.result_cache(params), key, content, "Reading the table once more",
         lambda tick: learn_reading(content, table, tick=tick, **how),
     )  # fmt: skip
 
@@ -116,7 +116,7 @@ class Knob:
 def knobs(params: DataParams) -> tuple[Knob, ...]:
     """Return one control per column of the file, in its order."""
     table = tables.table(params)
-    return shelves.shelf(params).made(("knobs", table.fingerprint), lambda: _knobs(params, table))
+    return caches.result_cache(params).made(("knobs", table.fingerprint), lambda: _knobs(params, table))
 
 
 def _knobs(params: DataParams, table: Dataset) -> tuple[Knob, ...]:
@@ -267,7 +267,7 @@ def typical(point: Chosen) -> np.ndarray:
     def measure() -> np.ndarray:
         return typical_parts(point.fitted, gram_stacks.parts(point.params).train.table[:TYPICAL_ROWS])
 
-    return shelves.shelf(point.params).made((*point.key, "typical"), measure)
+    return caches.result_cache(point.params).made((*point.key, "typical"), measure)
 
 
 def by_influence(point: Chosen) -> tuple[int, ...]:

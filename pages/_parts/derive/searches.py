@@ -8,7 +8,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.stacks import rows_of
 from mklcore.selection.search import Candidate, ModelSearch, Outcome, Trial, candidates, search_models
-from pages._parts.derive import gram_stacks, scores, shelves, tables
+from pages._parts.derive import caches, gram_stacks, scores, tables
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.jobs.job import Job, Report
 from pages._parts.params.parameters import DataParams, Params
@@ -47,13 +47,13 @@ def _about(params: Params) -> object:
 
 def wanted(params: Params) -> tuple[Candidate, ...]:
     """Return what a search of a table tries."""
-    return shelves.shelf(params).made(("searched for", _about(params)), lambda: candidates(learned(params)))
+    return caches.result_cache(params).made(("searched for", _about(params)), lambda: candidates(learned(params)))
 
 
 def job(params: Params) -> Job:
     """Return the work that searches; what was tried in a shorter search is not tried again."""
     rows, measure, given = learned(params), scores.scoring(params), found(params)
-    before: dict[Trial, Outcome] = given.shelf.made(("searched", _about(params), measure), dict)
+    before: dict[Trial, Outcome] = given.result_cache.made(("searched", _about(params), measure), dict)
     ready = _ready(params, rows)
     asked = candidates(rows, ready)
 

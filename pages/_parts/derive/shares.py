@@ -12,7 +12,7 @@ from mklcore.estimators.explain import (
 )
 from mklcore.kernels.functions import KernelSpec
 from mklcore.paths.path import Path
-from pages._parts.derive import dictionaries, gram_stacks, importance, shelves, tables
+from pages._parts.derive import caches, dictionaries, gram_stacks, importance, tables
 from pages._parts.derive.paths import Answer
 from pages._parts.params.parameters import PathParams
 
@@ -27,7 +27,7 @@ def shares(shown: Answer, what: str, *, every: bool = False) -> Shares:
         found = members(shown, what)
         return weight_shares(path.weights, found, limit=len(found) if every else N_SHARES)
 
-    return shelves.shelf(shown.params).made(("shares", what, every, shown.tag), make)
+    return caches.result_cache(shown.params).made(("shares", what, every, shown.tag), make)
 
 
 def members(shown: Answer, what: str) -> dict[str, list[int]]:

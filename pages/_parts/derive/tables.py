@@ -19,8 +19,8 @@ from mklcore.errors import DataError, MKLError, Repair
 from mklcore.kernels import stacks
 from mklcore.kernels.units import MOST_COLUMNS
 from pages._parts.derive import first_table, notes
+from pages._parts.derive.caches import result_cache
 from pages._parts.derive.opening import opened
-from pages._parts.derive.shelves import shelf
 from pages._parts.params.parameters import DataParams, FileParams
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session.memory import Upload, memory
@@ -39,18 +39,20 @@ def table(params: DataParams) -> Dataset:
     if params.data.startswith(UPLOAD):
         file = upload(params.data)
         key = "table", params.part(FileParams)
-        data = opened(shelf(params), key, file.content, "Reading the table", lambda tick: _read(params, file, tick))
+        data = opened(
+            result_cache(params), key, file.content, "Reading the table", lambda tick: _read(params, file, tick)
+        )
     else:
         data = _sample(params.data)
     if params.grouping:
         name = ("grouped", data.fingerprint, params.grouping)
         with _mended_by("Use the groups that are found", grouping=""):
-            data = shelf(params).made(name, lambda: regrouped(data, params.grouping))
+            data = result_cache(params).made(name, lambda: regrouped(data, params.grouping))
     if not params.spectra:
         return data
     with _mended_by("Use the columns as they are", spectra=""):
         named = ("spectra", data.fingerprint, params.spectra)
-        return shelf(params).made(named, lambda: prepared(data, params.spectra))
+        return result_cache(params).made(named, lambda: prepared(data, params.spectra))
 
 
 @contextmanager
@@ -73,13 +75,13 @@ def are_spectra(params: DataParams) -> bool:
     if on_stack(params):
         return False
     data = unprepared(params)
-    return shelf(params).made(("are spectra", data.fingerprint), lambda: _along_an_axis(data))
+    return result_cache(params).made(("are spectra", data.fingerprint), lambda: _along_an_axis(data))
 
 
 def can_be_prepared(params: DataParams) -> bool:
     """Tell whether there is something to prepare: columns measured along an axis, with no second differences yet."""
     data = unprepared(params)
-    return shelf(params).made(("can be prepared", data.fingerprint), lambda: spectra.can_be_prepared(data))
+    return result_cache(params).made(("can be prepared", data.fingerprint), lambda: spectra.can_be_prepared(data))
 
 
 def _along_an_axis(data: Dataset) -> bool:
@@ -164,13 +166,13 @@ def summary(params: DataParams) -> TableSummary:
         with notes.for_people():
             return describe_table(file.content, task=task, tick=tick, **how)
 
-    return opened(shelf(params), key, file.content, "Looking at the columns", read)
+    return opened(result_cache(params), key, file.content, "Looking at the columns", read)
 
 
 def sheets(params: DataParams) -> tuple[str, ...]:
     """Return the names of the sheets of an uploaded workbook; none for other files."""
     file = upload(params.data)
-    return shelf(params).made(("sheets", params.data), lambda: (workbook_sheets(file.content),))[0]
+    return result_cache(params).made(("sheets", params.data), lambda: (workbook_sheets(file.content),))[0]
 
 
 def on_stack(params: DataParams) -> bool:
@@ -183,7 +185,7 @@ def stack_file(params: DataParams) -> stacks.StackFile:
     """Return the uploaded stack on all its rows. Raises ``MKLError``, or ``MissingFileError``."""
     file, digest = upload(params.data), params.data.removeprefix(UPLOAD)
     return opened(
-        memory().shelves.stack, (params.data, params.task, params.clip), file.content,
+        memory().caches.stack, (params.data, params.task, params.clip), file.content,
         "Reading the stack and checking its kernels",
         lambda tick: stacks.read_stack(
             file.content, task=params.task or None, clip=params.clip, fingerprint=digest, tick=tick
@@ -194,7 +196,7 @@ def stack_file(params: DataParams) -> stacks.StackFile:
 def split(params: DataParams) -> Split:
     """Return the table cut into training, validation and test rows."""
     key = ("split", params.part(DataParams))
-    return shelf(params).made(
+    return result_cache(params).made(
         key,
         lambda: (
             first_table.parts(params)

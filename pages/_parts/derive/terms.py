@@ -5,7 +5,7 @@ from typing import Any
 from mklcore.estimators.effects import HALVES, TermEffect, half_refits, term_effect
 from mklcore.estimators.terms import Columns, Decomposition, decompose
 from mklcore.paths.path import Path
-from pages._parts.derive import gram_stacks, low_rank, paths, shelves, tables
+from pages._parts.derive import caches, gram_stacks, low_rank, paths, tables
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.jobs.job import Job, Report
 from pages._parts.params.parameters import PathParams
@@ -21,7 +21,7 @@ def can_be_found(params: PathParams) -> bool:
 def terms(params: PathParams, path: Path, index: int) -> Decomposition:
     """Return the terms of the model at one point of the path."""
     model, train = path.estimators[index], gram_stacks.parts(params).train
-    return shelves.shelf(params).made(
+    return caches.result_cache(params).made(
         _name("terms", params, path, index), lambda: decompose(model, train.drawn(ROWS, params.seed))
     )
 
@@ -30,7 +30,7 @@ def effect(params: PathParams, path: Path, index: int, columns: Columns, output:
     """Return the curve or the surface of one term, with a band where refits are there."""
     model, train = path.estimators[index], gram_stacks.parts(params).train.drawn(ROWS, params.seed)
     halves = refits(params, float(path.values[index])).value or ()
-    return shelves.shelf(params).made(
+    return caches.result_cache(params).made(
         (_name("effect", params, path, index), columns, output, len(halves)),
         lambda: term_effect(model, train, columns, output=output, refits=halves),
     )

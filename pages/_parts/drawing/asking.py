@@ -9,7 +9,7 @@ from pages._parts.jobs.job import Progress
 from pages._parts.session import board
 
 
-def see_to(
+def offer(
     key: object,
     ask: Callable[[], Any],
     *,

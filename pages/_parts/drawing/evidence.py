@@ -8,7 +8,7 @@ import streamlit as st
 from mklcore.catalog import Algorithm, Variant
 from mklcore.figures import style
 from mklcore.paths.path import Path
-from pages._parts.derive import paths, shelves
+from pages._parts.derive import caches, paths
 from pages._parts.drawing import listings
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
@@ -85,7 +85,7 @@ def test(path: Path, index: int, params: Params) -> None:
             help="Choose the point first, then look once.",
         )  # fmt: skip
         return
-    reached = shelves.shelf(params).made(("test", point), lambda: paths.test_score(params, path, index))
+    reached = caches.result_cache(params).made(("test", point), lambda: paths.test_score(params, path, index))
     st.markdown(f"test {path.score_name} {score(path.score_name, reached)}")
 
 

@@ -16,8 +16,8 @@ from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
 from mklcore.experiments.base import SMALL, folder
 from mklcore.experiments.records import records
 from mklcore.parallel import cluster
-from pages._parts.derive import shelves
-from pages._parts.derive.shelves import Shelf
+from pages._parts.derive import caches
+from pages._parts.derive.caches import ResultCache
 from pages._parts.jobs.job import Job, Piece, Progress, Report
 from pages._parts.runs import keeping
 from pages._parts.runs.disk import StoreError
@@ -39,13 +39,13 @@ def by_paper() -> dict[str, list[str]]:
 # What is kept
 
 
-def keep(outcome: Outcome, shelf: Shelf) -> None:
+def keep(outcome: Outcome, result_cache: ResultCache) -> None:
     """Keep an outcome, the newest first; an earlier one of the same size and seed is replaced.
 
     ``shelf`` is everybody's for what was computed here, and the session's for what came from a file.
     """
-    others = [old for old in shelf.get(outcome.key) or () if _name(old) != _name(outcome)]
-    shelf.put(outcome.key, (outcome, *others)[:MOST_KEPT])
+    others = [old for old in result_cache.get(outcome.key) or () if _name(old) != _name(outcome)]
+    result_cache.put(outcome.key, (outcome, *others)[:MOST_KEPT])
 
 
 def write_down(outcome: Outcome, store: Store) -> None:
@@ -54,31 +54,31 @@ def write_down(outcome: Outcome, store: Store) -> None:
         store.keep_outcome(outcome.key, json.dumps(_name(outcome)), outcome.to_json(), MOST_KEPT)
 
 
-def _bring_back(key: str, shelf: Shelf) -> None:
+def _bring_back(key: str, result_cache: ResultCache) -> None:
     """Lay on the shelf, once per start of the server, what earlier starts wrote down."""
-    if shelf.get(("brought back", key)) is not None:
+    if result_cache.get(("brought back", key)) is not None:
         return
-    shelf.put(("brought back", key), True)
+    result_cache.put(("brought back", key), True)
     found: list[Outcome] = []
     with suppress(StoreError):
         for text in keeping.store().outcomes(key):
             with suppress(MKLError):  # of another release
                 found.append(read(EXPERIMENTS[key], text))
     for outcome in reversed(found):
-        keep(outcome, shelf)
+        keep(outcome, result_cache)
 
 
-def opened() -> Shelf:
+def opened() -> ResultCache:
     """Return the session's shelf for runs opened from a file."""
-    return memory().shelves.outcomes
+    return memory().caches.outcomes
 
 
 def kept(key: str) -> tuple[Outcome, ...]:
     """Return the outcomes of one experiment: those this session opened, those computed here, the newest first, and at
     the end those that come with the project, the largest first.
     """
-    _bring_back(key, shelves.outcomes())
-    mine = (*(opened().get(key) or ()), *(shelves.outcomes().get(key) or ()))
+    _bring_back(key, caches.outcomes())
+    mine = (*(opened().get(key) or ()), *(caches.outcomes().get(key) or ()))
     known = set(map(_name, mine))
     return (*mine, *(given for given in records(key) if _name(given) not in known))
 
@@ -123,7 +123,7 @@ def running() -> bool:
 
 def job(experiment: Experiment, repetitions: int, seed: int) -> Job:
     """Return the work that runs an experiment: a small run now, a full one in the slot for long work."""
-    shelf, store = shelves.outcomes(), keeping.store()
+    result_cache, store = caches.outcomes(), keeping.store()
 
     def run(report: Report) -> Outcome:
         return experiment.run(
@@ -132,7 +132,7 @@ def job(experiment: Experiment, repetitions: int, seed: int) -> Job:
         )  # fmt: skip
 
     def lay(outcome: Outcome) -> None:
-        keep(outcome, shelf)
+        keep(outcome, result_cache)
         write_down(outcome, store)
 
     slot = "short" if repetitions <= SMALL else "long"

@@ -1,7 +1,7 @@
 """Explore, the answer: asked for, looked at first on a few rows, or to be started by a person."""
 
 from pages._parts.derive import gram_stacks, looks, paths
-from pages._parts.drawing.asking import see_to
+from pages._parts.drawing.asking import offer
 from pages._parts.jobs.preparing import preparation
 from pages._parts.params import parameters
 from pages._parts.session import board, history
@@ -14,7 +14,7 @@ def request() -> bool:
         return False
     cost = gram_stacks.foresee(params)
     rows = len(gram_stacks.parts(params).train.y)
-    return see_to(
+    return offer(
         paths.key(params), lambda: board.ask(paths.job(params)),
         small=lambda: paths.is_small(params),
         waits=lambda: f"A path over {cost.n_kernels} kernels on {rows} rows takes a while. Start it when you like.",

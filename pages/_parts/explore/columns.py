@@ -56,7 +56,7 @@ def pictures(shown: paths.Answer, index: int, baselines: Baselines) -> None:
         rows, unit = explore_views.score_rows(baselines, dark=dark), "%" if path.score_name in words.SHARES else ""
         longest = explore_views.longest_score(scores.of(path))
         path_player.bars(scores, path, index, rows, title, waiting=waiting, unit=unit, most=longest, moves=1)
-        st.caption(_told(shown, index, baselines))
+        st.caption(_caption(shown, index, baselines))
         beside.unfinished(shown.params, baselines, shown.waiting or shown.earlier)
         rows = explore_views.share_rows(by_family, "families", dark=dark)
         path_player.bars(families, path, index, rows, "Share per family at ", waiting=waiting, unit="%", most=1.0)
@@ -66,10 +66,10 @@ def pictures(shown: paths.Answer, index: int, baselines: Baselines) -> None:
     st.caption(explore_views.caveat(by_column, shown))
 
 
-def _told(shown: paths.Answer, index: int, baselines: Baselines) -> str:
+def _caption(shown: paths.Answer, index: int, baselines: Baselines) -> str:
     """Return where the baselines stand, and what columns acting together add."""
     gain = importance.together(shown.params, float(shown.path.values[index])).value
-    text = explore_views.baselines_told(baselines)
+    text = explore_views.baselines_caption(baselines)
     if gain is None:
         return text
     unit = f"{100 * gain:+.1f} points" if shown.path.score_name in words.SHARES else f"{gain:+.3f}"

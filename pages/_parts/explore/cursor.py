@@ -98,7 +98,7 @@ def draw(shown: paths.Answer, follows: list[path_player.View], baselines: column
     edges.draw(shown)
     ahead.draw(shown, baselines)
     if not shown.stage:
-        st.caption(looks.rows_told(shown))
+        st.caption(looks.rows_caption(shown))
     if shown.earlier and not params.present:
         st.caption(words.ELSEWHERE if shown.stage else words.EARLIER)
     if params.look == "columns":

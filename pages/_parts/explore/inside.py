@@ -15,7 +15,7 @@ from mklcore.estimators.explain import (
 )
 from mklcore.figures import captions, class_weights, component_grid, kernel_colours, style, surface_plot
 from mklcore.paths.path import Path
-from pages._parts.derive import gram_stacks, paths, predictions, shelves, tables
+from pages._parts.derive import caches, gram_stacks, paths, predictions, tables
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import charts, listings
 from pages._parts.explore import judged
@@ -105,7 +105,7 @@ def _components(
     shown: paths.Answer, fitted: Any, table: Dataset, output: int | None, where: str, at: tuple[str, float]
 ) -> None:
     key = ("components", paths.key(shown.params), at, output)
-    found = shelves.shelf(shown.params).made(
+    found = caches.result_cache(shown.params).made(
         key, lambda: (component_functions(fitted, limit=N_COMPONENTS, output=output),)
     )[0]
     title = f"**What single columns add** at {where}"
@@ -173,7 +173,7 @@ def _surface(shown: paths.Answer, fitted: Any, table: Dataset, rows: Dataset, at
             options=[j for j in options if j != first], format_func=names.__getitem__,
         )  # fmt: skip
     key = ("surface", paths.key(shown.params), at, first, second)
-    found = shelves.shelf(shown.params).made(key, lambda: decision_surface(fitted, (first, second)))
+    found = caches.result_cache(shown.params).made(key, lambda: decision_surface(fitted, (first, second)))
     without_target = table.task == "novelty"
     labels = predictions.ordinary(fitted.predict(rows.X)) if without_target else rows.y
     draw = partial(surface_plot, found, names, rows.X, labels)

@@ -18,7 +18,7 @@ ASKED = {
 
 def known(params: Params) -> dict[str, ColumnSelection]:
     """Return what has been computed, by method."""
-    if not noise.can_be_told(params):
+    if not noise.can_be_selected(params):
         return {}
     found = {method: noise.selection(params, method).value for method in ASKED}
     return {method: one for method, one in found.items() if one is not None}
@@ -39,7 +39,7 @@ def shares(found: dict[str, ColumnSelection]) -> dict[str, float]:
 
 def offer(params: Params) -> None:
     """Draw what is known and a button for each method that is not: progress and cancelling stand beside the title."""
-    if not noise.can_be_told(params):
+    if not noise.can_be_selected(params):
         return
     found = known(params)
     for one in found.values():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from mklcore.figures import captions, moving, score_path, weight_path
-from pages._parts.derive import paths, references, shelves
+from pages._parts.derive import caches, paths, references
 from pages._parts.drawing import charts
 from pages._parts.explore import columns, views
 from pages._parts.export import downloads
@@ -45,7 +45,7 @@ def _figures(shown: paths.Answer, baselines: columns.Baselines) -> None:
     }
     places = st.columns(views.RIGHT, gap="small")
     for place, (key, (title, make, at)) in zip(places, drawn.items(), strict=True):
-        made = shelves.shelf(shown.params).made((key, name, dark, plain), make)
+        made = caches.result_cache(shown.params).made((key, name, dark, plain), make)
         with place:
             take = lambda at=at: at(params_places.place(path, history.current().at).index)  # noqa: E731  where the cursor is by then
             downloads.titled(f":small[**{title}**]", take, title)

@@ -12,7 +12,7 @@ from mklcore.estimators.importance import ColumnAnswer, kernels_of, weight_share
 from mklcore.estimators.positions import positional_importance
 from mklcore.figures import column_figure, positions_figure, style
 from mklcore.kernels.units import Unit
-from pages._parts.derive import gram_stacks, importance, paths, shelves, tables
+from pages._parts.derive import caches, gram_stacks, importance, paths, tables
 from pages._parts.derive import shares as derive_shares
 from pages._parts.drawing import charts, ranked
 from pages._parts.explore import noise
@@ -66,7 +66,7 @@ def draw(shown: paths.Answer, index: int, *, elsewhere: bool = False) -> None:
     _table(shown, index, ranking, measured)
 
 
-def see_to(shown: paths.Answer, index: int) -> None:
+def offer(shown: paths.Answer, index: int) -> None:
     """Have the columns shuffled, unless other work is under way; small tables are done in this very run."""
     value, busy = float(shown.path.values[index]), board.held()
     if shown.waiting or shown.path.estimators[index] is None or tables.table(shown.params).task == "novelty":
@@ -213,7 +213,7 @@ def _letters(shown: paths.Answer, index: int, unit: Unit) -> None:
     key = ("letters", paths.key(params), index, unit.name, params.output)
     judged = gram_stacks.parts(params).validation
     try:
-        found = shelves.shelf(params).made(
+        found = caches.result_cache(params).made(
             key, lambda: positional_importance(model, judged, sequence=names.index(unit.name), output=params.output)
         )
     except ParameterError:
@@ -237,7 +237,7 @@ def _effect(shown: paths.Answer, index: int, unit: Unit) -> None:
     output = min(shown.params.output, max(len(getattr(model, "classes_", ())) - 1, 0))
     name = "effect", shown.tag, index, unit.columns, output
     make = lambda: (column_effect(model, unit.columns, data.feature_names, output=output),)  # noqa: E731  None is an answer too
-    (found,) = shelves.shelf(shown.params).made(name, make)
+    (found,) = caches.result_cache(shown.params).made(name, make)
     if found is None:
         st.caption("Several columns at once have no single curve: give them kernels of their own to see each.")
         return

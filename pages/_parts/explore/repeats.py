@@ -30,7 +30,7 @@ def repeated(params: Params, value: float) -> Derived[Repeats]:
 def job(params: Params, value: float) -> Job:
     """Return the work that fits at ``value`` on other splits."""
     found = repeated(params, value)
-    rows: dict[SplitSpec, SplitRow] = found.shelf.made(_rows_key(params, value), dict)
+    rows: dict[SplitSpec, SplitRow] = found.result_cache.made(_rows_key(params, value), dict)
     problem, first = _problem(params, value), SplitSpec(params.seed, params.validation, params.test, params.stratified)
 
     def repeat(report: Report) -> Repeats:

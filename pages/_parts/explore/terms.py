@@ -32,14 +32,14 @@ def draw(shown: paths.Answer, index: int) -> None:
         make = partial(term_bars, found.terms)
         charts.show(make(dark=charts.is_dark()), "terms")
         downloads.strip(make, "Columns and pairs")
-        st.caption(" ".join(_told(params, found)))
+        st.caption(" ".join(_caption(params, found)))
         _offer(params)
     with right:
         _one(shown, index, found)
 
 
-def _told(params: Params, found: Decomposition) -> list[str]:
-    told = ["Shares of the variance of the model's terms on training rows; they add up to 100 %."]
+def _caption(params: Params, found: Decomposition) -> list[str]:
+    reported = ["Shares of the variance of the model's terms on training rows; they add up to 100 %."]
     if (
         params.pairs
         and params.recommended
@@ -47,11 +47,11 @@ def _told(params: Params, found: Decomposition) -> list[str]:
         and not any(len(one.columns) > 1 for one in found.terms)
     ):
         none = "No pair of columns stands out from what they say alone."
-        told.append("Pairs were offered; the model here uses none." if dictionaries.pairs(params) else none)
+        reported.append("Pairs were offered; the model here uses none." if dictionaries.pairs(params) else none)
     strongest = _most_correlated(found)
     if strongest:
-        told.append(strongest)
-    return told
+        reported.append(strongest)
+    return reported
 
 
 def _most_correlated(found: Decomposition) -> str:

@@ -100,7 +100,7 @@ def score_rows(baselines: dict[str, Reference | None], *, dark: bool) -> Rows:
     return rows
 
 
-def baselines_told(baselines: dict[str, Reference | None]) -> str:
+def baselines_caption(baselines: dict[str, Reference | None]) -> str:
     """Return where the baselines stand, and which kernel is the best one."""
     if not baselines:
         return "The baselines need a target."

@@ -19,7 +19,7 @@ from mklcore.figures.takeaway.hulls import Drawn
 from mklcore.lessons import Lesson
 from mklcore.lessons.page import Scenes, lesson_page
 from mklcore.paths.path import Path
-from pages._parts.derive import gram_stacks, paths, shelves, tables
+from pages._parts.derive import caches, gram_stacks, paths, tables
 from pages._parts.derive import shares as derive_shares
 from pages._parts.derive.comparison import Shown
 from pages._parts.export.downloads import file_name
@@ -68,7 +68,7 @@ def _columns(one: Shown, path: Path) -> dict[str, list[int]]:
         return {}
     answer = paths.Answer(path, completed(one.params), waiting=False, earlier=one.earlier)
     name = "columns seen", paths.key(one.params), one.earlier
-    return shelves.shelf(one.params).made(name, lambda: derive_shares.members(answer, "columns"))
+    return caches.result_cache(one.params).made(name, lambda: derive_shares.members(answer, "columns"))
 
 
 def problems(drawn: Sequence[Shown]) -> list[Problem]:

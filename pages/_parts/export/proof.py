@@ -21,7 +21,7 @@ from mklcore.data.reading import read_table
 from mklcore.errors import MKLError
 from mklcore.io.models import save_model
 from mklcore.verify import report
-from pages._parts.derive import gram_stacks, hulls, low_rank, shelves, tables
+from pages._parts.derive import caches, gram_stacks, hulls, low_rank, tables
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import listings
@@ -108,7 +108,7 @@ def files(proof: Proof) -> Files:
     if stack is not None:
         return Files(model, lambda: _packed(K=stack), "training_stack.npz", "")
     key = ("rows as CSV", proof.train.fingerprint, *proof.columns)
-    content = shelves.shelf(proof.params).made(key, lambda: _csv(proof))
+    content = caches.result_cache(proof.params).made(key, lambda: _csv(proof))
     if content:
         return Files(model, lambda: content, "training_rows.csv", proof.train.target_name)
     y = np.asarray(proof.train.y)

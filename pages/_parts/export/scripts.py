@@ -322,11 +322,11 @@ def _point_cells(params: Params) -> list[Cell]:
         ]
     else:
         lines = [f"point, index = path, {here.index}  # {key} = {here.value:.4g}"]
-    return [Cell("## The model at the cursor", is_code=False), Cell("\n".join([*lines, *_told(key)])),
+    return [Cell("## The model at the cursor", is_code=False), Cell("\n".join([*lines, *_caption(key)])),
             Cell(_test_line(params))]  # fmt: skip
 
 
-def _told(key: str) -> list[str]:
+def _caption(key: str) -> list[str]:
     return [
         "fitted = point.estimators[index]",
         f'print(f"{key} = {{point.values[index]:.6g}}, {{point.n_nonzero[index]}} kernels, '

@@ -26,7 +26,7 @@ MB = 1e6
 PLACE = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+$")
 NAME = re.compile(rb'filename="([^"\r\n]{0,400})"')
 MOST_HEAD = 64 * 1024  # of a part of a form
-BORDER = b"told-instead"
+BORDER = b"sent-instead"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ figures.
 The link of a saved run is a key, so no page sends its address on. A page of somebody else shows the app in no frame,
 unless the server's environment names it: in a frame a person can be led to press what they do not see. Requests to
 other hosts are refused as WebSockets are, so that no name that leads here makes the app a page of its own. Streamlit's
-metrics count sessions and name functions: they are for the keeper alone, by HTTP basic authentication under any name.
+metrics count sessions and name functions: they are for the administrator alone, by HTTP basic authentication.
 Files are counted as they come (``arriving``). A session and its files answer the browser that began it (``owner``).
 What a page says after it was left is not heard. The page that a browser loads first names the root of the server
 (``first_answer``).
@@ -20,9 +20,9 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from mklcore.launcher import HOSTS
+from pages._parts.admin import password
 from pages._parts.frame import arriving, first_answer, owner
 from pages._parts.frame.left_page import LeftPage
-from pages._parts.keeper import password
 from pages._parts.session import inside
 
 Message = MutableMapping[str, Any]
@@ -45,7 +45,7 @@ class Guard:
         self._forbidden = (*FORBIDDEN, (b"content-security-policy", f"frame-ancestors {_framers()}".encode()))
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Pass the request on, unless it is for another host or asks for the metrics without the keeper's password."""
+        """Pass the request on, unless it is for another host or asks for the metrics without the password."""
         if scope["type"] == "websocket":
             owner.ASKING.set(owner.browser(scope["headers"]))
             await self._app(scope, _of_this_page(receive), send)
@@ -59,11 +59,11 @@ class Guard:
         if not scope["path"].endswith(HEALTH) and not inside.host_is_allowed(headers.get(b"host")):
             self._tell_refused(headers.get(b"host", b""))
             await self._refuse(
-                send, 403, b"This server answers under other names. Its keeper lists them in MKL_EXPLORER_HOSTS."
+                send, 403, b"This server answers under other names. Its administrator lists them in MKL_EXPLORER_HOSTS."
             )
-        elif METRICS in scope["path"] and not await asyncio.to_thread(_is_keeper, headers):
+        elif METRICS in scope["path"] and not await asyncio.to_thread(_is_admin, headers):
             is_kept = bool(password.configured())
-            asked = [(b"www-authenticate", b'Basic realm="keeper"')] if is_kept else []
+            asked = [(b"www-authenticate", b'Basic realm="admin"')] if is_kept else []
             await self._refuse(send, 401 if is_kept else 404, b"", *asked)
         elif not owner.may_ask(arriving.tab_of(scope), owner.browser(scope["headers"])):
             await self._refuse(send, 404, b"There is no such file for this browser.")
@@ -125,7 +125,7 @@ def _of_this_page(receive: Receive) -> Receive:
     return heard
 
 
-def _is_keeper(headers: dict[bytes, bytes]) -> bool:
+def _is_admin(headers: dict[bytes, bytes]) -> bool:
     kept, (scheme, _, said) = password.configured(), headers.get(b"authorization", b"").partition(b" ")
     if not kept or scheme.lower() != b"basic":
         return False

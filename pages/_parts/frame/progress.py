@@ -97,7 +97,7 @@ def prepare(page: str, params: Params) -> None:
 
 def _needs(page: str, params: Params) -> tuple[str, ...]:
     """Return the stages a page needs before it can compute."""
-    if page in ("home", "data", "kernels", "keeper"):
+    if page in ("home", "data", "kernels", "admin"):
         return paths.needs_of_kernels(params)
     if page in ("explore", "predict"):
         return paths.needs(params)

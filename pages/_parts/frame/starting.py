@@ -73,7 +73,7 @@ BREATH_SECONDS = 0.4
 HELD_SECONDS = 2.0  # nobody knows what a first page that has not come through by then is waiting for
 _importing: threading.Thread | None = None
 _framed, _tables, _pages = threading.Event(), threading.Event(), threading.Event()
-_breathed = threading.Event()
+_first_page = threading.Event()
 _free = threading.Event()
 
 
@@ -139,7 +139,7 @@ def _import() -> None:
 def wait() -> None:
     """Wait until a page can be begun, and have the imports wait while it is the first."""
     if _importing is not None:
-        if not _breathed.is_set():
+        if not _first_page.is_set():
             _free.clear()
         _framed.wait()
 
@@ -160,15 +160,15 @@ def wait_for(page: str, comes_along: bool) -> None:
 
 def is_first() -> bool:
     """Tell whether the server has drawn no page yet, or cannot read a table yet."""
-    return not _breathed.is_set() or (_importing is not None and not _tables.is_set())
+    return not _first_page.is_set() or (_importing is not None and not _tables.is_set())
 
 
-def breathe(comes_along: bool) -> None:
+def first_page_drawn(comes_along: bool) -> None:
     """On the server's first page let the browser draw what it has, while what reads its table is imported.
 
     Tables and plotly then keep it busy for seconds. A table that ``comes_along`` with the project needs least.
     """
-    if not _breathed.is_set():
+    if not _first_page.is_set():
         drawn()
         turns.PAGES.give_back()
         time.sleep(BREATH_SECONDS)
@@ -180,7 +180,7 @@ def breathe(comes_along: bool) -> None:
 
 def drawn() -> None:
     """Note that the server has drawn its first page, whichever it was: none after it takes a breath."""
-    _breathed.set()
+    _first_page.set()
     _free.set()
 
 

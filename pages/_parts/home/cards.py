@@ -27,7 +27,7 @@ def draw(take: Callable[[str], None]) -> None:
 
     def pressed() -> None:
         picked = fields.report(KEY, "picked")
-        if memory().cursors.cards.hears_pick(picked) and picked["name"] in SAMPLES:
+        if memory().cursors.cards.takes_pick(picked) and picked["name"] in SAMPLES:
             take(picked["name"])
 
     _cards(key=KEY, data={"cards": cards()}, default={"picked": None}, on_picked_change=pressed)

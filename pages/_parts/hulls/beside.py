@@ -21,7 +21,7 @@ def draw(shown: Answer) -> None:
     models = hull_baselines.fitted(params)
     found = models.value
     if found is None:
-        asking.see_to(
+        asking.offer(
             models.key, lambda: board.ask(hull_baselines.job(shown)), small=lambda: False,
             waits=lambda: "What selecting products is worth: the sum of all kernels, the same at few rows, a greedy "
                           "hull, and columns alone.",

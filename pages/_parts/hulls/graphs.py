@@ -33,7 +33,7 @@ def draw(params: Params) -> None:
     st.markdown(graph_hulls.sample(params).about)
     found = graph_hulls.path(params)
     if found.value is None:
-        asking.see_to(
+        asking.offer(
             found.key, lambda: board.ask(graph_hulls.job(params)), small=lambda: True, waits=str,
             ended=lambda progress: f"The hulls {board.ending(progress)}", label="Compute the hulls", button="graph_run",
         )  # fmt: skip

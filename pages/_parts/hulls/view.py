@@ -3,7 +3,7 @@
 import streamlit as st
 
 from mklcore.figures import component_plot, hull_graph, hull_grid, relevance_bars
-from pages._parts.derive import hull_words, hulls, shelves, tables
+from pages._parts.derive import caches, hull_words, hulls, tables
 from pages._parts.derive.hulls import Answer, Hull
 from pages._parts.drawing import charts, evidence, listings
 from pages._parts.export import downloads, explorable, proof
@@ -77,7 +77,7 @@ def _test(shown: Answer, hull: Hull) -> None:
             help="Choose λ first, then look once.",
         )  # fmt: skip
         return
-    reached = shelves.shelf(shown.params).made(("test", point), lambda: hulls.test_score(shown.params, hull))
+    reached = caches.result_cache(shown.params).made(("test", point), lambda: hulls.test_score(shown.params, hull))
     st.markdown(f"test {name} {evidence.score(name, reached)}")
 
 

@@ -38,8 +38,8 @@ def memory_bytes(groups: Path = GROUPS) -> float:
 
 def is_small() -> bool:
     """Tell whether this is a small server: as the environment says, else by its memory."""
-    told = os.environ.get(SMALL, "").strip()
-    return told == "1" if told in ("0", "1") else memory_bytes() < SMALL_BYTES
+    reported = os.environ.get(SMALL, "").strip()
+    return reported == "1" if reported in ("0", "1") else memory_bytes() < SMALL_BYTES
 
 
 def _numbers(file: Path) -> list[float]:

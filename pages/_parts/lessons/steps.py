@@ -9,7 +9,7 @@ import streamlit as st
 from mklcore.lessons import LESSONS, Lesson, pictures
 from mklcore.lessons.words import Words, fill
 from mklcore.lessons.words import words as words_of
-from pages._parts.derive import earlier, shelves
+from pages._parts.derive import caches, earlier
 from pages._parts.drawing import asking, charts
 from pages._parts.export import explorable
 from pages._parts.jobs.job import Job, Piece
@@ -101,14 +101,14 @@ def story(lesson: str) -> Any:
     """Return what a lesson found if it has been computed here, or earlier: a lesson has no settings to compute it
     with.
     """
-    return shelves.lessons().get(key(lesson)) or earlier.story(lesson)
+    return caches.lessons().get(key(lesson)) or earlier.story(lesson)
 
 
 def _piece(lesson: Lesson) -> Piece:
     """Return the piece of work that computes one lesson; the result is everybody's."""
-    shelf, name = shelves.lessons(), key(lesson.key)
+    result_cache, name = caches.lessons(), key(lesson.key)
     make = lambda report: lesson.compute(report.tick)  # noqa: E731
-    return Piece(make, partial(shelf.put, name), lesson.pieces, name=name, there=partial(shelf.get, name))
+    return Piece(make, partial(result_cache.put, name), lesson.pieces, name=name, there=partial(result_cache.get, name))
 
 
 def ask(lesson: Lesson) -> None:
@@ -129,7 +129,7 @@ def ask_all() -> None:
 def request(lesson: Lesson) -> None:
     """See to it that a lesson is there or on its way; say so where it stopped."""
     if story(lesson.key) is None:
-        asking.see_to(
+        asking.offer(
             key(lesson.key), lambda: ask(lesson), small=lambda: True, waits=str,
             ended=lambda progress: f"The lesson {board.ending(progress)}",
             label="Compute the lesson", button="compute_lesson", primary=False,
@@ -251,7 +251,7 @@ def _scene(lesson: str, found: Any, dark: bool) -> dict[str, Any]:
         drawn: dict[str, Any] = found.scenes["dark" if dark else "light"]
         return drawn
     make = pictures.PICTURES[lesson]
-    return shelves.lessons().made(("scene", lesson, dark), lambda: make(found, dark).drawn())
+    return caches.lessons().made(("scene", lesson, dark), lambda: make(found, dark).drawn())
 
 
 def _why(params: Params, said: Words, facts: dict[str, str]) -> None:

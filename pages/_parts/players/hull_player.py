@@ -13,7 +13,7 @@ import streamlit as st
 from mklcore.figures import captions, hull_states, players
 from mklcore.figures.hull_states import HullLayout, hull_layout
 from mklcore.paths.path import Path
-from pages._parts.derive import earlier, hull_words, hulls, shelves, tables
+from pages._parts.derive import caches, earlier, hull_words, hulls, tables
 from pages._parts.derive.hulls import Answer, Hull
 from pages._parts.drawing import charts
 from pages._parts.params import places
@@ -39,7 +39,7 @@ def listen(shown: Answer) -> None:
         index = min(max(int(report["index"]), 0), len(shown.path) - 1)
         cursor.said = float(shown.path.values[index])
         history.change(hull_at=cursor.said)
-    if cursor.hears_pick(picked) and _is_node(shown, str(picked["node"])):
+    if cursor.takes_pick(picked) and _is_node(shown, str(picked["node"])):
         history.change(hull_node=str(picked["node"]))
 
 
@@ -65,7 +65,9 @@ def drawn(shown: Answer) -> tuple[HullLayout, list[dict[str, Any]]]:
         layout = hull_layout(shown.path.estimators, [table.feature_names[j] for j in chosen], pair)
         return layout, [_state(shown, hulls.at(shown, i), layout) for i in range(len(shown.path))]
 
-    return shelves.shelf(shown.params).made(("hull states", hulls.key(shown.params), shown.provisional, pair), make)
+    return caches.result_cache(shown.params).made(
+        ("hull states", hulls.key(shown.params), shown.provisional, pair), make
+    )
 
 
 def _state(shown: Answer, hull: Hull, layout: HullLayout) -> dict[str, Any]:
@@ -109,10 +111,10 @@ def graph_player(path: Path, params: Params) -> int:
             hull_states.hull_words(fitted, path.score_name, float(score))
             for fitted, score in zip(path.estimators, path.val_score, strict=True)
         ]
-        told = zip(path.estimators, said, strict=True)
-        return layout, [hull_states.player_state(fitted, layout, line) for fitted, line in told]
+        reported = zip(path.estimators, said, strict=True)
+        return layout, [hull_states.player_state(fitted, layout, line) for fitted, line in reported]
 
-    layout, states = shelves.shelf(Params()).made(("graph states", name), make)
+    layout, states = caches.result_cache(Params()).made(("graph states", name), make)
     turn = cursor.turns(name, history.current().hull_at)
     _draw(layout, states, [], index=here.index, exact=None, turn=turn, selected="", tells=True)
     return here.index

@@ -95,12 +95,12 @@ def _batch(point: Chosen, file: Upload) -> Batch | None:
     They stay in this session: the file is the person's own.
     """
     key = ("batch", point.key, hashlib.sha256(file.content).hexdigest())
-    found = memory().shelves.batch.get(key)
+    found = memory().caches.batch.get(key)
     if found is not None:
         return found
     reading = predictions.reading(history.current())
     new = opened(
-        memory().shelves.batch_rows, key, file.content, "Reading the rows",
+        memory().caches.batch_rows, key, file.content, "Reading the rows",
         lambda tick: reading.apply(file.content, tick=tick),
     )  # fmt: skip
     new = replace(new, X=tables.like_training(history.current(), new.X))
@@ -110,7 +110,7 @@ def _batch(point: Chosen, file: Upload) -> Batch | None:
         )
     kernels = len(kernels_in_use(point.fitted)) or 1
     if len(new.X) * kernels * point.fitted.n_train_ <= QUICK_ENTRIES:
-        return memory().shelves.batch.made(
+        return memory().caches.batch.made(
             key,
             lambda: answers(point, new, tables.table(point.params), None, judging.maps(point), judging.held_out(point)),
         )
@@ -119,10 +119,10 @@ def _batch(point: Chosen, file: Upload) -> Batch | None:
 
 def _later(point: Chosen, new: NewRows, key: object) -> Batch | None:
     """Have the worker predict; return the answers once they are there."""
-    progress, shelf = board.mine(key), memory().shelves.batch
+    progress, result_cache = board.mine(key), memory().caches.batch
     if progress is None:
         progress = board.ask(job(point, new, key))
-    found = shelf.get(key)
+    found = result_cache.get(key)
     if found is not None:
         return found
     if progress.live:
@@ -139,7 +139,7 @@ def job(point: Chosen, new: NewRows, key: object) -> Job:
     table, maps, held_out = tables.table(point.params), judging.maps(point), judging.held_out(point)
     piece = Piece(
         lambda report: answers(point, new, table, report.tick, maps, held_out),
-        partial(memory().shelves.batch.put, key),
+        partial(memory().caches.batch.put, key),
         len(new.X),
     )
     return Job(key, "Predictions", (piece,), lambda now: paths.key(now) == paths.key(point.params))

@@ -195,13 +195,13 @@ def _file(source: str) -> File:
 
 def stop_keeping() -> None:
     """Delete the table in use from the server and keep no more uploads of this browser."""
-    memory().kept.keep_uploads = memory().kept.keep_told = False
+    memory().kept.keep_uploads = memory().kept.keep_reported = False
     _delete_sources(_sources(history.current()))
 
 
 def go_on_keeping() -> None:
     """Keep uploads of this browser again, the one in use included."""
-    memory().kept.keep_uploads = memory().kept.keep_told = True
+    memory().kept.keep_uploads = memory().kept.keep_reported = True
     for source in _sources(history.current()):
         memory().kept.files.pop(source, None)
     keep_upload()

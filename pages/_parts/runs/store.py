@@ -239,7 +239,7 @@ class Store:
             self._expire(base, now)
         self.disk.wipe()
 
-    # For the keeper of the server: sizes, and no names
+    # For the administrator of the server: sizes, and no names
 
     def holders(self) -> list[Holder]:
         """Return what every browser keeps, the largest first."""

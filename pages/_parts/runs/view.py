@@ -43,13 +43,13 @@ def corner() -> None:
             key="runs_browser",
             data={
                 "make": kept.owner_wanted,
-                "keep": kept.keep_told,
+                "keep": kept.keep_reported,
                 "known": keeping.owner() is not None,
             },
             default={"report": None},
             on_report_change=lambda: None,
         )
-        kept.keep_told = None
+        kept.keep_reported = None
     with pocket:
         if pocket.open:
             _inside()

@@ -20,7 +20,7 @@ from pages._parts.params.parameters import Params, PathParams
 from pages._parts.session import inside
 from pages._parts.session.leaving import LEAVING
 from pages._parts.session.presence import Presence
-from pages._parts.session.shelf import Shelf
+from pages._parts.session.result_cache import ResultCache
 
 KEY = "memory"
 
@@ -67,16 +67,16 @@ class Upload:
 
 
 @dataclass(frozen=True)
-class Shelves:
+class Caches:
     """Results about this session's own files, which live and die with it."""
 
-    results: Shelf = field(default_factory=lambda: Shelf(48))
-    hulls: Shelf = field(default_factory=lambda: Shelf(2))
-    stack: Shelf = field(default_factory=lambda: Shelf(1))  # it is large
-    hull_points: Shelf = field(default_factory=lambda: Shelf(4))
-    batch: Shelf = field(default_factory=lambda: Shelf(1))
-    batch_rows: Shelf = field(default_factory=lambda: Shelf(1))
-    outcomes: Shelf = field(default_factory=lambda: Shelf(16))  # of experiments, opened from a file
+    results: ResultCache = field(default_factory=lambda: ResultCache(48))
+    hulls: ResultCache = field(default_factory=lambda: ResultCache(2))
+    stack: ResultCache = field(default_factory=lambda: ResultCache(1))  # it is large
+    hull_points: ResultCache = field(default_factory=lambda: ResultCache(4))
+    batch: ResultCache = field(default_factory=lambda: ResultCache(1))
+    batch_rows: ResultCache = field(default_factory=lambda: ResultCache(1))
+    outcomes: ResultCache = field(default_factory=lambda: ResultCache(16))  # of experiments, opened from a file
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class Cursor:
         self.heard = report if new else self.heard
         return new
 
-    def hears_pick(self, pick: object) -> bool:
+    def takes_pick(self, pick: object) -> bool:
         """Tell whether what was clicked in the player is new."""
         new = bool(pick) and pick != self.heard_pick
         self.heard_pick = pick if new else self.heard_pick
@@ -192,14 +192,14 @@ class Wishes:
 
 
 @dataclass
-class Kept:
+class KeptWork:
     """Kept work: whose browser this is, what the server keeps of its files, and what the corner of saved runs shows."""
 
     owner: str | None = None
     owner_wanted: str = ""  # for what the browser is asked for its secret: "upload" or "save"
     heard: object = None
     keep_uploads: bool = True
-    keep_told: bool | None = None  # what the browser is to remember of that
+    keep_reported: bool | None = None  # what the browser is to remember of that
     browser_forgets: bool = False
     tried: set[str] = field(default_factory=set)
     files: dict[str, str] = field(default_factory=dict)  # what became of each file
@@ -229,7 +229,7 @@ class Memory:
     uploads: OrderedDict[str, Upload] = field(default_factory=OrderedDict)
     tables: OrderedDict[str, str] = field(default_factory=OrderedDict)  # dictionaries too long for a link
     jobs: dict[str, Progress] = field(default_factory=dict)  # by slot
-    shelves: Shelves = field(default_factory=Shelves)
+    caches: Caches = field(default_factory=Caches)
     answer: Answered | None = None
     took: object = None  # the path on all rows that took the place of the first answer by itself
     prepared: dict[tuple[str, str], Any] = field(default_factory=dict)  # table and target: how preparing spectra did
@@ -243,9 +243,9 @@ class Memory:
     specification_refused: str = ""  # why a screen could not be restored
     overview: Overview = field(default_factory=Overview)
     wishes: Wishes = field(default_factory=Wishes)
-    kept: Kept = field(default_factory=Kept)
-    keeper: str = ""  # the hash whose password this session knew
-    keeper_told: str = ""
+    kept: KeptWork = field(default_factory=KeptWork)
+    admin: str = ""  # the hash whose password this session knew
+    admin_message: str = ""
 
     def files(self) -> list[bytes]:
         """Return the bytes of the files this session has brought along."""

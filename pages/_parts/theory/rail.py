@@ -5,7 +5,7 @@ import streamlit as st
 
 from mklcore import theory
 from mklcore.figures import style
-from pages._parts.derive import bounds, dictionaries, shelves
+from pages._parts.derive import bounds, caches, dictionaries
 from pages._parts.drawing import controls
 from pages._parts.params.parameters import KernelParams, Params
 from pages._parts.session import fields, history, nav
@@ -67,7 +67,7 @@ def norm(largest: float) -> None:
 def radius(params: Params) -> None:
     """Draw the handle of R; its usual place is that of the training rows."""
     key = ("radius", params.part(KernelParams), dictionaries.normalisation(params))
-    own = shelves.shelf(params).made(key, lambda: theory.kernel_radius(bounds.stack(params)))
+    own = caches.result_cache(params).made(key, lambda: theory.kernel_radius(bounds.stack(params)))
     _handle("Radius R", "theory_radius", own / 32, own * 4, "k(x, x) ≤ R². A larger R: a larger price.", usual=own)
 
 

@@ -65,12 +65,12 @@ TABS: dict[str, Tab] = {
 }
 
 
-def _see_to(params: Params, name: str) -> None:
+def _offer(params: Params, name: str) -> None:
     """See to it that what the tab measures is there or on its way, or offer to start it."""
     measured = derive_bounds.measured(params, name)
     if measured.value is not None:
         return
-    asking.see_to(
+    asking.offer(
         measured.key, lambda: _ask(params, name),
         small=lambda: derive_bounds.entries(params, name) <= derive_bounds.SMALL_ENTRIES,
         waits=lambda: f"Measuring on this table takes a while; it puts {MEASURED.get(params.theory, 'errors')} beside "
@@ -112,7 +112,7 @@ def begin(params: Params) -> bool:
         about, rest = ("The bounds on the error are", "price") if params.theory == "lp" else ("The models are", "bound")
         st.info(f"{about} about classes, and {what}. The {rest} needs no target.")
     elif tab.measured:
-        _see_to(params, tab.measured)
+        _offer(params, tab.measured)
     return True
 
 

@@ -1,4 +1,4 @@
-"""Keeper, the view: sizes of what the server holds, by browser and without names, and the buttons that free it."""
+"""Admin, the view: sizes of what the server holds, by browser and without names, and the buttons that free it."""
 
 import shutil
 from collections.abc import Callable
@@ -6,10 +6,10 @@ from collections.abc import Callable
 import streamlit as st
 
 from mklcore._numba.cache import NAMED, trouble
-from pages._parts.derive import crew, gram_stacks
+from pages._parts.admin import password
+from pages._parts.derive import gram_stacks, workers
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import JobState
-from pages._parts.keeper import password
 from pages._parts.runs import keeping
 from pages._parts.runs.disk import StoreError, default_home
 from pages._parts.runs.store import Holder
@@ -17,11 +17,11 @@ from pages._parts.session import fields, words
 from pages._parts.session.memory import memory
 
 NOBODY = (
-    "This server has no keeper. The person who runs it can become one: `python -m pages._parts.keeper.password` asks "
-    "for a password and "
+    "This server has no administrator. The person who runs it can become one: `python -m pages._parts.admin.password` "
+    "asks for a password and "
     f"prints a line for the environment of the server, `{password.HASH}=...`."
 )
-SAID, DAYS, WHO, SURE = "keeper_said", "keeper_days", "keeper_who", "keeper_sure"
+SAID, DAYS, WHO, SURE = "admin_said", "admin_days", "admin_who", "admin_sure"
 
 
 def draw() -> None:
@@ -29,11 +29,11 @@ def draw() -> None:
     kept = password.configured()
     if not kept:
         st.info(NOBODY)
-    elif memory().keeper != kept:
+    elif memory().admin != kept:
         _ask(kept)
     else:
-        if memory().keeper_told:
-            st.info(_told())
+        if memory().admin_message:
+            st.info(_caption())
         _routines()
         holders = _holders()
         _sizes(holders)
@@ -42,25 +42,25 @@ def draw() -> None:
 
 
 def _ask(kept: str) -> None:
-    with st.form("keeper_door", clear_on_submit=True, width=400):
-        st.text_input("Password of the keeper", type="password", max_chars=200, key=SAID)
+    with st.form("admin_door", clear_on_submit=True, width=400):
+        st.text_input("Administrator password", type="password", max_chars=200, key=SAID)
         st.form_submit_button("Open", on_click=_knock, args=(kept,))
-    if memory().keeper_told:
-        st.error(_told())
+    if memory().admin_message:
+        st.error(_caption())
 
 
 def _knock(kept: str) -> None:
     try:
         if password.DOOR.opens(str(fields.value(SAID) or ""), kept):
-            memory().keeper = kept
+            memory().admin = kept
         else:
-            memory().keeper_told = "This is not the password."
+            memory().admin_message = "This is not the password."
     except ValueError as error:
-        memory().keeper_told = str(error)
+        memory().admin_message = str(error)
 
 
-def _told() -> str:
-    text, memory().keeper_told = memory().keeper_told, ""
+def _caption() -> str:
+    text, memory().admin_message = memory().admin_message, ""
     return text
 
 
@@ -120,10 +120,10 @@ def _kept(holders: list[Holder]) -> None:
         width="stretch",
     )
     left, right = st.columns(2)
-    with left.form("keeper_unused", border=False):
+    with left.form("admin_unused", border=False):
         st.number_input("Unnamed files that nobody used for so many days", 0.0, 7.0, 1.0, 0.5, key=DAYS)
         st.form_submit_button("Delete these files", on_click=_delete_unused)
-    with right.form("keeper_browser", border=False):
+    with right.form("admin_browser", border=False):
         st.selectbox("Everything of one browser", [holder.who for holder in holders], format_func=_short, key=WHO)
         st.checkbox("Its saved runs too; their links end", key=SURE)
         st.form_submit_button("Delete all of it", on_click=_delete_all)
@@ -143,19 +143,19 @@ def _delete_all() -> None:
     if fields.value(SURE):
         _do(lambda: f"{keeping.store().delete_all_of(who)} runs deleted, and the files with them.")
     else:
-        memory().keeper_told = "Tick the box first: nobody can bring deleted runs back."
+        memory().admin_message = "Tick the box first: nobody can bring deleted runs back."
 
 
 def _do(act: Callable[[], str]) -> None:
     try:
-        memory().keeper_told = act()
+        memory().admin_message = act()
     except StoreError as error:
-        memory().keeper_told = str(error)
+        memory().admin_message = str(error)
 
 
 def _free_kernels() -> None:
     gram_stacks.budget().empty()
-    crew.CREW.forget(left=False)
+    workers.WORKERS.forget(left=False)
 
 
 def _memory() -> None:

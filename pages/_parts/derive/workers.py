@@ -31,9 +31,7 @@ T = TypeVar("T")
 
 
 def count() -> int:
-    """Return how many processes there may be: as many as the keeper says, else as solve at a time, none on a small
-    machine.
-    """
+    """Return how many processes there may be: as configured, else as many as solve at a time; none if small."""
     asked = os.environ.get(SOLVERS, "")
     if not POSSIBLE or asked.isdecimal():
         return min(int(asked or 0), MOST) * POSSIBLE
@@ -42,7 +40,7 @@ def count() -> int:
     return min(MOST, worker.MOST["short"], int(SHARE * machine.memory_bytes() / EACH))
 
 
-class Crew:
+class Workers:
     """So many processes, each doing one thing at a time; one that dies is replaced."""
 
     def __init__(self, most: Callable[[], int] = count, make: Callable[[], Apart] = Apart) -> None:
@@ -55,7 +53,7 @@ class Crew:
         with self._changed:
             missing, self._begun = max(self._most() - self._begun, 0), max(self._most(), self._begun)
         if missing:
-            threading.Thread(target=self._start, args=(missing,), name="crew", daemon=True).start()
+            threading.Thread(target=self._start, args=(missing,), name="workers", daemon=True).start()
 
     def _start(self, missing: int) -> None:
         preparation().wait(preparation().stages)  # before that they would compile what is being compiled
@@ -154,8 +152,8 @@ class Crew:
             self._give_back(one)
 
 
-CREW = Crew()
-LEAVING.then(CREW.forget)
+WORKERS = Workers()
+LEAVING.then(WORKERS.forget)
 
 
 def done(work: Callable[..., T], report: Report, grams: Any, model: Any, *given: Any, **more: Any) -> T | None:
@@ -172,7 +170,7 @@ def done(work: Callable[..., T], report: Report, grams: Any, model: Any, *given:
         return None
     owners = {id(job.owner) for job in worker.LINES["short"].everyone()}
     if len(owners) > 1:
-        CREW.want()
+        WORKERS.want()
     silent = copy(model)
     silent.callback = None
-    return CREW.do(work, report, shared, silent, *given, **more)
+    return WORKERS.do(work, report, shared, silent, *given, **more)

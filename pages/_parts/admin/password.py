@@ -1,6 +1,6 @@
-"""Keeper, the password: kept by the configuration as a salted hash, and guessed slowly.
+"""Admin, the password: kept by the configuration as a salted hash, and guessed slowly.
 
-``python -m pages._parts.keeper.password`` asks for one and prints the line for the configuration.
+``python -m pages._parts.admin.password`` asks for one and prints the line for the configuration.
 """
 
 import getpass
@@ -12,7 +12,8 @@ import threading
 import time
 from collections.abc import Callable
 
-HASH = "MKL_EXPLORER_KEEPER"  # the environment variable that holds the hash; without it nobody is the keeper
+HASH = "MKL_EXPLORER_ADMIN"  # the environment variable that holds the hash; without it there is no admin page
+FORMER = "MKL_EXPLORER_KEEPER"  # its name in version 0.1
 SHORTEST = 12
 PATIENCE, PAUSE = 5, 60.0  # so many wrong passwords, then nobody may try for so many seconds
 _SCHEME = "scrypt"
@@ -41,7 +42,7 @@ def matches(password: str, kept: str) -> bool:
 
 def configured() -> str:
     """Return the hash of the configuration, empty where there is none."""
-    return os.environ.get(HASH, "").strip()
+    return os.environ.get(HASH, os.environ.get(FORMER, "")).strip()
 
 
 class Door:
@@ -66,4 +67,4 @@ class Door:
 DOOR = Door()
 
 if __name__ == "__main__":
-    print(f"{HASH}={hashed(getpass.getpass('Password of the keeper: '))}")
+    print(f"{HASH}={hashed(getpass.getpass('Administrator password: '))}")

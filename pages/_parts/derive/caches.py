@@ -20,7 +20,7 @@ from pages._parts.params.parameters import DataParams
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session.memory import memory
 from pages._parts.session.presence import Presence
-from pages._parts.session.shelf import Shelf
+from pages._parts.session.result_cache import ResultCache
 
 UNUSED_SECONDS = 90.0
 T = TypeVar("T")
@@ -86,40 +86,40 @@ def _owner_of(array: np.ndarray) -> np.ndarray:
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def _shared_shelf() -> Shelf:
-    return Shelf(96)
+def _shared_results() -> ResultCache:
+    return ResultCache(96)
 
 
-def shelf(params: DataParams) -> Shelf:
+def result_cache(params: DataParams) -> ResultCache:
     """Return the shelf for results about these parameters' table: everybody's for a sample, the session's for a
     file.
     """
     if params.data.startswith(UPLOAD):
-        return memory().shelves.results
-    return _shared_shelf()
+        return memory().caches.results
+    return _shared_results()
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def _shared_hulls() -> Shelf:
-    return Shelf(6)
+def _shared_hulls() -> ResultCache:
+    return ResultCache(6)
 
 
-def hulls(params: DataParams) -> Shelf:
+def hulls(params: DataParams) -> ResultCache:
     """Return the shelf for paths of hulls, which hold their levels for prediction: large, so few are kept."""
     if params.data.startswith(UPLOAD):
-        return memory().shelves.hulls
+        return memory().caches.hulls
     return _shared_hulls()
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def lessons() -> Shelf:
+def lessons() -> ResultCache:
     """Return the shelf for what lessons found: about made data, so everybody's, and never pushed out by other
     results.
     """
-    return Shelf(24)
+    return ResultCache(24)
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def outcomes() -> Shelf:
+def outcomes() -> ResultCache:
     """Return the shelf for what experiments found; it is about made data, so it is everybody's."""
-    return Shelf(24)
+    return ResultCache(24)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class Shelf:
+class ResultCache:
     """A bounded store of finished results that threads may share; the least recently used leaves first."""
 
     def __init__(self, size: int) -> None:

@@ -7,8 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mklcore._numba import cache as routine_cache
+from pages._parts.admin import password
 from pages._parts.derive.budget import Budget
-from pages._parts.keeper import password
 from pages._parts.runs import disk
 from pages._parts.runs.secrets import digest, link_secret, new_secret
 from pages._parts.runs.store import File, Store, StoreError
@@ -133,16 +133,22 @@ def press(app: AppTest, label: str) -> None:
     assert not app.exception
 
 
-def test_without_a_password_in_the_configuration_there_is_no_keeper(store: Store, monkeypatch) -> None:
+def test_the_variable_of_version_0_1_still_names_the_password(monkeypatch) -> None:
     monkeypatch.delenv(password.HASH, raising=False)
-    app = open_app("pages/keeper.py")
-    assert "This server has no keeper" in words(app)
+    monkeypatch.setenv(password.FORMER, "scrypt-hash")
+    assert password.configured() == "scrypt-hash"
+
+
+def test_without_a_password_in_the_configuration_there_is_no_admin(store: Store, monkeypatch) -> None:
+    monkeypatch.delenv(password.HASH, raising=False)
+    app = open_app("pages/admin.py")
+    assert "This server has no administrator" in words(app)
     assert not app.text_input
 
 
-def test_the_keeper_sees_sizes_and_no_names_and_deletes(store: Store, kept: str) -> None:
+def test_the_admin_sees_sizes_and_no_names_and_deletes(store: Store, kept: str) -> None:
     store.save(ANNA, "My secret salaries", "explore", {"data": "iris"}, [file(b"1,2,3")])
-    app = open_app("pages/keeper.py")
+    app = open_app("pages/admin.py")
     assert "of 2,000 MB" not in words(app)
     app.text_input[0].set_value("not the password")
     press(app, "Open")
@@ -163,12 +169,12 @@ def test_the_keeper_sees_sizes_and_no_names_and_deletes(store: Store, kept: str)
     assert store.holders() == []
 
 
-def test_the_keeper_and_nobody_else_is_reported_that_compiled_routines_are_not_kept(
+def test_the_admin_and_nobody_else_is_reported_that_compiled_routines_are_not_kept(
     store: Store, kept: str, monkeypatch
 ) -> None:
     monkeypatch.setattr(routine_cache, "_given_up", [])
     monkeypatch.setenv(routine_cache.TOLD, "1")
-    app = open_app("pages/keeper.py")
+    app = open_app("pages/admin.py")
     routine_cache.give_up("No space left on device (/var/cache/*routines*)")
     app.text_input[0].set_value("not the password")
     press(app, "Open")
