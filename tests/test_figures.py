@@ -217,7 +217,7 @@ _SEEN_BY = {
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("who", _SEEN_BY)
-def test_six_lines_are_told_apart_by_everybody(who, dark):
+def test_six_lines_are_reported_apart_by_everybody(who, dark):
     hues = style.six_hues(dark)
     assert all(style.contrast(hue, style.theme(dark).paper) >= style.MARK_CONTRAST for hue in hues)
     channels = np.array([[int(hue[k : k + 2], 16) / 255 for k in (1, 3, 5)] for hue in hues])

@@ -30,7 +30,7 @@ def test_a_pair_without_effects_of_its_columns_is_seen_by_the_second_order_alone
 
 
 @pytest.mark.parametrize("classes", [np.array(["a", "b", "c"]), np.arange(3)])
-def test_classes_are_told_apart_by_their_columns(classes):
+def test_classes_are_reported_apart_by_their_columns(classes):
     y = classes[(X[:, 2] > 0) * 1 + (X[:, 5] > 0.5)]
     assert set(np.argsort(column_scores(X, y))[-2:]) == {2, 5}
 

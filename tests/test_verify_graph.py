@@ -58,7 +58,7 @@ def test_a_changed_graph_is_not_believed(tmp_path):
     assert not report(_saved(model, tmp_path), tmp_path / "stack.npz")[1]
 
 
-def test_sequences_of_another_table_are_told(tmp_path):
+def test_sequences_of_another_table_are_reported(tmp_path):
     rows = GRAPH_SAMPLES["strings"].make(0)
     model = HKLRegressor(graph=rows.graph, lam=1e-2, tol=1e-2).fit(rows.train[:40], rows.y[:40])
     path = tmp_path / "rows.csv"

@@ -10,7 +10,7 @@ from mklcore.experiments.pictures import PICTURES, JointFound, ScalesFound, Surv
 from mklcore.figures import style
 from mklcore.figures.pictures import column_scales, survival_curves, target_views
 from mklcore.figures.weights import weights_bar
-from pages._parts.derive import shelves
+from pages._parts.derive import caches
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.drawing import asking, charts
 from pages._parts.jobs.job import Job
@@ -43,7 +43,7 @@ def draw(params: Params) -> None:
     st.subheader(picture.title, anchor=False)
     st.markdown(f"{picture.about} In Python: `{picture.estimator}`.")
     if found.value is None:
-        asking.see_to(
+        asking.offer(
             found.key, lambda: board.ask(_job(params)), small=lambda: True, waits=str,
             ended=lambda progress: f"The fit {board.ending(progress)}", label="Fit", button="picture_run",
         )  # fmt: skip
@@ -56,7 +56,9 @@ def draw(params: Params) -> None:
 
 
 def _found(params: Params) -> Derived[Any]:
-    return derived(params, "picture", lambda one: (one.picture, one.experiment_seed), lambda _: shelves.shelf(Params()))
+    return derived(
+        params, "picture", lambda one: (one.picture, one.experiment_seed), lambda _: caches.result_cache(Params())
+    )
 
 
 def _job(params: Params) -> Job:
