@@ -4,12 +4,14 @@ import re
 import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 import mklcore
 from mklcore.errors import ParameterError
 from mklcore.figures import players
+from mklcore.figures.thumbnails import EDGE, HEIGHT, WIDTH, thumbnail
 
 PACKAGE = Path(mklcore.__file__).parent
 FOLDER = Path(players.__file__).parent
@@ -49,3 +51,21 @@ def test_what_is_no_python_is_in_the_package_too():
             for home, patterns in named.items()
             for pattern in patterns
         ), f"{file} is in no package"
+
+
+def test_a_small_picture_has_every_bar_line_and_dot_of_its_panel_inside_its_frame():
+    panel = {
+        "bars": [{"x0": 0.0, "x1": 0.5, "heights": [0.2, 1.0], "colour": "#111", "opacity": 1.0}],
+        "lines": [{"points": [(0.0, 0.0), None, (1.0, 1.0)], "colour": "#222", "width": 2, "opacity": 1.0}],
+        "dots": [{"colour": "#333", "at": [None, (1.0, 0.0)]}],
+        "cells": [[], [{"x": 0.5, "y": 0.5, "kind": "inside"}, {"x": 0.9, "y": 0.9, "kind": "out"}]],
+        "cell": 0.2,
+        "tone": {"hue": "#444", "grey": "#555"},
+    }
+    first, second = (ElementTree.fromstring(thumbnail(panel, k)) for k in range(2))
+    tags = [[one.tag.rpartition("}")[2] for one in root] for root in (first, second)]
+    assert tags == [["rect", "polyline"], ["rect", "polyline", "circle", "rect", "circle"]]
+    assert float(second[0].get("y")) == EDGE
+    assert [float(part) for part in second[1].get("points").replace(",", " ").split()] == [
+        EDGE, HEIGHT - EDGE, WIDTH - EDGE, EDGE,
+    ]  # fmt: skip

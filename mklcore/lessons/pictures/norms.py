@@ -37,10 +37,10 @@ def sparse(story: norms.Norms, dark: bool) -> Scene:
     x = scene.steps("p, norm of the weights (solved values, evenly spaced)", _norm_names(story.norms))
     y = scene.linear("test error, %", 0.0, ROOM * float(story.errors.max()))
     draws = [
-        scene.curve(x, y, places, row, tone.grey, dark, width=1, opacity=0.5, name=f"draw {k + 1}")
+        scene.curve(x, y, places, row, tone.grey, dark, width=1, opacity=0.5, name=f"replication {k + 1}")
         for k, row in enumerate(story.errors)
     ]
-    mean = scene.curve(x, y, places, story.mean, tone.ink, dark, width=3, label="mean", name="mean over the draws")
+    mean = scene.curve(x, y, places, story.mean, tone.ink, dark, width=3, label="mean", name="mean error")
     bayes = scene.curve(
         x,
         y,
@@ -54,9 +54,9 @@ def sparse(story: norms.Norms, dark: bool) -> Scene:
     )
     used = [int((w > norms_used(w)).sum()) for w in story.weights]
     said = tuple(
-        f"Test error {style.number(error)} % in the mean, {style.number(error - story.bayes)} points above the best "
-        f"any rule "
-        f"reaches; {style.counted(count, 'kernel')} in use in the first draw."
+        f"Test error {style.number(error)} % on average, {style.number(error - story.bayes)} points above the "
+        f"Bayes error; "
+        f"{style.counted(count, 'kernel')} in use in the first replication."
         for error, count in zip(story.mean, used, strict=True)
     )
     panel = Panel(
@@ -71,7 +71,7 @@ def sparse(story: norms.Norms, dark: bool) -> Scene:
         cursor=tuple(x.at(k) for k in places),
         wide=True,
     )
-    bars = _features(story.weights, story.informative, dark, "Weights in the first draw")
+    bars = _features(story.weights, story.informative, dark, "Weights in the first replication")
     return Scene(tuple(f"p = {name}" for name in _norm_names(story.norms)), said, len(places) // 2, (panel, bars))
 
 

@@ -36,7 +36,7 @@ STYLE = """<style>
   .st-key-present button::after { content: "Present to a class"; }
   .st-key-heading [data-testid="stColumn"]:nth-child(3) { flex: none; width: auto; }
 }
-@media (max-width: 1200px) {
+@media (max-width: 1360px) {
   [data-testid="stTopNavLink"] > span:first-child:not(:last-child) { display: none; }
 }
 @media (max-width: 1100px) {

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from mklcore.figures.thumbnails import thumbnail
 from mklcore.lessons import LESSONS, Lesson, pictures
 from mklcore.lessons.words import Words, fill
 from mklcore.lessons.words import words as words_of
@@ -142,8 +143,8 @@ def request(lesson: Lesson) -> None:
 def gallery() -> None:
     """Draw one card per lesson."""
     st.markdown(
-        "**Guess** first, then **reveal** a picture that can be dragged, then read **why**. Everything is computed "
-        "here, from a fixed seed."
+        "**Guess** first, then **reveal** a picture you can drag, then read **why**. All figures are computed from "
+        "a fixed seed."
     )
     keys = list(LESSONS)
     for row in range(0, len(keys), CARDS):
@@ -155,9 +156,20 @@ def gallery() -> None:
 
 def _card(lesson: str) -> None:
     said = words(lesson)
+    _thumbnail(lesson, said)
     st.subheader(said.title, anchor=False)
     st.markdown(f":small[:gray[{said.level}]]  \n{said.line}")
     st.button("Open", key=f"open_{lesson}", on_click=go, args=(lesson,), icon=":material/play_arrow:")
+
+
+def _thumbnail(lesson: str, said: Words) -> None:
+    """Draw a small picture of what the lesson shows, where it is there already."""
+    found = story(lesson)
+    if found is None or lesson not in pictures.PICTURES:
+        return
+    drawn = _scene(lesson, found, charts.is_dark())
+    svg = thumbnail(drawn["panels"][0], drawn["start"])
+    st.image(svg, width="stretch", alt=f"Small picture of the lesson {said.title}")
 
 
 def go(lesson: str) -> None:
@@ -180,7 +192,7 @@ def lesson() -> None:
     if params.lesson_step == "guess":
         _guess(params, here, said)
     elif found is None:
-        st.info("The picture appears here as soon as it is computed. The progress stands beside the title.")
+        st.info("The picture is being computed; its progress is shown beside the title.")
     else:
         facts = here.given | found.facts
         _reveal(params, said, found, facts)
@@ -229,7 +241,7 @@ def _reveal(params: Params, said: Words, found: Any, facts: dict[str, str]) -> N
     st.markdown(fill(said.parts["reveal"], facts))
     short = facts.get("short", "0")
     if short != "0":
-        st.caption(f"{short} of the {facts['machines']} models behind this picture are less exact than was asked for.")
+        st.caption(f"{short} of the {facts['machines']} models behind this picture did not reach the tolerance.")
 
 
 @st.fragment
@@ -296,12 +308,12 @@ def _foot(params: Params, said: Words, found: Any) -> None:
                 on_click=_step, args=(at + 1,), type="primary", disabled=found is None and at > 0,
             )  # fmt: skip
         st.button(
-            "Again, for the next class", key="lesson_again", icon=":material/restart_alt:", on_click=go,
+            "Restart for the next class", key="lesson_again", icon=":material/restart_alt:", on_click=go,
             args=(params.lesson,), disabled=at == 0 and not params.lesson_guess,
         )  # fmt: skip
         with st.popover("Link", icon=":material/link:", help="A link that opens this lesson at its question"):
             st.code(reset_link(params), language=None, wrap_lines=True)
-            st.caption("It opens the lesson at its question, without a guess, also while a class is at a later step.")
+            st.caption("It opens the lesson at its question, without a guess.")
         if found is not None and params.lesson in pictures.PICTURES:
             here = params.lesson
             explorable.lesson(LESSONS[here], found, lambda dark: _scene(here, found, dark), reset_link(params))
