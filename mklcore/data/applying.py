@@ -26,8 +26,9 @@ from mklcore.data.columns import (
     to_numbers,
 )
 from mklcore.data.dataset import Dataset, counted, joined, listed
+from mklcore.data.joining import PRESENT, parsed_table
 from mklcore.data.packed import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, Format
-from mklcore.data.parsing import Source, Table, parse
+from mklcore.data.parsing import Source, Table
 from mklcore.data.reading import columns_of_table
 from mklcore.data.sequences import composition
 from mklcore.data.sequences import letters as letters_of
@@ -85,6 +86,7 @@ class Reading:
     width: int = 0
     classes: tuple[str, ...] = ()
     missing_marks: tuple[str, ...] | None = None
+    key: str | None = None
 
     def apply(
         self,
@@ -107,12 +109,13 @@ class Reading:
             delimiter, encoding, decimal, None, max_bytes, max_rows, max_columns,
             missing_marks=self.missing_marks, tick=tick,
         )  # fmt: skip
-        table = parse(source, form)
-        return self.of_table(table)
+        return self.of_table(parsed_table(source, form, self.key))
 
     def of_table(self, table: Table) -> NewRows:
         """The same for a table that is already parsed."""
         wanted = dict.fromkeys((*(feature.column for feature in self.features), *self.sequences))
+        places = {name: _place(table.names, name) for name in wanted}
+        table = _with_marks(table, [name for name, place in places.items() if place is None])
         places = {name: _place(table.names, name) for name in wanted}
         if gone := [name for name, place in places.items() if place is None]:
             raise DataError(
@@ -166,6 +169,15 @@ class Reading:
         return np.array(["" if gone else text for text, gone in zip(texts, missing, strict=True)], dtype=object)
 
 
+def _with_marks(table: Table, missing: list[str]) -> Table:
+    """The table with columns that say that every row is in a view, where such columns are missing."""
+    marks = tuple(name for name in missing if name.endswith(f": {PRESENT}"))
+    if not marks:
+        return table
+    every = tuple(np.ones(table.n_rows) for _ in marks)
+    return replace(table, names=(*table.names, *marks), columns=(*table.columns, *every))
+
+
 def _share(strings: Sequence[str], letter: str) -> np.ndarray:
     """The share of a letter in every string, or the lengths where no letter is named; as `sequences.composition` has
     them.
@@ -199,6 +211,7 @@ def learn_reading(
     skip_lines: int | None = None,
     on_bad_lines: str = "error",
     quotes: bool = True,
+    key: str | None = None,
     tick: Callable[[], None] = never_asked,
 ) -> Reading:
     """How ``data`` was made from the table in ``source``; the arguments are those given to `read_table`.
@@ -210,7 +223,7 @@ def learn_reading(
         delimiter, encoding, decimal, header, sheet=sheet, skip_lines=skip_lines, on_bad_lines=on_bad_lines,
         quotes=quotes, missing_marks=marks, tick=tick,
     )  # fmt: skip
-    table = parse(source, form)
+    table = parsed_table(source, form, key)
     place = _place(table.names, data.target_name)
     wanted = set(data.feature_names)
     settings = Settings.of(
@@ -229,7 +242,7 @@ def learn_reading(
             found.setdefault(feature.name, replace(feature, sentinel=_gone(before, item)))
     features = tuple(found[name] for name in data.feature_names if name in found)
     letters = tuple(name for name, _ in data.sequences)
-    reading = Reading(features, data.target_name, data.task, letters, data.width, data.class_names, marks)
+    reading = Reading(features, data.target_name, data.task, letters, data.width, data.class_names, marks, key)
     strange = [name for name in data.feature_names if name not in found]
     if not strange:
         X = reading.of_table(table).X[read.rows]

@@ -27,9 +27,10 @@ from mklcore.data.columns import (
 )
 from mklcore.data.dataset import Dataset, Groups, counted, joined, listed
 from mklcore.data.grouping import families
+from mklcore.data.joining import mark_of, parsed_table, with_views
 from mklcore.data.notes import Note
 from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, Format, ticked
-from mklcore.data.parsing import DELIMITERS, Source, Table, delimiter_in_words, parse
+from mklcore.data.parsing import DELIMITERS, Source, Table, delimiter_in_words
 from mklcore.data.sentinels import Sentinel, as_missing, sentinel_of
 from mklcore.data.settings import Settings
 from mklcore.data.target import MAX_CLASSES, SETTLED, TargetCandidate, in_words, rank_targets
@@ -79,6 +80,7 @@ def describe_table(
     on_bad_lines: str = "error",
     quotes: bool = True,
     missing_marks: Sequence[str] | None = None,
+    key: str | None = None,
     max_bytes: int = MAX_BYTES,
     max_rows: int = MAX_ROWS,
     max_columns: int = MAX_COLUMNS,
@@ -90,7 +92,7 @@ def describe_table(
         delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet,
         skip_lines, on_bad_lines, quotes, marks, tick,
     )  # fmt: skip
-    table = parse(source, form)
+    table = parsed_table(source, form, key)
     profiles = _looked_at(table, tick)
     rows = min(PREVIEW_ROWS, table.n_rows)
     candidates = rank_targets(table.names, profiles, table.header, task)
@@ -130,6 +132,7 @@ def read_table(
     skip_lines: int | None = None,
     on_bad_lines: str = "error",
     quotes: bool = True,
+    key: str | None = None,
     max_bytes: int = MAX_BYTES,
     max_rows: int = MAX_ROWS,
     max_columns: int = MAX_COLUMNS,
@@ -183,6 +186,8 @@ def read_table(
         Whether lines with another number of cells are an "error" or left out ("skip").
     quotes : bool, default True
         Whether quotation marks enclose cells; else they are letters.
+    key : str or None, default None
+        The column that joins several tables in one file (``pack_tables``); None finds it.
     max_bytes : int, default 20971520
         Most bytes that are accepted.
     max_rows : int, default 100000
@@ -217,22 +222,27 @@ def read_table(
         delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet,
         skip_lines, on_bad_lines, quotes, marks, tick,
     )  # fmt: skip
-    return _dataset(source if isinstance(source, Table) else parse(source, form), settings, tick)
+    return _dataset(parsed_table(source, form, key), settings, tick)
 
 
 def _dataset(table: Table, settings: Settings, tick: Callable[[], None]) -> Dataset:
     """The data set of a parsed table."""
+    if table.views and settings.missing != "drop":
+        marks = [name for name in table.names if name in {mark_of(view) for view, _ in table.views}]
+        uses = {**settings.uses, **dict.fromkeys(marks, "number")}
+        settings = settings.named((*settings.keep, *marks), uses)
     read = columns_of_table(table, settings, tick)
     indicator = settings.missing == "indicator"
     X, feature_names, members = _features(read.profiles, read.kept, indicator, tick)
     notes = [*_how_read(table), *table.notes, *read.notes]
     notes += notes_on_use(read.profiles, read.kept, indicator)
     notes += rows_together(read.profiles)
-    if groups := families(members):
+    groups = () if table.views else families(members)
+    if groups:
         notes.append(f"Columns whose names begin alike are groups: {listed([name for name, _ in groups])}.")
     used = [item for item in read.profiles if item.column.kind == "sequence" and item.column.used]
     strings = tuple((item.column.name, strings_of(item)) for item in used)
-    return Dataset(
+    data = Dataset(
         X,
         read.y,
         feature_names,
@@ -243,6 +253,7 @@ def _dataset(table: Table, settings: Settings, tick: Callable[[], None]) -> Data
         columns=members,
         sequences=strings,
     )
+    return with_views(data, table) if table.views else data
 
 
 class ColumnsRead(NamedTuple):

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from mklcore.data.columns import MAX_NAME, are_texts, looks_like_id, missing_cells
-from mklcore.data.dataset import Dataset, counted, listed
+from mklcore.data.columns import MAX_NAME
+from mklcore.data.dataset import Dataset, listed
+from mklcore.data.joining import joined_table
 from mklcore.data.packed import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, Format
 from mklcore.data.parsing import Source, Table, parse
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError, ParameterError, never_asked
-
-PRESENT = "present"  # what the column is called that says which rows a view has
 
 
 def read_tables(
@@ -89,22 +84,17 @@ def read_tables(
     form = Format(max_bytes=max_bytes, max_rows=max_rows, max_columns=max_columns, tick=tick)
     called = _view_names(sources, names)
     tables = [parse(source, form) for source in (sources.values() if isinstance(sources, Mapping) else sources)]
-    key, how = _settled_key(called, tables, key)
-    rows, places = _joined_rows(called, tables, key)
-    merged, home = _merged(called, tables, key, places, len(rows))
-    gaps = [name for name, place in zip(called, places, strict=True) if (place < 0).any()]
-    marks = {f"{name}: {PRESENT}": name for name in gaps if missing != "drop"}
-    data = read_table(
+    merged = joined_table(called, tables, key)
+    return read_table(
         merged,
-        _target_of(merged, home, called, target),
+        _target_of(merged, target),
         task=task,
         missing=missing,
-        keep=(*keep, *marks),
-        uses={**(uses or {}), **dict.fromkeys(marks, "number")},
+        keep=keep,
+        uses=uses,
         max_bytes=max_bytes,
         tick=tick,
     )
-    return _with_views(data, called, home, marks, how)
 
 
 def _view_names(sources: Any, names: Sequence[str] | None) -> list[str]:
@@ -128,116 +118,11 @@ def _view_names(sources: Any, names: Sequence[str] | None) -> list[str]:
     return [name.strip()[:MAX_NAME] for name in found]
 
 
-def _settled_key(called: list[str], tables: list[Table], key: str | None) -> tuple[str | None, str]:
-    """The column that joins the tables, None for their order, and the note about it."""
-    if key is not None:
-        for name, table in zip(called, tables, strict=True):
-            if key not in table.names:
-                raise DataError(f"The table {name!r} has no column {key!r}; its columns are {listed(table.names)}.")
-            _refuse_doubles(name, _keys(table, key), key)
-        return key, f"The tables are joined by {key!r}."
-    shared = [name for name in tables[0].names if all(name in table.names for table in tables[1:])]
-    by_name = sorted(shared, key=lambda name: not looks_like_id(name))
-    for name in by_name:
-        found = [_keys(table, name) for table in tables]
-        if all("" not in values and len(set(values)) == len(values) for values in found):
-            return name, f"The tables are joined by {name!r}, the column they share whose values are all different."
-    sizes = {table.n_rows for table in tables}
-    if len(sizes) == 1:
-        return None, "The tables share no key; their rows are taken to be the same in the same order."
-    why = f"they share {listed(shared)}, but with values that come twice" if shared else "they share no column"
-    raise DataError(f"The tables have no key: {why}, and they differ in their numbers of rows. Name one with key=.")
-
-
-def _keys(table: Table, key: str) -> list[str]:
-    cells = table.columns[table.names.index(key)]
-    missing = missing_cells(cells)
-    texts = (str(cell).strip() if are_texts(cells) else f"{float(cell):.17g}" for cell in cells)
-    return ["" if gap else _plain(text) for text, gap in zip(texts, missing, strict=True)]
-
-
-def _plain(text: str) -> str:
-    """1, 1.0 and 01.0 are one key where a number stands in a table of numbers and in one of texts."""
-    return text[:-2] if text.endswith(".0") else text
-
-
-def _refuse_doubles(name: str, keys: list[str], key: str) -> None:
-    doubled = [value for value, count in Counter(keys).items() if count > 1]
-    if doubled:
-        what = "no value" if doubled[0] == "" else f"the value {doubled[0]!r}"
-        raise DataError(
-            f"The key {key!r} of the table {name!r} has {what} in more than one row; every row needs a key of its own."
-        )
-
-
-def _joined_rows(called: list[str], tables: list[Table], key: str | None) -> tuple[list[str], list[np.ndarray]]:
-    """All keys in the order they are met, and where every one is in each table, -1 where it is not."""
-    if key is None:
-        count = tables[0].n_rows
-        return [str(row) for row in range(count)], [np.arange(count) for _ in tables]
-    found = [_keys(table, key) for table in tables]
-    rows = list(dict.fromkeys(value for keys in found for value in keys if value))
-    together = set(found[0]).intersection(*(set(keys) for keys in found[1:]))
-    if not together - {""}:
-        raise DataError(
-            f"No row is in all of the tables {listed(called)}: no value of {key!r} is. Check that they mean the same."
-        )
-    where = [{value: row for row, value in enumerate(keys)} for keys in found]
-    return rows, [np.array([place.get(value, -1) for value in rows]) for place in where]
-
-
-def _merged(
-    called: list[str], tables: list[Table], key: str | None, places: list[np.ndarray], count: int
-) -> tuple[Table, dict[str, str]]:
-    """One table of cells with every column of every view, and the view of each by name."""
-    doubled = Counter(name for table in tables for name in table.names if name != key)
-    columns: dict[str, np.ndarray] = {}
-    home: dict[str, str] = {}
-    for view, table, place in zip(called, tables, places, strict=True):
-        there = place >= 0
-        for name, cells in zip(table.names, table.columns, strict=True):
-            if name == key:
-                continue
-            own = name if doubled[name] == 1 else f"{view} {name}"
-            texts = are_texts(cells)
-            column = np.full(count, "" if texts else np.nan, dtype=object if texts else float)
-            column[there] = cells[place[there]]
-            columns[own], home[own] = column, view
-        if not there.all():
-            columns[f"{view}: {PRESENT}"] = np.where(there, 1.0, -1.0)
-    signs = {table.decimal for table in tables if any(map(are_texts, table.columns))} or {"."}
-    if len(signs) > 1:
-        raise DataError("Some tables write decimals with a comma and some with a point; save them alike.")
-    notes = tuple(f"{view}: {note}" for view, table in zip(called, tables, strict=True) for note in table.notes)
-    return Table(tuple(columns), tuple(columns.values()), signs.pop(), notes=notes), home
-
-
-def _target_of(merged: Table, home: dict[str, str], called: list[str], target: str | None) -> str | None:
+def _target_of(merged: Table, target: str | None) -> str | None:
     if target is None or target in merged.names:
         return target
-    several = [f"{view} {target}" for view in called if f"{view} {target}" in home]
+    own = {f"{view} {target}" for view, _ in merged.views}
+    several = [name for name in merged.names if name in own]
     if several:
         raise DataError(f"The target {target!r} is in several tables; name one of {listed(several)}.")
     return target
-
-
-def _with_views(data: Dataset, called: list[str], home: dict[str, str], marks: dict[str, str], how: str) -> Dataset:
-    """The data set with its views as groups; a view that has every row that is left needs no column that says so."""
-    full = [name for name in marks if bool((data.X[:, data.feature_names.index(name)] > 0).all())]
-    data = data.drop(full) if full else data
-    places = home | marks
-    groups = []
-    for view in called:
-        members = [j for name, own in data.columns if places.get(name) == view for j in own]
-        if members:
-            groups.append((view, tuple(members)))
-    present = tuple((marks[name], data.feature_names.index(name)) for name in marks if name not in full)
-    reported = [
-        f"{counted(int((data.X[:, j] < 0).sum()), 'row')} of {data.n_samples:,} missing in the view {view!r}: its "
-        f"kernels say "
-        f"nothing about them, and the column {data.feature_names[j]!r} says which they are."
-        for view, j in present
-    ]
-    kept = tuple(note for note in data.notes if not note.startswith("Columns whose names begin alike"))
-    views = f"Every table is a group of columns: {listed([name for name, _ in groups])}."
-    return replace(data, groups=tuple(groups), present=present, notes=(how, views, *reported, *kept))

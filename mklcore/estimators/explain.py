@@ -253,21 +253,28 @@ def _widened(column: Array, points: int) -> Array:
 
 
 def kernels_by_columns(
-    specs: Sequence[KernelSpec], groups: Sequence[tuple[str, Sequence[int]]], names: Sequence[str]
+    specs: Sequence[KernelSpec],
+    groups: Sequence[tuple[str, Sequence[int]]],
+    names: Sequence[str],
+    views: Sequence[tuple[str, Sequence[int]]] = (),
 ) -> dict[str, list[int]]:
     """Which kernels look at what: group of columns, single column, or all columns -> indices of kernels.
 
     ``specs`` M resolved kernels, ``groups`` (name, column indices) pairs, ``names`` (d,) of the columns, as in
     ``Dataset.source_names``. A kernel whose columns are in one group counts for the group; where there are no groups,
-    for its column; an interaction for the columns that it is of.
+    for its column; an interaction for the columns that it is of; a kernel on exactly the columns of one of ``views``,
+    also (name, column indices) pairs, for that view.
     """
     found: dict[str, list[int]] = {}
     home = {j: name for name, members in groups for j in members}
+    view_of = {frozenset(members): name for name, members in views}
     for m, spec in enumerate(specs):
         columns = spec.settled
         places = {home.get(j, names[j] if j < len(names) else spec.label or "sequence") for j in columns}
         if isinstance(spec, Interaction) and len(spec.parts) > 1:
             label = " × ".join(dict.fromkeys(home.get(j, names[j]) for j in columns))
+        elif frozenset(columns) in view_of:
+            label = view_of[frozenset(columns)]
         elif len(columns) == len(names) > 1:
             label = ALL_COLUMNS
         elif len(places) == 1:

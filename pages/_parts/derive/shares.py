@@ -43,7 +43,9 @@ def members(shown: Answer, what: str) -> dict[str, list[int]]:
     else:
         specs = _specs(shown.params, path) if shown.earlier else gram_stacks.grams(shown.params).train.specs or ()
     units = [(unit.name, unit.columns) for unit in importance.seen(shown.params)]
-    return kernels_by_columns(specs, units, table.source_names)
+    units = list(table.groups) if what == "views" else units
+    views = [(name, members) for name, members in table.groups if len(members) > 1]
+    return kernels_by_columns(specs, units, table.source_names, views)
 
 
 def _specs(params: PathParams, path: Path) -> tuple[KernelSpec, ...]:

@@ -114,6 +114,7 @@ class FileParams:
     skip: str = _param("", matching(r"\d{1,3}", "a number of lines"))
     lines: str = _param("", choice("", "skip"))
     quotes: bool = _param(True, flag())
+    key: str = _param("", Rule(short_line, "the column that joins several tables"))
 
     def part(self, kind: type[P]) -> P:
         """Return those of these parameters that ``kind`` holds."""
