@@ -6,7 +6,7 @@ from tests.browser.server import Server
 from tests.browser.steps import Visitor, upload
 from tests.faults import FAULTS, Fault
 
-FEW = "?widths=1&each=none&degree=0"
+FEW = "data?widths=1&each=none&degree=0"
 CLICKS = [fault for fault in FAULTS.values() if fault.button]
 AT_ONCE = [fault for fault in FAULTS.values() if not fault.button][: 15 - len(CLICKS)]  # the others: test_faults.py
 TASKS = {0: "a number (regression)", 2: "two classes", 3: "more than two classes"}

@@ -7,7 +7,7 @@ import numpy as np
 from mklcore.data.joining import packed_tables
 from mklcore.data.reading import describe_table
 from pages._parts.derive import paths, shares, tables
-from pages._parts.derive.shelves import shelf
+from pages._parts.derive.caches import result_cache
 from pages._parts.params.parameters import DataParams, Params
 from pages._parts.params.places import place
 from pages._parts.params.rules import UPLOAD
@@ -30,7 +30,7 @@ def shared_columns(params: DataParams) -> tuple[str, ...]:
         )
         return tuple(name for name in first if all(name in names for names in others))
 
-    return shelf(params).made(("shared columns", params.data), make)
+    return result_cache(params).made(("shared columns", params.data), make)
 
 
 def present(params: DataParams) -> tuple[tuple[str, ...], np.ndarray]:
