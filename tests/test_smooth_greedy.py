@@ -13,8 +13,9 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.losses import make_loss
 from mklcore.losses.counts import Poisson
 from mklcore.solvers.driver import run
+from mklcore.solvers.greedy import EmpiricalGreedy
 from mklcore.solvers.smooth_gomp import SmoothGOMP
-from mklcore.solvers.smooth_greedy import Blocks, SmoothEmpirical, SmoothFunctional, has_rate
+from mklcore.solvers.smooth_greedy import Blocks, SmoothFunctional, has_rate
 from mklcore.solvers.spectra import Spectra
 
 SIGNED, REAL = ("logistic", "squared_hinge"), ("huber", "poisson", "squared")
@@ -145,7 +146,7 @@ def test_algorithm_2_falls_towards_the_least_loss(name):
     seed = ("logistic", "squared_hinge", "huber", "poisson").index(name)
     factors, y, name, _ = random_problem(seed)
     K = np.array([L @ L.T for L in factors])
-    method = SmoothEmpirical(K, y, loss=loss_of(name), n_steps=60, divisors=np.ones(len(K)), fit_intercept=True)
+    method = EmpiricalGreedy(K, y, loss=loss_of(name), n_steps=60, divisors=np.ones(len(K)), fit_intercept=True)
     values = [point.objective for point in run(method, tol=0.0, max_iter=61).points]
     assert np.all(np.diff(values) <= 1e-12)
     loss, whole = loss_of(name), np.hstack([*factors, np.ones((len(y), 1))])

@@ -12,7 +12,7 @@ from mklcore.machines.svm import solve_svm
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted, homotopy
 from mklcore.solvers.interleaved import Interleaved
-from mklcore.solvers.problem import Carried, Problem, WarmStart, WarmState
+from mklcore.solvers.problem import Carried, Problem, WarmStart
 from mklcore.solvers.schedule import scheduled
 from mklcore.solvers.working_set import nearest
 
@@ -58,31 +58,12 @@ def test_a_path_makes_few_sums_and_every_point_has_its_certificate(problem, p, l
     assert len(made) < 0.8 * solves
 
 
-def after(weights, dual, before):
-    """A neighbour at C = 2 that knows its own neighbour."""
-    return WarmStart(weights, dual, 2.0, WarmState(None, None, Carried(), before))
-
-
-def test_weights_go_on_as_they_went():
-    earlier, here, dual = np.array([1.0, 0.5, 0.2]), np.array([1.0, 0.4, 0.3]), np.zeros(4)
-    moved = after(here, dual, (1.0, earlier)).weights_for(4.0)
-    between = (moved / here)[1:] / (here / earlier)[1:]
-    assert moved[0] == 1.0
-    assert moved[1] < 0.4
-    assert moved[2] > 0.3
-    assert between[0] > 1.0 > between[1]  # not all of the way
-    for before, C in ((None, 4.0), ((1.0, earlier), 1.5), ((1.0, earlier), 200.0), ((1.0, np.array([1.0, 0, 0])), 4.0)):
-        assert after(here, dual, before).weights_for(C) is here
-
-
-def test_pairs_start_where_weights_go_on_to(problem):
+def test_pairs_start_from_the_weights_of_the_neighbour(problem):
     K, y = problem
-    here, dual = np.full(20, 0.1), np.zeros(60)
-    warm = after(here, dual, (1.0, np.linspace(0.05, 0.2, 20)))
+    warm = WarmStart(np.linspace(0.05, 0.2, 20), np.zeros(60), 2.0)
     task = Problem(K, y, 4.0, make_loss("hinge"), LpNorm(4 / 3), True)
     first = Interleaved(task, tol=1e-3, warm=warm).init()
-    np.testing.assert_allclose(first.weights, LpNorm(4 / 3).scale(warm.weights_for(4.0)), rtol=1e-12)
-    assert first.weights[0] > first.weights[-1]  # which had fallen
+    np.testing.assert_allclose(first.weights, LpNorm(4 / 3).scale(warm.weights), rtol=1e-12)
 
 
 def test_more_kernels_are_at_hand_where_the_optimum_is_too_dear_to_follow(problem, monkeypatch):

@@ -28,7 +28,6 @@ from mklcore.kernels.sequences import Spectrum, WeightedDegree
 from mklcore.losses import make_loss
 from mklcore.machines.svm import BLOCKS_FROM, solve_svm
 from mklcore.paths.path import fit_path
-from mklcore.solvers.bundle import saddle_point
 from mklcore.solvers.hkl.bases import ANOVABasis
 from mklcore.solvers.working_set import FROM_KERNELS
 
@@ -80,7 +79,6 @@ def _usual(X: Array, y: Array) -> None:
 
 def _small_solvers() -> None:
     """What sixteen rows do not always need."""
-    saddle_point(np.ones(2), np.ones((3, 2, 2)))
     signs = np.where(np.arange(BLOCKS_FROM) % 2, 1.0, -1.0)
     solve_svm(np.eye(signs.size), signs, 1.0, make_loss("hinge"), True)
 

@@ -20,7 +20,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam, unit_step_divisors
-from mklcore.solvers.smooth_greedy import SmoothEmpirical, SmoothFunctional
+from mklcore.solvers.smooth_greedy import SmoothFunctional
 from mklcore.solvers.spectra import Spectra
 
 CRITERIA, STEPS = ("functional", "empirical"), ("unit", "linesearch")
@@ -92,11 +92,11 @@ class _GreedyBase(BudgetedEstimator):
         self._publish_fits(fits, [shift for _, shift in problems])
 
     def _fit_one(self, K: Array, y: Array, prepared: Spectra | None, divisors: Array) -> Fit:
-        method: EmpiricalGreedy | FunctionalGreedy | SmoothEmpirical | SmoothFunctional
+        method: EmpiricalGreedy | FunctionalGreedy | SmoothFunctional
         free = self.fit_intercept and is_smooth(self.loss_in_use)
         if self._is_general and self._is_empirical:
             steps = self.n_kernels or DEFAULT_STEPS
-            method = SmoothEmpirical(K, y, loss=self.loss_in_use, n_steps=steps, divisors=divisors, fit_intercept=free)
+            method = EmpiricalGreedy(K, y, loss=self.loss_in_use, n_steps=steps, divisors=divisors, fit_intercept=free)
         elif self._is_general:
             method = SmoothFunctional(
                 K, prepared or Spectra.of(K), y, self.lam, loss=self.loss_in_use, mu=float(self.mu), fit_intercept=free,

@@ -94,9 +94,8 @@ def fit_weighted(
         if solver == "auto":
             method.name += f", chosen because {reason(row_for(problem, solver, tol), problem)}"
     fit = run(method, tol=tol, max_iter=max_iter, callback=callback)
-    before = None if warm is None or np.ndim(warm.C) else (float(warm.C), warm.weights)
     carried = fit.carry if isinstance(fit.carry, Carried) else Carried()
-    return replace(fit, carry=WarmState(problem, replace(fit, carry=None), carried, before))
+    return replace(fit, carry=WarmState(problem, replace(fit, carry=None), carried))
 
 
 def certificate(

@@ -12,15 +12,29 @@ is concave) and its theta the weights to try next: cutting planes that keep the 
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 
 import numpy as np
 
-from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.sums import inner_product
 
-_MOST = 30  # duals kept; the least used one leaves
-_STEPS = 60
+
+@dataclass(frozen=True)
+class SaddlePointSettings:
+    """What the small saddle point problem is tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    most: int = 30  # duals kept; the least used one leaves
+    steps: int = 60
+    centred: float = 0.1  # of the mean product is what a step goes to
+    gap: float = 1e-13  # mean product at which a saddle point is found
+    to_the_wall: float = 0.95  # share of the longest step that keeps everything positive
+    nothing: float = 1e-12  # share of a simplex that is rounding
+
+
+SETTINGS = SaddlePointSettings()
 
 
 class Bundle:
@@ -35,8 +49,8 @@ class Bundle:
         """Store the dual ``a`` (n,) with its value ``linear`` = Lin(a) and its products ``G`` (M, n); not twice."""
         if np.any(np.all(self.duals == a, axis=1)):
             return
-        if len(self.linear) >= _MOST:
-            self._keep(np.delete(np.arange(_MOST), np.argmin(self.mixture)))
+        if len(self.linear) >= SETTINGS.most:
+            self._keep(np.delete(np.arange(SETTINGS.most), np.argmin(self.mixture)))
         self.duals = np.vstack([self.duals, a])
         self.products = np.concatenate([self.products, G[None]])
         self.linear, self.mixture = np.append(self.linear, linear), np.append(self.mixture, 1.0)
@@ -80,7 +94,7 @@ class Bundle:
 
     def solve(self) -> tuple[Array, Array, Array, Array]:
         """theta (M,), the mixed dual (n,), its products (M, n) and its forms Q (M,)."""
-        theta, mu = saddle_point(self.linear, np.ascontiguousarray(self.forms))
+        theta, mu = saddle_point(self.linear, self.forms)
         self.mixture = mu
         Q = np.einsum("k,mkl,l->m", mu, self.forms, mu, optimize=True)
         return theta, mu @ self.duals, np.tensordot(mu, self.products, 1), np.maximum(Q, 0.0)
@@ -90,165 +104,48 @@ class Bundle:
         self.forms, self.mixture = self.forms[:, chosen][:, :, chosen], self.mixture[chosen]
 
 
-# Loops instead of array expressions: those, and ``np.linalg.solve``, took a third of all compiling.
-
-
-@jit_helper()
-def _reach(v: Array, d: Array, room: float) -> float:
-    """The longest step along d, at most ``room``, that keeps v non-negative."""
-    for k in range(v.size):
-        if d[k] < 0.0:
-            room = min(room, -v[k] / d[k])
-    return room
-
-
-@jit_helper()
-def _advance(v: Array, d: Array, length: float) -> None:
-    for k in range(v.size):
-        v[k] += length * d[k]
-
-
-@jit_helper()
-def _to_simplex(v: Array) -> None:
-    """Set what is round-off to 0 and the sum to 1, in place."""
-    total = 0.0
-    for k in range(v.size):
-        v[k] = 0.0 if v[k] < 1e-12 else v[k]
-        total += v[k]
-    for k in range(v.size):
-        v[k] /= total
-
-
-@jit_helper({"reassoc", "contract"})
-def eliminate(A: Array, b: Array) -> bool:
-    """Solve A x = b by elimination with row pivots: x is left in ``b``, A is used up. False where A is singular."""
-    n = b.size
-    for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            if abs(A[i, k]) > abs(A[pivot, k]):
-                pivot = i
-        if not abs(A[pivot, k]) > 0.0:
-            return False
-        for j in range(k, n):
-            A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
-        b[k], b[pivot] = b[pivot], b[k]
-        for i in range(k + 1, n):
-            share = A[i, k] / A[k, k]
-            for j in range(k + 1, n):
-                A[i, j] -= share * A[k, j]
-            b[i] -= share * b[k]
-    for k in range(n - 1, -1, -1):
-        for j in range(k + 1, n):
-            b[k] -= A[k, j] * b[j]
-        b[k] /= A[k, k]
-    return True
-
-
-@jit_helper({"reassoc", "contract"})
-def _centred_products(
-    forms: Array, x: Array, mu: Array, unit: float, form: Array, centred: Array, mixed: Array
-) -> None:
-    """form[m] = mu'forms[m] mu, centred[m] = forms[m] mu - form[m] and mixed = sum_m x_m forms[m], of forms times ``unit``.
-
-    Without their mean these products distinguish nearly equal duals, where D = x / z below has a dozen digits.
-    """
-    M, r = centred.shape
-    for k in range(r):
-        for j in range(r):
-            mixed[k, j] = 0.0
-    for m in range(M):
-        for k in range(r):
-            total = 0.0
-            for j in range(r):
-                value = forms[m, k, j] * unit
-                total += value * mu[j]
-                mixed[k, j] += x[m] * value
-            centred[m, k] = total
-        form[m] = inner_product(centred[m], mu)
-        for k in range(r):
-            centred[m, k] -= form[m]
-
-
-@jit_helper({"reassoc", "contract"})
-def _fill(
-    centred: Array, x: Array, z: Array, mu: Array, s: Array, right_mu: Array, right_x: Array, A: Array, b: Array
-) -> None:
-    """Add to A, which holds the mixed form, and fill b: the system that is left when the step of x is eliminated.
-
-    Unknowns are the step of mu (r,) and of the two multipliers, the first with the mean product of the step of x in it. That
-    step is D (centred d_mu - d_nu - right_x), D = x / z.
-    """
-    M, r = centred.shape
-    for k in range(r + 2):
-        A[r, k] = A[r + 1, k] = A[k, r] = A[k, r + 1] = 0.0
-    b[r], b[r + 1] = 1.0, 1.0
-    for k in range(r):
-        A[k, k] += s[k] / mu[k]
-        A[k, r] = A[r, k] = 1.0
-        b[k] = right_mu[k]
-        b[r] -= mu[k]
-    for m in range(M):
-        D = x[m] / z[m]
-        b[r + 1] += D * right_x[m] - x[m]
-        A[r + 1, r + 1] -= D
-        for k in range(r):
-            pull = D * centred[m, k]
-            b[k] += pull * right_x[m]
-            A[r + 1, k] += pull
-            A[k, r + 1] -= pull
-            for j in range(r):
-                A[k, j] += pull * centred[m, j]
-
-
-@jit_entry()
 def saddle_point(linear: Array, forms: Array) -> tuple[Array, Array]:
-    """min_x max_mu  linear'mu - 1/2 sum_m x_m mu'forms[m] mu  over two simplices, by a primal-dual interior point.
+    """min_x max_mu  linear'mu - 1/2 sum_m x_m mu'forms[m] mu  over two simplices, by a primal-dual interior point method.
 
-    ``linear`` (r,), ``forms`` (M, r, r) contiguous and positive semi-definite. Returns x (M,) and mu (r,).
+    ``linear`` (r,), ``forms`` (M, r, r) positive semi-definite. Returns x (M,) and mu (r,). Of a step, that of x is
+    eliminated: D (centred d_mu - d_nu - right_x) with D = x / z, where ``centred`` (M, r) are the products forms[m] mu less
+    their means, which D, known to a dozen digits, would drown.
     """
     M, r = forms.shape[0], linear.size
-    x, z, d_x, d_z, right_x, form = np.empty(M), np.empty(M), np.empty(M), np.empty(M), np.empty(M), np.empty(M)
-    mu, s, d_mu, d_s, right_mu = np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r)
-    centred, A, b = np.empty((M, r)), np.empty((r + 2, r + 2)), np.empty(r + 2)
-    x[:], z[:], mu[:], s[:] = 1.0 / M, 1.0, 1.0 / r, 1.0
-    beta, nu, scale = 0.0, 0.0, 1e-300
-    for k in range(r):
-        scale = max(scale, abs(linear[k]))
-        for m in range(M):
-            for j in range(r):
-                scale = max(scale, abs(forms[m, k, j]))
-    for _ in range(_STEPS):
-        mean = (inner_product(x, z) + inner_product(mu, s)) / (M + r)
-        if mean < 1e-13:
+    scale = max(float(np.abs(linear).max()), float(np.abs(forms).max()), 1e-300)
+    linear, products = linear / scale, np.ascontiguousarray(forms).reshape(M * r, r) / scale
+    values, multipliers = np.concatenate([np.full(M, 1.0 / M), np.full(r, 1.0 / r)]), np.ones(M + r)
+    beta = nu = 0.0
+    for _ in range(SETTINGS.steps):
+        mean = float(values @ multipliers) / (M + r)
+        if mean < SETTINGS.gap:
             break
-        target = 0.1 * mean
-        _centred_products(forms, x, mu, 1.0 / scale, form, centred, A)
-        shared, missing = inner_product(x, form), 1.0
-        for k in range(r):
-            right_mu[k] = linear[k] / scale - beta - shared + target / mu[k]
-            missing -= mu[k]
-        for m in range(M):
-            for k in range(r):
-                right_mu[k] -= x[m] * centred[m, k]
-            right_x[m] = nu - (0.5 + missing) * form[m] - target / x[m]
-        _fill(centred, x, z, mu, s, right_mu, right_x, A, b)
-        if not eliminate(A, b):  # singular to round-off: the last point is as good as it gets
+        (x, mu), (z, s), target = np.split(values, [M]), np.split(multipliers, [M]), SETTINGS.centred * mean
+        centred = (products @ mu).reshape(M, r)
+        form, missing, D = centred @ mu, 1.0 - float(mu.sum()), x / z
+        centred -= form[:, None]
+        right_x, pull = nu - (0.5 + missing) * form - target / x, D[:, None] * centred
+        A, b, total = np.zeros((r + 2, r + 2)), np.empty(r + 2), pull.sum(axis=0)
+        A[:r, :r] = (x @ products.reshape(M, r * r)).reshape(r, r) + pull.T @ centred + np.diag(s / mu)
+        A[:r, r] = A[r, :r] = 1.0
+        A[r + 1, :r], A[:r, r + 1], A[r + 1, r + 1] = total, -total, -float(D.sum())
+        b[:r] = linear - beta - float(x @ form) + target / mu - x @ centred + pull.T @ right_x
+        b[r:] = missing, 1.0 + float(D @ right_x) - float(x.sum())
+        try:
+            d_mu, (d_beta, d_nu) = np.split(np.linalg.solve(A, b), [r])
+        except np.linalg.LinAlgError:  # singular to round-off: the last point is as good as it gets
             break
-        for k in range(r):
-            d_mu[k] = b[k]
-            d_s[k] = target / mu[k] - s[k] - s[k] / mu[k] * d_mu[k]
-        for m in range(M):
-            d_x[m] = x[m] / z[m] * (inner_product(centred[m], d_mu) - b[r + 1] - right_x[m])
-            d_z[m] = target / x[m] - z[m] - z[m] / x[m] * d_x[m]
-        room = _reach(mu, d_mu, _reach(x, d_x, _reach(s, d_s, _reach(z, d_z, 1.0 / 0.95))))
-        length = min(1.0, 0.95 * room)
-        _advance(mu, d_mu, length)
-        _advance(x, d_x, length)
-        _advance(s, d_s, length)
-        _advance(z, d_z, length)
-        beta += length * (b[r] - inner_product(form, d_x))
-        nu += length * b[r + 1]
-    _to_simplex(x)
-    _to_simplex(mu)
-    return x, mu
+        d_x = D * (centred @ d_mu - d_nu - right_x)
+        way = np.concatenate([d_x, d_mu])
+        back = target / values - multipliers - multipliers / values * way
+        length = min(1.0, SETTINGS.to_the_wall * min(room(values, way), room(multipliers, back)))
+        values, multipliers = values + length * way, multipliers + length * back
+        beta, nu = beta + length * (float(d_beta) - float(form @ d_x)), nu + length * float(d_nu)
+    x, mu = (np.where(part < SETTINGS.nothing, 0.0, part) for part in np.split(values, [M]))
+    return x / x.sum(), mu / mu.sum()
+
+
+def room(values: Array, way: Array) -> float:
+    """The longest step along ``way`` that keeps non-negative ``values`` so; infinite where nothing falls."""
+    falling = way < 0.0
+    return float(np.min(-values[falling] / way[falling], initial=np.inf))

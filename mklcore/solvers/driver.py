@@ -215,7 +215,7 @@ class Method(ABC, Generic[State]):
 
     name: str
     keeps_points: ClassVar[bool] = False
-    descends: ClassVar[bool] = True
+    descends: bool = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -38,6 +38,7 @@ from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices
 from mklcore.errors import MKLError, ParameterError
 from mklcore.kernels.operators.dense import DenseKernels
+from mklcore.losses import Loss
 from mklcore.solvers.driver import Iterate, Method, Status, Trace
 from mklcore.solvers.exact import exact_forms, exact_products
 from mklcore.solvers.proof import Certificate
@@ -54,6 +55,7 @@ _SURE = 1e-9  # share of (lam N)^2 that rounding may have of r'K_j r before it i
 _CARRIED = 1e-6  # share of the objective that rounding may have
 _LEVEL = 1e-9  # share of the objective by which a bound may be above it
 _REFINED = 5  # steps of iterative refinement for the dual
+_HALVINGS = 40  # of a step of Algorithm 2 under a smooth loss
 _NEWTON, _FLAT = 8, 1e-11  # at most so many, until 1 - ||grad_j||^2 / lam^2 is this small on every chosen block
 
 
@@ -417,44 +419,76 @@ class FunctionalGreedy(Method[Gradients]):
 class EmpiricalGreedy(Method[Gradients]):
     """Algorithm 2 as the driver's method: ``n_steps`` steps over ``K`` (M, n, n), each kernel as often as it wins.
 
-    ``linesearch`` takes the best step instead of the unit step. ``divisors`` (M,) are what the kernels are divided by so
-    that lmax(K_j / N) <= 1 (``unit_step_divisors``). A point's ``dual`` is (number of distinct picks, n), ``weights`` are
-    ||f_j||_H, ``objective`` is E_N; there is no certificate. Each point's state tells its pick and step length.
+    ``divisors`` (M,) are what the kernels are divided by so that lmax(K_j / N) <= 1 (``unit_step_divisors``). For squared loss
+    the step is the unit step, or with ``linesearch`` the best one; for another ``loss`` with a derivative the unit step is
+    halved until the loss falls. A point's ``dual`` is (number of distinct picks, n), ``weights`` are ||f_j||_H, ``objective``
+    is the mean loss; there is no certificate. Each point's state holds its pick, step length and intercept.
     """
 
     keeps_points = True
-    descends = False  # the unit step promises nothing where lmax(K_j / N) is above 2
-    name = "greedy coordinate descent (Algorithm 2)"
 
-    def __init__(self, K: Array, y: Array, *, n_steps: int, linesearch: bool, divisors: Array) -> None:
-        self.K, self.y, self.n_steps, self.linesearch, self.divisors = K, y, n_steps, linesearch, divisors
+    def __init__(
+        self, K: Array, y: Array, *, n_steps: int, divisors: Array, linesearch: bool = False, loss: Loss | None = None,
+        fit_intercept: bool = False,
+    ) -> None:  # fmt: skip
+        self.K, self.y, self.n_steps, self.divisors, self.linesearch = K, y, n_steps, divisors, linesearch
+        self.loss, self.fit_intercept = loss, fit_intercept
+        self.descends = loss is not None  # the unit step promises nothing where lmax(K_j / N) is above 2
+        self.name = f"greedy coordinate descent (Algorithm 2{'' if loss is None else ', any smooth loss'})"
 
     def init(self) -> GreedyIterate:
-        self._r = self.y.copy()
-        objective = 0.5 * float(self.y @ self.y) / self.y.size
-        nothing = np.empty((0, self.y.size))
-        return Iterate(np.zeros(self.K.shape[0]), nothing, 0.0, objective, solves=0, selected=(), state=Gradients(None))
+        self._f = np.zeros(self.y.size)
+        self._b = self._intercept(self._f)
+        nothing, weights = np.empty((0, self.y.size)), np.zeros(len(self.K))
+        state = Gradients(None, intercept=self._b)
+        return Iterate(weights, nothing, 0.0, self._mean(self._f, self._b), solves=0, selected=(), state=state)
 
     def step(self, best: GreedyIterate, last: GreedyIterate, trace: Trace) -> GreedyIterate | Status:
         if len(trace.history) > self.n_steps:
             return Status.COMPLETE
-        n = self.y.size
-        moves = np.array([kernel @ self._r for kernel in self.K]) / (n * self.divisors[:, None])
+        pull = self._pull() / self.y.size
+        moves = np.array([kernel @ pull for kernel in self.K]) / self.divisors[:, None]
         lengths = np.linalg.norm(moves, axis=1)
         pick = int(np.argmax(lengths))
         if lengths[pick] <= 1e-14 * np.linalg.norm(self.y):
             return Status.NO_GAIN
-        move = moves[pick]
-        eta = float(self._r @ move) / float(move @ move) if self.linesearch else 1.0
-        added = (eta / (n * self.divisors[pick])) * self._r
-        self._r = self._r - eta * move
-        return self._moved(last, pick, added, Gradients(lengths / np.sqrt(n), pick, eta))
+        eta = self._length(pull, moves[pick], last.objective)
+        if eta == 0.0:
+            return Status.NO_GAIN
+        self._f = self._f + eta * moves[pick]
+        self._b = self._intercept(self._f)
+        added = (eta / self.divisors[pick]) * pull
+        return self._moved(last, pick, added, Gradients(lengths / np.sqrt(self.y.size), pick, eta, self._b))
 
     def certify(self, best: GreedyIterate, dual_point: Array | None) -> Certificate:
-        """E_N from the coefficients."""
-        chosen = best.selected or ()
-        r = self.y - sum((self.K[j] @ a for j, a in zip(chosen, best.dual, strict=True)), np.zeros_like(self.y))
-        return Certificate(0.5 * float(r @ r) / self.y.size, floor=1e-15 * float(self.y @ self.y) / self.y.size)
+        """The mean loss from the coefficients and the intercept."""
+        f = sum((self.K[j] @ a for j, a in zip(best.selected or (), best.dual, strict=True)), np.zeros_like(self.y))
+        floor = 1e-14 if self.loss is not None else 1e-15 * float(self.y @ self.y) / self.y.size
+        return Certificate(self._mean(f, best.state.intercept), floor=floor)
+
+    def _pull(self) -> Array:
+        """-V' at every row."""
+        return self.y - self._f if self.loss is None else -self.loss.derivative(self._f + self._b, self.y)
+
+    def _length(self, pull: Array, move: Array, objective: float) -> float:
+        """How far along ``move``; 0 where nothing falls."""
+        if self.loss is None:
+            return self.y.size * float(pull @ move) / float(move @ move) if self.linesearch else 1.0
+        eta, fall = 1.0, float(pull @ move)
+        for _ in range(_HALVINGS if fall > 0 else 0):
+            f = self._f + eta * move
+            if self._mean(f, self._intercept(f)) <= objective - 0.25 * eta * fall:
+                return eta
+            eta *= 0.5
+        return 0.0
+
+    def _intercept(self, f: Array) -> float:
+        return self.loss.best_intercept(f, self.y) if self.loss is not None and self.fit_intercept else 0.0
+
+    def _mean(self, f: Array, b: float) -> float:
+        if self.loss is None:
+            return 0.5 * float((self.y - f) @ (self.y - f)) / self.y.size
+        return float(np.mean(self.loss.value(f + b, self.y)))
 
     def _moved(self, last: GreedyIterate, pick: int, added: Array, state: Gradients) -> GreedyIterate:
         chosen = last.selected or ()
@@ -465,7 +499,7 @@ class EmpiricalGreedy(Method[Gradients]):
             dual, place, chosen = np.vstack([last.dual, added]), len(chosen), (*chosen, pick)
         weights = last.weights.copy()
         weights[pick] = np.sqrt(max(float(dual[place] @ (self.K[pick] @ dual[place])), 0.0))
-        objective = 0.5 * float(self._r @ self._r) / self.y.size
+        objective = self._mean(self._f, self._b)
         return Iterate(weights, dual, 0.0, objective, solves=1, selected=chosen, state=state)
 
 

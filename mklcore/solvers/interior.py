@@ -19,30 +19,44 @@ vector machines.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators import Capability
+from mklcore.solvers.bundle import room
 from mklcore.solvers.complement import Complement, complement, factorised
 from mklcore.solvers.driver import Iterate, Progress, Status
 from mklcore.solvers.problem import Carried, Problem, WarmStart
 from mklcore.solvers.reweighting import _FLOOR, Reweighting, WeightIterate, WeightState, keeping_dual
 from mklcore.solvers.working_set import nearest
 
-_INWARD = 0.1  # of the way from a warm start to the centre: multipliers need room
-_TO_THE_WALL = 0.97  # share of the longest step that keeps everything positive
-_SHORTEST = 1e-4  # steps shorter than this are no progress
-_PATIENCE = 5  # short steps in a row
-_BEYOND = 3  # steps after the tolerance is reached, until small weights stand apart
-_CLEAR = 1e-3  # share of the largest weight
-_CUTS = 10.0 ** -np.arange(0.5, 8.0, 0.5)  # shares of the largest weight below which weights are tried to be cut off
-_BEHIND = 0.01  # of the gap that was reached is the least that the path goes to next
-_LEAST = 1e-200  # a firmness below it would not be one
-_FARTHEST = 3.0  # of log theta in one step, above p = 1
-_UNEVEN = 1e-6  # of the largest weight is the least a weight begins with there
+
+@dataclass(frozen=True)
+class InteriorSettings:
+    """What the interior point method is tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    inward: float = 0.1  # of the way from a warm start to the centre: multipliers need room
+    to_the_wall: float = 0.97  # share of the longest step that keeps everything positive
+    shortest: float = 1e-4  # steps shorter than this are no progress
+    patience: int = 5  # short steps in a row
+    beyond: int = 3  # steps after the tolerance is reached, until small weights stand apart
+    clear: float = 1e-3  # share of the largest weight
+    cuts: Array = field(
+        default_factory=lambda: 10.0 ** -np.arange(0.5, 8.0, 0.5)
+    )  # shares of the largest weight below which weights are tried to be cut off
+    behind: float = 0.01  # of the gap that was reached is the least that the path goes to next
+    least: float = 1e-200  # a firmness below it would not be one
+    farthest: float = 3.0  # of log theta in one step, above p = 1
+    uneven: float = 1e-6  # of the largest weight is the least a weight begins with there
+
+
+SETTINGS = InteriorSettings()
 
 
 class Sides(NamedTuple):
@@ -113,7 +127,7 @@ class Inside:
 
     def room(self, way: Inside) -> float:
         """The longest step along ``way`` that keeps everything non-negative."""
-        return min(_room(self.values, way.values), _room(self.multipliers, way.multipliers))
+        return min(room(self.values, way.values), room(self.multipliers, way.multipliers))
 
 
 class Linearised(NamedTuple):
@@ -186,8 +200,9 @@ class Sphere:
             inside.values + length * way.values,
             inside.multipliers + length * way.multipliers,
             inside.intercept + length * way.intercept,
-            inside.theta * np.exp(np.clip(length * way.theta / inside.theta, -_FARTHEST, _FARTHEST)),
-            inside.price * float(np.exp(np.clip(length * way.price / inside.price, -_FARTHEST, _FARTHEST))),
+            inside.theta * np.exp(np.clip(length * way.theta / inside.theta, -SETTINGS.farthest, SETTINGS.farthest)),
+            inside.price
+            * float(np.exp(np.clip(length * way.price / inside.price, -SETTINGS.farthest, SETTINGS.farthest))),
         )
 
 
@@ -225,13 +240,13 @@ class Interior(Reweighting):
         elif self.warm is None:  # weights follow the forms, which must not vanish
             low, high = task.loss.box(task.y, task.C)
             a = task.feasible(np.where(task.y > task.y.mean(), high, low))
-            x = (1.0 - _INWARD) * self._shrinking(a) * sides.parts(a) + _INWARD * x
+            x = (1.0 - SETTINGS.inward) * self._shrinking(a) * sides.parts(a) + SETTINGS.inward * x
         else:
             a = task.feasible(self.warm.dual_for(task.C, task.loss))
-            x = (1.0 - _INWARD) * sides.parts(a) + _INWARD * x
+            x = (1.0 - SETTINGS.inward) * sides.parts(a) + SETTINGS.inward * x
             near = self.warm.weights / max(float(self.warm.weights.sum()), 1e-300)
-            even = (1.0 - _INWARD) * near + _INWARD * theta / theta.sum()
-            theta = even if self._is_sparse else task.penalty.scale(np.maximum(near, _UNEVEN * near.max()))
+            even = (1.0 - SETTINGS.inward) * near + SETTINGS.inward * theta / theta.sum()
+            theta = even if self._is_sparse else task.penalty.scale(np.maximum(near, SETTINGS.uneven * near.max()))
         point = self._read(x, theta)
         self.inside = self._entered(x, theta, point)
         return point
@@ -249,13 +264,13 @@ class Interior(Reweighting):
                 ahead = system.direction(np.zeros(inside.values.size))
                 reached = max(self.weights.moved(inside, ahead, min(1.0, inside.room(ahead))).mu, 0.0)
                 goal = inside.mu * float(np.clip((reached / inside.mu) ** 3, 1e-4, 1.0))
-                goal = max(goal, _BEHIND * self._gap / inside.values.size)
+                goal = max(goal, SETTINGS.behind * self._gap / inside.values.size)
                 way = system.direction(goal - ahead.values * ahead.multipliers)
         except (np.linalg.LinAlgError, ArithmeticError):
             return Status.STALLED
-        length = min(1.0, _TO_THE_WALL * inside.room(way))
-        self._short = self._short + 1 if length < _SHORTEST else 0
-        if not np.all(np.isfinite(way.values)) or self._short >= _PATIENCE:
+        length = min(1.0, SETTINGS.to_the_wall * inside.room(way))
+        self._short = self._short + 1 if length < SETTINGS.shortest else 0
+        if not np.all(np.isfinite(way.values)) or self._short >= SETTINGS.patience:
             return Status.STALLED
         self.inside = self.weights.moved(inside, way, length)
         return self._read(self.inside.values[:N], self.inside.theta)
@@ -279,7 +294,7 @@ class Interior(Reweighting):
         if Capability.FEATURES in self.problem.K.capabilities:
             objective, b, _ = self._primal(weights, *self._products(best.dual))
             return replace(best, weights=weights, intercept=b, objective=objective, solves=0)
-        while solves < _BEYOND and np.min(weights[weights > 0]) < _CLEAR * weights.max():
+        while solves < SETTINGS.beyond and np.min(weights[weights > 0]) < SETTINGS.clear * weights.max():
             following = self._advance()
             if isinstance(following, Status):
                 break
@@ -293,7 +308,7 @@ class Interior(Reweighting):
     def _fewest(self, best: WeightIterate, limit: float) -> Array:
         """The weights of ``best`` without as many small ones as the limit on the objective allows."""
         G, Q = self._products(best.dual)
-        for share in _CUTS:
+        for share in SETTINGS.cuts:
             kept = np.where(best.weights >= share * best.weights.max(), best.weights, 0.0)
             weights: Array = kept / kept.sum()
             if self._primal(weights, G, Q)[0] <= limit:
@@ -352,8 +367,8 @@ class _System:
         self.excess = self.sides.slopes - self.sides.spread(self.inside.theta @ self.U + self.inside.intercept)
         self.total = self.task.loss.total - float(self.sides.dual(self.x).sum())
         self.stiffness = lower / self.x + upper / self.left
-        self.firm = 1.0 / np.maximum(self.sides.dual(self.sides.signs / self.stiffness), _LEAST)
-        self.A = factorised(method._combined(point.weights), np.maximum(self.firm, _LEAST))
+        self.firm = 1.0 / np.maximum(self.sides.dual(self.sides.signs / self.stiffness), SETTINGS.least)
+        self.A = factorised(method._combined(point.weights), np.maximum(self.firm, SETTINGS.least))
         conditions = self.weights.linearised(self.inside, self.Q, np.zeros(self.Q.size))
         self.missing = conditions.missing
         self.H: Complement = complement(self.A, self.U, conditions.diagonal)
@@ -389,8 +404,3 @@ class _System:
 
 def _thirds(v: Array, N: int) -> tuple[Array, Array, Array]:
     return v[:N], v[N : 2 * N], v[2 * N :]
-
-
-def _room(v: Array, step: Array) -> float:
-    falling = step < 0.0
-    return float(np.min(-v[falling] / step[falling])) if falling.any() else np.inf

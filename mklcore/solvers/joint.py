@@ -29,12 +29,11 @@ from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm
 from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import AnyIterate, Fit, Iterate, Method, Status, Trace, run
-from mklcore.solvers.hkl.inner import Barrier, EtaFixedPoint, Inner, Reduced
+from mklcore.solvers.hkl.inner import Inner, Reduced
 from mklcore.solvers.hkl.machine import Answer, GramMachine, Task, suits_hulls
 from mklcore.solvers.proof import Certificate
+from mklcore.solvers.simplex import Edgeless, on_simplex, without_faded
 
-_FADED = (1e-2, 1e-3, 1e-5, 1e-9)  # shares of the largest weight that are none, at p = 1: the first that costs little
-_LOOSE, _FIRST = 1e-2, 15  # the analytic update goes first at p = 1, this far
 _SHARPEST = 1e-12
 
 
@@ -214,22 +213,12 @@ class _Answers:
     forms: Array
 
 
-class _Edgeless:
-    """Who is above whom where nobody is."""
-
-    def matrix(self) -> Array:
-        return np.eye(self.size)
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-
-
 class _JointReduced(Reduced):
     """The joint problem at p = 1 in shares on the simplex, as ``Barrier`` asks for it; values are those of the problem over C n."""
 
     def __init__(self, problem: Joint) -> None:
         n, M = problem.Y.shape[1], problem.kernels.n_kernels
-        self.problem, self.d, self.ancestry = problem, np.ones(M), _Edgeless(M)  # type: ignore[assignment]
+        self.problem, self.d, self.ancestry = problem, np.ones(M), Edgeless(M)  # type: ignore[assignment]
         self.tasks = [Task(y, problem.loss, 1.0 / (problem.C * n), problem.fit_intercept) for y in problem.Y]
         self.task = self.tasks[0]
         self.machine = _Machines(problem, self.tasks)  # type: ignore[assignment]
@@ -290,20 +279,8 @@ def fit_joint(
 def _at_one(problem: Joint, tol: float, max_iter: int, callback: Callable[..., Any] | None) -> tuple[Fit, Array]:
     """The fixed point first, then Newton on the simplex; published as a method of the driver that begins at its end."""
     reduced = _JointReduced(problem)
-    x, duals, left = np.full(problem.kernels.n_kernels, 1.0 / problem.kernels.n_kernels), None, max_iter
-    solves, cancelled = 0, False
-    end = None
-    for kind, steps in ((EtaFixedPoint, _FIRST), (Barrier, left), (Barrier, left)):
-        goal = _LOOSE if end is None else 0.1 * tol * end.state.regulariser_share(reduced.task.lam)
-        method = kind(reduced, x, duals, tol=goal)
-        part = run(method, tol=goal, max_iter=steps, callback=callback)
-        solves, cancelled = solves + part.solves, part.status is Status.CANCELLED
-        end = method.sharpest
-        x, duals = end.state.x, end.dual
-        if cancelled:
-            break
-    assert end is not None
-    last = _FromBarrier(problem, reduced, end, tol=tol, duals=duals)
+    end, solves, cancelled = on_simplex(reduced, problem.kernels.n_kernels, tol, max_iter, callback)
+    last = _FromBarrier(problem, reduced, end, tol=tol, duals=end.dual)
     fit = run(last, tol=tol, max_iter=max(1, max_iter // 10), callback=callback)
     status = Status.CANCELLED if cancelled else fit.status
     return _with_intercepts(problem, replace(fit, solves=fit.solves + solves, status=status), fit.weights)
@@ -320,13 +297,10 @@ class _FromBarrier(JointReweighting):
         self.reduced, self.end = reduced, end
 
     def init(self) -> AnyIterate:
-        x, lam = self.end.weights, self.reduced.task.lam
-        allowed = (self.end.objective + 0.1 * self.tol * abs(self.end.objective)) / lam
-        for faded in _FADED:
-            theta = np.where(x > faded * x.max(), x, 0.0)
-            point = self._evaluated(self.problem.penalty.scale(theta), self._duals, 0.0)
-            if point.objective <= allowed:
-                break
+        scale, objective = self.problem.penalty.scale, self.end.objective / self.reduced.task.lam
+        point = without_faded(
+            self.end.weights, objective, self.tol, lambda theta: self._evaluated(scale(theta), self._duals, 0.0)
+        )
         value, known, price = self.problem.bound(self.end.dual, self.end.state.answer.forms)
         if point.dual_objective is None or value > point.dual_objective:
             point = replace(point, dual_objective=value, dual_point=known, scale=price)

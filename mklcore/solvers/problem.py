@@ -26,9 +26,6 @@ from mklcore.solvers.driver import AnyIterate, Fit, Method, State, Status
 from mklcore.solvers.proof import Certificate, scales_of, weighted_certificate
 from mklcore.solvers.screening import Screened, Screening, norms_of
 
-_FARTHEST = 2.0  # times the way between two neighbours, and of log theta
-_ALONG = 0.7  # of the way that weights went from one neighbour to the next, they go on: log theta slows down
-
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -91,12 +88,11 @@ class Carried(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class WarmState:
     """What the fit of ``problem`` hands to its neighbour on a path: the problem, whose kernels remember their products and sums,
-    the ``fit``, what its method carried, and C and weights of the fit ``before`` it."""
+    the ``fit``, and what its method carried."""
 
     problem: Problem
     fit: Fit
     carried: Carried
-    before: tuple[float, Array] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,21 +110,6 @@ class WarmStart:
         if isinstance(self.carry, WarmState):
             return self.carry.carried
         return self.carry if isinstance(self.carry, Carried) else Carried()
-
-    def weights_for(self, C: Cost) -> Array:
-        """The weights moved to another C: on along log theta as a function of log C, by the two neighbours; else kept."""
-        before = self.carry.before if isinstance(self.carry, WarmState) else None
-        if before is None or np.ndim(C) or np.ndim(self.C):
-            return self.weights
-        (there, earlier), here = before, float(self.C)
-        if there == here or min(earlier.min(), self.weights.min()) <= 0.0:
-            return self.weights
-        times = float(np.log(float(C) / here) / np.log(here / there))
-        if not 0.0 < times <= _FARTHEST:
-            return self.weights
-        way = _ALONG * times * np.log(self.weights / earlier)
-        moved: Array = self.weights * np.exp(np.clip(way, -_FARTHEST, _FARTHEST))
-        return moved
 
     def dual_for(self, C: Cost, loss: Loss) -> Array:
         """The dual moved to another C: scaled with it once a point sits at its bound, else kept."""

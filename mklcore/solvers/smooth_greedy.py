@@ -35,7 +35,7 @@ from mklcore.solvers.greedy import SLACK, Gradients, GreedyIterate
 from mklcore.solvers.proof import Certificate
 from mklcore.solvers.spectra import Spectra
 
-_ROUNDS, _HALVINGS, _BISECTIONS = 3000, 40, 80
+_ROUNDS, _BISECTIONS = 3000, 80
 _GONE = 1e-12  # share of the largest norm below which a block is none
 _FASTEST = 16.0  # exponent of an extrapolated step
 _MACHINE = 1e-8
@@ -152,9 +152,6 @@ class SmoothFunctional(Method[Gradients]):
         self._s[pick] = self._t[pick]
         return self._point((*chosen, pick), pick, 1)
 
-    def polish(self, best: GreedyIterate) -> GreedyIterate:
-        return best
-
     def certify(self, best: GreedyIterate, dual_point: Array | None) -> Certificate:
         """Objective and dual value from the coefficients and the kernels."""
         chosen = best.selected or ()
@@ -259,73 +256,3 @@ class SmoothFunctional(Method[Gradients]):
             weights, state.dual, 0.0, state.objective, value, scale, solves=solves, selected=chosen,
             state=Gradients(before, pick, None, state.intercept), dual_point=theta,
         )  # fmt: skip
-
-
-class SmoothEmpirical(Method[Gradients]):
-    """Algorithm 2 as the driver's method, for a loss with a slope: ``n_steps`` steps, each kernel as often as it wins.
-
-    ``divisors`` (M,) as in ``EmpiricalGreedy``; the unit step is halved until the loss falls. There is no certificate.
-    """
-
-    keeps_points = True
-    name = "greedy coordinate descent (Algorithm 2, any smooth loss)"
-
-    def __init__(
-        self, K: Array, y: Array, *, loss: Loss, n_steps: int, divisors: Array, fit_intercept: bool = False
-    ) -> None:
-        self.K, self.y, self.loss, self.n_steps, self.divisors = K, y, loss, n_steps, divisors
-        self.fit_intercept = fit_intercept
-
-    def init(self) -> GreedyIterate:
-        self._f = np.zeros(self.y.size)
-        self._b = self._intercept(self._f)
-        state = Gradients(None, None, None, self._b)
-        nothing = np.empty((0, self.y.size))
-        return Iterate(
-            np.zeros(len(self.K)), nothing, 0.0, self._mean(self._f, self._b), solves=0, selected=(), state=state
-        )
-
-    def step(self, best: GreedyIterate, last: GreedyIterate, trace: Trace) -> GreedyIterate | Status:
-        if len(trace.history) > self.n_steps:
-            return Status.COMPLETE
-        n = self.y.size
-        pull = -self.loss.derivative(self._f + self._b, self.y) / n
-        moves = np.array([kernel @ pull for kernel in self.K]) / self.divisors[:, None]
-        lengths = np.linalg.norm(moves, axis=1)
-        pick = int(np.argmax(lengths))
-        fall = n * float(pull @ moves[pick]) / n
-        eta = 1.0
-        for _ in range(_HALVINGS):
-            f = self._f + eta * moves[pick]
-            b = self._intercept(f)
-            objective = self._mean(f, b)
-            if objective <= last.objective - 0.25 * eta * fall and fall > 0:
-                break
-            eta *= 0.5
-        else:
-            return Status.NO_GAIN
-        self._f, self._b = f, b
-        chosen, added = last.selected or (), (eta / self.divisors[pick]) * pull
-        if pick in chosen:
-            dual, place = last.dual.copy(), chosen.index(pick)
-            dual[place] += added
-        else:
-            dual, place, chosen = np.vstack([last.dual, added]), len(chosen), (*chosen, pick)
-        weights = last.weights.copy()
-        weights[pick] = np.sqrt(max(float(dual[place] @ (self.K[pick] @ dual[place])), 0.0))
-        state = Gradients(lengths / np.sqrt(n), pick, eta, b)
-        return Iterate(weights, dual, 0.0, objective, solves=1, selected=chosen, state=state)
-
-    def polish(self, best: GreedyIterate) -> GreedyIterate:
-        return best
-
-    def certify(self, best: GreedyIterate, dual_point: Array | None) -> Certificate:
-        """The mean loss from the coefficients and the intercept."""
-        f = sum((self.K[j] @ a for j, a in zip(best.selected or (), best.dual, strict=True)), np.zeros(self.y.size))
-        return Certificate(self._mean(f, best.state.intercept), floor=1e-14)
-
-    def _intercept(self, f: Array) -> float:
-        return self.loss.best_intercept(f, self.y) if self.fit_intercept else 0.0
-
-    def _mean(self, f: Array, b: float) -> float:
-        return float(np.mean(self.loss.value(f + b, self.y)))

@@ -25,12 +25,11 @@ from mklcore.kernels.operators.base import KernelOperator
 from mklcore.losses.survival import PartialLikelihood
 from mklcore.penalties import LpNorm
 from mklcore.solvers.driver import AnyIterate, Fit, Iterate, Method, Status, run
-from mklcore.solvers.hkl.inner import Barrier, EtaFixedPoint, Inner, Reduced
+from mklcore.solvers.hkl.inner import Inner, Reduced
 from mklcore.solvers.proof import Certificate
+from mklcore.solvers.simplex import Edgeless, on_simplex, without_faded
 
 _NEWTON, _HALVINGS = 60, 40
-_FADED = (1e-2, 1e-3, 1e-5, 1e-9)  # shares of the largest weight that are none, at p = 1: the first that costs little
-_LOOSE, _FIRST = 1e-2, 15
 
 
 class CoxAnswer(NamedTuple):
@@ -122,11 +121,8 @@ class CoxReweighting(Method[Any]):
         """The weights of the barrier without those that are none, and the sharper of both dual values."""
         problem, x = self.problem, known.weights
         best = problem.primal(x, known.dual)
-        for faded in _FADED:
-            theta = problem.penalty.scale(np.where(x > faded * x.max(), x, 0.0))
-            point = self._evaluated(theta, known.dual)
-            if point.objective <= best + 0.1 * self.tol * abs(best):
-                break
+        scale = problem.penalty.scale
+        point = without_faded(x, best, self.tol, lambda theta: self._evaluated(scale(theta), known.dual))
         value = problem.dual_value(known.state.answer.at)
         if point.dual_objective is None or value > point.dual_objective:
             price = problem.penalty.dual_price(known.state.answer.forms)
@@ -180,16 +176,6 @@ class _Bending:
         return 0.5 * (found + found.T)
 
 
-class _Edgeless:
-    """Who is above whom where nobody is."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-
-    def matrix(self) -> Array:
-        return np.eye(self.size)
-
-
 class _Task(NamedTuple):
     """What the barrier asks of a loss."""
 
@@ -203,7 +189,7 @@ class _CoxReduced(Reduced):
     def __init__(self, problem: CoxProblem) -> None:
         M = problem.kernels.n_kernels
         self.problem, self.d = problem, np.ones(M)
-        self.ancestry, self.task = _Edgeless(M), _Task(1.0 / problem.C)  # type: ignore[assignment]
+        self.ancestry, self.task = Edgeless(M), _Task(1.0 / problem.C)  # type: ignore[assignment]
         self.machine = _Bending(problem, self.task.lam)  # type: ignore[assignment]
 
     def evaluate(self, x: Array, warm: Array | None, accuracy: float) -> AnyIterate:
@@ -243,18 +229,7 @@ def fit_cox(
     problem = CoxProblem(as_operator(K), likelihood, C, LpNorm(p))
     start, solves, cancelled = None, 0, False
     if problem.penalty.simplex and problem.kernels.n_kernels > 1:
-        reduced = _CoxReduced(problem)
-        M = problem.kernels.n_kernels
-        x, dual = np.full(M, 1.0 / M), None
-        for kind, steps in ((EtaFixedPoint, _FIRST), (Barrier, max_iter), (Barrier, max_iter)):
-            goal = _LOOSE if start is None else 0.1 * tol * start.state.regulariser_share(reduced.task.lam)
-            method = kind(reduced, x, dual, tol=goal)
-            part = run(method, tol=goal, max_iter=steps, callback=callback)
-            solves, cancelled = solves + part.solves, part.status is Status.CANCELLED
-            start = method.sharpest
-            x, dual = start.state.x, start.dual
-            if cancelled:
-                break
+        start, solves, cancelled = on_simplex(_CoxReduced(problem), problem.kernels.n_kernels, tol, max_iter, callback)
     last = CoxReweighting(problem, tol=tol, start=start)
     fit = run(last, tol=tol, max_iter=max_iter, callback=callback)
     at = last.place_of(fit.dual_point)

@@ -12,7 +12,7 @@ the working set and its bundle of duals to the next value of C.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,11 +27,23 @@ from mklcore.solvers.screening import Screened, radius_of
 
 FROM_KERNELS = 8  # fewer than these are all kept
 SPARE = 4  # kernels kept besides those with weight: the nearest to entering
-_SPARE_ALONE = 8  # the same where no homotopy is to follow: each costs less than a pass over all
-_SHARE = 0.9  # of the tolerance is asked of the working set
-_MOST = 0.7  # a larger share of the kernels is not worth setting apart
-_ALONE = 1.0  # share of R: a gap up to which a single kernel is nearer to the answer than equal weights
-_OPENING = 10  # steps on all kernels: an easy problem ends before a set pays
+
+
+@dataclass(frozen=True)
+class WorkingSetSettings:
+    """What the growing of the working set is tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    spare_alone: int = 8  # the same where no homotopy is to follow: each costs less than a pass over all
+    share: float = 0.9  # of the tolerance is asked of the working set
+    most: float = 0.7  # a larger share of the kernels is not worth setting apart
+    alone: float = 1.0  # share of R: a gap up to which a single kernel is nearer to the answer than equal weights
+    opening: int = 10  # steps on all kernels: an easy problem ends before a set pays
+
+
+SETTINGS = WorkingSetSettings()
 
 
 class WorkingSet(WeightedMethod[WeightState]):
@@ -47,7 +59,7 @@ class WorkingSet(WeightedMethod[WeightState]):
         self._opening = self._certified = warm is None
         self._over: Status | None = None  # said once the last point has been certified over all kernels
         self._dear = warm is not None and warm.carried.homotopy_is_dear
-        self.spare = _SPARE_ALONE if self._dear else SPARE
+        self.spare = SETTINGS.spare_alone if self._dear else SPARE
         self._screening = self.screening(warm)
 
     @property
@@ -72,7 +84,7 @@ class WorkingSet(WeightedMethod[WeightState]):
             return self.last
         live, bundle = self._live(warm), warm.carried.bundle
         inside = WarmStart(warm.weights[live], warm.dual, warm.C, Carried(bundle=bundle))
-        self._begin(Newton(self.problem, tol=_SHARE * self.tol, warm=inside, live=live))
+        self._begin(Newton(self.problem, tol=SETTINGS.share * self.tol, warm=inside, live=live))
         return self._shown(self.last)
 
     def _live(self, warm: WarmStart) -> Indices:
@@ -87,7 +99,7 @@ class WorkingSet(WeightedMethod[WeightState]):
     def step(self, best: WeightIterate, last: WeightIterate, trace: Trace) -> WeightIterate | Status:
         if self._over is not None:
             return self._over
-        if self._opening and len(trace.history) >= _OPENING:
+        if self._opening and len(trace.history) >= SETTINGS.opening:
             self._shrink()
         following = self.inner.step(self.inside.best or self.last, self.last, self.inside)
         if isinstance(following, Status):
@@ -131,7 +143,7 @@ class WorkingSet(WeightedMethod[WeightState]):
         largest = np.array([Q.argmax()])
         bound = task.bound(a, Q)
         _, errors = task.loss_at(task.K.matvec(bound.point, largest)[0])
-        if not errors + bound.price - bound.value <= _ALONE * bound.price:
+        if not errors + bound.price - bound.value <= SETTINGS.alone * bound.price:
             return None
         self._opening = self._certified = False
         weights = np.zeros(Q.size)
@@ -159,10 +171,10 @@ class WorkingSet(WeightedMethod[WeightState]):
         """Go on with the kernels that have weight and those nearest to it, where these are few."""
         point, self._opening = self.last, False
         live = nearest(point.weights, point.state.Q)
-        if live.size > _MOST * self._everything.size:
+        if live.size > SETTINGS.most * self._everything.size:
             return
         state = replace(point.state, Q=point.state.Q[live], G=np.ascontiguousarray(point.state.G[live]))
-        fewer = Newton(self.problem, tol=_SHARE * self.tol, live=live)
+        fewer = Newton(self.problem, tol=SETTINGS.share * self.tol, live=live)
         if self.inner.bundle is not None:
             fewer.bundle = self.inner.bundle.among(live)
         self._begin(fewer, replace(point, weights=point.weights[live], solves=0, state=state))
