@@ -21,7 +21,7 @@ from pages._parts.params.parameters import Params
 from pages._parts.players import hull_player
 from pages._parts.session import board, fields, history, words
 
-VIEWS = {"columns": "Products of columns", "graphs": "Other graphs: strings, groups, regions, trees"}
+VIEWS = {"columns": "Products of columns", "graphs": "Other graphs"}
 
 
 def request() -> bool:

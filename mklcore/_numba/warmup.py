@@ -117,7 +117,7 @@ def _algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:
         return
     _small_solvers()
     stack = _many_kernels(X)
-    for task, target in (("binary", y), ("regression", X[:, 1])):
+    for task, target in (("binary", y), ("regression", np.abs(X[:, 1]))):  # numbers that a loss for counts takes too
         losses = next((c.choices for c in algorithm.controls if c.name == "loss" and task in c.tasks), (None,))
         for loss in losses:
             parameters = {} if loss is None else {"loss": loss}

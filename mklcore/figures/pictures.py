@@ -16,7 +16,7 @@ THIRDS = ("low risk", "middle", "high risk")
 def target_views(found: Any, *, dark: bool = False) -> go.Figure:
     """What every view explains of every target: shares of R2 as bars, one group per target, with R2 above it.
 
-    ``found`` with ``targets`` (T,), ``views`` (V,), ``shares`` (V, T) and ``r2`` (T,).
+    ``found`` with ``targets`` (T,), ``views`` (V,), ``shares`` (V, T), ``weights`` (V,) and ``r2`` (T,).
     """
     tone, hues = style.theme(dark), style.six_hues(dark)
     said = [f"{name} {style.number(float(r2))}" for name, r2 in zip(found.targets, found.r2, strict=True)]
@@ -25,9 +25,11 @@ def target_views(found: Any, *, dark: bool = False) -> go.Figure:
         bargap=0.25, showlegend=True, margin={"l": 52, "r": 16, "t": 40, "b": 30},
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
     )  # fmt: skip
-    for k, (view, shares) in enumerate(zip(found.views, found.shares, strict=True)):
+    rows = zip(found.views, found.shares, found.weights, strict=True)
+    for k, (view, shares, weight) in enumerate(rows):
         figure.add_bar(
-            x=list(found.targets), y=shares, name=style.short(view), marker={"color": hues[k % len(hues)]},
+            x=list(found.targets), y=shares, name=f"{style.short(view)}, weight {weight:.2f}",
+            marker={"color": hues[k % len(hues)]},
             hovertemplate="%{y:.1%} of %{x}<extra>%{fullData.name}</extra>",
         )  # fmt: skip
     for name, r2, shares in zip(found.targets, found.r2, found.shares.T, strict=True):

@@ -17,7 +17,7 @@ from pages._parts.jobs.job import Job
 from pages._parts.params.parameters import Params
 from pages._parts.session import board, fields, words
 
-VIEWS = {"published": "Published experiments", "further": "Methods beyond the papers"}
+VIEWS = {"published": "Published", "further": "Beyond the papers"}
 
 
 def choice() -> None:
@@ -69,11 +69,7 @@ def _job(params: Params) -> Job:
 def _joint(found: JointFound) -> None:
     scores = [f"{name} {r2:.2f}" for name, r2 in zip(found.targets, found.r2, strict=True)]
     st.markdown(f"**R² on held-out rows: {style.joined(scores)}.** Certified within {style.percent(found.gap)}.")
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        charts.show(target_views(found, dark=charts.is_dark()), "picture_views")
-    with right:
-        _weights(found.weights, found.views)
+    charts.show(target_views(found, dark=charts.is_dark()), "picture_views")
 
 
 def _scales(found: ScalesFound) -> None:

@@ -42,9 +42,10 @@ def slider(drawn: Sequence[Shown], found: Steps, here: Place, exact: Sequence[Pa
 
     ``exact`` holds the one-point paths solved between the points of the methods' paths.
     """
-    each = _methods(drawn, exact)
+    each, at = _methods(drawn, exact), history.current().methods_at
     places = [
-        one["points"] if point is not None else at for one, point, at in zip(each, exact, here.places, strict=True)
+        one["points"] if point is not None else stand
+        for one, point, stand in zip(each, exact, here.places, strict=True)
     ]
     _slider(
         key=KEY,
@@ -58,7 +59,7 @@ def slider(drawn: Sequence[Shown], found: Steps, here: Place, exact: Sequence[Pa
                 "places": places,
                 "label": _label(found, here),
             },
-            "turn": memory().cursors.methods.turns(name, history.current().methods_at, any(exact)),
+            "turn": memory().cursors.methods.turns(name, at, any(exact) and at),  # every point that is solved is new
         },
         default={"report": None},
         on_report_change=lambda: None,
