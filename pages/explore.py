@@ -13,19 +13,20 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from mklcore.selection.scoring import ACCEPTED
-from pages._parts.derive import looks, paths, tables
+from pages._parts.derive import looks, paths, references, tables
 from pages._parts.drawing import beside, evidence, refusals
 from pages._parts.explore import (
     asking,
+    chart,
     columns,
     cursor,
     many_rows,
     path,
     preparing,
     rail,
-    ranking,
     repeats,
     tuning,
+    verdict,
 )
 from pages._parts.frame import notices
 from pages._parts.params import parameters
@@ -33,11 +34,11 @@ from pages._parts.params import places as params_places
 from pages._parts.players import path_player
 from pages._parts.session import fields, history, words
 
-LOOKS = {"columns": "Which columns matter", "path": "Path", "inside": "Inside"}
+LOOKS = {"columns": "Columns", "path": "Path", "inside": "Inside"}
 
 
 def show(shown: paths.Answer) -> None:
-    """Draw the answer: which columns matter, or the path, or the inside of the model; then what stands behind it."""
+    """Draw the answer: verdict, chart and handle, or the path, or the inside of the model; then what stands behind."""
     params = history.current()
     with st.container(key="explore_looks", horizontal=True, vertical_alignment="center", gap="small"):
         fields.view(
@@ -46,41 +47,37 @@ def show(shown: paths.Answer) -> None:
         )  # fmt: skip
         _go_on(params)
     here = params_places.place(shown.path, params.at)
-    if shown.stage:
-        st.caption(looks.rows_caption(shown))
-    many_rows.draw(shown)
+    verdict.draw(shown)
     preparing.draw(shown)
+    baselines = references.known(shown.params)
     follows: list[path_player.View] = []
     if params.look == "columns":
-        ranking.offer(shown, here.index)
-    baselines = {} if params.look == "inside" else beside.found(shown.params, shown.waiting or shown.earlier)
-    if params.look == "columns":
         follows = columns.views(shown, baselines)
-        pictures = st.container()
+        chart.draw(shown, here.index)
     elif params.look == "path":
         follows = path.draw(shown, here.index, baselines)
     cursor.draw(shown, follows, baselines, paths.key(params))
     if params.look == "columns":
-        with pictures:  # after the slider, which can be dragged while the browser still makes tables and charts
-            columns.pictures(shown, here.index, baselines)
+        columns.deeper(shown, here.index, baselines)
     if shown.path.score_name == ACCEPTED:
         st.caption(words.text("accepted"))
-    if params.look == "path":
-        beside.unfinished(shown.params, baselines, shown.waiting or shown.earlier)
+    many_rows.draw(shown)
+    tuning.draw(shown)
+    repeats.repeats(shown.params)
+    with st.expander("The problem that is solved, and how to read it", icon=":material/functions:", type="compact"):
+        evidence.explanation(paths.algorithm(shown.params), paths.words_for(shown.params))
+    verdict.request(shown)
     if not (shown.waiting or shown.earlier):
         beside.score_all([shown.params])
         many_rows.follow(shown)
         preparing.follow(shown)
-    tuning.draw(shown)
-    repeats.repeats(shown.params)
-    evidence.explanation(paths.algorithm(shown.params), paths.words_for(shown.params))
 
 
 def _go_on(params: parameters.Params) -> None:
     """Say what the slider does and which pages go on from here."""
     if params.present:
         return
-    st.caption("Drag the slider: every point is a model. Then go on:", width="content")
+    st.caption("Go on:", width="content")
     if tables.table(params).task != "novelty":
         nav.link("compare", "Compare")
     if not tables.on_stack(params):

@@ -47,9 +47,14 @@ def wait_until(over: Callable[[], bool], app: AppTest | None = None) -> None:
             quiet(app.run())
 
 
-def open_app(page: str = "pages/data.py", **query: str) -> AppTest:
+FOLDS = ("deep_columns", "deep_models", "deep_noise", "deep_stability")  # what Explore draws once it is opened
+
+
+def open_app(page: str = "pages/data.py", unfolded: bool = False, **query: str) -> AppTest:
     """Follow a link to a page, or to Data; what the app ran on the way costs every test its time."""
     app = AppTest.from_file("../app.py", default_timeout=300)
+    for key in FOLDS if unfolded else ():
+        app.session_state[key] = True
     for name, value in query.items():
         app.query_params[name] = value
     if page:

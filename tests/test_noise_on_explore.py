@@ -11,7 +11,7 @@ from tests.pages import FEW, memory, open_app, quiet, wait_for_path, wait_until,
 
 
 def test_columns_are_distinguished_from_noise_on_request():
-    app = wait_for_path(open_app("pages/explore.py", data="diabetes", **FEW))
+    app = wait_for_path(open_app("pages/explore.py", True, data="diabetes", **FEW))
     app.button(key="ask_noise_stability").click()
     quiet(app.run())
     wait_until(lambda: "half samples; of such columns" in words(app), app)

@@ -23,7 +23,7 @@ RING = {"data": "ring", "widths": "3", "p": "2.0"}
 
 
 def explore(**query: str) -> AppTest:
-    return wait_for_path(open_app("pages/explore.py", **{**RING, **query}))
+    return wait_for_path(open_app("pages/explore.py", True, **{**RING, **query}))
 
 
 def test_the_sample_goes_from_data_to_predict() -> None:

@@ -17,7 +17,7 @@ PAIRS = Params(data="sparse_polynomial", pairs=True, together=False)
 
 def explore(**query: str) -> AppTest:
     usual = {"data": "sparse_polynomial", "pairs": "yes", "together": "no"}
-    return wait_for_path(open_app("pages/explore.py", **{**usual, **query}))
+    return wait_for_path(open_app("pages/explore.py", True, **{**usual, **query}))
 
 
 def drawn(app: AppTest) -> str:
@@ -53,7 +53,7 @@ def test_without_pairs_they_are_one_click_away():
     app = explore(pairs="no", together="yes")
     drawn(app)
     quiet(app.button(key="look_for_pairs").click().run())
-    assert "pairs" in app.query_params
+    assert memory(app).params.pairs
 
 
 def test_the_dictionary_is_that_of_the_training_rows_and_the_script_names_its_pairs():

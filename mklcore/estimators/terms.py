@@ -38,6 +38,8 @@ from mklcore.selection.scoring import Scoring
 HIGHER_ORDER = ("higher order",)
 PROJECTED_ROWS = 500  # on which functions of single columns are taken out of kernels of all columns
 RIDGES = np.logspace(-6.0, 1.0, 15)  # times the number of rows
+GROUPS, LEAST_GROUPS = 20, 40  # of held-out rows that are left out in turn, and rows that takes
+SURE = 2.0  # standard errors from zero
 MOST_NAMED = 8  # source columns of a set beyond which it is of higher order
 Columns = tuple[str, ...]
 
@@ -151,6 +153,62 @@ def decompose(
         (flat / sizes[:, None]) @ (flat / sizes[:, None]).T,
         tuple(parts.kernels[t] for t in order),
     )
+
+
+class Drop(NamedTuple):
+    """What a score loses on held-out rows when a term is shuffled among them, with the standard error of that loss over
+    the rows.
+    """
+
+    loss: float
+    error: float
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the loss is distinguishable from zero."""
+        return self.loss > SURE * self.error
+
+
+def term_drops(
+    model: Any,
+    data: Dataset,
+    held_out: Dataset,
+    columns: Sequence[Columns],
+    *,
+    scoring: Scoring = None,
+    repeats: int = REPEATS,
+    seed: int = 0,
+) -> dict[Columns, Drop]:
+    """How much does each of these terms count on ``held_out`` rows, and how sure is that?
+
+    With a column the sets that contain it are shuffled, too: they say of it what it does not say alone. The standard
+    error is that of the delete-a-group jackknife over the rows, of the mean over ``repeats`` shuffles;
+    infinite below ``LEAST_GROUPS`` rows. ``model``, ``data`` and ``scoring`` as in `decompose`.
+    """
+    parts = TermValues(model, data)
+    values, n = parts.values(held_out.table), held_out.n_samples
+    rng = np.random.default_rng(seed)
+    orders = [rng.permutation(n) for _ in range(repeats)]
+    groups = [np.arange(n)]
+    if n >= LEAST_GROUPS:
+        order = rng.permutation(n)
+        groups += [np.sort(np.delete(order, np.s_[g::GROUPS])) for g in range(GROUPS)]
+    judges = [judge_of(model, held_out.y[rows], scoring) for rows in groups]
+
+    def scores(total: Array) -> Array:
+        decided = parts._decided(total)
+        return np.array([judge(decided[rows]) for judge, rows in zip(judges, groups, strict=True)])
+
+    total = values.sum(axis=0)
+    full = scores(total)
+    found: dict[Columns, Drop] = {}
+    for one in columns:
+        own = values[[t for t, other in enumerate(parts.columns) if set(one) <= set(other)]].sum(axis=0)
+        lost = full - np.mean([scores(total - own + own[order]) for order in orders], axis=0)
+        parted = lost[1:]
+        error = float(np.sqrt((GROUPS - 1) * np.var(parted))) if parted.size else np.inf
+        found[one] = Drop(float(lost[0]), error)
+    return found
 
 
 class TermValues:

@@ -74,6 +74,7 @@ def _describe(path: Path) -> dict[str, Any]:
         "names": list(path.kernel_names),
         "families": list(path.kernel_families),
         "statuses": [status.name for status in path.statuses],
+        "chosen": path.chosen,
     }
 
 
@@ -88,10 +89,13 @@ def _path(name: str, text: Mapping[str, Any], found: Mapping[str, np.ndarray]) -
     weights = _array(f"{name}_weights", found, (L, M))
     if len(families) != M or np.isnan(columns["values"]).any() or not np.isfinite(weights).all():
         raise DataError("its values, weights and families do not fit together.")
+    chosen = text.get("chosen")
+    if chosen is not None and not (type(chosen) is int and 0 <= chosen < L):
+        raise DataError(f"the chosen point {str(chosen)[:20]!r} is none of {L}.")
     absent = (None,) * L
     return Path(
         text["param"], weights=weights, statuses=statuses, fits=absent, estimators=absent, kernel_names=names,
-        kernel_families=families, score_name=str(text["score"]), **columns, **whole,
+        kernel_families=families, score_name=str(text["score"]), chosen=chosen, **columns, **whole,
     )  # fmt: skip
 
 

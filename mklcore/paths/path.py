@@ -76,6 +76,8 @@ class Path:
         Families of the kernels.
     score_name : str
         Name of the score.
+    chosen : int or None
+        Index of the point that folds chose; None where the validation rows choose.
     """
 
     param: str
@@ -95,6 +97,7 @@ class Path:
     kernel_names: tuple[str, ...]
     kernel_families: tuple[str, ...]
     score_name: str
+    chosen: int | None = None
 
     def __len__(self) -> int:
         return self.values.size
@@ -113,9 +116,11 @@ class Path:
 
     @property
     def first_look(self) -> int:
-        """The index to look at first: the best validation score of the finished points, of all where none is finished;
-        or the middle of the path where no score can choose.
+        """The index to look at first: the point that folds chose, else the best validation score of the finished
+        points, of all where none is finished; or the middle of the path where no score can choose.
         """
+        if self.chosen is not None:
+            return self.chosen
         if not self.can_choose:
             return len(self) // 2
         scores = np.asarray(self.val_score, dtype=float)
@@ -374,7 +379,7 @@ def joined(pieces: Sequence[Path]) -> Path:
             together[name] = np.concatenate(parts)
         elif name in _TUPLES:
             together[name] = tuple(item for part in parts for item in part)
-    return replace(pieces[0], **together)
+    return replace(pieces[0], **together, chosen=None)
 
 
 _TUPLES = ("estimators", "fits", "statuses")  # of a path, one entry per point, as its arrays
@@ -382,7 +387,8 @@ _TUPLES = ("estimators", "fits", "statuses")  # of a path, one entry per point, 
 
 def _by_points(path: Path, change: Callable[[Any], Any]) -> Path:
     found = {one.name: getattr(path, one.name) for one in fields(Path)}
-    return replace(path, **{k: change(v) for k, v in found.items() if isinstance(v, np.ndarray) or k in _TUPLES})
+    turned_ones = {k: change(v) for k, v in found.items() if isinstance(v, np.ndarray) or k in _TUPLES}
+    return replace(path, **turned_ones, chosen=None)
 
 
 def _checked_start(start: Any, model: Any, stack: Any) -> Any:
@@ -470,7 +476,9 @@ def rescored(path: Path, X: Any, y: Any, X_val: Any = None, y_val: Any = None, s
     stack = X if hasattr(X, "n_kernels") else first.training_stack(X, y)[0]
     blocks = validation_blocks(stack, X_val)
     train, validation = _scores(path.estimators, stack, y, blocks, y_val, scoring)
-    return replace(path, train_score=train, val_score=validation, score_name=score_name(first, scoring))
+    return replace(
+        path, train_score=train, val_score=validation, score_name=score_name(first, scoring), chosen=None
+    )  # fmt: skip
 
 
 def _scores(

@@ -55,7 +55,7 @@ def test_a_screen_is_saved_reloaded_restarted_shared_and_deleted(
     server = start(port=port)
     owner.page.goto(f"{owner.url}/explore?data=iris&each=linear&widths=2&look=path")  # its first request is a deep link
     owner.wait_for_path()
-    assert_reads(owner, "Which kernels are used")
+    assert_reads(owner, "Which columns matter")
     assert "of 8 kernels used" in owner.facts()
     assert "data=iris" in owner.page.url
     open_corner(owner)  # this browser knows its runs after the restart

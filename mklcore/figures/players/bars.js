@@ -11,18 +11,26 @@ function number(value, unit) {
   return Math.abs(value) >= 1e6 || Math.abs(value) < 1e-4 ? value.toExponential(1) : String(+digits);
 }
 
-function draw(view, index, exact) {
+function draw(view, index, exact, position = index, label = null) {
   const { data } = view;
-  view.asked = [index, exact];
+  view.asked = [index, exact, position, label];
   if (view.folded) return;
-  const weights = exact ? exact.sets[data.set] : data.weights[index];
+  const open = !exact && typeof position === "number" && position !== index;
+  const weights = exact ? exact.sets[data.set] : open ? between(data.weights, position) : data.weights[index];
   if (!weights) return;
-  const hollow = exact ? exact.hollow : data.hollow[index];
-  view.title.textContent = data.title + (exact ? exact.label : data.labels[index]);
+  const hollow = exact ? exact.hollow : open || data.hollow[index];
+  view.title.textContent = data.title + (exact ? exact.label : open && label ? label : data.labels[index]);
   Object.assign(view, { now: weights, hollow });
   write(view, ...inSight(view));
   clearTimeout(view.rest);
   if (data.tall) view.rest = setTimeout(() => write(view, 0, view.order.length), REST);
+}
+
+// Bars between two solved points, in proportion to how near they are.
+function between(table, at) {
+  const [low, part] = [Math.floor(at), at - Math.floor(at)];
+  const next = table[Math.min(low + 1, table.length - 1)];
+  return table[low].map((value, m) => (value === null || next[m] === null ? null : value + part * (next[m] - value)));
 }
 
 // The rows of a long list that can be seen; the others follow when the cursor rests.

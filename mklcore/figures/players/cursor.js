@@ -108,13 +108,14 @@ class Cursor {
 }
 
 // Where the cursor of a chart stands: sent on every move, and on request.
-function announce(chart, { index, position, between }) {
-  document.dispatchEvent(new CustomEvent("path-cursor", { detail: { chart, index, position, exact: between } }));
+function announce(chart, { index, position, between, label }) {
+  const detail = { chart, index, position, exact: between, label };
+  document.dispatchEvent(new CustomEvent("path-cursor", { detail }));
 }
 
 // Draw a view of the page whenever the cursor of its chart moves, and at once. Returns what ends it.
 function follow(view, draw) {
-  view.heard ??= ({ detail }) => detail.chart === view.data.chart && draw(view, detail.index, detail.exact, detail.position);
+  view.heard ??= ({ detail }) => detail.chart === view.data.chart && draw(view, detail.index, detail.exact, detail.position, detail.label);
   document.addEventListener("path-cursor", view.heard);
   document.dispatchEvent(new CustomEvent("path-cursor-where", { detail: { chart: view.data.chart } }));
   return ending(view, () => document.removeEventListener("path-cursor", view.heard));

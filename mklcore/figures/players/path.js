@@ -6,7 +6,7 @@ function newView(root) {
   view.slider = new Slider(root, { paint: () => paint(view), stepTime: 90, title: "Play along the path" });
   view.observer = new MutationObserver(() => attach(view));
   view.resized = new ResizeObserver(() => place(view));
-  view.asked = (event) => event.detail.chart === view.data.chart && announce(view.data.chart, view.slider);
+  view.asked = (event) => event.detail.chart === view.data.chart && tell(view);
   return view;
 }
 
@@ -28,11 +28,34 @@ function arrange(view) {
   paint(view);
 }
 
-function paint({ data, slider, cursors, ink }) {
+function paint(view) {
+  const { data, slider, cursors, ink } = view;
   const { index, between } = slider;
-  for (const cursor of cursors) cursor.stand(0, between ? between.x : data.x[index], ink);
-  slider.show(between ? between.label : data.labels[index], between ? between.spoken : data.spoken[index]);
-  announce(data.chart, slider);
+  const { x, label, open } = standing(view);
+  for (const cursor of cursors) cursor.stand(0, x, ink);
+  slider.show(label, open ? label : between ? between.spoken : data.spoken[index]);
+  tell(view);
+}
+
+// Where the cursor stands: at a solved point, at a solved value between two, or between two, where nothing is solved yet.
+function standing({ data, slider: { index, position, between } }) {
+  if (between) return { x: between.x, label: between.label, open: false };
+  if (position === index) return { x: data.x[index], label: data.labels[index], open: false };
+  const x = valueAt(data, position);
+  return { x, label: `${data.sign} = ${+x.toPrecision(3)}, between solved points`, open: true };
+}
+
+function tell(view) {
+  const { index, position, between } = view.slider;
+  announce(view.data.chart, { index, position, between, label: standing(view).label });
+}
+
+// The value between two solved ones, by ratio where the axis is logarithmic.
+function valueAt({ x, log }, at) {
+  const [low, part] = [Math.floor(at), at - Math.floor(at)];
+  const ends = [x[low], x[Math.min(low + 1, x.length - 1)]];
+  if (!log) return ends[0] + part * (ends[1] - ends[0]);
+  return ends[0] * (ends[1] / ends[0]) ** part;
 }
 
 // The thumb stands under the cursor line: the input spans the path's own part of the first figure's axis.
@@ -63,6 +86,8 @@ export default function ({ parentElement, data, setStateValue }) {
   for (const chart of data.charts)
     if (!view.cursors.some((cursor) => cursor.chart === chart)) view.cursors.push(cursorOver(view, chart));
   view.row.classList.toggle("waiting", data.waiting);
+  view.slider.smooth = Boolean(data.smooth);
+  view.slider.range.step = data.smooth ? "any" : 1;
   view.slider.take({ count: data.x.length, index: data.index, turn: data.turn, between: data.exact }, setStateValue);
   view.observer.observe(document.body, { subtree: true, childList: true });
   view.resized.observe(view.row);

@@ -22,7 +22,7 @@ class Slider {
     this.value = root.querySelector("output");
     if (smooth) this.range.step = "any";
     this.range.oninput = () => this.move(this.position);
-    this.range.onkeydown = (event) => smooth && this.#key(event);
+    this.range.onkeydown = (event) => this.smooth && this.#key(event);
     this.range.onchange = () => this.release(this.range.matches(":active") ? 0 : KEYS_REST);
     this.button.onclick = () => (this.playing ? this.pause() : this.play());
   }
@@ -42,8 +42,8 @@ class Slider {
     this.range.max = count - 1;
     if (this.turn !== turn) {
       Object.assign(this, { turn, between, reported: between ? null : index });
-      this.range.value = index;
-    }
+      this.range.value = between && between.position !== undefined ? between.position : index;
+    } else if (between && this.position === this.reported) this.between = between; // solved since it was reported
     this.label();
   }
 

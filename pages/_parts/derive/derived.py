@@ -28,6 +28,13 @@ class Derived(Generic[T]):
         """Return the value if it has been computed."""
         return self.result_cache.get(self.key)
 
+    @property
+    def made(self) -> T:
+        """Return the value, which has been computed before."""
+        found = self.value
+        assert found is not None
+        return found
+
     def keep(self, value: T) -> None:
         """Keep a computed value."""
         self.result_cache.put(self.key, value)

@@ -17,6 +17,9 @@ from pages._parts.derive.tables import on_stack, split, table
 from pages._parts.params.parameters import METHODS, DataParams, KernelParams, PathParams
 from pages._parts.session.uploads import ON_STACK, edited_text
 
+PAIRED = ("column", "category")  # kinds of columns whose products are looked at
+MOST_PAIRED, MOST_PAIRS = 40, 8  # columns whose pairs are looked at unasked, and pairs that get kernels
+
 
 def dictionary(params: KernelParams) -> KernelDictionary:
     """Return the kernels the parameters ask for. Raises ``KernelError`` or ``ParameterError``."""
@@ -72,22 +75,29 @@ def recommended(params: KernelParams) -> KernelDictionary:
     """Return the dictionary that the table in use suggests."""
     data = table(params)
     k, degree, shift = of_strings(params)
+    sets = pairs(params)
 
     def make() -> KernelDictionary:
         most, asked = most_columns(params), {"whole": params.together, "curved": params.curved}
-        if params.pairs:
+        if sets:
             found = KernelDictionary.interactions
-            return found(data, candidates=pairs(params), **asked, most_columns=most, k=k, degree=degree, shift=shift)
+            return found(data, candidates=sets, **asked, most_columns=most, k=k, degree=degree, shift=shift)
         return KernelDictionary.recommended(data, **asked, most_columns=most, k=k, degree=degree, shift=shift)
 
-    sets = pairs(params) if params.pairs else None
     name = ("recommended", data.fingerprint, params.together, params.curved, k, degree, shift, sets)
     return result_cache(params).made(name, make)
 
 
 def pairs(params: KernelParams) -> tuple[tuple[str, ...], ...]:
-    """Return the pairs of columns that act together on the training rows, by name."""
-    return result_cache(params).made(("pairs", params.part(DataParams)), lambda: interacting(split(params).train))
+    """Return the pairs of columns that act together on the training rows, by name; () where none are wanted, or where
+    kernels see groups, bands or sequences.
+    """
+    if not params.pairs or not params.curved or any(unit.kind not in PAIRED for unit in made_of(params)):
+        return ()
+    if len(table(params).columns) > MOST_PAIRED:
+        return ()
+    find = lambda: interacting(split(params).train, 2, MOST_PAIRS)  # noqa: E731
+    return result_cache(params).made(("pairs", params.part(DataParams)), find)
 
 
 def most_columns(params: KernelParams) -> int:

@@ -39,7 +39,7 @@ def judged(point: Chosen) -> Judged:
 
 
 def _judge(point: Chosen) -> Judged:
-    fitted, y = point.fitted, gram_stacks.parts(point.params).validation.y
+    fitted, y = point.judged, gram_stacks.parts(point.params).validation.y
     decision = np.asarray(fitted.decide_blocks(low_rank.work(point.params)().validation), dtype=float)
     said = np.asarray(fitted.label(decision))
     if not hasattr(fitted, "classes_"):
@@ -82,7 +82,7 @@ def _held_out(point: Chosen) -> HeldOutScores | None:
     task = tables.table(point.params).task
     if task == "novelty":
         return None
-    found, fitted = judged(point), point.fitted
+    found, fitted = judged(point), point.judged
     if task == "regression":
         scores = HeldOutScores.of_numbers(found.said, found.y)
     elif found.decision.ndim > 1 and found.decision.shape[1] not in (1, len(fitted.classes_)):

@@ -7,7 +7,7 @@ from mklcore.data.dataset import counted
 from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.kernels.measures import alignment_matrix
 from mklcore.paths.path import Path, fit_path, no_better, path_grid
-from pages._parts.derive import dictionaries, gram_stacks, left_out, low_rank, paths, scores, tables
+from pages._parts.derive import choices, dictionaries, finals, gram_stacks, left_out, low_rank, paths, scores, tables
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.jobs.job import Job, Report
 from pages._parts.params.parameters import Params, PathParams
@@ -95,7 +95,9 @@ def rows_caption(shown: paths.Answer) -> str:
     trained = f"all {n_used:,} training rows" if n_used == len(full.train.y) else drawn
     every = n_judges == len(full.validation.y) or (not shown.stage and left_out.known(params))
     chosen = f"all {len(full.validation.y):,}" if every else f"{n_judges:,} of {len(full.validation.y):,}"
-    return (
-        f"{follows}Trained on {trained}; chosen on {chosen} validation rows{'' if every else ', the others follow'}. "
-        f"The test score counts all {len(full.test.y):,} test rows."
-    )
+    if not shown.stage and shown.path.chosen is not None:
+        by = f"chosen by {choices.FOLDS} folds over training and validation rows"
+    else:
+        by = f"chosen on {chosen} validation rows{'' if every else ', the others follow'}"
+    final = " Predict and downloads use the model fitted on all of these rows." if finals.wanted(params) else ""
+    return f"{follows}Trained on {trained}; {by}.{final} The test score counts all {len(full.test.y):,} test rows."

@@ -40,6 +40,14 @@ def starts_unasked(params: PathParams) -> bool:
     return True
 
 
+def under_way(params: Params) -> bool:
+    """Tell whether the path on all rows will still be compared with the one that is shown."""
+    if not starts_unasked(params):
+        return False
+    low = low_rank.approximately(params)
+    return paths.known(low) is None or (all_rows.wanted(low) and not left_out.known(low))
+
+
 def job(params: PathParams) -> Job:
     """Return the work on all rows: features, path, and its scores on all rows left out; it goes on beside shorter
     work.

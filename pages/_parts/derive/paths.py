@@ -471,7 +471,7 @@ class Answer:
     @property
     def tag(self) -> tuple[object, ...]:
         """Return what tells this path from others of the same parameters."""
-        return key(self.params), self.stage, len(self.path), self.path.val_score.tobytes()
+        return key(self.params), self.stage, len(self.path), self.path.val_score.tobytes(), self.path.chosen
 
 
 def answer(params: Params) -> Answer | None:

@@ -10,7 +10,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
 from mklcore.estimators.explain import NOVELTY, column_influence, kernels_in_use, problem_names, typical_parts
 from mklcore.paths.path import Path
-from pages._parts.derive import caches, gram_stacks, paths, tables
+from pages._parts.derive import caches, finals, gram_stacks, paths, tables
 from pages._parts.derive.opening import opened
 from pages._parts.params import places
 from pages._parts.params.parameters import DataParams, Params, PathParams
@@ -34,9 +34,15 @@ class Chosen:
     path: Path
     index: int
     params: PathParams
+    final: Any = None  # the same model fitted on all rows but the test rows
 
     @property
     def fitted(self) -> Any:
+        return self.path.estimators[self.index] if self.final is None else self.final
+
+    @property
+    def judged(self) -> Any:
+        """Return the model that has not seen the validation rows, which say how right it is."""
         return self.path.estimators[self.index]
 
     @property
@@ -55,8 +61,8 @@ def chosen(params: Params) -> Chosen | None:
         return None
     here = places.place(path, params.at)
     if here.exact:
-        return Chosen(paths.point(params, here.value), 0, params)
-    return Chosen(path, here.index, params)
+        return Chosen(paths.point(params, here.value), 0, params, finals.fitted(params, here.value))
+    return Chosen(path, here.index, params, finals.fitted(params, here.value))
 
 
 # How files are read

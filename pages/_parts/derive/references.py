@@ -12,7 +12,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.paths.path import Path
 from mklcore.selection.references import PLAIN, Reference, best_single_kernel, plain_references
 from mklcore.selection.scoring import scorer_of
-from pages._parts.derive import all_rows, earlier, gram_stacks, left_out, paths, scores, tables
+from pages._parts.derive import all_rows, earlier, gram_stacks, left_out, low_rank, paths, scores, tables
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Job, Piece, Report
@@ -126,14 +126,7 @@ def job(params: PathParams) -> Job:
     missing = {k for k, one in computed(params).items() if one is None}
     parts, grams, given = gram_stacks.parts(params), gram_stacks.grams(params), paths.prepared(_method(params))
     measure, rest = scores.scoring(params), tables.split(params).validation if all_rows.wanted(params) else None
-    asked = [one for one in names(params) if one not in ("uniform", SINGLE)]
     pieces: list[Piece] = []
-
-    def compare(report: Report) -> tuple[Reference, ...]:
-        return tuple(
-            _on_all(one, rest, measure)
-            for one in plain_references(parts.train, parts.validation, measure, report.tick, asked)
-        )
 
     def alone(report: Report) -> Reference:
         machine: Any = report.heard_by(given.asked)
@@ -142,8 +135,8 @@ def job(params: PathParams) -> Job:
         )
         return _on_all(found, rest, measure)
 
-    if missing & set(asked):
-        pieces.append(plain(params).piece(compare, len(asked)))
+    if missing - {"uniform", SINGLE}:
+        pieces.append(plain_piece(params))
     if "uniform" in missing:
         pieces.append(paths.piece(_method(params)))
         if rest is not None:
@@ -154,6 +147,19 @@ def job(params: PathParams) -> Job:
     return Job(
         name, "Plain models to compare with", tuple(pieces), lambda now: key(now) == name, needs=needs, asked=False
     )
+
+
+def plain_piece(params: PathParams) -> Piece:
+    """Return the piece of work that fits the plain models, on the rows that the path is fitted on."""
+    parts, measure = low_rank.parts(params), scores.scoring(params)
+    rest = tables.split(params).validation if all_rows.wanted(params) else None
+    asked = [one for one in names(params) if one not in ("uniform", SINGLE)]
+
+    def compare(report: Report) -> tuple[Reference, ...]:
+        found = plain_references(parts.train, parts.validation, measure, report.tick, asked)
+        return tuple(_on_all(one, rest, measure) for one in found)
+
+    return plain(params).piece(compare, len(asked))
 
 
 def _on_all(one: Reference, rest: Dataset | None, measure: str | None) -> Reference:

@@ -93,7 +93,7 @@ def weights_table(point: Path, path: Path, index: int) -> None:
     """Draw the weights of one point as a table, once it is opened; they and the whole path can be taken away."""
     where = places.label(point.param, float(point.values[index]))
     label = f"All weights at {where}, as a table"
-    opened = st.expander(label, icon=":material/table_rows:", key="weights_table", on_change="rerun")
+    opened = st.expander(label, icon=":material/table_rows:", key="weights_table", type="compact", on_change="rerun")
     if not opened.open:
         return
     frame = listings.weights(point, index)

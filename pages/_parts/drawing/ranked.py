@@ -24,27 +24,23 @@ LEAST = 0.02  # of what the first column costs: less is not worth a word
 def sentence(ranked: Sequence[ColumnAnswer], score: str, measured: bool) -> str:
     """Return what the ranking says, in Markdown."""
     if not measured:
-        return ":small[By share of weight; what the score loses without each column is being measured.]"
+        return ":small[By share of weight; the drop in the score without each column is being measured.]"
     least = LEAST * max((one.importance for one in ranked), default=0.0)
     sure = [one for one in ranked if one.importance > max(SURE * one.importance_sd, least, 0.0)]
     if not sure:
         return (
-            f":small[No column alone moves the validation {score} by more than chance: they can stand in for each "
-            f"other.]"
+            f":small[For no column alone is the drop in the validation {score} distinguishable from zero: they can "
+            "stand in for each other.]"
         )
     first, *more = [f"**{words.plain(one.name)}**" for one in sure[:3]]
     losses = [_loss(one.importance, score) for one in sure[:3]]
     columns = [
-        f"{first} costs {losses[0]} of validation {score}",
-        *(f"{n} {v}" for n, v in zip(more, losses[1:], strict=True)),
+        f"{first} lowers the validation {score} by {losses[0]}",
+        *(f"{n} by {v}" for n, v in zip(more, losses[1:], strict=True)),
     ]
     rest = len(ranked) - len(sure)
-    others = (
-        f"; {rest} of {len(ranked)} {'costs' if rest == 1 else 'cost'} next to nothing, or nothing that is sure"
-        if rest
-        else ""
-    )
-    return f":small[Shuffled among the rows, {style.joined(columns)}{others}.]"
+    others = f"; for {rest} of {len(ranked)} the drop is not distinguishable from zero" if rest else ""
+    return f":small[Permuting {style.joined(columns)}{others}.]"
 
 
 def _loss(value: float, score: str) -> str:

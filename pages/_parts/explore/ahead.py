@@ -2,38 +2,30 @@
 
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
-from mklcore.selection.references import Reference
-from pages._parts.derive import paths
+from pages._parts.derive import paths, verdicts
 from pages._parts.params.parameters import Params
-from pages._parts.session import history, words
+from pages._parts.session import history
 
-MARGIN = 0.01  # of a score; less than this is no reason to change anything
-MODELS = {"linear": "A linear model", "RBF": "An RBF machine"}
+MODELS = ("linear", "RBF")
 WHOLE = {"recipe": "builders", "widths": 5, "linear": True, "degree": 0, "each": "none", "groups": False, "bands": 0}
 
 
-def draw(shown: paths.Answer, baselines: dict[str, Reference | None]) -> None:
-    """Say which plain models score higher on the validation rows, and offer what may catch up."""
-    path, params = shown.path, shown.params
-    if shown.waiting or not path.can_choose or not params.recommended or params.edited:
+def draw(shown: paths.Answer) -> None:
+    """Offer what may catch up where a plain model is ahead by more than chance on the held-out rows."""
+    params = shown.params
+    found = None if shown.waiting or shown.stage else verdicts.known(params)
+    if found is None or not params.recommended or params.edited:
         return
-    best = float(np.nanmax(path.val_score))
-    _boosting(path.score_name, best, baselines.get("boosting"))
-    ahead = {name: one.score for name in MODELS if (one := baselines.get(name)) and one.score > best + MARGIN}
-    if not ahead:
+    ahead = {name for name in found.ahead_of_us() if name in MODELS}
+    offered = offers(params, ahead) if ahead else []
+    if not offered:
         return
-    name = max(ahead, key=ahead.__getitem__)
     caption, presses = st.columns([4, 4], vertical_alignment="center")
-    caption.info(
-        f"{MODELS[name]} scores {words.score(path.score_name, ahead[name])} on the validation rows, the best model of "
-        f"this path "
-        f"{words.score(path.score_name, best)}."
-    )
+    caption.caption("Kernels that may catch up:")
     with presses.container(horizontal=True):
-        for label, changes, why in offers(params, set(ahead)):
+        for label, changes, why in offered:
             st.button(
                 label,
                 key=f"try_{label}",
@@ -42,17 +34,6 @@ def draw(shown: paths.Answer, baselines: dict[str, Reference | None]) -> None:
                 type="secondary",
                 help=why,
             )
-
-
-def _boosting(score_name: str, best: float, found: Reference | None) -> None:
-    """Say what it means where gradient boosting is ahead by more than its standard error."""
-    if found is None or not found.score - best > max(found.error, MARGIN):
-        return
-    st.info(
-        f"Gradient boosting scores {words.score(score_name, found.score)} on the validation rows, ahead of the best "
-        f"model of this path by more than its standard error ({found.error:.2g}): the target has steps, or many "
-        "columns act together at once, which smooth kernels of few columns do not follow."
-    )
 
 
 def offers(params: Params, ahead: set[str]) -> list[tuple[str, dict[str, Any], str]]:

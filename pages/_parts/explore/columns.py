@@ -1,6 +1,7 @@
-"""Explore, the first tab: which columns matter, how that compares with the baselines, and how stable it is."""
+"""Explore, below the chart of columns: each of them closely, plain models beside it, and how stable the choice is."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -11,9 +12,10 @@ from mklcore.paths.path import Path
 from mklcore.selection import SelectionFrequency
 from mklcore.selection.references import Reference
 from pages._parts.derive import importance, paths, tables
+from pages._parts.derive import noise as derive_noise
 from pages._parts.derive import shares as derive_shares
 from pages._parts.drawing import beside, charts, leaks
-from pages._parts.explore import noise, ranking, terms
+from pages._parts.explore import chart, noise, ranking, terms, verdict
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads
 from pages._parts.params import places
@@ -28,29 +30,57 @@ def views(shown: paths.Answer, baselines: Baselines) -> list[path_player.View]:
     """Return what follows the cursor on this tab."""
     columns, families = (derive_shares.shares(shown, what) for what in ("columns", "families"))
     return [
+        chart.view(shown),
         explore_views.sentence(shown, columns, baselines),
-        explore_views.share_view(columns, "columns"),
+        explore_views.share_view(columns, "weights"),
         explore_views.share_view(families, "families"),
         explore_views.scores(baselines),
     ]
 
 
-def pictures(shown: paths.Answer, index: int, baselines: Baselines) -> None:
-    """Draw the sentence, the shares per column and family, and the scores beside the baselines'."""
+def deeper(shown: paths.Answer, index: int, baselines: Baselines) -> None:
+    """Draw what is one click deeper, each part as soon as it is opened."""
+    each = _fold("Each column: its effect, and what the score loses without it", "deep_columns", "view_list")
+    if each.open:
+        with each:
+            ranking.offer(shown, index)
+            ranking.at_rest(shown, index, history.current().column)
+            leaks.draw("ranking")
+            ranking.detail(shown, index)
+            terms.draw(shown, index)
+    beside_it = _fold("Plain models, scores and kernel weights", "deep_models", "balance")
+    if beside_it.open:
+        with beside_it:
+            _models(shown, index, baselines)
+    if not derive_noise.can_be_selected(history.current()):
+        return
+    told = _fold("Which columns are distinguishable from noise", "deep_noise", "grain")
+    if told.open:
+        with told:
+            noise.offer(history.current())
+
+
+def _fold(label: str, key: str, icon: str) -> Any:
+    """Return a part of the page that is drawn once it is opened."""
+    return st.expander(label, icon=f":material/{icon}:", key=key, type="compact", on_change="rerun")
+
+
+def _models(shown: paths.Answer, index: int, baselines: Baselines) -> None:
+    """Draw the plain models, and the weights of columns and families at the cursor."""
     path, dark, waiting = shown.path, charts.is_dark(), shown.older
-    said, columns, families, scores = views(shown, baselines)
+    verdict.table(shown)
+    baselines = beside.found(shown.params, shown.waiting or shown.earlier)
+    _, said, weights, families, scores = views(shown, baselines)
     by_column, by_family = (derive_shares.shares(shown, what) for what in ("columns", "families"))
     path_player.texts(said, path, index, [1], waiting=waiting)
-    left, middle, right = st.columns([2, 1.1, 1.1], gap="medium")
+    left, right = st.columns(2, gap="large")
     with left:
-        ranking.at_rest(shown, index, history.current().column)
-        noise.offer(history.current())
-    with middle:
         rows = explore_views.share_rows(by_column, "columns", dark=dark)
-        title = "Share at " if tables.on_stack(shown.params) else "Weight at "
+        title = "Share at " if tables.on_stack(shown.params) else "Share of kernel weight at "
         path_player.bars(
-            columns, path, index, rows, title, waiting=waiting, unit="%", most=1.0, sortable=len(rows) > 2
+            weights, path, index, rows, title, waiting=waiting, unit="%", most=1.0, sortable=len(rows) > 2
         )  # fmt: skip
+        st.caption(explore_views.caveat(by_column, shown))
     with right:
         title = f"Validation {path.score_name} at "
         rows, unit = explore_views.score_rows(baselines, dark=dark), "%" if path.score_name in words.SHARES else ""
@@ -60,10 +90,6 @@ def pictures(shown: paths.Answer, index: int, baselines: Baselines) -> None:
         beside.unfinished(shown.params, baselines, shown.waiting or shown.earlier)
         rows = explore_views.share_rows(by_family, "families", dark=dark)
         path_player.bars(families, path, index, rows, "Share per family at ", waiting=waiting, unit="%", most=1.0)
-    leaks.draw("ranking")
-    ranking.detail(shown, index)
-    terms.draw(shown, index)
-    st.caption(explore_views.caveat(by_column, shown))
 
 
 def _caption(shown: paths.Answer, index: int, baselines: Baselines) -> str:
@@ -77,10 +103,16 @@ def _caption(shown: paths.Answer, index: int, baselines: Baselines) -> str:
 
 
 def stability(shown: paths.Answer, point: Path, index: int) -> None:
-    """Draw how often each kernel and group was used in refits on half of the rows, once it is asked for."""
+    """Draw how often each kernel and group was used in refits on half samples, once it is opened and asked for."""
+    opened = _fold("Stability selection: how often each kernel is used", "deep_stability", "repeat")
+    if opened.open:
+        with opened:
+            _stability(shown, point, index)
+
+
+def _stability(shown: paths.Answer, point: Path, index: int) -> None:
     value, params = float(point.values[index]), shown.params
     where = places.label(point.param, value)
-    st.markdown("**How stable is the choice?**")
     frequency = paths.frequency(params, value)
     found = frequency.value
     if found is not None:
@@ -90,16 +122,16 @@ def stability(shown: paths.Answer, point: Path, index: int) -> None:
     if job is not None and job.live:
         if memory().wishes.granted("watch_refits"):
             history.rerun()  # the whole app, so that the progress is drawn and watched
-        st.caption(f"Refitting on halves of the training rows at {where}; the progress stands beside the title.")
+        st.caption(f"Refitting on half samples of the training rows at {where}; the progress is beside the title.")
         return
     if job is not None:
         st.warning(f"The refits {board.ending(job, 'were')}")
     st.caption(
-        f"Refits the model at {where} on {paths.RESAMPLES} random halves of the training rows and counts which "
-        f"kernels it uses."
+        f"Refits the model at {where} on {paths.RESAMPLES} random half samples of the training rows and counts "
+        f"which kernels it uses."
     )
     st.button(
-        "Refit on halves",
+        "Run stability selection",
         key="ask_frequency",
         disabled=shown.waiting or shown.earlier,
         on_click=_ask,

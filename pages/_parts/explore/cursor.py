@@ -96,7 +96,7 @@ def draw(shown: paths.Answer, follows: list[path_player.View], baselines: column
         if not (shown.waiting or shown.earlier):
             proof.pocket(proof.of_point(Chosen(point, index, shown.params)), "explore")
     edges.draw(shown)
-    ahead.draw(shown, baselines)
+    ahead.draw(shown)
     if not shown.stage:
         st.caption(looks.rows_caption(shown))
     if shown.earlier and not params.present:

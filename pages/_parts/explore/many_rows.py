@@ -181,11 +181,13 @@ def _lost(shown: paths.Answer) -> None:
     if found is None:
         return
     st.caption(f"Low rank: {words.plain(found.sentence())} The certificate is that of the approximated kernels.")
-    opened = st.expander("Share of trace lost, kernel by kernel", key="trace_lost", on_change="rerun")
+    opened = st.expander("Approximation error, kernel by kernel", key="trace_lost", on_change="rerun")
     if opened.open:
-        frame = pd.DataFrame({"kernel": list(found.shares), "share of its trace lost": list(found.shares.values())})
+        frame = pd.DataFrame(
+            {"kernel": list(found.shares), "approximation error (share of the trace)": list(found.shares.values())}
+        )
         frame = frame.sort_values(frame.columns[1], ascending=False)
-        opened.dataframe(frame, hide_index=True, height=240, alt="Share of trace lost by kernel", key="trace_table")
+        opened.dataframe(frame, hide_index=True, height=240, alt="Approximation error by kernel", key="trace_table")
 
 
 # The rail
@@ -202,9 +204,9 @@ def control() -> None:
     def keep(on: bool) -> None:
         take(LOW_RANK if on else SAMPLE)
 
-    fields.view(st.toggle, "Low rank", "field_low_rank", params.way == LOW_RANK, keep)
+    told = "On: every kernel becomes features at a few landmark rows, so that all rows are learnt from."
+    fields.view(st.toggle, "Low rank", "field_low_rank", params.way == LOW_RANK, keep, help=told)
     if params.way != LOW_RANK:
-        st.caption("On: every kernel becomes features at a few landmark rows, so that all rows are learnt from.")
         return
 
     def landmarks(count: int) -> None:
@@ -212,5 +214,7 @@ def control() -> None:
         history.change(landmarks=count)
 
     now = params.landmarks or low_rank.LANDMARKS
-    fields.view(st.select_slider, "Landmarks", "field_landmarks", now, landmarks, options=sorted({*LANDMARKS, now}))
-    st.caption("More landmarks: less of each kernel is lost, and the path takes longer.")
+    fields.view(
+        st.select_slider, "Landmarks", "field_landmarks", now, landmarks, options=sorted({*LANDMARKS, now}),
+        help="More landmarks: less of each kernel is lost, and the path takes longer.",
+    )  # fmt: skip

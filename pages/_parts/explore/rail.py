@@ -1,4 +1,4 @@
-"""Explore, the rail: algorithm, presets, what the path runs over, and the controls that act; the rare ones folded."""
+"""Explore, the rail: algorithm, presets and loss; all other parameters under "More"."""
 
 from dataclasses import replace
 
@@ -13,34 +13,46 @@ from pages._parts.session import fields, history
 
 
 def draw() -> None:
-    """Draw the algorithm and its parameters, all but the one the path runs over."""
+    """Draw algorithm, presets and loss; under "More" all other parameters but the one the path runs over."""
     params = history.current()
     method = paths.algorithm(params)
     fields.view(
         st.selectbox, "Algorithm", "field_algorithm", params.algorithm,
         lambda name: history.change(algorithm=name, path="", at=None),
         options=fitting(tables.table(params).task), format_func=lambda name: parameters.METHODS[name].label,
+        help=method.one_line,
     )  # fmt: skip
-    st.caption(method.one_line)
-    _presets(params)
+    acting = paths.acting(params)
+    first = next((control for control in acting if control.name == "loss"), None)
+    if presets(params):
+        _presets(params)
+    else:
+        _path_over(params)
+    if first is not None:
+        controls.setting(first)
+    with st.expander("More", icon=":material/tune:", key="more_settings"):
+        if presets(params):
+            _path_over(params)
+        for control in acting:
+            if control is not first and not control.advanced:
+                controls.setting(control)
+        controls.scoring()
+        _rows(params)
+        for control in acting:
+            if control is not first and control.advanced:
+                controls.setting(control)
+
+
+def _path_over(params: parameters.Params) -> None:
+    """Draw what the path runs over, where there is a choice."""
+    method = paths.algorithm(params)
     if len(method.path_params) > 1:
         fields.view(
             st.segmented_control, "Path over", "field_path", paths.runs_over(params).key,
             lambda name: history.change(path=name, at=None),
             options=list(method.path_params), format_func=places.symbol, required=True,
+            help=paths.runs_over(params).help,
         )  # fmt: skip
-        st.caption(paths.runs_over(params).help)
-    acting = paths.acting(params)
-    for control in acting:
-        if not control.advanced:
-            controls.setting(control)
-    controls.scoring()
-    _rows(params)
-    rare = [control for control in acting if control.advanced]
-    if rare:
-        with st.expander("Advanced", icon=":material/tune:", key="advanced"):
-            for control in rare:
-                controls.setting(control)
 
 
 def _rows(params: parameters.Params) -> None:
@@ -50,8 +62,8 @@ def _rows(params: parameters.Params) -> None:
         fields.field_view(
             st.number_input, "Training rows", "rows", min_value=0, max_value=whole, step=max(1, min(500, whole // 10)),
             to=lambda rows: min(rows, whole),
+            help="0: as many as answer soon. More rows: a surer answer, later; the time grows with their square.",
         )  # fmt: skip
-        st.caption("0: as many as answer soon. More rows: a surer answer, later; the time grows with their square.")
     many_rows.control()
 
 
@@ -91,5 +103,5 @@ def _presets(params: parameters.Params) -> None:
 
     fields.view(
         st.pills, "Presets", f"preset_{params.algorithm}", active, take, options=list(by_name),
+        help=by_name[active].help if active else "A preset sets several parameters at once.",
     )  # fmt: skip
-    st.caption(by_name[active].help if active else "A preset sets the controls below.")

@@ -194,7 +194,8 @@ def _facts(shown: paths.Answer, index: int, unit: Unit) -> list[str]:
     if len(unit.columns) == 1:
         low, middle, high = (style.number(float(q)) for q in np.quantile(values[:, 0], [0, 0.5, 1]))
         lines.append(
-            f"- values from {low} to {high}, half of them below {middle}; {len(np.unique(values)):,} different ones"
+            f"- values from {low} to {high}, median {middle}; "
+            f"{style.counted(len(np.unique(values)), 'different value')}"
         )
     elif unit.kind == "category":
         lines.append(

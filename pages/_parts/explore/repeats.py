@@ -66,7 +66,7 @@ def _problem(params: Params, value: float) -> SplitProblem:
 
 def repeats(params: Params) -> None:
     """Draw the folded request for repeated splits at the point on the screen, and what they gave."""
-    with st.expander("The same on other splits", icon=":material/casino:", key="repeats"):
+    with st.expander("The same on other splits", icon=":material/casino:", key="repeats", type="compact"):
         path = paths.known(params)
         if path is None:
             st.caption("Repeats start from the path. Compute it first.")

@@ -19,7 +19,7 @@ def draw(shown: paths.Answer) -> None:
     params = shown.params
     if shown.waiting or not tunings.can(params):
         return
-    with st.expander("Choose by the training rows alone", icon=":material/target:", key="tuning"):
+    with st.expander("Choose by the training rows alone", icon=":material/target:", key="tuning", type="compact"):
         try:
             _inside(shown)
         except MKLError as error:

@@ -207,7 +207,7 @@ def _dictionary_code(params: PathParams) -> str:
             arguments += ", most_columns=data.n_features"
         if tables.table(params).sequences:
             arguments += ", k={}, degree={}, shift={}".format(*dictionaries.of_strings(params))
-        if params.pairs:
+        if dictionaries.pairs(params):
             whole = ", whole=True" if params.together else ""
             arguments = (
                 f"candidates={code(dictionaries.pairs(params))}" + arguments.replace(", whole=False", "") + whole

@@ -30,8 +30,6 @@ STYLE = """<style>
 .st-key-heading [data-testid="stColumn"] [data-testid="stColumn"]:last-child { flex: none; }
 [data-testid="stLayoutWrapper"]:has(> [data-testid="stVerticalBlock"] > * > .st-key-explore_cursor),
 [data-testid="stVerticalBlock"]:has(> * > .st-key-explore_cursor) { display: contents; }
-.st-key-explore_answer_columns [data-testid="stLayoutWrapper"]:has(> .st-key-explore_looks) { order: -2; }
-.st-key-explore_answer_columns [data-testid="stLayoutWrapper"]:has(> .st-key-explore_cursor) { order: -1; }
 @media (min-width: 1800px) {
   .st-key-present button::after { content: "Present to a class"; }
   .st-key-heading [data-testid="stColumn"]:nth-child(3) { flex: none; width: auto; }
@@ -51,7 +49,6 @@ STYLE = """<style>
   .st-key-heading [data-testid="stColumn"]:nth-child(-n + 2) { flex: 1 0 100%; }
   .st-key-present { display: none; }
   [data-testid="stSidebar"][aria-expanded="true"] { min-width: 264px; max-width: 100%; }
-  [data-testid="stLayoutWrapper"]:has(> .st-key-explore_cursor) { order: -3 !important; }
   .st-key-explore_cursor [data-testid="stColumn"]:last-child { order: -1; }
   .st-key-compare_figure { overflow-x: auto; }
   .st-key-compare_figure > * { min-width: 40rem; }

@@ -168,7 +168,7 @@ class KernelParams(DataParams):
     recipe: str = _param("", choice("", "recommended", "builders"))
     together: bool = _param(True, flag())
     curved: bool = _param(True, flag())
-    pairs: bool = _param(False, flag())
+    pairs: bool = _param(True, flag())
     widths: int = _param(5, whole(0, 20))
     linear: bool = _param(True, flag())
     degree: int = _param(2, whole(0, 6))

@@ -10,14 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from mklcore.figures import captions, moving, players
 from mklcore.paths.path import Path
-from pages._parts.params.places import Place, label
+from pages._parts.params.places import Place, label, symbol
 from pages._parts.session import fields, history
 from pages._parts.session.memory import memory
 
+FINE = ("C", "lam", "p")  # parameters whose slider stops between solved points
 CHART, SCORES = "path_chart", "score_chart"
 KEY, REST = "player", "player_rest"
 _player = st.components.v2.component("path_player", **players.player("path")._asdict())
@@ -32,9 +34,23 @@ def listen(path: Path, name: object) -> None:
     """
     cursor, report = memory().cursors.path, fields.report(KEY)
     if cursor.is_new(report) and cursor.name == name:
-        index = min(max(int(report["index"]), 0), len(path.values) - 1)
-        cursor.said = float(path.values[index])
+        cursor.said = _reported(path, report)
         history.change(at=cursor.said)
+
+
+def _reported(path: Path, report: dict[str, Any]) -> float:
+    """Return the value where the thumb was released: that of a solved point, or one between two of them."""
+    last = len(path.values) - 1
+    index = min(max(int(report["index"]), 0), last)
+    position = report.get("position", index)
+    if path.param not in FINE or not isinstance(position, int | float) or position == index:
+        return float(path.values[index])
+    values = np.asarray(path.values, dtype=float)
+    place = min(max(float(position), 0.0), float(last))
+    low = min(int(place), last - 1)
+    ends, part = values[low : low + 2], place - low
+    value = ends @ [1.0 - part, part] if path.param == "p" else ends[0] ** (1.0 - part) * ends[1] ** part
+    return float(f"{value:.4g}")
 
 
 def rest(index: int) -> None:
@@ -90,12 +106,22 @@ def texts(view: View, path: Path, index: int, widths: Sequence[float], *, waitin
     )
 
 
+def _between(path: Path, value: float) -> float:
+    """Return where a value lies among the points of the path, as the slider counts them."""
+    places, values = np.arange(len(path), dtype=float), np.asarray(path.values, dtype=float)
+    scale = np.log if path.param != "p" and values.min() > 0 else np.asarray
+    known, asked = scale(values), float(scale(np.float64(value)))
+    order = np.argsort(known)
+    return round(float(np.interp(asked, known[order], places[order])), 4)
+
+
 def player(path: Path, name: object, here: Place, exact: Path | None, views: Sequence[View], *, waiting: bool) -> None:
     """Draw the cursor's slider. ``exact`` is the one-point path solved between the path's own values."""
     between: dict[str, Any] | None = None
     if exact is not None:
         between = {
             "x": here.value,
+            "position": _between(path, here.value),
             "label": label(path.param, here.value),
             "spoken": f"{label(path.param, here.value)}, {captions.spoken(exact, 0)}",
             "sets": {view.name: view.of(exact)[0] for view in views},
@@ -108,6 +134,9 @@ def player(path: Path, name: object, here: Place, exact: Path | None, views: Seq
             "charts": [CHART, SCORES],
             **moving.slider(path, index=here.index),
             "exact": between,
+            "smooth": path.param in FINE and len(path) > 1 and bool(np.isfinite(path.values).all()),
+            "log": path.param != "p",
+            "sign": symbol(path.param),
             "turn": memory().cursors.path.turns(name, history.current().at),
             "waiting": waiting,
         },

@@ -28,7 +28,7 @@ ROOMS = (
     Room("home", "Start", ":material/home:", "Sparse is not always better: drag"),
     Room("data", "Data", ":material/table:", "Which table does the model learn from?"),
     Room("kernels", "Kernels", ":material/grid_on:", "Which views of the data may the model combine?"),
-    Room("explore", "Explore", ":material/show_chart:", "Which kernels are used, and how sure are we?"),
+    Room("explore", "Explore", ":material/show_chart:", "Which columns matter, and how sure is that?"),
     Room("compare", "Compare", ":material/compare_arrows:", "Which method suits this table, and by how much?"),
     Room("hulls", "Hulls", ":material/account_tree:", "Which columns act together? Is the rest out?"),
     Room("theory", "Theory", ":material/functions:", "What does theory promise, and what comes true?"),

@@ -1,0 +1,96 @@
+"""Explore, the chart: columns and pairs sorted by their share of the variance, grey where the drop may be zero."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from mklcore.figures import moving, style
+from mklcore.paths.path import Path
+from pages._parts.derive import paths, terms
+from pages._parts.derive import shares as derive_shares
+from pages._parts.derive.terms import Along
+from pages._parts.drawing import charts
+from pages._parts.explore import noise, views
+from pages._parts.players import path_player
+from pages._parts.players.path_player import View
+from pages._parts.session import history
+
+MOST = 12
+NAME = 40
+
+
+def known(shown: paths.Answer) -> Along | None:
+    """Return the terms of the models along the path that is shown, where they are known."""
+    if shown.stage or shown.waiting or not terms.can_be_found(shown.params):
+        return None
+    found = terms.known(shown.params)
+    return found if found is not None and len(found.shares) == len(shown.path) else None
+
+
+def view(shown: paths.Answer) -> View:
+    """Return what follows the cursor: shares of the variance, or of the weight until these are known."""
+    found = known(shown)
+    if found is None:
+        return views.share_view(derive_shares.shares(shown, "columns"), "columns")
+    heights = shown_shares(found.shares)
+
+    def of(path: Path) -> Sequence[list[float]]:
+        if len(path) == len(heights):
+            return heights
+        return shown_shares(terms.shares_of(shown.params, path, found.columns))
+
+    return View("columns", of)
+
+
+def shown_shares(shares: np.ndarray) -> list[list[float]]:
+    """Return the bars at every point (L, T): the largest terms, and the sum of all others."""
+    table, rest = shares[:, :MOST], shares.sum(axis=1) > 0
+    table = np.column_stack([table, np.where(rest, 1.0 - table.sum(axis=1), 0.0)])
+    rounded: list[list[float]] = np.round(table, 4).tolist()
+    return rounded
+
+
+def rows(found: Along, faint: frozenset[str], *, dark: bool) -> moving.Rows:
+    """Return name, full name and colour of every bar: grey where the drop is not distinguishable from zero."""
+    tone = style.theme(dark)
+    made = []
+    for columns, indistinct, drop in list(zip(found.columns, found.indistinct, found.drops, strict=True))[:MOST]:
+        name = " × ".join(columns)
+        grey = indistinct or (len(columns) == 1 and columns[0] in faint)
+        family = "linear" if len(columns) == 1 and columns != terms.HIGHER_ORDER else "rbf"
+        hue = tone.grey if grey else style.readable(style.FAMILY_HUES[family], dark)
+        told = "" if drop is None else f"; without it the score drops by {drop.loss:.3g} ± {drop.error:.2g}"
+        made.append((style.short(name, NAME), f"{name}{told}", hue))
+    others = max(0, len(found.columns) - MOST)
+    return [*made, (f"{others} others" if others else "others, below 0.1 %",) * 2 + (tone.grey,)]
+
+
+def draw(shown: paths.Answer, index: int) -> None:
+    """Draw the chart, and how to read it."""
+    dark, found, seen = charts.is_dark(), known(shown), view(shown)
+    path = shown.path
+    if found is None:
+        by_column = derive_shares.shares(shown, "columns")
+        path_player.bars(
+            seen, path, index, views.share_rows(by_column, "columns", dark=dark), "Share of kernel weight at ",
+            waiting=shown.older, unit="%", most=1.0,
+        )  # fmt: skip
+        return
+    faint = noise.indistinct(noise.known(history.current()))
+    most = max(0.25, float(np.max(found.shares, initial=0.0)))
+    path_player.bars(
+        seen, path, index, rows(found, faint, dark=dark), "Share of explained variance at ", waiting=shown.older,
+        unit="%", most=most, sortable=True,
+    )  # fmt: skip
+    st.caption(legend(found, bool(faint)))
+
+
+def legend(found: Along, asked: bool) -> str:
+    """Return what the colours mean, and for how many terms the drop is not distinguishable from zero."""
+    grey = sum(found.indistinct)
+    count = len(found.columns)
+    text = f"For {grey} of {count} the drop in the score is not distinguishable from zero (grey). " if grey else ""
+    pairs = any(len(columns) > 1 for columns in found.columns)
+    more = "Orange: what columns say only together. " if pairs or terms.HIGHER_ORDER in found.columns else ""
+    return f"{text}{more}{'Grey also: not distinguishable from noise. ' if asked else ''}".strip()
