@@ -49,7 +49,7 @@ def _reported(path: Path, report: dict[str, Any]) -> float:
     place = min(max(float(position), 0.0), float(last))
     low = min(int(place), last - 1)
     ends, part = values[low : low + 2], place - low
-    value = ends @ [1.0 - part, part] if path.param == "p" else ends[0] ** (1.0 - part) * ends[1] ** part
+    value = (1.0 - part) * ends[0] + part * ends[1] if path.param == "p" else ends[0] ** (1.0 - part) * ends[1] ** part
     return float(f"{value:.4g}")
 
 
