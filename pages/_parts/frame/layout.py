@@ -31,7 +31,7 @@ STYLE = """<style>
 [data-testid="stLayoutWrapper"]:has(> [data-testid="stVerticalBlock"] > * > .st-key-explore_cursor),
 [data-testid="stVerticalBlock"]:has(> * > .st-key-explore_cursor) { display: contents; }
 @media (min-width: 1800px) {
-  .st-key-present button::after { content: "Present to a class"; }
+  .st-key-present button::after { content: "Present to a class"; margin-left: 0.5rem; white-space: nowrap; }
   .st-key-heading [data-testid="stColumn"]:nth-child(3) { flex: none; width: auto; }
 }
 @media (max-width: 1360px) {
@@ -48,6 +48,8 @@ STYLE = """<style>
   .st-key-heading [data-testid="stColumn"] { flex: 0 1 auto; min-width: 0; width: auto; }
   .st-key-heading [data-testid="stColumn"]:nth-child(-n + 2) { flex: 1 0 100%; }
   .st-key-present { display: none; }
+  [data-testid="stButtonGroup"], [data-testid="stButtonGroup"] div { flex-wrap: wrap; overflow: visible; mask: none; }
+  [data-testid="stButtonGroup"] button { padding-left: 0.5rem; padding-right: 0.5rem; }
   [data-testid="stSidebar"][aria-expanded="true"] { min-width: 264px; max-width: 100%; }
   .st-key-explore_cursor [data-testid="stColumn"]:last-child { order: -1; }
   .st-key-compare_figure { overflow-x: auto; }
