@@ -1,7 +1,8 @@
 """M kernels on n rows, and their weighted sum, as solvers see them: two protocols and what implements them.
 
 ``DenseKernels`` (and ``GramStack``) store Gram matrices; ``PackedKernels`` one triangle of each in single precision;
-``LazyKernels`` compute what is asked for from the columns, ``Float32Kernels`` with sums in single precision; a
+``LazyKernels`` compute what is asked for from the columns, ``Float32Kernels`` with sums in single precision;
+``ArrayKernels`` store Gram matrices in an array of any library that follows the array API standard; a
 ``CachedOperator`` around any of them remembers products and sums.
 """
 
@@ -10,15 +11,17 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
+from mklcore.kernels.operators.array_api import ArrayKernels, as_operator
 from mklcore.kernels.operators.base import Capability, DenseSum, KernelOperator, WeightedSum, is_stored, same_kernels
 from mklcore.kernels.operators.cached import CachedOperator, cached
-from mklcore.kernels.operators.dense import DenseKernels, as_operator
+from mklcore.kernels.operators.dense import DenseKernels
 
 if TYPE_CHECKING:
     from mklcore.kernels.operators.lazy import Float32Kernels, LazyKernels
     from mklcore.kernels.operators.packed import PackedKernels
 
 __all__ = [
+    "ArrayKernels",
     "CachedOperator",
     "Capability",
     "DenseKernels",

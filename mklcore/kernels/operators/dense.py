@@ -9,7 +9,7 @@ import numpy as np
 from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices, Single, read_only
 from mklcore.errors import KernelError
-from mklcore.kernels.operators.base import Capability, DenseSum, KernelOperator
+from mklcore.kernels.operators.base import Capability, DenseSum
 
 TILE = 32
 ROWS = 8
@@ -102,11 +102,6 @@ class DenseKernels:
     def cross(self, X_new: Any) -> Array:
         """KernelError: an array does not know its kernel functions."""
         raise KernelError(NO_FUNCTIONS)
-
-
-def as_operator(K: Any) -> KernelOperator:
-    """``K`` where it is an operator, else the dense one on the array (M, n, n)."""
-    return K if isinstance(K, KernelOperator) else DenseKernels(np.asarray(K))
 
 
 @jit_entry()
