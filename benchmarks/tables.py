@@ -2,13 +2,14 @@
 refused.
 
     python -m benchmarks.tables DIR [--seeds 0 1 2] [--only NAME ...] [--models ours forest ...] [--again] [--record
-    FILE]
+    FILE] [--page FILE] [--load WORDS]
 
 DIR holds tables and `targets.csv` (file,target). A quarter of the rows is held out, by class where there are classes;
 `ours` is the model of `explore(train, test_size=0)`, the others are scikit-learn's on the same training rows, each with
 its parameters chosen by its own folds. The score is accuracy, or R² for numbers; a mean over the seeds, with the
 standard error of the seeds' means. Seconds are of the processor. Every model of a table goes into the record as soon as
 it is measured, so that an interrupted run goes on where it was; `--again` measures once more what is asked for.
+`--page` writes the table as Markdown, with what `--load` says of the machine.
 """
 
 from __future__ import annotations
@@ -180,6 +181,8 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--record", type=Path, help="default: tables.json in the working folder", default="tables.json")
+    parser.add_argument("--page", type=Path, help="where the table is written, too")
+    parser.add_argument("--load", default="", help="what else the machine did meanwhile, for that page")
     asked = parser.parse_args()
     record: dict[str, Any] = json.loads(asked.record.read_text("utf-8")) if asked.record.exists() else {}
     tables = [one for one in folder_tables(asked.folder) if not asked.only or one[0] in asked.only]
@@ -197,7 +200,18 @@ def main() -> None:
                 table.setdefault(model, {})[str(seed)] = found
                 asked.record.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
                 print(f"{name}, {model}, seed {seed}: {found}", flush=True)
-    print("\n".join(summary(record, [name for name, *_ in tables], asked.seeds, asked.models)))
+    lines = summary(record, [name for name, *_ in tables], asked.seeds, asked.models)
+    print("\n".join(lines))
+    if asked.page is not None:
+        asked.page.write_text(page(lines, asked.seeds, asked.load), encoding="utf-8")
+
+
+def page(lines: Sequence[str], seeds: Sequence[int], load: str) -> str:
+    """The table as a page."""
+    drawn = f"{len(seeds)} random draw{'s' if len(seeds) > 1 else ''} of the held-out rows"
+    about = f"Score on held-out rows (accuracy, or R² for numbers), {drawn}. Seconds of the processor"
+    head = "# A first answer beside plain models on public tables", "Written by `python -m benchmarks.tables`."
+    return "\n\n".join([*head, f"{about}{load and '; '}{load}.", "\n".join(lines)]) + "\n"
 
 
 if __name__ == "__main__":
