@@ -315,7 +315,7 @@ LOSS_CLASS = Control(
     "Loss",
     "choice",
     "hinge",
-    "Which errors count, and how much.",
+    "How a wrong prediction is penalised.",
     choices=Live(lambda: losses_for(CLASSIFICATION)),
     tasks=CLASSIFICATION,
 )
@@ -324,7 +324,7 @@ LOSS_REAL = Control(
     "Loss",
     "choice",
     "squared",
-    "Which errors count, and how much.",
+    "How a wrong prediction is penalised.",
     choices=Live(lambda: losses_for(REGRESSION)),
     tasks=REGRESSION,
 )

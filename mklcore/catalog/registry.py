@@ -348,7 +348,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                     "Loss",
                     "choice",
                     "logistic",
-                    "Which errors count, and how much.",
+                    "How a wrong prediction is penalised.",
                     choices=Live(lambda: losses_for(CLASSIFICATION, suits_hulls)),
                     tasks=CLASSIFICATION,
                 ),

@@ -84,7 +84,7 @@ def overview(shown: int) -> None:
             ),
             "rank": st.column_config.NumberColumn(width="small", format="%.1f", help="Effective rank"),
             "look out": st.column_config.TextColumn(
-                width="small", help="Repeats another, constant, or hangs on a few rows"
+                width="small", help="Repeats another, constant, or depends on a few rows"
             ),
         },
     )
@@ -96,7 +96,7 @@ def _warning(traits: measuring.Traits, names: Sequence[str], m: int) -> str:
     if twin is not None:
         return f"repeats {names[twin]}"
     if traits.few[m]:
-        return f"hangs on {counted(round(traits.rows[m]), 'row')}"
+        return f"depends on {counted(round(traits.rows[m]), 'row')}"
     return "constant" if traits.constant[m] else ""
 
 
