@@ -62,7 +62,7 @@ PAGES = ("Data", "Kernels", "Explore", "Predict", "Compare", "Hulls", "Theory", 
 TRACES = "#injected, img[src=x], iframe, [onerror], svg[onload], a[href^=javascript], [src*=evil]"
 
 
-class Heard:
+class Seen:
     """What pages of a browser did: dialogs they opened, and whom they asked."""
 
     def __init__(self) -> None:
@@ -91,10 +91,10 @@ def table(names: Sequence[str] = HOSTILE, target: str = "<b id=injected>target</
 
 
 @contextmanager
-def uploaded(heard: Heard, content: bytes = b"") -> Iterator[tuple[Any, Any]]:
+def uploaded(seen: Seen, content: bytes = b"") -> Iterator[tuple[Any, Any]]:
     """A browser, and its page of the app with that table."""
     with running_app() as app, chromium() as browser:
-        page = heard.listen(browser.new_page())
+        page = seen.listen(browser.new_page())
         page.set_default_timeout(1000 * WAIT)
         page.goto(f"{app.url}/?widths=1&each=linear&degree=0")
         settled(page, WAIT)
@@ -106,9 +106,9 @@ def uploaded(heard: Heard, content: bytes = b"") -> Iterator[tuple[Any, Any]]:
 
 def pages() -> tuple[int, str, bool]:
     """The same of every page of the app: each is opened, and its tabs."""
-    heard, injected, shown = Heard(), 0, 0
+    seen, injected, shown = Seen(), 0, 0
     names = [name for name in HOSTILE + FURTHER if "\0" not in name]
-    with uploaded(heard, table(names)) as (_, page):
+    with uploaded(seen, table(names)) as (_, page):
         for link in PAGES:
             page.get_by_role("link", name=link).first.click()
             settled(page, WAIT)
@@ -118,7 +118,7 @@ def pages() -> tuple[int, str, bool]:
                     settled(page, WAIT)
             injected += int(page.locator(TRACES).count())
             shown += int(page.get_by_test_id("stException").count() == 0)
-    count, saw, held = _reported(heard, injected, f"{shown} of {len(PAGES)} pages", len(names))
+    count, saw, held = _reported(seen, injected, f"{shown} of {len(PAGES)} pages", len(names))
     return count, saw, held and shown == len(PAGES)
 
 
@@ -132,22 +132,22 @@ def taken(page: Any, button: Any, to: Path) -> Path:
 
 def report() -> tuple[int, str, bool]:
     """How many names were tried, what a browser saw of them in pages and report, and whether they stayed text."""
-    heard = Heard()
-    with tempfile.TemporaryDirectory() as folder, uploaded(heard) as (browser, page):
+    seen = Seen()
+    with tempfile.TemporaryDirectory() as folder, uploaded(seen) as (browser, page):
         page.get_by_role("link", name="Predict").first.click()
         page.get_by_role("tab", name="Take away").click()
         file = taken(page, page.locator(".st-key-away_report button"), Path(folder) / "report.html")
         injected = page.locator("#injected, img[src=x], iframe[src*=evil]").count()
-        injected += traces(browser, heard, file)
-    return _reported(heard, injected, "the report")
+        injected += traces(browser, seen, file)
+    return _reported(seen, injected, "the report")
 
 
 def notebook() -> tuple[int, str, bool]:
     """The same of the notebook: it is run, and laid open as a viewer would that lets all markup through."""
     from nbclient import NotebookClient
 
-    heard = Heard()
-    with tempfile.TemporaryDirectory() as folder, uploaded(heard) as (browser, page):
+    seen = Seen()
+    with tempfile.TemporaryDirectory() as folder, uploaded(seen) as (browser, page):
         page.get_by_role("link", name="Explore").first.click()
         page.locator(".player input").wait_for()
         settled(page, WAIT)
@@ -159,8 +159,8 @@ def notebook() -> tuple[int, str, bool]:
         NotebookClient(cells, timeout=WAIT, resources={"metadata": {"path": folder}}).execute()
         file = Path(folder) / "notebook.html"
         file.write_text(laid_open(cells), encoding="utf-8")
-        injected = traces(browser, heard, file)
-    return _reported(heard, injected, "the notebook")
+        injected = traces(browser, seen, file)
+    return _reported(seen, injected, "the notebook")
 
 
 def _cells(file: Path) -> Any:
@@ -186,11 +186,11 @@ def laid_open(cells: Any) -> str:
     return "\n".join(parts)
 
 
-def traces(browser: Any, heard: Heard, file: Path) -> int:
+def traces(browser: Any, seen: Seen, file: Path) -> int:
     """How many nodes of a file, opened in a window of its own, are what a name would have made; it has to show one as
     text.
     """
-    page = heard.listen(browser.new_page())
+    page = seen.listen(browser.new_page())
     page.goto(file.as_uri())
     page.wait_for_load_state("networkidle")
     if HOSTILE[0] not in page.locator("body").inner_text():
@@ -198,8 +198,6 @@ def traces(browser: Any, heard: Heard, file: Path) -> int:
     return int(page.locator(TRACES).count())
 
 
-def _reported(heard: Heard, injected: int, where: str, names: int = len(HOSTILE)) -> tuple[int, str, bool]:
-    saw = (
-        f"{len(heard.dialogs)} dialogs, {injected} injected nodes, {len(heard.others)} requests elsewhere from {where}"
-    )
-    return names + 2, saw, not (heard.dialogs or injected or heard.others)
+def _reported(seen: Seen, injected: int, where: str, names: int = len(HOSTILE)) -> tuple[int, str, bool]:
+    saw = f"{len(seen.dialogs)} dialogs, {injected} injected nodes, {len(seen.others)} requests elsewhere from {where}"
+    return names + 2, saw, not (seen.dialogs or injected or seen.others)

@@ -245,7 +245,7 @@ def run(name: str) -> nbformat.NotebookNode:
 
 
 def reported(notebook: nbformat.NotebookNode) -> list[str]:
-    """Everything the code cells say in words, in order; what a cell prints is one text, in however many pieces it
+    """Everything the code cells print, in order; what a cell prints is one text, in however many pieces it
     came.
     """
     texts = []

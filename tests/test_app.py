@@ -451,7 +451,7 @@ def test_asking_again_stops_what_was_asked_before_and_a_job_no_longer_wanted() -
         gate.set()
 
 
-def test_the_shelf_keeps_what_was_used_last() -> None:
+def test_the_cache_keeps_what_was_used_last() -> None:
     result_cache = caches.ResultCache(2)
     result_cache.put("a", 1)
     result_cache.put("b", 2)

@@ -47,7 +47,7 @@ def test_labels_stay_what_they_were():
 
 def test_fingerprint_follows_every_content():
     base = Dataset(X, LABELS, ("p", "q"), "t", "multiclass")
-    same = Dataset(X.copy(), LABELS.copy(), ("p", "q"), "t", "multiclass", notes=("told",))
+    same = Dataset(X.copy(), LABELS.copy(), ("p", "q"), "t", "multiclass", notes=("a note",))
     assert base == same
     assert hash(base) == hash(same)
     assert len(base.fingerprint) == 64
@@ -207,11 +207,11 @@ def test_take_keeps_the_classes_of_the_whole():
 
 
 def test_shows_itself_without_trusting_names():
-    data = Dataset(X, LABELS, ("<b>p</b>", "q"), "t", "multiclass", notes=("<i>told</i>",))
+    data = Dataset(X, LABELS, ("<b>p</b>", "q"), "t", "multiclass", notes=("<i>note</i>",))
     page = data._repr_html_()
     assert "<b>p" not in page
     assert "&lt;b&gt;p" in page
-    assert "&lt;i&gt;told" in page
+    assert "&lt;i&gt;note" in page
     assert "12 rows, 2 features, multiclass: a, b, c" in page
     assert repr(data).startswith("Dataset(12 x 2, multiclass, target='t'")
     wide = Dataset(np.ones((3, 20)), np.arange(3.0))

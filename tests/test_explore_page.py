@@ -281,7 +281,7 @@ def test_a_value_between_the_points_starts_from_the_nearest_and_says_where_the_o
     point = paths.exact(params, value).value
     assert interval.low <= point.objective[0] * (1 + 1e-9)
     assert interval.high >= point.objective[0] - point.dual_gap[0] - 1e-9
-    assert "the optimum lies between" not in words(app)
+    assert "the optimum is between" not in words(app)
     exact = component(app, "player")["exact"]
     assert exact["sets"]["kernels"] == pytest.approx(
         moving.heights(np.asarray(point.weights), moving.order(path))[0].tolist(), abs=1e-6

@@ -6,7 +6,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial
 
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.bases import base_diagonal, fill_base
-from mklcore.kernels.columns import columns_in_words
+from mklcore.kernels.columns import columns_as_text
 from mklcore.kernels.dictionary import Band, KernelDictionary
 from mklcore.kernels.fills import fill_absolute, fill_exponential, fill_squared
 from mklcore.kernels.functions import KERNELS, RBF, Laplacian, Linear, Polynomial
@@ -113,8 +113,8 @@ def test_names_say_kernel_and_columns():
     assert Polynomial(3, coef0=0.5).name() == "polynomial 3 (coef0 0.5)"
     assert Laplacian(1, features=(0, 1), label="radius").name(columns) == "Laplacian 1, radius"
     assert RBF(1.0, features=Band(1, 8)).name() == "RBF 1, band 2 of 8"
-    assert columns_in_words(range(3, 9)) == "x3 … x8"
-    assert columns_in_words([0, 2, 4, 6]) == "x0, x2, … (4 columns)"
+    assert columns_as_text(range(3, 9)) == "x3 … x8"
+    assert columns_as_text([0, 2, 4, 6]) == "x0, x2, … (4 columns)"
 
 
 @pytest.mark.parametrize("width", [0.0, -1.0, np.nan, np.inf, "1", True, None, 1e-200])

@@ -152,7 +152,7 @@ def test_several_classes_average_over_the_binary_machines(loss):
     assert 0.0 < rest.errors[0, 0] < 0.5
 
 
-def test_folds_choose_C_and_the_tube_together(table):
+def test_folds_choose_C_and_the_epsilon_together(table):
     X, y, _ = table
     grid, tubes, done = [0.1, 10.0], [0.05, 0.5], []
     model = SMKLRegressor(kernels=KERNELS, loss="epsilon_insensitive")

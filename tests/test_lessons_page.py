@@ -312,7 +312,7 @@ def calm(monkeypatch):
 
 
 @pytest.fixture
-def empty_shelf(monkeypatch):
+def empty_cache(monkeypatch):
     """Nothing has been computed yet, whatever other tests did."""
     result_cache = caches.ResultCache(4)
     monkeypatch.setattr(caches, "lessons", lambda: result_cache)
@@ -332,7 +332,7 @@ def test_the_gallery_shows_every_lesson_with_its_level_and_opens_it_at_its_quest
     assert "lesson" not in link(app)
 
 
-def test_the_gallery_computes_every_lesson_ahead_and_asks_once(monkeypatch, empty_shelf):
+def test_the_gallery_computes_every_lesson_ahead_and_asks_once(monkeypatch, empty_cache):
     cheap = {key: LESSONS[key] for key in ("copies", "bands")}
     monkeypatch.setattr(steps, "LESSONS", cheap)
     app = open_app()
@@ -410,7 +410,7 @@ def test_a_release_of_the_slider_is_kept_within_the_slider(calm):
     assert memory(app).params.lesson_at == bands.POINTS - 1
 
 
-def test_a_lesson_that_fails_says_so_and_can_be_asked_for_again(calm, monkeypatch, empty_shelf):
+def test_a_lesson_that_fails_says_so_and_can_be_asked_for_again(calm, monkeypatch, empty_cache):
     def broken(tick, seed=0):
         raise ParameterError("The seed is out of range; choose another one.")
 

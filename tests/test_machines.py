@@ -36,7 +36,7 @@ def test_hinge_equals_svc_in_dual_objective(seed, n, C):
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize(("epsilon", "n"), [(0.0, 80), (0.3, 80), (0.3, 260)])
-def test_tube_equals_svr_in_dual_objective(C, epsilon, n):
+def test_epsilon_equals_svr_in_dual_objective(C, epsilon, n):
     _, K, _, target = _problem(0, n)
     found = machine_of(make_loss("epsilon_insensitive"))(
         K, target, C, make_loss("epsilon_insensitive", epsilon=epsilon), True, accuracy=1e-10

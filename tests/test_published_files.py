@@ -20,7 +20,7 @@ def on_file(measure, row, folder, quick=True):
 @pytest.mark.parametrize("key", PROTOCOLS)
 def test_a_stand_in_runs_under_its_own_name_and_beside_no_published_number(key, tmp_path):
     experiment = mkl.EXPERIMENTS[key]
-    (made,) = experiment.rows_at_hand(tmp_path)
+    (made,) = experiment.rows_on_disk(tmp_path)
     assert made.endswith("a stand-in")
     assert np.isnan(experiment.reference([made])).all()
     assert np.isfinite(experiment.reference(experiment.rows[:1])).any()

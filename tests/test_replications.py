@@ -39,7 +39,7 @@ def test_rows_that_need_a_file_wait_for_its_folder(tmp_path, monkeypatch):
     with pytest.raises(DataError, match=r"numbers\.csv is needed, and no folder was named"):
         only.run(1, ["from a file"])
     (tmp_path / "numbers.csv").write_text("12345")
-    assert TINY.rows_at_hand() == ("made", "made too")
+    assert TINY.rows_on_disk() == ("made", "made too")
     found = TINY.run(2, quick=True, data=tmp_path)
     assert found.rows == ("made", "from a file")
     assert found.samples[1].tolist() == [[1.0, 5.0], [1.0, 6.0]]
@@ -157,7 +157,7 @@ def test_spectra_by_the_protocol_of_the_tables(monkeypatch):
     monkeypatch.setitem(smkl_tables.MADE, made, (50, 40, 0.5))
     monkeypatch.setattr(smkl_tables, "COSTS", np.array([1.0, 10.0]))
     experiment = mkl.EXPERIMENTS["smkl_table6"]
-    assert experiment.rows_at_hand(quick=True) == (made,)
+    assert experiment.rows_on_disk(quick=True) == (made,)
     line = experiment.run(1, quick=True).samples[0, 0]
     assert (line[:4] < 1.5).all()
     assert 1 <= line[4] <= line[5] <= 10
@@ -179,7 +179,7 @@ def spectra():
     return Dataset(X, X @ np.linspace(-1, 1, 12), tuple(f"w{k}" for k in range(12)), "y", "regression")
 
 
-def test_the_tube_and_the_single_kernel_are_chosen_by_folds(monkeypatch, spectra):
+def test_the_epsilon_and_the_single_kernel_are_chosen_by_folds(monkeypatch, spectra):
     monkeypatch.setattr(smkl_tables, "COSTS", np.array([100.0]))
     monkeypatch.setattr(smkl_tables, "FOLDS", 3)
     usual = {"loss": "epsilon_insensitive", "normalise": "trace"}
@@ -210,7 +210,7 @@ def test_a_small_run_gives_what_is_recorded(key):
     """The first line of it, to a tolerance: solvers stop at a gap, and another processor rounds otherwise."""
     experiment = mkl.EXPERIMENTS[key]
     kept = next(run for run in records(key) if run.quick)
-    assert kept.rows == experiment.rows_at_hand(quick=True)
+    assert kept.rows == experiment.rows_on_disk(quick=True)
     assert kept.columns == experiment.columns
     line = experiment.run(1, kept.rows[:1], kept.seed, quick=True).samples[0, 0]
     assert line == pytest.approx(kept.samples[0, 0], rel=1e-3, abs=2e-3)

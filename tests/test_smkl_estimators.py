@@ -92,7 +92,7 @@ def test_every_loss_of_the_classifier(loss, fit_intercept, table):
     assert fit_intercept or model.intercept_ == 0.0
 
 
-def test_the_tube_of_the_regressor_leaves_rows_out(table):
+def test_the_epsilon_of_the_regressor_leaves_rows_out(table):
     X, _, y = table
     narrow, wide = (
         SMKLRegressor(kernels=KERNELS, C=10.0, loss="epsilon_insensitive", epsilon=e).fit(X, y) for e in (0.01, 0.8)

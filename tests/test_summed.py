@@ -66,7 +66,7 @@ def test_pairs_start_from_the_weights_of_the_neighbour(problem):
     np.testing.assert_allclose(first.weights, LpNorm(4 / 3).scale(warm.weights), rtol=1e-12)
 
 
-def test_more_kernels_are_at_hand_where_the_optimum_is_too_dear_to_follow(problem, monkeypatch):
+def test_more_kernels_are_on_disk_where_the_optimum_is_too_dear_to_follow(problem, monkeypatch):
     K, y = problem
     fit = fit_weighted(K, y, 0.8, make_loss("hinge"), LpNorm(1.0), True)
     sizes = []

@@ -15,7 +15,7 @@ from unittest import mock
 
 from hypothesis import strategies as st
 
-from benchmarks.fuzzing.targets import Target, in_words
+from benchmarks.fuzzing.targets import Target, as_text
 from pages._parts.runs import disk
 from pages._parts.runs.clock import DAY, Clock
 from pages._parts.runs.disk import StoreError
@@ -177,7 +177,7 @@ def check(deeds: list[tuple[int, int, int, int, str]]) -> str:
                 try:
                     DEEDS[which](world, store, OWNERS[owner], seed, size, text)
                 except StoreError as error:
-                    refused += bool(in_words(error))
+                    refused += bool(as_text(error))
             if world.certain:
                 _holds(world, world.store())
             else:

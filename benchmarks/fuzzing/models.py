@@ -16,7 +16,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import mklcore as mkl
-from benchmarks.fuzzing.targets import Target, damaged, in_words
+from benchmarks.fuzzing.targets import Target, as_text, damaged
 from mklcore.catalog import ESTIMATORS
 from mklcore.errors import MKLError
 from mklcore.io.models import load_model, save_model
@@ -183,7 +183,7 @@ def check(raw: bytes) -> str:
             warnings.simplefilter("ignore")
             model = load_model(io.BytesIO(raw))
     except MKLError as error:
-        return in_words(error)
+        return as_text(error)
     finally:
         assert time.process_time() - begun < MOST_SECONDS
     assert type(model).__module__.startswith(mkl.__name__)

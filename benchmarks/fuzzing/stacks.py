@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from benchmarks.fuzzing.targets import Target, damaged, in_words
+from benchmarks.fuzzing.targets import Target, as_text, damaged
 from mklcore.errors import MKLError
 from mklcore.kernels.stacks import is_stack, read_stack
 
@@ -100,7 +100,7 @@ def check(asked: tuple[bytes, str | None, bool]) -> str:
         with np.errstate(all="ignore"):
             found = read_stack(raw, task=task, clip=clip)
     except MKLError as error:
-        return in_words(error)
+        return as_text(error)
     finally:
         assert time.process_time() - begun < MOST_SECONDS
     K, table = found.stack.values, found.table

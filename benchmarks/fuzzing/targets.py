@@ -20,7 +20,7 @@ class Target:
     check: Callable[[Any], str]
 
 
-def in_words(error: Exception) -> str:
+def as_text(error: Exception) -> str:
     """Say that an input was refused; a refusal without words, or with such as cannot be shown, is a defect."""
     text = str(error)
     if not text.strip() or len(text) > 4000:

@@ -209,7 +209,7 @@ def numbers_or_labels(
     good = ~np.isnan(numbers)
     present = int((~missing).sum())
     stray = present - int(good.sum())
-    if present and not good.any() and stray:  # a column of words: there "none" is a word like the others
+    if present and not good.any() and stray:  # a column of words: there "none" is an ordinary word
         missing = missing & ~np.array([cell in WORDS for cell in cells.tolist()], dtype=bool)
     if stray == 0 or (stray <= 0.05 * present and len(np.unique(numbers[good])) > MAX_LEVELS):
         return (numbers, ~good, stray) if present else (None, missing, 0)
@@ -252,7 +252,7 @@ def profile(
     if use is not None and kind != "empty":
         kind = "dropped" if use == "left out" else use
     median = float(np.median(found)) if numbers is not None else float("nan")
-    done = _in_words(kind, int(missing.sum()), stray, median, distinct)
+    done = _as_text(kind, int(missing.sum()), stray, median, distinct)
     column = Column(name, kind, int(missing.sum()), distinct, example, done)
     labels = np.where(missing, "", cells) if numbers is None else None
     return Profile(column, numbers, labels, stray, kind == "identifier" and counter and not looks_like_id(name))
@@ -441,7 +441,7 @@ def _kind_of_texts(values: np.ndarray, distinct: int, gaps: bool) -> str:
     return "category" if distinct <= min(MAX_LEVELS, max(3, len(values) // 2)) else "text"
 
 
-def _in_words(kind: str, missing: int, stray: int, median: float, distinct: int) -> str:
+def _as_text(kind: str, missing: int, stray: int, median: float, distinct: int) -> str:
     if kind in LEFT_OUT:
         return f"left out: {_REASONS[kind]}"
     if kind == "sequence":

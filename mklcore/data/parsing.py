@@ -132,7 +132,7 @@ def _from_fasta(text: str, encoding: str, notes: list[str], form: Format) -> Tab
     return Table(tuple(clean_name(name) for name in found), columns, encoding=encoding, notes=(*notes, remarks))
 
 
-def delimiter_in_words(delimiter: str) -> str:
+def delimiter_as_text(delimiter: str) -> str:
     return DELIMITERS.get(delimiter, repr(delimiter))
 
 
@@ -377,7 +377,7 @@ def _square(
     more = f" ({counted(len(bad), 'line')} differ in all)" if len(bad) > 1 else ""
     raise DataError(
         f"Line {line} has {counted(found, 'cell')}, but line {lines[0]} has {width}{more}, read with the delimiter "
-        f"{delimiter_in_words(delimiter)}. Mend these lines, quote cells that contain it, or name another delimiter.",
+        f"{delimiter_as_text(delimiter)}. Mend these lines, quote cells that contain it, or name another delimiter.",
         repairs=_for_uneven(rows, delimiter, text, form),
     )
 
@@ -395,7 +395,7 @@ def _for_uneven(rows: list[list[str]], delimiter: str, text: str, form: Format) 
     scores = {other: _score(text[:65536], other)[0] for other in DELIMITERS if other != delimiter}
     best = max(scores, key=lambda other: scores[other])
     if scores[best] > _score(text[:65536], delimiter)[0] / 2 and scores[best] > 0:
-        found.append(Repair.of(f"Separate columns by {delimiter_in_words(best)}", delimiter=best))
+        found.append(Repair.of(f"Separate columns by {delimiter_as_text(best)}", delimiter=best))
     if 2 * count > len(sizes) and usual > 1:
         label = f"Leave out {counted(len(sizes) - count, 'line')} of another length"
         found.append(Repair.of(label, on_bad_lines="skip"))

@@ -33,7 +33,7 @@ from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, For
 from mklcore.data.parsing import DELIMITERS, Source, Table, delimiter_in_words
 from mklcore.data.sentinels import Sentinel, as_missing, sentinel_of
 from mklcore.data.settings import Settings
-from mklcore.data.target import MAX_CLASSES, SETTLED, TargetCandidate, in_words, rank_targets
+from mklcore.data.target import MAX_CLASSES, SETTLED, TargetCandidate, as_text, rank_targets
 from mklcore.data.target_values import FIND_TASK, TargetValues, read_target
 from mklcore.errors import DataError, Repair, never_asked
 
@@ -397,13 +397,13 @@ def _shown(cell: object) -> str:
 def _how_read(table: Table) -> list[str]:
     if table.delimiter in (None, ","):
         return []
-    return [f"The columns are separated by {delimiter_in_words(table.delimiter)}."]
+    return [f"The columns are separated by {delimiter_as_text(table.delimiter)}."]
 
 
 def _for_one_column(table: Table) -> list[Repair]:
     """Delimiters that stand in the one name, and the task that needs no target."""
     signs = [sign for sign in DELIMITERS if sign in table.names[0] and sign != table.delimiter]
-    named = [Repair.of(f"Separate columns by {delimiter_in_words(sign)}", delimiter=sign) for sign in signs]
+    named = [Repair.of(f"Separate columns by {delimiter_as_text(sign)}", delimiter=sign) for sign in signs]
     return [*named, AS_NOVELTY]
 
 
@@ -471,7 +471,7 @@ def _guess(table: Table, profiles: Sequence[Profile], task: str | None) -> tuple
     candidates = rank_targets(table.names, profiles, table.header, task)
     if candidates:
         others = [Repair.of(f"Predict {one.name!r}", target=one.name) for one in candidates[1:]]
-        return candidates[0].place, Note(in_words(candidates), others)
+        return candidates[0].place, Note(as_text(candidates), others)
     found = joined(f"{one.column.name!r} ({_kind(one)})" for one in profiles)
     what = "the target" if task is None else f"the target of the task {task!r}"
     raise DataError(

@@ -211,7 +211,7 @@ def rank_targets(
     return _Ranking(names, profiles, header, task).likeliest()
 
 
-def in_words(candidates: Sequence[TargetCandidate]) -> str:
+def as_text(candidates: Sequence[TargetCandidate]) -> str:
     """The note about a guess: what was taken and why, and what else is likely where that is unsure."""
     best, *others = candidates
     text = f"No target was named: the column {best.name!r} was chosen, {best.reason}."

@@ -406,7 +406,7 @@ class Experiment:
         samples = np.concatenate([outcome.samples, np.full((*outcome.samples.shape[:2], more), np.nan)], axis=2)
         return replace(outcome, columns=self.columns, samples=samples)
 
-    def rows_at_hand(self, data: str | Path | None = None, quick: bool = False) -> tuple[str, ...]:
+    def rows_on_disk(self, data: str | Path | None = None, quick: bool = False) -> tuple[str, ...]:
         """The rows that can be measured: all but those whose file is not in the folder ``data``; of a small run where
         ``quick``.
         """
@@ -459,7 +459,7 @@ class Experiment:
         if not (isinstance(count, (int, np.integer)) and count >= 1):
             raise ParameterError(f"repetitions must be a whole number of 1 or more; got {repetitions!r}.")
         data = data if data is not None else folder()
-        chosen = self.rows_at_hand(data, quick) if rows is None else tuple(rows)
+        chosen = self.rows_on_disk(data, quick) if rows is None else tuple(rows)
         if not chosen and rows is None:
             raise DataError(
                 f"{self.key} needs a folder with one of the files "

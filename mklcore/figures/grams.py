@@ -95,7 +95,7 @@ def eigenvalue_decay(
     figure.layout.xaxis = style.axis("rank of the eigenvalue", dark)
     figure.layout.yaxis = style.log_axis("eigenvalue", np.concatenate(kept), dark, showgrid=True)
     _label_spectra(figure, names, kept, colours, dark)
-    sentences = [_decay_in_words(*one) for one in list(zip(names, kept, spectra, strict=True))[: style.N_NAMED]]
+    sentences = [_decay_as_text(*one) for one in list(zip(names, kept, spectra, strict=True))[: style.N_NAMED]]
     figure.layout.meta["alt"] = "Eigenvalue decay on a logarithmic axis. " + " ".join(sentences)
     return figure
 
@@ -158,7 +158,7 @@ def _closest_pair(table: Array, names: Sequence[str]) -> str:
     return f" The closest pair is {names[j]} and {names[i]} with {style.number(table[i, j])}."
 
 
-def _decay_in_words(name: str, kept: Array, spectrum: np.ndarray) -> str:
+def _decay_as_text(name: str, kept: Array, spectrum: np.ndarray) -> str:
     if kept.size == 0:
         return f"{name} has no positive eigenvalue."
     half = int(np.searchsorted(np.cumsum(kept), 0.5 * kept.sum())) + 1

@@ -245,7 +245,7 @@ def _next(model: Any, members: set[Levels], drawn: dict[Levels, int] | None) -> 
 
 
 def _in_lines(nodes: Sequence[Levels], found: dict[Levels, tuple[float, int]]) -> tuple[tuple[float, int, int], ...]:
-    """(x, depth, lane): where a depth holds more than ``LANE`` nodes, neighbours take turns in several lines."""
+    """(x, depth, line): where a depth holds more than ``LANE`` nodes, neighbours take turns in several lines."""
     rows: dict[int, list[Levels]] = {}
     for node in nodes:
         rows.setdefault(found[node][1], []).append(node)

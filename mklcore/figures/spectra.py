@@ -54,7 +54,7 @@ def selected_bands(
         yaxis=style.axis("mean spectrum", dark, domain=[SPLIT[1], 1.0]),
         yaxis2=style.axis("weight β", dark, domain=[0.0, SPLIT[0]], rangemode="tozero", nticks=4),
     )
-    figure.layout.meta["alt"] = _in_words(bands, used.size, theta, unit, _all_bands(limits))
+    figure.layout.meta["alt"] = _as_text(bands, used.size, theta, unit, _all_bands(limits))
     return figure
 
 
@@ -137,7 +137,7 @@ def _draw_weights(
         )
 
 
-def _in_words(bands: list[tuple[float, float]], n_used: int, theta: Array, unit: str, n_bands: int) -> str:
+def _as_text(bands: list[tuple[float, float]], n_used: int, theta: Array, unit: str, n_bands: int) -> str:
     if not bands:
         return f"Mean spectrum. None of {style.counted(theta.size, 'kernel')} is used, so no band is shaded."
     ranges = style.joined([f"{low:g} to {high:g}" for low, high in bands[:6]]) + (

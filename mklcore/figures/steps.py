@@ -37,7 +37,7 @@ class Steps:
 
     @property
     def positions(self) -> tuple[float, ...]:
-        """The values on the axis: p = ∞ lies one doubling beyond the largest finite norm."""
+        """The values on the axis: p = ∞ is one doubling beyond the largest finite norm."""
         finite = [value for value in self.values if math.isfinite(value)]
         return tuple(value if math.isfinite(value) else 2 * max(finite, default=0.5) for value in self.values)
 
@@ -47,7 +47,7 @@ class Steps:
         return tuple(nearest_points(places) for places in self.places)
 
     def value(self, position: float) -> float:
-        """The value at a position of the slider, which may lie between two steps."""
+        """The value at a position of the slider, which may be between two steps."""
         low, share = _parts(position, len(self.values))
         if not share:
             return self.values[low]
@@ -123,7 +123,7 @@ def _between(low: float, high: float, share: float, by_factors: bool) -> float:
 
 
 def _place(axis: Sequence[float], value: float, by_factors: bool) -> float:
-    """Where ``value`` lies among the monotone ``axis``, as an index that may be a fraction; beyond the ends the end."""
+    """Where ``value`` is among the monotone ``axis``, as an index that may be a fraction; beyond the ends the end."""
     points = np.asarray(axis, dtype=float)
     if by_factors and points.min() > 0 and value > 0:
         points, value = np.log(points), math.log(value)

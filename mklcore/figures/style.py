@@ -202,7 +202,7 @@ def _six_hues(families: Sequence[str], dominant: str, chosen: Sequence[int], dar
     return [readable(FAMILY_HUES[hues[m]], dark) if m in hues else grey for m in range(len(families))]
 
 
-# Contrasts with the paper at which the palette's six hues lie at least 20 apart in CIELAB, also for protanopes,
+# Contrasts with the paper at which the palette's six hues are at least 20 apart in CIELAB, also for protanopes,
 # deuteranopes and tritanopes (every combination of five contrasts was tried); every line has a mark of its own as well.
 _SIX_CONTRASTS = {False: (11.0, 5.8, 8.0, 3.1, 3.1, 3.1), True: (3.1, 11.0, 11.0, 5.8, 11.0, 3.1)}
 GLYPHS = {"circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲", "x": "✖", "star": "★"}

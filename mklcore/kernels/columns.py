@@ -40,7 +40,7 @@ def as_features(owner: str, features: Any) -> tuple[int, ...] | LazyColumns | No
     return tuple(int(column) for column in columns)
 
 
-def columns_in_words(features: Sequence[int], feature_names: Sequence[str] | None = None) -> str:
+def columns_as_text(features: Sequence[int], feature_names: Sequence[str] | None = None) -> str:
     """Columns as a reader says them: "worst radius", "x0, x3, x7", "x0 … x9", "x0, x4, … (12 columns)"."""
     known = () if feature_names is None else feature_names
     words = [str(known[j]) if j < len(known) else f"x{j}" for j in features]

@@ -28,7 +28,7 @@ import scipy
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.columns import LazyColumns, as_features, columns_in_words
+from mklcore.kernels.columns import LazyColumns, as_features, columns_as_text
 from mklcore.kernels.fills import fill_exponential, fill_matern, fill_power
 from mklcore.parameters import Interface, Parameter
 
@@ -168,7 +168,7 @@ class KernelSpec(Interface):
             if self.features is None:
                 return self.title
             columns = self.features
-            where = str(columns) if isinstance(columns, LazyColumns) else columns_in_words(columns, feature_names)
+            where = str(columns) if isinstance(columns, LazyColumns) else columns_as_text(columns, feature_names)
         if not where:  # all columns of a table with sequences beside it
             return self.title
         return f"{self.title}{', ' if ' ' in self.title else ' '}{where}"

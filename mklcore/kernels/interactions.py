@@ -26,7 +26,7 @@ import numpy as np
 from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices, read_only
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.columns import columns_in_words
+from mklcore.kernels.columns import columns_as_text
 from mklcore.kernels.composed import COMPOSED, MOST_PARTS, Composed, own_values, settled_part, values_of
 from mklcore.kernels.fills import bases, exponentials
 from mklcore.kernels.functions import Delta, KernelSpec, RowKernel
@@ -242,7 +242,7 @@ class Interaction(Composed):
     def name(self, feature_names: Sequence[str] | None = None) -> str:
         if len(self.parts) == 1:
             return self.parts[0].name(feature_names)
-        seen = [part.label or columns_in_words(part.settled, feature_names) for part in self.parts]
+        seen = [part.label or columns_as_text(part.settled, feature_names) for part in self.parts]
         return f"{f' {self.sign} '.join(seen)}, {self.title}"
 
     def met(self, rows: Array) -> Self:

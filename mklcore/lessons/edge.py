@@ -1,4 +1,4 @@
-"""Best at the edge: where the best of the values tried is the last one, the best has not been found.
+"""Optimum at the grid boundary: where the best of the values tried is the last one, the best has not been found.
 
 Spectra with one linear kernel per band and sparse lp-norm MKL along its cost C. A grid that ends too early has its best
 validation score at its last value; the path then goes on, by the same ratio, until the score stops rising.

@@ -1,4 +1,4 @@
-"""What an error costs, and what the cost looks like from the dual side.
+"""Loss: how a wrong prediction is penalised, in the primal and in the dual.
 
 A loss V(t, y) enters the primal as C sum_i V(t_i, y_i). In the dual it is the concave function
 Lin(a) = -C sum_i V*(-a_i / C, y_i) of the signed dual variable a, finite on a box ``low <= a <= high``

@@ -401,7 +401,7 @@ def solve_svm(
 def _active_set_steps(
     K: Array, low: Array, high: Array, epsilon: float, a: Array, v: Array, balanced: bool, most: int = 50
 ) -> None:
-    """Exact steps on the points off their bounds, in place, each to the first bound it meets: where pairs only creep."""
+    """Exact steps on the free support vectors, in place, each to the first bound it meets: where pairs only creep."""
     for _ in range(most):
         free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (epsilon == 0.0)))
         if free.size <= 1:

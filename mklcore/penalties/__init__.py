@@ -1,4 +1,4 @@
-"""What weighs the kernels.
+"""What weights the kernels.
 
 ``norms``: constraints on the weights, with a dual. ``terms``: concave group selection terms.
 """

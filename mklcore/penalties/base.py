@@ -14,7 +14,7 @@ from mklcore.parameters import Interface, Parameter
 
 
 class Penalty(Interface):
-    """What weighs the kernels; ``weights``, ``n`` and ``Q`` are (M,) and non-negative.
+    """What weights the kernels; ``weights``, ``n`` and ``Q`` are (M,) and non-negative.
 
     A subclass is a frozen dataclass; one line in ``PENALTIES`` makes it known to estimators, pages and saved models.
     Solvers never ask which penalty it is, but what it can do; ``check_claims`` holds the last three against its prices:

@@ -1,4 +1,4 @@
-"""What weighs the kernels: a constraint on the weights theta, or a price of their norms, seen from three sides.
+"""What weights the kernels: a constraint on the weights theta, or a price of their norms, seen from three sides.
 
 Each penalty answers, for block norms n_m = ||w_m|| and quadratic forms Q_m = a'K_m a,
 - ``regulariser(n)``: the primal price  min_theta 1/2 sum_m n_m^2 / theta_m  over the allowed weights,

@@ -28,7 +28,7 @@ from mklcore.solvers.problem import Carried, Problem, WarmStart, WeightedMethod
 from mklcore.solvers.reweighting import NEGLIGIBLE, WeightIterate, WeightState
 from mklcore.solvers.working_set import nearest
 
-_MOST_FREE = 150  # points off their bounds: beyond, a system costs more than a machine
+_MOST_FREE = 150  # free support vectors: beyond, a system costs more than a machine
 _PASSES, _LEAST = 2.0, 5e7  # multiplications that following may cost: passes over the stack, and what is always allowed
 _ROUNDS = 4  # times that kernels may come in
 _APART = 1e-7  # of lam and t: how far from an event a shifted start stands

@@ -154,7 +154,7 @@ class Newton(Reweighting):
         return ((lambda s: self.problem.penalty.scale(theta * np.exp(s * delta))), slope) if slope < 0 else None
 
     def _free(self, point: WeightIterate) -> Indices:
-        """The points off their bounds, and off the kink at zero."""
+        """The free support vectors, and off the kink at zero."""
         task, a = self.problem, point.dual
         low, high = task.loss.box(task.y, task.C)
         inside = (a > low) & (a < high)

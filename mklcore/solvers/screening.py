@@ -7,13 +7,13 @@ Let l_m be at least the largest eigenvalue of K_m. For any two duals and any num
     | sqrt(a'K_m a) - |s| sqrt(b'K_m b) |  <=  sqrt(l_m) ||a - s b||                                                (1)
 
 Gap-safe sphere. Where -Lin has second derivatives of at least c > 0 on the box, D is c-strongly concave on the feasible
-set, for the price is convex. With a feasible a, its gap G to any primal value is at least c/2 ||a* - a||^2, so that a* lies
+set, for the price is convex. With a feasible a, its gap G to any primal value is at least c/2 ||a* - a||^2, so that a* is
 in the sphere of radius r = sqrt(2 G / c) around a, and kernel m has no weight if
 
     sqrt(a'K_m a) + sqrt(l_m) r  <  max_j  sqrt(a'K_j a) - sqrt(l_j) r                                              (2)
 
 c is 1 / C for the squared loss and the squared hinge, 4 / C for the logistic loss. A piecewise-linear loss has c = 0 and no
-such sphere; (1) holds for it, too: a kernel whose upper bound lies below the largest form at a changes neither the price of
+such sphere; (1) holds for it, too: a kernel whose upper bound is below the largest form at a changes neither the price of
 a nor who enters, and is not read. Where duals sum to zero, l_m may be that of the centred kernel.
 
 Source: Ndiaye, Fercoq, Gramfort, Salmon (2017), Gap safe screening rules for sparsity enforcing penalties; their sphere,

@@ -12,8 +12,8 @@ BEGIN = """async ({name, js, data}) => {
   const module = await import(URL.createObjectURL(new Blob([js], {type: 'text/javascript'})));
   window.reports ??= [];
   const parentElement = document.querySelector('#' + name);
-  const told = (what, report) => window.reports.push({name, what, ...report});
-  window.again = (data) => module.default({parentElement, data, setStateValue: told});
+  const sent = (what, report) => window.reports.push({name, what, ...report});
+  window.again = (data) => module.default({parentElement, data, setStateValue: sent});
   (window.players ??= {})[name] = window.again;
   if (data) window.again(data);
   return typeof module.default;

@@ -67,7 +67,7 @@ function say(place, text) {
   place.textContent = place.title = text;
 }
 
-// What a method shows at a place of its path, which may lie between two solved points.
+// What a method shows at a place of its path, which may be between two solved points.
 function shownAt({ weights, facts, hollow, whole, note }, at) {
   const place = whole && at !== null ? Math.round(at) : at;
   if (place === null || place === undefined || place > weights.length - 1) return { facts: [note], weights: [] };

@@ -81,7 +81,7 @@ def _found(found: ModelSearch) -> None:
         used = f"{style.number(near.n_kernels)} kernels on average against {style.number(found.best.n_kernels)}"
         st.markdown(f"Simplest within one standard error: **{words.plain(found.simplest)}**, {used}.")
     else:
-        st.markdown("Nothing simpler lies within one standard error of it.")
+        st.markdown("Nothing simpler is within one standard error of it.")
     table = frame(found)
     st.dataframe(
         table, hide_index=True, key="search_rows", alt="What was tried, the best first",

@@ -61,7 +61,7 @@ def key(params: Params) -> object:
 
 
 def job(params: Params) -> Job:
-    """Return the work that measures what is missing; every run lies on the shelf as soon as it ends."""
+    """Return the work that measures what is missing; every run is in the cache as soon as it ends."""
     seed, name = params.toy_seed, key(params)
     pieces = tuple(_piece(seed, *run) for run in missing(params))
     return Job(name, "Sparse against non-sparse", pieces, lambda now: key(now) == name, slot="long")

@@ -212,7 +212,7 @@ def target_choice() -> None:
         st.selectbox, "Target", "field_target", found, lambda name: history.change(target=name),
         options=["", *names] if novelty or not found else names, format_func=lambda name: name or without,
     )  # fmt: skip
-    _choice("Task", "task", TASKS, help="Classes: which one. A number: how much. One-class: is a row like the others?")
+    _choice("Task", "task", TASKS, help="Classes: which one. A number: how much. One-class: which rows are unusual.")
 
 
 def read_controls() -> None:

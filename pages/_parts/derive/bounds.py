@@ -62,7 +62,7 @@ def numbers(params: TheoryParams, part: Dataset) -> np.ndarray:
     return np.where(part.y.astype(str) == positive(params), 1.0, -1.0)
 
 
-def target_in_words(params: TheoryParams) -> str:
+def target_as_text(params: TheoryParams) -> str:
     """Return what counts as the target, where that needs saying."""
     names = classes(params)
     if not has_target(params):
@@ -161,7 +161,7 @@ def entries(params: TheoryParams, tab: str) -> float:
 
 
 def job(params: TheoryParams, tab: str) -> Job:
-    """Return the work that measures for a tab; it is laid on the shelf. Raises ``MKLError``."""
+    """Return the work that measures for a tab; it is stored in the cache. Raises ``MKLError``."""
     measure, steps = _measures(params)[tab]()
     found = measured(params, tab)
     return found.job("Measuring", found.piece(measure, steps))

@@ -42,7 +42,7 @@ class Budget:
             return sum(size for _, size in self._held.values())
 
     def made(self, key: object, size: float, make: Callable[[], T], owner: object = None) -> T:
-        """Return what lies under ``key``, making it first if need be. Raises ``BudgetError`` where it never fits."""
+        """Return what is under ``key``, making it first if need be. Raises ``BudgetError`` where it never fits."""
         if size > self.most:
             raise BudgetError(
                 f"These kernels take {size / 1e6:,.0f} MB, and this server holds {self.most / 1e6:,.0f} MB of kernels "
@@ -84,7 +84,7 @@ class Budget:
                 del self._held[name]
 
     def forget(self, name: object) -> None:
-        """Let go of what lies under a name."""
+        """Let go of what is under a name."""
         with self._lock:
             self._held.pop(name, None)
 

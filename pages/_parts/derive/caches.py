@@ -1,4 +1,4 @@
-"""Derive once: where values are kept, on bounded shelves, and the server's one place for a large stack.
+"""Derive once: where values are kept, in bounded caches, and the server's one place for a large stack.
 
 Keys are a fingerprint and frozen parameters, never arrays: Streamlit hashes only a sample of a large array. What comes
 from a sample is shared by all sessions. What comes from an uploaded file lives and dies with the session that uploaded
@@ -91,7 +91,7 @@ def _shared_results() -> ResultCache:
 
 
 def result_cache(params: DataParams) -> ResultCache:
-    """Return the shelf for results about these parameters' table: everybody's for a sample, the session's for a
+    """Return the cache for results about these parameters' table: everybody's for a sample, the session's for a
     file.
     """
     if params.data.startswith(UPLOAD):
@@ -105,7 +105,7 @@ def _shared_hulls() -> ResultCache:
 
 
 def hulls(params: DataParams) -> ResultCache:
-    """Return the shelf for paths of hulls, which hold their levels for prediction: large, so few are kept."""
+    """Return the cache for paths of hulls, which hold their levels for prediction: large, so few are kept."""
     if params.data.startswith(UPLOAD):
         return memory().caches.hulls
     return _shared_hulls()
@@ -113,7 +113,7 @@ def hulls(params: DataParams) -> ResultCache:
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def lessons() -> ResultCache:
-    """Return the shelf for what lessons found: about made data, so everybody's, and never pushed out by other
+    """Return the cache for what lessons found: about made data, so everybody's, and never pushed out by other
     results.
     """
     return ResultCache(24)
@@ -121,5 +121,5 @@ def lessons() -> ResultCache:
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def outcomes() -> ResultCache:
-    """Return the shelf for what experiments found; it is about made data, so it is everybody's."""
+    """Return the cache for what experiments found; it is about made data, so it is everybody's."""
     return ResultCache(24)

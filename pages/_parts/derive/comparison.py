@@ -1,6 +1,6 @@
 """Derive methods: the parameters of each, the paths the worker computes one after the other, exact points.
 
-A method is the same thing as a state of Explore: both look on the same shelf, so neither computes what the other has.
+A method is the same thing as a state of Explore: both use the same cache, so neither computes what the other has.
 """
 
 from collections.abc import Sequence
@@ -89,7 +89,7 @@ def is_small(params: Params, wanted: Sequence[PathParams]) -> bool:
 
 
 def job(params: Params) -> Job:
-    """Return the work that gives every missing path, method by method; each lies on the shelf as soon as it ends.
+    """Return the work that gives every missing path, method by method; each is in the cache as soon as it ends.
 
     A method that is refused keeps the reason, now or once it is its turn, and holds up none of the others.
     """

@@ -17,7 +17,7 @@ P = TypeVar("P", bound=DataParams)
 
 @dataclass(frozen=True, eq=False)
 class Derived(Generic[T]):
-    """A value that a job computes: its ``key``, the shelf it is kept on, and for which parameters the job goes on."""
+    """A value that a job computes: its ``key``, its cache, and for which parameters the job goes on."""
 
     key: object
     result_cache: ResultCache
@@ -58,6 +58,6 @@ def derived(
     depends: Callable[[P], object],
     result_cache: Callable[[P], ResultCache] = caches.result_cache,
 ) -> Derived[Any]:
-    """Return what is called ``name`` and hangs on ``depends`` of the parameters."""
+    """Return what is called ``name`` and depends on ``depends`` of the parameters."""
     about = depends(params)
     return Derived((name, about), result_cache(params), lambda now: depends(now) == about)  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ def dictionary(params: KernelParams) -> KernelDictionary:
     """Return the kernels the parameters ask for. Raises ``KernelError`` or ``ParameterError``."""
     if on_stack(params):
         raise KernelError("The upload is a ready kernel stack: it has no columns to build kernels on.")
-    edited_text(params)  # one that is kept in another session is refused, although its kernels may lie on the shelf
+    edited_text(params)  # one that is kept in another session is refused, although its kernels may be in the cache
     return result_cache(params).made(("dictionary", params.part(KernelParams)), lambda: _dictionary(params))
 
 

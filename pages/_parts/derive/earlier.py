@@ -1,7 +1,7 @@
 """Derive from earlier work: answers that come with the project, so that a first start draws and drags before it
 computes.
 
-Every answer lies in a file whose name holds a digest of what was computed: table, kernels, method, settings. Where any
+Every answer is in a file whose name holds a digest of what was computed: table, kernels, method, settings. Where any
 of them is another one there is no such file, and the answer is computed. ``sample_data/build_earlier.py`` makes the
 files.
 """
@@ -200,7 +200,7 @@ def _tuples(value: Any) -> Any:
 
 
 def write(file: File, found: Hulls | Story) -> None:
-    """Write hulls (their path lies beside them, in a file of its own) or what a lesson found."""
+    """Write hulls (their path is beside them, in a file of its own) or what a lesson found."""
     content = {name: value for name, value in vars(found).items() if name != "path"}
     if isinstance(found, Hulls):
         content["layout"] = asdict(found.layout)

@@ -81,7 +81,7 @@ def higher_unsure(shown: Answer, hull: Hull) -> str:
 
 
 def visited(path: Path, hull: Hull) -> int:
-    """Count the nodes looked at on the whole path, and for this hull where it lies between its points."""
+    """Count the nodes looked at on the whole path, and for this hull where it is between its points."""
     return max(point.n_visited_on_path_ for point in (path.estimators[-1], hull.fitted))
 
 

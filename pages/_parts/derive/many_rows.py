@@ -191,7 +191,7 @@ def whole_job(params: PathParams, value: float) -> Job:
 
 
 def _there(found: Whole | None, value: float) -> Whole | None:
-    """Return what lies there where it is the model at this value, for a second job that asked for it."""
+    """Return what is there where it is the model at this value, for a second job that asked for it."""
     return found if found is not None and found.value == value else None
 
 

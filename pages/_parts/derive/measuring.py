@@ -22,7 +22,7 @@ from pages._parts.derive.tables import on_stack, table
 from pages._parts.params.parameters import KernelParams, PathParams
 from pages._parts.session import turns
 
-FEW_ROWS = 5  # a kernel that hangs on fewer rows than this
+FEW_ROWS = 5  # a kernel that depends on fewer rows than this
 FEW_SHARE = 0.1  # of all, in small tables
 
 
@@ -54,7 +54,7 @@ class Traits:
 
     ranks (M,): effective ranks. twin: the kernel that each repeats, by index, None where it repeats none. constant:
     which kernels are the same number everywhere. lost: names of kernels of the dictionary that were left out as
-    constant. rows (M,): on how many training rows each kernel hangs; few: which hang on next to none.
+    constant. rows (M,): how many training rows each kernel depends on; few: which depend on next to none.
     """
 
     ranks: np.ndarray

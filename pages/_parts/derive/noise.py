@@ -13,7 +13,7 @@ METHODS = {"stability": "half samples", "knockoffs": "knockoffs"}
 
 
 def can_be_selected(params: DataParams) -> bool:
-    """Tell whether columns of this table can be told from noise: it has a target, columns, and no sequences."""
+    """Tell whether columns of this table can be screened for noise: it has a target, columns, and no sequences."""
     if tables.on_stack(params):
         return False
     table = tables.table(params)

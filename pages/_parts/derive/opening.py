@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Refused:
-    """What lies on a shelf for a file that cannot be read: why."""
+    """What is in the cache for a file that cannot be read: why."""
 
     kind: type[MKLError]
     sentence: str
@@ -41,7 +41,7 @@ class Refused:
 def opened(
     result_cache: ResultCache, key: object, content: bytes, what: str, read: Callable[[Callable[[], None]], T]
 ) -> T:
-    """Return what ``read`` finds in a file, from the shelf if it was read before. Raises ``MKLError``.
+    """Return what ``read`` finds in a file, from the cache if it was read before. Raises ``MKLError``.
 
     ``read`` is given what it has to call now and then: it ends the reading when the person presses Cancel, chooses
     something else or leaves. ``what`` is said while it takes long, as in "Reading the table".

@@ -84,7 +84,7 @@ def estimator(params: PathParams) -> "BaseEstimator":
 
 
 def maker(params: PathParams) -> Callable[[Callable[[], GramStack], Callable[[], Any]], "BaseEstimator"]:
-    """Return what makes the estimator from a stack and its alignments, each asked for only where a penalty hangs on
+    """Return what makes the estimator from a stack and its alignments, each asked for only where a penalty depends on
     it.
     """
     method, task = algorithm(params), tables.table(params).task
@@ -189,7 +189,7 @@ class Prepared:
         return fit_path(*given, report.tick, start, so_far=None if show is None else _seldom(show), **more)
 
     def further(self, path: Path, report: Report) -> Path:
-        """Return a path that is solved already, gone on where its best point lies at an end."""
+        """Return a path that is solved already, gone on where its best point is at an end."""
         train, validation = self.parts.train, self.parts.validation
         report.heard_by(self.asked)
         return grown(
@@ -242,7 +242,7 @@ def _otherwise_scored(params: PathParams) -> Path | None:
 
 
 def piece(params: PathParams, refused: Callable[[str], None] | None = None) -> Piece:
-    """Return the piece of work that gives the path; it is laid on the shelf."""
+    """Return the piece of work that gives the path; it is stored in the cache."""
     given, found, before = prepared(params), solution(params), _otherwise_scored(params)
     if before is not None:
         return found.piece(lambda report: given.again(before), 1, refused)
@@ -383,7 +383,7 @@ def is_quick(params: PathParams, path: Path, value: float) -> bool:
 
 
 def interval(params: PathParams, path: Path, value: float) -> Interval | None:
-    """Return between which numbers the optimum at ``value`` lies, without solving; None where no certificate says."""
+    """Return between which numbers the optimum at ``value`` is, without solving; None where no certificate says."""
     parts, grams = low_rank.parts(params), low_rank.work(params)
     make = lambda: (interval_along(path, grams().train, parts.train.y, value),)  # noqa: E731  None is an answer too
     return caches.result_cache(params).made(("interval", key(params), value), make)[0]

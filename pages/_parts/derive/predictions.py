@@ -162,7 +162,7 @@ def _category(column: str, features: tuple[Feature, ...]) -> Knob:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A row of the table, the same with its changes, its true target and the part of the split it lies in."""
+    """A row of the table, the same with its changes, its true target and the part of the split it is in."""
 
     number: int
     before: np.ndarray
@@ -184,7 +184,7 @@ def row(params: Params) -> Row:
 
 
 def _part(params: Params, index: int) -> str:
-    """Return in which part of the split a row of the table lies; rows that are alike count as one."""
+    """Return in which part of the split a row of the table is; rows that are alike count as one."""
     x, parts = tables.table(params).X[index], tables.split(params)
     for name, part in zip(PARTS, (parts.train, parts.validation, parts.test), strict=True):
         if bool((x == part.X).all(axis=1).any()):
@@ -277,6 +277,6 @@ def typical(point: Chosen) -> np.ndarray:
 
 
 def by_influence(point: Chosen) -> tuple[int, ...]:
-    """Return the places of the controls, those of columns that the kernels in use hear most first."""
+    """Return the places of the controls, those of the columns with the largest influence first."""
     every, heard = knobs(point.params), column_influence(point.fitted, typical(point))
     return tuple(sorted(range(len(every)), key=lambda k: -float(heard[list(every[k].columns)].sum())))

@@ -1,4 +1,4 @@
-"""Derive shares: how the weight of a path lies on the columns of the table, or on the families of its kernels."""
+"""Derive shares: how the weight of a path is spread over the columns of the table, or the families of its kernels."""
 
 from dataclasses import replace
 

@@ -73,7 +73,7 @@ def verdict(comparison: Comparison, outcome: Outcome) -> None:
         i, j = np.unravel_index(int(np.nanargmax(differences)), differences.shape)
         far = f"{comparison.columns[j]} at {comparison.rows[i]}: {comparison.difference[i, j]:+.3g}"
         text += f"; the farthest is {words.plain(far)} ± {comparison.joint_error[i, j]:.2g}"
-    text += f". About {(1 - LEVEL) * compared:.0f} would lie outside if nothing but chance were at work"
+    text += f". About {(1 - LEVEL) * compared:.0f} would be outside if nothing but chance were at work"
     rough = " So few repetitions leave the standard errors rough." if outcome.repetitions <= work.SMALL else ""
     st.markdown(f"{text}. {work.label(outcome)[:1].upper()}{work.label(outcome)[1:]}.{rough}")
 

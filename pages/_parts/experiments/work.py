@@ -1,6 +1,6 @@
 """Experiments on the screen: which published one, runs in the background, and what is kept of them.
 
-What was computed here is about made data: it lies on everybody's shelf and in the file of kept work, so that a restart
+What was computed here is about made data: it is in everybody's cache and in the file of kept work, so that a restart
 brings it back.
 """
 
@@ -42,7 +42,7 @@ def by_paper() -> dict[str, list[str]]:
 def keep(outcome: Outcome, result_cache: ResultCache) -> None:
     """Keep an outcome, the newest first; an earlier one of the same size and seed is replaced.
 
-    ``shelf`` is everybody's for what was computed here, and the session's for what came from a file.
+    ``result_cache`` is everybody's for what was computed here, and the session's for what came from a file.
     """
     others = [old for old in result_cache.get(outcome.key) or () if _name(old) != _name(outcome)]
     result_cache.put(outcome.key, (outcome, *others)[:MOST_KEPT])
@@ -55,7 +55,7 @@ def write_down(outcome: Outcome, store: Store) -> None:
 
 
 def _bring_back(key: str, result_cache: ResultCache) -> None:
-    """Lay on the shelf, once per start of the server, what earlier starts wrote down."""
+    """Put into the cache, once per start of the server, what earlier starts wrote down."""
     if result_cache.get(("brought back", key)) is not None:
         return
     result_cache.put(("brought back", key), True)
@@ -69,7 +69,7 @@ def _bring_back(key: str, result_cache: ResultCache) -> None:
 
 
 def opened() -> ResultCache:
-    """Return the session's shelf for runs opened from a file."""
+    """Return the session's cache for runs opened from a file."""
     return memory().caches.outcomes
 
 
@@ -143,7 +143,7 @@ def job(experiment: Experiment, repetitions: int, seed: int) -> Job:
 def _rows(experiment: Experiment, repetitions: int) -> tuple[str, ...]:
     """Return the rows of a run of that size, or of one whose files are missing: it says so when it is asked for."""
     quick = repetitions <= SMALL
-    return experiment.rows_at_hand(folder(), quick) or (quick and experiment.quick) or experiment.rows
+    return experiment.rows_on_disk(folder(), quick) or (quick and experiment.quick) or experiment.rows
 
 
 def ask(experiment: Experiment, repetitions: int, seed: int) -> None:

@@ -48,7 +48,7 @@ def draw(shown: paths.Answer, point: Path, index: int) -> None:
         return
     edges = kernel_edges([specs[m] for m in part], axis)
     order = along[np.argsort(axis[along], kind="stable")]
-    order = order[np.concatenate([[True], np.diff(axis[order]) > 0])]  # second differences lie at the same wavelengths
+    order = order[np.concatenate([[True], np.diff(axis[order]) > 0])]  # second differences are at the same wavelengths
     unit = "nm" if any("nm" in (name[:2], name[-2:]) for name in (train.feature_names[j] for j in along)) else ""
     picture = partial(
         selected_bands,

@@ -18,7 +18,7 @@ from pages._parts.session import board, history, words
 
 
 def _exact_point(shown: paths.Answer, value: float) -> Path | None:
-    """Return the answer between the path's points. Until it is solved, say between which numbers its optimum lies."""
+    """Return the answer between the path's points. Until it is solved, say between which numbers its optimum is."""
     params = shown.params
     solved = paths.exact(params, value).value
     if solved is not None:
@@ -28,7 +28,7 @@ def _exact_point(shown: paths.Answer, value: float) -> Path | None:
     text = f"At {where} nothing is solved yet."
     if known is not None:
         text = (
-            f"At {where} the optimum lies between **{style.number(known.low)}** and **{style.number(known.high)}**: "
+            f"At {where} the optimum is between **{style.number(known.low)}** and **{style.number(known.high)}**: "
             f"known at "
             "once, from the solved points beside it."
         )

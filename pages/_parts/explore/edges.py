@@ -16,7 +16,7 @@ LARGEST = 9  # times a path is gone on with
 
 
 def draw(shown: paths.Answer) -> None:
-    """Say so where the best validation score lies at an end of the path or of the widths, with the click that goes
+    """Say so where the best validation score is at an end of the path or of the widths, with the click that goes
     on.
     """
     if not shown.waiting:
@@ -32,7 +32,7 @@ def _path(shown: paths.Answer) -> None:
     where = places.label(path.param, float(path.values[end]))
     way = "beyond" if (end == -1) else "below"
     _offer(
-        f"Best at the edge: the validation score still rises at {where}, the last value tried.",
+        f"Optimum at the grid boundary: the validation score still rises at {where}, the last value tried.",
         f"Go on {way} it",
         key="go_further",
         on_click=history.change,

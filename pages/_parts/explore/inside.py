@@ -198,4 +198,4 @@ def _others(table: Dataset) -> str:
     if not others:
         return "The table has these two columns only: this is the whole model."
     held = "column is" if others == 1 else "columns are"
-    return f"The other {others} {held} held at the training mean, so rows that differ there can lie elsewhere."
+    return f"The other {others} {held} held at the training mean, so rows that differ there can be elsewhere."

@@ -1,4 +1,4 @@
-"""Explore other splits, on request: how much a score hangs on the rows that were drawn."""
+"""Explore other splits, on request: how much a score depends on the rows that were drawn."""
 
 import numpy as np
 import pandas as pd
@@ -116,7 +116,7 @@ def _show(found: Repeats, path: Path, where: str) -> None:
     scores = [f"{part} {path.score_name} **{_spread(found, part, path.score_name)}**" for part in PARTS]
     st.markdown(f"Mean ± standard deviation over {n} splits at {where}: {', '.join(scores)}.")
     st.caption(
-        "The spread says how much a score hangs on the rows drawn; the splits share rows, so it is no error of the "
+        "The spread says how much a score depends on the rows drawn; the splits share rows, so it is no error of the "
         "mean. The cursor was set with one of these splits in view, so the mean may flatter a little."
     )
     left, right = st.columns([3, 2], gap="large")

@@ -14,7 +14,7 @@ from pages._parts.params import places
 from pages._parts.params.parameters import Params
 from pages._parts.session import board, fields, history, nav, words
 
-CORRELATED = 0.3  # between terms, from where it is told
+CORRELATED = 0.3  # between terms, from where it is reported
 TOGETHER = {"pairs": True, "together": False, "at": None}
 
 

@@ -133,7 +133,7 @@ def _say(
     if not order:
         return f"At {where} no kernel has a weight: the model is the same everywhere."
     parts = [f"**{names[k]}** ({100 * row[k]:.0f} %)" for k in order]
-    text = f"At {where} the weight lies on {style.joined(parts)}"
+    text = f"At {where} the weight is on {style.joined(parts)}"
     return f"{text}{_against(path, index, baselines)}."
 
 

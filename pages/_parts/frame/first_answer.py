@@ -1,4 +1,4 @@
-"""Frame, the page that a browser loads first: it is told where the server is, instead of trying the page's address.
+"""Frame, the page that a browser loads first: it learns the server's address, instead of trying the page's address.
 
 At ``/explore`` Streamlit's browser part asks for ``/explore/_stcore/health`` and ``/explore/_stcore/host-config`` first
 and gets 404 for both before it asks at ``/``. Every address of the app is one name below its root, also behind a proxy

@@ -6,7 +6,7 @@ unless the server's environment names it: in a frame a person can be led to pres
 other hosts are refused as WebSockets are, so that no name that leads here makes the app a page of its own. Streamlit's
 metrics count sessions and name functions: they are for the administrator alone, by HTTP basic authentication.
 Files are counted as they come (``arriving``). A session and its files answer the browser that began it (``owner``).
-What a page says after it was left is not heard. The page that a browser loads first names the root of the server
+What a page says after it was left is ignored. The page that a browser loads first names the root of the server
 (``first_answer``).
 """
 
@@ -113,7 +113,7 @@ def _framers() -> str:
 
 
 def _of_this_page(receive: Receive) -> Receive:
-    """Return a way to hear a browser that leaves out what a page says after it was left."""
+    """Return a receiver that leaves out what a page says after it was left."""
     left = LeftPage()
 
     async def heard() -> Message:

@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages._parts.session import history, nav
 
-# The type of every part hangs on the root's size; Streamlit has no switch for the rail and the menu of one session.
+# The type of every part depends on the root's size; Streamlit has no switch for the rail and the menu of one session.
 STYLE = """<style>
 :root:root { font-size: clamp(20px, 1.35vw, 28px); }
 [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], header[data-testid="stHeader"] { display: none; }

@@ -37,7 +37,7 @@ class OwnedSession(Session):
 
 
 class GatheringSession(OwnedSession):
-    """An owned session whose runs are heard in their order, many elements at a time."""
+    """An owned session whose runs are handled in their order, many elements at a time."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         self._pending: deque[Callable[[], None]] = deque()
@@ -63,7 +63,7 @@ class GatheringSession(OwnedSession):
 
     def request_rerun(self, client_state: Any) -> None:
         """Run the page or a part of it again; what was drawn before counts, although from now on another run may be
-        heard.
+        handled.
         """
         if _running_loop() is self._event_loop:  # a watcher of files asks from a thread of its own
             self._take()

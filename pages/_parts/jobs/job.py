@@ -207,7 +207,7 @@ CLAIMS = Claims()
 
 
 def let_go(progress: Progress) -> None:
-    """Forget what the job was given, which may be large: models on a shelf remember who listened to them."""
+    """Forget what the job was given, which may be large: models in a cache remember who listened to them."""
     progress.job = replace(progress.job, pieces=())
 
 

@@ -122,7 +122,7 @@ def pick(key: str) -> None:
 
 
 def look_out() -> None:
-    """Say which kernels repeat others, are constant or hang on a few rows, each with a button that switches them
+    """Say which kernels repeat others, are constant or depend on a few rows, each with a button that switches them
     off.
     """
     params = history.current()
@@ -152,7 +152,7 @@ def look_out() -> None:
         _offer(
             [f"{name} ({counted(round(traits.rows[m]), 'row')})" for m, name in few.items()],
             "few",
-            f"{counted(len(few), 'kernel')} {verb} on a handful of training rows that lie far from all others: {{}}. "
+            f"{counted(len(few), 'kernel')} {verb} on a handful of training rows that are far from all others: {{}}. "
             f"What it says, "
             "and what it looks like beside other kernels, may be those rows alone.",
             tuple(few.values()),

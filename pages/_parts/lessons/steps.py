@@ -94,7 +94,7 @@ def words(key: str) -> Words:
 
 
 def key(lesson: str) -> tuple[str, str]:
-    """Return the name of a lesson's result on the shelf."""
+    """Return the name of a lesson's result in the cache."""
     return "lesson", lesson
 
 

@@ -143,7 +143,7 @@ def _label(one: Method, alike: Sequence[Method], algorithms: Mapping[str, Algori
     usual = {control.name: control.default for control in algorithm.controls if task in control.tasks}
     acting = algorithm.shown(task, one.over(algorithms), {**usual, **own})
     words = [
-        _in_words(control, own.get(control.name, control.default))
+        _as_text(control, own.get(control.name, control.default))
         for control in acting
         if control.name in own or control.name in parted
     ]
@@ -153,7 +153,7 @@ def _label(one: Method, alike: Sequence[Method], algorithms: Mapping[str, Algori
     return ", ".join([algorithm.label, *words])
 
 
-def _in_words(control: Control, value: Setting) -> str:
+def _as_text(control: Control, value: Setting) -> str:
     if isinstance(value, bool):
         return f"{control.label.lower()}: {_written(value)}"
     shown = value.replace("_", "-") if isinstance(value, str) else style.number(value)

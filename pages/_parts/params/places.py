@@ -11,12 +11,12 @@ from mklcore.paths.path import Path
 
 __all__ = ["BOUNDS", "Place", "bounds", "label", "place", "symbol"]
 
-BOUNDS = {"C": (1e-6, 1e6), "lam": (1e-10, 1e6), "p": (1.0, math.inf)}  # where an exact value may lie
+BOUNDS = {"C": (1e-6, 1e6), "lam": (1e-10, 1e6), "p": (1.0, math.inf)}  # where an exact value may be
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the cursor stands: the index of the nearest solved value, and the value itself if it lies between them."""
+    """Where the cursor stands: the index of the nearest solved value, and the value itself if it is between them."""
 
     index: int
     value: float
@@ -24,7 +24,7 @@ class Place:
 
 
 def bounds(param: str, values: Sequence[float]) -> tuple[float, float]:
-    """Return between which values an exact one may lie: the usual bounds, or those of a path that kernels of another
+    """Return between which values an exact one may be: the usual bounds, or those of a path that kernels of another
     scale lead beyond them.
     """
     low, high = BOUNDS.get(param, (1e-10, 1e10))
@@ -32,7 +32,7 @@ def bounds(param: str, values: Sequence[float]) -> tuple[float, float]:
 
 
 def place(path: Path, at: float | None) -> Place:
-    """Return where ``at`` lies on the path; None stands for the best validation score, or the middle where none can
+    """Return where ``at`` is on the path; None stands for the best validation score, or the middle where none can
     choose.
 
     A value outside its bounds becomes the nearest bound; a number of kernels is whole, from one to all of them.

@@ -135,7 +135,7 @@ def _later(point: Chosen, new: NewRows, key: object) -> Batch | None:
 
 
 def job(point: Chosen, new: NewRows, key: object) -> Job:
-    """Return the work that predicts the rows of a file; the answers lie on this session's shelf."""
+    """Return the work that predicts the rows of a file; the answers are in this session's cache."""
     table, maps, held_out = tables.table(point.params), judging.maps(point), judging.held_out(point)
     piece = Piece(
         lambda report: answers(point, new, table, report.tick, maps, held_out),

@@ -2,7 +2,7 @@
 
 It belongs to the account that runs the server, mode 0600 in a folder of 0700. Every operation opens its own connection,
 so any number of threads and processes may call at once. On a full disk nothing more is kept, but what is there can be
-read and deleted: a reserve lies beside the file for that, and deletion works in steps that need no more than it.
+read and deleted: a reserve is beside the file for that, and deletion works in steps that need no more than it.
 """
 
 import os
@@ -205,7 +205,7 @@ def empty_log(base: sqlite3.Connection) -> bool:
 
 
 def blank(base: sqlite3.Connection, table: str, column: str, row: int, size: int) -> None:
-    """Write zeros over the bytes of a row where they lie, outside a transaction, so that its deletion writes hardly
+    """Write zeros over the bytes of a row where they are, outside a transaction, so that its deletion writes hardly
     anything.
     """
     for start in range(0, size, STEP_BYTES):

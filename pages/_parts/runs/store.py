@@ -373,7 +373,7 @@ class Store:
     def _delete(self, base: sqlite3.Connection, row: int) -> tuple[str, ...]:
         """Delete the run in a row of its table with its files; return the names of those another run needs.
 
-        First their bytes are zeroed where they lie, in steps, then the rows leave in one.
+        First their bytes are zeroed where they are, in steps, then the rows leave in one.
         """
         base.execute("PRAGMA secure_delete = FAST")
         run, name, recipe, facts, size = base.execute(

@@ -130,7 +130,7 @@ def _row(run: Run, several: bool) -> None:
             st.button("Delete for good", key=f"runs_gone_{run.id}", on_click=_delete, args=(run.id,))
             st.button("Keep", key=f"runs_stay_{run.id}", on_click=_be_sure, args=(None,), type="tertiary")
         else:
-            # Ticks and no list to choose from: its options lie outside the corner, and a click on them closes it.
+            # Ticks and no list to choose from: its options are outside the corner, and a click on them closes it.
             if several:
                 st.checkbox("Compare", key=f"runs_tick_{run.id}")
             st.button("Open", key=f"runs_open_{run.id}", on_click=_open, args=(run.id,))
@@ -230,7 +230,7 @@ def _weights(pair: results.Weights, names: tuple[str, str]) -> None:
     figure = weights_beside(pair.names, pair.families, pair.first, pair.second, names, dark=charts.is_dark())
     charts.show(figure, "runs_weights")
     st.caption(
-        f"{100 * pair.changed:.0f} % of the weight lies on other kernels. Compare weights only under one "
+        f"{100 * pair.changed:.0f} % of the weight is on other kernels. Compare weights only under one "
         f"normalisation; among "
         "correlated kernels they move without a change of the model."
     )

@@ -58,7 +58,7 @@ def _write_over(key: str) -> None:
 
 
 def _is_echo(key: str) -> bool:
-    """Tell whether a number box reports what was written over just now: the browser had not heard of it yet.
+    """Tell whether a number box reports what was written over just now: the browser did not have it yet.
 
     A path that is drawn point by point moves the box several times a second, and every look at its progress brings back
     what the browser still shows there. Taken for the person's wish it would hold the cursor where nobody put it.

@@ -109,7 +109,7 @@ class Cursor:
     """
 
     name: object = None  # of what the player shows
-    given: object = None  # what else a new picture hangs on
+    given: object = None  # what else a new picture depends on
     at: object = None  # where the cursor was drawn last
     said: object = None  # where the player itself has put it
     heard: object = None

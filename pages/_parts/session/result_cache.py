@@ -16,7 +16,7 @@ class ResultCache:
         self._items: OrderedDict[object, Any] = OrderedDict()
 
     def get(self, key: object) -> Any:
-        """Return what lies under ``key``, or None."""
+        """Return what is under ``key``, or None."""
         with self._lock:
             if key in self._items:
                 self._items.move_to_end(key)
@@ -31,12 +31,12 @@ class ResultCache:
                 self._items.popitem(last=False)
 
     def drop(self, key: object) -> None:
-        """Take away what lies under ``key``, if anything does."""
+        """Take away what is under ``key``, if anything is."""
         with self._lock:
             self._items.pop(key, None)
 
     def made(self, key: object, make: Callable[[], T]) -> T:
-        """Return what lies under ``key``, making it first if need be."""
+        """Return what is under ``key``, making it first if need be."""
         value = self.get(key)
         if value is None:
             value = make()

@@ -61,7 +61,7 @@ def _words(params: Params, found: theory.GompMeasured, bounds: np.ndarray, tau: 
     needed = theory.gomp_rows_needed(top**2, float(found.s[least]), kappa, tau, top, params.theory_delta)
     vacuous(
         [
-            f"Predicting 0 for every row has a squared error of at most {style.number(top**2)}, and the bound lies "
+            f"Predicting 0 for every row has a squared error of at most {style.number(top**2)}, and the bound is "
             f"above that at "
             f"every s. {where}",
             f"With κ = {style.number(kappa)} and τ = {style.number(tau)} it would take {style.number(needed)} rows to "

@@ -48,7 +48,7 @@ def _recovery_words(parts: theory.Coherences, recovered: theory.Recovery) -> Non
     if largest < 1:
         speaks(f"The coherence is {style.number(largest)}, below 1. {seen}")
     elif lower < 1:
-        vacuous([f"The coherence lies between {style.number(lower)} and {style.number(largest)}: undecided. {seen}"])
+        vacuous([f"The coherence is between {style.number(lower)} and {style.number(largest)}: undecided. {seen}"])
     else:
         vacuous([f"The coherence is at least {style.number(lower)}, above 1, so the theorem says nothing. {seen}"])
 
@@ -59,7 +59,7 @@ def _condition_words(params: Params, found: dict[str, Any]) -> None:
     correlation = f"The largest cosine between the spans of two kernels is {style.number(found['correlation'])}."
     if np.isfinite(condition.upper):
         low, high = style.number(condition.lower), style.number(condition.upper)
-        speaks(f"{correlation} γ lies between {low} and {high}.")
+        speaks(f"{correlation} γ is between {low} and {high}.")
     else:
         vacuous([correlation, words.plain(condition.words.replace("gamma", "γ"))])
     if not bound.is_vacuous:

@@ -131,5 +131,5 @@ def show(params: Params) -> None:
     finally:
         mind.waiting = False
     explained(params.theory)
-    target = derive_bounds.target_in_words(params) if tab.measured and params.theory != "recovery" else ""
+    target = derive_bounds.target_as_text(params) if tab.measured and params.theory != "recovery" else ""
     st.caption(f"{tab.paper}. {target}")
