@@ -98,8 +98,8 @@ def test_one_click_deeper_are_columns_and_plain_models(task: str) -> None:
     wait_for(app, "best single kernel, at its best")
     path, params = memory(app).answer.path, memory(app).params
     index = places.place(path, None).index
-    sentence = next(text for text in cursor_texts(app) if "the weight lies on " in text)
-    assert sentence.startswith(f"At {places.label('C', path.values[index])} the weight lies on ")
+    sentence = next(text for text in cursor_texts(app) if "the weight is on " in text)
+    assert sentence.startswith(f"At {places.label('C', path.values[index])} the weight is on ")
     families = component(app, "bars_families")
     expected = {}
     for name, weight in zip(path.kernel_families, path.weights[index], strict=True):

@@ -30,7 +30,7 @@ from mklcore.data.grouping import families
 from mklcore.data.joining import mark_of, parsed_table, with_views
 from mklcore.data.notes import Note
 from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, Format, ticked
-from mklcore.data.parsing import DELIMITERS, Source, Table, delimiter_in_words
+from mklcore.data.parsing import DELIMITERS, Source, Table, delimiter_as_text
 from mklcore.data.sentinels import Sentinel, as_missing, sentinel_of
 from mklcore.data.settings import Settings
 from mklcore.data.target import MAX_CLASSES, SETTLED, TargetCandidate, as_text, rank_targets
