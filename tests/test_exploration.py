@@ -365,3 +365,19 @@ def test_where_boosting_is_ahead_it_is_said_what_that_means():
     assert note.startswith("Gradient boosting reaches 0.9 ± 0.02 on validation rows, ahead of 0.87: ")
     assert first_answer._behind([boosting], 0.885) == []
     assert first_answer._behind([Reference("boosting", 0.9, "", None)], 0.5) == []  # its error is not known
+
+
+def test_two_categories_that_act_together_are_a_term_with_its_share():
+    """Women of the third class do worse than a sum over sex and class would have it."""
+    rng = np.random.default_rng(2)
+    sex, place, age = rng.integers(0, 2, 360), rng.integers(0, 3, 360), rng.normal(size=360)
+    chance = np.where(sex == 1, np.array([0.97, 0.95, 0.3])[place], np.array([0.1, 0.1, 0.3])[place])
+    X = np.column_stack([sex, *(place == k for k in range(3)), age]).astype(float)
+    columns = ("sex", (0,)), ("class", (1, 2, 3)), ("age", (4,))
+    names = ("sex", "class=1", "class=2", "class=3", "age")
+    data = Dataset(X, (rng.random(360) < chance).astype(int), names, task="binary", columns=columns)
+    shares = {one.columns: one.share for one in mkl.explore(data, baselines=False).terms}
+    assert sum(shares.values()) == pytest.approx(1.0)
+    assert min(shares.values()) >= 0.0
+    assert max(shares, key=shares.get) == ("sex",)
+    assert shares["sex", "class"] > 0.05
