@@ -41,7 +41,7 @@ def preliminary(shown: paths.Answer) -> str:
             f"{shown.stage[:1].lower()}{shown.stage[1:]}" if shown.stage else "an earlier answer; the new one follows"
         )
     if shown.earlier:
-        return ""
+        return "computed earlier with these settings; the models are being fitted here, the final choice follows"
     points = settling.open_points(shown.params)
     low = many_rows.under_way(shown.params)
     points += ["a model on all training rows"] if low else []
