@@ -99,5 +99,5 @@ def rows_caption(shown: paths.Answer) -> str:
         by = f"chosen by {choices.FOLDS} folds over training and validation rows"
     else:
         by = f"chosen on {chosen} validation rows{'' if every else ', the others follow'}"
-    final = " Predict and downloads use the model fitted on all of these rows." if finals.wanted(params) else ""
+    final = " Predict uses this model fitted again on training and validation rows." if finals.wanted(params) else ""
     return f"{follows}Trained on {trained}; {by}.{final} The test score counts all {len(full.test.y):,} test rows."
