@@ -93,7 +93,7 @@ def test_where_hardly_a_slope_pays_the_certificate_reaches_its_tolerance():
     pairs = run(Reweighting(problem, tol=1e-3), tol=1e-3, max_iter=50)
     fit = fit_weighted(K, y, 100.0, make_loss("hinge"), LpNorm(np.inf), True)
     assert fit.status is Status.CONVERGED
-    assert fit.gap < 0.01 * pairs.gap  # where coordinates in pairs stand still
+    assert fit.gap < max(0.01 * pairs.gap, 1e-9 * fit.objective)  # pairs may stand still, as their rounding has it
     assert pairs.dual_objective <= fit.objective <= 3000.0  # the constant errs on every row of the rare class
     np.testing.assert_array_equal(fit.weights, np.ones(2))
     reported = certificate(
