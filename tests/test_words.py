@@ -55,15 +55,12 @@ NAMES = {
 }  # fmt: skip
 PAIRS = {"see_to": "request", "may_be_ended": "cancellation_scope", "in_words": "a noun", "at_hand": "available"}
 LEFT_IN_TEXTS: dict[str, int] = {
-    "told|untold": 2,
     "lies?": 3,
     "lanes?": 1,
 }
 LEFT_IN_NAMES: dict[str, int] = {
-    "told": 7,
     "lane": 3,
     "crew": 5,
-    "shelf": 8,
     "bend": 1,
 }
 

@@ -27,9 +27,9 @@ def view_rows(
     order = np.lexsort((-counts, -patterns.sum(axis=1)))[:MOST_PATTERNS]
     patterns, counts = patterns[order], counts[order]
     tone, places = style.theme(dark), list(range(len(names)))
-    told = [f"{name} {int(row.sum()):,} of {there.shape[1]:,}" for name, row in zip(names, there, strict=True)]
+    reported = [f"{name} {int(row.sum()):,} of {there.shape[1]:,}" for name, row in zip(names, there, strict=True)]
     figure = style.new_figure(
-        f"Rows in every view: {style.joined(told)}.", dark, height=80 + ROW_HEIGHT * len(names), barmode="stack",
+        f"Rows in every view: {style.joined(reported)}.", dark, height=80 + ROW_HEIGHT * len(names), barmode="stack",
         bargap=0.3, margin={"l": 8, "r": 8, "t": 8},
     )  # fmt: skip
     for pattern, count in zip(patterns, counts, strict=True):

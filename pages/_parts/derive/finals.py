@@ -31,14 +31,14 @@ def fitted(params: PathParams, value: float) -> Any:
 def piece(params: PathParams) -> Piece:
     """Return the piece of work that fits the model at the point that was chosen, on a path that is there by then."""
     path = paths.solution(params)
-    shelf, prepare = path.result_cache, _fit(params, None)
+    result_cache, prepare = path.result_cache, _fit(params, None)
 
     def make(report: Report) -> tuple[object, Any]:
         chosen = path.made
         value = float(chosen.values[chosen.first_look])
         return final_key(path.key, value), prepare(report, value)
 
-    return Piece(make, lambda named: shelf.put(*named))
+    return Piece(make, lambda named: result_cache.put(*named))
 
 
 def final_key(path: object, value: float) -> object:

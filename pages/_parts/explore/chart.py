@@ -60,8 +60,8 @@ def rows(found: Along, faint: frozenset[str], *, dark: bool) -> moving.Rows:
         grey = indistinct or (len(columns) == 1 and columns[0] in faint)
         family = "linear" if len(columns) == 1 and columns != terms.HIGHER_ORDER else "rbf"
         hue = tone.grey if grey else style.readable(style.FAMILY_HUES[family], dark)
-        told = "" if drop is None else f"; without it the score drops by {drop.loss:.3g} ± {drop.error:.2g}"
-        made.append((style.short(name, NAME), f"{name}{told}", hue))
+        reported = "" if drop is None else f"; without it the score drops by {drop.loss:.3g} ± {drop.error:.2g}"
+        made.append((style.short(name, NAME), f"{name}{reported}", hue))
     others = max(0, len(found.columns) - MOST)
     return [*made, (f"{others} others" if others else "others, below 0.1 %",) * 2 + (tone.grey,)]
 

@@ -54,9 +54,9 @@ def deeper(shown: paths.Answer, index: int, baselines: Baselines) -> None:
             _models(shown, index, baselines)
     if not derive_noise.can_be_selected(history.current()):
         return
-    told = _fold("Which columns are distinguishable from noise", "deep_noise", "grain")
-    if told.open:
-        with told:
+    reported = _fold("Which columns are distinguishable from noise", "deep_noise", "grain")
+    if reported.open:
+        with reported:
             noise.offer(history.current())
 
 

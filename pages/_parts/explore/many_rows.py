@@ -204,8 +204,8 @@ def control() -> None:
     def keep(on: bool) -> None:
         take(LOW_RANK if on else SAMPLE)
 
-    told = "On: every kernel becomes features at a few landmark rows, so that all rows are learnt from."
-    fields.view(st.toggle, "Low rank", "field_low_rank", params.way == LOW_RANK, keep, help=told)
+    reported = "On: every kernel becomes features at a few landmark rows, so that all rows are learnt from."
+    fields.view(st.toggle, "Low rank", "field_low_rank", params.way == LOW_RANK, keep, help=reported)
     if params.way != LOW_RANK:
         return
 

@@ -147,8 +147,8 @@ def look_out() -> None:
             f"two rows "
             f"apart.{out}",
         )
+    if few := {m: name for m, name in enumerate(names) if traits.few[m]}:
         verb = "depends" if len(few) == 1 else "depend"
-        verb = "hangs" if len(few) == 1 else "hang"
         _offer(
             [f"{name} ({counted(round(traits.rows[m]), 'row')})" for m, name in few.items()],
             "few",
