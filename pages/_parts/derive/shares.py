@@ -50,9 +50,9 @@ def members(shown: Answer, what: str) -> dict[str, list[int]]:
 
 def _specs(params: PathParams, path: Path) -> tuple[KernelSpec, ...]:
     """Return the kernels of a path that came with the project from the dictionary: no matrix is built to draw it."""
-    made, every = dictionaries.dictionary(params), range(tables.table(params).n_features)
+    made, n_features = dictionaries.dictionary(params), tables.table(params).n_features
     spec = {
-        name: replace(one, features=one.features or tuple(every))
+        name: replace(one, features=tuple(one.columns(n_features)))
         for name, one in zip(made.names, made.specs, strict=True)
     }
     return tuple(spec[name] for name in path.kernel_names)
