@@ -82,7 +82,8 @@ def each_algorithm_on_one_sample() -> list:
 def test_every_page_opens_with_every_algorithm(algorithm: str, sample: str) -> None:
     app = open_app(data=sample, widths="2", each="none", algorithm=algorithm, lesson="copies")
     for room in nav.ROOMS:
-        assert words(go(app, f"pages/{room.file}.py")).strip(), room.file
+        go(app, f"pages/{room.file}.py")
+        assert words(app).strip() or room.file == "home", room.file  # the first screen is one picture
         assert not app.error, room.file
 
 
@@ -105,7 +106,7 @@ def test_every_figure_carries_an_alternative_text() -> None:
         charts = app.get("plotly_chart")
         found += len(charts)
         assert all(chart.proto.alt for chart in charts)
-    assert found == 8
+    assert found == 10
 
 
 # The link

@@ -46,16 +46,21 @@ def final_key(path: object, value: float) -> object:
     return ("final", value), path
 
 
+def settings(params: PathParams, asked: Any) -> dict[str, Any]:
+    """Return what an estimator that computes the kernels itself has to be given, as far as it takes it."""
+    named = dictionaries.normalisation(params)
+    known = asked.get_params(deep=False)
+    found = {"normalise": None if named == "none" else named, "center": params.center}
+    return {name: given for name, given in found.items() if name in known}
+
+
 def _fit(params: PathParams, at: float | None) -> Any:
     rows, asked, over = choices.rest(params), paths.estimator(params), paths.runs_over(params)
-    named = dictionaries.normalisation(params)
-    settings: dict[str, Any] = {"normalise": None if named == "none" else named, "center": params.center}
-    known = asked.get_params(deep=False)
 
     def fit(report: Report | None, value: float | None = at) -> Any:
         assert value is not None
         asked.set_params(**{over.attribute: int(value) if over.key == "s" else value})
-        asked.set_params(**{name: given for name, given in settings.items() if name in known})
+        asked.set_params(**settings(params, asked))
         if report is not None:
             report.heard_by(asked)
         return asked.fit(rows.table, rows.y)

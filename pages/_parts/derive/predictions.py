@@ -10,7 +10,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
 from mklcore.estimators.explain import NOVELTY, column_influence, kernels_in_use, problem_names, typical_parts
 from mklcore.paths.path import Path
-from pages._parts.derive import caches, finals, gram_stacks, paths, tables
+from pages._parts.derive import caches, choices, finals, gram_stacks, low_rank, paths, tables
 from pages._parts.derive.opening import opened
 from pages._parts.params import places
 from pages._parts.params.parameters import DataParams, Params, PathParams
@@ -44,6 +44,11 @@ class Chosen:
     def judged(self) -> Any:
         """Return the model that has not seen the validation rows, which say how right it is."""
         return self.path.estimators[self.index]
+
+    @property
+    def train(self) -> Dataset:
+        """Return the rows that the model was fitted on."""
+        return low_rank.parts(self.params).train if self.final is None else choices.rest(self.params)
 
     @property
     def value(self) -> float:

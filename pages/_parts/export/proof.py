@@ -21,7 +21,7 @@ from mklcore.data.reading import read_table
 from mklcore.errors import MKLError
 from mklcore.io.models import save_model
 from mklcore.verify import report
-from pages._parts.derive import caches, gram_stacks, hulls, low_rank, tables
+from pages._parts.derive import caches, gram_stacks, hulls, tables
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import listings
@@ -85,7 +85,7 @@ def of_point(point: Chosen) -> Proof | None:
     """Return what proves the model at a cursor; None while a saved run's models are being fitted again."""
     if point.fitted is None:
         return None
-    params, train = point.params, low_rank.parts(point.params).train
+    params, train = point.params, point.train
     stack = gram_stacks.grams(params).train.values if tables.on_stack(params) else None
     columns = list(range(train.n_features))
     return Proof(point.key, params, point.fitted, train, columns, len(point.path.kernel_names), stack)

@@ -18,6 +18,7 @@ from mklcore.penalties import RIDGE_OF_E, EllipticNorm
 from pages._parts.derive import (
     comparison,
     dictionaries,
+    finals,
     gram_stacks,
     hulls,
     low_rank,
@@ -73,7 +74,7 @@ def _cells(params: Params, page: str) -> list[Cell]:
     method = paths.algorithm(params)
     found = [*_start(params, method.label), *_kernel_cells(params), *_path_cells(params)]
     if page == "predict" and not tables.on_stack(params):
-        found += _row_cells(params)
+        found += [*_final_cells(params), *_row_cells(params)]
     return [*found, *_figure_cells("explore_figure(path)")]
 
 
@@ -352,6 +353,23 @@ def _test_line(params: Params) -> str:
     if name is not None:
         said = f"from sklearn.metrics import get_scorer; {said}"
     return f"# Take the sign away once the point is chosen: test rows are looked at once.\n# {said}"
+
+
+def _final_cells(params: Params) -> list[Cell]:
+    """Return the fit on all rows but the test rows, where Predict asks that model."""
+    if not finals.wanted(params):
+        return []
+    over, asked = paths.runs_over(params), paths.estimator(params)
+    value = "int(point.values[index])" if over.key == "s" else "float(point.values[index])"
+    given = "".join(f", {name}={one!r}" for name, one in finals.settings(params, asked).items())
+    lines = [
+        "from mklcore.data.dataset import joined_rows",
+        "from sklearn.base import clone",
+        "",
+        "rows = joined_rows(train, validation)",
+        f"fitted = clone(model).set_params({over.attribute}={value}{given}).fit(rows.{_rows_of(params)}, rows.y)",
+    ]
+    return [Cell("## The same model on all rows but the test rows", is_code=False), Cell("\n".join(lines))]
 
 
 def _row_cells(params: Params) -> list[Cell]:
