@@ -186,8 +186,7 @@ def test_the_baselines_are_the_paths_explore_shows_for_them() -> None:
 def test_columns_without_groups_are_reported_one_by_one() -> None:
     app = explore(data="wine", widths="1")
     names = component(app, "bars_columns")["full"]
-    assert "proline" in names
-    assert "others" in names[-1] or "other" in names[-1]
+    assert "proline" in [name.partition(";")[0] for name in names]
 
 
 def test_refits_tell_how_often_each_kernel_is_chosen() -> None:

@@ -165,7 +165,7 @@ def test_lasso_alpha_is_sparse_in_rows_and_optimal(table):
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize(("steps", "told"), [(2, True), (2, False), (100_000, True)])
+@pytest.mark.parametrize(("steps", "reported"), [(2, True), (2, False), (100_000, True)])
 def test_lasso_alpha_that_stops_short_tells_its_gap_unless_the_caller_does(
     table, monkeypatch, recwarn, fit_intercept, steps, reported
 ):

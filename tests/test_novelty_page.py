@@ -28,8 +28,8 @@ def explore(**query: str) -> AppTest:
 
 def test_the_sample_goes_from_data_to_predict() -> None:
     app = open_app(**RING)
-    assert "Explore draws a boundary around the training rows" in words(app)
-    assert "No target to agree with" in words(go(app, "pages/kernels.py"))
+    assert "one-class (anomaly detection)" in words(app)
+    assert "has the largest effective rank" in words(go(app, "pages/kernels.py"))
     app = wait_for_path(go(app, "pages/explore.py"))
     assert "✓ certified" in words(app)
     assert type(memory(app).answer.path.estimators[0]) is mkl.LpMKLOneClass

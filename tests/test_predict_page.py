@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 import mklcore as mkl
 from mklcore.figures import style
 from mklcore.figures.contributions import contribution_bars, shares
-from pages._parts.derive import paths, predictions
+from pages._parts.derive import finals, paths, predictions
 from pages._parts.params import parameters
 from pages._parts.params.parameters import Params
 from pages._parts.predict import batch as predict_batch
@@ -133,7 +133,7 @@ def test_many_columns_come_in_pages_and_can_be_searched():
     quiet(app.text_input(key="what_find").set_value("concave").run())
     assert {one.label for one in app.slider} == {"mean concave points", "concave points error", "worst concave points"}
     quiet(app.text_input(key="what_find").set_value("zzz").run())
-    assert "No column has this in its name" in words(app)
+    assert "No column name contains this text." in words(app)
 
 
 def test_another_class_can_be_looked_at_and_the_choice_is_in_the_link():
@@ -228,9 +228,10 @@ def test_a_file_that_cannot_be_scored_says_why():
 
 
 def app_model(app: AppTest):
-    """The best model of a session with an upload, whose results only it has."""
-    path = memory(app).caches.results.get(paths.key(memory(app).params))
-    return path.estimators[int(np.nanargmax(path.val_score))]
+    """The chosen model of a session with an upload, whose results only it has, fitted on all rows but the test rows."""
+    results, key = memory(app).caches.results, paths.key(memory(app).params)
+    path = results.get(key)
+    return results.get(finals.final_key(key, float(path.values[path.first_look])))
 
 
 @pytest.mark.parametrize(

@@ -257,7 +257,7 @@ def test_it_runs_as_a_command(tables, tmp_path):
     assert (done.returncode, "Everything holds." in done.stdout) == (0, True), done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", ["verify.py", "io/verify_hull.py"])
+@pytest.mark.parametrize("name", ["verify.py", "io/verify_hull.py", "io/verify_graph.py"])
 def test_it_shares_no_code_with_what_fitted(name):
     tree = ast.parse((ROOT / "mklcore" / name).read_text())
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
@@ -265,6 +265,6 @@ def test_it_shares_no_code_with_what_fitted(name):
     if own is not None:  # a loss that someone registered has no other definition than its class
         modules -= {node.module for node in ast.walk(own) if isinstance(node, ast.ImportFrom)}
     ours = {module for module in modules if module and module.startswith("mklcore")}
-    assert ours <= {"mklcore.data", "mklcore.errors", "mklcore.io.verify_hull"}
+    assert ours <= {"mklcore.data", "mklcore.errors", "mklcore.io.verify_graph", "mklcore.io.verify_hull"}
     plain = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     assert not {"scipy", "sklearn", "numba"} & plain

@@ -72,11 +72,16 @@ def test_paths_are_read():
     assert all(np.isfinite(path.val_score).all() for path in paths.values())
 
 
+def renamed(fields: dict[str, str]) -> dict[str, str]:
+    """Fields of a link of 0.1 by the names of today, which read both."""
+    return {name.replace("lanes", "methods"): value for name, value in fields.items()}
+
+
 @pytest.mark.parametrize("page", LINKS)
 def test_a_link_means_what_it_meant(page):
     params, refused = link.read(dict(parse_qsl(LINKS[page]["link"], keep_blank_values=True)))
     assert refused == ()
-    assert LINKS[page]["written"].items() <= link.text(params).items()
+    assert renamed(LINKS[page]["written"]).items() <= link.text(params).items()
 
 
 def test_a_specification_is_read():
@@ -96,7 +101,7 @@ def test_named_runs_are_opened_with_table_and_results(tmp_path):
         run, _ = store.run(OWNER, runs[f"{name} of 0.1"].id)
         params, refused = link.read(run.recipe)
         assert refused == ()
-        assert link.text(params).items() <= dict(run.recipe).items()
+        assert link.text(params).items() <= renamed(dict(run.recipe)).items()
         if name != "compare":
             path = results.read(store.results(run.id)).path
             np.testing.assert_array_equal(path.weights, numbers["weights"])

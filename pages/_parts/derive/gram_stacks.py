@@ -13,6 +13,7 @@ from mklcore.errors import DataError, KernelError
 from mklcore.kernels import stacks
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import Forecast, GramStack
+from mklcore.kernels.interactions import Interaction
 from pages._parts.derive import workers
 from pages._parts.derive.budget import SHARE, SMALL_SHARE, Budget
 from pages._parts.derive.caches import LargePlace, result_cache
@@ -103,7 +104,8 @@ def _build_grams(params: KernelParams, _parts: Split, _kernels: KernelDictionary
 
 def stages(kernels: KernelDictionary) -> tuple[str, ...]:
     """Return the stage of preparing the solvers that these kernels need."""
-    usual = all(type(spec) in USUAL_KERNELS for spec in kernels)
+    parts = [part for spec in kernels for part in (spec.parts if isinstance(spec, Interaction) else (spec,))]
+    usual = all(type(part) in USUAL_KERNELS for part in parts)
     return (USUAL if usual else EVERY_KERNEL,)
 
 
