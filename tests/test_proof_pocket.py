@@ -18,10 +18,23 @@ import mklcore as mkl
 from mklcore.catalog import ESTIMATORS
 from mklcore.kernels.functions import Delta
 from mklcore.verify import main
-from pages._parts.derive import gram_stacks, hulls
+from pages._parts.derive import choices, gram_stacks, hulls
 from pages._parts.derive.predictions import Chosen, chosen
 from pages._parts.export import proof
-from tests.pages import FEW, KEY, go, memory, open_app, quiet, table, upload, wait_for_hulls, wait_for_path, words
+from tests.pages import (
+    FEW,
+    KEY,
+    go,
+    memory,
+    open_app,
+    quiet,
+    table,
+    upload,
+    wait_for_hulls,
+    wait_for_path,
+    wait_until,
+    words,
+)  # fmt: skip
 from tests.test_stack_upload import K, Y, npz, with_stack
 
 ROOT = Path(__file__).parents[1]
@@ -29,7 +42,9 @@ SMALL = {"widths": "2", "each": "linear"}
 
 
 def at_explore(**query: str) -> AppTest:
-    return wait_for_path(open_app("pages/explore.py", **{"data": "iris", **SMALL, **query}))
+    app = wait_for_path(open_app("pages/explore.py", **{"data": "iris", **SMALL, **query}))
+    wait_until(lambda: choices.known(memory(app).params), app)  # which point is looked at first
+    return app
 
 
 def opened(app: AppTest, name: str) -> AppTest:
@@ -81,7 +96,9 @@ def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_l
     assert "training target: that of the table" in done.stdout
     quiet(app.button(key="proof_run_explore").click().run())
     quiet(app.run())
-    assert done.stdout.strip() in [code.value for code in app.code]
+    printed = next(code.value for code in app.code if code.value.startswith("holds"))
+    assert printed.splitlines()[0] == done.stdout.splitlines()[0]
+    assert printed.endswith("Everything holds.")
     assert {"proof_model_explore", "proof_rows_explore"} <= {
         re.split(r"-(?=proof_)", one.proto.id)[-1] for one in app.get("download_button")
     }
