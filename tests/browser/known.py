@@ -9,6 +9,7 @@ import pandas as pd
 from mklcore import load_sample
 from mklcore.catalog import ESTIMATORS
 from mklcore.data import Dataset, Split, read_table, three_way_split
+from mklcore.data.dataset import joined_rows
 from mklcore.kernels import RBF, KernelDictionary, Linear
 from mklcore.paths.path import Path, fit_path, path_grid
 
@@ -84,3 +85,13 @@ def point_of(source: str, algorithm: str, value: float) -> Path:
     given, judges = problem_of(source, algorithm)
     path = path_of(source, algorithm)
     return fit_path(*given, [value], *judges, start=path.estimators[path.nearest(value)])
+
+
+@once
+def final_of(source: str, algorithm: str, value: float):
+    """The model that Predict uses: the one at this value, fitted again on all rows but the test rows."""
+    (model, _, _, over), _ = problem_of(source, algorithm)
+    parts = known(source).parts
+    rows = joined_rows(parts.train, parts.validation)
+    name = ESTIMATORS[algorithm].path(over).attribute
+    return model.set_params(**{name: int(value) if over == "s" else value}).fit(rows.table, rows.y)

@@ -164,7 +164,8 @@ class Visitor:
         return self.page.locator(".player input[type=range]")
 
     def index(self) -> int:
-        return int(self.slider.input_value())
+        """The solved point at the cursor, or the nearest one where it stands between two."""
+        return round(float(self.slider.input_value()))
 
     def bars(self) -> dict[str, float]:
         """The kernel weights on the screen, by full name."""
@@ -257,7 +258,7 @@ def drag(visitor: Visitor, to: float, moves: int = 24) -> int:
     """
     box = track_of(visitor.slider)
     span, low = box["width"] - 18, box["x"] + 9
-    start = low + span * visitor.index() / int(visitor.slider.get_attribute("max"))
+    start = low + span * float(visitor.slider.input_value()) / int(visitor.slider.get_attribute("max"))
     middle = box["y"] + box["height"] / 2
     visitor.page.mouse.move(start, middle)
     visitor.page.mouse.down()

@@ -109,7 +109,7 @@ def test_hulls_show_what_the_library_computes(server: Server, walker, source: st
     slider = visitor.page.locator(".hull input[type=range]")
     let_go(visitor, slider, 0.1)
     let_go(visitor, slider, 0.5)
-    k = float(slider.input_value())
+    k = round(float(slider.input_value()))
     assert abs(k - 0.5 * 15) <= 0.5
     assert_hull(visitor, path, k)
     assert_named(visitor)
