@@ -257,7 +257,7 @@ def test_all_methods_stand_side_by_side_on_every_kind_of_target(data: str) -> No
     assert len(found) == 5
     assert not app.error
     assert found["validation"].notna().all()
-    assert (found["best validation"] == found["validation"]).all()  # each method starts at its own best
+    assert (found["best validation"] >= found["validation"]).all()  # folds may have chosen another point than the best
     charts = app.get("plotly_chart")
     assert "5 methods side by side" in charts[0].proto.alt
     for key in list(METHODS)[:5]:
