@@ -119,7 +119,7 @@ def used(program: Path, folder: Path) -> None:
             page.goto(NAMED.search(app.log.read_text())[1])
             settled(page, PATIENCE)
             page.locator("[data-testid='stMain']").get_by_text("survived").first.wait_for(timeout=1000 * PATIENCE)
-            page.get_by_text("Which columns count").first.wait_for(timeout=1000 * PATIENCE)
+            page.locator(".head .title", has_text="Share of").first.wait_for(timeout=1000 * PATIENCE)
             print(f"The table's answer was there after {time.monotonic() - began:.1f} s.")
             page.close()
             faults = [fault for name in open_pages.addresses() for fault in open_pages.opened(browser, app, name)]

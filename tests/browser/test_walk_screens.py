@@ -45,7 +45,7 @@ def test_menu_cursor_and_presentation_are_reached_by_keys_alone(server: Server, 
     )
     spoken = visitor.slider.get_attribute("aria-valuetext")
     assert spoken.startswith("C = ")
-    page.locator(".bars .title", has_text=f"at {spoken.split(',')[0]}").first.wait_for()
+    page.locator(".head .title", has_text=f"at {spoken.split(',')[0]}").first.wait_for()
     tab_to(visitor, ".st-key-present button", back=True)
     keys.press("Enter")
     page.wait_for_url("**present=yes*")

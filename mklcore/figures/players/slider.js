@@ -22,7 +22,10 @@ class Slider {
     this.value = root.querySelector("output");
     if (smooth) this.range.step = "any";
     this.range.oninput = () => this.move(this.position);
-    this.range.onkeydown = (event) => this.smooth && this.#key(event);
+    this.range.onpointerup = () => this.release(0); // a thumb that snapped has no change event: its value was set here
+    this.range.onkeydown = (event) => {
+      if (this.smooth) this.#key(event); // a handler that returns false would take the key away
+    };
     this.range.onchange = () => this.release(this.range.matches(":active") ? 0 : KEYS_REST);
     this.button.onclick = () => (this.playing ? this.pause() : this.play());
   }
@@ -49,7 +52,8 @@ class Slider {
 
   move(position) {
     const near = Math.round(position);
-    this.range.value = Math.abs(position - near) < SNAP ? near : position;
+    const wanted = Math.abs(position - near) < SNAP ? near : position;
+    if (wanted !== this.position) this.range.value = wanted; // a value that is set anew takes the change event away
     this.between = null;
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => this.paint());

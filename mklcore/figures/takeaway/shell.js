@@ -58,7 +58,7 @@ document.addEventListener("keydown", (event) => {
   if (!range) return;
   event.preventDefault();
   range.focus({ preventScroll: true });
-  range.stepUp(steps);
+  range.value = steps > 0 ? Math.floor(+range.value) + 1 : Math.ceil(+range.value) - 1; // also where any value is a step
   range.dispatchEvent(new Event("input"));
 });
 
