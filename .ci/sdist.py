@@ -22,7 +22,8 @@ def main(target: Path) -> int:
     subprocess.run([sys.executable, "-m", "build", "--sdist", "--outdir", target, ROOT], check=True, stdout=sys.stderr)
     (packed,) = target.glob("*.tar.gz")
     with tarfile.open(packed) as archive:
-        archive.extractall(target, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # since Python 3.11.4
+        archive.extractall(target)
     folder = target / packed.name.removesuffix(".tar.gz")
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     missing = lacking(filter(None, listed.split("\0")), folder)
