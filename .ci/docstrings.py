@@ -37,6 +37,9 @@ def findings(places: list[str]) -> list[str]:
 
 
 if __name__ == "__main__":
+    if sys.version_info < (3, 11, 4):  # signatures there are those of a base's __new__, not of the class's own __init__
+        print("NOT CHECKED: signatures can be read since Python 3.11.4.")
+        sys.exit(0)
     wrong = findings(public())
     print(*wrong, sep="\n")
     sys.exit(bool(wrong))
