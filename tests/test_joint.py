@@ -17,7 +17,8 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.losses import make_loss
 from mklcore.solvers.joint import fit_joint, joint_certificate
 
-LOSSES = ("squared", "logistic", "hinge", "huber")
+LOSSES = ("squared", "logistic", "hinge", "huber", "squared_hinge", "epsilon_insensitive", "pinball")
+SIGNED = ("logistic", "hinge", "squared_hinge")
 
 
 def random_problem(seed):
@@ -25,8 +26,8 @@ def random_problem(seed):
     n, M, T = 10, int(rng.integers(2, 6)), int(rng.integers(1, 4))
     factors = [rng.standard_normal((n, 3)) for _ in range(M)]
     Y = np.array([factors[t % M] @ rng.standard_normal(3) for t in range(T)]) + 0.3 * rng.standard_normal((T, n))
-    loss = LOSSES[seed % 4]
-    if loss in ("logistic", "hinge"):
+    loss = LOSSES[seed % len(LOSSES)]
+    if loss in SIGNED:
         Y = np.where(np.median(Y, axis=1, keepdims=True) < Y, 1.0, -1.0)
     p = (1.0, Fraction(4, 3), Fraction(2), np.inf, Fraction(11, 10))[seed % 5]
     return factors, Y, loss, p, 10.0 ** rng.uniform(-1.5, 1.0)
@@ -46,10 +47,16 @@ def optimum(factors, Y, loss, p, C):
             "huber": lambda f=f, y=y: cp.sum(cp.huber(y - f)) / 2,
             "logistic": lambda f=f, y=y: cp.sum(cp.logistic(-cp.multiply(y, f))),
             "hinge": lambda f=f, y=y: cp.sum(cp.pos(1 - cp.multiply(y, f))),
+            "squared_hinge": lambda f=f, y=y: cp.sum_squares(cp.pos(1 - cp.multiply(y, f))) / 2,
+            "epsilon_insensitive": lambda f=f, y=y: cp.sum(cp.pos(cp.abs(y - f) - 0.1)),
+            "pinball": lambda f=f, y=y: cp.sum(cp.maximum(0.5 * (y - f), -0.5 * (y - f))),
         }[loss]()
     norms = cp.hstack([cp.norm(w, "fro") for w in W])
-    r = 2 if p == np.inf else 1 if p == 1 else 2 * p / (p + 1)
-    problem = cp.Problem(cp.Minimize(total + cp.square(cp.pnorm(norms, r, approx=r != Fraction(22, 21))) / (2 * C)))
+    r = 1 if p == 1 else 2 * p / (p + 1)
+    squared = (
+        sum(map(cp.sum_squares, W)) if p == np.inf else cp.square(cp.pnorm(norms, r, approx=r != Fraction(22, 21)))
+    )
+    problem = cp.Problem(cp.Minimize(total + squared / (2 * C)))
     return C * float(problem.solve(solver="CLARABEL"))
 
 
@@ -57,7 +64,7 @@ def optimum(factors, Y, loss, p, C):
 def test_optimum(seed):
     factors, Y, loss, p, C = random_problem(seed)
     K = np.array([factor @ factor.T for factor in factors])
-    fit, intercepts = fit_joint(K, Y, C, make_loss(loss), float(p), tol=1e-4)
+    fit, intercepts = fit_joint(K, Y, C, make_loss(loss), float(p), tol=1e-4, max_iter=5000)
     best = optimum(factors, Y, loss, p, C)
     assert fit.status.ok
     assert fit.objective == pytest.approx(best, rel=2e-4)

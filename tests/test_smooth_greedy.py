@@ -11,7 +11,7 @@ import scipy
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
 from mklcore.losses import make_loss
-from mklcore.losses.counts import Poisson
+from mklcore.losses.counts import Poisson, are_counts
 from mklcore.solvers.driver import run
 from mklcore.solvers.greedy import EmpiricalGreedy
 from mklcore.solvers.smooth_gomp import SmoothGOMP
@@ -205,6 +205,14 @@ def test_no_counts(y):
         mkl.GreedyMKLRegressor(loss="poisson", kernels="precomputed").fit(np.eye(3)[None], y)
 
 
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [([0.0, 3.0, 1.0], True), ([0.0, 0.0], False), ([1.0, 2.5], False), ([-1.0, 2.0], False)],
+)
+def test_counts_are_whole_numbers_from_zero_on(y, expected):
+    assert are_counts(np.array(y)) == expected
+
+
 # Estimators
 
 
@@ -278,6 +286,32 @@ def test_groups_of_outputs_choose_their_own_kernels():
     file.seek(0)
     assert mkl.load_model(file).predict(X) == pytest.approx(model.predict(X))
     assert model.contributions(X).shape == (5, 80, 3)
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_choices_of_output_groups_by_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    n, lam, groups = 12, 10.0 ** rng.uniform(-3, -1), ([0, 2], [1])
+    factors = [rng.standard_normal((n, 2)) for _ in range(5)]
+    K = np.array([L @ L.T for L in factors])
+    Y = np.column_stack([sum(factors[j] @ rng.standard_normal(2) for j in (t, 3)) for t in range(3)])
+    ridge, left, order = lam * n * np.eye(n), Y.copy(), []
+    for _ in range(4):
+        gains = {
+            (g, j): np.sum(left[:, own] * (K[j] @ np.linalg.solve(K[j] + ridge, left[:, own])))
+            for g, own in enumerate(groups)
+            for j in range(5)
+            if (g, j) not in order
+        }
+        g, _ = best = max(gains, key=gains.__getitem__)
+        order.append(best)
+        own = sum(K[j] for group, j in order if group == g)
+        left[:, groups[g]] = ridge @ np.linalg.solve(own + ridge, Y[:, groups[g]])
+    model = mkl.GOMPRegressor(
+        lam=lam, n_kernels=4, output_groups=groups, kernels="precomputed", fit_intercept=False, score_tol=0.0
+    )
+    assert model.fit(K, Y).choices_ == tuple(order)
+    assert model.predict(K) == pytest.approx(Y - left, abs=1e-8)
 
 
 @pytest.mark.parametrize("groups", [[[0]], [[0, 1], [1, 2]], [[0, 1, 2], []], "all"])

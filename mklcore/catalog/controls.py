@@ -337,6 +337,7 @@ GREEDY_LOSS_REAL = Control(
     "Huber limits the effect of outliers; Poisson is for counts: a target of whole numbers from 0 on.",
     choices=("squared", "huber", "poisson"),
     tasks=REGRESSION,
+    of_counts=("poisson",),
 )
 
 HULL_SHAPES = (

@@ -75,6 +75,11 @@ def _entropy(q: Array) -> Array:
     return np.where(q > 0, q * np.log(np.where(q > 0, q, 1.0)), 0.0)
 
 
+def are_counts(y: Array) -> bool:
+    """Whether ``y`` holds counts: whole numbers from 0 on, and not only 0."""
+    return bool(np.all(y >= 0) and np.all(y == np.round(y)) and np.any(y > 0))
+
+
 def check_counts(y: Array) -> None:
     """DataError unless ``y`` can be counts or rates: numbers of 0 or more, not all 0."""
     if np.any(y < 0) or not np.any(y > 0):
