@@ -12,8 +12,10 @@ from sklearn.utils.estimator_checks import check_estimator
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.copies import exact_copies
+from mklcore.losses import Hinge
 from mklcore.solvers.driver import Status, run
-from mklcore.solvers.gomp import GOMP, HingeGOMP, offset_machine
+from mklcore.solvers.gomp import GOMP
+from mklcore.solvers.gomp_losses import LossGOMP, offset_machine
 from mklcore.solvers.spectra import Spectra
 from tests.reference import gomp_paths
 from tests.reference_greedy import DATA, KERNELS, TARGETS
@@ -25,7 +27,7 @@ LAM = 0.01
 def hinge_path(Y=None, **options):
     Y = TARGETS["P5"][:, None] if Y is None else Y
     settings = {"n_kernels": 6, "score_tol": 0.0, **options}
-    return run(HingeGOMP(KERNELS["P5"], Y, LAM, **settings), tol=0.0, max_iter=99)
+    return run(LossGOMP(KERNELS["P5"], Y, LAM, loss=Hinge(), **settings), tol=0.0, max_iter=99)
 
 
 # Trusted values
