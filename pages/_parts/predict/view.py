@@ -17,7 +17,6 @@ from pages._parts.session import fields, history, words
 
 PER_PAGE = 24
 CONTROLS_HEIGHT = 470
-BARS_HEIGHT = 400
 MOST_CLASSES = 5  # whose probabilities are stated
 
 
