@@ -17,8 +17,10 @@ no certificate.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy
@@ -171,3 +173,14 @@ class GOMP(Method[Chosen]):
         weights[list(chosen)] = 1.0
         solves = self.Y.shape[1] if solves is None else solves
         return Iterate(weights, dual, 0.0, objective, solves=solves, selected=chosen, state=state)
+
+
+def __getattr__(name: str) -> Any:
+    """Find the class for the hinge of version 0.1."""
+    if name != "HingeGOMP":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}.")
+    from mklcore.losses import Hinge
+    from mklcore.solvers.gomp_losses import LossGOMP
+
+    warnings.warn("HingeGOMP is gomp_losses.LossGOMP with a loss from this version on.", FutureWarning, stacklevel=2)
+    return partial(LossGOMP, loss=Hinge())
