@@ -20,6 +20,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -179,8 +180,6 @@ def __getattr__(name: str) -> Any:
     """Find the class for the hinge of version 0.1."""
     if name != "HingeGOMP":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}.")
-    from mklcore.losses import Hinge
-    from mklcore.solvers.gomp_losses import LossGOMP
-
+    losses, solvers = import_module("mklcore.losses"), import_module("mklcore.solvers.gomp_losses")
     warnings.warn("HingeGOMP is gomp_losses.LossGOMP with a loss from this version on.", FutureWarning, stacklevel=2)
-    return partial(LossGOMP, loss=Hinge())
+    return partial(solvers.LossGOMP, loss=losses.Hinge())
