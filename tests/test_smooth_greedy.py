@@ -337,8 +337,8 @@ def test_refusals():
     for model, target, words in refused:
         with pytest.raises(ParameterError, match=words):
             model.fit(X, target)
-    kinked = make_loss("epsilon_insensitive")
+    without_slope = make_loss("epsilon_insensitive")
     with pytest.raises(ParameterError, match="has none"):
-        LossGOMP(np.eye(3)[None], np.ones((3, 1)), 0.1, n_kernels=1, score_tol=0.0, loss=kinked)
+        LossGOMP(np.eye(3)[None], np.ones((3, 1)), 0.1, n_kernels=1, score_tol=0.0, loss=without_slope)
     with pytest.raises(ParameterError, match="output_groups=None"):
         mkl.fit_path(mkl.GOMPRegressor(output_groups=[[0]]), X, y, param="s", values=[1, 2])
