@@ -32,17 +32,17 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_low_rank_follows_the_first_answer_and_leaves_the_exact_ones_beside_it(few, tmp_path, monkeypatch):
-    app = open_app("pages/explore.py", data="diabetes", widths="2", seed="41")
+    app = open_app("pages/explore.py", data="diabetes", widths="2", seed="0")
     wait_until(lambda: memory(app).params.way == LOW_RANK and left_out.known(memory(app).params), app)
     params, parts = memory(app).params, tables.split(memory(app).params)
     low, sampled = paths.known(params), paths.known(low_rank.exactly(params))
     assert (low.estimators[0].n_train_, sampled.estimators[0].n_train_) == (len(parts.train.y), 40)
-    assert low.estimators[0].approximation == mkl.Nystroem(15, 41)
+    assert low.estimators[0].approximation == mkl.Nystroem(15, 0)
     rest = parts.validation
     assert low.val_score[2] == pytest.approx(low.estimators[2].score(rest.X, rest.y))
     assert f"**{len(parts.train.y)} training rows: three ways**" in words(app)
     assert "Half of the kernels lose less than" in words(app)
-    assert low.val_score[low.first_look] >= 0.99 * sampled.val_score[sampled.first_look]
+    assert low.val_score[low.first_look] >= sampled.val_score[sampled.first_look]
     assert words(app).count("best of these") == 1
     script, _ = handed_out(params, "explore")
     names = run_script(script, tmp_path, monkeypatch)

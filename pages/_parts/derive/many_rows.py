@@ -17,7 +17,6 @@ from pages._parts.derive.derived import Derived, derived
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.parameters import LOW_RANK, Params, PathParams
 
-NOTABLY = 5e-3  # share of a score: less is no reason to call one of two paths the worse
 PAIRED_ROWS = 20_000  # on which pairs of rows are worked with, and no sum of kernels is stored
 
 
@@ -242,22 +241,18 @@ def best(several: Sequence[Way]) -> Way | None:
 
 
 def may_take(params: Params) -> Params | None:
-    """Return the parameters of the path on all rows where nobody has chosen otherwise and it is not noticeably worse on
-    the rows left out.
+    """Return the parameters of the path on all rows where nobody has chosen otherwise and it is not worse on the rows
+    left out. While one of the two is still to come nothing is taken: which of them came first would decide.
     """
     if params.way or not is_many(params):
         return None
     low, exact = replace(params, way=LOW_RANK, at=None), paths.known(low_rank.exactly(params))
-    if paths.known(low) is None:
+    if paths.known(low) is None or exact is None:
         return None
     sampled, many, _ = ways(params)
-    if sampled.score is None or many.score is None or exact is None or exact.estimators[0] is None:
+    if sampled.score is None or many.score is None or exact.estimators[0] is None:
         return low  # there is nothing to compare it with
-    return low if sampled.is_final and many.is_final and not _worse(many.score, sampled.score) else None
-
-
-def _worse(score: float, other: float) -> bool:
-    return score < other - NOTABLY * max(abs(score), abs(other))
+    return low if sampled.is_final and many.is_final and many.score >= sampled.score else None
 
 
 def falls_short(params: PathParams) -> Lost | None:
@@ -268,4 +263,4 @@ def falls_short(params: PathParams) -> Lost | None:
     low = paths.known(low_rank.approximately(params))
     if low is None or not (sampled.is_final and many.is_final) or sampled.score is None or many.score is None:
         return None
-    return lost(low) if _worse(many.score, sampled.score) else None
+    return lost(low) if many.score < sampled.score else None

@@ -1,5 +1,6 @@
 """Derive an answer: the estimator the parameters ask for, the path the worker computes, and one exact point of it."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -458,8 +459,9 @@ def follow(params: Params) -> None:
 class Answer:
     """A path to show, the parameters it belongs to, and whether it waits for its successor.
 
-    ``stage`` says why, where the successor is the same answer made better: a first look at a few rows, whose
-    ranking of the columns is in ``columns``, or the points that are solved so far. Empty where it is an older answer.
+    ``stage`` says why, where the successor is the same answer made better: a first look at a few rows, with the columns
+    that are distinguishable from zero there in ``columns`` and the standard ``error`` of its score, or the points that
+    are solved so far. Empty where it is an older answer.
     ``earlier``: it answers these parameters, and came with the project or, with a ``stage``, from a machine that still
     solves it; its models are not there yet.
     """
@@ -470,6 +472,7 @@ class Answer:
     stage: str = ""
     columns: tuple[ColumnAnswer, ...] = ()
     earlier: bool = False
+    error: float = math.nan
 
     @property
     def older(self) -> bool:

@@ -52,8 +52,9 @@ def _method(params: PathParams) -> PathParams:
 
 
 def key(params: PathParams) -> object:
-    """Return the key of the work on all references."""
-    return "references", paths.key(_method(params))
+    """Return the key of the work on all references: plain models are fitted on the rows that the path is fitted on."""
+    asked = paths.asked_for(params)
+    return "references", paths.key(_method(params)), asked.way, asked.landmarks
 
 
 def plain(params: PathParams) -> Derived[tuple[Reference, ...]]:
@@ -63,7 +64,7 @@ def plain(params: PathParams) -> Derived[tuple[Reference, ...]]:
 
 def single(params: PathParams) -> Derived[Reference]:
     """Return the best single kernel."""
-    return derived(params, "single", key)
+    return derived(params, "single", lambda one: paths.key(_method(one)))
 
 
 def known(params: PathParams) -> dict[str, Reference | None]:

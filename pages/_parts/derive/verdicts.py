@@ -84,8 +84,8 @@ def _said(model: Any, X: Any, report: Report) -> Said:
 
 def sentence(found: Verdict) -> str:
     """Return the verdict in Markdown: the score with its standard error, and where the plain models stand beside it."""
-    error = "" if not np.isfinite(found.ours.error) else f" ± {_error(found.score_name, found.ours.error)}"
-    own = f"**{captions.score(found.score_name, found.ours.score)}{error}** {found.score_name} on "
+    spread = "" if not np.isfinite(found.ours.error) else f" ± {error(found.score_name, found.ours.error)}"
+    own = f"**{captions.score(found.score_name, found.ours.score)}{spread}** {found.score_name} on "
     text = f"{own}{found.rows:,} held-out rows"
     groups: dict[str, list[str]] = {"ahead": [], "level": [], "behind": []}
     for name, one in sorted(found.plain.items(), key=lambda pair: -pair[1].score):
@@ -113,18 +113,22 @@ def boosting(found: Verdict) -> str:
     if not found.boosting_is_ahead:
         return ""
     one = found.plain["boosting"]
-    by, error = _figure(found.score_name, -one.gap), _error(found.score_name, one.gap_error)
+    by, spread = _figure(found.score_name, -one.gap), error(found.score_name, one.gap_error)
     return (
-        f"Boosted trees are ahead by {by} ± {error}: the target has steps, or many columns act together, which smooth "
+        f"Boosted trees are ahead by {by} ± {spread}: the target has steps, or many columns act together, which smooth "
         "functions of few columns do not follow."
     )
 
 
 def points(name: str, one: Compared) -> str:
     """Return the gap to a plain model with its standard error."""
-    sign = "+" if one.gap >= 0 else "−"
-    error = "" if not np.isfinite(one.gap_error) else f" ± {_error(name, one.gap_error)}"
-    return f"{sign}{_figure(name, abs(one.gap))}{error}"
+    spread = "" if not np.isfinite(one.gap_error) else f" ± {error(name, one.gap_error)}"
+    return f"{signed(name, one.gap)}{spread}"
+
+
+def signed(name: str, change: float) -> str:
+    """Return a difference of scores as the figure with its sign."""
+    return f"{'+' if change >= 0 else '−'}{_figure(name, abs(change))}"
 
 
 def _figure(name: str, value: float) -> str:
@@ -132,6 +136,6 @@ def _figure(name: str, value: float) -> str:
     return f"{100 * value:.1f}" if name in captions.SHARES else style.number(value)
 
 
-def _error(name: str, value: float) -> str:
+def error(name: str, value: float) -> str:
     """Return a standard error as the figure alone."""
     return f"{100 * value:.1f}" if name in captions.SHARES else f"{value:.2g}"

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from mklcore.estimators.explain import Shares
 from mklcore.figures import moving, style
 from mklcore.paths.path import Path
-from pages._parts.derive import paths, terms
+from pages._parts.derive import looks, paths, terms
 from pages._parts.derive import shares as derive_shares
 from pages._parts.derive.terms import Along
 from pages._parts.drawing import charts
@@ -32,7 +33,7 @@ def view(shown: paths.Answer) -> View:
     """Return what follows the cursor: shares of the variance, or of the weight until these are known."""
     found = known(shown)
     if found is None:
-        return views.share_view(derive_shares.shares(shown, "columns"), "columns")
+        return views.share_view(by_weight(shown), "columns")
     heights = shown_shares(found.shares)
 
     def of(path: Path) -> Sequence[list[float]]:
@@ -41,6 +42,16 @@ def view(shown: paths.Answer) -> View:
         return shown_shares(terms.shares_of(shown.params, path, found.columns))
 
     return View("columns", of)
+
+
+def by_weight(shown: paths.Answer) -> Shares:
+    """Return the shares of the weight; in a first look those of the columns that are distinguishable from zero."""
+    found = derive_shares.shares(shown, "columns")
+    if shown.stage != looks.FIRST:
+        return found
+    sure = {one.name for one in shown.columns}
+    kept = [k for k, name in enumerate(found.names) if name in sure]
+    return Shares(tuple(found.names[k] for k in kept), found.values[:, kept], tuple(found.members[k] for k in kept))
 
 
 def shown_shares(shares: np.ndarray) -> list[list[float]]:
@@ -71,7 +82,11 @@ def draw(shown: paths.Answer, index: int) -> None:
     dark, found, seen = charts.is_dark(), known(shown), view(shown)
     path = shown.path
     if found is None:
-        by_column = derive_shares.shares(shown, "columns")
+        by_column = by_weight(shown)
+        if shown.stage == looks.FIRST:
+            st.caption(first_look(len(by_column.names), looks.ROWS))
+        if not by_column.names:
+            return
         path_player.bars(
             seen, path, index, views.share_rows(by_column, "columns", dark=dark), "Share of kernel weight at ",
             waiting=shown.older, unit="%", most=1.0,
@@ -84,6 +99,16 @@ def draw(shown: paths.Answer, index: int) -> None:
         unit="%", most=most, sortable=True,
     )  # fmt: skip
     st.caption(legend(found, bool(faint)))
+
+
+def first_look(named: int, rows: int) -> str:
+    """Return what so few rows can say of columns."""
+    if not named:
+        return f"{rows} rows distinguish no column from zero. The ranking follows with the answer."
+    return (
+        f"Columns whose drop in the score is distinguishable from zero on {rows} rows; on the others these rows are "
+        "silent. The ranking follows with the answer."
+    )
 
 
 def legend(found: Along, asked: bool) -> str:

@@ -11,7 +11,7 @@ from mklcore.figures import captions, selection_bars, style
 from mklcore.paths.path import Path
 from mklcore.selection import SelectionFrequency
 from mklcore.selection.references import Reference
-from pages._parts.derive import importance, paths, tables
+from pages._parts.derive import importance, looks, paths, tables
 from pages._parts.derive import noise as derive_noise
 from pages._parts.derive import shares as derive_shares
 from pages._parts.drawing import beside, charts, leaks
@@ -39,7 +39,9 @@ def views(shown: paths.Answer, baselines: Baselines) -> list[path_player.View]:
 
 
 def deeper(shown: paths.Answer, index: int, baselines: Baselines) -> None:
-    """Draw what is one click deeper, each part as soon as it is opened."""
+    """Draw what is one click deeper, each part as soon as it is opened; a first look has too few rows for any of it."""
+    if shown.stage == looks.FIRST:
+        return
     each = _fold("Each column: its effect, and what the score loses without it", "deep_columns", "view_list")
     if each.open:
         with each:

@@ -1,14 +1,17 @@
 """Explore, the verdict: how good the chosen model is beside plain ones, and what of the answer is still to come."""
 
+import math
+
 import pandas as pd
 import streamlit as st
 
 from mklcore.figures import style
-from pages._parts.derive import many_rows, paths, references, settling, verdicts
+from pages._parts.derive import looks, low_rank, many_rows, paths, references, settling, verdicts
 from pages._parts.derive.verdicts import Verdict
 from pages._parts.drawing.asking import offer
 from pages._parts.params import places
 from pages._parts.session import board, history, words
+from pages._parts.session.memory import Preliminary, memory
 
 PLACES = {"ahead": "behind this model", "level": "level", "behind": "ahead of this model"}
 
@@ -19,19 +22,58 @@ def known(shown: paths.Answer) -> Verdict | None:
 
 
 def draw(shown: paths.Answer) -> None:
-    """Draw the verdict in one sentence, and under it what is preliminary."""
-    found = known(shown)
+    """Draw the verdict in one sentence, and under it what is preliminary, or what settling it has changed."""
+    found, waits = known(shown), preliminary(shown)
+    score = float(shown.path.val_score[shown.path.first_look]) if shown.path.can_choose else math.nan
     if found is not None:
+        score = found.ours.score
         st.markdown(verdicts.sentence(found), help=verdicts.note(found))
         if extra := verdicts.boosting(found):
             st.caption(extra)
-    elif shown.path.can_choose:
-        index = shown.path.first_look
-        reached = words.score(shown.path.score_name, float(shown.path.val_score[index]), "**")
-        rows = "" if shown.stage else " on the validation set"
-        st.markdown(f"{reached} {shown.path.score_name}{rows}.")
-    if waits := preliminary(shown):
+    elif text := reached(shown, score):
+        st.markdown(text)
+    else:
+        score = math.nan  # nobody reads it
+    if waits:
         st.caption(f":material/pending: Preliminary: {waits}.")
+        remember(shown, score)
+    elif text := refined(shown, score):
+        st.caption(f":material/check: {text}")
+
+
+def reached(shown: paths.Answer, score: float) -> str:
+    """Return the score of an answer without a verdict: of a first look with its standard error, else nothing."""
+    name = shown.path.score_name
+    if math.isnan(score) or (shown.stage and not math.isfinite(shown.error)):
+        return ""
+    error = f" ± {verdicts.error(name, shown.error)}" if shown.stage else ""
+    rows = f" in a first look at {looks.ROWS} rows" if shown.stage else " on the validation set"
+    return f"{words.score(name, score, '**')}{error} {name}{rows}."
+
+
+def remember(shown: paths.Answer, score: float) -> None:
+    """Keep the first score of an answer that is still to change."""
+    mind, key = memory(), _key(shown)
+    if shown.older or math.isnan(score) or (mind.preliminary is not None and mind.preliminary.key == key):
+        return
+    mind.preliminary = Preliminary(key, shown.path.score_name, score)
+
+
+def refined(shown: paths.Answer, score: float) -> str:
+    """Return by how much the settled score differs from the preliminary one this session has seen; else nothing."""
+    before, name = memory().preliminary, shown.path.score_name
+    if before is None or before.key != _key(shown) or before.score_name != name:
+        return ""
+    change = verdicts.signed(name, score - before.score)
+    if not any(digit in change for digit in "123456789"):
+        return ""
+    unit = "points" if name in words.SHARES else name
+    return f"Refined: {change} {unit} since the preliminary answer."
+
+
+def _key(shown: paths.Answer) -> object:
+    """Return the key that an answer has in common with the one on all rows."""
+    return paths.key(low_rank.exactly(shown.params))
 
 
 def preliminary(shown: paths.Answer) -> str:
