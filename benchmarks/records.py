@@ -21,7 +21,16 @@ from benchmarks.__main__ import ROOT, included, surroundings
 
 RECORDS = ROOT / "benchmarks" / "records"
 DOCS = ROOT / "docs"
-RECORDED = ("many_rows", "large_rows", "large_kernels", "cluster", "attacks", "classroom", "first_minute")
+RECORDED = (
+    "many_rows",
+    "large_rows",
+    "large_kernels",
+    "cluster",
+    "attacks",
+    "classroom",
+    "first_minute",
+    "generic_cache",
+)
 WIDTH, HEIGHT, LEFT, LOW = 640, 300, 60, 250  # of a picture, and of what stands left of its curves and below them
 TOP, LEAST = 140, 45  # height of a picture of many curves: so much, and so much more for each
 LETTER = 7.0  # room for a letter, a little more than it takes

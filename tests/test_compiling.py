@@ -98,6 +98,7 @@ def test_what_a_process_that_died_left_is_compiled_here(monkeypatch):
 
     loaded = []
     monkeypatch.setattr(compiling, "is_filled", lambda: False)
+    monkeypatch.setattr(compiling, "is_brought", lambda: False)
     monkeypatch.setattr(compiling, "Compiler", Dying)
     monkeypatch.setattr(mklcore._numba.warmup, "warm_up", lambda progress: loaded.append(state.ready(["lp"])))
     monkeypatch.setattr(preparing, "BROWSER_SECONDS", 0.0)

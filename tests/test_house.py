@@ -26,6 +26,7 @@ ROWS = {
     "mklcore.io.plugins": 1,
     "mklcore.io.private_folders": 1,
     "mklcore._numba.cache": 1,
+    "mklcore._numba.portable": 1,
     "mklcore._numba": 1,
     "mklcore.parameters": 1,
     "mklcore.data": 2,
@@ -138,8 +139,9 @@ KEPT_ANSWERS = {
 }
 UNSAFE_MODULES = {"pickle", "cloudpickle", "dill", "marshal", "shelve"}
 OWN_PROCESSES = {
-    "mklcore.parallel.processes"
-}  # pickles between two processes of ours, over a socket that only they have
+    "mklcore.parallel.processes",  # pickles between two processes of ours, over a socket that only they have
+    "mklcore._numba.portable",  # numba's own files in the package, which are code as the modules beside them are
+}
 UNSAFE_CALLS = {"eval", "exec", "compile", "__import__", "joblib.load", "joblib.dump"}
 ALGEBRA = {
     "linalg",

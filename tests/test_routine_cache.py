@@ -14,7 +14,8 @@ import platformdirs
 import pytest
 
 from mklcore._numba import cache as routine_cache
-from mklcore._numba import compiling
+from mklcore._numba import compiling, portable
+from mklcore._numba.decorators import processor
 from mklcore.io import private_folders as own_folders
 from mklcore.io.private_folders import own_folder, why_not_own
 from pages._parts.runs import disk
@@ -103,6 +104,38 @@ def test_what_others_may_have_put_there_is_never_unpickled(fresh, monkeypatch, h
     assert why in routine_cache.trouble()
     assert not compiling.can_fill()
     assert not compiling.is_filled()
+
+
+def test_code_that_was_brought_along_is_loaded_and_not_compiled(fresh, monkeypatch):
+    package = fresh / "package"
+    package.mkdir()
+    monkeypatch.setattr(portable, "PACKAGE", package)
+    monkeypatch.setattr(portable, "BROUGHT", package / "_compiled")
+    monkeypatch.setattr(portable, "target", lambda: processor()[1])  # another one would take a process of its own
+    monkeypatch.setattr(portable, "LEVEL_3", frozenset())
+
+    def bring(place):
+        return portable.bring.__wrapped__(place, processor)
+
+    assert not bring(routine_cache.place())
+    entry_of(package)(ONE)
+    portable.pack(routine_cache.place().folder, portable.BROUGHT)
+    elsewhere = fresh / "another machine"
+    monkeypatch.setenv(routine_cache.NAMED, str(elsewhere))
+    place = routine_cache.place()
+    for name, value in (("LEVEL_3", {"no such instructions"}), ("_sources", lambda: "others"), ("_python", lambda: "")):
+        with monkeypatch.context() as other:
+            other.setattr(portable, name, value)
+            assert not bring(place)
+    with monkeypatch.context() as other:
+        other.setattr(numba, "__version__", "0.1")
+        assert not bring(place)
+    assert not list(elsewhere.rglob("*.nb?"))
+    assert bring(place)
+    assert bring(place)
+    brought = entry_of(package)
+    assert brought(ONE) == 2.0
+    assert sum(brought.stats.cache_hits.values()) == 1
 
 
 def test_a_folder_below_one_that_others_may_write_is_not_ones_own(tmp_path):

@@ -30,6 +30,7 @@ import psutil
 from filelock import FileLock
 
 from mklcore._numba import cache as routine_cache
+from mklcore._numba import portable
 
 SOURCES = Path(__file__).resolve().parents[1]  # all of the library
 PATIENCE_SECONDS = 600.0  # for a process that hangs: the caller compiles itself then
@@ -43,6 +44,13 @@ def is_filled() -> bool:
     """Whether a process before this one has compiled all there is to compile, so that loading is all that is left."""
     stamp = _stamp()
     return stamp is not None and stamp.exists()
+
+
+def is_brought() -> bool:
+    """Whether all of it came with the package, and is in the cache now; imports numba."""
+    from mklcore._numba.decorators import processor
+
+    return portable.bring(routine_cache.place(), processor)
 
 
 def can_fill() -> bool:
@@ -83,6 +91,10 @@ class Compiler:
         """Ask for ``stage`` next, after the one that is being compiled."""
         with suppress(OSError, ValueError):  # it has ended: there is nothing left to want
             print(stage, file=self._process.stdin, flush=True)
+
+    def end(self) -> None:
+        """Have it end now; what it has compiled stays."""
+        self._process.kill()
 
     def follow(self, progress: Callable[[tuple[str, ...], str], None], patience: float = PATIENCE_SECONDS) -> bool:
         """Pass its progress on as ``warm_up`` does until it ends; tells whether it has compiled everything."""

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from numba import config, errors, njit
 
 from mklcore._numba import cache as routine_cache
+from mklcore._numba import portable
 from mklcore.io.private_folders import why_not_own
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,6 +38,13 @@ def jit_helper(fastmath: bool | set[str] = False) -> Callable[[F], F]:
     return njit(nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True, fastmath=fastmath)
 
 
+def processor() -> tuple[str, str, str]:
+    """Return for what is compiled here, as the index of the cache has it: system, processor and its features."""
+    compiled: Any = jit_helper()(lambda: None)
+    found: tuple[str, str, str] = compiled.targetctx.codegen().magic_tuple()
+    return found
+
+
 def _cached(function: Any) -> Any:
     """Return the compiled function with a cache on disk, None where there is no place that only this account can
     write.
@@ -48,6 +56,7 @@ def _cached(function: Any) -> Any:
         return None
     beside = Path(os.path.abspath(inspect.getfile(function.py_func))).parent / "__pycache__"
     with _one_by_one:
+        portable.bring(place, processor)
         before, config.CACHE_DIR = config.CACHE_DIR, "" if place.is_beside_sources else str(place.folder)
         try:
             function.enable_caching()

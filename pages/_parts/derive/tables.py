@@ -201,8 +201,6 @@ def split(params: DataParams) -> Split:
         key,
         lambda: (
             first_table.parts(params)
-            or three_way_split(
-                table(params), params.validation, params.test, params.seed, params.stratified, params.hold_out
-            )
+            or three_way_split(table(params), params.validation, params.test, params.seed, stratify=params.stratified)
         ),
     )

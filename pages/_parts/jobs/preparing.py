@@ -14,7 +14,7 @@ from mklcore._numba import compiling
 from mklcore._numba.compiling import Compiler
 from mklcore._numba.stages import EVERY_KERNEL, USUAL
 from mklcore.catalog import ESTIMATORS
-from pages._parts.jobs import importing
+from pages._parts.jobs import importing, machine
 
 # Between compiled calls a solver holds the interpreter. At the usual 5 ms a turn everybody waits long beside a path
 # that is solved here; at 0.5 ms a class of thirty spends a sixth of the server's time on changing hands.
@@ -81,24 +81,34 @@ class Preparation:
 
         Where it is compiled already, nobody has to wait. Either way the first page is drawn before, by the browser,
         too, which needs both cores of a small machine for it; unless somebody asks for an answer that has to be
-        computed.
+        computed. A small server has memory for one process: it begins to load when the other has compiled what every
+        first path needs, and compiles what else it needs itself.
         """
+        small = machine.is_small()
         try:
             self.is_filled = compiling.is_filled()
             self._drawn.wait(PATIENCE_SECONDS)
             importing.OVER.wait()  # what an answer takes: an earlier visitor sees what comes with the project
+            self.is_filled = self.is_filled or compiling.is_brought()
             if self.is_filled:
                 self.report(self.stages, "")
             self._asked.wait(BROWSER_SECONDS)
             if not self.is_filled and compiling.can_fill():
                 self._compiler = compiling.Compiler([self._front] if self._front else [])
-                threading.Thread(target=self._prepare, name="loading", daemon=True).start()
-                self._compiler.follow(self.report)
+                if not small:
+                    threading.Thread(target=self._prepare, name="loading", daemon=True).start()
+                self._compiler.follow(self._until_usual if small else self.report)
                 self._compiler = None
             self._prepare()
-            mklcore._numba.warmup.warm_up(self.report)
+            if self.is_filled or not small:
+                mklcore._numba.warmup.warm_up(self.report)
         finally:
             self.end()
+
+    def _until_usual(self, done: Iterable[str], now: str) -> None:
+        """End the other process when it has compiled what every first path needs; that is loaded before it is ready."""
+        if USUAL in done and self._compiler is not None:
+            self._compiler.end()
 
     def _prepare(self) -> None:
         """Import all there is to load, and set the process up for it."""

@@ -193,6 +193,8 @@ class Workers:
                 work = self._first.popleft() if not job.job.total and self._first else None
             if work is None:
                 do(job, self.prepared)
+                if machine.is_small():
+                    machine.give_back()
             else:
                 work()
                 self.line.leave(job)
