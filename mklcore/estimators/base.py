@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from typing import Any, ClassVar, Self, TypeAlias
@@ -41,6 +41,17 @@ USED = 1e-6  # a kernel counts as used when its weight is above this share of th
 
 
 Kernels: TypeAlias = KernelDictionary | str | None  # None: a default dictionary from X; the text is "precomputed"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class KernelSettings:
+    """Parameters of every estimator on kernels: fields, from which a dataclass makes the ``__init__``."""
+
+    kernels: Kernels = None
+    normalise: str | None = "auto"
+    center: bool = False
+    random_state: int | None = None
+    callback: Callable[..., Any] | None = None
 
 
 class KernelEstimator(Parts, BaseEstimator):

@@ -5,14 +5,14 @@ sum.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import Kernels
+from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.lp import LpBase, _LpClassifier, _LpRegressor
 from mklcore.losses import Loss
 from mklcore.penalties import LpNorm, Penalty
@@ -106,7 +106,8 @@ class _BestKernel(LpBase):
         self.best_kernel_ = best
 
 
-class BestKernelClassifier(_BestKernel, _LpClassifier):
+@dataclass(eq=False, repr=False)
+class BestKernelClassifier(_BestKernel, _LpClassifier, KernelSettings):
     """The single kernel that does best alone, with the machine and the C that the weighted kernels have.
 
         min_m  min_{w, b}  C sum_i V(y_i, f(x_i)) + 1/2 ||w||^2,    f = <w, psi_m> + b
@@ -129,6 +130,10 @@ class BestKernelClassifier(_BestKernel, _LpClassifier):
         for the usual way of the method.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     fit_intercept : bool, default True
         Whether the model has a free offset b.
     tol : float, default 0.001
@@ -137,10 +142,6 @@ class BestKernelClassifier(_BestKernel, _LpClassifier):
         Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
     probability : bool, default False
         Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
 
     Attributes
     ----------
@@ -151,41 +152,22 @@ class BestKernelClassifier(_BestKernel, _LpClassifier):
     Source: end point of Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16), at weights of a single one.
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        loss: str | Loss = "hinge",
-        select: str = "objective",
-        *,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 500,
-        probability: bool = False,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.select = select
-        self.kernels = kernels
-        self.normalise = normalise
-        self.center = center
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.probability = probability
-        self.random_state = random_state
-        self.callback = callback
+    C: float = 1.0
+    loss: str | Loss = "hinge"
+    select: str = "objective"
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 500
+    probability: bool = False
 
     def _targets(self, y: Array) -> list[Array]:
         positive = [1] if self.classes_.size == 2 else range(self.classes_.size)
         return [np.where(y == k, 1.0, -1.0) for k in positive]
 
 
-class BestKernelRegressor(_BestKernel, _LpRegressor):
+@dataclass(eq=False, repr=False)
+class BestKernelRegressor(_BestKernel, _LpRegressor, KernelSettings):
     """The single kernel that does best alone, for regression.
 
     Parameters as ``BestKernelClassifier`` and ``LpMKLRegressor``.
@@ -208,46 +190,26 @@ class BestKernelRegressor(_BestKernel, _LpRegressor):
         for the usual way of the method.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     fit_intercept : bool, default True
         Whether the model has a free offset b.
     tol : float, default 0.001
         Relative duality gap at which the solver stops, > 0.
     max_iter : int, default 500
         Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        loss: str | Loss = "squared",
-        epsilon: float = 0.1,
-        select: str = "objective",
-        *,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 500,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.epsilon = epsilon
-        self.select = select
-        self.kernels = kernels
-        self.normalise = normalise
-        self.center = center
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.callback = callback
+    C: float = 1.0
+    loss: str | Loss = "squared"
+    epsilon: float = 0.1
+    select: str = "objective"
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 500
 
     def _targets(self, y: Array) -> list[Array]:
         return [y]

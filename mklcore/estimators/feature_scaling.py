@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from mklcore.solvers.feature_scaling import FeatureScaling
 _NO_SCALE = 1e100  # what a column is divided by whose scale is zero
 
 
+@dataclass(eq=False, repr=False)
 class _ScalingBase(KernelEstimator):
     """min over scales s of G(r) + C sum V + 1/2 ||f||^2 under the kernel exp(-1/2 sum_j s_j^2 (x_j - z_j)^2)."""
 
@@ -32,32 +33,18 @@ class _ScalingBase(KernelEstimator):
     normalise = None
     center = False
 
-    def __init__(
-        self,
-        terms: str = "log+gl",
-        C: float = 1.0,
-        loss: str | Loss = "squared",
-        groups: Mapping[str, Sequence[int]] | Sequence[Any] | None = None,
-        *,
-        log_epsilon: float = 1e-6,
-        mf_power: float = 0.5,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.terms = terms
-        self.C = C
-        self.loss = loss
-        self.groups = groups
-        self.log_epsilon = log_epsilon
-        self.mf_power = mf_power
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.callback = callback
+    terms: str = "log+gl"
+    C: float = 1.0
+    loss: str | Loss = "squared"
+    groups: Mapping[str, Sequence[int]] | Sequence[Any] | None = None
+    _: KW_ONLY
+    log_epsilon: float = 1e-6
+    mf_power: float = 0.5
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 100
+    random_state: int | None = None
+    callback: Callable[..., Any] | None = None
 
     def _check_parameters(self) -> None:
         self._positive("C", "tol")

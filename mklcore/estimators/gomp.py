@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import Kernels
+from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.copies import without_copies
 from mklcore.estimators.greedy_losses import counts_checked, expected, greedy_loss, is_smooth
@@ -153,7 +154,8 @@ class _GompBase(BudgetedEstimator):
         self.notes_ = notes
 
 
-class GOMPClassifier(_GompBase, KernelClassifier):
+@dataclass(eq=False, repr=False)
+class GOMPClassifier(_GompBase, KernelClassifier, KernelSettings):
     """MKL-GOMP for classification: labels -1 and +1, kernels chosen greedily under an l0 budget.
 
         min_f  (1/n) sum_i V(y_i, f(x_i)) + lam ||f||^2     using at most n_kernels kernels
@@ -173,9 +175,6 @@ class GOMPClassifier(_GompBase, KernelClassifier):
     loss : str or Loss, default "squared"
         "squared", (y - f)^2, "hinge", max(0, 1 - y f), or one with a slope, "logistic" or "squared_hinge"; other scores
         than those of squared loss solve one machine per kernel and step.
-    backward : bool, default False
-        After every kernel that enters, drop those that later ones made needless, as long as the drops cost less than
-        half of what the step gained (squared loss, exact kernels).
     kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
         The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
         bandwidth of a grid and one linear kernel.
@@ -184,6 +183,13 @@ class GOMPClassifier(_GompBase, KernelClassifier):
         for the usual way of the method.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+    backward : bool, default False
+        After every kernel that enters, drop those that later ones made needless, as long as the drops cost less than
+        half of what the step gained (squared loss, exact kernels).
     approximation : Nystroem or None, default None
         Features of low rank in place of the kernels; None for the kernels themselves.
     fit_intercept : bool, default False
@@ -193,50 +199,22 @@ class GOMPClassifier(_GompBase, KernelClassifier):
         Relative duality gap of the machines of the hinge loss; squared loss is solved exactly.
     probability : bool, default False
         Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     """
 
     tasks = CLASSIFICATION
 
-    def __init__(
-        self,
-        lam: float = 0.01,
-        n_kernels: int | None = None,
-        score_tol: float = 1e-4,
-        n_candidates: int | None = None,
-        keep_duplicates: bool = False,
-        loss: str | Loss = "squared",
-        *,
-        backward: bool = False,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        approximation: Nystroem | None = None,
-        fit_intercept: bool = False,
-        tol: float = HINGE_TOL,
-        probability: bool = False,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.lam = lam
-        self.n_kernels = n_kernels
-        self.score_tol = score_tol
-        self.n_candidates = n_candidates
-        self.keep_duplicates = keep_duplicates
-        self.backward = backward
-        self.loss = loss
-        self.kernels = kernels
-        self.normalise = normalise
-        self.center = center
-        self.approximation = approximation
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.probability = probability
-        self.random_state = random_state
-        self.callback = callback
+    lam: float = 0.01
+    n_kernels: int | None = None
+    score_tol: float = 1e-4
+    n_candidates: int | None = None
+    keep_duplicates: bool = False
+    loss: str | Loss = "squared"
+    _: KW_ONLY
+    backward: bool = False
+    approximation: Nystroem | None = None
+    fit_intercept: bool = False
+    tol: float = HINGE_TOL
+    probability: bool = False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -254,7 +232,8 @@ class GOMPClassifier(_GompBase, KernelClassifier):
         return Y - shift, shift
 
 
-class GOMPRegressor(_GompBase, KernelRegressor):
+@dataclass(eq=False, repr=False)
+class GOMPRegressor(_GompBase, KernelRegressor, KernelSettings):
     """MKL-GOMP for regression, with one target or several that share one set of kernels.
 
     ``y`` is (n,) or (n, T); predictions have its shape, ``dual_coef_`` is (n,) or (n, T). ``fit_intercept`` subtracts
@@ -280,8 +259,6 @@ class GOMPRegressor(_GompBase, KernelRegressor):
         How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
     output_groups : sequence of sequences of int or None, default None
         Targets that choose their kernels together; None for all targets at once.
-    backward : bool, default False
-        Whether kernels that later ones made needless are removed again; squared loss only.
     kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
         The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
         bandwidth of a grid and one linear kernel.
@@ -290,14 +267,16 @@ class GOMPRegressor(_GompBase, KernelRegressor):
         for the usual way of the method.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
-    approximation : Nystroem or None, default None
-        Features of low rank in place of the kernels; None for the kernels themselves.
-    fit_intercept : bool, default True
-        Whether the model has a free offset b.
     random_state : int or None, default None
         Seed of everything that is drawn at random; a number gives the same fit each time.
     callback : callable or None, default None
         Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+    backward : bool, default False
+        Whether kernels that later ones made needless are removed again; squared loss only.
+    approximation : Nystroem or None, default None
+        Features of low rank in place of the kernels; None for the kernels themselves.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
 
     References
     ----------
@@ -308,40 +287,17 @@ class GOMPRegressor(_GompBase, KernelRegressor):
 
     tasks = REGRESSION
 
-    def __init__(
-        self,
-        lam: float = 0.01,
-        n_kernels: int | None = None,
-        score_tol: float = 1e-4,
-        n_candidates: int | None = None,
-        keep_duplicates: bool = False,
-        loss: str | Loss = "squared",
-        output_groups: Sequence[Sequence[int]] | None = None,
-        *,
-        backward: bool = False,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        approximation: Nystroem | None = None,
-        fit_intercept: bool = True,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.lam = lam
-        self.n_kernels = n_kernels
-        self.score_tol = score_tol
-        self.n_candidates = n_candidates
-        self.keep_duplicates = keep_duplicates
-        self.loss = loss
-        self.output_groups = output_groups
-        self.backward = backward
-        self.kernels = kernels
-        self.normalise = normalise
-        self.center = center
-        self.approximation = approximation
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-        self.callback = callback
+    lam: float = 0.01
+    n_kernels: int | None = None
+    score_tol: float = 1e-4
+    n_candidates: int | None = None
+    keep_duplicates: bool = False
+    loss: str | Loss = "squared"
+    output_groups: Sequence[Sequence[int]] | None = None
+    _: KW_ONLY
+    backward: bool = False
+    approximation: Nystroem | None = None
+    fit_intercept: bool = True
 
     def _target(self, y: Any) -> Array:
         table = np.asarray(y)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import Kernels
+from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.greedy_losses import counts_checked, expected, greedy_loss, is_smooth, rate_notes
 from mklcore.estimators.problems import dual_points, signs, worst
@@ -192,7 +192,8 @@ def _sum_of_parts(blocks: Array, weights: Array, dual: Array) -> Array:
     return out
 
 
-class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
+@dataclass(eq=False, repr=False)
+class GreedyMKLClassifier(_GreedyBase, KernelClassifier, KernelSettings):
     """Sparse MKL by greedy coordinate descent for classification: least squares on labels -1 and +1, one-vs-rest for
     more.
 
@@ -232,6 +233,10 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
         for the usual way of the method.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     fit_intercept : bool, default False
         Subtract the mean of each target column and add it back (there is no bias term).
     tol : float, default 0.001
@@ -240,46 +245,19 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
         Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
     probability : bool, default False
         Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     """
 
-    def __init__(
-        self,
-        criterion: str = "functional",
-        lam: float = 0.01,
-        n_kernels: int | None = None,
-        step: str = "unit",
-        loss: str | Loss = "squared",
-        mu: float = 0.0,
-        *,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        fit_intercept: bool = False,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        probability: bool = False,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.criterion = criterion
-        self.lam = lam
-        self.n_kernels = n_kernels
-        self.step = step
-        self.loss = loss
-        self.mu = mu
-        self.kernels = kernels
-        self.normalise = normalise
-        self.center = center
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.probability = probability
-        self.random_state = random_state
-        self.callback = callback
+    criterion: str = "functional"
+    lam: float = 0.01
+    n_kernels: int | None = None
+    step: str = "unit"
+    loss: str | Loss = "squared"
+    mu: float = 0.0
+    _: KW_ONLY
+    fit_intercept: bool = False
+    tol: float = 1e-3
+    max_iter: int = 1000
+    probability: bool = False
 
     tasks = CLASSIFICATION
 
@@ -288,7 +266,8 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
         return [self._centred(signs(y, k)) for k in classes]
 
 
-class GreedyMKLRegressor(_GreedyBase, KernelRegressor):
+@dataclass(eq=False, repr=False)
+class GreedyMKLRegressor(_GreedyBase, KernelRegressor, KernelSettings):
     """Sparse MKL by greedy coordinate descent for regression. Parameters and attributes as ``GreedyMKLClassifier``;
     ``fit_intercept`` subtracts the training mean of the target and adds it back. ``loss`` is "squared", "huber" or, for
     counts, "poisson", whose predictions are expected counts.
@@ -317,54 +296,32 @@ class GreedyMKLRegressor(_GreedyBase, KernelRegressor):
         for the usual way of the method.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     fit_intercept : bool, default True
         Whether the model has a free offset b.
     tol : float, default 0.001
         Relative duality gap at which the solver stops, > 0.
     max_iter : int, default 1000
         Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
 
     References
     ----------
     Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, as corrected in the specification (B.1 to B.4).
     """
 
-    def __init__(
-        self,
-        criterion: str = "functional",
-        lam: float = 0.01,
-        n_kernels: int | None = None,
-        step: str = "unit",
-        loss: str | Loss = "squared",
-        mu: float = 0.0,
-        *,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.criterion = criterion
-        self.lam = lam
-        self.n_kernels = n_kernels
-        self.step = step
-        self.loss = loss
-        self.mu = mu
-        self.kernels = kernels
-        self.normalise = normalise
-        self.center = center
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.callback = callback
+    criterion: str = "functional"
+    lam: float = 0.01
+    n_kernels: int | None = None
+    step: str = "unit"
+    loss: str | Loss = "squared"
+    mu: float = 0.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 1000
 
     tasks = REGRESSION
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ ROWS_OF_GRAPHS = (ListedRows, StringRows)
 _GRID_DECADES = 1e-6  # of the eight decades over which lambda matters, the ones a certificate usually reaches
 
 
+@dataclass(eq=False, repr=False)
 class _HKLBase(KernelEstimator):
     """min (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2 over all (q+1)^p products of one-variable
     kernels.
@@ -41,46 +43,25 @@ class _HKLBase(KernelEstimator):
     tasks: ClassVar[tuple[str, ...]] = ()
     _scored_together = False
 
-    def __init__(
-        self,
-        basis: Basis | str | Array | None = None,
-        lam: float = 1e-3,
-        loss: str | Loss = "squared",
-        *,
-        graph: AnyGraph | None = None,
-        depth_weight: float | None = None,
-        root_weight: float = 0.1,
-        normalize_basis: bool = True,
-        standardize: bool = True,
-        search: str = "certified",
-        max_nodes: int = 5000,
-        memory_mb: float = 2048,
-        max_seconds: float | None = None,
-        refit: bool = False,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 500,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.basis = basis
-        self.lam = lam
-        self.loss = loss
-        self.graph = graph
-        self.depth_weight = depth_weight
-        self.root_weight = root_weight
-        self.normalize_basis = normalize_basis
-        self.standardize = standardize
-        self.search = search
-        self.max_nodes = max_nodes
-        self.memory_mb = memory_mb
-        self.max_seconds = max_seconds
-        self.refit = refit
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.callback = callback
+    basis: Basis | str | Array | None = None
+    lam: float = 1e-3
+    loss: str | Loss = "squared"
+    _: KW_ONLY
+    graph: AnyGraph | None = None
+    depth_weight: float | None = None
+    root_weight: float = 0.1
+    normalize_basis: bool = True
+    standardize: bool = True
+    search: str = "certified"
+    max_nodes: int = 5000
+    memory_mb: float = 2048
+    max_seconds: float | None = None
+    refit: bool = False
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 500
+    random_state: int | None = None
+    callback: Callable[..., Any] | None = None
 
     if TYPE_CHECKING:
 
@@ -417,6 +398,7 @@ class _HKLBase(KernelEstimator):
         return rows.product(self._nodes[k], self.dual_coef_.T * self.weights_.T[k])
 
 
+@dataclass(eq=False, repr=False)
 class HKLClassifier(_HKLBase, KernelClassifier):
     """Hierarchical kernel learning for two classes, or one-vs-rest for more.
 
@@ -467,12 +449,12 @@ class HKLClassifier(_HKLBase, KernelClassifier):
         Full gap relative to the objective at which the search stops.
     max_iter : int, default 500
         Bound on its steps; callback : called with every history record, a true answer stops the fit.
-    probability : bool, default False
-        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
     random_state : int or None, default None
         Seed of everything that is drawn at random; a number gives the same fit each time.
     callback : callable or None, default None
         Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+    probability : bool, default False
+        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
 
     Attributes
     ----------
@@ -492,50 +474,9 @@ class HKLClassifier(_HKLBase, KernelClassifier):
 
     tasks = CLASSIFICATION
 
-    def __init__(
-        self,
-        basis: Basis | str | Array | None = None,
-        lam: float = 1e-3,
-        loss: str | Loss = "logistic",
-        *,
-        graph: AnyGraph | None = None,
-        depth_weight: float | None = None,
-        root_weight: float = 0.1,
-        normalize_basis: bool = True,
-        standardize: bool = True,
-        search: str = "certified",
-        max_nodes: int = 5000,
-        memory_mb: float = 2048,
-        max_seconds: float | None = None,
-        refit: bool = False,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 500,
-        probability: bool = False,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        super().__init__(
-            basis,
-            lam,
-            loss,
-            graph=graph,
-            depth_weight=depth_weight,
-            root_weight=root_weight,
-            normalize_basis=normalize_basis,
-            standardize=standardize,
-            search=search,
-            max_nodes=max_nodes,
-            memory_mb=memory_mb,
-            max_seconds=max_seconds,
-            refit=refit,
-            fit_intercept=fit_intercept,
-            tol=tol,
-            max_iter=max_iter,
-            random_state=random_state,
-            callback=callback,
-        )
-        self.probability = probability
+    loss: str | Loss = "logistic"
+    _: KW_ONLY
+    probability: bool = False
 
     def _targets(self, y: Array) -> list[Array]:
         count = self.classes_.size

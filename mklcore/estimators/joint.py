@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import KernelEstimator, Kernels
+from mklcore.estimators.base import KernelEstimator, KernelSettings
 from mklcore.estimators.problems import signs
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
@@ -108,7 +109,8 @@ class _JointBase(KernelEstimator):
         """The target as columns (n_new, T)."""
 
 
-class JointMKLClassifier(_JointBase, KernelClassifier):
+@dataclass(eq=False, repr=False)
+class JointMKLClassifier(_JointBase, KernelClassifier, KernelSettings):
     """lp-norm MKL for several classes, one against the rest, with one set of kernel weights for all of them.
 
         min_{theta} sum_k min_{w_k, b_k} C sum_i V(y_ik, f_k(x_i)) + 1/2 sum_m ||w_mk||^2 / theta_m, ||theta||_p <= 1
@@ -132,16 +134,16 @@ class JointMKLClassifier(_JointBase, KernelClassifier):
         for the usual way of the method.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called with every history record; a true answer stops the fit.
     fit_intercept : bool, default True
         Learn the free b of every class.
     tol : float, default 0.001
         Stop when the duality gap is within tol times the regulariser.
     max_iter : int, default 500
         Bound on steps; stopping there warns with the gap reached.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called with every history record; a true answer stops the fit.
 
     Attributes
     ----------
@@ -155,32 +157,13 @@ class JointMKLClassifier(_JointBase, KernelClassifier):
 
     tasks = CLASSIFICATION
 
-    def __init__(
-        self,
-        p: float = 1.0,
-        C: float = 1.0,
-        loss: str | Loss = "hinge",
-        *,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 500,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.p = p
-        self.C = C
-        self.loss = loss
-        self.kernels = kernels
-        self.normalise = normalise
-        self.center = center
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.callback = callback
+    p: float = 1.0
+    C: float = 1.0
+    loss: str | Loss = "hinge"
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 500
 
     def _columns(self, y: Array) -> Array:
         classes = [1] if self.classes_.size == 2 else range(self.classes_.size)
@@ -191,7 +174,8 @@ class JointMKLClassifier(_JointBase, KernelClassifier):
         return self._columns(places).T
 
 
-class JointMKLRegressor(_JointBase, KernelRegressor):
+@dataclass(eq=False, repr=False)
+class JointMKLRegressor(_JointBase, KernelRegressor, KernelSettings):
     """lp-norm MKL for several targets with one set of kernel weights: the same kernels count for all of them.
 
         min_{theta} sum_t min_{w_t, b_t} C sum_i V(y_it, f_t(x_i)) + 1/2 sum_m ||w_mt||^2 / theta_m, ||theta||_p <= 1
@@ -218,16 +202,16 @@ class JointMKLRegressor(_JointBase, KernelRegressor):
         for the usual way of the method.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     fit_intercept : bool, default True
         Whether the model has a free offset b.
     tol : float, default 0.001
         Relative duality gap at which the solver stops, > 0.
     max_iter : int, default 500
         Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
 
     References
     ----------
@@ -236,34 +220,14 @@ class JointMKLRegressor(_JointBase, KernelRegressor):
 
     tasks = REGRESSION
 
-    def __init__(
-        self,
-        p: float = 1.0,
-        C: float = 1.0,
-        loss: str | Loss = "squared",
-        epsilon: float = 0.1,
-        *,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 500,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.p = p
-        self.C = C
-        self.loss = loss
-        self.epsilon = epsilon
-        self.kernels = kernels
-        self.normalise = normalise
-        self.center = center
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.callback = callback
+    p: float = 1.0
+    C: float = 1.0
+    loss: str | Loss = "squared"
+    epsilon: float = 0.1
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 500
 
     def _target(self, y: Any) -> Array:
         table = np.asarray(y)

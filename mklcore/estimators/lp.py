@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import KernelEstimator, Kernels, is_quick
+from mklcore.estimators.base import KernelEstimator, KernelSettings, is_quick
 from mklcore.estimators.problems import dual_points, signs, worst
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
@@ -219,7 +218,8 @@ def warm_start(fitted: Any, k: int | None) -> WarmStart | None:
     return WarmStart(fitted.weights_[k], fitted.dual_coef_[k], fitted.C, carry)
 
 
-class LpMKLClassifier(_LpClassifier):
+@dataclass(eq=False, repr=False)
+class LpMKLClassifier(_LpClassifier, KernelSettings):
     """lp-norm MKL for two classes, or one-vs-rest for more.
 
         min_{w, b, theta}  C sum_i V(y_i, f(x_i)) + 1/2 sum_m ||w_m||^2 / theta_m,   theta >= 0,  ||theta||_p <= 1
@@ -245,6 +245,10 @@ class LpMKLClassifier(_LpClassifier):
         for the usual way of the method.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     approximation : Nystroem or None, default None
         Features of low rank in place of the kernels; None for the kernels themselves.
     fit_intercept : bool, default True
@@ -255,10 +259,6 @@ class LpMKLClassifier(_LpClassifier):
         Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
     probability : bool, default False
         Offer ``predict_proba``: five more fits on folds of the rows, and Platt's sigmoid on their held-out.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
 
     Attributes
     ----------
@@ -272,43 +272,21 @@ class LpMKLClassifier(_LpClassifier):
 
     _may_take_columns: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        p: float = 1.0,
-        C: float = 1.0,
-        loss: str | Loss = "hinge",
-        penalty: str | Penalty | None = None,
-        solver: str = "auto",
-        *,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        approximation: Nystroem | None = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 500,
-        probability: bool = False,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.p = p
-        self.C = C
-        self.loss = loss
-        self.penalty = penalty
-        self.solver = solver
-        self.kernels = kernels
-        self.normalise = normalise
-        self.center = center
-        self.approximation = approximation
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.probability = probability
-        self.random_state = random_state
-        self.callback = callback
+    p: float = 1.0
+    C: float = 1.0
+    loss: str | Loss = "hinge"
+    penalty: str | Penalty | None = None
+    solver: str = "auto"
+    _: KW_ONLY
+    approximation: Nystroem | None = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 500
+    probability: bool = False
 
 
-class LpMKLRegressor(_LpRegressor):
+@dataclass(eq=False, repr=False)
+class LpMKLRegressor(_LpRegressor, KernelSettings):
     """lp-norm MKL for regression: kernel ridge or support vector regression with learned kernel weights.
 
     ``loss`` is "squared", "epsilon_insensitive" with the tube ``epsilon``, in units of the target, "huber" (an object,
@@ -337,6 +315,10 @@ class LpMKLRegressor(_LpRegressor):
         for the usual way of the method.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     approximation : Nystroem or None, default None
         Features of low rank in place of the kernels; None for the kernels themselves.
     fit_intercept : bool, default True
@@ -345,10 +327,6 @@ class LpMKLRegressor(_LpRegressor):
         Relative duality gap at which the solver stops, > 0.
     max_iter : int, default 500
         Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
 
     References
     ----------
@@ -357,40 +335,17 @@ class LpMKLRegressor(_LpRegressor):
 
     _may_take_columns: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        p: float = 1.0,
-        C: float = 1.0,
-        loss: str | Loss = "squared",
-        epsilon: float = 0.1,
-        penalty: str | Penalty | None = None,
-        solver: str = "auto",
-        *,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        approximation: Nystroem | None = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 500,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.p = p
-        self.C = C
-        self.loss = loss
-        self.epsilon = epsilon
-        self.penalty = penalty
-        self.solver = solver
-        self.kernels = kernels
-        self.normalise = normalise
-        self.center = center
-        self.approximation = approximation
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.callback = callback
+    p: float = 1.0
+    C: float = 1.0
+    loss: str | Loss = "squared"
+    epsilon: float = 0.1
+    penalty: str | Penalty | None = None
+    solver: str = "auto"
+    _: KW_ONLY
+    approximation: Nystroem | None = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 500
 
 
 class _Uniform(LpBase):
@@ -405,7 +360,8 @@ class _Uniform(LpBase):
         return "wrapper"
 
 
-class UniformMKLClassifier(_Uniform, _LpClassifier):
+@dataclass(eq=False, repr=False)
+class UniformMKLClassifier(_Uniform, _LpClassifier, KernelSettings):
     """The plain sum of all kernels: the baseline every learned weighting has to beat.
 
     Parameters as ``LpMKLClassifier``.
@@ -424,6 +380,10 @@ class UniformMKLClassifier(_Uniform, _LpClassifier):
         for the usual way of the method.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     approximation : Nystroem or None, default None
         Features of low rank in place of the kernels; None for the kernels themselves.
     fit_intercept : bool, default True
@@ -434,43 +394,20 @@ class UniformMKLClassifier(_Uniform, _LpClassifier):
         Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
     probability : bool, default False
         Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        loss: str | Loss = "hinge",
-        *,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        approximation: Nystroem | None = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 500,
-        probability: bool = False,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.kernels = kernels
-        self.normalise = normalise
-        self.center = center
-        self.approximation = approximation
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.probability = probability
-        self.random_state = random_state
-        self.callback = callback
+    C: float = 1.0
+    loss: str | Loss = "hinge"
+    _: KW_ONLY
+    approximation: Nystroem | None = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 500
+    probability: bool = False
 
 
-class UniformMKLRegressor(_Uniform, _LpRegressor):
+@dataclass(eq=False, repr=False)
+class UniformMKLRegressor(_Uniform, _LpRegressor, KernelSettings):
     """The plain sum of all kernels for regression: the baseline to beat. Parameters as ``LpMKLRegressor``.
 
     Parameters
@@ -489,6 +426,10 @@ class UniformMKLRegressor(_Uniform, _LpRegressor):
         for the usual way of the method.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     approximation : Nystroem or None, default None
         Features of low rank in place of the kernels; None for the kernels themselves.
     fit_intercept : bool, default True
@@ -497,37 +438,13 @@ class UniformMKLRegressor(_Uniform, _LpRegressor):
         Relative duality gap at which the solver stops, > 0.
     max_iter : int, default 500
         Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        loss: str | Loss = "squared",
-        epsilon: float = 0.1,
-        *,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        approximation: Nystroem | None = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 500,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.epsilon = epsilon
-        self.kernels = kernels
-        self.normalise = normalise
-        self.center = center
-        self.approximation = approximation
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.callback = callback
+    C: float = 1.0
+    loss: str | Loss = "squared"
+    epsilon: float = 0.1
+    _: KW_ONLY
+    approximation: Nystroem | None = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 500

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import OutlierMixin
 
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import Kernels
+from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.lp import LpBase, warm_start
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import Loss, make_loss
@@ -18,7 +19,8 @@ from mklcore.penalties import Penalty
 from mklcore.selection.scoring import ACCEPTED
 
 
-class LpMKLOneClass(OutlierMixin, LpBase):
+@dataclass(eq=False, repr=False)
+class LpMKLOneClass(OutlierMixin, LpBase, KernelSettings):
     """lp-norm MKL without labels: a boundary around the training rows, with learned kernel weights.
 
         nu=None      min_{w, theta}       C sum_i max(0, 1 - f(x_i)) + 1/2 sum_m ||w_m||^2 / theta_m
@@ -52,14 +54,14 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         for the usual way of the method.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
-    tol : float, default 0.001
-        Relative duality gap at which the solver stops, > 0.
-    max_iter : int, default 500
-        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
     random_state : int or None, default None
         Seed of everything that is drawn at random; a number gives the same fit each time.
     callback : callable or None, default None
         Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
 
     References
     ----------
@@ -69,34 +71,14 @@ class LpMKLOneClass(OutlierMixin, LpBase):
     score_name: ClassVar[str] = ACCEPTED
     _scored_together = False  # some rows are on the boundary itself: another order of summing would turn some of them
 
-    def __init__(
-        self,
-        p: float = 1.0,
-        C: float = 1.0,
-        nu: float | None = None,
-        penalty: str | Penalty | None = None,
-        solver: str = "auto",
-        *,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        tol: float = 1e-3,
-        max_iter: int = 500,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.p = p
-        self.C = C
-        self.nu = nu
-        self.penalty = penalty
-        self.solver = solver
-        self.kernels = kernels
-        self.normalise = normalise
-        self.center = center
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.callback = callback
+    p: float = 1.0
+    C: float = 1.0
+    nu: float | None = None
+    penalty: str | Penalty | None = None
+    solver: str = "auto"
+    _: KW_ONLY
+    tol: float = 1e-3
+    max_iter: int = 500
 
     @property
     def training_decision(self) -> None:

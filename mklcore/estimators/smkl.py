@@ -4,7 +4,7 @@ best few.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import KernelEstimator, Kernels
+from mklcore.estimators.base import KernelEstimator, KernelSettings
 from mklcore.estimators.copies import without_copies
 from mklcore.estimators.problems import signs, weighted_blocks, worst
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
@@ -200,7 +200,8 @@ def group_sizes(stack: GramStack) -> Any:
     return tuple(float(np.sqrt(len(s.settled))) if isinstance(s, Linear) else 1.0 for s in stack.specs)
 
 
-class SMKLClassifier(_SMKLClassifier):
+@dataclass(eq=False, repr=False)
+class SMKLClassifier(_SMKLClassifier, KernelSettings):
     """Sparse MKL for two classes, or one-vs-one with kernels of its own for every pair of classes.
 
         min_{w, b}  g(w) + C sum_i V(y_i, f(x_i)),    f = sum_k <w_k, Phi_k> + b,   g concave in r_k = ||w_k||^2
@@ -221,6 +222,18 @@ class SMKLClassifier(_SMKLClassifier):
         The number added inside the logarithm, above 0.
     mf_power : float, default 0.5
         The power of the block norms, above 0 and at most 1.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     tol : float, default 0.001
         Stop when the l1 change of the kernel weights is at most tol, "relative" to their sum or "absolute". "absolute"
         is the printed algorithm to the letter. With "relative" exact copies of a kernel are left out first, what has
@@ -238,24 +251,12 @@ class SMKLClassifier(_SMKLClassifier):
         tell where each ended.
     keep_duplicates : bool, default False
         Let exact copies of a kernel compete; by default only the first of them does.
-    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
-        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
-        bandwidth of a grid and one linear kernel.
-    normalise : str or None, default "auto"
-        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
-        for the usual way of the method.
-    center : bool, default False
-        Whether the kernels are centred in their feature spaces on the training rows.
     fit_intercept : bool, default True
         Whether the model has a free offset b.
     max_iter : int, default 500
         Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
     probability : bool, default False
         Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
 
     Attributes
     ----------
@@ -270,51 +271,25 @@ class SMKLClassifier(_SMKLClassifier):
     Source: Subrahmanya and Shin (2010), Algorithm 2.
     """
 
-    def __init__(
-        self,
-        terms: str | GroupTerm = "log+gl",
-        C: float = 1.0,
-        loss: str | Loss = "hinge",
-        eta: float | None = None,
-        log_epsilon: float = 1e-6,
-        mf_power: float = 0.5,
-        *,
-        tol: float = 1e-3,
-        tol_mode: str = "relative",
-        init_jitter: float = 0.0,
-        n_starts: int = 1,
-        keep_duplicates: bool = False,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        fit_intercept: bool = True,
-        max_iter: int = 500,
-        probability: bool = False,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.terms = terms
-        self.C = C
-        self.loss = loss
-        self.eta = eta
-        self.log_epsilon = log_epsilon
-        self.mf_power = mf_power
-        self.tol = tol
-        self.tol_mode = tol_mode
-        self.init_jitter = init_jitter
-        self.n_starts = n_starts
-        self.keep_duplicates = keep_duplicates
-        self.kernels = kernels
-        self.normalise = normalise
-        self.center = center
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.probability = probability
-        self.random_state = random_state
-        self.callback = callback
+    terms: str | GroupTerm = "log+gl"
+    C: float = 1.0
+    loss: str | Loss = "hinge"
+    eta: float | None = None
+    log_epsilon: float = 1e-6
+    mf_power: float = 0.5
+    _: KW_ONLY
+    tol: float = 1e-3
+    tol_mode: str = "relative"
+    init_jitter: float = 0.0
+    n_starts: int = 1
+    keep_duplicates: bool = False
+    fit_intercept: bool = True
+    max_iter: int = 500
+    probability: bool = False
 
 
-class SMKLRegressor(_SMKLRegressor):
+@dataclass(eq=False, repr=False)
+class SMKLRegressor(_SMKLRegressor, KernelSettings):
     """Sparse MKL for regression: kernel ridge or support vector regression that keeps few kernels.
 
     ``loss`` is "squared" or "epsilon_insensitive" with the tube ``epsilon``, in units of the target. Everything else as
@@ -336,6 +311,18 @@ class SMKLRegressor(_SMKLRegressor):
         Floor under the logarithm, > 0.
     mf_power : float, default 0.5
         Power of the M-FOCUSS term, in (0, 1].
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
+        bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
+        for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     tol : float, default 0.001
         Relative duality gap at which the solver stops, > 0.
     tol_mode : str, default "relative"
@@ -346,67 +333,28 @@ class SMKLRegressor(_SMKLRegressor):
         Number of starts; the best local minimum is kept.
     keep_duplicates : bool, default False
         Whether exact copies of a kernel compete; without it only the first one can enter.
-    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
-        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
-        bandwidth of a grid and one linear kernel.
-    normalise : str or None, default "auto"
-        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
-        for the usual way of the method.
-    center : bool, default False
-        Whether the kernels are centred in their feature spaces on the training rows.
     fit_intercept : bool, default True
         Whether the model has a free offset b.
     max_iter : int, default 500
         Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
 
     References
     ----------
     Subrahmanya and Shin (2010), Algorithm 2.
     """
 
-    def __init__(
-        self,
-        terms: str | GroupTerm = "log+gl",
-        C: float = 1.0,
-        loss: str | Loss = "squared",
-        epsilon: float = 0.1,
-        eta: float | None = None,
-        log_epsilon: float = 1e-6,
-        mf_power: float = 0.5,
-        *,
-        tol: float = 1e-3,
-        tol_mode: str = "relative",
-        init_jitter: float = 0.0,
-        n_starts: int = 1,
-        keep_duplicates: bool = False,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        fit_intercept: bool = True,
-        max_iter: int = 500,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.terms = terms
-        self.C = C
-        self.loss = loss
-        self.epsilon = epsilon
-        self.eta = eta
-        self.log_epsilon = log_epsilon
-        self.mf_power = mf_power
-        self.tol = tol
-        self.tol_mode = tol_mode
-        self.init_jitter = init_jitter
-        self.n_starts = n_starts
-        self.keep_duplicates = keep_duplicates
-        self.kernels = kernels
-        self.normalise = normalise
-        self.center = center
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.callback = callback
+    terms: str | GroupTerm = "log+gl"
+    C: float = 1.0
+    loss: str | Loss = "squared"
+    epsilon: float = 0.1
+    eta: float | None = None
+    log_epsilon: float = 1e-6
+    mf_power: float = 0.5
+    _: KW_ONLY
+    tol: float = 1e-3
+    tol_mode: str = "relative"
+    init_jitter: float = 0.0
+    n_starts: int = 1
+    keep_duplicates: bool = False
+    fit_intercept: bool = True
+    max_iter: int = 500

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import KernelEstimator, Kernels
+from mklcore.estimators.base import KernelEstimator, KernelSettings
 from mklcore.losses.survival import PartialLikelihood, Times, as_times, concordance
 from mklcore.penalties import LpNorm
 from mklcore.solvers.driver import warn_unless_converged
 from mklcore.solvers.survival import CoxProblem, fit_cox
 
 
-class CoxMKL(RegressorMixin, KernelEstimator):
+@dataclass(eq=False, repr=False)
+class CoxMKL(RegressorMixin, KernelEstimator, KernelSettings):
     """lp-norm MKL for times until an event, under Cox's partial likelihood.
 
         min_{w, theta}  C sum_{i: event} [ log sum_{t_j >= t_i} exp f(x_j) - f(x_i) ] + 1/2 sum_m ||w_m||^2 / theta_m
@@ -38,14 +39,14 @@ class CoxMKL(RegressorMixin, KernelEstimator):
         How every kernel is scaled on the training rows, as in ``LpMKLRegressor``.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
-    tol : float, default 0.001
-        The fit stops when the duality gap is within tol times the regulariser.
-    max_iter : int, default 500
-        Most steps, from 1; a fit that stops there gives a ``NotConvergedWarning`` with the gap it reached.
     random_state : int or None, default None
         Not used: nothing is drawn at random.
     callback : callable or None, default None
         Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+    tol : float, default 0.001
+        The fit stops when the duality gap is within tol times the regulariser.
+    max_iter : int, default 500
+        Most steps, from 1; a fit that stops there gives a ``NotConvergedWarning`` with the gap it reached.
 
     Attributes
     ----------
@@ -68,28 +69,11 @@ class CoxMKL(RegressorMixin, KernelEstimator):
 
     score_name = "concordance"
 
-    def __init__(
-        self,
-        p: float = 1.0,
-        C: float = 1.0,
-        *,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        tol: float = 1e-3,
-        max_iter: int = 500,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.p = p
-        self.C = C
-        self.kernels = kernels
-        self.normalise = normalise
-        self.center = center
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.callback = callback
+    p: float = 1.0
+    C: float = 1.0
+    _: KW_ONLY
+    tol: float = 1e-3
+    max_iter: int = 500
 
     def _check_parameters(self) -> None:
         self._positive("C", "tol")
