@@ -152,6 +152,21 @@ def test_three_way_split_has_no_overlap():
     assert parts.train == parts[0]
 
 
+def test_a_split_by_time_holds_out_the_newest_rows():
+    rows = np.arange(100.0)[:, None]
+    data = Dataset(rows, rows[:, 0], ("row",), task="regression")
+    for hold_out, ends in (("last", [(0, 64), (65, 89), (90, 99)]), ("first", [(35, 99), (10, 34), (0, 9)])):
+        parts = three_way_split(data, 0.25, 10, hold_out=hold_out)
+        assert [(part.X[0, 0], part.X[-1, 0]) for part in parts] == ends
+        assert [part.n_samples for part in parts] == [65, 25, 10]
+    late = Dataset(rows, np.repeat(["a", "b"], [95, 5]), ("row",), task="binary")
+    train, _ = late.split(0.2, hold_out="last")
+    assert set(train.y) == {"a", "b"}  # a class that only new rows have would not be learnt
+    assert np.setdiff1d(np.arange(80.0), train.X).size == 1
+    with pytest.raises(ParameterError, match="hold_out must be one of 'random', 'last', 'first'; got 'newest'"):
+        data.split(0.2, hold_out="newest")
+
+
 def test_split_refuses():
     with pytest.raises(DataError, match=r"12 rows cannot be cut into 2 \+ 10: .* one row of each of the 3 classes"):
         Dataset(X, LABELS, task="multiclass").split(10)

@@ -201,6 +201,14 @@ def test_the_model_is_fitted_on_all_rows_but_the_test_rows():
         whole.test_scores()
 
 
+def test_rows_in_the_order_of_time_are_held_out_from_the_end():
+    data = made(200)
+    found = mkl.explore(data, baselines=False, hold_out="last")
+    np.testing.assert_array_equal(found._test.X, data.X[150:])
+    assert found.model[-1].n_train_ == 150
+    assert not any("folds" in note for note in found.notes)
+
+
 @pytest.mark.parametrize("size", [1.0, -0.1, True])
 def test_a_share_to_hold_out_that_is_none_is_refused(size):
     with pytest.raises(mkl.ParameterError, match="test_size is the share of rows"):

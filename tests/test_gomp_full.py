@@ -12,8 +12,10 @@ from sklearn.utils.estimator_checks import check_estimator
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.copies import exact_copies
+from mklcore.losses import Hinge
 from mklcore.solvers.driver import Status, run
-from mklcore.solvers.gomp import GOMP, HingeGOMP, offset_machine
+from mklcore.solvers.gomp import GOMP
+from mklcore.solvers.gomp_losses import LossGOMP, offset_machine
 from mklcore.solvers.spectra import Spectra
 from tests.reference import gomp_paths
 from tests.reference_greedy import DATA, KERNELS, TARGETS
@@ -25,7 +27,7 @@ LAM = 0.01
 def hinge_path(Y=None, **options):
     Y = TARGETS["P5"][:, None] if Y is None else Y
     settings = {"n_kernels": 6, "score_tol": 0.0, **options}
-    return run(HingeGOMP(KERNELS["P5"], Y, LAM, **settings), tol=0.0, max_iter=99)
+    return run(LossGOMP(KERNELS["P5"], Y, LAM, loss=Hinge(), **settings), tol=0.0, max_iter=99)
 
 
 # Trusted values
@@ -365,3 +367,13 @@ def test_backward_steps_are_refused_where_they_cannot_be_taken():
     K, y = decoy()
     with pytest.raises(ParameterError, match="Backward steps need exact kernels and squared loss"):
         mkl.GOMPClassifier(loss="hinge", backward=True, kernels="precomputed").fit(K, y > 0)
+
+
+def test_the_class_for_the_hinge_of_version_0_1_works():
+    from mklcore.solvers import gomp
+
+    with pytest.warns(FutureWarning, match=r"LossGOMP"):
+        old = gomp.HingeGOMP
+    assert old(KERNELS["P5"], TARGETS["P5"][:, None], LAM, n_kernels=2, score_tol=0.0).loss == Hinge()
+    with pytest.raises(AttributeError, match=r"no attribute 'Nobody'"):
+        gomp.Nobody  # noqa: B018 -- the access is what is tested

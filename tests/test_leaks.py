@@ -1,10 +1,16 @@
 """Columns that give the target away are reported, those that are merely good are not."""
 
+from datetime import date, timedelta
+
 import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.data.columns import newest_rows
 from mklcore.data.leaks import find_leaks, rows_in_order
+from mklcore.data.notes import repairs_of
+from mklcore.data.reading import read_table
+from mklcore.errors import Repair
 
 
 @pytest.fixture
@@ -59,7 +65,8 @@ def test_columns_that_sort_the_rows_are_reported(rows):
     data = number(X, rows[:, 0] * rows[:, 1], ("a", "b", "c", "d", "row", "date", "half"))
     assert kinds(data) == {"row": "order", "date": "order"}
     assert "only falls along the rows" in find_leaks(data)[1].text
-    assert rows_in_order(data) == "row"
+    assert rows_in_order(data) == "last"
+    assert rows_in_order(data.take(np.arange(200)[::-1])) == "first"
     assert rows_in_order(number(rows, rows[:, 0])) == ""
 
 
@@ -79,3 +86,23 @@ def test_one_click_leaves_a_column_out():
     assert "copy alone predicts price" in words(app)
     app.button(key="data_leak_0").click()
     assert "copy alone predicts price" not in words(quiet(app.run()))
+
+
+def test_one_click_tests_on_the_newest_rows():
+    from tests.pages import open_app, quiet, upload
+
+    pairs = np.random.default_rng(0).uniform(-1, 1, (80, 2))
+    lines = [f"{3 + 1.5 * row},{a:.3f},{b:.3f},{a + b * b:.5f}" for row, (a, b) in enumerate(pairs)]
+    app = upload(open_app(), "\n".join(["hours,a,b,price", *lines]).encode())
+    app.button(key="data_by_time_0").click()
+    assert quiet(app.run()).selectbox(key="field_hold_out").value == "last"
+
+
+@pytest.mark.parametrize(("form", "newest"), [("%Y-%m-%d", "last"), ("%d.%m.%Y", "last"), ("%m/%d/%Y %H:00", "first")])
+def test_rows_in_the_order_of_dates_are_noted_with_a_split_by_time(form, newest):
+    days = [date(2020, 1, 1) + timedelta(days=row) for row in range(80)][:: -1 if newest == "first" else 1]
+    lines = [f"{day.strftime(form)},{row % 7},{row % 5},{row % 7 + row % 3}" for row, day in enumerate(days)]
+    found = read_table("\n".join(["day,a,b,price", *lines]).encode())
+    (note,) = [note for note in found.notes if "in the order of 'day'" in note]
+    assert repairs_of(note) == (Repair.of("Split by time", hold_out=newest),)
+    assert newest_rows(np.random.default_rng(0).permutation([f"{day}" for day in days])) == ""

@@ -13,8 +13,8 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.losses import make_loss
 from mklcore.losses.counts import Poisson, are_counts
 from mklcore.solvers.driver import run
+from mklcore.solvers.gomp_losses import LossGOMP
 from mklcore.solvers.greedy import EmpiricalGreedy
-from mklcore.solvers.smooth_gomp import SmoothGOMP
 from mklcore.solvers.smooth_greedy import Blocks, SmoothFunctional, has_rate
 from mklcore.solvers.spectra import Spectra
 
@@ -82,7 +82,7 @@ def test_scores_and_refits_of_pursuit(seed):
     if name == "squared":
         name = "huber"
     K = np.array([L @ L.T for L in factors])
-    method = SmoothGOMP(K, y[:, None], lam, n_kernels=2, score_tol=0.0, loss=loss_of(name), fit_intercept=True)
+    method = LossGOMP(K, y[:, None], lam, n_kernels=2, score_tol=0.0, loss=loss_of(name), fit_intercept=True)
     points = run(method, tol=0.0, max_iter=10).points
     b = float(points[0].state.intercepts[0])
     gains = []
@@ -337,7 +337,8 @@ def test_refusals():
     for model, target, words in refused:
         with pytest.raises(ParameterError, match=words):
             model.fit(X, target)
+    without_slope = make_loss("epsilon_insensitive")
     with pytest.raises(ParameterError, match="has none"):
-        SmoothGOMP(np.eye(3)[None], np.ones((3, 1)), 0.1, n_kernels=1, score_tol=0.0, loss=make_loss("hinge"))
+        LossGOMP(np.eye(3)[None], np.ones((3, 1)), 0.1, n_kernels=1, score_tol=0.0, loss=without_slope)
     with pytest.raises(ParameterError, match="output_groups=None"):
         mkl.fit_path(mkl.GOMPRegressor(output_groups=[[0]]), X, y, param="s", values=[1, 2])

@@ -27,6 +27,7 @@ MARKS = frozenset({"?", "-", "--", "."})  # missing where the other values of th
 MANY_CELLS = 5_000  # from which pyarrow is asked for numbers
 MAX_NAME = 60
 MAX_LEVELS = 20
+DATED, LEAST_DATES = 1000, 10  # rows whose dates are compared, and different dates that make an order
 MISSING_LEVEL = "missing"
 OTHER_LEVEL = "other"
 LEFT_OUT = ("text", "identifier", "date", "constant", "empty", "dropped")
@@ -357,7 +358,28 @@ def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = Fals
             again = Repair.of("Use again as found", uses=tuple((name, "") for name in gone))
             text = f"Left out, {_REASONS[kind]}: {listed(gone)}.{_HOW_TO_KEEP[kind]}"
             notes.append(Note(text, [again] if kind == "dropped" else []))
+    for item in profiles:
+        if item.column.kind == "date" and (newest := newest_rows(item.labels)):
+            notes.append(Note(
+                f"The rows are in the order of '{item.column.name}'. Where later rows are to be predicted from earlier "
+                f"ones, hold out the {newest} rows.", [Repair.of("Split by time", hold_out=newest)],
+            ))  # fmt: skip
+            break
     return notes
+
+
+def newest_rows(dates: Labels | None) -> str:
+    """Where the newest rows of a column of dates stand: "last", "first", or "" where the rows are in no order."""
+    if dates is None:
+        return ""
+    few = dates[np.unique(np.linspace(0, len(dates) - 1, DATED).astype(int))]
+    numbers = [tuple(map(int, re.findall(r"\d+", cell))) for cell in few if _DATE.fullmatch(cell)]
+    for order in ((0, 1, 2), (2, 1, 0), (2, 0, 1)):  # the year first, the day first, the month first
+        moments = [(*(found[k] for k in order), *found[3:]) for found in numbers]
+        in_order = sorted(moments)
+        if len(set(moments)) >= LEAST_DATES and moments in (in_order, in_order[::-1]):
+            return "last" if moments == in_order else "first"
+    return ""
 
 
 _REASONS = {

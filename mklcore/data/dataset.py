@@ -194,13 +194,14 @@ class Dataset:
         gone = {self._column(feature) for feature in features}
         return self.select(j for j in range(self.n_features) if j not in gone)
 
-    def split(self, test_size: float = 0.3, seed: int = 0) -> tuple[Dataset, Dataset]:
-        """Training and test part: `test_size` is a share of the rows in (0, 1) or a number of rows.
+    def split(self, test_size: float = 0.3, seed: int = 0, hold_out: str = splitting.RANDOM) -> tuple[Dataset, Dataset]:
+        """Training and test part: `test_size` is a share of the rows in (0, 1) or a number of rows; ``hold_out`` as in
+        `three_way_split`.
 
         Classification is stratified. A class with one row stays in training, which a note of both parts says. Raises
         DataError where training would have fewer rows than classes.
         """
-        train, test = _cut(self, (test_size,), seed)
+        train, test = _cut(self, (test_size,), seed, hold_out=hold_out)
         return train, test
 
     def drawn(self, count: int, seed: int = 0) -> Dataset:
@@ -230,15 +231,24 @@ class Split(NamedTuple):
 
 
 def three_way_split(
-    data: Dataset, validation: float = 0.2, test: float = 0.2, seed: int = 0, stratify: bool = True
+    data: Dataset,
+    validation: float = 0.2,
+    test: float = 0.2,
+    seed: int = 0,
+    stratify: bool = True,
+    hold_out: str = splitting.RANDOM,
 ) -> Split:
     """Training, validation and test part, drawn without overlap; sizes are shares of ALL rows, or numbers of rows.
 
     Classification is stratified unless ``stratify`` is False: then rows are drawn blindly. Training has rows of every
     class. A class with fewer than three rows stays in training, which a note of every part says. Raises DataError where
     training would have fewer rows than classes.
+
+    ``hold_out`` "random"; or "last" where rows are in the order of time: the last rows are the test part, those before
+    them the validation part, and only a row of a class that training lacks changes its place; "first" where the newest
+    rows stand first.
     """
-    train, held_out, tested = _cut(data, (validation, test), seed, stratify)
+    train, held_out, tested = _cut(data, (validation, test), seed, stratify, hold_out)
     return Split(train, held_out, tested)
 
 
@@ -439,10 +449,12 @@ def _strata(data: Dataset) -> Indices | None:
     return codes if codes.max() else None
 
 
-def _cut(data: Dataset, sizes: tuple[float, ...], seed: int, stratify: bool = True) -> list[Dataset]:
+def _cut(
+    data: Dataset, sizes: tuple[float, ...], seed: int, stratify: bool = True, hold_out: str = splitting.RANDOM
+) -> list[Dataset]:
     """The training part and one part per size; where a class is too rare to be in all of them, a note says so."""
     codes = _strata(data)
-    rows = splitting.split_rows(codes, data.n_samples, sizes, seed, stratify)
+    rows = splitting.split_rows(codes, data.n_samples, sizes, seed, stratify, hold_out)
     note = "" if codes is None else splitting.rare_note(data.y, len(sizes) + 1)
     noted = data if not note or note in data.notes else replace(data, notes=(*data.notes, note))
     return [noted.take(part) for part in rows]

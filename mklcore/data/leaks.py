@@ -55,9 +55,12 @@ def find_leaks(data: Dataset) -> tuple[Leak, ...]:
 
 
 def rows_in_order(data: Dataset) -> str:
-    """The name of a column by which the rows are sorted, "" where there is none: they may be in the order of time."""
+    """Where the newest rows stand if a column sorts the rows as a time does: "last", "first", or "" where none does."""
     found = _ordering(data) if data.n_samples >= FEWEST else []
-    return found[0].column if found else ""
+    if not found:
+        return ""
+    values = data.X[:, dict(data.columns)[found[0].column][0]]
+    return "last" if values[-1] > values[0] else "first"
 
 
 def _explaining(data: Dataset) -> list[Leak]:

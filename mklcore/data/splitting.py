@@ -16,6 +16,8 @@ import numpy as np
 from mklcore.arrays import Indices, Labels, Mask
 from mklcore.errors import DataError, ParameterError, Repair
 
+RANDOM = "random"
+HOLD_OUT = (RANDOM, "last", "first")  # which rows are held out
 MOST_TOLD = 6  # rare classes that a note names
 
 
@@ -46,16 +48,18 @@ def rare_note(y: Labels, parts: int, doing: str = "their rows stay in training, 
 
 
 def split_rows(
-    codes: Indices | None, n_rows: int, sizes: Sequence[float], seed: int, stratify: bool = True
+    codes: Indices | None, n_rows: int, sizes: Sequence[float], seed: int, stratify: bool = True, hold_out: str = RANDOM
 ) -> list[Indices]:
     """Row numbers of the training part and of one held-out part per size, in this order; the last part is drawn first.
 
     ``codes`` (n_rows,) class numbers, or None without classes. ``sizes``: shares of the rows that can be held out, or
-    numbers of rows. Without ``stratify`` rows are drawn blindly. DataError where training would have fewer rows than
-    classes.
+    numbers of rows. Without ``stratify`` rows are drawn blindly. ``hold_out`` as in `three_way_split`. DataError where
+    training would have fewer rows than classes.
     """
+    if hold_out not in HOLD_OUT:
+        raise ParameterError(f"hold_out must be one of {', '.join(map(repr, HOLD_OUT))}; got {hold_out!r}.")
     given = np.zeros(n_rows, dtype=np.int64) if codes is None else codes
-    blind = codes is None or not stratify
+    blind = codes is None or not stratify or hold_out != RANDOM
     rows, aside = _parted(np.arange(n_rows), given, 1 if blind else len(sizes) + 1)
     counts = [_row_count(size, n_rows, len(rows)) for size in sizes]
     n_classes = len(np.unique(given))
@@ -69,6 +73,8 @@ def split_rows(
             "rows of classes that have one for every part. Add rows or change the shares.",
             repairs=_for_a_split(counts, n_rows, blind),
         )
+    if hold_out != RANDOM:
+        return _in_order(given, [remaining, *counts], hold_out)
     drawn: list[Indices] = []
     for step, count in enumerate(reversed(counts)):
         more: Indices
@@ -80,6 +86,13 @@ def split_rows(
         drawn.insert(0, part)
     training = np.concatenate([rows, aside])
     return list(_with_every_class(training, drawn, given))
+
+
+def _in_order(codes: Indices, counts: Sequence[int], hold_out: str) -> list[Indices]:
+    """Parts of so many rows, one after the other as the rows stand, or from the last row backwards."""
+    rows = np.arange(sum(counts))
+    first, *others = np.split(rows if hold_out == "last" else rows[::-1], np.cumsum(counts)[:-1])
+    return [np.sort(part) for part in _with_every_class(first, others, codes)]
 
 
 def _for_a_split(counts: Sequence[int], n_rows: int, blind: bool) -> list[Repair]:

@@ -14,7 +14,7 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.copies import without_copies
-from mklcore.estimators.greedy_losses import counts_checked, expected, greedy_loss, is_smooth
+from mklcore.estimators.greedy_losses import counts_checked, expected, greedy_loss
 from mklcore.estimators.problems import signs, worst
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
@@ -25,9 +25,9 @@ from mklcore.losses import CLASSIFICATION, REGRESSION, Loss
 from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
 from mklcore.solvers.foba import ForwardBackward
-from mklcore.solvers.gomp import GOMP, HINGE_TOL, HingeGOMP
+from mklcore.solvers.gomp import GOMP
 from mklcore.solvers.gomp_features import FeatureGOMP
-from mklcore.solvers.smooth_gomp import SmoothGOMP
+from mklcore.solvers.gomp_losses import HINGE_TOL, LossGOMP
 from mklcore.solvers.spectra import Spectra
 
 BACK_AND_FORTH = 4  # steps per kernel that backward steps may take
@@ -66,10 +66,6 @@ class _GompBase(BudgetedEstimator):
     def _is_hinge(self) -> bool:
         return self.loss_in_use.piecewise_linear
 
-    @property
-    def _is_smooth(self) -> bool:
-        return is_smooth(self.loss_in_use)
-
     def _prepared(self, stack: GramStack | FeatureStack) -> Spectra | None:
         return None if self._is_hinge or isinstance(stack, FeatureStack) else super()._prepared(stack)
 
@@ -82,15 +78,20 @@ class _GompBase(BudgetedEstimator):
 
     def _run(self, stack: GramStack | FeatureStack, y: Array, prepared: Spectra | None) -> None:
         Y, shift = self._columns(y)
-        M = stack.n_kernels
+        self._run_columns(stack, Y, shift, y.ndim == 1, prepared)
+
+    def _run_columns(
+        self, stack: GramStack | FeatureStack, Y: Array, shift: Array, flat: bool, prepared: Spectra | None
+    ) -> None:
+        M, loss, options = stack.n_kernels, self.loss_in_use, {}
+        kind: type[GOMP] = ForwardBackward if self.backward else GOMP
         if isinstance(stack, FeatureStack):
-            self._run_on_features(stack, Y, shift, y.ndim == 1)
-            return
-        competing, notes = without_copies(stack, self.keep_duplicates)
+            kind = FeatureGOMP
+        elif not loss.quadratic:
+            kind, options = LossGOMP, {"loss": loss, "fit_intercept": self.fit_intercept}
         tol = {"tol": self.tol} if self._is_hinge else {}
-        options: dict[str, Any] = {**tol, **self._smooth_options()}
-        kind: Any = HingeGOMP if self._is_hinge else SmoothGOMP if self._is_smooth else GOMP
-        method = (ForwardBackward if self.backward else kind)(
+        competing, notes = without_copies(stack, self.keep_duplicates)
+        method = kind(
             stack,
             Y,
             self.lam,
@@ -101,36 +102,18 @@ class _GompBase(BudgetedEstimator):
             allowed=np.flatnonzero(competing),
             spectra=prepared,
             **options,
+            **tol,
         )
         most = M * (BACK_AND_FORTH if self.backward else 1) + 1
         fit = run(method, tol=tol.get("tol", 0.0), max_iter=most, callback=self.callback)
         warn_unless_converged(fit, 0.0)
-        self._publish_columns(fit, shift, y.ndim == 1, notes)
-
-    def _smooth_options(self) -> dict[str, Any]:
-        return {"loss": self.loss_in_use, "fit_intercept": self.fit_intercept} if self._is_smooth else {}
+        self._publish_columns(fit, shift, flat, notes)
 
     def fit_signed(self, stack: FeatureStack, y: Array) -> Self:
         """Fit on features and a target of numbers (n,), -1 and +1 for two classes, which are known already."""
-        self._run_on_features(stack, y[:, None], np.zeros(1), True)
+        self._run_columns(stack, y[:, None], np.zeros(1), True, None)
         self._remember_kernels(stack)
         return self
-
-    def _run_on_features(self, stack: FeatureStack, Y: Array, shift: Array, flat: bool) -> None:
-        competing, notes = without_copies(stack, self.keep_duplicates)
-        method = FeatureGOMP(
-            stack,
-            Y,
-            self.lam,
-            n_kernels=min(self.n_kernels or stack.n_kernels, stack.n_kernels),
-            score_tol=self.score_tol,
-            n_candidates=self.n_candidates,
-            seed=self.random_state,
-            allowed=np.flatnonzero(competing),
-        )
-        fit = run(method, tol=0.0, max_iter=stack.n_kernels + 1, callback=self.callback)
-        warn_unless_converged(fit, 0.0)
-        self._publish_columns(fit, shift, flat, notes)
 
     def _cut_to(self, whole: Any, size: int) -> None:
         flat = whole.dual_coef_.ndim == 1
@@ -145,7 +128,7 @@ class _GompBase(BudgetedEstimator):
     def _publish_columns(self, fit: Fit, shift: Array, flat: bool, notes: tuple[str, ...]) -> None:
         """``flat`` says that the target was (n,): then so are coefficients and predictions, if there is one column."""
         self._publish(fit)
-        if self._is_smooth:  # fitted beside the kernels, step by step
+        if not self.loss_in_use.quadratic:  # fitted beside the kernels, step by step
             shift = (fit.points or ())[-1].state.intercepts
         single = flat and fit.dual_coef.shape[1] == 1
         self.dual_coef_ = fit.dual_coef[:, 0] if single else fit.dual_coef

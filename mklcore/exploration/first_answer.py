@@ -21,7 +21,7 @@ from mklcore.arrays import Array, Labels
 from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset, Split, joined_rows, three_way_split
 from mklcore.data.spectra import PREPARATIONS, can_be_prepared, prepared
-from mklcore.data.splitting import codes_of, fold_rows, rare_note
+from mklcore.data.splitting import RANDOM, codes_of, fold_rows, rare_note
 from mklcore.errors import DataError, KernelError, ParameterError, suppress_convergence_warnings
 from mklcore.estimators.explain import kernels_by_columns, specs_of, weight_shares
 from mklcore.estimators.importance import ColumnAnswer, column_importance
@@ -213,6 +213,7 @@ def explore(
     baselines: bool = True,
     preparation: str | None = None,
     test_size: float = 0.25,
+    hold_out: str = RANDOM,
 ) -> Exploration:
     """Which columns of this table count, and how well do they predict?
 
@@ -247,6 +248,9 @@ def explore(
         How spectra are prepared; "auto" tries every way.
     test_size : float, default 0.25
         Share of the rows that are held out for one final score, in [0, 1).
+    hold_out : str, default "random"
+        "last" or "first" for rows in the order of time, as in `three_way_split`: the newest rows are held out, those
+        before them judge, and nothing is chosen by folds.
 
     Returns
     -------
@@ -262,7 +266,7 @@ def explore(
     """
     tick = callback or (lambda done, total: None)
     clock = time.process_time(), time.perf_counter()
-    problem = _problem(data, test_size, max_rows, scoring, seed)
+    problem = _problem(data, test_size, max_rows, scoring, seed, hold_out)
     name, scorer = _measure(data, scoring)
     tick(0, 4)
     how, notes = _preparation(problem, preparation, baselines)
@@ -286,11 +290,11 @@ def explore(
     )  # fmt: skip
 
 
-def _problem(data: Dataset, test_size: float, max_rows: int, scoring: Scoring, seed: int) -> _Problem:
+def _problem(data: Dataset, test_size: float, max_rows: int, scoring: Scoring, seed: int, hold_out: str) -> _Problem:
     """The rows of the table by what they are for; DataError where they are too few, or have no target."""
     if data.task == "novelty":
         raise DataError("The table has no target, so no column can matter for it; name a target, or fit LpMKLOneClass.")
-    rest, own, validation, test = _cut(data, test_size, seed)
+    rest, own, validation, test = _cut(data, test_size, seed, hold_out)
     n_kernels = len(KernelDictionary.recommended(rest, whole=False)) + 3
     train, rows = _drawn(own, rest.n_samples, n_kernels, max_rows, seed)
     judge = validation.drawn(SCORED_ROWS, seed)
@@ -299,7 +303,7 @@ def _problem(data: Dataset, test_size: float, max_rows: int, scoring: Scoring, s
             f"{data.n_samples} rows leave {judge.n_samples} to choose the model by, and the scores of a number need "
             f"{LEAST_JUDGES} rows. Add rows, or read the target as classes."
         )
-    return _Problem(rest, own, train, judge, validation, test, rows, scoring, seed)
+    return _Problem(rest, own, train, judge, validation, test, rows, scoring, seed, hold_out)
 
 
 def _measure(data: Dataset, scoring: Any) -> tuple[str, Any]:
@@ -355,14 +359,14 @@ def _beside(problem: _Problem, how: str, answer: _Answer) -> tuple[dict[str, Any
     return _baselines(seen, answer.path.values[max(0, answer.chosen - 2) :][:5], plain), notes
 
 
-def _cut(data: Dataset, test_size: float, seed: int) -> tuple[Dataset, Dataset, Dataset, Dataset | None]:
+def _cut(data: Dataset, test_size: float, seed: int, hold_out: str) -> tuple[Dataset, Dataset, Dataset, Dataset | None]:
     """All rows but the test rows, of them those for training and those that judge, and the test rows."""
     if isinstance(test_size, bool) or not 0.0 <= test_size < 1.0:
         raise ParameterError(f"test_size is the share of rows to hold out, from 0 to below 1; got {test_size!r}.")
     if not test_size:
-        train, validation = data.split(0.25, seed)
+        train, validation = data.split(0.25, seed, hold_out)
         return data, train, validation, None
-    train, validation, test = three_way_split(data, (1.0 - test_size) / 3.0, test_size, seed)
+    train, validation, test = three_way_split(data, (1.0 - test_size) / 3.0, test_size, seed, hold_out=hold_out)
     return joined_rows(train, validation), train, validation, test
 
 
@@ -396,6 +400,7 @@ class _Problem(NamedTuple):
     rows: Rows
     scoring: Scoring
     seed: int
+    hold_out: str
 
     def of(self, candidate: Candidate, how: str) -> _Seen:
         """The same as the kernels of a candidate see it."""
@@ -409,8 +414,10 @@ class _Problem(NamedTuple):
         return 8e-6 * n_kernels * self.rest.n_samples**2 > STACK_MB
 
     def ground(self, how: str) -> Ground:
-        """The rows on which candidates are compared: folds of all where they are few, else some of these."""
-        if self.rest.n_samples < FEW and len(self.rest.class_names) <= SHARED:
+        """The rows on which candidates are compared: folds of all where they are few and in no order, else some of
+        these.
+        """
+        if self.hold_out == RANDOM and self.rest.n_samples < FEW and len(self.rest.class_names) <= SHARED:
             y = self.rest.y
             codes = None if self.rest.task == "regression" else codes_of(y)
             return Ground(self.rest, how, tuple(fold_rows(codes, y.size, min(FOLDS, y.size), self.seed)), self.scoring)

@@ -78,11 +78,6 @@ class PartialLikelihood:
         ends = np.append(self.first[1:][np.diff(self.first) > 0] - 1, time.size - 1)
         self.last = ends[np.cumsum(fresh) - 1]
 
-    @property
-    def n_events(self) -> int:
-        """How many events there are."""
-        return int(self.event.sum())
-
     def value(self, f: Array) -> float:
         """L(f) for f (n,)."""
         g = f[self.order]

@@ -14,12 +14,8 @@ representations", on groups of features as in Sindhwani and Lozano (2011), with 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
-import scipy
 
-from mklcore.arrays import Array
 from mklcore.solvers.driver import Status, Trace
 from mklcore.solvers.gomp import GOMP, GOMPIterate
 
@@ -50,26 +46,5 @@ class ForwardBackward(GOMP):
         total = np.sum([self.K.gram(j) for j in chosen], axis=0)
         found = [self._ridge(total - self.K.gram(j)) for j in chosen]
         least = int(np.argmin([objective for _, objective in found]))
-        dual, objective = found[least]
-        rest = (*chosen[:least], *chosen[least + 1 :])
-        weights = np.zeros(self.K.n_kernels)
-        weights[list(rest)] = 1.0
-        norm = float(np.linalg.norm(self.lam * len(self.Y) * dual))
         solves = point.solves + self.Y.shape[1] * len(chosen)
-        return replace(
-            point, weights=weights, dual=dual, objective=objective, solves=solves, selected=rest,
-            state=replace(point.state, residual_norm=norm),
-        )  # fmt: skip
-
-    def _ridge(self, total: Array) -> tuple[Array, float]:
-        """Coefficients on a sum of kernels, and the objective."""
-        n = self.Y.shape[0]
-        system = total.copy()
-        system.flat[:: n + 1] += self.lam * n
-        dual = scipy.linalg.cho_solve(
-            scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False),
-            self.Y,
-            check_finite=False,
-        )
-        f = total @ dual
-        return dual, self._errors(f) + self.lam * float(np.sum(dual * f))
+        return self._point((*chosen[:least], *chosen[least + 1 :]), *found[least], point.state, solves)

@@ -9,6 +9,7 @@ import streamlit as st
 from mklcore.data.columns import distinct_names
 from mklcore.data.dataset import counted, joined
 from mklcore.data.joining import pack_tables
+from mklcore.data.splitting import RANDOM
 from mklcore.errors import MKLError
 from pages._parts.derive import tables, views
 from pages._parts.params import parameters, rules
@@ -60,6 +61,7 @@ DECIMALS = {"": "as found", "point": "point: 1.5", "comma": "comma: 1,5"}
 HOW_READ = ("encoding", "delimiter", "decimal", "header", "skip", "lines", "quotes")
 RARE = {"": "keep", "merge": 'merge into "other"', "drop": "leave out"}
 BAD_LINES = {"": "refuse the file", "skip": "leave them out"}
+HELD_OUT = {RANDOM: "drawn at random", "last": "by time: the last rows", "first": "by time: the first rows"}
 HEADERS = {"": "as found", "yes": "names of the columns", "no": "data"}
 
 
@@ -259,6 +261,9 @@ def division() -> None:
         step=0.05, format="percent", to=lambda v: round(v, 2), back=lambda v: round(v, 2),
     )  # fmt: skip
     st.caption("The validation set selects the model on the path. The test set is scored only when you ask.")
+    _choice("Held-out rows", "hold_out", HELD_OUT, help="By time where new rows are to be predicted from older ones")
+    if params.hold_out != RANDOM:
+        return
     fields.field_view(st.toggle, "Stratified split", "stratified", help="Every part has the same share of each class")
     fields.field_view(
         st.number_input, "Seed of the split", "seed", min_value=0, max_value=9999, step=1,

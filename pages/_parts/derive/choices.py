@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.data.dataset import Dataset, joined_rows
-from mklcore.data.splitting import codes_of, fold_rows
+from mklcore.data.splitting import RANDOM, codes_of, fold_rows
 from mklcore.errors import MKLError, suppress_convergence_warnings
 from mklcore.kernels.measures import alignment_matrix
 from mklcore.paths.path import Path, judged
@@ -42,8 +42,8 @@ def fits_whole(params: PathParams) -> bool:
 
 def wanted(params: PathParams) -> bool:
     """Tell whether folds choose the point of the path."""
-    if not fits_whole(params) or paths.runs_over(params).key not in ALONG:
-        return False
+    if params.hold_out != RANDOM or not fits_whole(params) or paths.runs_over(params).key not in ALONG:
+        return False  # folds would learn from rows that are newer
     parts = tables.split(params)
     n_rows = len(parts.train.y) + len(parts.validation.y)
     return 2 * FOLDS < n_rows < FEW

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from mklcore.data.leaks import Leak, find_leaks
+from mklcore.data.leaks import Leak, find_leaks, rows_in_order
+from mklcore.data.splitting import RANDOM
 from pages._parts.derive import tables
 from pages._parts.derive.caches import result_cache
 from pages._parts.params import rules
@@ -15,6 +16,11 @@ def leaks(params: Params) -> tuple[Leak, ...]:
         return ()
     data = tables.unprepared(params)
     return result_cache(params).made(("leaks", data.fingerprint), lambda: find_leaks(data))
+
+
+def by_time(params: Params) -> str:
+    """Return which rows to hold out where a column sorts the rows and they are still drawn at random; "" elsewhere."""
+    return rows_in_order(tables.unprepared(params)) if params.hold_out == RANDOM else ""
 
 
 def without(params: Params, column: str) -> str:

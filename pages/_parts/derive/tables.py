@@ -201,6 +201,8 @@ def split(params: DataParams) -> Split:
         key,
         lambda: (
             first_table.parts(params)
-            or three_way_split(table(params), params.validation, params.test, params.seed, stratify=params.stratified)
+            or three_way_split(
+                table(params), params.validation, params.test, params.seed, params.stratified, params.hold_out
+            )
         ),
     )

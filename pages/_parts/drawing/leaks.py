@@ -1,5 +1,7 @@
 """Drawing columns that may give the target away: what is suspicious, and one click that leaves a column out."""
 
+from typing import Any
+
 import streamlit as st
 
 from mklcore.errors import MKLError
@@ -24,13 +26,13 @@ def draw(key: str) -> None:
         said.warning(words.plain(leak.text), icon=":material/visibility:")
         without = leaking.without(params, leak.column)
         if without:
-            button.button(
-                "Leave it out",
-                key=f"{key}_leak_{place}",
-                on_click=history.change,
-                kwargs={"uses": without},
-                width="stretch",
-            )
+            _offer(button, "Leave it out", f"{key}_leak_{place}", uses=without)
+        if leak.kind == "order" and (newest := leaking.by_time(params)):
+            _offer(button, "Split by time", f"{key}_by_time_{place}", hold_out=newest)
     if len(found) > MOST:
         others = ", ".join(one.column for one in found[MOST:])
         st.caption(f"{len(found) - MOST} more columns like these: {words.plain(others)}.")
+
+
+def _offer(column: Any, label: str, key: str, **change: str) -> None:
+    column.button(label, key=key, on_click=history.change, kwargs=change, width="stretch")

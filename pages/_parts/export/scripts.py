@@ -12,6 +12,7 @@ import mklcore
 from mklcore.data.columns import clean_name
 from mklcore.data.dataset import Split
 from mklcore.data.samples import SAMPLES
+from mklcore.data.splitting import RANDOM
 from mklcore.io.script import call, code, dictionary_code, imports_for, model_code, path_code
 from mklcore.kernels.units import MOST_COLUMNS
 from mklcore.penalties import RIDGE_OF_E, EllipticNorm
@@ -179,6 +180,8 @@ def _drawn_lines(params: DataParams, used: Split) -> list[str]:
 
 def _split_options(params: DataParams) -> list[str]:
     options = [f"validation={params.validation!r}", f"test={params.test!r}", f"seed={params.seed!r}"]
+    if params.hold_out != RANDOM:
+        return [*options[:2], f"hold_out={params.hold_out!r}"]
     return options if params.stratified else [*options, "stratify=False"]
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from mklcore.catalog import ESTIMATORS, Algorithm, Control
 from mklcore.data.grouping import GROUPS
 from mklcore.data.spectra import PREPARATIONS
+from mklcore.data.splitting import HOLD_OUT, RANDOM
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.recipes import Recipe, other_kernels
 from mklcore.lessons import LESSONS
@@ -152,6 +153,7 @@ class DataParams(FileParams):
     test: float = _param(0.25, number(0.05, 0.45))
     seed: int = _param(0, whole(0, 9999))
     stratified: bool = _param(True, flag())
+    hold_out: str = _param(RANDOM, choice(*HOLD_OUT))
     grouping: str = _param(
         "",
         matching(rf"none|prefix|categories|bands \d{{1,4}}|{GROUPS}", "groups, as in petal:3-4", LONGEST_TABLE),
@@ -297,6 +299,7 @@ class Params(TheoryParams):
     row: int = _param(1, whole(1, 1_000_000))
     moved: str = _param("", moves())
     outcome: int = _param(0, whole(0, 9999))
+    varying: bool = _param(False, flag())
     repeats: int = _param(10, whole(2, 100))
 
     def with_setting(self, name: str, value: Setting) -> "Params":

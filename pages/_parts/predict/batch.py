@@ -16,8 +16,8 @@ from mklcore.errors import DataError, MKLError, ParameterError
 from mklcore.estimators.explain import kernels_in_use
 from mklcore.selection.probabilities import Probabilities
 from mklcore.selection.scoring import scored
-from mklcore.uncertainty import HeldOutScores
-from pages._parts.derive import judging, paths, predictions, scores, tables
+from mklcore.uncertainty import HeldOutScores, QuantileBand
+from pages._parts.derive import bands, judging, paths, predictions, scores, tables
 from pages._parts.derive.opening import opened
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import controls, evidence, listings, refusals
@@ -94,7 +94,8 @@ def _batch(point: Chosen, file: Upload) -> Batch | None:
 
     They stay in this session: the file is the person's own.
     """
-    key = ("batch", point.key, hashlib.sha256(file.content).hexdigest())
+    band = bands.in_use(history.current())
+    key = ("batch", point.key, hashlib.sha256(file.content).hexdigest(), band is not None)
     found = memory().caches.batch.get(key)
     if found is not None:
         return found
@@ -112,9 +113,14 @@ def _batch(point: Chosen, file: Upload) -> Batch | None:
     if len(new.X) * kernels * point.fitted.n_train_ <= QUICK_ENTRIES:
         return memory().caches.batch.made(
             key,
-            lambda: answers(point, new, tables.table(point.params), None, judging.maps(point), judging.held_out(point)),
+            lambda: answers(point, new, tables.table(point.params), None, judging.maps(point), _held_out(point)),
         )
     return _later(point, new, key)
+
+
+def _held_out(point: Chosen) -> HeldOutScores | QuantileBand | None:
+    """Return what intervals and sets are made from."""
+    return bands.in_use(history.current()) or judging.held_out(point)
 
 
 def _later(point: Chosen, new: NewRows, key: object) -> Batch | None:
@@ -136,7 +142,7 @@ def _later(point: Chosen, new: NewRows, key: object) -> Batch | None:
 
 def job(point: Chosen, new: NewRows, key: object) -> Job:
     """Return the work that predicts the rows of a file; the answers are in this session's cache."""
-    table, maps, held_out = tables.table(point.params), judging.maps(point), judging.held_out(point)
+    table, maps, held_out = tables.table(point.params), judging.maps(point), _held_out(point)
     piece = Piece(
         lambda report: answers(point, new, table, report.tick, maps, held_out),
         partial(memory().caches.batch.put, key),
@@ -147,7 +153,7 @@ def job(point: Chosen, new: NewRows, key: object) -> Job:
 
 def answers(
     point: Chosen, new: NewRows, table: Dataset, tick: Callable[[int, int], None] | None = None,
-    maps: Probabilities | None = None, held_out: HeldOutScores | None = None,
+    maps: Probabilities | None = None, held_out: HeldOutScores | QuantileBand | None = None,
 ) -> Batch:  # fmt: skip
     """Return prediction and decision values of every row, some rows at a time."""
     fitted = point.fitted
@@ -175,23 +181,29 @@ def answers(
             likely = maps.of(every[:, 0] if every.shape[1] == 1 else every)
             frame |= {f"probability of {name}": likely[:, k] for k, name in enumerate(table.class_names)}
     if held_out is not None:
-        frame |= _sure(held_out, said, np.concatenate(values) if values else None, table)
+        frame |= _sure(held_out, new, said, np.concatenate(values) if values else None, table)
     if new.target is not None:
         frame[f"{table.target_name} in the file"] = new.target
     return Batch(pd.DataFrame(frame), new.notes, *judged)
 
 
 def _sure(
-    held_out: HeldOutScores, said: np.ndarray, decision: np.ndarray | None, table: Dataset
+    held_out: HeldOutScores | QuantileBand, new: NewRows, said: np.ndarray, decision: np.ndarray | None, table: Dataset
 ) -> dict[str, np.ndarray]:
     """Return the columns that say how sure each answer is: both ends of its interval, or the classes of its set."""
     level = f"{judging.LEVEL:.0%}"
-    if decision is None:
-        ends = held_out.interval(said, judging.LEVEL)
+    if decision is None or isinstance(held_out, QuantileBand):
+        ends = _ends(held_out, new, said)
         return {f"from ({level} interval)": ends[:, 0], f"to ({level} interval)": ends[:, 1]}
     chosen = held_out.sets(decision, judging.LEVEL)
     names = np.array(table.class_names, dtype=object)
     return {f"{level} set": np.array([" or ".join(names[row]) for row in chosen], dtype=object)}
+
+
+def _ends(held_out: HeldOutScores | QuantileBand, new: NewRows, said: np.ndarray) -> np.ndarray:
+    if isinstance(held_out, QuantileBand):
+        return held_out.predict_interval(new.table)
+    return held_out.interval(said, judging.LEVEL)
 
 
 def _score(
@@ -225,7 +237,9 @@ def _table(point: Chosen, batch: Batch) -> None:
     more = len(batch.frame) - SHOWN_ROWS
     if more > 0:
         st.caption(f"{more:,} more rows are in the download.")
-    if (sure := judging.held_out(point)) is not None:
+    if bands.in_use(history.current()) is not None:
+        st.caption(bands.SENTENCE)
+    elif (sure := judging.held_out(point)) is not None:
         what = "interval" if sure.classes is None else "set"
         st.caption(
             f"{judging.LEVEL:.0%} {what}s: split conformal on {sure.scores.size} validation rows. They cover at least "

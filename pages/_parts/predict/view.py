@@ -7,17 +7,16 @@ import streamlit as st
 
 from mklcore.data.dataset import Dataset
 from mklcore.figures import captions, contribution_bars, style
-from pages._parts.derive import judging, paths, predictions, tables
+from pages._parts.derive import bands, judging, paths, predictions, tables
 from pages._parts.derive.predictions import Chosen, Knob, Row, Spoken
-from pages._parts.drawing import charts, evidence
+from pages._parts.drawing import asking, charts, evidence
 from pages._parts.export import proof
 from pages._parts.params import places
-from pages._parts.params.parameters import Params
-from pages._parts.session import fields, history, words
+from pages._parts.params.parameters import Params, PathParams
+from pages._parts.session import board, fields, history, words
 
 PER_PAGE = 24
 CONTROLS_HEIGHT = 470
-BARS_HEIGHT = 400
 MOST_CLASSES = 5  # whose probabilities are stated
 
 
@@ -28,6 +27,24 @@ def facts(point: Chosen) -> None:
     used = f"**{int(point.path.n_nonzero[point.index])}** of {len(point.path.kernel_names)} kernels used"
     st.markdown(f"**{method.label}** at **{where}**, {used}. {evidence.certificate(point.path, point.index, method)}")
     proof.pocket(proof.of_point(point), "predict")
+    _width(point.params)
+
+
+def _width(params: PathParams) -> None:
+    """Draw the choice of intervals whose width varies with the row, which are fitted on request."""
+    if not bands.possible(params):
+        return
+    fields.field_view(
+        st.toggle, "Interval width varies with the row", "varying",
+        help="Quantile regression on the same kernels, calibrated on held-out rows. Off: every row has the same width.",
+    )  # fmt: skip
+    if history.current().varying and bands.band(params).value is None:
+        asking.offer(
+            bands.band(params).key, lambda: board.ask(bands.job(params)),
+            small=lambda: True, waits=str,
+            ended=lambda progress: f"The fit of the bands {board.ending(progress)}",
+            label="Fit again", button="band_again", primary=False,
+        )  # fmt: skip
 
 
 @st.fragment
@@ -142,7 +159,7 @@ def _answer(point: Chosen, here: Row) -> None:
     answer = predictions.spoken(point, here)
     output = _sentence(table, answer, here, float(getattr(point.fitted, "offset_", 0.0)))
     _probability(point, table, answer)
-    _sure(point, table, answer)
+    _sure(point, table, answer, here)
     families = [point.fitted.kernel_families_[m] for m in answer.kernels]
     names = [point.fitted.kernel_names_[m] for m in answer.kernels]
     peaks = style.peak_weights(point.path.weights, len(point.path.kernel_names))
@@ -199,12 +216,18 @@ def _probability(point: Chosen, table: Dataset, answer: Spoken) -> None:
     st.caption(f"{judging.method(point)} See calibration under Explore > Inside.")
 
 
-def _sure(point: Chosen, table: Dataset, answer: Spoken) -> None:
+def _sure(point: Chosen, table: Dataset, answer: Spoken, here: Row) -> None:
     """Draw the prediction interval, or the prediction set."""
+    level = f"{judging.LEVEL:.0%}"
+    band = bands.in_use(history.current())
+    if band is not None:
+        low, high = band.predict_interval(here.now[None])[0]
+        st.markdown(f"{level} prediction interval: **{style.number(low)}** to **{style.number(high)}**")
+        st.caption(bands.SENTENCE)
+        return
     found = judging.held_out(point)
     if found is None:
         return
-    level = f"{judging.LEVEL:.0%}"
     if found.classes is None:
         low, high = found.interval(answer.values[:1], judging.LEVEL)[0]
         st.markdown(f"{level} prediction interval: **{style.number(low)}** to **{style.number(high)}**")
