@@ -255,7 +255,8 @@ def _labels(name: str, values: Labels) -> Labels:
             f"The target {name!r} holds texts longer than {MAX_NAME} characters; expected short names of classes. "
             "Choose another target, or shorten them."
         )
-    return np.array([clean_name(value) or "(blank)" for value in values], dtype=object)
+    names = {value: clean_name(value) or "(blank)" for value in dict.fromkeys(values)}
+    return np.array([names[value] for value in values], dtype=object)
 
 
 def _shown(cell: object) -> str:
