@@ -29,61 +29,27 @@ def hull_graph(
     sources. ``names`` are the variable names, needed for the sources (x1, x2, ... without). Every mark's id is its
     node, its p levels joined by commas.
     """
-    if hasattr(model, "edges_"):
-        return _listed_graph(model, limit, dark)
-    shown = _largest_hull(model, limit)
+    above, depth = parents_by([model]), depth_by([model])
+    shown = _largest_hull(model, limit, above)
     first = sorted(model.sources_, key=model.sources_.__getitem__, reverse=True)
-    candidates = [node for node in first if all(parent in shown for parent in parents_of(node))][:N_OUTSIDE]
-    places = places_by_depth([*shown, *candidates])
+    candidates = [node for node in first if all(parent in shown for parent in above(node))][:N_OUTSIDE]
+    places = places_by_depth([*shown, *candidates], above, depth)
     deepest = max(level for _, level in places.values())
     figure = style.new_figure("", dark, height=90 + ROW * (deepest + 1), margin={"l": 64, "r": 24, "t": 24, "b": 24})
     grey = style.theme(dark).grey
-    _edges(figure, shown, places, {"color": grey, "width": 1.5, "dash": "solid" if model.certified_ else "dash"})
-    _edges(figure, candidates, places, {"color": grey, "width": 1, "dash": "dot"})
+    solid = {"color": grey, "width": 1.5, "dash": "solid" if model.certified_ else "dash"}
+    _edges(figure, shown, places, solid, above)
+    _edges(figure, candidates, places, {"color": grey, "width": 1, "dash": "dot"}, above)
     _draw_inside(figure, model, shown, places, dark)
-    labels = variable_names(names, len(model.hull_[0]))
+    labels = () if hasattr(model, "edges_") else variable_names(names, len(model.hull_[0]))
     outside = [(node_name(node, labels, model), style.percent(model.sources_[node])) for node in candidates]
     _draw_outside(figure, candidates, outside, places, dark)
     figure.update_xaxes(visible=False, range=[-0.04, 1.04])
     figure.layout.yaxis = style.axis(
         "depth", dark, tickvals=list(range(deepest + 1)), autorange=False, range=[deepest + 0.6, -0.5]
     )
-    figure.layout.meta["alt"] = _graph_alt(model, shown, outside)
+    figure.layout.meta["alt"] = _graph_alt(model, len(model.hull_) - len(shown), outside, depth)
     return figure
-
-
-def _listed_graph(model: Any, limit: int, dark: bool) -> go.Figure:
-    """The hull of a graph with nodes of its own: names are ids, rows the longest ways from a root."""
-    above = parents_by([model])
-    shown = _closed(model, limit, above)
-    first = sorted(model.sources_, key=model.sources_.__getitem__, reverse=True)
-    candidates = [node for node in first if all(parent in shown for parent in above(node))][:N_OUTSIDE]
-    places = places_by_depth([*shown, *candidates], above, depth_by([model]))
-    deepest = max(level for _, level in places.values())
-    figure = style.new_figure("", dark, height=90 + ROW * (deepest + 1), margin={"l": 64, "r": 24, "t": 24, "b": 24})
-    grey = style.theme(dark).grey
-    solid = {"color": grey, "width": 1.5, "dash": "solid" if model.certified_ else "dash"}
-    for nodes, line in ((shown, solid), (candidates, {"color": grey, "width": 1, "dash": "dot"})):
-        _edges(figure, nodes, places, line, above)
-    _draw_inside(figure, model, shown, places, dark)
-    outside = [(str(node) or "1", style.percent(model.sources_[node])) for node in candidates]
-    _draw_outside(figure, candidates, outside, places, dark)
-    figure.update_xaxes(visible=False, range=[-0.04, 1.04])
-    figure.layout.yaxis = style.axis(
-        "depth", dark, tickvals=list(range(deepest + 1)), autorange=False, range=[deepest + 0.6, -0.5]
-    )
-    figure.layout.meta["alt"] = _reported(model, shown, outside, deepest)
-    return figure
-
-
-def _reported(model: Any, shown: Sequence[Any], outside: Sequence[tuple[str, str]], deepest: int) -> str:
-    parts = [f"The hull as a graph: {style.counted(len(model.hull_), 'node')} down to depth {deepest}."]
-    if len(model.hull_) > len(shown):
-        parts.append(f"{style.counted(len(model.hull_) - len(shown), 'node')} with small weight left out.")
-    if outside:
-        named = [f"{word} ({share} of the way)" for word, share in outside[:3]]
-        parts.append(f"Next to enter: {style.joined(named)}.")
-    return " ".join(parts) + certificate_words(model)
 
 
 # Drawing
@@ -184,12 +150,12 @@ def _edges(
     nodes: Sequence[Any],
     places: dict[Any, tuple[float, int]],
     line: dict[str, Any],
-    above: Callable[[Any], Sequence[Any]] | None = None,
+    above: Callable[[Any], Sequence[Any]],
 ) -> None:
     x: list[float | None] = []
     y: list[float | None] = []
     for node in nodes:
-        for parent in (above or parents_of)(node):
+        for parent in above(node):
             if parent in places:
                 x += [places[parent][0], places[node][0], None]
                 y += [places[parent][1], places[node][1], None]
@@ -242,14 +208,8 @@ def node_name(node: Levels, labels: Sequence[str], model: Any) -> str:
     return "·".join(parts) or "1"
 
 
-def _largest_hull(model: Any, limit: int) -> list[Levels]:
-    """Nodes by falling norm, each with all of its ancestors, until ``limit`` would be passed."""
-    found: list[Levels] = _closed(model, limit, parents_of)
-    return sorted(found, key=lambda node: (sum(node), [-level for level in node]))
-
-
-def _closed(model: Any, limit: int, above: Callable[[Any], Sequence[Any]]) -> list[Any]:
-    """The same, of any graph, in the order of the norms."""
+def _largest_hull(model: Any, limit: int, above: Callable[[Any], Sequence[Any]]) -> list[Any]:
+    """Nodes by falling norm, each with all of its ancestors, until ``limit`` would be passed; of a grid by depth."""
     by_norm = [model.hull_[k] for k in np.argsort(-np.array(own_norms(model)), kind="stable")]
     kept: dict[Any, None] = {}
     for node in by_norm:
@@ -261,21 +221,21 @@ def _closed(model: Any, limit: int, above: Callable[[Any], Sequence[Any]]) -> li
         needed -= kept.keys()
         if len(kept) + len(needed) <= limit:
             kept.update(dict.fromkeys(needed))
-    return list(kept)
+    if hasattr(model, "edges_"):
+        return list(kept)
+    return sorted(kept, key=lambda node: (sum(node), [-level for level in node]))
 
 
-def _graph_alt(model: Any, shown: Sequence[Levels], outside: Sequence[tuple[str, str]]) -> str:
-    order = max(sum(level > 0 for level in node) for node in model.hull_)
-    left = len(model.hull_) - len(shown)
-    parts = [
-        f"The hull as a graph: {style.counted(len(model.hull_), 'node')} down to depth "
-        f"{max(sum(v) for v in model.hull_)}, "
-        f"interactions of up to {style.counted(order, 'variable')}."
-    ]
+def _graph_alt(model: Any, left: int, outside: Sequence[tuple[str, str]], depth: Callable[[Any], int]) -> str:
+    count = style.counted(len(model.hull_), "node")
+    start = f"The hull as a graph: {count} down to depth {max(depth(node) for node in model.hull_)}"
+    if not hasattr(model, "edges_"):
+        order = max(sum(level > 0 for level in node) for node in model.hull_)
+        start += f", interactions of up to {style.counted(order, 'variable')}"
+    parts = [f"{start}."]
     if left:
         parts.append(f"{style.counted(left, 'node')} with small weight left out.")
     if outside:
-        parts.append(
-            "Next to enter: " + style.joined([f"{word} ({share} of the way)" for word, share in outside[:3]]) + "."
-        )
+        named = [f"{word} ({share} of the way)" for word, share in outside[:3]]
+        parts.append(f"Next to enter: {style.joined(named)}.")
     return " ".join(parts) + certificate_words(model)

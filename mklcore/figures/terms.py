@@ -10,7 +10,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import style
-from mklcore.figures.columns import SPLIT, histogram_bins
+from mklcore.figures.columns import curve_figure
 from mklcore.figures.graph_objects import go
 
 MOST_BARS = 15
@@ -88,48 +88,11 @@ def term_plot(effect: Any, said: str = "the score", *, dark: bool = False) -> go
 
 
 def _curve(effect: Any, said: str, dark: bool) -> go.Figure:
-    (axis,), tone = effect.axes, style.theme(dark)
+    (axis,) = effect.axes
     hue = style.readable(style.FAMILY_HUES[ALONE], dark)
     values = np.asarray(effect.values, dtype=float)
     reach = None if effect.error is None else SPREAD * np.asarray(effect.error, dtype=float)
-    figure = style.new_figure(
-        _curve_alt(effect, said), dark, height=280, margin={"l": 54, "r": 12, "t": 10, "b": 40}, bargap=0.05,
-        yaxis=style.axis(f"adds to {said}", dark, domain=[SPLIT + 0.06, 1], zeroline=True, nticks=5),
-        yaxis2=style.axis("rows", dark, domain=[0, SPLIT], nticks=2, showgrid=False),
-        xaxis=style.axis(style.short(axis.name, 40), dark, anchor="y2", showgrid=False),
-    )  # fmt: skip
-    if axis.names:
-        shown = [style.short(name, 14) for name in axis.names]
-        figure.add_bar(
-            x=shown, y=values, marker={"color": hue}, hovertemplate=f"%{{x}}<br>%{{y:+.3g}} to {said}<extra></extra>",
-            error_y=None if reach is None else {"array": reach, "color": tone.ink, "thickness": 1.5},
-        )  # fmt: skip
-        figure.add_bar(
-            x=shown,
-            y=axis.rows,
-            yaxis="y2",
-            marker={"color": tone.grey},
-            hovertemplate="%{x}: %{y} rows<extra></extra>",
-        )
-        return figure
-    if reach is not None:
-        figure.add_scatter(
-            x=np.concatenate([axis.at, axis.at[::-1]]), y=np.concatenate([values + reach, (values - reach)[::-1]]),
-            fill="toself", fillcolor=style.faded(hue, 0.25), line={"width": 0}, hoverinfo="skip", name="band",
-        )  # fmt: skip
-    figure.add_scatter(
-        x=axis.at, y=values, mode="lines", line={"color": hue, "width": 2}, name="term",
-        customdata=np.zeros(len(values)) if reach is None else reach,
-        hovertemplate=f"{style.short(axis.name)} = %{{x:.3g}}<br>%{{y:+.3g}}"
-        + ("" if reach is None else " ± %{customdata:.2g}")
-        + f" to {said}<extra></extra>",
-    )  # fmt: skip
-    counts, edges = np.histogram(axis.rows, bins=histogram_bins(np.asarray(axis.rows, dtype=float)))
-    figure.add_bar(
-        x=(edges[:-1] + edges[1:]) / 2, y=counts, width=np.diff(edges), yaxis="y2", marker={"color": tone.grey},
-        hovertemplate="%{x:.3g}: %{y} rows<extra></extra>",
-    )  # fmt: skip
-    return figure
+    return curve_figure(axis, values, reach, axis.name, said, _curve_alt(effect, said), hue, dark)
 
 
 def _surface(effect: Any, said: str, dark: bool) -> go.Figure:
