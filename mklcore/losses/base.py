@@ -205,17 +205,63 @@ def _between(x: Array, most: float) -> bool:
     return low >= -slack and high <= most + slack
 
 
+class _OfLabels(Loss):
+    """Of labels -1 and +1, with slopes between -1 and 0 along the label."""
+
+    tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION
+    signed: ClassVar[bool] = True
+
+    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
+        return np.minimum(0.0, C * y), np.maximum(0.0, C * y)
+
+
+class _OfResiduals(Loss):
+    """Of y - t alone: the box is that of the slopes far away."""
+
+    tasks: ClassVar[tuple[str, ...]] = REGRESSION
+    of_residuals: ClassVar[bool] = True
+
+    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
+        left, right = self.far_slopes
+        return np.full(y.shape, -right * C), np.full(y.shape, -left * C)
+
+
+class _QuadraticDual(Loss):
+    """Lin(a) = y'a - a'a / (2 C) on the box."""
+
+    least_curvature: ClassVar[float] = 1.0
+
+    def dual(self, a: Array, y: Array, C: Cost) -> float:
+        return float(y @ a - np.sum(a * a / (2.0 * C))) if _inside(a, *self.box(y, C), C) else -np.inf
+
+    def curvature(self, a: Array, y: Array, C: Cost) -> Array:
+        return np.full_like(a, 1.0 / C)
+
+    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
+        curvature = float(np.sum(a * a / C)) + 2.0 * norm
+        return float(y @ a) / curvature if curvature > 0.0 else 0.0
+
+
+class _OneSided(Loss):
+    """Without labels: slopes between -1 and 0."""
+
+    tasks: ClassVar[tuple[str, ...]] = ("novelty",)
+    machine: ClassVar[str] = "svm"
+    piecewise_linear: ClassVar[bool] = True
+
+    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
+        return np.zeros(y.shape), np.full(y.shape, C)
+
+
 @dataclass(frozen=True)
-class Hinge(Loss):
+class Hinge(_OfLabels):
     """V(t, y) = max(0, 1 - y t), labels y in {-1, +1}: the support vector machine."""
 
     name: ClassVar[str] = "hinge"
     label: ClassVar[str] = "hinge (support vector machine)"
     formula: ClassVar[str] = r"\max(0,\,1-y_i f(x_i))"
-    tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION
     machine: ClassVar[str] = "svm"
     piecewise_linear: ClassVar[bool] = True
-    signed: ClassVar[bool] = True
 
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, 1.0 - y * t)
@@ -223,9 +269,6 @@ class Hinge(Loss):
     def dual(self, a: Array, y: Array, C: Cost) -> float:
         inside = _inside(a, *self.box(y, C), C) if np.ndim(C) else _between(y * a, float(C))
         return float(y @ a) if inside else -np.inf
-
-    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
-        return np.minimum(0.0, C * y), np.maximum(0.0, C * y)
 
     def best_intercept(self, f: Array, y: Array) -> float:
         # Each breakpoint y_i - f_i raises the slope by one, from minus the number of positive labels.
@@ -236,7 +279,7 @@ class Hinge(Loss):
 
 
 @dataclass(frozen=True)
-class SquaredHinge(Loss):
+class SquaredHinge(_QuadraticDual, _OfLabels):
     """V(t, y) = max(0, 1 - y t)^2 / 2, labels y in {-1, +1}: the support vector machine with squared slacks.
 
     The conjugate is that of the squared loss on a half line: Lin(a) = y'a - a'a / (2 C) for y_i a_i >= 0, so that no
@@ -247,11 +290,8 @@ class SquaredHinge(Loss):
     name: ClassVar[str] = "squared_hinge"
     label: ClassVar[str] = "squared hinge (support vector machine)"
     formula: ClassVar[str] = r"\tfrac12\max(0,\,1-y_i f(x_i))^2"
-    tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION
-    least_curvature: ClassVar[float] = 1.0
     machine: ClassVar[str] = "svm"
     sloped: ClassVar[bool] = True
-    signed: ClassVar[bool] = True
     box_is_scaled_by_C: ClassVar[bool] = False
 
     @property
@@ -267,25 +307,18 @@ class SquaredHinge(Loss):
     def second_derivative(self, t: Array, y: Array) -> Array:
         return np.where(y * t < 1.0, 1.0, 0.0)
 
-    def dual(self, a: Array, y: Array, C: Cost) -> float:
-        return float(y @ a - np.sum(a * a / (2.0 * C))) if _inside(a, *self.box(y, C), C) else -np.inf
-
     def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
         return np.where(y > 0, 0.0, -np.inf), np.where(y > 0, np.inf, 0.0)
-
-    def curvature(self, a: Array, y: Array, C: Cost) -> Array:
-        return np.full_like(a, 1.0 / C)
 
     def best_intercept(self, f: Array, y: Array) -> float:
         return _flat_middle(np.sort(y - f), lambda b: float(self.derivative(f + b, y).sum()), 1e-14 * y.size)
 
     def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
-        curvature = float(np.sum(a * a / C)) + 2.0 * norm
-        return max(0.0, float(y @ a) / curvature) if curvature > 0.0 else 0.0
+        return max(0.0, super().best_multiple(a, y, C, norm))
 
 
 @dataclass(frozen=True)
-class EpsilonInsensitive(Loss):
+class EpsilonInsensitive(_OfResiduals):
     """V(t, y) = max(0, |y - t| - epsilon): support vector regression with a tube of half-width epsilon."""
 
     epsilon: float = 0.1
@@ -293,7 +326,6 @@ class EpsilonInsensitive(Loss):
     name: ClassVar[str] = "epsilon_insensitive"
     label: ClassVar[str] = "epsilon-insensitive (support vector regression)"
     formula: ClassVar[str] = r"\max(0,\,|y_i-f(x_i)|-\varepsilon)"
-    tasks: ClassVar[tuple[str, ...]] = REGRESSION
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "epsilon", "Tube ε", "log", 0.1, 1e-4, 1e3,
@@ -302,7 +334,6 @@ class EpsilonInsensitive(Loss):
     )  # fmt: skip
     machine: ClassVar[str] = "svm"
     piecewise_linear: ClassVar[bool] = True
-    of_residuals: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
@@ -316,9 +347,6 @@ class EpsilonInsensitive(Loss):
             return -np.inf
         return float(y @ a - self.epsilon * np.abs(a).sum())
 
-    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
-        return np.full(y.shape, -C), np.full(y.shape, C)
-
     def best_intercept(self, f: Array, y: Array) -> float:
         ends = np.concatenate([y - f - self.epsilon, y - f + self.epsilon])
         return _median_interval(ends, y.size)
@@ -328,7 +356,7 @@ class EpsilonInsensitive(Loss):
 
 
 @dataclass(frozen=True)
-class Pinball(Loss):
+class Pinball(_OfResiduals):
     """V(t, y) = max(q (y - t), (q - 1) (y - t)): its least expected value is at the quantile q of y given x.
 
     The conjugate is linear on a box that is not symmetric: Lin(a) = y'a for (q - 1) C <= a_i <= q C. q = 1/2 is half
@@ -351,7 +379,6 @@ class Pinball(Loss):
     name: ClassVar[str] = "pinball"
     label: ClassVar[str] = "pinball (quantile regression)"
     formula: ClassVar[str] = r"\max\big(q\,r_i,\,(q-1)\,r_i\big),\;r_i=y_i-f(x_i)"
-    tasks: ClassVar[tuple[str, ...]] = REGRESSION
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "quantile", "Quantile q", "real", 0.5, 0.01, 0.99,
@@ -360,7 +387,6 @@ class Pinball(Loss):
     )  # fmt: skip
     machine: ClassVar[str] = "svm"
     piecewise_linear: ClassVar[bool] = True
-    of_residuals: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.quantile) and 0.0 < self.quantile < 1.0):
@@ -382,9 +408,6 @@ class Pinball(Loss):
     def dual(self, a: Array, y: Array, C: Cost) -> float:
         return float(y @ a) if _inside(a, *self.box(y, C), C) else -np.inf
 
-    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
-        return np.full(y.shape, (self.quantile - 1.0) * C), np.full(y.shape, self.quantile * C)
-
     def best_intercept(self, f: Array, y: Array) -> float:
         below = self.quantile * y.size
         rank = round(below)
@@ -404,14 +427,13 @@ class Pinball(Loss):
 
 
 @dataclass(frozen=True)
-class Squared(Loss):
+class Squared(_QuadraticDual):
     """V(t, y) = (y - t)^2 / 2: kernel ridge regression, or the least-squares machine on labels -1 and +1."""
 
     name: ClassVar[str] = "squared"
     label: ClassVar[str] = "squared (kernel ridge)"
     formula: ClassVar[str] = r"\tfrac12(y_i-f(x_i))^2"
     tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION + REGRESSION
-    least_curvature: ClassVar[float] = 1.0
     machine: ClassVar[str] = "ridge"
     quadratic: ClassVar[bool] = True
     box_is_scaled_by_C: ClassVar[bool] = False
@@ -426,19 +448,12 @@ class Squared(Loss):
     def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
         return np.full(y.shape, -np.inf), np.full(y.shape, np.inf)
 
-    def curvature(self, a: Array, y: Array, C: Cost) -> Array:
-        return np.full_like(a, 1.0 / C)
-
     def best_intercept(self, f: Array, y: Array) -> float:
         return float(np.mean(y - f))
 
-    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
-        curvature = float(np.sum(a * a / C) + 2.0 * norm)
-        return float(y @ a) / curvature if curvature > 0 else 0.0
-
 
 @dataclass(frozen=True)
-class Huber(Loss):
+class Huber(_QuadraticDual, _OfResiduals):
     """V(t, y) = r^2 / 2 where |r| = |y - t| <= delta, else delta (|r| - delta / 2): outlying targets pull no harder
     than delta.
 
@@ -460,17 +475,14 @@ class Huber(Loss):
     name: ClassVar[str] = "huber"
     label: ClassVar[str] = "Huber (robust regression)"
     formula: ClassVar[str] = r"\min\big(\tfrac12 r_i^2,\,\delta|r_i|-\tfrac12\delta^2\big),\;r_i=y_i-f(x_i)"
-    tasks: ClassVar[tuple[str, ...]] = REGRESSION
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "delta", "Huber δ", "log", 1.0, 1e-4, 1e3,
             "Smaller δ, in units of the target: rows further off than δ pull no harder. Large δ is the squared loss.",
         ),
     )  # fmt: skip
-    least_curvature: ClassVar[float] = 1.0
     machine: ClassVar[str] = "svm"
     sloped: ClassVar[bool] = True
-    of_residuals: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.delta) and self.delta > 0):
@@ -491,15 +503,6 @@ class Huber(Loss):
     def second_derivative(self, t: Array, y: Array) -> Array:
         return np.where(np.abs(t - y) <= self.delta, 1.0, 0.0)
 
-    def dual(self, a: Array, y: Array, C: Cost) -> float:
-        return float(y @ a - np.sum(a * a / (2.0 * C))) if _inside(a, *self.box(y, C), C) else -np.inf
-
-    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
-        return np.full(y.shape, -self.delta * C), np.full(y.shape, self.delta * C)
-
-    def curvature(self, a: Array, y: Array, C: Cost) -> Array:
-        return np.full_like(a, 1.0 / C)
-
     def best_intercept(self, f: Array, y: Array) -> float:
         r = y - f
         ends = np.sort(np.concatenate([r - self.delta, r + self.delta]))
@@ -511,26 +514,21 @@ class Huber(Loss):
         return _flat_middle(ends, slope, 1e-12 * self.delta * y.size)
 
     def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
-        largest, curvature = float(np.max(np.abs(a), initial=0.0)), float(np.sum(a * a / C)) + 2.0 * norm
-        if largest == 0.0 or curvature <= 0.0:
-            return 0.0
         limit = self.delta * _room(a, C)
-        return float(np.clip(y @ a / curvature, -limit, limit))
+        return float(np.clip(super().best_multiple(a, y, C, norm), -limit, limit))
 
 
 @dataclass(frozen=True)
-class Logistic(Loss):
+class Logistic(_OfLabels):
     """V(t, y) = log(1 + exp(-y t)), labels y in {-1, +1}: kernel logistic regression."""
 
     name: ClassVar[str] = "logistic"
     label: ClassVar[str] = "logistic (logistic regression)"
     formula: ClassVar[str] = r"\log(1+e^{-y_i f(x_i)})"
-    tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION
     least_curvature: ClassVar[float] = 4.0
     machine: ClassVar[str] = "smooth"
     sloped: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
-    signed: ClassVar[bool] = True
 
     def value(self, t: Array, y: Array) -> Array:
         return np.logaddexp(0.0, -y * t)
@@ -548,9 +546,6 @@ class Logistic(Loss):
             return -np.inf
         z = np.clip(y * a / C, 0.0, 1.0)
         return float(-np.sum(C * (scipy.special.xlogy(z, z) + scipy.special.xlogy(1.0 - z, 1.0 - z))))
-
-    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
-        return np.minimum(0.0, C * y), np.maximum(0.0, C * y)
 
     def curvature(self, a: Array, y: Array, C: Cost) -> Array:
         z = np.clip(y * a / C, 1e-14, 1.0 - 1e-14)
@@ -572,21 +567,15 @@ class Logistic(Loss):
             b = b - step if low < b - step < high else 0.5 * (low + high)
         return b
 
-    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
-        return 1.0
-
 
 @dataclass(frozen=True)
-class OneClass(Loss):
+class OneClass(_OneSided):
     """V(t) = max(0, 1 - t) without labels or intercept: novelty detection in the form (3.4) of the paper."""
 
     name: ClassVar[str] = "one_class"
     label: ClassVar[str] = "one-class (novelty detection)"
     formula: ClassVar[str] = r"\max(0,\,1-f(x_i))"
-    tasks: ClassVar[tuple[str, ...]] = ("novelty",)
-    machine: ClassVar[str] = "svm"
     takes_intercept: ClassVar[bool] = False
-    piecewise_linear: ClassVar[bool] = True
 
     def linear(self, y: Array) -> Array:
         return np.ones_like(y)
@@ -597,9 +586,6 @@ class OneClass(Loss):
     def dual(self, a: Array, y: Array, C: Cost) -> float:
         return float(a.sum()) if _inside(a, *self.box(y, C), C) else -np.inf
 
-    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
-        return np.zeros(y.shape), np.full(y.shape, C)
-
     def best_intercept(self, f: Array, y: Array) -> float:
         return 0.0
 
@@ -608,7 +594,7 @@ class OneClass(Loss):
 
 
 @dataclass(frozen=True)
-class NuOneClass(Loss):
+class NuOneClass(_OneSided):
     """The nu form of novelty detection: min 1/2 ||w||^2 + 1/(nu n) sum max(0, rho - f_i) - rho, written with b = -rho.
 
     V(t) = max(0, -t) at C = 1 / (nu n), a free intercept and the extra term b, whose dual is 1'a = 1. At most a share
@@ -620,9 +606,6 @@ class NuOneClass(Loss):
     name: ClassVar[str] = "nu_one_class"
     label: ClassVar[str] = "one-class, nu form"
     formula: ClassVar[str] = r"\max(0,\,\rho-f(x_i))"
-    tasks: ClassVar[tuple[str, ...]] = ("novelty",)
-    machine: ClassVar[str] = "svm"
-    piecewise_linear: ClassVar[bool] = True
     box_is_scaled_by_C: ClassVar[bool] = False
     total: ClassVar[float] = 1.0
 
@@ -652,9 +635,6 @@ class NuOneClass(Loss):
     def dual(self, a: Array, y: Array, C: Cost) -> float:
         return 0.0 if _inside(a, *self.box(y, C), C) else -np.inf
 
-    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
-        return np.zeros(y.shape), np.full(y.shape, C)
-
     def best_intercept(self, f: Array, y: Array) -> float:
         # b + C sum max(0, -(f + b)): rising b past -f_i takes point i out of the sum; nu n points stay in it.
         inside = y.size - self.nu * y.size
@@ -663,9 +643,6 @@ class NuOneClass(Loss):
         if rank is not None:
             return _median_interval(-f, rank)
         return float(np.partition(-f, int(np.floor(inside)))[int(np.floor(inside))])
-
-    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
-        return 1.0  # 1'a = 1 leaves no multiple free
 
 
 Able = Callable[["Loss | type[Loss]"], bool]

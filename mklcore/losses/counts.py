@@ -66,9 +66,6 @@ class Poisson(Loss):
         top = float(np.max(f))
         return float(np.log(mean) - top - np.log(np.mean(np.exp(f - top))))
 
-    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
-        return 1.0
-
 
 def _entropy(q: Array) -> Array:
     """q log q, 0 where q is."""

@@ -35,16 +35,6 @@ def dual_bound(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: Co
     return Bound(better, scaled, cheaper) if better > own else Bound(own, a, price)
 
 
-def forms_of_multiple(point: Array | None, a: Array, Q: Array) -> Array | None:
-    """The forms (M,) of a ``point`` that is a multiple of the dual ``a`` (n,), whose forms are ``Q``; None where it is none."""
-    largest = int(np.argmax(np.abs(a)))
-    if point is None or a[largest] == 0.0:
-        return None if point is None or np.any(point != 0.0) else np.zeros_like(Q)
-    share = float(point[largest] / a[largest])
-    alike = np.allclose(share * a, point, rtol=1e-12, atol=0.0)
-    return share**2 * Q if alike else None
-
-
 def _searched(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: Cost) -> float:
     """The best multiple where the price is convex but not homogeneous: a search on the part of the ray in the box."""
     from scipy.optimize import minimize_scalar
