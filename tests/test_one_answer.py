@@ -112,6 +112,10 @@ def test_a_refinement_is_reported_with_its_sign(monkeypatch: pytest.MonkeyPatch)
     assert verdict.refined(shown, 0.904) == "Refined: +0.4 points since the preliminary answer."
     assert verdict.refined(shown, 0.88).startswith("Refined: −2.0 points")
     assert verdict.refined(shown, 0.9001) == ""  # nothing that is seen
+    number = replace(shown, path=SimpleNamespace(score_name="R²"))
+    mind.preliminary = replace(mind.preliminary, score_name="R²")
+    assert verdict.refined(number, 0.9 - 1e-16) == ""
+    assert verdict.refined(number, 0.91) == "Refined: +0.01 R² since the preliminary answer."
     assert verdict.refined(replace(shown, params=Params(data="wine")), 0.8) == ""
 
 

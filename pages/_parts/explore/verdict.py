@@ -64,11 +64,10 @@ def refined(shown: paths.Answer, score: float) -> str:
     before, name = memory().preliminary, shown.path.score_name
     if before is None or before.key != _key(shown) or before.score_name != name:
         return ""
-    change = verdicts.signed(name, score - before.score)
-    if not any(digit in change for digit in "123456789"):
+    if words.score(name, score) == words.score(name, before.score):
         return ""
     unit = "points" if name in words.SHARES else name
-    return f"Refined: {change} {unit} since the preliminary answer."
+    return f"Refined: {verdicts.signed(name, score - before.score)} {unit} since the preliminary answer."
 
 
 def _key(shown: paths.Answer) -> object:
