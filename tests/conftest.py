@@ -215,6 +215,28 @@ def nothing_earlier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(earlier, "FOLDER", None)
 
 
+@pytest.fixture(autouse=True)
+def small_settling(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two folds choose the point of a path on pages, and the models to compare with are small: mark a test ``settling``
+    to have both as visitors have them. What a page does with them is the same, in a third of the time.
+    """
+    choices = sys.modules.get("pages._parts.derive.choices")
+    references = sys.modules.get("pages._parts.derive.references")
+    if request.node.get_closest_marker("settling") is not None or choices is None or references is None:
+        return
+    monkeypatch.setattr(choices, "FOLDS", 2)
+    monkeypatch.setattr(references, "plain_references", _small_references)
+
+
+def _small_references(*args: object) -> object:
+    from mklcore.selection import references
+
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(references, "TREES", 10)
+        small.setattr(references, "STEPS", 10)
+        return references.plain_references(*args)
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder in which the server keeps files, new for every test."""
