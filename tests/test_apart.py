@@ -174,7 +174,7 @@ class Fake:
             raise self.what
 
 
-def crew_of(monkeypatch, *fakes, most=1):
+def workers_of(monkeypatch, *fakes, most=1):
     monkeypatch.setattr("pages._parts.derive.workers.preparation", contextlib.nullcontext)
     monkeypatch.setattr(Workers, "_start", lambda workers, missing: [workers._put(next(left)) for _ in range(missing)])
     left = map(Fake, fakes)
@@ -188,11 +188,11 @@ def path_of(workers):
 
 
 def test_what_dies_is_run_again_elsewhere_and_twice_is_reported(monkeypatch):
-    assert path_of(crew_of(monkeypatch, apart.EndedError, "answer")) == "answer"
+    assert path_of(workers_of(monkeypatch, apart.EndedError, "answer")) == "answer"
     with pytest.raises(MKLError, match=r"ended from outside, twice.*fewer rows or kernels"):
-        path_of(crew_of(monkeypatch, apart.EndedError, apart.EndedError, "never"))
+        path_of(workers_of(monkeypatch, apart.EndedError, apart.EndedError, "never"))
     monkeypatch.setattr("pages._parts.derive.workers.WAIT_SECONDS", 0.01)
-    alone = crew_of(monkeypatch, apart.EndedError)
+    alone = workers_of(monkeypatch, apart.EndedError)
     monkeypatch.setattr(alone, "want", lambda: None)
     with pytest.raises(MKLError, match=r"no other came in its place\. Ask again"):
         path_of(alone)
@@ -226,7 +226,7 @@ def test_the_admin_says_how_many_there_are(monkeypatch, asked, most):
 
 def test_without_a_free_process_the_server_solves(monkeypatch):
     assert path_of(Workers(lambda: 0)) is None
-    workers = crew_of(monkeypatch, apart.UnsendableError, "another")
+    workers = workers_of(monkeypatch, apart.UnsendableError, "another")
     assert path_of(workers) is None
     assert not workers._free[0].over  # it lives on
     workers._free[0].over = True  # it died while it was idle: another one comes

@@ -179,9 +179,9 @@ def test_how_spectra_are_prepared_is_tried_unasked_and_undone_with_a_click() -> 
 
 def test_the_baselines_are_the_paths_explore_shows_for_them() -> None:
     app = wait_for(explore(unfolded=True, seed="2"), "best single kernel, at its best")
-    lane = paths.baseline(memory(app).params, "uniform")
-    assert paths.key(lane) == paths.key(replace(memory(app).params, algorithm="uniform"))
-    assert type(paths.known(lane).estimators[0]) is ESTIMATORS["uniform"].classifier
+    shown = paths.baseline(memory(app).params, "uniform")
+    assert paths.key(shown) == paths.key(replace(memory(app).params, algorithm="uniform"))
+    assert type(paths.known(shown).estimators[0]) is ESTIMATORS["uniform"].classifier
 
 
 def test_columns_without_groups_are_reported_one_by_one() -> None:

@@ -100,10 +100,10 @@ def handed_out(params: Params, page: str) -> tuple[str, nbformat.NotebookNode]:
     return scripts.script(parts), nbformat.reads(scripts.notebook(parts), as_version=4)
 
 
-LANES = [(key, param) for key, method in parameters.METHODS.items() for param in method.path_params]
+METHOD_PARAMS = [(key, param) for key, method in parameters.METHODS.items() for param in method.path_params]
 
 
-@pytest.mark.parametrize(("algorithm", "param"), LANES)
+@pytest.mark.parametrize(("algorithm", "param"), METHOD_PARAMS)
 def test_the_script_of_every_algorithm_makes_the_numbers_of_the_screen(algorithm, param, tmp_path, monkeypatch):
     sample = "iris" if param in ("C", "s") else "diabetes"
     asked = {"algorithm": algorithm, "path": param, "seed": "3", **FEW}

@@ -362,6 +362,16 @@ def test_nothing_is_unpickled_or_evaluated(file):
             assert keywords(node).get("allow_pickle") is not True, f"{file}:{node.lineno}"
 
 
+@each(sources(CORE, PAGES, APP))
+def test_nothing_forks_or_needs_a_module_of_one_system(file):
+    """Worker processes are started anew on every system; what only one has stands behind a portable package."""
+    of_one_system = {"fcntl", "grp", "msvcrt", "multiprocessing", "pwd", "resource", "termios", "winreg"}
+    if module_name(file) == "mklcore.data.bounds":  # which goes without limits where the system has none
+        of_one_system -= {"resource"}
+    assert not {target.split(".")[0] for _, target in imports(file)} & of_one_system
+    assert not [node.lineno for node in nodes(file) if isinstance(node, ast.Attribute) and node.attr == "fork"]
+
+
 @each(sources(PAGES, APP))
 def test_pages_do_no_linear_algebra(file):
     for _, target in imports(file):

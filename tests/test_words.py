@@ -1,8 +1,6 @@
 """Texts and names use the standard terms of the field: words of the private vocabulary before them do not come back.
 
-``LEFT_IN_TEXTS`` and ``LEFT_IN_NAMES`` count what is still to be renamed. A count only falls: lower it with every
-renaming, and remove the line when it is zero. Ordinary words that also stood in that vocabulary (exact, single, inside,
-whole, summed) are free.
+Ordinary words that also stood in that vocabulary (exact, single, inside, whole, summed) are free.
 """
 
 import io
@@ -54,15 +52,6 @@ NAMES = {
     "Board": "Trace", "Weighed": "WeightState", "Kept": "CachedPoint", "Carry": "WarmState",
 }  # fmt: skip
 PAIRS = {"see_to": "request", "may_be_ended": "cancellation_scope", "in_words": "a noun", "at_hand": "available"}
-LEFT_IN_TEXTS: dict[str, int] = {
-    "lies?": 3,
-    "lanes?": 1,
-}
-LEFT_IN_NAMES: dict[str, int] = {
-    "lane": 3,
-    "crew": 5,
-    "bend": 1,
-}
 
 
 @cache
@@ -114,19 +103,14 @@ def names() -> dict[str, list[str]]:
 @pytest.mark.parametrize("word", PHRASES)
 def test_texts_say_it_in_standard_terms(word):
     found = places(word)
-    assert len(found) <= LEFT_IN_TEXTS.get(word, 0), f"{word}: say {PHRASES[word]}. {found[:5]}"
+    assert not found, f"{word}: say {PHRASES[word]}. {found[:5]}"
 
 
 @pytest.mark.parametrize("word", [*NAMES, *PAIRS])
 def test_names_are_standard_terms(word):
     found = names().get(word, [])
     better = {**NAMES, **PAIRS}[word]
-    assert len(found) <= LEFT_IN_NAMES.get(word, 0), f"{word}: call it {better}. {found[:5]}"
-
-
-def test_what_is_done_is_not_counted():
-    assert [word for word, left in LEFT_IN_TEXTS.items() if not places(word)] == []
-    assert [word for word, left in LEFT_IN_NAMES.items() if not names().get(word)] == []
+    assert not found, f"{word}: call it {better}. {found[:5]}"
 
 
 def test_a_loss_has_derivatives_by_name():

@@ -27,7 +27,7 @@ from mklcore.figures.hulls import (
 
 N_NODES, N_OUTSIDE, N_OUTSIDE_IN_ALL = 40, 8, 24
 N_RELEVANT = 10
-LANE = 12  # nodes of one depth beyond which they take turns in several lines
+ONE_LINE = 12  # nodes of one depth beyond which they take turns in several lines
 ACTIVE = 1e-5  # ||beta_v|| above this share of the largest: the node itself contributes
 
 
@@ -245,13 +245,13 @@ def _next(model: Any, members: set[Levels], drawn: dict[Levels, int] | None) -> 
 
 
 def _in_lines(nodes: Sequence[Levels], found: dict[Levels, tuple[float, int]]) -> tuple[tuple[float, int, int], ...]:
-    """(x, depth, line): where a depth holds more than ``LANE`` nodes, neighbours take turns in several lines."""
+    """(x, depth, line): where a depth holds more than ``ONE_LINE`` nodes, neighbours take turns in several lines."""
     rows: dict[int, list[Levels]] = {}
     for node in nodes:
         rows.setdefault(found[node][1], []).append(node)
     lines_of: dict[Levels, int] = {}
     for row in rows.values():
-        lines = -(-len(row) // LANE)
+        lines = -(-len(row) // ONE_LINE)
         for k, node in enumerate(sorted(row, key=lambda node: found[node][0])):
             lines_of[node] = k % lines
     return tuple((round(found[node][0], 5), found[node][1], lines_of[node]) for node in nodes)

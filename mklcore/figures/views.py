@@ -17,7 +17,7 @@ ROW_HEIGHT = 34
 def view_rows(
     names: Sequence[str], present: Any, weights: Mapping[str, float] | None = None, *, dark: bool = False
 ) -> go.Figure:
-    """A bar per view along the rows, filled where the view has them; rows with the same views lie side by side.
+    """A bar per view along the rows, filled where the view has them; rows with the same views are side by side.
 
     ``present`` (views, rows) of True and False. ``weights`` : the share of the kernel weights of each view, by name,
     written at the right.

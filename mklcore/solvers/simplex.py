@@ -21,7 +21,7 @@ _SLACK = 0.1  # of the tolerance is what dropped weights may cost
 
 
 class Edgeless:
-    """The ancestry of kernels none of which lies above another."""
+    """The ancestry of kernels none of which is above another."""
 
     def __init__(self, size: int) -> None:
         self.size = size

@@ -107,7 +107,7 @@ def texts(view: View, path: Path, index: int, widths: Sequence[float], *, waitin
 
 
 def _between(path: Path, value: float) -> float:
-    """Return where a value lies among the points of the path, as the slider counts them."""
+    """Return the place of a value among the points of the path, as the slider counts them."""
     places, values = np.arange(len(path), dtype=float), np.asarray(path.values, dtype=float)
     scale = np.log if path.param != "p" and values.min() > 0 else np.asarray
     known, asked = scale(values), float(scale(np.float64(value)))
