@@ -144,11 +144,6 @@ class AlignedMKLClassifier(_Aligned, UniformMKLClassifier):
     def _weights(self, K: Array, target: Array) -> Array:
         return aligned_weights(K, target) if self.rule == "aligned" else margin_weights(K, target, float(self.mix))
 
-    def _publish_several(self, fits: list[Fit]) -> None:
-        super()._publish_several([replace(fit, dual_objective=np.nan) for fit in fits])
-        self.dual_objective_ = self.dual_point_ = self.dual_gap_ = self.relative_gap_ = None
-        self.fit_ = tuple(replace(fit, carry=None) for fit in fits)
-
 
 class AlignedMKLRegressor(_Aligned, UniformMKLRegressor):
     """Weights by centred alignment with the target, then one machine. Parameters as ``UniformMKLRegressor``.

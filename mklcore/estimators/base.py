@@ -18,7 +18,7 @@ from mklcore.arrays import Array, Labels
 from mklcore.data.dataset import Dataset, row_fingerprints
 from mklcore.data.sequences import lengths
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.estimators.problems import weighted_blocks
+from mklcore.estimators.problems import dual_points, weighted_blocks, worst
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import Forecast, GramStack
 from mklcore.kernels.measures import UNCUT, as_stack
@@ -522,6 +522,23 @@ class KernelEstimator(Parts, BaseEstimator):
         self._carry = fit.carry
         self.n_iter_ = fit.n_iter
         self.n_solves_ = fit.solves
+
+    def _publish_several(self, fits: Sequence[Fit]) -> None:
+        """What several problems found, on a leading axis, but weights and coefficients; a certificate where all have
+        one.
+        """
+        proved = all(fit.dual_objective is not None for fit in fits)
+        self.intercept_ = np.array([fit.intercept for fit in fits])
+        self.objective_ = np.array([fit.objective for fit in fits])
+        self.dual_objective_ = np.array([fit.dual_objective for fit in fits]) if proved else None
+        self.dual_gap_ = self.objective_ - self.dual_objective_ if proved else None
+        self.relative_gap_ = np.array([fit.relative_gap for fit in fits]) if proved else None
+        self.dual_point_ = dual_points(fits)
+        self.history_, self.fit_ = tuple(fit.history for fit in fits), tuple(replace(fit, carry=None) for fit in fits)
+        self._carry = tuple(fit.carry for fit in fits)
+        self.n_iter_ = max(fit.n_iter for fit in fits)
+        self.n_solves_ = sum(fit.solves for fit in fits)
+        self.status_ = worst([fit.status for fit in fits])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

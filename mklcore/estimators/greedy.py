@@ -14,7 +14,7 @@ from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.greedy_losses import counts_checked, expected, greedy_loss, is_smooth, rate_notes
-from mklcore.estimators.problems import dual_points, signs, worst
+from mklcore.estimators.problems import signs
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss
@@ -126,27 +126,11 @@ class _GreedyBase(BudgetedEstimator):
             self._publish(replace(fits[0], intercept=shifts[0]))
             self.dual_coef_, self.steps_ = duals[0], steps[0]
         else:
-            self._publish_several(fits, duals, np.array(shifts))
-            self.steps_ = tuple(steps)
+            self._publish_several(fits)
+            self.weights_, self.intercept_ = np.array([fit.weights for fit in fits]), np.array(shifts)
+            self.dual_coef_, self.steps_ = np.array(duals), tuple(steps)
         entries = [j for fit in fits for j in fit.selected or ()]
         self.selected_ = np.array(list(dict.fromkeys(entries)), dtype=np.intp)
-
-    def _publish_several(self, fits: list[Fit], duals: list[Array], shifts: Array) -> None:
-        self.weights_, self.dual_coef_, self.intercept_ = (
-            np.array([fit.weights for fit in fits]),
-            np.array(duals),
-            shifts,
-        )
-        self.objective_ = np.array([fit.objective for fit in fits])
-        certified = fits[0].dual_objective is not None
-        self.dual_objective_ = np.array([fit.dual_objective for fit in fits]) if certified else None
-        self.dual_point_ = dual_points(fits)
-        self.dual_gap_ = np.array([fit.gap for fit in fits]) if certified else None
-        self.relative_gap_ = np.array([fit.relative_gap for fit in fits]) if certified else None
-        self.history_, self.fit_ = tuple(fit.history for fit in fits), tuple(fits)
-        self.n_iter_ = max(fit.n_iter for fit in fits)
-        self.n_solves_ = sum(fit.solves for fit in fits)
-        self.status_ = worst([fit.status for fit in fits])
 
     def lam_range(self, stack: GramStack, y: Any) -> tuple[float, float]:
         """Three decades of lam, down from where nothing enters."""

@@ -14,7 +14,7 @@ from mklcore.data.dataset import Dataset, row_fingerprints
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.base import _BLOCK_MB, KernelEstimator
 from mklcore.estimators.graph_rows import AnyGraph, check_graph, checked_rows, count_rows, space_of
-from mklcore.estimators.problems import dual_points, signs, worst
+from mklcore.estimators.problems import signs
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.grams import GramStack
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
@@ -208,7 +208,8 @@ class _HKLBase(KernelEstimator):
         if len(found) == 1:
             self._publish(found[0][0])
         else:
-            self._publish_all([fit for fit, _ in found])
+            self._publish_several([fit for fit, _ in found])
+            self.dual_coef_ = np.array([fit.dual_coef for fit, _ in found])
         self._publish_hull(stack, [search for _, search in found])
         proofs = [search.proof_of(fit.dual_point) for fit, search in found]
         self.proof_ = None if None in proofs else tuple(proof.arrays for proof in proofs if proof is not None)
@@ -217,22 +218,6 @@ class _HKLBase(KernelEstimator):
 
     def _targets(self, y: Array) -> list[Array]:
         return [y]
-
-    def _publish_all(self, fits: Sequence[Fit]) -> None:
-        """One against the rest: every certificate attribute is an array over the binary problems."""
-        self.dual_coef_ = np.array([fit.dual_coef for fit in fits])
-        self.intercept_ = np.array([fit.intercept for fit in fits])
-        self.objective_ = np.array([fit.objective for fit in fits])
-        known = all(fit.dual_objective is not None for fit in fits)
-        self.dual_point_ = dual_points(fits)
-        self.dual_objective_ = np.array([fit.dual_objective for fit in fits]) if known else None
-        self.dual_gap_ = self.objective_ - self.dual_objective_ if known else None
-        self.relative_gap_ = np.array([fit.relative_gap for fit in fits]) if known else None
-        self.history_ = tuple(fit.history for fit in fits)
-        self.n_iter_ = max(fit.n_iter for fit in fits)
-        self.n_solves_ = sum(fit.solves for fit in fits)
-        self.status_ = worst([fit.status for fit in fits])
-        self.fit_ = tuple(fits)
 
     def _publish_hull(self, design: KernelSpace, searches: Sequence[HullSearch]) -> None:
         """The hull (of all problems together), and per node of it zeta, eta, ||beta_D(v)||; zero where a problem lacks

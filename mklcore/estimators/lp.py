@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -12,7 +13,7 @@ from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelEstimator, KernelSettings, is_quick
-from mklcore.estimators.problems import dual_points, signs, worst
+from mklcore.estimators.problems import signs
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
@@ -181,21 +182,10 @@ class _LpClassifier(LpBase, KernelClassifier):
             [self._fit_one(stack, signs(y, k), warm_start(warm, k)) for k in range(self.classes_.size)]
         )
 
-    def _publish_several(self, fits: list[Fit]) -> None:
+    def _publish_several(self, fits: Sequence[Fit]) -> None:
+        super()._publish_several(fits)
         self.weights_ = np.array([fit.weights for fit in fits])
         self.dual_coef_ = np.array([fit.dual_coef for fit in fits])
-        self.intercept_ = np.array([fit.intercept for fit in fits])
-        self.objective_ = np.array([fit.objective for fit in fits])
-        self.dual_objective_ = np.array([fit.dual_objective for fit in fits])
-        self.dual_point_ = dual_points(fits)
-        self.dual_gap_ = self.objective_ - self.dual_objective_
-        self.relative_gap_ = np.array([fit.relative_gap for fit in fits])
-        self.history_ = tuple(fit.history for fit in fits)
-        self.n_iter_ = max(fit.n_iter for fit in fits)
-        self.n_solves_ = sum(fit.solves for fit in fits)
-        self.status_ = worst([fit.status for fit in fits])
-        self.fit_ = tuple(replace(fit, carry=None) for fit in fits)
-        self._carry = tuple(fit.carry for fit in fits)
 
     def _machines(self) -> tuple[Array, Array]:
         return super()._machines() if self.weights_.ndim == 1 else (self.weights_, self._coefficients)

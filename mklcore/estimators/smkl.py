@@ -15,7 +15,7 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelEstimator, KernelSettings
 from mklcore.estimators.copies import without_copies
-from mklcore.estimators.problems import signs, weighted_blocks, worst
+from mklcore.estimators.problems import signs, weighted_blocks
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
@@ -152,15 +152,8 @@ class _SMKLClassifier(_SMKLBase, KernelClassifier):
         self._publish_pairs(found, duals)
 
     def _publish_pairs(self, found: list[Search], duals: Array) -> None:
-        fits = tuple(search.fit for search in found)
-        self.weights_, self.dual_coef_ = np.array([fit.weights for fit in fits]), duals
-        self.intercept_ = np.array([fit.intercept for fit in fits])
-        self.objective_ = np.array([fit.objective for fit in fits])
-        self.dual_objective_ = self.dual_point_ = self.dual_gap_ = self.relative_gap_ = None
-        self.history_ = tuple(fit.history for fit in fits)
-        self.n_iter_ = max(fit.n_iter for fit in fits)
-        self.n_solves_ = sum(fit.solves for fit in fits)
-        self.status_, self.fit_ = worst([fit.status for fit in fits]), fits
+        self._publish_several([search.fit for search in found])
+        self.weights_, self.dual_coef_ = np.array([search.fit.weights for search in found]), duals
         self.start_objectives_ = np.array([search.objectives for search in found])
         self.start_kernels_ = np.array([search.kernels for search in found])
         self.start_spread_ = np.nanmax(self.start_objectives_, axis=1) - np.nanmin(self.start_objectives_, axis=1)
