@@ -91,33 +91,45 @@ def table(names: Sequence[str] = HOSTILE, target: str = "<b id=injected>target</
 
 
 @contextmanager
-def uploaded(seen: Seen, content: bytes = b"") -> Iterator[tuple[Any, Any]]:
+def uploaded(seen: Seen) -> Iterator[tuple[Any, Any]]:
     """A browser, and its page of the app with that table."""
     with running_app() as app, chromium() as browser:
-        page = seen.listen(browser.new_page())
-        page.set_default_timeout(1000 * WAIT)
-        page.goto(f"{app.url}/?widths=1&each=linear&degree=0")
-        settled(page, WAIT)
-        file = {"name": FILE, "mimeType": "text/csv", "buffer": content or table()}
-        page.set_input_files("[data-testid=stFileUploader] input[type=file]", file)
-        page.get_by_text("2 classes").or_(page.get_by_text("two classes")).first.wait_for()
+        page = browser.new_page()
+        upload(seen, page, app.url, table())
         yield browser, page
+
+
+def upload(seen: Seen, page: Any, url: str, content: bytes) -> None:
+    """Bring a table to an app."""
+    seen.listen(page)
+    page.set_default_timeout(1000 * WAIT)
+    page.goto(f"{url}/?widths=1&each=linear&degree=0")
+    settled(page, WAIT)
+    file = {"name": FILE, "mimeType": "text/csv", "buffer": content}
+    page.set_input_files("[data-testid=stFileUploader] input[type=file]", file)
+    page.get_by_text("2 classes").or_(page.get_by_text("two classes")).first.wait_for()
 
 
 def pages() -> tuple[int, str, bool]:
     """The same of every page of the app: each is opened, and its tabs."""
+    with running_app() as app, chromium() as browser:
+        return visited(browser.new_page(), app.url)
+
+
+def visited(page: Any, url: str) -> tuple[int, str, bool]:
+    """The same of every page of an app that runs, in a page of a browser."""
     seen, injected, shown = Seen(), 0, 0
     names = [name for name in HOSTILE + FURTHER if "\0" not in name]
-    with uploaded(seen, table(names)) as (_, page):
-        for link in PAGES:
-            page.get_by_role("link", name=link).first.click()
-            settled(page, WAIT)
-            for tab in range(page.get_by_role("tab").count()):
-                if page.get_by_role("tab").nth(tab).is_visible():
-                    page.get_by_role("tab").nth(tab).click()
-                    settled(page, WAIT)
-            injected += int(page.locator(TRACES).count())
-            shown += int(page.get_by_test_id("stException").count() == 0)
+    upload(seen, page, url, table(names))
+    for link in PAGES:
+        page.get_by_role("link", name=link).first.click()
+        settled(page, WAIT)
+        for tab in range(page.get_by_role("tab").count()):
+            if page.get_by_role("tab").nth(tab).is_visible():
+                page.get_by_role("tab").nth(tab).click()
+                settled(page, WAIT)
+        injected += int(page.locator(TRACES).count())
+        shown += int(page.get_by_test_id("stException").count() == 0)
     count, saw, held = _reported(seen, injected, f"{shown} of {len(PAGES)} pages", len(names))
     return count, saw, held and shown == len(PAGES)
 

@@ -162,13 +162,25 @@ def _place(item: pytest.Item) -> int:
     return LONGEST.index(name) if name in LONGEST else len(LONGEST)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where only numerical tests are asked for, import no other file: that takes longer than a tenth of the tests."""
+    if config.option.markexpr != "numerical" or not collection_path.name.startswith("test_"):
+        return None
+    marks = _is_numerical(collection_path) or "mark.numerical" in collection_path.read_text(encoding="utf-8")
+    return None if marks else True
+
+
+def _is_numerical(file: Path) -> bool:
+    return any(file.match(f"tests/{name}") for name in NUMERICAL)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the longest files first, mark the numerical ones, and leave the full product of the walks to those who ask
     for it.
     """
     items.sort(key=_place)
-    numerical = {path: any(path.match(f"tests/{name}") for name in NUMERICAL) for path in {item.path for item in items}}
+    numerical = {path: _is_numerical(path) for path in {item.path for item in items}}
     for item in items:
         if numerical[item.path]:
             item.add_marker("numerical")

@@ -33,7 +33,7 @@ from pages._parts.jobs import worker
 from pages._parts.params import link, parameters, places
 from pages._parts.params.parameters import Params
 from pages._parts.session import words as session_words
-from tests.pages import cursor_texts, go, memory, open_app, quiet, table, upload, wait_for_path, wait_until, words
+from tests.pages import FEW, cursor_texts, go, memory, open_app, quiet, table, upload, wait_for_path, wait_until, words
 
 SAMPLE_OF = {"binary": "breast_cancer", "multiclass": "iris", "regression": "diabetes"}
 
@@ -241,14 +241,14 @@ def test_the_facts_follow_the_path_point_by_point() -> None:
 
 
 def test_a_size_may_be_any_number_of_kernels_and_more_are_refused() -> None:
-    app = explore(data="breast_cancer", widths="20", algorithm="gomp", seed="8", look="path")
+    app = explore(data="breast_cancer", widths="20", algorithm="gomp", look="path", **FEW)
     path = memory(app).answer.path
     assert path.values.tolist() == list(range(1, paths.SIZES + 1))
     assert len(path.kernel_names) == 52
     app.number_input(key="exact_s").set_value(51).run()
     wait_until(lambda: "at s = 51" in " ".join(expander.label for expander in app.expander), app)
     assert not app.error
-    app = explore(data="breast_cancer", widths="20", algorithm="gomp", seed="8", look="path", at="80")
+    app = explore(data="breast_cancer", widths="20", algorithm="gomp", look="path", at="80", **FEW)
     assert "s = 80 asks for more kernels than the 52 of the dictionary" in words(app)
     assert app.number_input(key="exact_s").value == 52
 
@@ -330,12 +330,12 @@ def test_every_norm_gives_a_certified_path(norm: str) -> None:
 
 @pytest.mark.parametrize(("algorithm", "usual"), [("lp", "multiplicative"), ("greedy", "diag"), ("smkl", "trace")])
 def test_each_algorithm_has_its_own_normalisation_unless_one_is_chosen(algorithm: str, usual: str) -> None:
-    app = explore(algorithm=algorithm, each="none")
+    app = explore(algorithm=algorithm, each="none", **FEW)
     assert f"kernels {session_words.SCALES[usual]}, as this method does" in words(app)
     path = memory(app).answer.path
     method = ESTIMATORS[algorithm].classifier
     assert path.estimators[0]._map.normalise == usual == method.default_normalise
-    app = explore(algorithm=algorithm, each="none", normalise="spherical")
+    app = explore(algorithm=algorithm, each="none", normalise="spherical", **FEW)
     assert "kernels scaled to rows of unit length" in words(app)
     assert "as this method does" not in words(app)
 
