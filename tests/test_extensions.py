@@ -32,13 +32,16 @@ from mklcore.solvers.reweighting import Reweighting
 from pages._parts.derive import caches
 from pages._parts.export import scripts, specification
 from pages._parts.params import link
-from tests.test_app import open_app, words
+from tests.pages import FEW, open_app, words
 
 
 @pytest.fixture(scope="module")
 def table():
     X = np.random.default_rng(0).standard_normal((40, 3))
     return X, X[:, 0] + 0.1 * X[:, 1] ** 3
+
+
+SMALL = {"data": "diabetes", "widths": "1", "degree": "0", "each": "none", **FEW}
 
 
 def saved(model, folder):
@@ -176,13 +179,13 @@ def test_a_loss(monkeypatch, table, tmp_path):
     assert mkl.HKLRegressor(loss="log_cosh", lam=0.1).fit(X, y).certified_
     assert saved(mkl.LpMKLRegressor(loss=LogCosh(3.0)).fit(X, y), tmp_path).loss == LogCosh(3.0)
 
-    page = open_app("pages/explore.py", data="diabetes", loss="log_cosh")
+    page = open_app("pages/explore.py", loss="log_cosh", **SMALL)
     box = page.selectbox(key="setting_loss_choice")
     assert "log-cosh" in box.options
     assert box.value == "log_cosh"
     assert page.select_slider(key="setting_steepness_log").value == 1.0
 
-    text, _ = reported(data="diabetes", loss="log_cosh", steepness="2.0", widths="1", degree="0", each="none")
+    text, _ = reported(loss="log_cosh", steepness="2.0", **SMALL)
     assert "loss=tests.test_extensions.LogCosh(steepness=2.0)" in text
     assert runs(text, tmp_path, monkeypatch)["path"].estimators[0].loss == LogCosh(2.0)
 
@@ -256,9 +259,9 @@ def test_a_solver(monkeypatch, table, tmp_path):
     assert model.objective_ == pytest.approx(mkl.LpMKLRegressor(p=2.0).fit(X, y).objective_, rel=2e-3)
     assert saved(model, tmp_path).solver == "plodding"
 
-    page = open_app("pages/explore.py", data="diabetes", solver="plodding")
+    page = open_app("pages/explore.py", solver="plodding", **SMALL)
     assert page.selectbox(key="setting_solver_choice").value == "plodding"
-    text, _ = reported(data="diabetes", solver="plodding", p="2.0", widths="1", degree="0", each="none")
+    text, _ = reported(solver="plodding", p="2.0", **SMALL)
     assert "import tests.test_extensions\n" in text
     assert runs(text, tmp_path, monkeypatch)["path"].estimators[0].solver == "plodding"
 

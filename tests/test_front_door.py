@@ -140,23 +140,17 @@ def test_a_name_that_is_nowhere_is_refused_and_dir_tells_what_there_is():
 SLOW_TO_LOAD = ("numba", "numpy", "pandas", "plotly", "scipy", "sklearn", "streamlit")
 
 
-@pytest.mark.parametrize(
-    ("code", "kept_out"),
-    [
+def test_importing_loads_only_what_is_used_and_a_star_brings_every_public_name():
+    steps = (
         ("import mklcore", SLOW_TO_LOAD),
-        ("import mklcore; mklcore.figures.weight_path, mklcore.exploration, mklcore.lessons", ("plotly", "streamlit")),
+        ("mklcore.figures.weight_path, mklcore.exploration, mklcore.lessons", ("plotly", "streamlit")),
         ("from mklcore import LpMKLClassifier, fit_path, load_sample", ("plotly", "streamlit")),
         ("from mklcore import *", ("streamlit",)),
-    ],
-)
-def test_importing_loads_only_what_is_used(code, kept_out):
-    check = f"{code}; import sys; print(*sorted({{*{kept_out!r}}} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
-
-
-def test_a_star_brings_every_public_name():
-    check = "from mklcore import *; import mklcore; print(*[n for n in mklcore.__all__ if globals()[n] is not getattr(mklcore, n)])"  # noqa: E501
+    )
+    check = "import sys\n" + "".join(
+        f"{code}\nprint(*sorted({{*{kept_out!r}}} & set(sys.modules)), end='')\n" for code, kept_out in steps
+    )
+    check += "print(*[n for n in mklcore.__all__ if globals()[n] is not getattr(mklcore, n)])"
     done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
 
