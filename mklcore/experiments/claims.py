@@ -176,11 +176,6 @@ def _clearness(one: Compared) -> float:
     return nearest / one.error if one.error > 0 else np.inf if nearest else 0.0
 
 
-def not_checked(record: Record) -> list[Compared]:
-    """No check: of a sentence that no number of the record can decide."""
-    return []
-
-
 def order(*columns: str, rows: Names = ()) -> Check:
     """The columns rise from left to right in every row: each is below its right neighbour."""
     return all_of(*(below(low, high, rows) for low, high in pairwise(columns)))

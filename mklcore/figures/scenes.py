@@ -4,7 +4,7 @@ Everything the slider can show is in the scene, so that a class sees it move wit
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -161,6 +161,15 @@ def curve(x: Scale, y: Scale, xs: Any, ys: Any, colour: str, dark: bool, **more:
     )
 
 
+def traced(
+    title: str, alt: str, x: Scale, y: Scale, lines: Sequence[Line], values: Iterable[Any], **more: Any
+) -> Panel:
+    """Return a panel of lines with a dot on each, at one of the ``values`` per position of the slider."""
+    dots = tuple(Dot(line.colour, line.points) for line in lines)
+    cursor = tuple(x.at(float(value)) for value in values)
+    return Panel(title, alt, x, y, lines=parted(lines), dots=dots, cursor=cursor, **more)
+
+
 def parted(lines: Sequence[Line]) -> tuple[Line, ...]:
     """Return the lines with their labels moved up or down where two would overlap."""
     labelled = [line for line in lines if line.label]
@@ -170,8 +179,3 @@ def parted(lines: Sequence[Line]) -> tuple[Line, ...]:
 
 def _moved(line: Line, place: float) -> Line:
     return Line(**{**vars(line), "label_at": place})
-
-
-def on(line: Line) -> tuple[Point | None, ...]:
-    """Return the points of a line with one point per position of the slider: where its dot stands."""
-    return line.points

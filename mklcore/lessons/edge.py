@@ -25,7 +25,6 @@ N_ROWS, N_WAVELENGTHS, N_DECISIVE = 200, 150, 3
 TRIED = 10.0 ** np.linspace(-3.0, -1.0, 7)
 MOST_MORE = 20
 PIECES = TRIED.size + MOST_MORE
-USED = 1e-6
 JUST, FAR = 3.0, 30.0  # times the last value tried: up to where the best is just beyond, and from where it is far
 
 

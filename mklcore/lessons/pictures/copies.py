@@ -4,7 +4,7 @@ import numpy as np
 
 from mklcore.figures import scenes as scene
 from mklcore.figures import style
-from mklcore.figures.scenes import Dot, Panel, Scene
+from mklcore.figures.scenes import Panel, Scene
 from mklcore.lessons import copies
 from mklcore.lessons.pictures.panels import hue, share_axis, slots
 
@@ -27,15 +27,14 @@ def duplicates(story: copies.Copies, dark: bool) -> Scene:
         scene.curve(x, y, range(len(counts)), each, a, dark, label="each A", name="every copy, symmetric solver"),
         scene.curve(x, y, range(len(counts)), single, b, dark, label="B", name="B, either solver"),
     )
-    shares = Panel(
+    shares = scene.traced(
         "Share of one kernel",
         f"Lines: with {most} copies the symmetric solver leaves {style.number(each[-1])} to each copy of A and "
         f"{style.number(single[-1])} to B; block descent leaves {style.number(first[-1])} to the first copy.",
         x,
         y,
-        lines=scene.parted(lines),
-        dots=tuple(Dot(line.colour, line.points) for line in lines),
-        cursor=tuple(x.at(k) for k in range(len(counts))),
+        lines,
+        range(len(counts)),
     )
     hues = [*([a] * most), b]
     both = [

@@ -4,7 +4,7 @@ import numpy as np
 
 from mklcore.figures import scenes as scene
 from mklcore.figures import style
-from mklcore.figures.scenes import Bar, Dot, Panel, Scale, Scene
+from mklcore.figures.scenes import Bar, Panel, Scale, Scene
 from mklcore.lessons import edge
 from mklcore.lessons.pictures.panels import ROOM, hue, share_axis, slots
 
@@ -21,7 +21,7 @@ def beyond(story: edge.Edge, dark: bool) -> Scene:
         scene.curve(x, y, costs, path.val_score, tone.ink, dark, dash="6 4", label="validation"),
         scene.curve(x, y, costs, story.test, tone.ink, dark, label="test"),
     )
-    scores = Panel(
+    scores = scene.traced(
         "Shaded: the values tried at first",
         f"Lines: R² along C. On the values tried, up to {style.number(last)}, the best validation R² is "
         f"{path.val_score[story.edge]:.2f}, at the last of them; beyond them it rises to "
@@ -29,10 +29,9 @@ def beyond(story: edge.Edge, dark: bool) -> Scene:
         f"{style.number(costs[story.best])}.",
         x,
         y,
-        lines=scene.parted(lines),
+        lines,
+        costs,
         bars=(tried,),
-        dots=tuple(Dot(tone.ink, line.points) for line in lines),
-        cursor=tuple(x.at(value) for value in costs),
         wide=True,
     )
     weights = np.asarray(path.weights, dtype=float)

@@ -22,16 +22,15 @@ def against_convex(story: greedy.Greedy, dark: bool) -> Scene:
     drawn = [*((shares[:, m], blue, greedy.NAMES[m]) for m in makers), (shares[:, decoy], orange, greedy.NAMES[decoy])]
     lines = [scene.curve(x, y, costs, values, colour, dark, label=label) for values, colour, label in drawn]
     lines.append(scene.curve(x, y, costs, shares[:, noise].sum(axis=1), tone.grey, dark, label="all noise"))
-    along = Panel(
+    along = scene.traced(
         "Under the ℓ1 norm: who has the weight",
         f"Lines: column {greedy.NAMES[decoy]} has {style.percent(shares[0, decoy])} of the weight at the smallest C "
         f"and "
         f"{style.percent(shares[story.best, decoy])} at the best.",
         x,
         y,
-        lines=scene.parted(lines),
-        dots=tuple(Dot(line.colour, line.points) for line in lines),
-        cursor=tuple(x.at(value) for value in costs),
+        lines,
+        costs,
     )
     names = list(greedy.NAMES)
     colours = [blue if m in makers else orange if m == decoy else tone.grey for m in range(len(names))]

@@ -2,7 +2,7 @@
 
 from mklcore.figures import scenes as scene
 from mklcore.figures import style
-from mklcore.figures.scenes import Dot, Panel, Scale, Scene
+from mklcore.figures.scenes import Panel, Scale, Scene
 from mklcore.lessons import letters
 from mklcore.lessons.pictures.panels import ROOM, hue, share_axis, slots
 
@@ -29,15 +29,14 @@ def weighing(story: letters.Letters, dark: bool) -> Scene:
         scene.curve(x, y, range(len(jitters)), values, colour, dark, label=label, name=name)
         for values, colour, label, name in panels
     )
-    share = Panel(
+    share = scene.traced(
         "Who has the weight",
         f"Lines: the share of the weight on the words is {style.percent(parts[2][0])} where the word does not move and "
         f"{style.percent(parts[2][-1])} where it moves by up to {jitters[-1]} places.",
         x,
         y,
-        lines=scene.parted(lines),
-        dots=tuple(Dot(line.colour, line.points) for line in lines),
-        cursor=tuple(x.at(k) for k in range(len(jitters))),
+        lines,
+        range(len(jitters)),
     )
     names = [f"band {b + 1}" for b in range(count)] + ["words"]
     colours = [blue if b == planted else tone.grey for b in range(count)] + [orange]
@@ -56,16 +55,15 @@ def weighing(story: letters.Letters, dark: bool) -> Scene:
             accuracies, (tone.ink, blue, orange), ("all", "places", "words"), (3, 2, 2), strict=True
         )
     )
-    accuracy = Panel(
+    accuracy = scene.traced(
         "With both kinds, and with one alone",
         f"Lines: accuracy on validation rows. Places alone fall from {style.number(story.places_only[0])} to "
         f"{style.number(story.places_only[-1])} %, words alone stay between {style.number(story.words_only.min())} and "
         f"{style.number(story.words_only.max())} %.",
         x,
         y2,
-        lines=scene.parted(drawn),
-        dots=tuple(Dot(line.colour, line.points) for line in drawn),
-        cursor=tuple(x.at(k) for k in range(len(jitters))),
+        drawn,
+        range(len(jitters)),
     )
     said = tuple(
         f"The words have {style.percent(parts[2][k])} of the weight, the band of the word "

@@ -176,7 +176,7 @@ def dense(story: norms.Levels, dark: bool) -> Scene:
         )
         for p, colour, name in asked
     ]
-    crossing = Panel(
+    crossing = scene.traced(
         "Sparse, in between, not sparse",
         "Lines: test error of p = 1, 2 and ∞ against the number of informative features. With "
         f"{counts[0]} the error is {style.number(levels[0].at(1.0).mean())} % at p = 1 and "
@@ -184,9 +184,8 @@ def dense(story: norms.Levels, dark: bool) -> Scene:
         f"{style.number(levels[-1].at(1.0).mean())} % and {style.number(levels[-1].at(np.inf).mean())} %.",
         x,
         y,
-        lines=scene.parted(lines),
-        dots=tuple(Dot(line.colour, line.points) for line in lines),
-        cursor=tuple(x.at(k) for k in range(len(levels))),
+        lines,
+        range(len(levels)),
     )
     x2 = scene.steps("p, norm of the weights (solved values, evenly spaced)", _norm_names(every))
     y2 = scene.linear("test error, %", 0.0, top)

@@ -4,7 +4,7 @@ import numpy as np
 
 from mklcore.figures import scenes as scene
 from mklcore.figures import style
-from mklcore.figures.scenes import Dot, Panel, Scene
+from mklcore.figures.scenes import Panel, Scene
 from mklcore.lessons import prices
 from mklcore.lessons.pictures.panels import ROOM, hue, share_axis, slots
 
@@ -21,16 +21,15 @@ def ridge(story: prices.Prices, dark: bool) -> Scene:
         scene.curve(x, y, lam, story.gomp_used, blue, dark, label="MKL-GOMP"),
         scene.curve(x, y, lam, story.l1_used, orange, dark, label="ℓ1-MKL"),
     )
-    used = Panel(
+    used = scene.traced(
         "How many kernels",
         f"Lines: MKL-GOMP uses {story.gomp_used[0]} kernels at the smallest λ and {story.gomp_used[-1]} at the "
         f"largest; ℓ1-norm "
         f"MKL {story.l1_used[0]} and {story.l1_used[-1]}.",
         x,
         y,
-        lines=scene.parted(counts),
-        dots=tuple(Dot(line.colour, line.points) for line in counts),
-        cursor=tuple(x.at(float(value)) for value in lam),
+        counts,
+        lam,
     )
     top = ROOM * float(max(story.l1_error.max(), story.gomp_error.max(), story.small_error.max()))
     y2 = scene.linear("test error, %", 0.0, top)
@@ -39,7 +38,7 @@ def ridge(story: prices.Prices, dark: bool) -> Scene:
         scene.curve(x, y2, lam, story.small_error, blue, dark, dash="6 4", label=f"s = {prices.N_INFORMATIVE}"),
         scene.curve(x, y2, lam, story.l1_error, orange, dark, label="ℓ1-MKL"),
     )
-    wrong = Panel(
+    wrong = scene.traced(
         "How many errors",
         f"Lines: test error along λ. MKL-GOMP with {prices.N_INFORMATIVE} kernels stays between "
         f"{style.number(story.small_error.min())} and {style.number(story.small_error.max())} %; ℓ1-norm MKL goes from "
@@ -47,9 +46,8 @@ def ridge(story: prices.Prices, dark: bool) -> Scene:
         f"{style.number(story.l1_error.min())} %, in between.",
         x,
         y2,
-        lines=scene.parted(errors),
-        dots=tuple(Dot(line.colour, line.points) for line in errors),
-        cursor=tuple(x.at(float(value)) for value in lam),
+        errors,
+        lam,
     )
     ever = np.flatnonzero(story.norms.max(axis=0) > 0)
     heights = story.norms[:, ever]
