@@ -33,10 +33,22 @@ from mklcore.solvers.spectra import Spectra
 BACK_AND_FORTH = 4  # steps per kernel that backward steps may take
 
 
+@dataclass(eq=False, repr=False)
 class _GompBase(BudgetedEstimator):
     """min_f (1/n) sum V(y_i, f(x_i)) + lam ||f||^2 over at most ``n_kernels`` kernels, chosen greedily."""
 
     tasks: ClassVar[tuple[str, ...]] = ()
+
+    lam: float = 0.01
+    n_kernels: int | None = None
+    score_tol: float = 1e-4
+    n_candidates: int | None = None
+    keep_duplicates: bool = False
+    loss: str | Loss = "squared"
+    _: KW_ONLY
+    backward: bool = False
+    approximation: Nystroem | None = None
+    fit_intercept: bool = False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -186,16 +198,7 @@ class GOMPClassifier(_GompBase, KernelClassifier, KernelSettings):
 
     tasks = CLASSIFICATION
 
-    lam: float = 0.01
-    n_kernels: int | None = None
-    score_tol: float = 1e-4
-    n_candidates: int | None = None
-    keep_duplicates: bool = False
-    loss: str | Loss = "squared"
     _: KW_ONLY
-    backward: bool = False
-    approximation: Nystroem | None = None
-    fit_intercept: bool = False
     tol: float = HINGE_TOL
     probability: bool = False
 
@@ -270,16 +273,8 @@ class GOMPRegressor(_GompBase, KernelRegressor, KernelSettings):
 
     tasks = REGRESSION
 
-    lam: float = 0.01
-    n_kernels: int | None = None
-    score_tol: float = 1e-4
-    n_candidates: int | None = None
-    keep_duplicates: bool = False
-    loss: str | Loss = "squared"
     output_groups: Sequence[Sequence[int]] | None = None
     _: KW_ONLY
-    backward: bool = False
-    approximation: Nystroem | None = None
     fit_intercept: bool = True
 
     def _target(self, y: Any) -> Array:

@@ -27,6 +27,7 @@ CRITERIA, STEPS = ("functional", "empirical"), ("unit", "linesearch")
 DEFAULT_STEPS = 100  # of Algorithm 2, whose unit steps are small
 
 
+@dataclass(eq=False, repr=False)
 class _GreedyBase(BudgetedEstimator):
     """min_f 1/(2n) sum (y_i - f(x_i))^2 + lam sum_j ||f_j||, or the same without the penalty, one kernel at a time."""
 
@@ -34,8 +35,18 @@ class _GreedyBase(BudgetedEstimator):
     _dual_per_kernel = True
     _scored_together = False
 
-    steps_: Any
     tasks: ClassVar[tuple[str, ...]] = ()
+
+    criterion: str = "functional"
+    lam: float = 0.01
+    n_kernels: int | None = None
+    step: str = "unit"
+    loss: str | Loss = "squared"
+    mu: float = 0.0
+    _: KW_ONLY
+    fit_intercept: bool = False
+    tol: float = 1e-3
+    max_iter: int = 1000
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -121,14 +132,15 @@ class _GreedyBase(BudgetedEstimator):
         if is_smooth(self.loss_in_use):  # fitted beside the kernels, step by step
             shifts = [(fit.points or ())[-1].state.intercept for fit in fits]
         duals = [_spread(fit) for fit in fits]
-        steps = [_steps(fit) for fit in fits]
+        steps = tuple(_steps(fit) for fit in fits)
+        self.steps_: Any = steps if len(fits) > 1 else steps[0]
         if len(fits) == 1:
             self._publish(replace(fits[0], intercept=shifts[0]))
-            self.dual_coef_, self.steps_ = duals[0], steps[0]
+            self.dual_coef_ = duals[0]
         else:
             self._publish_several(fits)
             self.weights_, self.intercept_ = np.array([fit.weights for fit in fits]), np.array(shifts)
-            self.dual_coef_, self.steps_ = np.array(duals), tuple(steps)
+            self.dual_coef_ = np.array(duals)
         entries = [j for fit in fits for j in fit.selected or ()]
         self.selected_ = np.array(list(dict.fromkeys(entries)), dtype=np.intp)
 
@@ -231,16 +243,7 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier, KernelSettings):
         Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
     """
 
-    criterion: str = "functional"
-    lam: float = 0.01
-    n_kernels: int | None = None
-    step: str = "unit"
-    loss: str | Loss = "squared"
-    mu: float = 0.0
     _: KW_ONLY
-    fit_intercept: bool = False
-    tol: float = 1e-3
-    max_iter: int = 1000
     probability: bool = False
 
     tasks = CLASSIFICATION
@@ -296,16 +299,8 @@ class GreedyMKLRegressor(_GreedyBase, KernelRegressor, KernelSettings):
     Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, as corrected in the specification (B.1 to B.4).
     """
 
-    criterion: str = "functional"
-    lam: float = 0.01
-    n_kernels: int | None = None
-    step: str = "unit"
-    loss: str | Loss = "squared"
-    mu: float = 0.0
     _: KW_ONLY
     fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int = 1000
 
     tasks = REGRESSION
 

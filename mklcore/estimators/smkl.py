@@ -29,11 +29,20 @@ from mklcore.solvers.smkl import TOL_MODES, Search, fit_selection, starts
 _TIE_BREAK = 1e-9  # the most that margins may add to a whole number of votes
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class _SMKLBase(KernelEstimator):
     """min g(w) + C sum_i V(f(x_i), y_i) with a group selection term g, from equal weights."""
 
     default_normalise = "trace"
     tasks: ClassVar[tuple[str, ...]] = ()
+
+    tol: float = 1e-3
+    tol_mode: str = "relative"
+    init_jitter: float = 0.0
+    n_starts: int = 1
+    keep_duplicates: bool = False
+    fit_intercept: bool = True
+    max_iter: int = 500
 
     def _check_parameters(self) -> None:
         self._positive("C", "tol")
@@ -271,13 +280,6 @@ class SMKLClassifier(_SMKLClassifier, KernelSettings):
     log_epsilon: float = 1e-6
     mf_power: float = 0.5
     _: KW_ONLY
-    tol: float = 1e-3
-    tol_mode: str = "relative"
-    init_jitter: float = 0.0
-    n_starts: int = 1
-    keep_duplicates: bool = False
-    fit_intercept: bool = True
-    max_iter: int = 500
     probability: bool = False
 
 
@@ -343,11 +345,3 @@ class SMKLRegressor(_SMKLRegressor, KernelSettings):
     eta: float | None = None
     log_epsilon: float = 1e-6
     mf_power: float = 0.5
-    _: KW_ONLY
-    tol: float = 1e-3
-    tol_mode: str = "relative"
-    init_jitter: float = 0.0
-    n_starts: int = 1
-    keep_duplicates: bool = False
-    fit_intercept: bool = True
-    max_iter: int = 500
