@@ -37,6 +37,11 @@ SMALL = 2  # repetitions of a small run: the fewest that have a standard error
 FOLDER = "MKLCORE_DATA"  # the folder of data files where none is named
 
 
+def seed_of(*numbers: int) -> int:
+    """The seed of a draw that depends on all of ``numbers``."""
+    return int(np.random.SeedSequence(numbers).generate_state(1)[0])
+
+
 def pause() -> None:
     """Let a run be cancelled between the fits of one measurement; nothing happens outside a run."""
     listen = _PAUSE.get()

@@ -17,7 +17,7 @@ from mklcore.arrays import Array
 from mklcore.data.synthetic import make_sparse_polynomial
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.hkl import HKLRegressor
-from mklcore.experiments.base import Experiment, is_quick, pause
+from mklcore.experiments.base import Experiment, is_quick, pause, seed_of
 from mklcore.experiments.claims import Claim, below
 from mklcore.experiments.hkl_full import full_kernel, hulls_along
 from mklcore.solvers.hkl.baselines import hkl_greedy, hkl_l2
@@ -36,7 +36,7 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
     size, _, turned = row.partition(", ")
     p = int(size.removeprefix("p = "))
     n = QUICK_TRAIN if is_quick() else N_TRAIN
-    draw = np.random.SeedSequence([seed, p, repetition]).generate_state(1)[0]
+    draw = seed_of(seed, p, repetition)
     data, _ = make_sparse_polynomial(n + N_VALIDATION + N_TEST, p, int(draw), rotate=turned == "rotated")
     X, y = np.array(data.X), np.array(data.y)
     parts = [(X[a:b], y[a:b]) for a, b in ((0, n), (n, n + N_VALIDATION), (n + N_VALIDATION, len(y)))]

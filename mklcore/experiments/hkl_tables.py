@@ -20,7 +20,7 @@ from mklcore.data.reading import read_table
 from mklcore.data.synthetic import make_ringnorm, make_twonorm
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
-from mklcore.experiments.base import Experiment, file_of, is_quick, pause
+from mklcore.experiments.base import Experiment, file_of, is_quick, pause, seed_of
 from mklcore.experiments.claims import Claim, above, at_most, below, published
 from mklcore.experiments.hkl_full import DEPTHS, POWERS, full_kernel, hulls_along
 from mklcore.experiments.hkl_numbers import TABLE_1, TABLE_2
@@ -80,7 +80,7 @@ def _class_parts(name: str, seed: int, repetition: int) -> list[Rows]:
     pause()
     pause()
     if name in MADE:
-        draw = np.random.SeedSequence([seed, list(MADE).index(name), repetition]).generate_state(1)[0]
+        draw = seed_of(seed, list(MADE).index(name), repetition)
         data = MADE[name](CLASS_ROWS, int(draw))[0]
     else:
         data = read_table(file_of(_file(name)), task="binary")

@@ -23,7 +23,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import make_sequences
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLClassifier
-from mklcore.experiments.base import Experiment, pause
+from mklcore.experiments.base import Experiment, pause, seed_of
 from mklcore.experiments.claims import Claim, Record, above, all_of, at_least, at_most, highest, measured, order, trend
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
@@ -46,7 +46,7 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
     2; alignments of the pairs.
     """
     n = int(row.removeprefix("n = "))
-    draw = np.random.SeedSequence([seed, n, repetition]).generate_state(1)[0]
+    draw = seed_of(seed, n, repetition)
     data = make_sequences(n + 2 * N_CHECK, LENGTH, MOTIFS, int(draw), jitter=5, mutation=0.15)[0]
     train, validation, test = (
         data.take(np.arange(a, b)) for a, b in ((0, n), (n, n + N_CHECK), (n + N_CHECK, n + 2 * N_CHECK))

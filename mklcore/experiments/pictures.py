@@ -12,7 +12,7 @@ from mklcore.data.survival import make_survival
 from mklcore.estimators.feature_scaling import FeatureScalingRegressor
 from mklcore.estimators.joint import JointMKLRegressor
 from mklcore.estimators.survival import CoxMKL
-from mklcore.experiments.base import pause
+from mklcore.experiments.base import pause, seed_of
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 
@@ -90,7 +90,7 @@ def scales(seed: int) -> ScalesFound:
 
 def survival(seed: int) -> SurvivalFound:
     """Ten pathways of genes, two of which decide how early an event comes; three rows in ten are censored."""
-    data = make_survival(N_TRAIN + N_TEST, seed=int(np.random.SeedSequence([seed, 2]).generate_state(1)[0]))
+    data = make_survival(N_TRAIN + N_TEST, seed=seed_of(seed, 2))
     kernels = KernelDictionary.per_group(Linear(), data.groups)
     train, test = slice(0, N_TRAIN), slice(N_TRAIN, None)
     pause()

@@ -22,7 +22,7 @@ from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.baselines import BestKernelClassifier
 from mklcore.estimators.gomp import GOMPClassifier
 from mklcore.estimators.lp import LpMKLClassifier
-from mklcore.experiments.base import Experiment, is_quick, pause
+from mklcore.experiments.base import Experiment, is_quick, pause, seed_of
 from mklcore.experiments.claims import Claim, above, alike, below, lowest, order, published
 from mklcore.experiments.kernel_files import PER_VIEW, QUICK_PER_VIEW, labelled, made_proteins, multiplicative
 from mklcore.kernels.grams import GramStack
@@ -107,7 +107,7 @@ def _split(row: str, seed: int, repetition: int) -> tuple[GramStack, Array, Labe
     pause()  # rows whose file is missing are listed as well
     if row == MADE:
         n, per_view = (QUICK_MADE, QUICK_PER_VIEW) if is_quick() else (N_MADE, PER_VIEW)
-        K, y = made_proteins(n, per_view, int(np.random.SeedSequence([seed, repetition]).generate_state(1)[0]))
+        K, y = made_proteins(n, per_view, seed_of(seed, repetition))
     else:
         K, y = labelled(FILES[row])
     train, test = _rows(y, seed, repetition)
@@ -116,7 +116,7 @@ def _split(row: str, seed: int, repetition: int) -> tuple[GramStack, Array, Labe
 
 
 def _rows(y: Labels, seed: int, repetition: int) -> tuple[Indices, Indices]:
-    draw = int(np.random.SeedSequence([seed, repetition]).generate_state(1)[0] % 2**31)
+    draw = seed_of(seed, repetition) % 2**31
     train, test = train_test_split(np.arange(len(y)), test_size=HELD_OUT, random_state=draw, stratify=y)
     return np.sort(train), np.sort(test)
 

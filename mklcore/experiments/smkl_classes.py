@@ -22,7 +22,7 @@ from mklcore.data.synthetic import make_spectra
 from mklcore.errors import DataError, suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLClassifier, UniformMKLClassifier
 from mklcore.estimators.smkl import SMKLClassifier
-from mklcore.experiments.base import Experiment, is_quick, pause
+from mklcore.experiments.base import Experiment, is_quick, pause, seed_of
 from mklcore.experiments.claims import Claim, above, alike, all_of, at_least, order, published
 from mklcore.experiments.kernel_files import arrays_of
 from mklcore.kernels.dictionary import KernelDictionary
@@ -89,7 +89,7 @@ def _right(model: Any, X: Array, y: Labels, test: Indices) -> float:
 
 
 def _rows(y: Labels, share: float, seed: int, repetition: int) -> tuple[Indices, Indices]:
-    draw = int(np.random.SeedSequence([seed, repetition]).generate_state(1)[0] % 2**31)
+    draw = seed_of(seed, repetition) % 2**31
     train, test = train_test_split(np.arange(len(y)), train_size=share, random_state=draw, stratify=y)
     return train, test
 

@@ -25,7 +25,7 @@ from mklcore.data.synthetic import make_spectra
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLRegressor, UniformMKLRegressor
 from mklcore.estimators.smkl import SMKLRegressor
-from mklcore.experiments.base import Experiment, file_of, is_quick, pause
+from mklcore.experiments.base import Experiment, file_of, is_quick, pause, seed_of
 from mklcore.experiments.claims import Check, Claim, Record, above, all_of, at_most, measured, order, published
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, KernelSpec, Linear, Polynomial
@@ -60,7 +60,7 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
     pause()
     pause()  # rows whose file is missing are listed as well
     data = _data(row, seed)
-    train, test = data.split(0.2, int(np.random.SeedSequence([seed, repetition]).generate_state(1)[0] % 2**31))
+    train, test = data.split(0.2, seed_of(seed, repetition) % 2**31)
     parts = (train, test) if row == AS_MEASURED else standardise_spectra(train, test)
     train, test = (with_bands(with_second_differences(part), 10) for part in parts)
     usual: dict[str, Any] = {"loss": "epsilon_insensitive", "normalise": "trace"}
@@ -117,7 +117,7 @@ def _data(row: str, seed: int) -> Dataset:
     if row not in (*MADE, AS_MEASURED):
         return read_spectra(file_of(f"{row}.csv"))
     rows, wavelengths, noise = MADE.get(row, next(iter(MADE.values())))
-    draw = int(np.random.SeedSequence([seed, rows]).generate_state(1)[0])
+    draw = seed_of(seed, rows)
     data = make_spectra(rows, wavelengths, INFORMATIVE, draw)[0]
     added = noise * float(np.std(data.y)) * np.random.default_rng([draw, 1]).standard_normal(rows)
     return replace(data, y=np.asarray(data.y) + added)

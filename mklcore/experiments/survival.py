@@ -15,7 +15,7 @@ import numpy as np
 from mklcore.data.survival import make_survival
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.survival import CoxMKL
-from mklcore.experiments.base import Experiment, pause
+from mklcore.experiments.base import Experiment, pause, seed_of
 from mklcore.experiments.claims import Claim, above, at_least, rises
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
@@ -31,7 +31,7 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
     decide.
     """
     n = int(row)
-    drawn = int(np.random.SeedSequence([seed, SIZES.index(n), repetition]).generate_state(1)[0])
+    drawn = seed_of(seed, SIZES.index(n), repetition)
     data = make_survival(n + N_CHECK + N_TEST, seed=drawn)
     train, check, test = np.split(np.arange(len(data.X)), [n, n + N_CHECK])
     kernels = KernelDictionary.per_group(Linear(), data.groups)

@@ -21,7 +21,7 @@ from mklcore.data.synthetic import make_twonorm
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLClassifier, UniformMKLClassifier
 from mklcore.estimators.smkl import SMKLClassifier
-from mklcore.experiments.base import Experiment, is_quick, pause
+from mklcore.experiments.base import Experiment, is_quick, pause, seed_of
 from mklcore.experiments.claims import Claim, at_most, below, close, highest, lowest, published, same
 from mklcore.kernels.dictionary import KernelDictionary
 
@@ -89,7 +89,7 @@ def by_size(row: str, seed: int, repetition: int) -> list[float]:
     """Base-10 logarithms of the seconds of every way; of those on the fly alone where matrices are too large."""
     what, _, value = row.partition(" = ")
     n, M = (int(value), FIXED_KERNELS) if what == "n" else (FIXED_ROWS, int(value))
-    draw = int(np.random.SeedSequence([seed, n, M, repetition]).generate_state(1)[0])
+    draw = seed_of(seed, n, M, repetition)
     _compiled()
     data, kernels = make_twonorm(n, draw)[0], kernels_of(M)
     found = [np.nan] * len(STORED)
@@ -104,7 +104,7 @@ def growth(row: str, seed: int, repetition: int) -> list[float]:
     """The exponent with which the seconds of SMKL and MKL grow, fitted on a log-log scale."""
     rows, kernels = (QUICK_ROWS, QUICK_KERNELS) if is_quick() else (ROWS, KERNELS)
     sizes = dict(zip(GROWING, (rows, kernels, MANY_KERNELS), strict=True))[row]
-    draw = int(np.random.SeedSequence([seed, repetition]).generate_state(1)[0])
+    draw = seed_of(seed, repetition)
     grid = [seconds(*((size, 40) if row == GROWING[0] else (150, size)), SPARSE, draw) for size in sizes]
     slopes = np.polyfit(np.log(sizes), np.log(np.maximum(grid, 1e-6)), 1)[0]
     return [float(slope) for slope in slopes]

@@ -18,7 +18,7 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.graph_objects import go
-from mklcore.figures.paths import path_positions, solved, stretches
+from mklcore.figures.paths import norm_axis, path_positions, solved, stretches
 from mklcore.selection.scoring import SHARES
 
 LEFT, RIGHT = 132, 74  # pixels: names of the bars below stand left of the first method, line labels right of the last
@@ -185,12 +185,7 @@ def _parameter_axis(path: Any, dark: bool) -> dict[str, Any]:
             "tickvals": [value for value, _ in kept],
             "ticktext": [text for _, text in kept],
         }
-    finite = np.isfinite(np.asarray(path.values, dtype=float))
-    ticks = [t for t in NORM_TICKS if positions.min() <= t <= positions[finite].max(initial=1.0)]
-    ticks = style.thinned(ticks, 0.13 * float(np.log(positions.max() / positions.min()) or 1.0))
-    places = ticks + ([] if finite.all() else [float(positions[~finite][0])])
-    texts = [f"{t:g}" for t in ticks] + ([] if finite.all() else ["∞"])
-    return style.log_axis(title, positions, dark, tickvals=places, ticktext=texts, automargin=False)
+    return norm_axis(path, title, NORM_TICKS, 0.13, dark, automargin=False)
 
 
 def _weights(

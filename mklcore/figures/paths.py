@@ -371,12 +371,20 @@ def _parameter_axis(path: Any, dark: bool) -> dict[str, Any]:
         return style.axis(title, dark, tickformat="d", showgrid=False)
     if path.param != "p":
         return style.log_axis(title, positions, dark)
+    return norm_axis(path, title, NORM_TICKS, 0.09, dark)
+
+
+def norm_axis(
+    path: Any, title: str, all_ticks: Sequence[float], room: float, dark: bool, **more: Any
+) -> dict[str, Any]:
+    """The axis of p with those of ``all_ticks`` that are within, a share ``room`` of it apart, and ∞ at the end."""
+    positions = path_positions(path)
     finite = np.isfinite(np.asarray(path.values, dtype=float))
-    ticks = [t for t in NORM_TICKS if positions.min() <= t <= positions[finite].max(initial=1.0)]
-    ticks = style.thinned(ticks, 0.09 * float(np.log(positions.max() / positions.min())))
+    ticks = [t for t in all_ticks if positions.min() <= t <= positions[finite].max(initial=1.0)]
+    ticks = style.thinned(ticks, room * float(np.log(positions.max() / positions.min()) or 1.0))
     labels = [f"{t:g}" for t in ticks] + ([] if finite.all() else ["∞"])
     places = ticks + ([] if finite.all() else [float(positions[~finite][0])])
-    return style.log_axis(title, positions, dark, tickvals=places, ticktext=labels)
+    return style.log_axis(title, positions, dark, tickvals=places, ticktext=labels, **more)
 
 
 def _draw_cursor(figure: go.Figure, path: Any, index: int | None, dark: bool) -> None:
