@@ -432,9 +432,9 @@ def test_a_width_at_the_edge_of_its_grid_brings_one_more() -> None:
 
 def test_what_costs_next_to_nothing_is_not_named() -> None:
     found = [("amount", 0.384, 0.05), ("speed", 0.323, 0.09), ("hour", 0.004, 0.001), ("age", 0.068, 0.04)]
-    said = ranked.sentence([ColumnAnswer(name, 0.1, *loss) for name, *loss in found], "accuracy", True)
+    said = ranked.sentence([ColumnAnswer(name, 0.1, *loss) for name, *loss in found], "accuracy", True, 90)
     assert (
-        "Permuting **amount** lowers the validation accuracy by 38.4 points and **speed** by 32.3 points; for 2 of 4"
+        "Permuting **amount** lowers the validation accuracy by 38.4 points and **speed** by 32.3 points; for 1 of 4"
         in said
     )
 

@@ -267,7 +267,7 @@ class TestColumns:
             ("an identifier", "person"),
             ("free text", "remark"),
             ("dates", "day"),
-            ("the same value in every row", "seven"),
+            ("one value only", "seven"),
             ("empty in every row", "void"),
         ]:
             assert f"'{name}'" in note(data, f"Left out, {kind}")

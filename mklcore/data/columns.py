@@ -7,7 +7,7 @@ import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -259,6 +259,16 @@ def profile(
     return Profile(column, numbers, labels, stray, kind == "identifier" and counter and not looks_like_id(name))
 
 
+def with_missing(item: Profile, value: float) -> Profile:
+    """A column of numbers whose cells with ``value`` are missing."""
+    assert item.numbers is not None
+    numbers = np.where(item.numbers == value, np.nan, item.numbers)
+    found = numbers[~np.isnan(numbers)]
+    missing, distinct = len(numbers) - len(found), len(np.unique(found))
+    done = _as_text(item.column.kind, missing, item.stray, float(np.median(found)), distinct)
+    return replace(item, column=replace(item.column, missing=missing, distinct=distinct, done=done), numbers=numbers)
+
+
 def as_texts(cells: np.ndarray) -> np.ndarray:
     """Cells as texts, so that numbers can be read as categories: 3.0 is "3"."""
     if cells.dtype.kind != "f":
@@ -386,7 +396,7 @@ _REASONS = {
     "text": "free text with too many different values",
     "identifier": "an identifier that only names the rows",
     "date": "dates",
-    "constant": "the same value in every row",
+    "constant": "one value only",
     "empty": "empty in every row",
     "dropped": "as asked",
 }
@@ -463,6 +473,18 @@ def _kind_of_texts(values: np.ndarray, distinct: int, gaps: bool) -> str:
     return "category" if distinct <= min(MAX_LEVELS, max(3, len(values) // 2)) else "text"
 
 
+def _levels_as_text(distinct: int, gaps: bool) -> str:
+    """What `encode` makes of a category: the mirror image of a column is left out."""
+    if distinct == 1:
+        return "a column of 0 and 1: 0 where the value is missing" if gaps else "a column of 1"
+    if distinct == 2 and not gaps:
+        return "a column of 0 and 1 for the second of 2 values"
+    missing = " and one for missing" if gaps else ""
+    if distinct > MAX_LEVELS:
+        return f"columns of 0 and 1 for the {MAX_LEVELS} most frequent of {distinct:,} values, one for others{missing}"
+    return f"columns of 0 and 1 for {distinct} values{missing}"
+
+
 def _as_text(kind: str, missing: int, stray: int, median: float, distinct: int) -> str:
     if kind in LEFT_OUT:
         return f"left out: {_REASONS[kind]}"
@@ -472,8 +494,7 @@ def _as_text(kind: str, missing: int, stray: int, median: float, distinct: int) 
             f"as a number"
         )
     if kind == "category":
-        extra = " and one for missing" if missing else ""
-        return f"columns of 0 and 1 for {counted(distinct, 'value')}{extra}"
+        return _levels_as_text(distinct, bool(missing))
     if not missing:
         return "used as it is"
     why = f" ({stray} of them no numbers)" if stray else ""

@@ -81,7 +81,7 @@ def _explaining(data: Dataset) -> list[Leak]:
         second = best[1] if len(best) > 1 and score == best[0] else 0.0
         apart = score >= AHEAD and score == best[0] and (1.0 - second) > FAR * (1.0 - score)
         if score >= NEARLY or apart:
-            what = "of the variance" if regression else "of the rows of every class on average"
+            what = "of the variance of its ranks" if regression else "of the rows of every class on average"
             reported.append(Leak(
                 name, "explains", score,
                 f"{name} alone predicts {data.target_name} nearly without error ({score:.1%} {what}, on held-out "

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from mklcore.data.columns import (
     notes_on_use,
     profile,
     strings_of,
+    with_missing,
 )
 from mklcore.data.dataset import Dataset, Groups, counted, joined, listed
 from mklcore.data.grouping import families
@@ -31,7 +32,7 @@ from mklcore.data.joining import mark_of, parsed_table, with_views
 from mklcore.data.notes import Note
 from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, Format, ticked
 from mklcore.data.parsing import DELIMITERS, Source, Table, delimiter_as_text
-from mklcore.data.sentinels import Sentinel, as_missing, sentinel_of
+from mklcore.data.sentinels import Sentinel, sentinel_of
 from mklcore.data.settings import Settings
 from mklcore.data.target import MAX_CLASSES, SETTLED, TargetCandidate, as_text, rank_targets
 from mklcore.data.target_values import FIND_TASK, TargetValues, read_target
@@ -522,10 +523,7 @@ def _settle_sentinels(profiles: list[Profile], rule: str) -> tuple[list[Profile]
         text = f'Probably missing values: {values}. sentinels="missing" reads them so.'
         return profiles, [Note(text, [Repair.of("Read these numbers as missing", sentinels="missing")])]
     read = [
-        replace(item, numbers=as_missing(item.numbers, found[item.column.name]))
-        if item.numbers is not None and item.column.name in found
-        else item
-        for item in profiles
+        with_missing(item, found[item.column.name].value) if item.column.name in found else item for item in profiles
     ]
     return read, [Note(f"Read as missing: {values}.", [Repair.of("Keep them as numbers", sentinels="keep")])]
 

@@ -9,7 +9,7 @@ Source: Breiman, Random forests, 2001, section 10; several columns that belong t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ from mklcore.solvers.hkl.listed import ListedSpace, number
 from mklcore.solvers.hkl.space import GraphSpace
 
 REPEATS = 5
+GROUPS, LEAST_ROWS = 20, 20  # of held-out rows that are left out in turn, and rows below which no error is given
 Tick = Callable[[int, int], Any]
 
 
@@ -34,7 +35,8 @@ class ColumnAnswer(NamedTuple):
     """One column of the table (or group, band, cluster): its share of weight, and what the score loses without it.
 
     ``share`` of the weight on kernels that see only this column; None where no kernel does. ``importance``: mean loss
-    of validation score when its values are shuffled among the rows, ``importance_sd`` its spread over the shuffles.
+    of validation score when its values are shuffled among the rows, ``importance_sd`` its standard error over the rows,
+    as `ScoreLoss` has it.
     """
 
     name: str
@@ -78,16 +80,39 @@ def column_importance(
     tick = callback or (lambda done, total: None)
     rng, shuffled = np.random.default_rng(seed), _shuffler(model, X)
     orders = [rng.permutation(len(y)) for _ in range(repeats)]
-    judge = judge_of(model, y, scoring)
-    full, shares = judge(shuffled.decisions(None, orders[0])), weight_share(model, seen)
+    loss = ScoreLoss(model, y, scoring, shuffled.decisions(None, orders[0]), rng)
+    shares = weight_share(model, seen)
     found = []
     for done, unit in enumerate(seen):
         tick(done, len(seen))
-        losses = [full - judge(shuffled.decisions(unit, order)) for order in orders]
-        spread = float(np.std(losses, ddof=1)) if repeats > 1 else 0.0
-        found.append(ColumnAnswer(unit.name, shares.get(unit.name), float(np.mean(losses)), spread))
+        lost = loss(shuffled.decisions(unit, order) for order in orders)
+        found.append(ColumnAnswer(unit.name, shares.get(unit.name), *lost))
     tick(len(seen), len(seen))
     return tuple(sorted(found, key=lambda one: (-one.importance, -(one.share or 0.0), one.name)))
+
+
+class ScoreLoss:
+    """What the score of ``model`` on rows with the target ``y`` (n,) loses where its ``decision`` changes.
+
+    Its standard error is that of the delete-a-group jackknife, so that rows are paired; infinite below ``LEAST_ROWS``.
+    """
+
+    def __init__(self, model: Any, y: Labels, scoring: Scoring, decision: Array, rng: np.random.Generator) -> None:
+        groups = [np.arange(len(y))]
+        if len(y) >= LEAST_ROWS:
+            order = rng.permutation(len(y))
+            groups += [np.sort(np.delete(order, np.s_[g::GROUPS])) for g in range(GROUPS)]
+        self._judges = [(rows, judge_of(model, y[rows], scoring)) for rows in groups]
+        self._full = self._scores(decision)
+
+    def __call__(self, changed: Iterable[Array]) -> tuple[float, float]:
+        """Mean loss over several changed decisions, and its standard error."""
+        lost = np.mean([self._full - self._scores(decision) for decision in changed], axis=0)
+        error = float(np.sqrt((GROUPS - 1) * np.var(lost[1:]))) if lost.size > 1 else np.inf
+        return float(lost[0]), error
+
+    def _scores(self, decision: Array) -> Array:
+        return np.array([judge(decision[rows]) for rows, judge in self._judges])
 
 
 def kernel_units(names: Sequence[str]) -> tuple[Unit, ...]:

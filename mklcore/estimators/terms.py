@@ -27,7 +27,7 @@ from mklcore.arrays import Array, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
 from mklcore.estimators.explain import kernels_in_use
-from mklcore.estimators.importance import REPEATS, judge_of
+from mklcore.estimators.importance import REPEATS, ScoreLoss
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KernelSpec
@@ -38,7 +38,6 @@ from mklcore.selection.scoring import Scoring
 HIGHER_ORDER = ("higher order",)
 PROJECTED_ROWS = 500  # on which functions of single columns are taken out of kernels of all columns
 RIDGES = np.logspace(-6.0, 1.0, 15)  # times the number of rows
-GROUPS, LEAST_GROUPS = 20, 40  # of held-out rows that are left out in turn, and rows that takes
 SURE = 2.0  # standard errors from zero
 MOST_NAMED = 8  # source columns of a set beyond which it is of higher order
 Columns = tuple[str, ...]
@@ -48,8 +47,8 @@ class Term(NamedTuple):
     """What a set of columns says together: its share of the variance, and what the score loses without it.
 
     ``importance``: mean loss of score on held out rows when the values of this term alone are shuffled among the rows,
-    ``importance_sd`` its spread over the shuffles; None where no rows were held out. ``probability`` of being selected,
-    or None.
+    ``importance_sd`` its standard error over the rows; None where no rows were held out. ``probability`` of being
+    selected, or None.
     """
 
     columns: Columns
@@ -181,33 +180,20 @@ def term_drops(
 ) -> dict[Columns, Drop]:
     """How much does each of these terms count on ``held_out`` rows, and how sure is that?
 
-    With a column the sets that contain it are shuffled, too: they say of it what it does not say alone. The standard
-    error is that of the delete-a-group jackknife over the rows, of the mean over ``repeats`` shuffles;
-    infinite below ``LEAST_GROUPS`` rows. ``model``, ``data`` and ``scoring`` as in `decompose`.
+    With a column the sets that contain it are shuffled, too: they say of it what it does not say alone. Loss and
+    standard error over ``repeats`` shuffles are those of `ScoreLoss`; ``model``, ``data`` and ``scoring`` as in
+    `decompose`.
     """
     parts = TermValues(model, data)
     values, n = parts.values(held_out.table), held_out.n_samples
     rng = np.random.default_rng(seed)
     orders = [rng.permutation(n) for _ in range(repeats)]
-    groups = [np.arange(n)]
-    if n >= LEAST_GROUPS:
-        order = rng.permutation(n)
-        groups += [np.sort(np.delete(order, np.s_[g::GROUPS])) for g in range(GROUPS)]
-    judges = [judge_of(model, held_out.y[rows], scoring) for rows in groups]
-
-    def scores(total: Array) -> Array:
-        decided = parts._decided(total)
-        return np.array([judge(decided[rows]) for judge, rows in zip(judges, groups, strict=True)])
-
     total = values.sum(axis=0)
-    full = scores(total)
+    loss = ScoreLoss(model, held_out.y, scoring, parts._decided(total), rng)
     found: dict[Columns, Drop] = {}
     for one in columns:
         own = values[[t for t, other in enumerate(parts.columns) if set(one) <= set(other)]].sum(axis=0)
-        lost = full - np.mean([scores(total - own + own[order]) for order in orders], axis=0)
-        parted = lost[1:]
-        error = float(np.sqrt((GROUPS - 1) * np.var(parted))) if parted.size else np.inf
-        found[one] = Drop(float(lost[0]), error)
+        found[one] = Drop(*loss(parts._decided(total - own + own[order]) for order in orders))
     return found
 
 
@@ -283,15 +269,12 @@ class TermValues:
     def importance(
         self, order: Sequence[int], data: Dataset, scoring: Scoring, repeats: int, seed: int
     ) -> dict[int, tuple[float, float]]:
-        """Mean loss of score, and its spread, when the values of one term are shuffled among the rows of ``data``."""
+        """What the score loses when the values of one term are shuffled among the rows of ``data``, as `ScoreLoss`."""
         rng, values = np.random.default_rng(seed), self.values(data.table)
         orders = [rng.permutation(data.n_samples) for _ in range(repeats)]
-        judge, total = judge_of(self.model, data.y, scoring), values.sum(axis=0)
-        full, found = judge(self._decided(total)), {}
-        for t in order:
-            losses = [full - judge(self._decided(total - values[t] + values[t][one])) for one in orders]
-            found[t] = float(np.mean(losses)), float(np.std(losses, ddof=1)) if repeats > 1 else 0.0
-        return found
+        total = values.sum(axis=0)
+        loss = ScoreLoss(self.model, data.y, scoring, self._decided(total), rng)
+        return {t: loss(self._decided(total - values[t] + values[t][shuffled]) for shuffled in orders) for t in order}
 
     def _decided(self, total: Array) -> Labels:
         """Decision values of the model where its terms sum to ``total`` (n, K)."""

@@ -191,7 +191,7 @@ class Exploration(Uncertain):
     def _table(self) -> str:
         body = "".join(
             f"<tr><td>{escape(one.name)}</td><td>{'' if one.share is None else format(one.share, '.0%')}</td>"
-            f"<td>{one.importance:.3g} ± {one.importance_sd:.2g}</td></tr>"
+            f"<td>{one.importance:.3g}{_error(one.importance_sd)}</td></tr>"
             for one in self.columns[:12]
         )
         beside = ", ".join(f"{escape(name)} {value:.3g}" for name, value in self.baselines.items())
@@ -644,3 +644,8 @@ def _baselines(problem: _Seen, near: Array, plain: Sequence[Reference]) -> dict[
     fitted["uniform sum"] = as_pipeline(problem.steps, uniform.estimators[uniform.first_look])
     fitted[single.name] = as_pipeline(problem.steps, single.model)
     return fitted
+
+
+def _error(error: float) -> str:
+    """An error behind its figure; nothing where rows are too few for one."""
+    return f" ± {error:.2g}" if np.isfinite(error) else ""

@@ -18,7 +18,9 @@ def draw(table: Dataset) -> None:
         st.dataframe(frame, height=248, hide_index=True, alt="Type and range of each column")
         return
     editing.editor(
-        editing.column_rows(derive_tables.summary(params), table, derive_tables.uses(params), params.missing),
+        editing.column_rows(
+            derive_tables.summary(params), table, derive_tables.uses(params), params.missing, gaps=params.gaps
+        ),
         "columns",
         (params.data, params.uses),
         lambda rows: history.change(uses=editing.uses_text(rows)),

@@ -44,6 +44,11 @@ def _train(params: HullParams) -> Dataset:
     return hulls.parts(params).train.select(hulls.columns(params)).drawn(TERM_ROWS, params.seed)
 
 
+def n_rows(params: HullParams) -> int:
+    """Return how many validation rows are shuffled."""
+    return min(ROWS, hulls.parts(params).validation.n_samples)
+
+
 def ranking(params: HullParams, value: float) -> Derived[tuple[ColumnAnswer, ...]]:
     """Return how much every column counts in the hull at ``value``, the most important first."""
     return derived(params, ("hull columns", value), hulls.key)

@@ -25,6 +25,11 @@ def seen(params: PathParams) -> tuple[Unit, ...]:
     return dictionaries.made_of(params)
 
 
+def n_rows(params: PathParams) -> int:
+    """Return how many validation rows are shuffled."""
+    return min(ROWS, len(gram_stacks.parts(params).validation.y))
+
+
 def ranking(params: PathParams, value: float) -> Derived[tuple[ColumnAnswer, ...]]:
     """Return how much every column counts at one point, the most important first."""
     return derived(params, ("importance", value), paths.key)

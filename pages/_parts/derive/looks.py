@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from mklcore.data.dataset import Dataset, counted
-from mklcore.errors import MKLError
 from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.kernels.measures import alignment_matrix
 from mklcore.kernels.units import Unit
@@ -20,9 +19,8 @@ from pages._parts.params.parameters import Params, PathParams
 
 ROWS = 300
 REPEATS = 3
-BLOCKS = 6  # of the rows that judge, over which the drop of a column varies
-FEWEST = 10  # rows of a block
-SURE = 2.6  # standard errors above zero: 95 % of a t distribution with five degrees of freedom
+FEWEST = 60  # rows that judge, below which nothing is said of a column
+SURE = 3.0  # standard errors above zero: with a dozen columns by chance in one look of fifty
 LEAST = 6  # points from which a path that is being solved says more than the first look
 ENTRIES = 6e6  # kernels x rows x rows up to which the answer itself is there as soon
 PATIENCE = 1.0
@@ -79,30 +77,11 @@ def job(params: PathParams) -> Job:
 
 
 def distinct(model: Any, judge: Dataset, seen: Sequence[Unit], scoring: Any) -> tuple[ColumnAnswer, ...]:
-    """Return the columns whose drop in the score on the rows ``judge`` is distinguishable from zero, the largest first,
-    with its mean and standard error over blocks of the rows.
-    """
-    if len(judge.y) < BLOCKS * FEWEST:
+    """Return the columns whose drop in the score on the rows ``judge`` is distinguishable from zero, largest first."""
+    if len(judge.y) < FEWEST:
         return ()
-    blocks = np.array_split(np.random.default_rng(0).permutation(len(judge.y)), BLOCKS)
-    try:
-        each = [
-            {
-                one.name: one
-                for one in column_importance(
-                    model, judge.table[rows], judge.y[rows], seen, scoring=scoring, repeats=REPEATS
-                )
-            }
-            for rows in blocks
-        ]
-    except MKLError:  # a block without one of the classes
-        return ()
-    found = []
-    for name, one in each[0].items():
-        losses = np.array([block[name].importance for block in each])
-        found.append(ColumnAnswer(name, one.share, float(losses.mean()), float(losses.std(ddof=1) / BLOCKS**0.5)))
-    sure = [one for one in found if one.importance > SURE * one.importance_sd]
-    return tuple(sorted(sure, key=lambda one: (-one.importance, one.name)))
+    found = column_importance(model, judge.table, judge.y, seen, scoring=scoring, repeats=REPEATS)
+    return tuple(one for one in found if one.importance > SURE * one.importance_sd)
 
 
 def answer(params: Params) -> paths.Answer | None:

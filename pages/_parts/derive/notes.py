@@ -50,7 +50,7 @@ ADVICE = (
     ("Categories became columns", f"Number, or left out, is a choice {COLUMNS}."),
     ("counts as a category of its own", "Rows without a value are left out with Missing values, drop rows."),
     ("an identifier that only names", f"To keep it, use it as a number or a category {COLUMNS}."),
-    ("the same value in every row", f"To keep it, use it as a number or a category {COLUMNS}."),
+    ("one value only", f"To keep it, use it as a number or a category {COLUMNS}."),
     ("whose names begin alike are groups", "Other groups, or none: Group columns."),
     ("not UTF-8", "If letters look wrong: How the file is read, Encoding."),
     ("The workbook has", "Choose another under Sheet."),

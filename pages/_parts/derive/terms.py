@@ -84,6 +84,11 @@ def along(params: PathParams) -> Derived[Along]:
     return derived(params, "terms along", paths.key)
 
 
+def n_rows(params: PathParams) -> int:
+    """Return on how many validation rows drops are measured."""
+    return min(DROP_ROWS, gram_stacks.parts(params).validation.n_samples)
+
+
 def known(params: PathParams) -> Along | None:
     """Return the terms along the path, computed here or earlier."""
     return along(params).value

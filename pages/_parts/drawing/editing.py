@@ -69,14 +69,20 @@ def editor(
 # Columns
 
 
-def column_rows(summary: TableSummary, table: Dataset, asked: Mapping[str, str], missing: str = "median") -> list[Row]:
-    """Return what is known about each column of an uploaded file, and what a person asked it to be used for."""
+def column_rows(
+    summary: TableSummary, table: Dataset, asked: Mapping[str, str], missing: str = "median", *, gaps: bool = False
+) -> list[Row]:
+    """Return what is known about each column of an uploaded file, and what a person asked it to be used for.
+
+    ``gaps``: numbers that stand for a missing value are read so.
+    """
+    coded = {one.column: f"{one.value:g} read as missing; " for one in summary.sentinels if gaps}
     return [
         {
             "column": column.name,
             "found": column.kind,
             "use": asked.get(column.name, FOUND),
-            "done": _done(column, table, asked.get(column.name), missing),
+            "done": coded.get(column.name, "") + _done(column, table, asked.get(column.name), missing),
             "missing": column.missing,
             "values": column.distinct,
             "first": column.example,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mklcore.estimators.importance import ColumnAnswer
+from mklcore.estimators.importance import LEAST_ROWS, ColumnAnswer
 from mklcore.figures import style
 from pages._parts.drawing import listings
 from pages._parts.session import words
@@ -17,23 +17,20 @@ from pages._parts.session import words
 HEIGHT = 300
 GREY = "#8a8984"  # on light and dark alike
 ROW = 35  # pixels, of the table widget
-SURE = 2.0  # standard deviations above zero
+SURE = 2.0  # standard errors above zero
 LEAST = 0.02  # of what the first column costs: less is not worth a word
 
 
-def sentence(ranked: Sequence[ColumnAnswer], score: str, measured: bool) -> str:
-    """Return what the ranking says, in Markdown."""
+def sentence(ranked: Sequence[ColumnAnswer], score: str, measured: bool, rows: int) -> str:
+    """Return what the ranking on this number of held-out ``rows`` says, in Markdown."""
     if not measured:
         return ":small[By share of weight; the drop in the score without each column is being measured.]"
-    least = LEAST * max((one.importance for one in ranked), default=0.0)
-    sure = [one for one in ranked if one.importance > max(SURE * one.importance_sd, least, 0.0)]
+    sure = [one for one in ranked if one.importance > SURE * one.importance_sd]
     if not sure:
-        return (
-            f":small[For no column alone is the drop in the validation {score} distinguishable from zero: they can "
-            "stand in for each other.]"
-        )
-    first, *more = [f"**{words.plain(one.name)}**" for one in sure[:3]]
-    losses = [_loss(one.importance, score) for one in sure[:3]]
+        return f":small[{too_few(rows)}]"
+    named = [one for one in sure if one.importance > LEAST * sure[0].importance][:3]
+    first, *more = [f"**{words.plain(one.name)}**" for one in named]
+    losses = [_loss(one.importance, score) for one in named]
     columns = [
         f"{first} lowers the validation {score} by {losses[0]}",
         *(f"{n} by {v}" for n, v in zip(more, losses[1:], strict=True)),
@@ -41,6 +38,16 @@ def sentence(ranked: Sequence[ColumnAnswer], score: str, measured: bool) -> str:
     rest = len(ranked) - len(sure)
     others = f"; for {rest} of {len(ranked)} the drop is not distinguishable from zero" if rest else ""
     return f":small[Permuting {style.joined(columns)}{others}.]"
+
+
+def too_few(rows: int) -> str:
+    """Return what it means that on so many held-out rows no drop is distinguishable from zero."""
+    if rows < LEAST_ROWS:
+        return f"{rows} held-out rows are too few to tell which columns count."
+    return (
+        f"On {rows:,} held-out rows the drop is not distinguishable from zero for any column alone: too few rows to "
+        "tell, or columns that can stand in for each other."
+    )
 
 
 def _loss(value: float, score: str) -> str:
@@ -65,7 +72,8 @@ def table(
     frame = pd.DataFrame({"column": [one.name for one in ranked]})
     if measured:
         frame["loss"] = [times * one.importance for one in ranked]
-        frame["±"] = [times * one.importance_sd for one in ranked]
+        errors = np.array([times * one.importance_sd for one in ranked])
+        frame["±"] = np.where(np.isfinite(errors), errors, np.nan)
     frame["weight"] = [np.nan if one.share is None else 100 * one.share for one in ranked]
     if often:
         frame["kept"] = [100 * often[one.name] if one.name in often else np.nan for one in ranked]
@@ -94,7 +102,7 @@ def table(
                 max_value=max(top, 1e-9),
                 help=f"Loss of validation score, in {unit}, when the column is shuffled among the rows",
             ),
-            "±": number(width=50, format=form, help="Spread over the shuffles"),
+            "±": number(width=50, format=form, help="Standard error over the held-out rows"),
             "weight": number(
                 width=60, format="%.0f %%", help="Share of the weight on kernels that see only this column"
             ),

@@ -11,7 +11,7 @@ from mklcore.paths.path import Path
 from pages._parts.derive import looks, paths, terms
 from pages._parts.derive import shares as derive_shares
 from pages._parts.derive.terms import Along
-from pages._parts.drawing import charts
+from pages._parts.drawing import charts, ranked
 from pages._parts.explore import noise, views
 from pages._parts.players import path_player
 from pages._parts.players.path_player import View
@@ -71,7 +71,8 @@ def rows(found: Along, faint: frozenset[str], *, dark: bool) -> moving.Rows:
         grey = indistinct or (len(columns) == 1 and columns[0] in faint)
         family = "linear" if len(columns) == 1 and columns != terms.HIGHER_ORDER else "rbf"
         hue = tone.grey if grey else style.readable(style.FAMILY_HUES[family], dark)
-        reported = "" if drop is None else f"; without it the score drops by {drop.loss:.3g} ± {drop.error:.2g}"
+        error = f" ± {drop.error:.2g}" if drop is not None and np.isfinite(drop.error) else ""
+        reported = "" if drop is None else f"; without it the score drops by {drop.loss:.3g}{error}"
         made.append((style.short(name, NAME), f"{name}{reported}", hue))
     others = max(0, len(found.columns) - MOST)
     return [*made, (f"{others} others" if others else "others, below 0.1 %",) * 2 + (tone.grey,)]
@@ -98,7 +99,7 @@ def draw(shown: paths.Answer, index: int) -> None:
         seen, path, index, rows(found, faint, dark=dark), "Share of explained variance at ", waiting=shown.older,
         unit="%", most=most, sortable=True,
     )  # fmt: skip
-    st.caption(legend(found, bool(faint)))
+    st.caption(legend(found, bool(faint), terms.n_rows(shown.params)))
 
 
 def first_look(named: int, rows: int) -> str:
@@ -111,11 +112,14 @@ def first_look(named: int, rows: int) -> str:
     )
 
 
-def legend(found: Along, asked: bool) -> str:
-    """Return what the colours mean, and for how many terms the drop is not distinguishable from zero."""
+def legend(found: Along, asked: bool, rows: int) -> str:
+    """Return what the colours mean, and for how many terms ``rows`` held-out rows distinguish no drop from zero."""
     grey = sum(found.indistinct)
     count = len(found.columns)
-    text = f"For {grey} of {count} the drop in the score is not distinguishable from zero (grey). " if grey else ""
+    if 0 < grey == count:
+        text = f"{ranked.too_few(rows)} "
+    else:
+        text = f"For {grey} of {count} the drop in the score is not distinguishable from zero (grey). " if grey else ""
     pairs = any(len(columns) > 1 for columns in found.columns)
     more = "Orange: what columns say only together. " if pairs or terms.HIGHER_ORDER in found.columns else ""
     return f"{text}{more}{'Grey also: not distinguishable from noise. ' if asked else ''}".strip()

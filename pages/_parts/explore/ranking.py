@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
 from mklcore.estimators.explain import column_effect
 from mklcore.estimators.importance import ColumnAnswer, kernels_of, weight_share
@@ -60,10 +61,14 @@ def draw(shown: paths.Answer, index: int, *, elsewhere: bool = False) -> None:
     measured = ranking is found or ranking is first
     st.markdown(f"**Which columns count**, at {places.label(path.param, value)}")
     offered = found is None and not shown.waiting and (elsewhere if asked is None else asked.broke_off)
-    st.markdown(BY_WEIGHT if offered and asked is None else ranked.sentence(ranking, path.score_name, measured))
+    st.markdown(BY_WEIGHT if offered and asked is None else _sentence(shown, ranking, measured))
     if offered:
         st.button("Rank the columns", key="ask_importance", on_click=_ask, args=(shown, index))
     _table(shown, index, ranking, measured)
+
+
+def _sentence(shown: paths.Answer, ranking: Sequence[ColumnAnswer], measured: bool) -> str:
+    return ranked.sentence(ranking, shown.path.score_name, measured, importance.n_rows(shown.params))
 
 
 def offer(shown: paths.Answer, index: int) -> None:
@@ -185,26 +190,28 @@ def _facts(shown: paths.Answer, index: int, unit: Unit) -> list[str]:
         lines = ["- No kernel looks at it alone; kernels of several columns see it."]
     if unit.kind == "kernel":
         return lines
-    data = tables.table(shown.params)
+    return [*lines, f"- {values(tables.table(shown.params), unit)}"]
+
+
+def values(data: Dataset, unit: Unit) -> str:
+    """Return which values a column, or a group of columns, has."""
     if unit.kind == "sequence":
         sizes = [len(text) for text in dict(data.sequences)[unit.name]]
         span = f"{min(sizes):,} to {max(sizes):,}" if min(sizes) < max(sizes) else f"{max(sizes):,}"
-        return [*lines, f"- strings of {span} letters"]
-    values = data.X[:, list(unit.columns)]
+        return f"strings of {span} letters"
+    found = data.X[:, list(unit.columns)]
     if len(unit.columns) == 1:
-        low, middle, high = (style.number(float(q)) for q in np.quantile(values[:, 0], [0, 0.5, 1]))
-        lines.append(
-            f"- values from {low} to {high}, median {middle}; "
-            f"{style.counted(len(np.unique(values)), 'different value')}"
+        low, middle, high = (style.number(float(q)) for q in np.quantile(found, [0, 0.5, 1]))
+        different = style.counted(len(np.unique(found)), "different value")
+        return f"values from {low} to {high}, median {middle}; {different}"
+    names = [data.feature_names[j] for j in unit.columns]
+    if unit.kind == "category":
+        shares = found.mean(axis=0)
+        most = names[int(shares.argmax())].removeprefix(f"{unit.name}=")
+        return (
+            f"{len(names)} columns of 0 and 1; {words.plain(most)} is the most frequent: {shares.max():.1%} of the rows"
         )
-    elif unit.kind == "category":
-        lines.append(
-            f"- {len(unit.columns)} values; the most frequent holds {values.mean(axis=0).max():.0%} of the rows"
-        )
-    else:
-        names = words.plain(", ".join(data.feature_names[j] for j in unit.columns[:8]))
-        lines.append(f"- {len(unit.columns)} columns: {names}{' …' if len(unit.columns) > 8 else ''}")
-    return lines
+    return f"{len(names)} columns: {words.plain(', '.join(names[:8]))}{' …' if len(names) > 8 else ''}"
 
 
 def _letters(shown: paths.Answer, index: int, unit: Unit) -> None:

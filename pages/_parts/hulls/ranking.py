@@ -22,10 +22,9 @@ def draw(shown: Answer, hull: Hull) -> None:
     ranking = found or _by_weight(shown, hull)
     text, table = st.columns([2, 3], gap="medium")
     text.markdown(f"**Which columns count**, at {places.label('lam', hull.value)}")
-    text.markdown(ranked.sentence(ranking, name, found is not None))
-    text.caption(
-        f"On {hull_columns.ROWS} validation rows at most. Weight: share of the nodes that see one column only."
-    )
+    rows = hull_columns.n_rows(params)
+    text.markdown(ranked.sentence(ranking, name, found is not None, rows))
+    text.caption(f"On {rows} validation rows. Weight: share of the nodes that see one column only.")
     with table:
         ranked.table(ranking, name, found is not None, f"hull_ranking_{found is not None}", height=HEIGHT)
 
