@@ -125,6 +125,7 @@ def test_methods_as_a_file_say_names_as_text() -> None:
     assert not re.search(r"<(img|svg onload|iframe)", page)
 
 
+@pytest.mark.earlier  # the lessons say nothing of the table: all of them would be computed here
 @pytest.mark.parametrize(
     "page", ["data", "kernels", "explore", "predict", "compare", "hulls", "theory", "experiments", "lessons"]
 )
