@@ -484,7 +484,7 @@ def main() -> None:
     if not given.url:
         name = f"{given.sessions} sessions, {given.seconds:.0f} s{', ' * bool(given.layer)}{given.layer}"
         if given.small:
-            name += ", compiled code" if portable.BROUGHT.is_dir() else ", nothing compiled"
+            name += ", compiled code" if portable.is_current() else ", nothing compiled"
         part = "small" if given.small else "lessons"
         add("classroom", part, name, {"targets": targets, "megabytes": max(found.megabytes)})
     if found.megabytes:

@@ -137,6 +137,15 @@ def test_a_process_ends_with_its_socket_and_goes_behind_pages():
     assert one._process.wait(60) == 0
 
 
+def test_an_end_that_is_closed_meanwhile_has_ended():
+    ours, theirs = socket.socketpair()
+    with theirs:
+        line = apart.Line(ours)
+        line.close()
+        with pytest.raises(apart.EndedError):
+            line.has(0.1)
+
+
 def test_a_process_that_dies_is_reported(problem):
     one = apart.Apart(("-c", "pass"))
     with pytest.raises(apart.EndedError):

@@ -59,6 +59,15 @@ def pack(cache: Path, folder: Path) -> None:
     (folder / MADE).write_text(f"{_sources()} {digest.hexdigest()[:16]}", encoding="ascii")
 
 
+def is_current() -> bool:
+    """Tell whether the code that is there was made from these sources.
+
+    numba itself looks at the file of a function alone, not at those of the helpers whose code the function holds.
+    """
+    made = BROUGHT / MADE
+    return made.is_file() and made.read_text(encoding="ascii").split()[0] == _sources()
+
+
 @lru_cache(maxsize=8)
 def bring(place: Place, processor: Callable[[], tuple[str, str, str]]) -> bool:
     """Copy what was brought along into a cache, unless that is done; tell whether the ``processor`` here can run it."""
@@ -69,12 +78,12 @@ def bring(place: Place, processor: Callable[[], tuple[str, str, str]]) -> bool:
     features = binding.get_host_cpu_features()
     if target() != "generic" and not all(features.get(name) for name in LEVEL_3):
         return False
-    of, made = (BROUGHT / MADE).read_text(encoding="ascii").split()
+    made = (BROUGHT / MADE).read_text(encoding="ascii").split()[1]
     where = hashlib.sha256(f"{PACKAGE} {binding.get_host_cpu_name()} {features.flatten()} {made}".encode())
     done = place.folder / f"mklcore-{where.hexdigest()[:16]}.brought"
     if done.exists():
         return True
-    if of != _sources():  # numba looks at the file of a function, not at those of the helpers it has in it
+    if not is_current():
         return False
     with suppress(OSError):  # a full disk costs the cache, not the answer
         here, found = processor(), False

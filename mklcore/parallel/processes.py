@@ -157,9 +157,15 @@ class Line:
         return found
 
     def has(self, seconds: float = 0.0) -> bool:
-        """Whether a message, or the end, comes within so many seconds."""
+        """Whether a message, or the end, comes within so many seconds.
+
+        Raises ``EndedError`` where this end is closed.
+        """
         poll = select.poll()  # ``select`` knows no numbers from 1024 on, which a server with many visitors comes to
-        poll.register(self._end, select.POLLIN)
+        try:
+            poll.register(self._end, select.POLLIN)
+        except ValueError:  # closed by a server that ends while a process starts
+            raise EndedError from None
         return bool(poll.poll(1000 * seconds))
 
     def close(self) -> None:
