@@ -26,7 +26,7 @@ def request() -> None:
         paths.key(params), lambda: board.ask(paths.job(params)),
         small=lambda: paths.is_small(params),
         waits=lambda: "The model comes from a path that takes a while here. Start it when you like.",
-        ended=lambda progress: f"The path {board.ending(progress)}",
+        work="The path",
         label="Compute the path", button="compute",
     )  # fmt: skip
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import streamlit as st
 
-from pages._parts.jobs.job import Progress
 from pages._parts.session import board
 
 
@@ -13,9 +12,9 @@ def offer(
     key: object,
     ask: Callable[[], Any],
     *,
-    small: Callable[[], bool],
-    waits: Callable[[], str],
-    ended: Callable[[Progress], str],
+    work: str,
+    small: Callable[[], bool] = lambda: True,
+    waits: Callable[[], str] = str,
     label: str,
     button: str,
     primary: bool = True,
@@ -23,7 +22,7 @@ def offer(
     """See to it that the work called ``key`` is done or on its way; tell whether a person has to ask for it first.
 
     ``ask`` starts it: at once where it is ``small``, else by the button with ``label``, under what ``waits`` says.
-    ``ended`` says how it ended where it broke off.
+    ``work`` is the subject of the sentence about how it ended where it broke off.
     """
     progress = board.mine(key)
     if progress is None and small():
@@ -35,6 +34,6 @@ def offer(
         if progress is None:
             st.info(waits())
         else:
-            st.warning(ended(progress))
+            st.warning(f"{work} {board.ending(progress)}")
         st.button(label, key=button, type="primary" if primary else "secondary", on_click=ask)
     return True

@@ -44,8 +44,8 @@ def draw(params: Params) -> None:
     st.markdown(f"{picture.about} In Python: `{picture.estimator}`.")
     if found.value is None:
         asking.offer(
-            found.key, lambda: board.ask(_job(params)), small=lambda: True, waits=str,
-            ended=lambda progress: f"The fit {board.ending(progress)}", label="Fit", button="picture_run",
+            found.key, lambda: board.ask(_job(params)),
+            work="The fit", label="Fit", button="picture_run",
         )  # fmt: skip
         found = _found(params)
     if found.value is None:

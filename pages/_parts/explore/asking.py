@@ -18,7 +18,7 @@ def request() -> bool:
         paths.key(params), lambda: board.ask(paths.job(params)),
         small=lambda: paths.is_small(params),
         waits=lambda: f"A path over {cost.n_kernels} kernels on {rows} rows takes a while. Start it when you like.",
-        ended=lambda progress: f"The path {board.ending(progress)}",
+        work="The path",
         label="Compute the path", button="compute",
     )  # fmt: skip
 

@@ -99,8 +99,8 @@ def request(shown: paths.Answer) -> None:
         return
     before = board.mine(name)
     offer(
-        name, lambda: board.ask(settling.job(params)), small=lambda: True, waits=str,
-        ended=lambda progress: f"The final answer {board.ending(progress)}", label="Go on", button="settle",
+        name, lambda: board.ask(settling.job(params)),
+        work="The final answer", label="Go on", button="settle",
         primary=False,
     )  # fmt: skip
     if board.mine(name) is not before:

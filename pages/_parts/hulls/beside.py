@@ -25,7 +25,7 @@ def draw(shown: Answer) -> None:
             models.key, lambda: board.ask(hull_baselines.job(shown)), small=lambda: False,
             waits=lambda: "What selecting products is worth: the sum of all kernels, the same at few rows, a greedy "
                           "hull, and columns alone.",
-            ended=lambda progress: f"The comparison {board.ending(progress)}",
+            work="The comparison",
             label="Compare", button="hull_beside", primary=False,
         )  # fmt: skip
         return

@@ -34,8 +34,8 @@ def draw(params: Params) -> None:
     found = graph_hulls.path(params)
     if found.value is None:
         asking.offer(
-            found.key, lambda: board.ask(graph_hulls.job(params)), small=lambda: True, waits=str,
-            ended=lambda progress: f"The hulls {board.ending(progress)}", label="Compute the hulls", button="graph_run",
+            found.key, lambda: board.ask(graph_hulls.job(params)),
+            work="The hulls", label="Compute the hulls", button="graph_run",
         )  # fmt: skip
         found = graph_hulls.path(params)
     if found.value is None:

@@ -131,8 +131,8 @@ def request(lesson: Lesson) -> None:
     """See to it that a lesson is there or on its way; say so where it stopped."""
     if story(lesson.key) is None:
         asking.offer(
-            key(lesson.key), lambda: ask(lesson), small=lambda: True, waits=str,
-            ended=lambda progress: f"The lesson {board.ending(progress)}",
+            key(lesson.key), lambda: ask(lesson),
+            work="The lesson",
             label="Compute the lesson", button="compute_lesson", primary=False,
         )  # fmt: skip
 

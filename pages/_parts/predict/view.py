@@ -41,8 +41,7 @@ def _width(params: PathParams) -> None:
     if history.current().varying and bands.band(params).value is None:
         asking.offer(
             bands.band(params).key, lambda: board.ask(bands.job(params)),
-            small=lambda: True, waits=str,
-            ended=lambda progress: f"The fit of the bands {board.ending(progress)}",
+            work="The fit of the bands",
             label="Fit again", button="band_again", primary=False,
         )  # fmt: skip
 

@@ -76,7 +76,7 @@ def _offer(params: Params, name: str) -> None:
         waits=lambda: f"Measuring on this table takes a while; it puts {MEASURED.get(params.theory, 'errors')} beside "
                       f"the "
         "bounds, which are there at once.",
-        ended=lambda progress: f"The measurement {board.ending(progress)}",
+        work="The measurement",
         label="Measure", button="measure",
     )  # fmt: skip
 
