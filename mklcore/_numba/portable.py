@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
@@ -29,6 +30,7 @@ from mklcore._numba.cache import SOURCES, Place
 PACKAGE = SOURCES.parent
 BROUGHT = PACKAGE / "_compiled"
 MADE = "made"  # the file that names the sources and this making of their code
+_one_by_one = threading.Lock()
 LEVEL_3 = frozenset({"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4.2"})
 
 
@@ -71,6 +73,11 @@ def is_current() -> bool:
 @lru_cache(maxsize=8)
 def bring(place: Place, processor: Callable[[], tuple[str, str, str]]) -> bool:
     """Copy what was brought along into a cache, unless that is done; tell whether the ``processor`` here can run it."""
+    with _one_by_one:
+        return _brought(place, processor)
+
+
+def _brought(place: Place, processor: Callable[[], tuple[str, str, str]]) -> bool:
     if place.folder is None or not (BROUGHT / MADE).is_file():
         return False
     from llvmlite import binding
