@@ -28,6 +28,7 @@ from pages._parts.params import parameters
 from pages._parts.params.parameters import DataParams, HullParams, KernelParams, Params, PathParams
 from pages._parts.session import nav
 from tests.pages import (
+    FEW,
     PATIENCE,
     go,
     memory,
@@ -40,6 +41,7 @@ from tests.pages import (
     words,
 )
 
+SMALL = {"widths": "2", "each": "none", **FEW}
 PAGES = ("pages/data.py", "pages/kernels.py", "pages/explore.py", "pages/hulls.py")
 
 
@@ -69,7 +71,7 @@ def each_algorithm_on_one_sample(turn: int) -> list:
 def test_every_algorithm_ends_with_its_certificate_or_says_that_it_has_none(algorithm: str, sample: str) -> None:
     method = parameters.METHODS[algorithm]
     for param in method.path_params:
-        app = open_app("pages/explore.py", data=sample, widths="2", each="none", algorithm=algorithm, path=param)
+        app = open_app("pages/explore.py", data=sample, **SMALL, algorithm=algorithm, path=param)
         wait_for_path(app)
         said, gaps = words(app), memory(app).answer.path.relative_gap
         assert ("no certificate" in said) == bool(np.isnan(gaps).all())
@@ -81,7 +83,7 @@ def test_every_algorithm_ends_with_its_certificate_or_says_that_it_has_none(algo
 @pytest.mark.threads
 @pytest.mark.parametrize(("algorithm", "sample"), each_algorithm_on_one_sample(0))
 def test_every_page_opens_with_every_algorithm(algorithm: str, sample: str) -> None:
-    app = open_app(data=sample, widths="2", each="none", algorithm=algorithm, lesson="copies")
+    app = open_app(data=sample, **SMALL, algorithm=algorithm, lesson="copies")
     for room in nav.ROOMS:
         go(app, f"pages/{room.file}.py")
         assert words(app).strip() or room.file == "home", room.file  # the first screen is one picture

@@ -321,7 +321,7 @@ def test_a_preset_is_taken_with_one_press() -> None:
 
 @pytest.mark.parametrize("norm", ["weighted lp", "block norm", "elliptic"])
 def test_every_norm_gives_a_certified_path(norm: str) -> None:
-    app = explore(norm=norm, data="diabetes", each="none", p="1.5")
+    app = explore(norm=norm, data="diabetes", each="none", p="1.5", **FEW)
     assert "✓ certified" in words(app)
     shown = [widget.label for widget in (*app.selectbox, *app.select_slider)]
     assert ("Block norm q" in shown) == (norm == "block norm")
