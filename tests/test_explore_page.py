@@ -375,7 +375,7 @@ def test_the_inside_shows_curves_a_surface_and_the_classes(task: str, charts: in
     assert ("Kernel weights per class against the rest" in words(app)) == (task == "multiclass")
     if task == "multiclass":
         app.selectbox(key="field_output").set_value(2).run()
-        assert "Higher speaks for virginica" in words(app)
+        assert "Higher favours virginica" in words(app)
         assert app.query_params["output"] == "2"
 
 

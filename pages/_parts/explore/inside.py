@@ -130,15 +130,15 @@ def _components(
 def _meaning(fitted: Any, output: int | None) -> str:
     names = problem_names(fitted)
     if output is not None:
-        return f"Higher speaks for {words.plain(names[output].split(' against ')[0])}."
+        return f"Higher favours {words.plain(names[output].split(' against ')[0])}."
     if hasattr(fitted, "offset_"):
         level = style.number(fitted.offset_)
-        return f"Higher speaks for an ordinary row: the parts add up to f, and from {level} on a row is inside."
+        return f"Higher favours an ordinary row: the parts add up to f, and from {level} on a row is inside."
     classes = getattr(fitted, "classes_", None)
     return (
         "The sum of all parts and the offset is the prediction."
         if classes is None
-        else (f"Higher speaks for {words.plain(classes[1])}.")
+        else (f"Higher favours {words.plain(classes[1])}.")
     )
 
 

@@ -108,7 +108,7 @@ def _one(shown: paths.Answer, index: int, found: Decomposition) -> None:
             history.change(**around(chosen, found, table))
             nav.go("hulls")
     together = "Beyond what each of the two adds alone. " if len(chosen) == 2 else ""
-    band = "Band: two standard errors, from fits on halves of the training rows." if effect.error is not None else ""
+    band = "Band: two standard errors, from fits on half samples of training rows." if effect.error is not None else ""
     st.caption(f"{together}{band}")
 
 
@@ -126,14 +126,14 @@ def _band(shown: paths.Answer, index: int) -> None:
         return
     job = board.mine(refits.key)
     if job is not None and job.live:
-        st.caption("Fitting on halves of the rows.")
+        st.caption("Fitting on half samples of the rows.")
         return
     st.button(
         "Add a band",
         key="ask_band",
         on_click=_ask,
         args=(shown, index),
-        help="Fits the model on ten halves of the rows.",
+        help="Fits the model on ten half samples of the rows.",
     )
 
 
