@@ -557,6 +557,26 @@ def weighted(model: dict[str, Any], K: Array, case: Case) -> list[Line]:
     return compared(case, errors + primal, value)
 
 
+def joint(model: dict[str, Any], K: Array, case: Case) -> list[Line]:
+    """lp-norm MKL with one set of weights for several targets, or classes one against the rest."""
+    if case.dual.ndim == 1:
+        return weighted(model, K, case)
+    p, fitted, A = model["parameters"], model["fitted"], case.dual
+    y, loss = np.asarray(fitted["training_target_"]), loss_of(p)
+    Y = np.where(y[:, None] == np.arange(A.shape[1]), 1.0, -1.0) if "classes_" in fitted else y
+    f = np.tensordot(case.weights, K, 1) @ A
+    Y, b = moved(loss, Y, fitted["intercept_"])
+    point = A if case.point is None else case.point.T
+    norms, forms = (np.array([max(float(np.sum(a * (k @ a))), 0.0) for k in K]) for a in (A, point))
+    penalty, C = {"is": "LpNorm", "p": p["p"]}, np.full(Y.size, float(p["C"]))
+    primal, price = prices(penalty, case.weights * np.sqrt(norms), forms)
+    errors = p["C"] * float(np.sum(loss_value(loss, (f + b).ravel(), Y.ravel())))
+    value = loss_dual(loss, point.ravel(), Y.ravel(), C) - price
+    if p["fit_intercept"] and np.any(np.abs(point.sum(axis=0)) > 1e-8 * np.maximum(np.abs(point).sum(axis=0), 1e-300)):
+        value = -np.inf
+    return compared(case, errors + primal, None if case.point is None else value)
+
+
 def greedy(model: dict[str, Any], K: Array, case: Case) -> list[Line]:
     """Greedy coordinate descent: coefficients of their own for every kernel."""
     p, n = model["parameters"], case.y.size
@@ -673,7 +693,7 @@ def verify(model_path: Any, table: Any, target: str | None = None) -> list[Line]
         if hkl:
             lines += hulls(model, X, case, k)
         else:
-            kinds = {"Greedy": greedy, "GOMP": pursuit}
+            kinds = {"Greedy": greedy, "GOMP": pursuit, "Joint": joint}
             check = next((f for start, f in kinds.items() if model["estimator"].startswith(start)), weighted)
             lines += check(model, X, case)
     return lines

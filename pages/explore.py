@@ -94,7 +94,7 @@ def usable() -> bool:
     st.info(f"{method.label} needs a target, and this table has none. Take a method that learns without one, or "
             f"choose a "
             "target on the Data page.")  # fmt: skip
-    for name in rail.fitting(task):
+    for name in parameters.METHODS.offered(task):
         st.button(
             f"Take {parameters.METHODS[name].label}", key=f"take_{name}", type="primary", on_click=history.change,
             kwargs={"algorithm": name, "path": "", "at": None},

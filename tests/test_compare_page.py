@@ -143,7 +143,11 @@ def test_presets_are_sets_of_methods_a_link_can_hold(monkeypatch: pytest.MonkeyP
         assert len(found) >= 6
         for methods in found.values():
             assert read(params_methods.write(methods)) == methods
-    assert {method.algorithm for method in found["All methods and the uniform sum"]} == {*METHODS} - {"best", "aligned"}
+    assert {method.algorithm for method in found["All methods and the uniform sum"]} == {*METHODS} - {
+        "best",
+        "aligned",
+        "joint",
+    }
 
 
 # One cursor for several paths

@@ -9,6 +9,7 @@ from fractions import Fraction
 import cvxpy as cp
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import r2_score
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -189,3 +190,15 @@ def test_refusals(targets):
         np.ones((3, 80)),
     )  # fmt: skip
     assert infeasible[1] == -np.inf
+
+
+@pytest.mark.parametrize(("p", "loss"), [(1.0, "hinge"), (1.0, "squared"), (1.5, "hinge"), (2.0, "logistic")])
+def test_a_path_that_starts_from_its_neighbours_ends_where_single_fits_do(targets, p, loss):
+    X, Y = targets
+    y = np.argmax(Y, axis=1)
+    asked = mkl.JointMKLClassifier(p=p, loss=loss, kernels=KERNELS, tol=1e-4)
+    path = mkl.fit_path(asked, X, y, param="C", values=[0.01, 0.1, 1.0])
+    for C, along in zip(path.values, path.estimators, strict=True):
+        alone = clone(asked).set_params(C=C).fit(X, y)
+        assert along.objective_ == pytest.approx(alone.objective_, rel=2e-4)
+        assert along.status_.ok

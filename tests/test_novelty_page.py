@@ -11,7 +11,6 @@ import mklcore as mkl
 from mklcore.figures import style
 from mklcore.paths.path import ACCEPTED
 from pages._parts.derive import paths, predictions, tables
-from pages._parts.explore import rail
 from pages._parts.export import report as export_report
 from pages._parts.export import scripts
 from pages._parts.params import link, parameters, places
@@ -59,7 +58,9 @@ def test_only_methods_that_learn_without_a_target_are_offered() -> None:
     app = explore()
     names = app.selectbox(key="field_algorithm").options
     assert names == [parameters.METHODS["lp"].label]
-    assert rail.fitting("binary") == list(parameters.METHODS)
+    every = list(parameters.METHODS)
+    assert parameters.METHODS.offered("multiclass") == parameters.METHODS.offered("binary", chosen="joint") == every
+    assert parameters.METHODS.offered("binary") == [key for key in every if key != "joint"]
 
 
 @pytest.mark.parametrize("algorithm", [name for name in parameters.METHODS if name != "lp"])

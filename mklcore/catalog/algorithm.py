@@ -119,7 +119,8 @@ class Algorithm:
     turns controls into the estimator's parameters where these are not the same. ``novelty`` is the estimator for a
     table without a target, None where the method needs one, and ``novelty_words`` what to tell about it.
     ``is_approximable``: the estimators also take kernels as features, by their parameter ``approximation``.
-    ``normalise``: how they scale kernels by themselves. Each of the estimators may be given as its place,
+    ``normalise``: how they scale kernels by themselves. ``offered_for``: the tasks whose lists of methods show it; for
+    others it can be the same as another method. Each of the estimators may be given as its place,
     "package.module.Class": it is imported when somebody asks for it, so that a method can be listed and described
     without scikit-learn.
     """
@@ -143,6 +144,7 @@ class Algorithm:
     novelty_words: Variant | None = None
     is_approximable: bool = False
     normalise: str | None = "multiplicative"
+    offered_for: tuple[str, ...] = (*EVERY_TASK, NOVELTY)
 
     def __hash__(self) -> int:
         return hash(self.key)  # the usual one asks for the classes
@@ -162,6 +164,10 @@ class Algorithm:
     def fits(self, task: str) -> bool:
         """Whether the method can learn ``task``: all but a few need a target."""
         return task != NOVELTY or vars(self)["novelty"] is not None
+
+    def is_offered(self, task: str, chosen: str = "") -> bool:
+        """Whether a list of methods for ``task`` shows it; the ``chosen`` one, by its key, is always shown."""
+        return self.key == chosen or (self.fits(task) and task in self.offered_for)
 
     def words_for(self, values: Mapping[str, Any], task: str = "") -> Algorithm | Variant:
         """Whose formula and words hold for ``task`` and these ``values`` of the controls: a variant's, or the

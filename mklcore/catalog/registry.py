@@ -6,6 +6,8 @@ it: a new algorithm is one entry here.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mklcore.catalog import controls
 from mklcore.catalog.algorithm import (
     Algorithm,
@@ -67,6 +69,28 @@ ESTIMATORS: dict[str, Algorithm] = {
             novelty="mklcore.estimators.one_class.LpMKLOneClass",
             novelty_words=controls.NOVELTY_WORDS,
             is_approximable=True,
+        ),
+        Algorithm(
+            "joint",
+            "Shared weights over classes",
+            "One set of kernel weights for all classes, one against the rest: the same kernels count for every class.",
+            "mklcore.estimators.joint.JointMKLClassifier",
+            "mklcore.estimators.joint.JointMKLRegressor",
+            (controls.PATHS["C"], controls.PATHS["p"]),
+            Live(lambda: controls.of_machine(replace(controls.p_of_norms(), when=None))),
+            r"\min_{w,b,\theta\ge 0}\; \sum_k C\sum_i V\big(y_{ik},f_k(x_i)\big)"
+            r"+\tfrac12\sum_m\frac{\sum_k\|w_{mk}\|^2}{\theta_m},\qquad \|\theta\|_p\le 1",
+            "Which kernels all classes need. Beside ℓp-norm MKL, which weighs kernels for each class, the score says "
+            "whether classes need kernels of their own.",
+            "A kernel that one class alone needs gets a small weight, although that class would be lost without it. "
+            "For two classes or one number as target the problem is that of ℓp-norm MKL.",
+            "Kloft, Brefeld, Sonnenburg, Zien (2011), with weights shared over classes",
+            presets=(
+                Preset("sparse", "p = 1: few kernels for all classes.", (("p", 1.0),), "C"),
+                Preset("balanced", "p = 4/3: every kernel keeps some weight.", (("p", 4 / 3),), "C"),
+                Preset("from sparse to even", "The path runs over p itself.", (), "p"),
+            ),
+            offered_for=("multiclass",),
         ),
         Algorithm(
             "gomp",

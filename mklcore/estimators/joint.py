@@ -19,6 +19,7 @@ from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.penalties import LpNorm
 from mklcore.solvers.driver import warn_unless_converged
 from mklcore.solvers.joint import fit_joint
+from mklcore.solvers.problem import WarmStart
 
 
 class _JointBase(KernelEstimator):
@@ -54,6 +55,7 @@ class _JointBase(KernelEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
             callback=self.callback,
+            warm=None if warm is None else WarmStart(warm.weights_, np.transpose(warm.dual_coef_), warm.C),
         )
         warn_unless_converged(fit, self.tol)
         self._publish(fit)

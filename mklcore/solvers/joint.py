@@ -31,10 +31,12 @@ from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import AnyIterate, Fit, Iterate, Method, Status, Trace, run
 from mklcore.solvers.hkl.inner import Inner, Reduced
 from mklcore.solvers.hkl.machine import Answer, GramMachine, Task, suits_hulls
+from mklcore.solvers.problem import WarmStart
 from mklcore.solvers.proof import Certificate
 from mklcore.solvers.simplex import Edgeless, on_simplex, without_faded
 
 _SHARPEST = 1e-12
+_LIFTED = 1e-3  # of the largest weight is the least one of a start: zero weights would stay zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,25 +263,43 @@ def fit_joint(
     tol: float = 1e-3,
     max_iter: int = 500,
     callback: Callable[..., Any] | None = None,
+    warm: WarmStart | None = None,
 ) -> tuple[Fit, Array]:
     """lp-norm MKL with one set of weights for T targets, and the intercepts (T,).
 
     ``K`` (M, n, n) or an operator, ``Y`` (T, n), labels -1 / +1 or numbers. In the fit ``dual_coef`` and ``dual_point`` are (T, n).
-    At p = 1 other losses than squared, smooth ones and the hinge keep to the analytic update, which may need many steps.
+    ``warm`` starts from a neighbouring solution. At p = 1 other losses than squared, smooth ones and the hinge keep to
+    the analytic update, which may need many steps.
     """
     problem = Joint(
         as_operator(K), np.ascontiguousarray(np.atleast_2d(Y), dtype=float), C, loss, LpNorm(p), fit_intercept
     )
+    start = None if warm is None else _start(problem, warm)
     if not problem.penalty.simplex or not suits_hulls(loss):
-        fit = run(JointReweighting(problem, tol=tol), tol=tol, max_iter=max_iter, callback=callback)
+        theta, duals = start or (None, None)
+        method = JointReweighting(problem, tol=tol, theta=theta, duals=duals)
+        fit = run(method, tol=tol, max_iter=max_iter, callback=callback)
         return _with_intercepts(problem, fit, fit.weights)
-    return _at_one(problem, tol, max_iter, callback)
+    return _at_one(problem, tol, max_iter, callback, start)
 
 
-def _at_one(problem: Joint, tol: float, max_iter: int, callback: Callable[..., Any] | None) -> tuple[Fit, Array]:
+def _start(problem: Joint, warm: WarmStart) -> tuple[Array, Array]:
+    """The weights of a neighbour without zeros, and its dual (T, n) at the cost of ``problem``."""
+    weights = np.maximum(warm.weights, _LIFTED * warm.weights.max())
+    duals = warm.dual_for(problem.C, problem.loss)
+    return problem.penalty.scale(weights), np.ascontiguousarray(np.reshape(duals, problem.Y.shape))
+
+
+def _at_one(
+    problem: Joint,
+    tol: float,
+    max_iter: int,
+    callback: Callable[..., Any] | None,
+    start: tuple[Array, Array] | None,
+) -> tuple[Fit, Array]:
     """The fixed point first, then Newton on the simplex; published as a method of the driver that begins at its end."""
     reduced = _JointReduced(problem)
-    end, solves, cancelled = on_simplex(reduced, problem.kernels.n_kernels, tol, max_iter, callback)
+    end, solves, cancelled = on_simplex(reduced, problem.kernels.n_kernels, tol, max_iter, callback, start)
     last = _FromBarrier(problem, reduced, end, tol=tol, duals=end.dual)
     fit = run(last, tol=tol, max_iter=max(1, max_iter // 10), callback=callback)
     status = Status.CANCELLED if cancelled else fit.status

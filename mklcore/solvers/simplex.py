@@ -39,10 +39,19 @@ class OnSimplex(NamedTuple):
 
 
 def on_simplex(
-    reduced: Reduced, size: int, tol: float, max_iter: int, callback: Callable[..., Any] | None
+    reduced: Reduced,
+    size: int,
+    tol: float,
+    max_iter: int,
+    callback: Callable[..., Any] | None,
+    start: tuple[Array, Array] | None = None,
 ) -> OnSimplex:
-    """Weights (size,) on the simplex from equal ones, to ``tol`` times the share of the regulariser."""
-    x, dual, end, solves, cancelled = np.full(size, 1.0 / size), None, None, 0, False
+    """Weights (size,) on the simplex, to ``tol`` times the share of the regulariser.
+
+    ``start``: positive weights and dual from which to begin; equal weights by default.
+    """
+    x, dual = (np.full(size, 1.0 / size), None) if start is None else start
+    end, solves, cancelled = None, 0, False
     for kind, steps in ((EtaFixedPoint, _FIRST), (Barrier, max_iter), (Barrier, max_iter)):
         goal = _LOOSE if end is None else 0.1 * tol * end.state.regulariser_share(reduced.task.lam)
         method = kind(reduced, x, dual, tol=goal)

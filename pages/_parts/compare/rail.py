@@ -21,8 +21,8 @@ COSTS = (0.1, 1.0, 10.0)
 
 
 def learners() -> tuple[str, ...]:
-    """Return the methods that weigh or choose kernels: all but the baselines."""
-    return tuple(name for name in METHODS if name not in paths.BASELINES)
+    """Return the methods that weigh or choose kernels, whatever the task: all but the baselines."""
+    return tuple(name for name in METHODS.offered("binary") if name not in paths.BASELINES)
 
 
 def draw() -> None:
@@ -38,7 +38,8 @@ def draw() -> None:
         with st.expander(f"{place + 1}. {label}", key=f"method_{place}"):
             _method(params, methods, place)
     st.button(
-        "Add a method", key="method_add", icon=":material/add:", on_click=_keep, args=([*methods, _next(methods)],),
+        "Add a method", key="method_add", icon=":material/add:", on_click=_keep,
+        args=([*methods, _next(params, methods)],),
         disabled=len(methods) >= MOST, help=f"From {FEWEST} to {MOST} methods stand side by side.",
     )  # fmt: skip
     apart = [algorithm.label for algorithm in ESTIMATORS.values() if algorithm.on == "table"]
@@ -55,10 +56,10 @@ def _keep(methods: Sequence[Method]) -> None:
     history.change(methods=params_methods.write(methods))
 
 
-def _next(methods: Sequence[Method]) -> Method:
+def _next(params: Params, methods: Sequence[Method]) -> Method:
     """Return a method to add: the first method that is not there yet."""
-    used = {method.algorithm for method in methods}
-    return Method(next((name for name in METHODS if name not in used), methods[0].algorithm))
+    used, offered = {method.algorithm for method in methods}, METHODS.offered(tables.table(params).task)
+    return Method(next((name for name in offered if name not in used), methods[0].algorithm))
 
 
 # Presets
@@ -84,6 +85,8 @@ def presets(params: Params) -> dict[str, tuple[Method, ...]]:
         "Convex and concave prices": (_method_of("lp", p=1.0), Method("smkl"), _method_of("smkl", terms="log")),
         "The norm as path, at three costs": tuple(replace(_method_of("lp", "p", C=cost)) for cost in COSTS),
     }
+    if task == "multiclass":
+        found["Weights for each class, and shared"] = (Method("lp"), Method("joint"))
     if losses is not None and len(losses.choices) > 1:
         found["One norm, other losses"] = tuple(_method_of("lp", p=2.0, loss=loss) for loss in losses.choices)
     return {name: methods for name, methods in found.items() if FEWEST <= len(methods) <= MOST}
@@ -119,7 +122,8 @@ def _method(params: Params, methods: tuple[Method, ...], place: int) -> None:
 
     fields.view(
         st.selectbox, "Method", f"method_{place}_algorithm", method.algorithm, lambda name: put(Method(name)),
-        options=list(METHODS), format_func=lambda name: METHODS[name].label, help=algorithm.one_line,
+        options=METHODS.offered(tables.table(params).task, method.algorithm),
+        format_func=lambda name: METHODS[name].label, help=algorithm.one_line,
     )  # fmt: skip
     if len(algorithm.path_params) > 1:
         fields.view(

@@ -19,7 +19,8 @@ def draw() -> None:
     fields.view(
         st.selectbox, "Algorithm", "field_algorithm", params.algorithm,
         lambda name: history.change(algorithm=name, path="", at=None),
-        options=fitting(tables.table(params).task), format_func=lambda name: parameters.METHODS[name].label,
+        options=parameters.METHODS.offered(tables.table(params).task, params.algorithm),
+        format_func=lambda name: parameters.METHODS[name].label,
         help=method.one_line,
     )  # fmt: skip
     acting = paths.acting(params)
@@ -65,11 +66,6 @@ def _rows(params: parameters.Params) -> None:
             help="0: as many as answer soon. More rows: a surer answer, later; the time grows with their square.",
         )  # fmt: skip
     many_rows.control()
-
-
-def fitting(task: str) -> list[str]:
-    """Return the algorithms that can learn the task: a table without a target is not for all of them."""
-    return [name for name, method in parameters.METHODS.items() if method.fits(task)]
 
 
 def presets(params: parameters.Params) -> list[Preset]:

@@ -52,6 +52,10 @@ class Methods(Mapping[str, Algorithm]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def offered(self, task: str, chosen: str = "") -> list[str]:
+        """Return the keys of those that a list for ``task`` shows, and of the ``chosen`` one."""
+        return [key for key, method in self.items() if method.is_offered(task, chosen)]
+
 
 LOW_RANK, SAMPLE = "lowrank", "sample"  # ways to deal with many rows: features of all, or the kernels of some
 MOST_LANDMARKS = 1000
