@@ -59,6 +59,8 @@ CLASSIFIERS = [
     mkl.BestKernelClassifier(),
     mkl.GOMPClassifier(n_kernels=3),
     mkl.GOMPClassifier(n_kernels=3, loss="hinge"),
+    mkl.JointMKLClassifier(p=1.5),
+    mkl.JointMKLClassifier(loss="logistic", fit_intercept=False),
     mkl.GreedyMKLClassifier(lam=0.02),
     mkl.GreedyMKLClassifier(criterion="empirical"),
     mkl.SMKLClassifier(),
@@ -67,6 +69,7 @@ CLASSIFIERS = [
     mkl.HKLClassifier(lam=0.03, loss="hinge"),
 ]
 REGRESSORS = [
+    mkl.JointMKLRegressor(p=1.5),
     *(mkl.LpMKLRegressor(p=p, loss=loss) for p in (1.0, 2.0) for loss in ("squared", "epsilon_insensitive", "huber")),
     mkl.LpMKLRegressor(penalty=mkl.ElasticNet(0.5)),
     mkl.LpMKLRegressor(penalty=mkl.WeightedLpNorm(1.5, (1, 2, 1, 3, 1, 1))),
