@@ -77,7 +77,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             "mklcore.estimators.joint.JointMKLClassifier",
             "mklcore.estimators.joint.JointMKLRegressor",
             (controls.PATHS["C"], controls.PATHS["p"]),
-            Live(lambda: controls.of_machine(replace(controls.p_of_norms(), when=None))),
+            Live(lambda: controls.of_machine(replace(controls.p_of_norms(), when=None, default=4 / 3))),
             r"\min_{w,b,\theta\ge 0}\; \sum_k C\sum_i V\big(y_{ik},f_k(x_i)\big)"
             r"+\tfrac12\sum_m\frac{\sum_k\|w_{mk}\|^2}{\theta_m},\qquad \|\theta\|_p\le 1",
             "Which kernels all classes need. Beside ℓp-norm MKL, which weighs kernels for each class, the score says "
