@@ -72,7 +72,7 @@ ESTIMATORS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "joint",
-            "Shared weights over classes",
+            "Shared weights",
             "One set of kernel weights for all classes, one against the rest: the same kernels count for every class.",
             "mklcore.estimators.joint.JointMKLClassifier",
             "mklcore.estimators.joint.JointMKLRegressor",
