@@ -22,7 +22,7 @@ from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
 from mklcore.experiments.base import Experiment, file_of, is_quick, pause, seed_of
 from mklcore.experiments.claims import Claim, above, at_most, below, published
-from mklcore.experiments.hkl_full import DEPTHS, POWERS, full_kernel, hulls_along
+from mklcore.experiments.hkl_full import DEPTHS, MEMORY, POWERS, full_kernel, hulls_along
 from mklcore.experiments.hkl_numbers import TABLE_1, TABLE_2
 from mklcore.solvers.hkl.baselines import hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
 from mklcore.solvers.hkl.bases import GaussianBasis, PolynomialBasis
@@ -113,7 +113,7 @@ def _full(
 
 
 def _grown(X: Array, y: Array, basis: Any, loss: str = "squared") -> list[Any]:
-    design, found = Design(X, basis), list[Any]()
+    design, found = Design(X, basis, memory_mb=MEMORY), list[Any]()
     for lam in GREEDY_LAMS:
         pause()
         model = hkl_greedy(design, y, lam, max(GREEDY_SIZES), loss=loss)
@@ -126,7 +126,7 @@ def _grown_by_class(X: Array, y: Array, basis: Any) -> list[Any]:
 
 
 def _flat(X: Array, y: Array, basis: Any) -> list[Any]:
-    design, found = Design(X, basis, memory_mb=8192), list[Any]()
+    design, found = Design(X, basis, memory_mb=MEMORY), list[Any]()
     for lam in LAMS[:4]:
         pause()
         model = hkl_flat_mkl(design, y, lam, tol=_TOL)
@@ -136,7 +136,7 @@ def _flat(X: Array, y: Array, basis: Any) -> list[Any]:
 
 def _hulls(kind: Any, **more: Any) -> Any:
     def models(X: Array, y: Array, basis: Any) -> list[Any]:
-        return hulls_along(kind(basis, tol=_TOL, max_seconds=_SECONDS, **more), X, y, HKL_LAMS)
+        return hulls_along(kind(basis, tol=_TOL, max_seconds=_SECONDS, memory_mb=MEMORY, **more), X, y, HKL_LAMS)
 
     return models
 
