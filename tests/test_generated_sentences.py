@@ -202,3 +202,6 @@ def test_a_ranking_names_only_drops_that_differ_from_zero_and_counts_the_others(
     assert (f"For {grey} of {len(names)}" in legend) == (0 < grey < len(names))
     assert (ranked.too_few(100) in legend) == (grey == len(names))
     assert ranked.too_few(few) in chart.legend(replace(along, drops=(Drop(0.1, np.inf),) * len(names)), False, few)
+    assert "Orange" not in legend
+    pairs = replace(along, columns=tuple((name, "z") for name in names))
+    assert ("Orange" in chart.legend(pairs, False, 100)) == (grey < len(names))

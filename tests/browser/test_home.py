@@ -1,5 +1,7 @@
 """Start in a browser: it plays for two seconds, or not where a person wants no motion; a hand leads the slider."""
 
+from playwright.sync_api import expect
+
 from tests.browser.server import Server
 
 SLIDER = ".scene input[type=range]"
@@ -16,12 +18,13 @@ def test_the_first_screen_plays_comes_to_rest_and_is_dragged(server: Server, chr
         slider = page.locator(SLIDER)
         seen = slider.evaluate(PLACES)
         assert len(seen) > 5
-        said = page.locator(".scene .said").inner_text()
+        spoken = page.locator(".scene .said")
+        at_rest = spoken.inner_text()
         rest = int(slider.input_value())
         assert 0 < rest < int(slider.get_attribute("max"))
         slider.fill("0")
         assert int(slider.input_value()) < 3
-        assert page.locator(".scene .said").inner_text() != said
+        expect(spoken).not_to_have_text(at_rest)
     finally:
         context.close()
 

@@ -126,7 +126,7 @@ def test_a_walk_with_one_algorithm_shows_what_the_library_computes(server: Serve
             reopen(fresh, link, walk.source, path, index)
             assert_sound(fresh, server)
     else:
-        take_away(visitor, path, index, here, model)
+        take_away(visitor, walk, path, index, here, model)
     assert_sound(visitor, server)
 
 
@@ -237,7 +237,7 @@ def assert_moved(visitor: Walker, model, table: Dataset) -> None:
     assert_predicted.__wrapped__(visitor, model, row, table)
 
 
-def take_away(visitor: Walker, path: Path, index: int, here: Known, model) -> None:
+def take_away(visitor: Walker, walk: Walk, path: Path, index: int, here: Known, model) -> None:
     """Download the weights, the path, the model, and the code and report of the screen."""
     page = visitor.page
     page.get_by_role("tab", name="Take away").click()
@@ -246,8 +246,9 @@ def take_away(visitor: Walker, path: Path, index: int, here: Known, model) -> No
     weights = pd.read_csv(io.BytesIO(visitor.take("Weights as CSV"))).set_index("kernel")["weight"]
     np.testing.assert_allclose(weights.loc[list(path.kernel_names)], path.weights[index], rtol=1e-6, atol=1e-9)
     along = pd.read_csv(io.BytesIO(visitor.take("Path as CSV")))
-    np.testing.assert_allclose(along[path.param], path.values, rtol=1e-9)
-    np.testing.assert_allclose(along["validation"], path.val_score, rtol=1e-9)
+    whole = path_of(walk.source, walk.algorithm)
+    np.testing.assert_allclose(along[whole.param], whole.values, rtol=1e-9)
+    np.testing.assert_allclose(along["validation"], whole.val_score, rtol=1e-9)
     taken = load_model(io.BytesIO(visitor.take("Model")))
     assert_same(taken.predict(here.parts.test.X), model.predict(here.parts.test.X))
     page.locator(".st-key-screen button").first.click()

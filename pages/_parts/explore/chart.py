@@ -120,6 +120,7 @@ def legend(found: Along, asked: bool, rows: int) -> str:
         text = f"{ranked.too_few(rows)} "
     else:
         text = f"For {grey} of {count} the drop in the score is not distinguishable from zero (grey). " if grey else ""
-    pairs = any(len(columns) > 1 for columns in found.columns)
-    more = "Orange: what columns say only together. " if pairs or terms.HIGHER_ORDER in found.columns else ""
+    drawn = list(zip(found.columns, found.indistinct, strict=True))[:MOST]
+    pairs = any(not grey and (len(columns) > 1 or columns == terms.HIGHER_ORDER) for columns, grey in drawn)
+    more = "Orange: what columns say only together. " if pairs else ""
     return f"{text}{more}{'Grey also: not distinguishable from noise. ' if asked else ''}".strip()
