@@ -1,14 +1,11 @@
 """Conformal intervals and sets: the formulas by brute force, the closed form against refits, coverage, refusals."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold, LeaveOneOut
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import check_estimator
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
@@ -19,16 +16,6 @@ def line(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 3))
     return X, X[:, 0] + 0.5 * rng.standard_normal(n)
-
-
-@pytest.mark.parametrize("model", [Ridge(), LogisticRegression(), SVC()])
-def test_scikit_learn_conventions(model):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the checks provoke warnings on purpose
-        results = check_estimator(Conformal(model, cv=3), on_fail=None)
-    wrong = {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped")}
-    assert wrong == {}
-    assert len(results) > 40
 
 
 def test_cv_plus_is_its_formula():

@@ -1,13 +1,11 @@
 """MKL-GOMP beyond squared loss and one target: hinge scores, several targets, copies, subsamples, paths."""
 
-import warnings
 from itertools import combinations
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import check_estimator
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
@@ -19,7 +17,6 @@ from mklcore.solvers.gomp_losses import LossGOMP, offset_machine
 from mklcore.solvers.spectra import Spectra
 from tests.reference import gomp_paths
 from tests.reference_greedy import DATA, KERNELS, TARGETS
-from tests.test_estimators import SKIPPED_CHECKS
 
 LAM = 0.01
 
@@ -253,18 +250,6 @@ def test_hinge_paths_equal_cold_fits(param):
 def test_bad_parameters_are_refused(parameters, words):
     with pytest.raises(ParameterError, match=words):
         mkl.GOMPClassifier(kernels="precomputed", **parameters).fit(KERNELS["P5"], TARGETS["P5"])
-
-
-@pytest.mark.parametrize(
-    "model", [mkl.GOMPClassifier(loss="hinge"), mkl.GOMPRegressor()], ids=lambda m: type(m).__name__
-)
-def test_scikit_learn_conventions(model):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the checks provoke warnings on purpose; a wrong one is a failed check
-        results = check_estimator(model, on_fail=None)
-    assert len(results) > 40
-    assert {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped")} == {}
-    assert {r["check_name"] for r in results if r["status"] == "skipped"} <= SKIPPED_CHECKS
 
 
 @pytest.mark.parametrize("lam", [1e-8, 1e-12, 1e-16, 1e-100, 1e-300])

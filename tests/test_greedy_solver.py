@@ -1,13 +1,11 @@
 """Greedy coordinate descent against certified optima, computed paths, optimality conditions and reductions."""
 
 import itertools
-import warnings
 from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import check_estimator
 
 import mklcore as mkl
 from mklcore.errors import MKLError, NotConvergedWarning, ParameterError
@@ -18,7 +16,6 @@ from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, critical_l
 from mklcore.solvers.spectra import Spectra
 from mklcore.theory import greedy_rate_bound
 from tests.reference_greedy import KERNELS, TARGETS, descents, penalised
-from tests.test_estimators import SKIPPED_CHECKS
 
 OPTIMA, DESCENTS = penalised(), descents()
 each_optimum = pytest.mark.parametrize("case", OPTIMA, ids=lambda case: case.name)
@@ -450,14 +447,3 @@ def test_stopping_early_warns(table):
 def test_bad_parameters_are_refused(parameters, words, table):
     with pytest.raises(ParameterError, match=words):
         mkl.GreedyMKLRegressor(**parameters).fit(table[0], table[2])
-
-
-@pytest.mark.parametrize("cls", [mkl.GreedyMKLClassifier, mkl.GreedyMKLRegressor])
-@pytest.mark.parametrize("criterion", ["functional", "empirical"])
-def test_scikit_learn_conventions(cls, criterion):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the checks provoke warnings on purpose; a wrong one is a failed check
-        results = check_estimator(cls(criterion), on_fail=None)
-    assert len(results) > 40
-    assert {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped")} == {}
-    assert {r["check_name"] for r in results if r["status"] == "skipped"} <= SKIPPED_CHECKS

@@ -3,7 +3,6 @@ R2.
 """
 
 import io
-import warnings
 from fractions import Fraction
 
 import cvxpy as cp
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import r2_score
-from sklearn.utils.estimator_checks import check_estimator
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
@@ -159,17 +157,6 @@ def test_a_fit_can_be_stopped(targets):
     with pytest.warns(mkl.NotConvergedWarning, match="cancelled"):
         model = mkl.JointMKLRegressor(p=1.2, kernels=KERNELS, callback=lambda record: True).fit(*targets)
     assert model.n_iter_ == 1
-
-
-@pytest.mark.parametrize("cls", [mkl.JointMKLClassifier, mkl.JointMKLRegressor])
-def test_scikit_learn_checks(cls):
-    with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # scikit-learn skips what needs other packages, and tiny problems may not converge
-        results = check_estimator(cls(p=1.5), on_fail=None)
-    failed = [(one["check_name"], one["exception"]) for one in results if one["status"] == "failed"]
-    assert failed == []
 
 
 def test_refusals(targets):

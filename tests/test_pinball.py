@@ -2,14 +2,11 @@
 verifier, bands.
 """
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.linear_model import QuantileRegressor, Ridge
-from sklearn.utils.estimator_checks import check_estimator
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
@@ -171,13 +168,6 @@ def test_a_split_band_is_its_formula():
     expected = ends + np.array([-size, size])
     whole = expected[:, 0] <= expected[:, 1]
     assert band.predict_interval(X)[whole] == pytest.approx(expected[whole])
-
-
-def test_conventions_of_a_band():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the checks provoke warnings on purpose
-        results = check_estimator(mkl.QuantileBand(mkl.UniformMKLRegressor()), on_fail=None)
-    assert {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"} == {}
 
 
 def test_refusals_of_a_band():

@@ -9,7 +9,6 @@ import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.utils.estimator_checks import check_estimator
 
 import mklcore as mkl
 from mklcore.data.survival import make_survival
@@ -203,11 +202,3 @@ def test_refusals(fitted, pathways):
         mkl.CoxMKL(max_iter=0).fit(pathways.X, pathways.y)
     with pytest.raises(ParameterError, match="make_survival"):
         make_survival(10, n_pathways=2, n_informative=3)
-
-
-def test_scikit_learn_checks():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # scikit-learn skips what needs other packages
-        results = check_estimator(mkl.CoxMKL(p=2.0), on_fail=None)
-    failed = [(one["check_name"], one["exception"]) for one in results if one["status"] == "failed"]
-    assert failed == []

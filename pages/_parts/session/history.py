@@ -20,6 +20,7 @@ from pages._parts.session.memory import memory
 
 REMEMBERED_STEPS = 50
 LINK_SECONDS = 1.0  # a run this soon after a change may still bring the link from before it
+PAGE_SECONDS = 0.05  # the browser learns of the page before its link, or Back finds the link on the page before
 
 
 def current() -> Params:
@@ -37,7 +38,7 @@ def begin(page: str) -> None:
     """
     mind, link, query = memory(), memory().link, st.query_params.to_dict()
     moved, turned = link.moved, mind.page != page
-    mind.page, link.moved, link.doubt = page, False, False
+    mind.page, link.moved, link.doubt, link.turned = page, False, False, turned
     link.bare = link.bare and not (moved or turned or query)
     if not link.begun:
         link.begun, link.empty_means_usual = True, not query
@@ -101,6 +102,8 @@ def end() -> None:
         return
     query, want = st.query_params.to_dict(), text(current()) | _borrowed()
     if query != want and not link.bare:
+        if link.turned:
+            time.sleep(PAGE_SECONDS)
         st.query_params.from_dict(want)
         link.written_at = time.monotonic()
     link.written = st.query_params.to_dict()

@@ -37,6 +37,7 @@ class Link:
     written_at: float = -math.inf
     moved: bool = False  # a widget spoke in this run, so the link does not
     doubt: bool = False  # the link may be one the browser had no time to replace
+    turned: bool = False  # whether this run is the first on its page
     bare: bool = False  # back at the moment the page was opened: the link stays empty
     empty_means_usual: bool = False
     run: tuple[str, bool] | None = None  # the secret of a run to open, and whether the link said nothing else

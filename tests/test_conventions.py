@@ -1,0 +1,55 @@
+"""Every public estimator keeps the conventions of scikit-learn, as its own checks find."""
+
+import inspect
+import warnings
+
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import check_estimator
+
+import mklcore as mkl
+
+# Classes whose defaults cannot be fitted or would be slow, or which have a second way that is checked, too.
+MODELS: dict[type[BaseEstimator], list[BaseEstimator]] = {
+    mkl.Conformal: [mkl.Conformal(model, cv=3) for model in (Ridge(), LogisticRegression(), SVC())],
+    mkl.CoxMKL: [mkl.CoxMKL(p=2.0)],
+    mkl.FeatureScalingClassifier: [mkl.FeatureScalingClassifier(max_iter=20)],
+    mkl.FeatureScalingRegressor: [mkl.FeatureScalingRegressor(max_iter=20)],
+    mkl.GOMPClassifier: [mkl.GOMPClassifier(), mkl.GOMPClassifier(loss="hinge")],
+    mkl.GreedyMKLClassifier: [mkl.GreedyMKLClassifier("functional"), mkl.GreedyMKLClassifier("empirical")],
+    mkl.GreedyMKLRegressor: [mkl.GreedyMKLRegressor("functional"), mkl.GreedyMKLRegressor("empirical")],
+    mkl.JointMKLClassifier: [mkl.JointMKLClassifier(p=1.5)],
+    mkl.JointMKLRegressor: [mkl.JointMKLRegressor(p=1.5)],
+    mkl.LpMKLOneClass: [mkl.LpMKLOneClass(), mkl.LpMKLOneClass(nu=0.3)],
+    mkl.QuantileBand: [mkl.QuantileBand(mkl.UniformMKLRegressor())],
+}
+# A row of weight zero still counts in the scales of columns and kernels, so it is not the same as a row left out.
+EXPECTED_TO_FAIL = {
+    "check_sample_weight_equivalence_on_dense_data": "scales are those of all rows, whatever their weight"
+}
+SCALED = (
+    mkl.LpMKLClassifier, mkl.LpMKLRegressor, mkl.UniformMKLClassifier, mkl.UniformMKLRegressor, mkl.GOMPClassifier,
+    mkl.GOMPRegressor, mkl.BestKernelClassifier, mkl.BestKernelRegressor, mkl.LpMKLOneClass,
+)  # fmt: skip
+# Needs the environment variable SCIPY_ARRAY_API at import; these estimators take numpy arrays only.
+SKIPPED = {"check_array_api_input"}
+
+
+def public() -> list[BaseEstimator]:
+    """Return the estimators of the package, each class at least once."""
+    classes = [found for name in dir(mkl) if inspect.isclass(found := getattr(mkl, name))]
+    return [one for cls in classes if issubclass(cls, BaseEstimator) for one in MODELS.get(cls) or [cls()]]
+
+
+@pytest.mark.parametrize("model", public(), ids=repr)
+def test_scikit_learn_conventions(model: BaseEstimator) -> None:
+    expected = EXPECTED_TO_FAIL if isinstance(model, SCALED) else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks provoke warnings on purpose; a wrong one is a failed check
+        results = check_estimator(model, on_fail=None, expected_failed_checks=expected)
+    assert len(results) > 40
+    wrong = {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped", "xfail")}
+    assert wrong == {}
+    assert {r["check_name"] for r in results if r["status"] == "skipped"} <= SKIPPED
