@@ -38,4 +38,9 @@ def test_without_motion_it_stands_still_and_a_card_is_pressed_by_keys(server: Se
     visitor.page.keyboard.press("Enter")
     visitor.page.wait_for_url("**/explore?data=iris")
     visitor.page.wait_for_selector(".player input")
+    visitor.settle(1.2)
+    visitor.page.go_back()  # to Explore as it was opened, without the link
+    visitor.page.go_back()
+    visitor.page.locator(SLIDER).wait_for()
+    assert visitor.page.url.removeprefix(server.url).strip("/") == ""
     assert not visitor.errors
