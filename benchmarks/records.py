@@ -29,6 +29,7 @@ RECORDED = (
     "attacks",
     "classroom",
     "first_minute",
+    "ten_visits",
     "generic_cache",
 )
 WIDTH, HEIGHT, LEFT, LOW = 640, 300, 60, 250  # of a picture, and of what stands left of its curves and below them
