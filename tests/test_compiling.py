@@ -61,6 +61,7 @@ def test_one_compiles_at_a_time(tmp_path, monkeypatch):
 def test_a_change_of_the_sources_empties_the_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert not compiling.is_filled()
+    compiling._stamp().parent.mkdir()
     compiling._stamp().touch()
     assert compiling.is_filled()
     (tmp_path / "module.py").touch()

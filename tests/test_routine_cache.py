@@ -1,6 +1,7 @@
 """Compiled routines are kept where only this account can write, and answers come where they cannot be kept at all."""
 
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -23,6 +24,10 @@ from pages._parts.runs import disk
 ENTRY = (
     "from mklcore._numba.decorators import jit_entry\n@jit_entry()\ndef doubled(values):\n    return 2.0 * values[0]\n"
 )
+HELPER = (
+    "from mklcore._numba.decorators import jit_helper\n@jit_helper()\ndef scaled(value):\n    return {factor} * value\n"
+)
+CALLER = ENTRY.replace("@", "from factor_of_small import scaled\n@").replace("2.0 * values[0]", "scaled(values[0])")
 ONE = np.array([1.0])
 
 
@@ -31,6 +36,7 @@ def fresh(tmp_path, monkeypatch):
     """A process that has not asked yet, whose own cache folder is a fresh one."""
     monkeypatch.setattr(routine_cache, "_given_up", [])
     monkeypatch.setattr(routine_cache, "_place", routine_cache._place.__wrapped__)
+    monkeypatch.setattr(routine_cache, "sources", routine_cache.sources.__wrapped__)
     monkeypatch.delenv(routine_cache.TOLD, raising=False)
     monkeypatch.delenv(routine_cache.NAMED, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -76,6 +82,20 @@ def test_a_routine_is_kept_and_loaded_from_there(fresh):
     assert sum(again.stats.cache_hits.values()) == 1
 
 
+def test_a_changed_helper_in_another_file_is_compiled_again_and_old_routines_are_removed(fresh, monkeypatch):
+    monkeypatch.setattr(routine_cache, "PACKAGE", fresh)
+    monkeypatch.syspath_prepend(fresh)
+    (fresh / "small.py").write_text(CALLER)
+    for factor in (2.0, 3.0, 4.0, 5.0, 6.0, 2.0):
+        (fresh / "factor_of_small.py").write_text(HELPER.format(factor=factor))
+        sys.modules.pop("factor_of_small", None)
+        shutil.rmtree(fresh / "__pycache__", ignore_errors=True)  # Python compares whole seconds
+        assert entry_of(fresh)(ONE) == factor
+    kept = list((fresh / "cache" / "mklcore").glob(f"{routine_cache.PREFIX}*"))
+    assert len(kept) == routine_cache.KEPT
+    assert all(list(folder.rglob("*.nbc")) for folder in kept)
+
+
 def planted(folder: Path, monkeypatch, how: str) -> str:
     """Make a folder that others could put files into, and return what is to be said of it."""
     if how == "link":
@@ -119,7 +139,7 @@ def test_code_that_was_brought_along_is_loaded_and_not_compiled(fresh, monkeypat
 
     assert not bring(routine_cache.place())
     entry_of(package)(ONE)
-    portable.pack(routine_cache.place().folder, portable.BROUGHT)
+    portable.pack(routine_cache.place().routines, portable.BROUGHT)
     elsewhere = fresh / "another machine"
     monkeypatch.setenv(routine_cache.NAMED, str(elsewhere))
     place = routine_cache.place()

@@ -4,11 +4,16 @@ numba keeps a routine as a pickle, which runs code when it is read. A checkout k
 is trusted already. An installed copy holds what was installed and no more: it, and sources that cannot be written, keep
 routines in the folder that ``NUMBA_CACHE_DIR`` names or in the cache folder of this account, and nowhere if others
 could put files there (:mod:`mklcore.io.private_folders`). A full disk costs the cache, not the answer.
+
+A routine holds the code of what it calls, and numba compares the file of the routine alone with what it compiled. So
+the routines of one state of the sources have a folder of their own.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +22,10 @@ from pathlib import Path
 from mklcore.io.private_folders import own_folder
 
 SOURCES = Path(__file__).parent
+PACKAGE = SOURCES.parent
 NAMED = "NUMBA_CACHE_DIR"
+PREFIX = "routines-"  # of the folder for one state of the sources
+KEPT = 4  # such folders: those of the versions and branches that were used last
 TOLD = "MKLCORE_CACHE_TOLD"  # for the processes of this one: one warning for all of them
 _given_up: list[str] = []
 
@@ -29,6 +37,11 @@ class Place:
     folder: Path | None
     is_beside_sources: bool = False
     why: str = ""
+
+    @property
+    def routines(self) -> Path | None:
+        """The folder in it for the sources as they are now."""
+        return self.folder and self.folder / f"{PREFIX}{sources()}"
 
 
 def place() -> Place:
@@ -56,6 +69,25 @@ def give_up(why: str) -> None:
 def is_checkout() -> bool:
     """Tell whether the sources are those of a checkout and not of an installed copy."""
     return (SOURCES.parents[1] / "pyproject.toml").is_file()
+
+
+@lru_cache(maxsize=1)
+def sources() -> str:
+    """Return a digest of the files that hold compiled functions."""
+    digest = hashlib.sha256()
+    for file in sorted(PACKAGE.rglob("*.py")):
+        if b"@jit_" in (source := file.read_bytes()):
+            digest.update(source)
+    return digest.hexdigest()[:16]
+
+
+def prepare(routines: Path) -> None:
+    """Make the folder, and remove the oldest ones of other sources."""
+    if not routines.is_dir():
+        routines.mkdir(mode=0o700, parents=True, exist_ok=True)
+        others = sorted(routines.parent.glob(f"{PREFIX}*"), key=lambda folder: folder.stat().st_mtime)
+        for folder in others[:-KEPT]:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @lru_cache(maxsize=8)

@@ -59,7 +59,7 @@ def can_fill() -> bool:
 
 
 def _stamp() -> Path | None:
-    folder = routine_cache.place().folder
+    folder = routine_cache.place().routines
     if folder is None:
         return None
     from llvmlite import binding  # a third of a second that only servers and test runs need to pay

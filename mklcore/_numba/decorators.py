@@ -9,7 +9,6 @@ the answer.
 
 from __future__ import annotations
 
-import inspect
 import os
 import threading
 from collections.abc import Callable
@@ -52,20 +51,20 @@ def _cached(function: Any) -> Any:
     if config.DISABLE_JIT:  # NUMBA_DISABLE_JIT=1, for a debugger
         return function
     place = routine_cache.place()
-    if place.folder is None or routine_cache.given_up():
+    if place.routines is None or routine_cache.given_up():
         return None
-    beside = Path(os.path.abspath(inspect.getfile(function.py_func))).parent / "__pycache__"
     with _one_by_one:
-        portable.bring(place, processor)
-        before, config.CACHE_DIR = config.CACHE_DIR, "" if place.is_beside_sources else str(place.folder)
+        before, config.CACHE_DIR = config.CACHE_DIR, str(place.routines)
         try:
+            routine_cache.prepare(place.routines)
+            portable.bring(place, processor)
             function.enable_caching()
         except (RuntimeError, OSError):  # sources that are no files, as in a zip archive
             return None
         finally:
             config.CACHE_DIR = before
     found = Path(os.path.abspath(function.stats.cache_path))
-    if not found.is_relative_to(beside if place.is_beside_sources else os.path.abspath(place.folder)):
+    if not found.is_relative_to(os.path.abspath(place.routines)):
         return None  # numba goes on to places of its own, which nobody has looked at
     if not place.is_beside_sources and (why := why_not_own(found, named=True)):
         routine_cache.give_up(why)

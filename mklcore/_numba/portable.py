@@ -25,9 +25,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mklcore._numba.cache import SOURCES, Place
+from mklcore._numba.cache import PACKAGE, Place
 
-PACKAGE = SOURCES.parent
 BROUGHT = PACKAGE / "_compiled"
 MADE = "made"  # the file that names the sources and this making of their code
 _one_by_one = threading.Lock()
@@ -46,7 +45,7 @@ def make(folder: Path = BROUGHT) -> None:
     with tempfile.TemporaryDirectory() as cache:
         named = {"NUMBA_CPU_NAME": target(), "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": cache, "PYTHONPATH": there}
         subprocess.run([sys.executable, "-m", "mklcore._numba.compiling"], env=os.environ | named, check=True)
-        pack(Path(cache), folder)
+        pack(Place(Path(cache)).routines or Path(cache), folder)
 
 
 def pack(cache: Path, folder: Path) -> None:
@@ -78,7 +77,7 @@ def bring(place: Place, processor: Callable[[], tuple[str, str, str]]) -> bool:
 
 
 def _brought(place: Place, processor: Callable[[], tuple[str, str, str]]) -> bool:
-    if place.folder is None or not (BROUGHT / MADE).is_file():
+    if place.routines is None or not (BROUGHT / MADE).is_file():
         return False
     from llvmlite import binding
 
@@ -87,7 +86,7 @@ def _brought(place: Place, processor: Callable[[], tuple[str, str, str]]) -> boo
         return False
     made = (BROUGHT / MADE).read_text(encoding="ascii").split()[1]
     where = hashlib.sha256(f"{PACKAGE} {binding.get_host_cpu_name()} {features.flatten()} {made}".encode())
-    done = place.folder / f"mklcore-{where.hexdigest()[:16]}.brought"
+    done = place.routines / f"mklcore-{where.hexdigest()[:16]}.brought"
     if done.exists():
         return True
     if not is_current():
@@ -97,7 +96,7 @@ def _brought(place: Place, processor: Callable[[], tuple[str, str, str]]) -> boo
         if here[1] != binding.get_host_cpu_name():  # NUMBA_CPU_NAME asks for code of its own
             return False
         for sources in _packages():
-            cache = sources / "__pycache__" if place.is_beside_sources else place.folder / _subfolder(sources)
+            cache = place.routines / _subfolder(sources)
             for index in (BROUGHT / sources.relative_to(PACKAGE)).glob(f"*.py{_python()}.nbi"):
                 found = _copied(index, cache, here, made) or found
         if found:
