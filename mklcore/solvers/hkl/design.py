@@ -273,10 +273,11 @@ class Design:
         """prod_i sum_j K_ij (n, n): the sum of all kernels of the grid."""
         total = np.ones((self.n, self.n))
         one, every = np.empty((1, self.n * (self.n + 1) // 2)), np.ones((self.q + 1, self.q + 1))
+        room = np.empty((self.q + 1, TILE))
         shares = every if shares is None else shares
         for i in range(self.p):
             fill_table(
-                one, shares[:1], self.columns[i : i + 1], self.unit[i : i + 1], self.row_in[i : i + 1], self.blocks
+                one, room, shares[:1], self.columns[i], self.unit[i : i + 1], self.row_in[i : i + 1], self.blocks
             )
             multiply_packed(total, one[0])
         return total
@@ -291,6 +292,11 @@ class Design:
                 total += block
         return total
 
+    @property
+    def _rows(self) -> Array:
+        """All columns of all levels, (p (q+1), n)."""
+        return self.columns.reshape(-1, self.n)
+
     def _table(self, weights: DepthWeights) -> Array | None:
         """Level matrices M_i(t), where they hold blocks and fit the budget; sums of columns are as soon made as read."""
         if not self.blocks.size:
@@ -300,8 +306,8 @@ class Design:
             rows = self.p * (self.q + 1)
             if self._crowded or rows * size * 8 > _TABLE_SHARE * self._spare:
                 return None
-            table = np.empty((rows, size))
-            fill_table(table, weights.shares(self.q), self.columns, self.unit, self.row_in, self.blocks)
+            table, room = np.empty((rows, size)), np.empty((self.q + 1, TILE))
+            fill_table(table, room, weights.shares(self.q), self._rows, self.unit, self.row_in, self.blocks)
             self._tables = {weights.base: table}
         return self._tables[weights.base]
 
@@ -325,11 +331,12 @@ class Design:
     def _planned(self, plan: Plan, a: Array, shares: Array, table: Array | None, work: Work | None) -> Array:
         out, size = np.zeros(plan.nodes), self.n * (self.n + 1) // 2
         where = plan.pairs[:, 0] * (self.q + 1) + plan.pairs[:, 1]
-        room, known = np.empty((plan.vectors, TILE), a.dtype), np.empty((0, 0), a.dtype) if table is None else table
-        columns = self.columns if a.dtype == self.columns.dtype else self.columns.astype(a.dtype)
-        for first in range(0, size, chunk := plan.chunk):
+        tile, known = plan.tile(a.itemsize), np.empty((0, 0), a.dtype) if table is None else table
+        vectors, room = np.empty((plan.vectors, tile), a.dtype), np.empty((self.q + 1, tile), a.dtype)
+        columns = self._rows.astype(a.dtype, copy=False)
+        for first in range(0, size, chunk := plan.chunk(tile)):
             add_forms(
-                first, min(first + chunk, size), room, table is not None, known, a, shares, columns,
+                first, min(first + chunk, size), vectors, room, table is not None, known, a[None], shares, columns,
                 self.unit, self.row_in, self.blocks, plan.pairs, where, plan.products, plan.single, plan.eights, out,
             )  # fmt: skip
             if work is not None and work.spend(min(chunk, size - first) * plan.cost_of_entry):

@@ -23,13 +23,14 @@ import numpy as np
 from mklcore.arrays import Indices, Mask
 from mklcore.solvers.hkl.dag import ROOT, Node
 
-TILE = 512  # entries worked on at once: the vectors many ask for stay in the cache, and calls are few
+TILE = 512  # entries worked on at once, at most: the vectors many ask for stay in the cache, and calls are few
+_CACHE = 1 << 20  # bytes of the second cache
 _CHUNK = 60_000_000  # multiplications in one call of the compiled function: about 50 ms
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Vectors by number: 0 the weights, then one per row of ``pairs`` (variable, level), then one per row of ``products``.
+    """Vectors by number: 0 the weights, then one per row of ``pairs`` (variable, level), sorted, then one per row of ``products``.
 
     ``products`` (k, 2): the two vectors of each, earlier ones. A row of ``single`` (k, 3) are two vectors and the node whose
     form is their inner product; a row of ``eights`` (k, 14) are two vectors, four others, and the nodes of the four inner
@@ -48,7 +49,7 @@ class Plan:
         forms = shared.numbered(np.array([shared.form(node) for node in nodes], dtype=np.int64).reshape(-1, 2)).tolist()
         single, eights = _gathered(forms)
         return cls(
-            np.array(list(shared.levels), dtype=np.int64).reshape(-1, 2),
+            np.array(sorted(shared.levels), dtype=np.int64).reshape(-1, 2),
             shared.numbered(np.array(shared.products, dtype=np.int64).reshape(-1, 2)),
             np.array(single, dtype=np.int64).reshape(-1, 3),
             np.array(eights, dtype=np.int64).reshape(-1, 14),
@@ -69,10 +70,13 @@ class Plan:
         """Multiplications per entry, about."""
         return 6 * len(self.pairs) + 2 * len(self.products) + len(self.single) + 4 * len(self.eights)
 
-    @property
-    def chunk(self) -> int:
+    def tile(self, itemsize: int) -> int:
+        """Entries worked on at once, so that all vectors of so many bytes an entry stay in the cache."""
+        return max(64, min(TILE, _CACHE // (itemsize * self.vectors * 64) * 64))
+
+    def chunk(self, tile: int) -> int:
         """Entries for one call of the compiled function: a whole number of tiles, about 50 ms."""
-        return max(1, _CHUNK // (self.cost_of_entry * TILE)) * TILE
+        return max(1, _CHUNK // (self.cost_of_entry * tile)) * tile
 
 
 def _gathered(forms: Sequence[tuple[int, int]]) -> tuple[list[list[int]], list[list[int]]]:
@@ -122,7 +126,9 @@ class _Shared:
 
     def numbered(self, vectors: Indices) -> Indices:
         """As ``Plan`` counts them."""
-        return np.ascontiguousarray(np.where(vectors < 0, -vectors, vectors + len(self.levels) * (vectors > 0)))
+        rank = {level: k for k, level in enumerate(sorted(self.levels))}
+        place = np.array([0, *(1 + rank[level] for level in self.levels)])  # of the weights, and of levels as asked for
+        return np.where(vectors <= 0, place[np.maximum(-vectors, 0)], vectors + len(rank))
 
     def _smallest(self, node: Node) -> tuple[int, int]:
         """The smallest interval with all that ``node`` touches; for the root the first variable. What is outside is made."""

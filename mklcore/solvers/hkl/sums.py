@@ -31,85 +31,68 @@ def row_of(position: int, n: int) -> int:
 
 
 @jit_helper({"reassoc", "contract"})
-def add_outer(out: Array, factor: float, left: Array, right: Array, row: int, begin: int) -> None:
-    """out += factor * left_r right_k over the packed entries from ``begin`` on, which is in ``row``."""
-    n = left.size
+def outer(out: Array, at: int, columns: Array, which: int, row: int, begin: int, size: int) -> None:
+    """out[at, :size] = c_r c_k, c one of ``columns`` (any, n), over the packed entries from ``begin`` on, in ``row``."""
+    n = columns.shape[1]
     column = begin - (row * n - row * (row - 1) // 2) + row
     place = 0
-    while place < out.size:
-        stop = min(out.size, place + n - column)
-        scale = factor * left[row]
-        target, source = out[place:stop], right[column:]  # slices: indices known to be non-negative vectorise
-        for k in range(target.size):
-            target[k] += scale * source[k]
-        place = stop
+    while place < size:
+        length = min(size - place, n - column)
+        scale = columns[which, row]
+        to, source = np.uint64(place), np.uint64(column)  # an index without a sign vectorises
+        for k in range(np.uint64(0), np.uint64(length)):
+            out[at, to + k] = scale * columns[which, source + k]
+        place += length
         row += 1
         column = row
 
 
 @jit_helper()
-def fill_weights(out: Array, a: Array, row: int, begin: int) -> None:
-    """a_r a_k, twice off the diagonal, over the packed entries from ``begin`` on, which is in ``row``."""
-    n = a.size
-    out[:] = 0.0
-    add_outer(out, 2.0, a, a, row, begin)
+def fill_weights(vectors: Array, a: Array, row: int, begin: int, size: int) -> None:
+    """The first vector: a_r a_k, twice off the diagonal, over the packed entries from ``begin`` on, which is in ``row``."""
+    n = a.shape[1]
+    outer(vectors, 0, a, 0, row, begin, size)
+    for k in range(size):
+        vectors[0, k] += vectors[0, k]
     diagonal = row * n - row * (row - 1) // 2
-    while row < n and diagonal < begin + out.size:
+    while row < n and diagonal < begin + size:
         if diagonal >= begin:
-            out[diagonal - begin] -= a[row] * a[row]
+            vectors[0, diagonal - begin] = a[0, row] * a[0, row]
         diagonal += n - row
         row += 1
 
 
 @jit_helper({"reassoc", "contract"})
-def _add_four(out: Array, shares: Array, columns: Array, used: Indices, first: int, row: int, begin: int) -> None:
-    """Columns ``first`` .. ``first`` + 3, each times itself and its share, where ``used`` is below zero: written once for all."""
-    n, last = columns.shape[1], columns.shape[0] - 1
-    second, third, fourth = min(first + 1, last), min(first + 2, last), min(first + 3, last)
-    none = shares[0] - shares[0]
-    share_a = shares[first] if used[first] < 0 else none
-    share_b = shares[second] if second > first and used[second] < 0 else none
-    share_c = shares[third] if third > second and used[third] < 0 else none
-    share_d = shares[fourth] if fourth > third and used[fourth] < 0 else none
-    column = begin - (row * n - row * (row - 1) // 2) + row
-    place = 0
-    while place < out.size:
-        stop = min(out.size, place + n - column)
-        target = out[place:stop]
-        a, b, c, d = (
-            columns[first, column:],
-            columns[second, column:],
-            columns[third, column:],
-            columns[fourth, column:],
-        )
-        by_a, by_b = share_a * columns[first, row], share_b * columns[second, row]
-        by_c, by_d = share_c * columns[third, row], share_d * columns[fourth, row]
-        for k in range(target.size):
-            target[k] += (by_a * a[k] + by_b * b[k]) + (by_c * c[k] + by_d * d[k])
-        place = stop
-        row += 1
-        column = row
+def fill_kernels(
+    room: Array, variable: int, least: int, columns: Array, row_in: Indices, blocks: Array, row: int, begin: int, size: int
+) -> None:  # fmt: skip
+    """room[j, :size] = K_j of ``variable`` over the packed entries from ``begin`` on, which is in ``row``; j from ``least`` on."""
+    levels = row_in.shape[1]
+    for j in range(least, levels):
+        block = row_in[variable, j]
+        if block < 0:
+            outer(room, j, columns, variable * levels + j, row, begin, size)
+        else:
+            for k in range(size):
+                room[j, k] = blocks[block, begin + k]
 
 
 @jit_helper({"reassoc", "contract"})
-def fill_level(
-    out: Array, variable: int, level: int, shares: Array, columns: Array, unit: Mask, row_in: Indices, blocks: Array,
-    row: int, begin: int
-) -> None:  # fmt: skip
-    """sum_j shares[level, j] K_{variable, j} over the packed entries from ``begin`` on, which is in ``row``; shares are zero
-    for j < level, and where ``unit[variable]``, level zero is one."""
-    one = unit[variable]
-    start = shares[level, 0] if one else shares[level, 0] - shares[level, 0]
-    for k in range(out.size):
-        out[k] = start
-    for first in range(max(level, 1 if one else 0), shares.shape[1], 4):
-        _add_four(out, shares[level], columns[variable], row_in[variable], first, row, begin)
-    for j in range(shares.shape[1]):
-        share, block = shares[level, j], row_in[variable, j]
-        if share != 0.0 and block >= 0:
-            source = blocks[block, begin : begin + out.size]
-            for k in range(out.size):
-                out[k] += share * source[k]
+def fill_level(out: Array, at: int, level: int, one: bool, shares: Array, room: Array, size: int) -> None:
+    """out[at, :size] = sum_j shares[level, j] K_j, zero for j < level, four at a time; K_j stand in ``room``, K_0 is 1 if ``one``."""
+    none = shares[0, 0] - shares[0, 0]
+    start = shares[level, 0] if one else none
+    first, last = max(level, 1 if one else 0), shares.shape[1] - 1
+    for a in range(first, last + 1, 4):
+        b, c, d = min(a + 1, last), min(a + 2, last), min(a + 3, last)
+        by_a, by_b = shares[level, a], shares[level, b] if b > a else none
+        by_c, by_d = shares[level, c] if c > b else none, shares[level, d] if d > c else none
+        if a == first:
+            for k in range(size):
+                out[at, k] = start + ((by_a * room[a, k] + by_b * room[b, k]) + (by_c * room[c, k] + by_d * room[d, k]))
+        else:
+            for k in range(size):
+                out[at, k] += (by_a * room[a, k] + by_b * room[b, k]) + (by_c * room[c, k] + by_d * room[d, k])
 
 
 @jit_helper()
@@ -166,27 +149,31 @@ def _add_eight(
 
 @jit_entry()
 def add_forms(
-    first: int, stop: int, vectors: Array, cached: bool, table: Array, a: Array, shares: Array, columns: Array,
-    unit: Mask, row_in: Indices, blocks: Array, pairs: Indices, where: Indices, products: Indices, single: Indices,
-    eights: Indices, out: Array
+    first: int, stop: int, vectors: Array, room: Array, cached: bool, table: Array, a: Array, shares: Array,
+    columns: Array, unit: Mask, row_in: Indices, blocks: Array, pairs: Indices, where: Indices, products: Indices,
+    single: Indices, eights: Indices, out: Array
 ) -> None:  # fmt: skip
     """Add the packed entries ``first`` .. ``stop`` to the form of every node, as a ``Plan`` says, tile by tile.
 
-    ``vectors`` (1 + pairs + products, tile) is room to work in. With ``cached``, pair s is row ``where[s]`` of ``table``;
-    without, it is made from ``columns`` (p, q+1, n) and packed ``blocks``.
+    ``vectors`` (1 + pairs + products, tile) and ``room`` (q+1, tile) are room to work in, ``a`` is (1, n). With ``cached``,
+    pair s is row ``where[s]`` of ``table``; without, it is made from ``columns`` (p (q+1), n) and packed ``blocks``.
     """
-    n, known, tile = a.size, 1 + pairs.shape[0], vectors.shape[1]
+    n, known, tile = a.shape[1], 1 + pairs.shape[0], vectors.shape[1]
     for begin in range(first, stop, tile):
         size = min(tile, stop - begin)
         row = row_of(begin, n)
-        fill_weights(vectors[0, :size], a, row, begin)
+        fill_weights(vectors, a, row, begin, size)
+        variable = -1
         for s in range(pairs.shape[0]):
             if cached:
                 _copy(vectors[1 + s, :size], table[where[s], begin : begin + size])
-            else:
-                fill_level(
-                    vectors[1 + s, :size], pairs[s, 0], pairs[s, 1], shares, columns, unit, row_in, blocks, row, begin
-                )
+                continue
+            level = pairs[s, 1]
+            if pairs[s, 0] != variable:  # its lowest level
+                variable = pairs[s, 0]
+                least = max(level, 1 if unit[variable] else 0)
+                fill_kernels(room, variable, least, columns, row_in, blocks, row, begin, size)
+            fill_level(vectors, 1 + s, level, unit[variable], shares, room, size)
         for k in range(products.shape[0]):
             _product(vectors, known + k, products[k, 0], products[k, 1], size)
         for k in range(single.shape[0]):
@@ -198,13 +185,17 @@ def add_forms(
 
 @jit_entry()
 def fill_table(
-    table: Array, shares: Array, columns: Array, unit: Mask, row_in: Indices, blocks: Array
+    table: Array, room: Array, shares: Array, columns: Array, unit: Mask, row_in: Indices, blocks: Array
 ) -> None:  # fmt: skip
-    """All level matrices, packed: row i (q + 1) + t is level t of variable i."""
-    levels, begin = shares.shape[0], int(np.int64(0))  # a literal 0 would be one more type to compile for
-    for i in range(row_in.shape[0]):
-        for t in range(levels):
-            fill_level(table[i * levels + t], i, t, shares, columns, unit, row_in, blocks, begin, begin)
+    """All level matrices, packed: row i (q + 1) + t is level t of variable i. ``room`` (q+1, tile) is room to work in."""
+    levels, n, tile = shares.shape[0], columns.shape[1], room.shape[1]
+    for begin in range(0, table.shape[1], tile):
+        size = min(tile, table.shape[1] - begin)
+        row, part = row_of(begin, n), table[:, begin : begin + size]
+        for i in range(row_in.shape[0]):
+            fill_kernels(room, i, 1 if unit[i] else 0, columns, row_in, blocks, row, begin, size)
+            for t in range(levels):
+                fill_level(part, i * levels + t, t, unit[i], shares, room, size)
 
 
 @jit_entry()
