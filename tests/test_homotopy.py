@@ -109,16 +109,28 @@ def test_a_kernel_that_nobody_thought_of_comes_in():
     assert point.objective == pytest.approx(far.objective, rel=1e-5)
 
 
-@pytest.mark.parametrize(("ending", "tries"), [(homotopy_steps.LOST, 4), (homotopy_steps.DEAR, 1)])
+@pytest.mark.parametrize(("ending", "tries"), [(homotopy_steps.LOST, 2 * 6), (homotopy_steps.DEAR, 1)])
 def test_where_the_way_is_lost_or_dear_another_method_answers(monkeypatch, ending, tries):
     K, y = problem()
     calls = []
     monkeypatch.setattr(homotopy_steps, "follow", lambda *given: calls.append(given) or (ending, 1, 1.0))
     fits = along(K, y, [0.5, 0.7, 1.0])
-    assert len(calls) == (2 * tries if ending == homotopy_steps.LOST else 1)  # what was dear once is not tried again
+    from_another_C = [given for given in calls if given[7][homotopy_steps.LAM0] != given[7][homotopy_steps.LAM1]]
+    assert len(from_another_C) == tries  # what was dear once is not tried again
     for C, fit in zip([0.5, 0.7, 1.0], fits, strict=True):
         assert "followed" not in fit.solver
         assert proved(K, y, C, fit) < 1e-3
+
+
+@pytest.mark.parametrize("C", [0.02, 0.1, 0.5])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_rough_answer_at_the_same_C_leads_to_the_optimum(seed, C):
+    K, y = problem(seed)
+    task = Problem(K, y, C, make_loss("hinge"), LpNorm(1.0), True)
+    rough = fit_weighted(K, y, C, make_loss("hinge"), LpNorm(1.0), True, tol=0.5)
+    point = Homotopy(task, tol=1e-5, warm=WarmStart(rough.weights, rough.dual_coef, C)).found()
+    assert point is not None
+    assert point.objective - point.dual_objective <= 1e-5 * point.scale
 
 
 def test_what_cannot_be_followed_is_not():

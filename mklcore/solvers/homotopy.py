@@ -9,7 +9,8 @@ the next point of the path starts where this one ends.
              Q_m = a'K_m a for all kernels: the certificate
     until    it holds; else the kernels that break it come in
 
-Where the way is lost, or dearer than solving anew, nothing is said and another method starts.
+Any point is the optimum of a problem with other targets and forms, so that the same steps lead on from what a few Newton steps
+have reached at the same C, while these differences fade. Where the way is lost, or dearer than solving anew, nothing is said and another method starts.
 """
 
 from __future__ import annotations
@@ -30,9 +31,16 @@ from mklcore.solvers.working_set import nearest
 
 _MOST_FREE = 150  # free support vectors: beyond, a system costs more than a machine
 _PASSES, _LEAST = 2.0, 5e7  # multiplications that following may cost: passes over the stack, and what is always allowed
-_ROUNDS = 4  # times that kernels may come in
-_APART = 1e-7  # of lam and t: how far from an event a shifted start stands
+_ROUNDS = 6  # times that the way may be lost, or kernels come in
+# How far from an event a shifted start stands, as a share of lam: the farther, the more often the way was lost.
+_APART = (1e-7, 1e-4, 1e-2, 1.0)
+_BELOW = 1e-7  # of t: how far below it the form of a kernel without weight begins
 _ROUND = 1e-12  # share of C within which a dual is at its bound
+
+
+def is_too_free(a: Array, low: Array, high: Array) -> bool:
+    """Whether so many points are off their bounds that following them costs more than machines."""
+    return bool(np.count_nonzero((a > low) & (a < high)) > _MOST_FREE)
 
 
 @dataclass(eq=False)
@@ -67,6 +75,10 @@ class Homotopy(WeightedMethod[WeightState]):
         self.low, self.high = problem.loss.box(problem.y, 1.0)
         self.balanced = problem.fit_intercept and problem.loss.takes_intercept
         self._warm, self.dear = warm, False
+        alpha = feasible_start(warm.dual / float(warm.C), self.low, self.high, self.balanced)
+        for bound in (self.low, self.high):
+            alpha = np.where(np.abs(alpha - bound) <= _ROUND, bound, alpha)
+        self._alpha: Array = alpha
 
     @staticmethod
     def suits(problem: Problem, warm: WarmStart | None) -> bool:
@@ -83,7 +95,6 @@ class Homotopy(WeightedMethod[WeightState]):
             and np.ndim(problem.C) == 0
             and np.ndim(warm.C) == 0
             and bool(np.any(warm.dual))
-            and not warm.carried.homotopy_is_dear
         )
 
     def init(self) -> WeightIterate:
@@ -92,16 +103,21 @@ class Homotopy(WeightedMethod[WeightState]):
 
     def found(self) -> WeightIterate | None:
         """The certified optimum; None where the way is lost or too dear, and ``dear`` says which."""
-        budget = _LEAST + _PASSES * self.problem.K.n_kernels * self.problem.y.size**2
+        K, lost = self.problem.K, 0
+        if is_too_free(self._alpha, self.low, self.high):
+            self.dear = True
+            return None
+        budget = _LEAST + _PASSES * K.n_kernels * K.n_samples**2
         first, start, end = self._begun(), 1.0 / float(self._warm.C), 1.0 / float(self.problem.C)
-        for tried in range(_ROUNDS):
-            place = first.among(first.live, self.problem.K)
-            ended, spent = self._moved(place, start, end, tried, budget)
+        for _ in range(_ROUNDS):
+            place = first.among(first.live, K)
+            ended, spent = self._moved(place, start, end, _APART[lost], budget)
             budget -= spent
             if ended == homotopy_steps.DEAR:
                 self.dear = True
                 return None
             if ended == homotopy_steps.LOST:
+                lost = min(lost + 1, len(_APART) - 1)
                 continue
             point = self._read(place)
             if point.objective - float(point.dual_objective or 0.0) <= self.tol * point.scale:
@@ -111,7 +127,7 @@ class Homotopy(WeightedMethod[WeightState]):
             outside = np.setdiff1d(np.flatnonzero(Q[place.live].max() * (1.0 - 1e-9) < Q), place.live)
             if outside.size == 0:
                 return None
-            first, start = place.among(np.union1d(place.live, outside), self.problem.K), end
+            first, start, lost = place.among(np.union1d(place.live, outside), K), end, 0
         return None
 
     def step(self, best: WeightIterate, last: WeightIterate, trace: object) -> WeightIterate | Status:
@@ -119,25 +135,25 @@ class Homotopy(WeightedMethod[WeightState]):
 
     @property
     def carry(self) -> Carried:
-        """The kernels that matter."""
-        return Carried(nearest(self.last.weights, self.last.state.Q))
+        """The kernels that matter, and whether following was too dear."""
+        return Carried(nearest(self.last.weights, self.last.state.Q), None, self._warm.carried.homotopy_is_dear)
 
     def _begun(self) -> Place:
         """The neighbour's solution, whole or nearly optimal, over the kernels that matter there."""
-        warm, task = self._warm, self.problem
-        C = float(warm.C)
-        alpha = feasible_start(warm.dual / C, self.low, self.high, self.balanced)
-        for bound in (self.low, self.high):
-            alpha = np.where(np.abs(alpha - bound) <= _ROUND, bound, alpha)
+        warm, task, alpha, C = self._warm, self.problem, self._alpha, float(self._warm.C)
         live = warm.carried.live
         if live is None:
             live = nearest(warm.weights, warm.weights)
         G = task.K.matvec(alpha, live)
-        theta = warm.weights[live] / warm.weights[live].sum()
+        theta, free = warm.weights[live], np.count_nonzero((alpha > self.low) & (alpha < self.high))
+        theta[np.argsort(-theta, kind="stable")[max(free, 1) :]] = (
+            0.0  # so many free points cannot make more forms equal
+        )
+        theta /= theta.sum()
         b = task.loss.best_intercept(C * (theta @ G), task.y) / C if self.balanced else 0.0
         return Place(live, alpha, theta, G, b)
 
-    def _moved(self, place: Place, start: float, end: float, tried: int, budget: float) -> tuple[int, float]:
+    def _moved(self, place: Place, start: float, end: float, apart: float, budget: float) -> tuple[int, float]:
         """Follow the optimum from lam = ``start`` to ``end``, in place; how it ended, and the multiplications."""
         kernels: Any = self.problem.K
         x = np.zeros(5)
@@ -150,14 +166,14 @@ class Homotopy(WeightedMethod[WeightState]):
         )
         state = np.where(self.low >= self.high, homotopy_steps.LOW, at).astype(np.int64)
         v = start * self.lin - place.theta @ place.G - place.beta
-        room = _APART * start * (1.0 + np.random.default_rng(tried).random(v.size))  # no two events at once
+        room = apart * start * (1.0 + np.random.default_rng(0).random(v.size))  # no two events at once
         shift = np.where(state == homotopy_steps.FREE, -v, state * np.maximum(room - state * v, 0.0))
         form, active = 0.5 * (place.G @ place.alpha), (place.theta > 0.0).astype(np.int64)
         t = float(place.theta @ form)
         P[: homotopy_steps.V] = place.alpha, self.lin, self.low, self.high, shift
         W[: homotopy_steps.FORM] = (
             place.theta,
-            np.where(active > 0, t - form, np.minimum(t * (1.0 - _APART) - form, 0.0)),
+            np.where(active > 0, t - form, np.minimum(t * (1.0 - _BELOW) - form, 0.0)),
         )
         S[homotopy_steps.G], x[:] = place.G, (place.beta, t, 0.0, start, end)
         ended, _, spent = homotopy_steps.follow(

@@ -20,7 +20,7 @@ from mklcore.kernels.operators.lazy import LazySum
 from mklcore.penalties import LpNorm
 from mklcore.solvers.column_generation import FEWEST, ColumnGeneration, most_kernels
 from mklcore.solvers.driver import AnyIterate, Iterate, Progress, Status, Trace
-from mklcore.solvers.homotopy import Homotopy
+from mklcore.solvers.homotopy import Homotopy, is_too_free
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.interleaved import Interleaved, lacking
 from mklcore.solvers.newton import Newton, newton_exponent
@@ -42,6 +42,7 @@ _CHUNKS = 30  # of pairs: they close most of the gap while a Newton method still
 _LOOK_BACK, _FEW = 6, 15  # steps whose pace is measured; steps that interior points take at all
 _DIGITS = 0.01  # of the gap at least must be in sight: Newton's last digits come all at once
 _MOST_NEWTON, _MOST_INTERIOR = 40, 50  # steps after which every problem counts as hard
+_BEFORE_HOMOTOPY = 3  # Newton steps from anywhere to a point from which the optimum can be followed
 _NEWTON_ON_FEATURES = 1.2  # from this p on the analytic update needs few cheap steps
 _ORDERS = (1.2, 3.0)  # outside of these weights follow the forms too steeply, or hardly
 _UNIT = 2.0  # diagonal of the sum of kernels at equal weights where it was measured what pays
@@ -116,7 +117,8 @@ class Phased(WeightedMethod[Any]):
         truer = self.method.restate(best, trace.dual_point)
         if truer is not best:
             trace.restate(truer)
-        warm = WarmStart(truer.weights, truer.dual, self.problem.C, Carried(homotopy_is_dear=self._dear))
+        carried = self.method.carry._replace(homotopy_is_dear=self._dear)
+        warm = WarmStart(truer.weights, truer.dual, self.problem.C, carried)
         if not self._enter(warm):
             return following
         self._handed = truer
@@ -303,14 +305,22 @@ class Constant(WeightedMethod[Any]):
 # -- the phases of the table
 
 
-def homotopy(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Homotopy | WarmStart | None:
-    """The optimum followed from the neighbour; None where that is lost, the warm start that says so where it is too dear."""
-    if warm is None or not Homotopy.suits(problem, warm):
+def from_neighbour(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Homotopy | WarmStart | None:
+    """The optimum followed from another C; None where that is lost, the warm start that says so where it is too dear."""
+    if warm is None or warm.carried.homotopy_is_dear or not Homotopy.suits(problem, warm):
         return None
     method = Homotopy(problem, tol=tol, warm=warm)
     if method.found() is not None:
         return method
     return WarmStart(warm.weights, warm.dual, warm.C, warm.carried._replace(homotopy_is_dear=method.dear))
+
+
+def from_here(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Homotopy | None:
+    """The optimum followed from a point near it."""
+    if warm is None or not Homotopy.suits(problem, warm):
+        return None
+    method = Homotopy(problem, tol=tol, warm=warm)
+    return None if method.found() is None else method
 
 
 def newton(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Newton | WorkingSet:
@@ -348,6 +358,15 @@ def stands_still(method: WeightedMethod[Any], trace: Progress, steps: int) -> bo
     return bool(gaps[-1] > gaps[0] * wanted ** (_LOOK_BACK / _FEW))
 
 
+def few_steps(method: WeightedMethod[Any], trace: Progress, steps: int) -> bool:
+    """A few steps come near enough for the optimum to be followed from there, unless their dual is a mixture."""
+    if stands_still(method, trace, steps):
+        return True
+    problem = method.problem
+    assert trace.best is not None
+    return steps > _BEFORE_HOMOTOPY and not is_too_free(trace.best.dual, *problem.loss.box(problem.y, problem.C))
+
+
 def few_chunks(method: WeightedMethod[Any], trace: Progress, steps: int) -> bool:
     """Close to the optimum, or where C is large, pairs creep."""
     return steps > _CHUNKS
@@ -370,7 +389,9 @@ _INTERIOR = Phase("interior point steps", interior)
 _INSIDE = Phase("interior point steps", interior, no_nearer)
 _PAIRS = Phase("interleaved pairs", Interleaved)
 _COLUMNS = Phase("interior point steps on the kernels that matter", ColumnGeneration)
-_HOMOTOPY = Phase("the optimum followed from its neighbour", homotopy, is_last=True)
+_FROM_NEIGHBOUR = Phase("the optimum followed from its neighbour", from_neighbour, is_last=True)
+_FROM_HERE = Phase("homotopy", from_here, is_last=True)
+_SOME_NEWTON = Phase("damped Newton", newton, few_steps)
 _UNTIL_STILL = Phase("damped Newton", newton, stands_still)
 _SOME_PAIRS = Phase("interleaved pairs", Interleaved, few_chunks)
 _ONE_KERNEL = (
@@ -495,10 +516,11 @@ TABLE = (
         lambda task, tol: _is_nonsmooth(task) and task.K.n_kernels >= max(_MANY_AT_ONCE, task.y.size // 3)
         and Interior.suits(task), (_INTERIOR,), "newton", "at p = 1 the analytic update would crawl",
         "from 200 kernels on an interior point step costs no more than a Newton step, and a dozen or two suffice"),
-    Row("l1, piecewise-linear", "auto newton", lambda task, tol: _is_nonsmooth(task), (_HOMOTOPY, _UNTIL_STILL, _INTERIOR),
-        "newton", "at p = 1 the analytic update would crawl",
-        "path of A: homotopy x8 to x16, on B as dear as solving anew; the working set x1.7 on B; Newton or interior points "
-        "alone x2 to x10 slower"),
+    Row("l1, piecewise-linear", "auto newton", lambda task, tol: _is_nonsmooth(task),
+        (_FROM_NEIGHBOUR, _SOME_NEWTON, _FROM_HERE, _UNTIL_STILL, _INTERIOR), "newton",
+        "at p = 1 the analytic update would crawl",
+        "path of A: homotopy x8 to x16, on B as dear as solving anew; after three Newton steps cold fits of A at C = .01 to .3 "
+        "x5; the working set x1.7 on B; Newton or interior points alone x2 to x10 slower"),
     Row("l1, smooth loss", "auto newton", lambda task, tol: task.penalty.simplex, (_NEWTON,), "newton",
         "at p = 1 the analytic update would crawl", "the working set x1.7 on B"),
     Row("1 < p < 4, a small stack", "auto", lambda task, tol: _has_small_stack(task, tol) and _is_below(task, _ANALYTIC_FROM),
