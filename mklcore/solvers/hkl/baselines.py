@@ -352,7 +352,9 @@ def hkl_flat_mkl(
             f"{design.p} kernels of {design.n} rows need {needed:.0f} MB, more than memory_mb={design.memory_mb:g}. "
             "Raise memory_mb or use fewer rows."
         )
-    K = np.stack([design.variable_gram(i) for i in range(design.p)])
+    K = np.empty((design.p, design.n, design.n))
+    for i in range(design.p):  # a stack of a list would be there twice
+        K[i] = design.variable_gram(i)
     fit = fit_weighted(K, task.y, task.C, task.loss, LpNorm(1.0), fit_intercept, tol=tol)
     gap = float("nan") if fit.relative_gap is None else fit.relative_gap
     return FlatModel("MKL", design, fit.weights, fit.dual_coef, float(fit.intercept) + centre, lam * fit.objective, gap)
