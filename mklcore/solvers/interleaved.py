@@ -6,7 +6,8 @@ a, g_m = K_m a (M, n) and theta:
     a <- 0, g <- 0, theta <- equal weights
     repeat   n / 4 pairs (n where kernels are stored), each by largest violation and largest decrease of v = y - sum_m theta_m g_m;
              g_m += K_m[:, pair] (a_new - a_old)           kernel rows on the fly, least recently used rows cached
-             if the machine's own gap is within the gap of the weights:   theta <- analytic update (19)
+             if the machine's own gap is within that of the weights, or no pair violates more than asked:
+                 theta <- analytic update (19);   in the second case ask for a tenth
     until    best primal - best dual <= tol * R
 
 The stopping rule printed in the paper (relative change of two bounds) can stop at a true gap of half the objective; here
@@ -232,15 +233,17 @@ class Interleaved(WeightedMethod[Mixed]):
         elif not self._exact and len(trace.history) % _EVERY == 0 and self._rounding(last) > _SHOWS * trace.target:
             self._exact = True
             trace.restate(self.restate(best, trace.dual_point))
-        moved = self._pairs(max(50, self.a.size // (1 if self._is_stored else _CHUNKS_OF_ROUND)))
+        most = max(50, self.a.size // (1 if self._is_stored else _CHUNKS_OF_ROUND))
+        moved = self._pairs(most)
         self._fruitless = 0 if moved else self._fruitless + 1
         if self._fruitless > 20:
             return Status.STALLED
         point = self._read(solves=1)
         state = point.state
-        if not moved:
+        settled = state.inner_gap <= max(state.weights_gap, 0.1 * trace.target)
+        if not moved or (moved < most and not settled):
             self._tolerance = max(0.1 * self._tolerance, 1e-12 * self._unit)
-        if not moved or state.inner_gap <= max(state.weights_gap, 0.1 * trace.target):
+        if moved < most or settled:
             self.theta = self._next_weights(state.Q)
         return point
 

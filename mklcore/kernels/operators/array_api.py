@@ -143,8 +143,9 @@ class ArrayKernels:
 
 def as_operator(K: Any) -> KernelOperator:
     """``K`` where it is an operator, else the one on the array (M, n, n): of NumPy, or of another library."""
-    if isinstance(K, KernelOperator):
-        return K
+    if hasattr(K, "capabilities"):  # asking a protocol for all its members takes longer than many a product
+        found: KernelOperator = K
+        return found
     if hasattr(K, "__dlpack__") and not isinstance(K, np.ndarray):
         return ArrayKernels(K)
     return DenseKernels(np.asarray(K))

@@ -27,6 +27,7 @@ _MOST = 30.0  # times the dual's own size that may have been added up: the round
 _ROUNDING = 4.0 * np.finfo(float).eps  # relative difference of two duals, or of two vectors of weights, that is none
 _SUMS = 3  # sums of kernels that are kept: each is one more (n, n)
 _FORMS = 4  # duals whose forms are kept where kernels are not stored
+_NO_ROWS: Indices = np.empty(0, dtype=np.int64)
 NEARBY, SAME = 0.1, 1e-13  # shares of the weights that an earlier sum may miss, to be of use, or to be the same
 
 
@@ -46,11 +47,8 @@ class Products:
         """The products from scratch."""
         return cls(kernels, dual.copy(), source.matvec(dual, kernels), float(np.abs(dual).sum()))
 
-    def at(self, dual: Array, source: KernelOperator) -> Products:
-        """The products with another dual (n,), by the rows in which it differs where these are few."""
-        if np.array_equal(dual, self.dual):
-            return self
-        factor, rows = self._common_factor(dual)
+    def at(self, dual: Array, factor: float, rows: Indices, source: KernelOperator) -> Products:
+        """The products with another dual (n,), which is ``factor`` times this one except in ``rows``."""
         change = dual - factor * self.dual
         size, added = float(np.abs(dual).sum()), abs(factor) * self.added + float(np.abs(change[rows]).sum())
         dear = rows.size > _WORTH * np.count_nonzero(dual) or (rows.size > 0 and not is_stored(source))
@@ -70,14 +68,12 @@ class Products:
             return None
         return Products(kernels, self.dual, self.values[places], self.added)
 
-    def rows_to(self, dual: Array) -> Indices:
-        """The rows to read for the products with another dual."""
-        return self._common_factor(dual)[1]
-
-    def _common_factor(self, dual: Array) -> tuple[float, Indices]:
-        """The factor that leaves the fewest rows to read, and these rows: that of most points, or 1."""
+    def way_to(self, dual: Array) -> tuple[float, Indices]:
+        """The factor that leaves the fewest rows to read for another dual, and these: that of most points, or 1."""
         there = np.flatnonzero(self.dual)
-        factors = {1.0, float(np.median(dual[there] / self.dual[there]))} if there.size else {1.0}
+        factors = {1.0}
+        if there.size:
+            factors.add(float(np.partition(dual[there] / self.dual[there], there.size // 2)[there.size // 2]))
         ways = [(factor, self._differing(dual, factor)) for factor in sorted(factors)]
         return min(ways, key=lambda way: way[1].size)
 
@@ -113,8 +109,11 @@ class CachedOperator:
         asked = self._everything if kernels is None else kernels
         same = [one for one in self._products if np.array_equal(one.kernels, asked)]
         known = same or [part for one in self._products if (part := one.among(asked)) is not None]
-        nearest = min(known, key=lambda one: one.rows_to(a).size, default=None)
-        found = Products.of(self.source, asked, a) if nearest is None else nearest.at(a, self.source)
+        found = next((one for one in known if np.array_equal(one.dual, a)), None)
+        if found is None:
+            ways = [(one, *one.way_to(a)) for one in known]
+            nearest, factor, rows = min(ways, key=lambda way: way[2].size, default=(None, 0.0, _NO_ROWS))
+            found = Products.of(self.source, asked, a) if nearest is None else nearest.at(a, factor, rows, self.source)
         self._keep(found)
         return found.values
 
@@ -124,7 +123,7 @@ class CachedOperator:
 
     def knows(self, a: Array) -> bool:
         """Whether the products of all kernels with ``a`` (n,) cost no kernel value: those of a multiple are there."""
-        return any(one.rows_to(a).size == 0 for one in self._products if self._is_whole(one))
+        return any(one.way_to(a)[1].size == 0 for one in self._products if self._is_whole(one))
 
     def quad(self, a: Array, kernels: Indices | None = None) -> Array:
         """a'K_m a for a (n,), of every kernel (M,) or of some (k,); negative round-off is clipped to 0."""
