@@ -26,6 +26,8 @@ from mklcore.solvers.driver import AnyIterate, Fit, Method, State, Status
 from mklcore.solvers.proof import Certificate, scales_of, weighted_certificate
 from mklcore.solvers.screening import Screened, Screening, norms_of
 
+_FARTHEST = 3.0  # of log weights that are moved to another C
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -88,11 +90,12 @@ class Carried(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class WarmState:
     """What the fit of ``problem`` hands to its neighbour on a path: the problem, whose kernels remember their products and sums,
-    the ``fit``, and what its method carried."""
+    the ``fit``, what its method carried, and ``drift`` (M,), the slope of its log weights in log C, where that is known."""
 
     problem: Problem
     fit: Fit
     carried: Carried
+    drift: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +113,23 @@ class WarmStart:
         if isinstance(self.carry, WarmState):
             return self.carry.carried
         return self.carry if isinstance(self.carry, Carried) else Carried()
+
+    def drift_to(self, weights: Array, C: Cost) -> Array | None:
+        """The slope of log weights in log C from here to the ``weights`` (M,) at another C; None where C is the same."""
+        if np.ndim(C) or np.ndim(self.C) or C == self.C:
+            return None
+        known = (weights > 0.0) & (self.weights > 0.0)
+        change = np.log(np.where(known, weights, 1.0) / np.where(known, self.weights, 1.0))
+        return np.asarray(change / np.log(float(C) / float(self.C)))
+
+    def weights_for(self, C: Cost) -> Array:
+        """The weights moved to another C, on along the line through this neighbour and its own."""
+        drift = self.carry.drift if isinstance(self.carry, WarmState) else None
+        if drift is None or np.ndim(C):
+            return self.weights
+        return np.asarray(
+            self.weights * np.exp(np.clip(drift * np.log(float(C) / float(self.C)), -_FARTHEST, _FARTHEST))
+        )
 
     def dual_for(self, C: Cost, loss: Loss) -> Array:
         """The dual moved to another C: scaled with it once a point sits at its bound, else kept."""

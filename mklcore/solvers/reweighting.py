@@ -89,7 +89,7 @@ class Reweighting(WeightedMethod[WeightState]):
         penalty, M = self.problem.penalty, self.live.size
         if self.warm is None:
             return self.solve(penalty.start(M), None, self._accuracies[2])
-        weights = self._lifted(self.warm.weights)
+        weights = self._lifted(self.warm.weights_for(self.problem.C))
         return self.solve(weights, self.warm.dual_for(self.problem.C, self.problem.loss), max(0.1 * self.tol, _FLOOR))
 
     def step(self, best: WeightIterate, last: WeightIterate, trace: Progress) -> WeightIterate | Status:

@@ -12,7 +12,6 @@ from mklcore.errors import KernelError
 from mklcore.kernels.operators.base import Capability, DenseSum
 
 TILE = 32
-ROWS = 8
 NO_FUNCTIONS = (
     "This stack was made from an array, so it cannot evaluate its kernels on new rows. "
     "Pass test blocks of shape (M, n_new, n) to predict instead."
@@ -104,36 +103,32 @@ class DenseKernels:
         raise KernelError(NO_FUNCTIONS)
 
 
-@jit_entry()
+@jit_entry({"contract"})
 def _combine(K: Array, weights: Array, out: Array) -> None:
-    """The upper triangle is read, and mirrored.
-
-    A few rows of four kernels at a time: the rows of ``out`` stay in the cache, and each kernel is read in long runs.
-    """
+    """The upper triangle is read, and mirrored; rows of eight kernels at a time, so that the sum stays in the cache."""
     n, live, count = out.shape[0], np.empty(weights.size, np.int64), 0
     for m in range(weights.size):  # np.flatnonzero took half of the compiling
         if weights[m] != 0.0:
             live[count] = m
             count += 1
-    for top in range(0, n, ROWS):
-        end = min(top + ROWS, n)
-        out[top:end, top:] = 0.0
-        done = 0
-        while done + 4 <= count:
+    for i in range(n):
+        row, done = out[i, i:], 0
+        row[:] = 0.0
+        while done + 8 <= count:
             m0, m1, m2, m3 = live[done], live[done + 1], live[done + 2], live[done + 3]
+            m4, m5, m6, m7 = live[done + 4], live[done + 5], live[done + 6], live[done + 7]
             w0, w1, w2, w3 = weights[m0], weights[m1], weights[m2], weights[m3]
-            for i in range(top, end):
-                row = out[i, top:]
-                s0, s1, s2, s3 = K[m0, i, top:], K[m1, i, top:], K[m2, i, top:], K[m3, i, top:]
-                for k in range(row.size):
-                    row[k] += w0 * s0[k] + w1 * s1[k] + w2 * s2[k] + w3 * s3[k]
-            done += 4
+            w4, w5, w6, w7 = weights[m4], weights[m5], weights[m6], weights[m7]
+            s0, s1, s2, s3 = K[m0, i, i:], K[m1, i, i:], K[m2, i, i:], K[m3, i, i:]
+            s4, s5, s6, s7 = K[m4, i, i:], K[m5, i, i:], K[m6, i, i:], K[m7, i, i:]
+            for k in range(row.size):
+                first = w0 * s0[k] + w1 * s1[k] + w2 * s2[k] + w3 * s3[k]
+                row[k] += first + (w4 * s4[k] + w5 * s5[k] + w6 * s6[k] + w7 * s7[k])
+            done += 8
         for m in live[done:count]:
-            w = weights[m]
-            for i in range(top, end):
-                row, source = out[i, top:], K[m, i, top:]
-                for k in range(row.size):
-                    row[k] += w * source[k]
+            w, source = weights[m], K[m, i, i:]
+            for k in range(row.size):
+                row[k] += w * source[k]
     for top in range(0, n, TILE):
         for left in range(top, n, TILE):
             for i in range(top, min(top + TILE, n)):
