@@ -9,10 +9,10 @@ import mklcore as mkl
 from mklcore.data.dataset import Dataset
 from mklcore.data.spectra import prepared
 from mklcore.errors import DataError
-from mklcore.exploration import first_answer, large, screening
+from mklcore.exploration import candidates, first_answer, large, screening
 from mklcore.exploration.candidates import Candidate, Judged, taken
 from mklcore.exploration.scaling import NormalScores, PreparedSpectra, steps_before
-from mklcore.kernels.functions import Delta, Linear
+from mklcore.kernels.functions import RBF, Delta, Linear
 from mklcore.kernels.units import MOST_UNITS, units
 from mklcore.selection.references import Reference
 
@@ -337,6 +337,21 @@ def test_more_rows_than_a_stack_has_room_for_are_all_used(monkeypatch):
     sample = mkl.explore(data, baselines=False)
     assert sample.rows.used < 750
     assert sample.model[-1].n_train_ == sample.rows.used
+
+
+def test_of_the_kernels_of_all_columns_one_keeps_its_landmarks():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(900, 2))
+    data = Dataset(X, np.sin(4 * X[:, 0]) * np.sin(4 * X[:, 1]), task="regression")
+    train, judge = data.split(0.3, 0)
+    whole = (RBF(0.25, relative=True), RBF(0.5, relative=True))
+    candidate = candidates.offered(train, "", whole)[0]
+    found = large.on_all_rows([candidate], train, judge, None)
+    narrowed = large.one_whole(candidate, found).dictionary
+    own = len(candidate.dictionary) - len(whole)
+    assert narrowed.specs[:own] == candidate.dictionary.specs[:own]
+    assert len(narrowed) == own + 1
+    assert narrowed.specs[-1] in whole
 
 
 def test_plain_sums_beside_all_rows_have_exact_kernels_of_a_sample(monkeypatch):

@@ -15,6 +15,7 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelEstimator, KernelSettings
 from mklcore.estimators.problems import signs
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
+from mklcore.kernels.nystroem import Nystroem
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.penalties import LpNorm
 from mklcore.solvers.driver import warn_unless_converged
@@ -29,6 +30,7 @@ class _JointBase(KernelEstimator):
 
     def _check_parameters(self) -> None:
         self._positive("C", "tol")
+        self._check_approximation()
         LpNorm(self.p)
         self.loss_in_use  # noqa: B018  the loss checks itself
         if not (isinstance(self.max_iter, (int, np.integer)) and self.max_iter >= 1):
@@ -136,6 +138,8 @@ class JointMKLClassifier(_JointBase, KernelClassifier, KernelSettings):
         for the usual way of the method.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
+    approximation : Nystroem or None, default None
+        Features of low rank in place of the kernels; None for the kernels themselves.
     random_state : int or None, default None
         Seed of everything that is drawn at random; a number gives the same fit each time.
     callback : callable or None, default None
@@ -163,6 +167,7 @@ class JointMKLClassifier(_JointBase, KernelClassifier, KernelSettings):
     C: float = 1.0
     loss: str | Loss = "hinge"
     _: KW_ONLY
+    approximation: Nystroem | None = None
     fit_intercept: bool = True
     tol: float = 1e-3
     max_iter: int = 500

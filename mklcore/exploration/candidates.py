@@ -83,9 +83,7 @@ class Candidate:
 
     def machine(self, task: str, C: float = 1.0) -> Any:
         """The unfitted estimator."""
-        if self.joint:
-            return JointMKLClassifier(p=self.p, C=C, loss=self.loss, kernels=self.dictionary)
-        kind: Any = LpMKLRegressor if task == "regression" else LpMKLClassifier
+        kind: Any = LpMKLRegressor if task == "regression" else JointMKLClassifier if self.joint else LpMKLClassifier
         return kind(p=self.p, C=C, loss=self.loss, kernels=self.dictionary, approximation=self.approximation)
 
 

@@ -15,14 +15,15 @@ from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.exploration.candidates import Candidate, parts_of_rows
+from mklcore.kernels.functions import RBF, Laplacian
 from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.operators.factored import FeatureBlocks, FeatureStack
 from mklcore.paths.path import Path, fit_path, judged, log_grid, path_grid
 from mklcore.selection.references import FLAT
 from mklcore.selection.scoring import Scoring
 
-LANDMARKS = (100, 200, 400, 800)
-OPERATIONS = 5e10  # that a path on features may take
+LANDMARKS = (100, 300, 900)
+OPERATIONS = 3e10  # that a path on features may take
 MANY_MORE = 3  # times the rows on which candidates were compared: from there on a richer one may be the better
 SOLVES = 6  # of a problem along the path, in each of which a matrix of all features is decomposed
 VALUES, DECADES = 7, 6  # of C, and how far they go from where the solution starts to move
@@ -68,13 +69,16 @@ def _grown(candidate: Candidate, train: Dataset, judge: Dataset, scoring: Scorin
     """A candidate with as many landmarks as raise its score on ``judge``. The loss is the squared one, whose work does
     not grow with the rows once sums are taken."""
     found: Large | None = None
-    problems = 1 if train.task != "multiclass" else len(np.unique(train.y))
+    problems = 1 if candidate.joint or train.task != "multiclass" else len(np.unique(train.y))
     for count in LANDMARKS:
         if count > train.n_samples:
             break
-        tried = replace(candidate, loss="squared", joint=False, approximation=Nystroem(count))
+        tried = replace(candidate, loss="squared", approximation=Nystroem(count))
         stack = Nystroem(count).features(tried.dictionary, train.table)
         same = found is not None and stack.ends[-1] == found.stack.ends[-1]  # more landmarks, no more features
+        if found is not None and operations(stack, problems) > OPERATIONS:
+            tried = one_whole(tried, found)
+            stack = Nystroem(count).features(tried.dictionary, train.table)
         if same or operations(stack, problems) > OPERATIONS:
             break
         blocks = stack.cross(judge.table)
@@ -93,6 +97,17 @@ def _grown(candidate: Candidate, train: Dataset, judge: Dataset, scoring: Scorin
         summary = f"all training rows, with {count} landmarks for every kernel that needs them"
         found = Large(tried, path, stack, blocks, judge, parts, summary)
     return found
+
+
+def one_whole(candidate: Candidate, found: Large) -> Candidate:
+    """The same with that one of the kernels of all columns alone that has the largest weight in ``found``, so that
+    there is room for more of its landmarks."""
+    names, specs = candidate.dictionary.names, candidate.dictionary.specs
+    weights = dict(zip(found.path.kernel_names, found.path.weights[found.path.first_look], strict=True))
+    wide = [j for j, spec in enumerate(specs) if isinstance(spec, RBF | Laplacian) and spec.features is None]
+    best = max(wide, key=lambda j: weights.get(names[j], 0.0), default=None)
+    kept = tuple(spec for j, spec in enumerate(specs) if j not in wide or j == best)
+    return replace(candidate, dictionary=replace(candidate.dictionary, specs=kept))
 
 
 def operations(stack: FeatureStack, problems: int) -> float:

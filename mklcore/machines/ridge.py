@@ -29,13 +29,21 @@ def solve_ridge(
 
     ``K`` (n, n) positive semi-definite or a weighted sum, ``y`` (n,), ``C`` > 0. Source: Kloft et al. (2011), table of losses.
     """
+    return solve_ridges(K, y[None], C, loss, fit_intercept)[0]
+
+
+def solve_ridges(K: Array | WeightedSum, Y: Array, C: Cost, loss: Loss, fit_intercept: bool) -> list[Solution]:
+    """``solve_ridge`` for every target of ``Y`` (T, n), by one factorisation for all of them."""
     total = DenseSum(K) if isinstance(K, np.ndarray) else K
-    right = np.column_stack([y, np.ones_like(y)]) if fit_intercept else y[:, None]
-    solved = total.solve(right, 1.0 / C)
-    b = float(solved[:, 0].sum() / solved[:, 1].sum()) if fit_intercept else 0.0
-    a = solved[:, 0] - b * solved[:, 1] if fit_intercept else solved[:, 0]
+    right = np.column_stack([*Y, np.ones(Y.shape[1])] if fit_intercept else list(Y))
+    duals = total.solve(right, 1.0 / C)
+    intercepts = np.zeros(len(Y))
     if fit_intercept:
-        a = a - a.mean()  # the equality to the last digit, so that the dual value is valid
-    f = total.matvec(a)
-    objective, gap = dual_gap(a, f, b, y, C, loss)
-    return Solution(a, b, f, objective, gap, 0.5 * float(a @ f), 1)
+        duals, ones = duals[:, :-1], duals[:, -1]
+        intercepts = duals.sum(axis=0) / ones.sum()
+        duals = duals - intercepts * ones[:, None]
+        duals = duals - duals.mean(axis=0)  # the equality to the last digit, so that the dual value is valid
+    found = []
+    for a, f, b, y in zip(duals.T.copy(), total.matvec(duals).T.copy(), intercepts, Y, strict=True):
+        found.append(Solution(a, float(b), f, *dual_gap(a, f, float(b), y, C, loss), 0.5 * float(a @ f), 1))
+    return found

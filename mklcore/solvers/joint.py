@@ -22,10 +22,12 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.kernels.operators import as_operator
-from mklcore.kernels.operators.base import KernelOperator
+from mklcore.kernels.operators.base import Capability, DenseSum, KernelOperator, WeightedSum
 from mklcore.losses import Loss
 from mklcore.losses.intercepts import losses_at, total_loss
-from mklcore.machines import machine_of
+from mklcore.machines import machine_of, solve_machine
+from mklcore.machines.ridge import solve_ridge, solve_ridges
+from mklcore.machines.solution import Solution
 from mklcore.penalties import LpNorm
 from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import AnyIterate, Fit, Iterate, Method, Status, Trace, run
@@ -50,13 +52,27 @@ class Joint:
     penalty: LpNorm
     fit_intercept: bool
 
-    def combined(self, weights: Array) -> Array:
-        """sum_m weights_m K_m (n, n)."""
-        n = self.Y.shape[1]
-        return self.kernels.combine(np.ascontiguousarray(weights)).block(np.arange(n))
+    def combined(self, weights: Array) -> WeightedSum:
+        """sum_m weights_m K_m."""
+        total = self.kernels.combine(np.ascontiguousarray(weights))
+        if Capability.FEATURES in self.kernels.capabilities:
+            return total
+        return DenseSum(total.block(np.arange(self.Y.shape[1])))
+
+    def solved(self, weights: Array, duals: Array | None, accuracy: float) -> list[Solution]:
+        """The machine of every target on the sum of the kernels, from ``duals`` (T, n) where there are some."""
+        total, rest = self.combined(weights), (self.C, self.loss, self.fit_intercept)
+        if machine_of(self.loss) is solve_ridge:
+            return solve_ridges(total, self.Y, *rest)
+        starts = [None] * len(self.Y) if duals is None else duals
+        return [
+            solve_machine(total, y, *rest, warm=warm, accuracy=accuracy) for y, warm in zip(self.Y, starts, strict=True)
+        ]
 
     def forms(self, duals: Array) -> Array:
         """Q_m = sum_t a_t'K_m a_t (M,) of ``duals`` (T, n)."""
+        if Capability.FEATURES in self.kernels.capabilities:
+            return self.kernels.quad(np.ascontiguousarray(duals.T))
         Q: Array = np.sum([self.kernels.quad(np.ascontiguousarray(a)) for a in duals], axis=0)
         return Q
 
@@ -107,7 +123,7 @@ def joint_certificate(
 
 
 def _objective(problem: Joint, weights: Array, duals: Array, intercepts: Array) -> float:
-    decisions = duals @ problem.combined(weights)
+    decisions = problem.combined(weights).matvec(duals.T).T
     norms = weights * np.sqrt(problem.forms(duals))
     return problem.primal(decisions, intercepts, problem.penalty.regulariser(norms))
 
@@ -151,20 +167,8 @@ class JointReweighting(Method[Any]):
 
     def _evaluated(self, theta: Array, warm: Array | None, gap_share: float) -> AnyIterate:
         problem = self.problem
-        K, machine = np.ascontiguousarray(problem.combined(theta)), machine_of(problem.loss)
         accuracy = float(np.clip(min(0.05 * gap_share, 0.05 * self.tol), _SHARPEST, 1e-4))
-        found = [
-            machine(
-                K,
-                y,
-                problem.C,
-                problem.loss,
-                problem.fit_intercept,
-                warm=None if warm is None else warm[t],
-                accuracy=accuracy,
-            )
-            for t, y in enumerate(problem.Y)
-        ]
+        found = problem.solved(theta, warm, accuracy)
         duals = np.array([one.dual for one in found])
         decisions, intercepts = np.array([one.decision for one in found]), np.array([one.intercept for one in found])
         Q = problem.forms(duals)
@@ -190,7 +194,7 @@ class _SharedMachine(GramMachine):
         key = zeta.tobytes()
         if key not in self._sums:
             self._sums.clear()
-            self._sums[key] = self._problem.combined(zeta)
+            self._sums[key] = self._problem.combined(zeta).block(np.arange(self._problem.Y.shape[1]))
         return self._sums[key].copy()
 
 
@@ -275,7 +279,8 @@ def fit_joint(
         as_operator(K), np.ascontiguousarray(np.atleast_2d(Y), dtype=float), C, loss, LpNorm(p), fit_intercept
     )
     start = None if warm is None else _start(problem, warm)
-    if not problem.penalty.simplex or not suits_hulls(loss):
+    on_features = Capability.FEATURES in problem.kernels.capabilities
+    if on_features or not problem.penalty.simplex or not suits_hulls(loss):
         theta, duals = start or (None, None)
         method = JointReweighting(problem, tol=tol, theta=theta, duals=duals)
         fit = run(method, tol=tol, max_iter=max_iter, callback=callback)
@@ -333,6 +338,6 @@ class _FromBarrier(JointReweighting):
 def _with_intercepts(problem: Joint, fit: Fit, weights: Array) -> tuple[Fit, Array]:
     if not problem.fit_intercept:
         return fit, np.zeros(len(problem.Y))
-    decisions = fit.dual_coef @ problem.combined(weights)
+    decisions = problem.combined(weights).matvec(fit.dual_coef.T).T
     found = [problem.loss.best_intercept(f, y) for f, y in zip(decisions, problem.Y, strict=True)]
     return fit, np.array(found)

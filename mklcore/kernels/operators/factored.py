@@ -364,8 +364,10 @@ class FeatureStack:
         return G
 
     def quad(self, a: Array, kernels: Indices | None = None) -> Array:
-        """a'K_m a of the approximated kernels for a (n,), of all (M,) or of some (k,): ||Phi_m'a||^2."""
-        forms = self.by_kernel(self.coefficients(a) ** 2)
+        """a'K_m a of the approximated kernels for a (n,), of all (M,) or of some (k,): ||Phi_m'a||^2; for a (n, T) the
+        sum over its columns."""
+        u = self.coefficients(a).reshape(self.table.shape[1], -1)
+        forms = self.by_kernel(np.sum(u * u, axis=1))
         return forms if kernels is None else forms[kernels]
 
     def combine(self, weights: Array, out: Array | None = None) -> FactoredSum | DenseSum:
