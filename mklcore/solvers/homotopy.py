@@ -30,7 +30,7 @@ from mklcore.solvers.reweighting import NEGLIGIBLE, WeightIterate, WeightState
 from mklcore.solvers.working_set import nearest
 
 _MOST_FREE = 150  # free support vectors: beyond, a system costs more than a machine
-_PASSES, _LEAST = 2.0, 5e7  # multiplications that following may cost: passes over the stack, and what is always allowed
+_PASSES, _LEAST = 1.0, 8e7  # multiplications that following may cost: passes over the stack, and what is always allowed
 _ROUNDS = 6  # times that the way may be lost, or kernels come in
 # How far from an event a shifted start stands, as a share of lam: the farther, the more often the way was lost.
 _APART = (1e-7, 1e-4, 1e-2, 1.0)

@@ -79,6 +79,10 @@ class Newton(Reweighting):
             return super().init()
         return self._mixture(_FIRST_ACCURACY, 0.0)
 
+    def _lifted(self, weights: Array) -> Array:
+        """At p = 1 a step leaves zero as it reaches it."""
+        return self.problem.penalty.scale(weights) if self.p == 1 else super()._lifted(weights)
+
     def step(self, best: WeightIterate, last: WeightIterate, trace: Progress) -> WeightIterate | Status:
         accuracy, damping = min(self.accuracy(trace), last.state.accuracy), last.state.damping
         refused: list[WeightIterate] = []

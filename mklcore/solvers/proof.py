@@ -20,7 +20,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ProofError
-from mklcore.kernels.operators.base import KernelOperator
+from mklcore.kernels.operators.base import KernelOperator, is_stored
 from mklcore.losses import Cost, Loss
 from mklcore.losses.intercepts import total_loss
 from mklcore.penalties import Penalty
@@ -62,7 +62,7 @@ def weighted_certificate(
     weight and do not change the price."""
     diagonals = K.diagonals()
     if kernels is None:
-        f, Q = K.decision(weights, dual), K.quad(dual)
+        f, Q = K.decision(weights, dual), forms_with_weight(K, weights, dual)
     else:
         G, weights, diagonals = K.matvec(dual, kernels), weights[kernels], diagonals[kernels]
         f, Q = weights @ G, np.maximum(G @ dual, 0.0)
@@ -83,6 +83,16 @@ def weighted_certificate(
     price = penalty.dual_price(forms)
     slack += penalty.dual_price(forms + ROUNDING * proofs**2) - price
     return Certificate(objective, loss.dual(dual_point, y, C) - price, slack, scales, floor, f)
+
+
+def forms_with_weight(K: KernelOperator, weights: Array, a: Array) -> Array:
+    """a'K_m a (M,) of the kernels with weight; zeros in place of the others where these would have to be read."""
+    used = np.flatnonzero(weights)
+    if used.size == weights.size or not is_stored(K):
+        return K.quad(a)
+    Q = np.zeros(weights.size)
+    Q[used] = K.quad(a, used)
+    return Q
 
 
 def _rooted(diagonals: Array) -> Iterator[tuple[slice, Array]]:

@@ -25,7 +25,7 @@ from mklcore.solvers.interior import Interior
 from mklcore.solvers.interleaved import Interleaved, lacking
 from mklcore.solvers.newton import Newton, newton_exponent
 from mklcore.solvers.problem import Carried, OfAnother, Problem, WarmStart, WarmState, WeightedMethod, certificate_over
-from mklcore.solvers.proof import Certificate
+from mklcore.solvers.proof import Certificate, forms_with_weight
 from mklcore.solvers.reweighting import Reweighting
 from mklcore.solvers.screening import Screened
 from mklcore.solvers.silp import SILP
@@ -224,7 +224,7 @@ class Reused(WeightedMethod[Any]):
             return None
         bound = task.bound(proof, task.K.quad(proof))
         b, errors = task.loss_at(task.K.decision(fit.weights, a))
-        primal = errors + task.regulariser(fit.weights, task.K.quad(a))
+        primal = errors + task.regulariser(fit.weights, forms_with_weight(task.K, fit.weights, a))
         if not primal - bound.value <= tol * min(bound.price, abs(primal)):
             return None
         point: AnyIterate = Iterate(

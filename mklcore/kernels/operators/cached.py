@@ -110,6 +110,8 @@ class CachedOperator:
         same = [one for one in self._products if np.array_equal(one.kernels, asked)]
         known = same or [part for one in self._products if (part := one.among(asked)) is not None]
         found = next((one for one in known if np.array_equal(one.dual, a)), None)
+        if found is not None and not same:  # a part of what is remembered is not remembered beside it
+            return found.values
         if found is None:
             ways = [(one, *one.way_to(a)) for one in known]
             nearest, factor, rows = min(ways, key=lambda way: way[2].size, default=(None, 0.0, _NO_ROWS))
@@ -142,7 +144,8 @@ class CachedOperator:
     def decision(self, weights: Array, a: Array) -> Array:
         """sum_m weights_m K_m a on the training rows, (n,)."""
         if self.keeps_products or self.knows(a):
-            mixed: Array = weights @ self.matvec(a)
+            used = np.flatnonzero(weights)
+            mixed: Array = weights[used] @ self.matvec(a, used)
             return mixed
         if self._is_summed(weights):
             assert self._sum is not None
