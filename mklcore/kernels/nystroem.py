@@ -32,7 +32,7 @@ from mklcore.kernels.operators.factored import FeatureMap, FeatureStack, diagona
 from mklcore.kernels.operators.lazy import resolved
 
 _ROUNDED = 1e-6  # share of a trace that single precision may lose
-_CUT = 1e-9  # of the largest eigenvalue at the landmarks: directions below it are left out
+_CUT = 1e-8  # of the trace at the landmarks: where no landmark holds more that is new, the others are left out
 _LOOKED_AT = 10_000  # rows among which landmarks are drawn
 _PILOT = 50  # landmarks of the features that leverage is read off
 CHOICES = ("kmeans", "leverage")
@@ -208,10 +208,20 @@ def _with_roots(plain: KernelMap, landmarks: Array) -> FeatureMap:
     for m in range(len(plain.specs)):
         check_cancelled()
         K = plain.subset([m]).cross_standardised(landmarks)[0]
-        values, vectors = np.linalg.eigh(0.5 * (K + K.T))
-        kept = values > _CUT * max(float(values[-1]), 0.0)
-        roots.append(vectors[:, kept] / np.sqrt(values[kept]))
+        roots.append(_root(0.5 * (K + K.T)))
     return _map_to(plain, roots)
+
+
+def _root(K: Array) -> Array:
+    """R (m, r) with R R' the inverse of K among the r landmarks that stand for all m up to rounding, zero elsewhere.
+
+    They are the pivots of a Cholesky factorisation: a tenth of the work of eigenvectors, less where r is small.
+    """
+    factor, pivots, rank, _ = scipy.linalg.lapack.dpstrf(K, tol=_CUT * max(float(np.trace(K)), 0.0), lower=1)
+    root = np.zeros((len(K), rank))
+    lower = np.tril(factor[:rank, :rank])
+    root[pivots[:rank] - 1] = scipy.linalg.solve_triangular(lower, np.eye(rank), lower=True, check_finite=False).T
+    return root
 
 
 def _map_to(plain: KernelMap, roots: list[Array]) -> FeatureMap:
