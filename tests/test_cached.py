@@ -59,7 +59,8 @@ def test_products_summed_from_too_many_changes_are_begun_anew(stack, read):
     """The sums of |changes| are bounded, so that rounding is that of few sums."""
     found = Products.of(stack, np.arange(5), np.ones(40))
     for step in range(100):
-        found = found.at(np.where(np.arange(40) < 20, (-1.0) ** step, 1.0), stack)
+        dual = np.where(np.arange(40) < 20, (-1.0) ** step, 1.0)
+        found = found.at(dual, *found.way_to(dual), stack)
         assert found.added <= 30.0 * np.abs(found.dual).sum()
     assert 40 in read[1:]
     right(found.values, stack, np.arange(5), found.dual)
