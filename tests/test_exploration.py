@@ -9,10 +9,10 @@ import mklcore as mkl
 from mklcore.data.dataset import Dataset
 from mklcore.data.spectra import prepared
 from mklcore.errors import DataError
-from mklcore.exploration import candidates, first_answer, large, screening
+from mklcore.exploration import first_answer, large, screening
 from mklcore.exploration.candidates import Candidate, Judged, taken
 from mklcore.exploration.scaling import NormalScores, PreparedSpectra, steps_before
-from mklcore.kernels.functions import RBF, Delta, Linear
+from mklcore.kernels.functions import Delta, Linear
 from mklcore.kernels.units import MOST_UNITS, units
 from mklcore.selection.references import Reference
 
@@ -339,19 +339,18 @@ def test_more_rows_than_a_stack_has_room_for_are_all_used(monkeypatch):
     assert sample.model[-1].n_train_ == sample.rows.used
 
 
-def test_of_the_kernels_of_all_columns_one_keeps_its_landmarks():
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(900, 2))
-    data = Dataset(X, np.sin(4 * X[:, 0]) * np.sin(4 * X[:, 1]), task="regression")
-    train, judge = data.split(0.3, 0)
-    whole = (RBF(0.25, relative=True), RBF(0.5, relative=True))
-    candidate = candidates.offered(train, "", whole)[0]
-    found = large.on_all_rows([candidate], train, judge, None)
-    narrowed = large.one_whole(candidate, found).dictionary
-    own = len(candidate.dictionary) - len(whole)
-    assert narrowed.specs[:own] == candidate.dictionary.specs[:own]
-    assert len(narrowed) == own + 1
-    assert narrowed.specs[-1] in whole
+def test_landmarks_grow_where_kernels_need_them_as_far_as_the_budget_goes(monkeypatch):
+    X = np.random.default_rng(3).normal(size=(900, 4))
+    wide, narrow = (
+        mkl.Nystroem(100).features(mkl.KernelDictionary([kernel]), X) for kernel in (mkl.Linear(), mkl.RBF(0.5))
+    )
+    assert large._more(wide, 100, 1) is None
+    assert large._more(narrow, 100, 1) == 300
+    for factor in (2, 1.5):
+        monkeypatch.setattr(large, "OPERATIONS", large.operations(900, int(100 * factor), 1))
+        assert large._more(narrow, 100, 1) == 100 * factor
+    monkeypatch.setattr(large, "OPERATIONS", large.operations(900, 100, 1))
+    assert large._more(narrow, 100, 1) is None
 
 
 def test_plain_sums_beside_all_rows_have_exact_kernels_of_a_sample(monkeypatch):

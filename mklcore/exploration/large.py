@@ -15,14 +15,15 @@ from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.exploration.candidates import Candidate, parts_of_rows
-from mklcore.kernels.functions import RBF, Laplacian
 from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.operators.factored import FeatureBlocks, FeatureStack
 from mklcore.paths.path import Path, fit_path, judged, log_grid, path_grid
 from mklcore.selection.references import FLAT
 from mklcore.selection.scoring import Scoring
 
-LANDMARKS = (100, 300, 900)
+LANDMARKS = 100  # of every kernel at first
+GROWTH = (3.0, 2.0, 1.5)  # how many times as many follow, where there is room
+NEEDS_MORE = 0.9  # share of its landmarks that a kernel has features from, if more of them would tell more
 OPERATIONS = 3e10  # that a path on features may take
 MANY_MORE = 3  # times the rows on which candidates were compared: from there on a richer one may be the better
 SOLVES = 6  # of a problem along the path, in each of which a matrix of all features is decomposed
@@ -70,16 +71,11 @@ def _grown(candidate: Candidate, train: Dataset, judge: Dataset, scoring: Scorin
     not grow with the rows once sums are taken."""
     found: Large | None = None
     problems = 1 if candidate.joint or train.task != "multiclass" else len(np.unique(train.y))
-    for count in LANDMARKS:
-        if count > train.n_samples:
-            break
+    count: int | None = min(LANDMARKS, train.n_samples)
+    while count is not None:
         tried = replace(candidate, loss="squared", approximation=Nystroem(count))
         stack = Nystroem(count).features(tried.dictionary, train.table)
-        same = found is not None and stack.ends[-1] == found.stack.ends[-1]  # more landmarks, no more features
-        if found is not None and operations(stack, problems) > OPERATIONS:
-            tried = one_whole(tried, found)
-            stack = Nystroem(count).features(tried.dictionary, train.table)
-        if same or operations(stack, problems) > OPERATIONS:
+        if operations(stack.n_samples, stack.ends[-1], problems) > OPERATIONS:
             break
         blocks = stack.cross(judge.table)
         machine = tried.machine(train.task)
@@ -96,21 +92,24 @@ def _grown(candidate: Candidate, train: Dataset, judge: Dataset, scoring: Scorin
         parts = np.array([judged([point], [decided[cut]], judge.y[cut], scoring)[0] for cut in cuts])
         summary = f"all training rows, with {count} landmarks for every kernel that needs them"
         found = Large(tried, path, stack, blocks, judge, parts, summary)
+        count = _more(stack, count, problems)
     return found
 
 
-def one_whole(candidate: Candidate, found: Large) -> Candidate:
-    """The same with that one of the kernels of all columns alone that has the largest weight in ``found``, so that
-    there is room for more of its landmarks."""
-    names, specs = candidate.dictionary.names, candidate.dictionary.specs
-    weights = dict(zip(found.path.kernel_names, found.path.weights[found.path.first_look], strict=True))
-    wide = [j for j, spec in enumerate(specs) if isinstance(spec, RBF | Laplacian) and spec.features is None]
-    best = max(wide, key=lambda j: weights.get(names[j], 0.0), default=None)
-    kept = tuple(spec for j, spec in enumerate(specs) if j not in wide or j == best)
-    return replace(candidate, dictionary=replace(candidate.dictionary, specs=kept))
+def _more(stack: FeatureStack, count: int, problems: int) -> int | None:
+    """More landmarks than ``count``, within the budget; None where no kernel needs them or there is no room."""
+    ranks = np.diff(stack.ends)
+    needs = ranks >= NEEDS_MORE * count
+    for factor in GROWTH if needs.any() else ():
+        more = int(factor * count)
+        width = np.where(needs, more, ranks).sum()
+        if more <= stack.n_samples and operations(stack.n_samples, width, problems) <= OPERATIONS:
+            return more
+    return None
 
 
-def operations(stack: FeatureStack, problems: int) -> float:
-    """Multiplications of a path on features: inner products of all of them once, and a decomposition in every solve."""
-    width = float(stack.ends[-1])
-    return stack.n_samples * width**2 + problems * VALUES * SOLVES * width**3 / 3.0
+def operations(n: int, width: int, problems: int) -> float:
+    """Multiplications of a path on ``width`` features of n rows: all inner products once, and a decomposition in every
+    solve.
+    """
+    return n * float(width) ** 2 + problems * VALUES * SOLVES * float(width) ** 3 / 3.0

@@ -174,7 +174,8 @@ def _score(products: Array, left: Array) -> float:
                 float(sums[:size] @ np.linalg.pinv(spread[:size, :size], 1e-10, hermitian=True) @ sums[:size]) / n
             )
             ratio = (n - size) / size * explained / max(1.0 - explained, 1e-12)
-            best = min(best, float(scipy.stats.f.logsf(ratio, size, n - size)))
+            tail = float(scipy.special.fdtrc(size, n - size, ratio))  # of Fisher's F, without the checks of its class
+            best = min(best, float(np.log(tail)) if tail > 0.0 else -np.inf)
     return best + float(np.log(max(len(sizes), 1) * left.shape[1]))
 
 
