@@ -30,6 +30,7 @@ from mklcore.solvers.reweighting import NEGLIGIBLE, WeightIterate, WeightState
 from mklcore.solvers.working_set import nearest
 
 _MOST_FREE = 150  # free support vectors: beyond, a system costs more than a machine
+_EVENT = 4e5  # values that an event may read on the way to another C: beyond, machines are fewer
 _PASSES, _LEAST = 1.0, 8e7  # multiplications that following may cost: passes over the stack, and what is always allowed
 _ROUNDS = 6  # times that the way may be lost, or kernels come in
 # How far from an event a shifted start stands, as a share of lam: the farther, the more often the way was lost.
@@ -79,6 +80,8 @@ class Homotopy(WeightedMethod[WeightState]):
         for bound in (self.low, self.high):
             alpha = np.where(np.abs(alpha - bound) <= _ROUND, bound, alpha)
         self._alpha: Array = alpha
+        known = warm.carried.live
+        self._live = nearest(warm.weights, warm.weights) if known is None else known
 
     @staticmethod
     def suits(problem: Problem, warm: WarmStart | None) -> bool:
@@ -104,11 +107,12 @@ class Homotopy(WeightedMethod[WeightState]):
     def found(self) -> WeightIterate | None:
         """The certified optimum; None where the way is lost or too dear, and ``dear`` says which."""
         K, lost = self.problem.K, 0
-        if is_too_free(self._alpha, self.low, self.high):
-            self.dear = True
+        start, end = 1.0 / float(self._warm.C), 1.0 / float(self.problem.C)
+        free = int(np.count_nonzero((self._alpha > self.low) & (self._alpha < self.high)))
+        self.dear = free > _MOST_FREE or (start != end and free * self._live.size * K.n_samples > _EVENT)
+        if self.dear:
             return None
-        budget = _LEAST + _PASSES * K.n_kernels * K.n_samples**2
-        first, start, end = self._begun(), 1.0 / float(self._warm.C), 1.0 / float(self.problem.C)
+        first, budget = self._begun(), _LEAST + _PASSES * K.n_kernels * K.n_samples**2
         for _ in range(_ROUNDS):
             place = first.among(first.live, K)
             ended, spent = self._moved(place, start, end, _APART[lost], budget)
@@ -140,10 +144,7 @@ class Homotopy(WeightedMethod[WeightState]):
 
     def _begun(self) -> Place:
         """The neighbour's solution, whole or nearly optimal, over the kernels that matter there."""
-        warm, task, alpha, C = self._warm, self.problem, self._alpha, float(self._warm.C)
-        live = warm.carried.live
-        if live is None:
-            live = nearest(warm.weights, warm.weights)
+        warm, task, alpha, live, C = self._warm, self.problem, self._alpha, self._live, float(self._warm.C)
         G = task.K.matvec(alpha, live)
         theta, free = warm.weights[live], np.count_nonzero((alpha > self.low) & (alpha < self.high))
         theta[np.argsort(-theta, kind="stable")[max(free, 1) :]] = (

@@ -39,7 +39,7 @@ class WorkingSetSettings:
     spare_alone: int = 8  # the same where no homotopy is to follow: each costs less than a pass over all
     share: float = 0.9  # of the tolerance is asked of the working set
     most: float = 0.7  # a larger share of the kernels is not worth setting apart
-    alone: float = 1.0  # share of R: a gap up to which a single kernel is nearer to the answer than equal weights
+    alone: float = 3.0  # share of R: a gap up to which a single kernel is nearer to the answer than equal weights
     opening: int = 10  # steps on all kernels: an easy problem ends before a set pays
 
 

@@ -61,11 +61,14 @@ class Products:
             found += source.matvec(here, self.kernels)
         return Products(self.kernels, dual.copy(), found, added)
 
-    def among(self, kernels: Indices) -> Products | None:
-        """The same for some of the kernels; None unless all of them are here."""
+    def places_of(self, kernels: Indices) -> Indices | None:
+        """Where some of the kernels are; None unless all of them are here."""
         places = np.minimum(np.searchsorted(self.kernels, kernels), self.kernels.size - 1)
-        if not np.array_equal(self.kernels[places], kernels):
-            return None
+        return places if np.array_equal(self.kernels[places], kernels) else None
+
+    def among(self, kernels: Indices) -> Products:
+        """The same for some of the kernels, all of which are here."""
+        places = self.places_of(kernels)
         return Products(kernels, self.dual, self.values[places], self.added)
 
     def way_to(self, dual: Array) -> tuple[float, Indices]:
@@ -108,14 +111,15 @@ class CachedOperator:
         """K_m a for a (n,), of every kernel (M, n) or of some in ascending order (k, n); not to be written to."""
         asked = self._everything if kernels is None else kernels
         same = [one for one in self._products if np.array_equal(one.kernels, asked)]
-        known = same or [part for one in self._products if (part := one.among(asked)) is not None]
+        known = same or [one for one in self._products if one.places_of(asked) is not None]
         found = next((one for one in known if np.array_equal(one.dual, a)), None)
         if found is not None and not same:  # a part of what is remembered is not remembered beside it
-            return found.values
+            return found.among(asked).values
         if found is None:
             ways = [(one, *one.way_to(a)) for one in known]
             nearest, factor, rows = min(ways, key=lambda way: way[2].size, default=(None, 0.0, _NO_ROWS))
-            found = Products.of(self.source, asked, a) if nearest is None else nearest.at(a, factor, rows, self.source)
+            part = nearest if nearest is None or same else nearest.among(asked)
+            found = Products.of(self.source, asked, a) if part is None else part.at(a, factor, rows, self.source)
         self._keep(found)
         return found.values
 
