@@ -146,10 +146,10 @@ class Homotopy(WeightedMethod[WeightState]):
         """The neighbour's solution, whole or nearly optimal, over the kernels that matter there."""
         warm, task, alpha, live, C = self._warm, self.problem, self._alpha, self._live, float(self._warm.C)
         G = task.K.matvec(alpha, live)
-        theta, free = warm.weights[live], np.count_nonzero((alpha > self.low) & (alpha < self.high))
-        theta[np.argsort(-theta, kind="stable")[max(free, 1) :]] = (
-            0.0  # so many free points cannot make more forms equal
-        )
+        free = np.count_nonzero((alpha > self.low) & (alpha < self.high))
+        lighter = np.argsort(-warm.weights[live], kind="stable")[max(free, 1) :]
+        theta = warm.weights[live]
+        theta[lighter] = 0.0  # so few free points cannot make more forms equal
         theta /= theta.sum()
         b = task.loss.best_intercept(C * (theta @ G), task.y) / C if self.balanced else 0.0
         return Place(live, alpha, theta, G, b)
