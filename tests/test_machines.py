@@ -193,3 +193,15 @@ def test_where_a_slope_pays_there_is_no_such_dual():
         without_slope(np.eye(MOST_RANK + 1), np.append(np.ones(MOST_RANK), -1.0), -np.ones(201), np.ones(201), 1.0)
         is None
     )
+
+
+def test_a_diagonal_that_rounding_has_made_negative_divides_by_nothing():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([np.zeros(3), rng.normal(size=37)])
+    K = np.outer(x, x)
+    K[:3, :3] = -2.6e-35
+    y = np.where(np.arange(40) == 0, 1.0, -1.0)
+    cold = solve_svm(K, y, 0.45, make_loss("hinge"), True)
+    start = np.where(y > 0, 0.3, -0.3 / 39)
+    warm = solve_svm(K, y, 0.45, make_loss("hinge"), True, warm=start, accuracy=1e-4)
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-3)

@@ -69,7 +69,7 @@ def best_partner(row: Array, diagonal: Array, own: float, v: Array, down: Array,
     for k in range(v.size):
         slope = larger(top - v[k] - down[k], 0.0)
         both = own + diagonal[k]
-        curve = larger(both - 2.0 * row[k], TINY * both + LEAST)
+        curve = larger(both - 2.0 * row[k], TINY * abs(both) + LEAST)
         g = slope * slope / curve
         gain[k] = g
         best = larger(best, g)
@@ -143,7 +143,7 @@ def move_pair(
 ) -> float:  # fmt: skip
     """Raise a[i] and lower a[j] to the best of the pair or the first bound (or kink); returns the length asked for."""
     both = diagonal[i] + diagonal[j]
-    curve = max(both - 2.0 * row_i[j], TINY * both + LEAST)
+    curve = max(both - 2.0 * row_i[j], TINY * abs(both) + LEAST)
     t: float = min((top - v[j] - down[j]) / curve, high[i] - a[i], a[j] - low[j])
     if epsilon > 0.0:
         t = min(t, to_kink(a[i], 1.0), to_kink(a[j], -1.0))
