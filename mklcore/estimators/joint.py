@@ -138,12 +138,12 @@ class JointMKLClassifier(_JointBase, KernelClassifier, KernelSettings):
         for the usual way of the method.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
-    approximation : Nystroem or None, default None
-        Features of low rank in place of the kernels; None for the kernels themselves.
     random_state : int or None, default None
         Seed of everything that is drawn at random; a number gives the same fit each time.
     callback : callable or None, default None
         Called with every history record; a true answer stops the fit.
+    approximation : Nystroem or None, default None
+        Features of low rank in place of the kernels; None for the kernels themselves.
     fit_intercept : bool, default True
         Learn the free b of every class.
     tol : float, default 0.001

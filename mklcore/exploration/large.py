@@ -70,13 +70,17 @@ def _grown(candidate: Candidate, train: Dataset, judge: Dataset, scoring: Scorin
     """A candidate with as many landmarks as raise its score on ``judge``. The loss is the squared one, whose work does
     not grow with the rows once sums are taken."""
     found: Large | None = None
-    problems = 1 if candidate.joint or train.task != "multiclass" else len(np.unique(train.y))
+    classes = 1 if train.task != "multiclass" else len(np.unique(train.y))
+    problems = classes
     count: int | None = min(LANDMARKS, train.n_samples)
     while count is not None:
-        tried = replace(candidate, loss="squared", approximation=Nystroem(count))
-        stack = Nystroem(count).features(tried.dictionary, train.table)
+        stack = Nystroem(count).features(candidate.dictionary, train.table)
+        if found is None and candidate.joint and operations(stack.n_samples, stack.ends[-1], classes) > OPERATIONS:
+            problems = 1  # weights of every class would be too dear
         if operations(stack.n_samples, stack.ends[-1], problems) > OPERATIONS:
             break
+        joint = problems < classes
+        tried = replace(candidate, loss="squared", joint=joint, approximation=Nystroem(count))
         blocks = stack.cross(judge.table)
         machine = tried.machine(train.task)
         first = path_grid(machine, stack, train.y, "C", 2)[0]
