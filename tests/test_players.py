@@ -42,7 +42,7 @@ def test_an_unknown_player_is_refused():
 def test_what_is_no_python_is_in_the_package_too():
     listed = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
     for file in PACKAGE.rglob("*"):
-        if file.is_dir() or file.suffix == ".py" or file.parent.name == "__pycache__":
+        if file.is_dir() or file.suffix == ".py" or "__pycache__" in file.parts:
             continue
         homes = [home for home in file.parents if home.is_relative_to(PACKAGE)]
         named = {home: listed.get(".".join(home.relative_to(PACKAGE.parent).parts), ()) for home in homes}
