@@ -24,7 +24,8 @@ def machine_of(loss: Loss) -> Callable[..., Solution]:
     """The machine that ``loss`` names. ParameterError where it names none of ``MACHINES``."""
     if loss.machine not in MACHINES:
         raise ParameterError(
-            f"The loss {loss.name} has no machine: its machine is {loss.machine!r}, and the machines are {', '.join(MACHINES)}."
+            f"The loss {loss.name} has no machine: its machine is {loss.machine!r}, and the machines are "
+            f"{', '.join(MACHINES)}."
         )
     return MACHINES[loss.machine]
 

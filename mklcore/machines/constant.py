@@ -1,12 +1,13 @@
 """Where the best machine is a constant: no slope pays, as with a rare class and a kernel that does not see it.
 
-The intercept b then stands at a kink of the loss that many points share (all of the large class, at the margin), the others
-are at a bound, and the first may hold any values in the box that leave no slope:
+The intercept b then stands at a kink of the loss that many points share (all of the large class, at the margin), the
+others are at a bound, and the first may hold any values in the box that leave no slope:
 
     a_i = high_i where lin_i > b,  low_i where lin_i < b,  low_i <= a_i <= high_i where lin_i = b,     K a = 0,  1'a = 0
 
 R = 1/2 a'K a vanishes there, and with it the gap that the stopping rule asks for, which pairs of coordinates reach only
-after millions of steps. A linear program over a factor of the kernel finds such a point at once, or says that there is none.
+after millions of steps. A linear program over a factor of the kernel finds such a point at once, or says that there is
+none.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ NEAR = 1e-10  # what a linear program may miss an equation by, in units of the b
 def without_slope(K: Array, lin: Array, low: Array, high: Array, b: float) -> Array | None:
     """A dual point (n,) of the machine that says ``b`` nearest ``lin`` value for every row, or None where slope pays.
 
-    ``K`` (n, n) symmetric positive semi-definite, ``lin``, ``low``, ``high`` (n,) as in ``machines.svm``, without a epsilon and
-    without curvature in the loss, and with a free intercept.
+    ``K`` (n, n) symmetric positive semi-definite, ``lin``, ``low``, ``high`` (n,) as in ``machines.svm``, without a
+    epsilon and without curvature in the loss, and with a free intercept.
     """
     level = lin[np.argmin(np.abs(lin - b))]
     free = lin == level

@@ -1,12 +1,14 @@
 """The machine of a loss whose dual lives in a box, on features: dual coordinate ascent with a free intercept.
 
-    max_a  lin'a - epsilon sum_i |a_i| - 1/2 a'(K + D) a     subject to low <= a <= high  (and 1'a = 0),    K = Phi diag(s) Phi'
+    max_a  lin'a - epsilon sum_i |a_i| - 1/2 a'(K + D) a subject to low <= a <= high (and 1'a = 0), K = Phi diag(s) Phi'
 
-One row at a time to its best value; v = diag(s) Phi'a is kept, so that a step costs O(D) and no row of K is ever made. The
-equality is the method of multipliers: ascend with b 1'a + sigma/2 (1'a)^2 taken off, then move b by sigma 1'a. Rows at a
-bound that pull outward are left alone until the next look at all rows, which computes the duality gap from scratch.
+One row at a time to its best value; v = diag(s) Phi'a is kept, so that a step costs O(D) and no row of K is ever made.
+The equality is the method of multipliers: ascend with b 1'a + sigma/2 (1'a)^2 taken off, then move b by sigma 1'a. Rows
+at a bound that pull outward are left alone until the next look at all rows, which computes the duality gap from
+scratch.
 
-Source: Hsieh et al. (2008), A dual coordinate descent method for large-scale linear SVM; the multiplier step is Hestenes (1969).
+Source: Hsieh et al. (2008), A dual coordinate descent method for large-scale linear SVM; the multiplier step is
+Hestenes (1969).
 """
 
 from __future__ import annotations
@@ -35,14 +37,15 @@ _NOTHING = 1e-12  # share of sum |a_i| that a sum may be off by rounding
 
 @jit_entry({"reassoc", "contract", "nsz"})
 def sweep(
-    Phi: Table, s: Array, spans: Indices, lin: Array, epsilon: float, low: Array, high: Array, curvature: Array, diagonal: Array,
-    offset: float, sigma: float, total: float, a: Array, v: Array, order: Indices, margin: float, spare: Array
+    Phi: Table, s: Array, spans: Indices, lin: Array, epsilon: float, low: Array, high: Array, curvature: Array,
+    diagonal: Array, offset: float, sigma: float, total: float, a: Array, v: Array, order: Indices, margin: float,
+    spare: Array
 ) -> tuple[float, float, int]:  # fmt: skip
     """One pass over the rows in ``order``, in place; the rows worth another look come to stand first in ``order``.
 
-    ``spans`` (k, 2) are the columns that have weight. Returns the new 1'a, the largest slope left to a row, and how many
-    rows are worth another look: not those at a bound or kink whose slope exceeds ``margin`` outward. ``s``, ``v`` and
-    ``spare`` (2,), zeros, are of one precision, in which the sums are made.
+    ``spans`` (k, 2) are the columns that have weight. Returns the new 1'a, the largest slope left to a row, and how
+    many rows are worth another look: not those at a bound or kink whose slope exceeds ``margin`` outward. ``s``, ``v``
+    and ``spare`` (2,), zeros, are of one precision, in which the sums are made.
     """
     worst, kept = 0.0, 0
     for place in range(order.size):
@@ -112,8 +115,8 @@ def solve_by_coordinates(
         order = rng.permutation(y.size)
         for _ in range(sweeps):
             sum_of_duals, worst, kept = sweep(
-                table, own, spans, lin, loss.epsilon, low, high, curvature, diagonal, offset - sigma * loss.total, sigma,
-                sum_of_duals, a, v, order, margin, spare,
+                table, own, spans, lin, loss.epsilon, low, high, curvature, diagonal, offset - sigma * loss.total,
+                sigma, sum_of_duals, a, v, order, margin, spare,
             )  # fmt: skip
             order, margin = rng.permutation(order[:kept]), worst
             used += 1
@@ -141,7 +144,9 @@ def solve_by_coordinates(
 def free_step(
     total: FactoredSum, a: Array, lin: Array, curvature: Array, loss: Loss, y: Array, C: Cost, balance: bool
 ) -> Array:
-    """Newton's step on the rows off their bounds, cut to the box and shortened until the dual rises: where sweeps creep."""
+    """Newton's step on the rows off their bounds, cut to the box and shortened until the dual rises: where sweeps
+    creep.
+    """
     low, high = loss.box(y, C)
     free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (loss.epsilon == 0.0)))
     live = int(np.count_nonzero(total.weights))
@@ -186,11 +191,11 @@ def _read(
 
 
 def balanced(a: Array, low: Array, high: Array, total: float = 0.0, slopes: Callable[[], Array] | None = None) -> Array:
-    """``a`` moved inside its box until it sums to ``total``: rows off their bounds and off zero first, and not beyond zero, so
-    that what is at a bound or zero stays there.
+    """``a`` moved inside its box until it sums to ``total``: rows off their bounds and off zero first, and not beyond
+    zero, so that what is at a bound or zero stays there.
 
-    Where that is not enough all rows are moved alike, or, where ``slopes`` (n,) of the dual can be had, those whose move costs
-    least: moving a thousand rows off their bounds by a little costs more, and hides which rows are free.
+    Where that is not enough all rows are moved alike, or, where ``slopes`` (n,) of the dual can be had, those whose
+    move costs least: moving a thousand rows off their bounds by a little costs more, and hides which rows are free.
     """
     inside = (a > low) & (a < high) & (a != 0.0)
     a = _moved_alike(

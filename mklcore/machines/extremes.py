@@ -1,8 +1,9 @@
 """The larger and the smaller of two numbers, in a form that a compiler turns into vector instructions.
 
-numba's ``max`` and ``min`` decide by a branch, and a loop that takes a maximum of many numbers with them stays scalar. These
-are LLVM's own ``maxnum`` and ``minnum`` (LLVM Language Reference, "Standard C/C++ Library Intrinsics"), with the promise that no NaN
-comes and that the order does not matter. For use in compiled functions only; both arguments float64, neither NaN.
+numba's ``max`` and ``min`` decide by a branch, and a loop that takes a maximum of many numbers with them stays scalar.
+These are LLVM's own ``maxnum`` and ``minnum`` (LLVM Language Reference, "Standard C/C++ Library Intrinsics"), with the
+promise that no NaN comes and that the order does not matter. For use in compiled functions only; both arguments
+float64, neither NaN.
 """
 
 from __future__ import annotations

@@ -2,9 +2,11 @@
 
     min_{w, b}  C sum_i V(w'z_i + b, y_i) + 1/2 ||w||^2,     z = diag(s)^(1/2) phi,     optimum  a_i = -C V'(t_i, y_i)
 
-A step solves (I + Z'WZ) d = -g, W = C V'', as far as pays, by products with the features alone: nothing of size D x D is made.
+A step solves (I + Z'WZ) d = -g, W = C V'', as far as pays, by products with the features alone: nothing of size D x D
+is made.
 
-Source: Lin, Weng, Keerthi (2008), Trust region Newton method for logistic regression, with a line search in place of the region.
+Source: Lin, Weng, Keerthi (2008), Trust region Newton method for logistic regression, with a line search in place of
+the region.
 """
 
 from __future__ import annotations

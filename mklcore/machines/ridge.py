@@ -27,7 +27,8 @@ def solve_ridge(
 ) -> Solution:
     """Solve by one factorisation; ``warm`` and ``accuracy`` are accepted and not needed.
 
-    ``K`` (n, n) positive semi-definite or a weighted sum, ``y`` (n,), ``C`` > 0. Source: Kloft et al. (2011), table of losses.
+    ``K`` (n, n) positive semi-definite or a weighted sum, ``y`` (n,), ``C`` > 0. Source: Kloft et al. (2011), table of
+    losses.
     """
     return solve_ridges(K, y[None], C, loss, fit_intercept)[0]
 

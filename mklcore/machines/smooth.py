@@ -21,7 +21,7 @@ _MAX_NEWTON = 100
 def solve_smooth(
     K: Array, y: Array, C: Cost, loss: Loss, fit_intercept: bool, *, warm: Array | None = None, accuracy: float = 1e-3
 ) -> Solution:
-    """Solve to a duality gap of ``accuracy`` times 1/2 a'K a; ``loss`` is smooth, ``warm`` (n,) a dual to start from."""
+    """Solve to a duality gap of ``accuracy`` times 1/2 a'K a; ``warm`` (n,) is a dual to start from."""
     c = np.zeros_like(y) if warm is None else warm.copy()
     f = K @ c
     b = best_intercept(loss, f, y, C) if fit_intercept else 0.0

@@ -1,15 +1,16 @@
 """Support vector machines for a given Gram matrix: sequential minimal optimisation with second-order pairs.
 
-    max_a  lin'a - epsilon sum_i |a_i| - 1/2 a'(K + D) a     subject to low <= a <= high   (and 1'a = 0 with a free intercept)
+    max_a  lin'a - epsilon sum_i |a_i| - 1/2 a'(K + D) a  subject to low <= a <= high (and 1'a = 0 with an intercept)
 
-with signed a and D the curvature of the loss in the dual: 0 for piecewise-linear losses, I / C for Huber's and the squared
-hinge. ``lin = y``, ``epsilon = 0`` and the box [min(0, Cy), max(0, Cy)] is the hinge machine; ``epsilon`` and the box
-[-C, C] is support vector regression (the kink of |a_i| at zero is one more place where a step may end, so n variables
-suffice instead of 2n); no intercept is a box only, solved one coordinate at a time.
+with signed a and D the curvature of the loss in the dual: 0 for piecewise-linear losses, I / C for Huber's and the
+squared hinge. ``lin = y``, ``epsilon = 0`` and the box [min(0, Cy), max(0, Cy)] is the hinge machine; ``epsilon`` and
+the box [-C, C] is support vector regression (the kink of |a_i| at zero is one more place where a step may end, so n
+variables suffice instead of 2n); no intercept is a box only, solved one coordinate at a time.
 
-Pairs are chosen as in Fan, Chen, Lin (2005): the first by largest violation, the second by largest decrease. Beyond a few
-hundred points they move within a block of those that violate most, whose own small Gram matrix stays in the fastest cache,
-and all other points are updated once per block: the decomposition of Joachims (1999), half of whose blocks are chosen anew.
+Pairs are chosen as in Fan, Chen, Lin (2005): the first by largest violation, the second by largest decrease. Beyond a
+few hundred points they move within a block of those that violate most, whose own small Gram matrix stays in the fastest
+cache, and all other points are updated once per block: the decomposition of Joachims (1999), half of whose blocks are
+chosen anew.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _WELL_UNDER = (
 
 @jit_helper()
 def offsets(a: Array, low: Array, high: Array, epsilon: float, up: Array, down: Array) -> None:
-    """Fill what must be added to the negative gradient to get the slope of moving a_i up, or down (inf: cannot move)."""
+    """Fill what turns the negative gradient into the slope of moving a_i up, or down (inf: cannot move)."""
     for k in range(a.size):
         offset(k, a, low, high, epsilon, up, down)
 
@@ -78,7 +79,9 @@ def best_partner(row: Array, diagonal: Array, own: float, v: Array, down: Array,
 
 @jit_helper({"nnan", "nsz", "reassoc"})
 def reached(x: Array, level: float) -> int:
-    """The first k with x_k >= level, or -1. Whole blocks are looked at first: a search that may end anywhere stays scalar."""
+    """The first k with x_k >= level, or -1. Whole blocks are looked at first: a search that may end anywhere stays
+    scalar.
+    """
     for top in range(0, x.size, BLOCK):
         block, most = x[top : top + BLOCK], -np.inf
         for k in range(block.size):
@@ -293,7 +296,7 @@ def smo_blocks(
 def smo_single(
     K: Array, low: Array, high: Array, epsilon: float, a: Array, v: Array, tol: float, max_steps: int
 ) -> tuple[int, float]:
-    """The same without the equality: one coordinate at a time, chosen by largest decrease; returns (steps, violation)."""
+    """The same without the equality: one coordinate at a time by largest decrease; returns (steps, violation)."""
     n = v.size
     up, down, diagonal = np.empty(n), np.empty(n), np.empty(n)
     for k in range(n):
@@ -329,7 +332,8 @@ def solve_svm(
     accuracy: float = 1e-3,
     max_steps: int = 10_000_000,
 ) -> Solution:
-    """Solve the machine of a loss whose dual is linear or quadratic on a box to a duality gap of ``accuracy`` times 1/2 a'K a.
+    """Solve the machine of a loss whose dual is linear or quadratic on a box to a duality gap of ``accuracy`` times 1/2
+    a'K a.
 
     Parameters
     ----------
@@ -337,7 +341,8 @@ def solve_svm(
     y : (n,) float64, labels -1 / +1 or targets (ones for the one-class loss)
     C : cost of one unit of loss, > 0
     warm : (n,) a dual to start from; it is brought into the box
-    decision : (n,) f at ``warm``, a dual in the box, where ``K`` is only nearly the Gram matrix: the difference there is kept
+    decision : (n,) f at ``warm``, a dual in the box, where ``K`` is only nearly the Gram matrix: the difference there
+    is kept
         as it is, so that the machine is right where it starts and nearly right close by
     accuracy : relative duality gap of this machine
     max_steps : bound on pair steps; the gap reached is reported in the solution

@@ -55,17 +55,17 @@ def fit_weighted(
 ) -> Fit:
     """Learn kernel weights and machine together:
 
-        min_{w, b, theta >= 0}  C sum_i V(t_i, y_i) + 1/2 sum_m ||w_m||^2 / theta_m      over the weights ``penalty`` allows
+        min_{w, b, theta >= 0}  C sum_i V(t_i, y_i) + 1/2 sum_m ||w_m||^2 / theta_m    over weights ``penalty`` allows
 
-    ``K`` (M, n, n) float64 or an operator, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0, a number or
-    one per row (n,). ``solver`` is a key of ``SOLVERS`` or "auto": the table of ``schedule`` says which methods that is, and
-    the fit's ``solver`` text repeats why. ``screen`` leaves kernels unread that cannot have weight at p = 1.
-    Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16).
+    ``K`` (M, n, n) float64 or an operator, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0, a
+    number or one per row (n,). ``solver`` is a key of ``SOLVERS`` or "auto": the table of ``schedule`` says which
+    methods that is, and the fit's ``solver`` text repeats why. ``screen`` leaves kernels unread that cannot have weight
+    at p = 1. Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16).
     """
     if not penalty.certifies:
         raise ParameterError(
-            f"The term {getattr(penalty, 'formula', penalty.name)!r} is concave and has no dual, which this solver needs for "
-            "its certificate; use SMKLClassifier or SMKLRegressor."
+            f"The term {getattr(penalty, 'formula', penalty.name)!r} is concave and has no dual, which this solver "
+            "needs for its certificate; use SMKLClassifier or SMKLRegressor."
         )
     loss.check_cost(y.size, C)
     if solver not in ("auto", *SOLVERS):
@@ -117,10 +117,11 @@ def certificate(
     primal = C sum_i V(f_i + b, y_i) + min_theta 1/2 sum_m ||w_m||^2 / theta_m,   w_m = weights_m sum_i a_i psi_m(x_i)
     dual   = Lin(a') - max_theta 1/2 theta'Q',   Q'_m = a''K_m a';   minus infinity when a' is not feasible
 
-    ``K`` (M, n, n), ``y`` (n,) (labels -1 / +1), ``weights`` (M,) non-negative, ``dual_coef`` a (n,) signed, ``intercept`` b.
-    ``dual_point`` a' (n,) signed is asked for the dual value; without one, ``dual_coef`` is. ``fit_intercept`` says whether
-    b was free, so that 1'a' = 0 is demanded (1'a' = 1 in the nu form, whose ``loss`` is handed over as an object and whose
-    ``C`` is 1 / (nu n)); the one-class form without nu never demands it. ``sample_weight``
+    ``K`` (M, n, n), ``y`` (n,) (labels -1 / +1), ``weights`` (M,) non-negative, ``dual_coef`` a (n,) signed,
+    ``intercept`` b.
+    ``dual_point`` a' (n,) signed is asked for the dual value; without one, ``dual_coef`` is. ``fit_intercept`` says
+    whether b was free, so that 1'a' = 0 is demanded (1'a' = 1 in the nu form, whose ``loss`` is handed over as an
+    object and whose ``C`` is 1 / (nu n)); the one-class form without nu never demands it. ``sample_weight``
     (n,) makes the cost of row i C w_i; rows of weight 0 have no dual. A fit of this library comes out as
     ``(objective_, dual_objective_)``.
 

@@ -12,7 +12,8 @@ from mklcore.penalties import Penalty
 
 
 class Bound(NamedTuple):
-    """``value``, a lower bound on the optimum, is that of the feasible ``point`` (n,), a multiple of the dual asked about;
+    """``value``, a lower bound on the optimum, is that of the feasible ``point`` (n,), a multiple of the dual asked
+    about;
     ``price`` is what that point pays: R of the stopping rule."""
 
     value: float
@@ -21,11 +22,11 @@ class Bound(NamedTuple):
 
 
 def dual_bound(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: Cost) -> Bound:
-    """max_s  Lin(s a) - price(s^2 Q)  over multiples that stay in the box; the dual value of the problem at its maximum.
+    """max_s  Lin(s a) - price(s^2 Q)  over multiples in the box; the dual value of the problem at its maximum.
 
-    ``a`` (n,) a dual in the box, ``Q`` (M,) its forms a'K_m a, ``y`` (n,), ``C`` the cost of one unit of loss. A penalty that is
-    not homogeneous gets a bound, too, if not by a closed form: the price is then asked at the multiple itself.
-    Source: Kloft et al. (2011), equation (17); specification of the lp-norm solver, section 1.
+    ``a`` (n,) a dual in the box, ``Q`` (M,) its forms a'K_m a, ``y`` (n,), ``C`` the cost of one unit of loss. A
+    penalty that is not homogeneous gets a bound, too, if not by a closed form: the price is then asked at the multiple
+    itself. Source: Kloft et al. (2011), equation (17); specification of the lp-norm solver, section 1.
     """
     price = penalty.dual_price(Q)
     s = loss.best_multiple(a, y, C, price) if penalty.homogeneous else _searched(loss, penalty, a, Q, y, C)

@@ -5,8 +5,8 @@ weights (J has a kink there), and no single one certifies it. For stored duals a
 
     min over theta   max over mu   sum_k mu_k Lin(a_k) - 1/2 sum_m theta_m a'K_m a,   a = sum_k mu_k a_k
 
-over two simplices has only M + r variables. Its mu gives a feasible dual (a lower bound for the whole problem, since Lin
-is concave) and its theta the weights to try next: cutting planes that keep the curvature along the mixtures.
+over two simplices has only M + r variables. Its mu gives a feasible dual (a lower bound for the whole problem, since
+Lin is concave) and its theta the weights to try next: cutting planes that keep the curvature along the mixtures.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class Bundle:
         return other
 
     def widened(self, products: Array, old: Indices, new: Indices) -> Bundle:
-        """The duals that the mixture uses, for more kernels: those it holds come to stand at ``old``, the others at ``new``
-        with their ``products`` (r, k, n) of these duals."""
+        """The duals that the mixture uses, for more kernels: those it holds come to stand at ``old``, the others at
+        ``new`` with their ``products`` (r, k, n) of these duals."""
         kept, M = self.used, old.size + new.size
         wider = Bundle(M, self.duals.shape[1])
         wider.duals, wider.linear, wider.mixture = self.duals[kept], self.linear[kept], np.ones(kept.size)
@@ -105,11 +105,11 @@ class Bundle:
 
 
 def saddle_point(linear: Array, forms: Array) -> tuple[Array, Array]:
-    """min_x max_mu  linear'mu - 1/2 sum_m x_m mu'forms[m] mu  over two simplices, by a primal-dual interior point method.
+    """min_x max_mu  linear'mu - 1/2 sum_m x_m mu'forms[m] mu  over two simplices, by interior points.
 
     ``linear`` (r,), ``forms`` (M, r, r) positive semi-definite. Returns x (M,) and mu (r,). Of a step, that of x is
-    eliminated: D (centred d_mu - d_nu - right_x) with D = x / z, where ``centred`` (M, r) are the products forms[m] mu less
-    their means, which D, known to a dozen digits, would drown.
+    eliminated: D (centred d_mu - d_nu - right_x) with D = x / z, where ``centred`` (M, r) are the products forms[m] mu
+    less their means, which D, known to a dozen digits, would drown.
     """
     M, r = forms.shape[0], linear.size
     scale = max(float(np.abs(linear).max()), float(np.abs(forms).max()), 1e-300)

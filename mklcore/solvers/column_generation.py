@@ -109,7 +109,9 @@ class ColumnGeneration(WeightedMethod[None]):
         return self._solved(last.weights, last.dual, max(min(_SHARE * gap, finer), least))
 
     def certify(self, best: Iterate[None], dual_point: Array | None) -> Certificate:
-        """Objective and dual value of published parts, from scratch; the price of all kernels where it is not known yet."""
+        """Objective and dual value of published parts, from scratch; the price of all kernels where it is not known
+        yet.
+        """
         task, used = self.problem, np.flatnonzero(best.weights)
         few, weights = self.rows.select(used) if self._free else DenseKernels(self.rows.grams(used)), best.weights[used]
         found = weighted_certificate(
@@ -142,7 +144,9 @@ class ColumnGeneration(WeightedMethod[None]):
         return self._most - used < max(2, self._most // _ROOM_LEFT)
 
     def _choose(self, weights: Array, wanted: int) -> None:
-        """Where nothing is stored the few are chosen again: those with weight, and ``wanted`` and some more that are nearest."""
+        """Where nothing is stored the few are chosen again: those with weight, and ``wanted`` and some more that are
+        nearest.
+        """
         used = np.flatnonzero(weights)
         near = np.argsort(-self.forms, kind="stable")
         near = near[weights[near] == 0.0][: wanted + max(FEWEST, used.size // 2)]

@@ -1,12 +1,13 @@
-"""The Schur complement of an interior point step: (U A^{-1} U' + D) z = r for U (M, n), A (n, n) and D = diag(d), d > 0.
+"""The Schur complement of an interior point step: (U A^{-1} U' + D) z = r for U (M, n), A (n, n) and D = diag(d), d >
+0.
 
 Two ways where the factor L of A = L L' is available, and the number of kernels says which is shorter:
 
     M <= n    W = L^{-1} U',  W'W + D  factorised                         O(n^2 M + n M^2 + M^3)
     M > n     z = D^{-1} (r - U B^{-1} U'D^{-1} r),  B = A + U'D^{-1}U     O(n^2 M + n^3), by Woodbury's identity
 
-The second takes differences of large numbers where d is small: every answer is refined by what it leaves over, and where that
-is not enough the first takes its place.
+The second takes differences of large numbers where d is small: every answer is refined by what it leaves over, and
+where that is not enough the first takes its place.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ class Through:
 
 
 class Factorised:
-    """A (n, n) by its Cholesky factor: called with a right side (n,) it gives z of A z = r. LinAlgError where it is singular.
+    """A (n, n) by its Cholesky factor: called with a right side (n,) it gives z of A z = r. LinAlgError where it is
+    singular.
 
     ``A`` is left as it is.
     """

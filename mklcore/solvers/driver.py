@@ -4,11 +4,11 @@ The driver keeps history, best primal point, best dual value, the stopping rule,
 callback, and returns one frozen ``Fit`` for every ``Method``.
 
 Stopping rule (specification of the lp-norm solver): best primal minus best dual <= tol * R, where R is the regulariser
-term of the dual. R, not the objective: at small C the objective is nearly all loss and accepts the uniform start. Where R
-vanishes (no kernel tells contradictory rows apart) a gap that round-off explains is within the tolerance.
+term of the dual. R, not the objective: at small C the objective is nearly all loss and accepts the uniform start. Where
+R vanishes (no kernel tells contradictory rows apart) a gap that round-off explains is within the tolerance.
 
-Nothing leaves the driver unproved: a polish that costs more than tol * R is undone, and the invariants of ``proof.py`` hold
-or an error is raised.
+Nothing leaves the driver unproved: a polish that costs more than tol * R is undone, and the invariants of ``proof.py``
+hold or an error is raised.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Status(enum.Enum):
         'provisional: only the necessary condition was checked; the answer can be wrong in kind, use search="certified"'
     )
     RAN_AWAY = (
-        "stopped at the last point that double precision can carry, because a kernel weight runs away; add the group lasso, "
-        'which bounds it (terms="log+gl"), or take a smaller C'
+        "stopped at the last point that double precision can carry, because a kernel weight runs away; add the group "
+        'lasso, which bounds it (terms="log+gl"), or take a smaller C'
     )
     STALLED = "no step improves the objective any more; loosen tol, or remove near-duplicate kernels"
 
@@ -80,8 +80,9 @@ class Iterate(Generic[State]):
 
     ``weights`` (M,), ``dual`` (n,) or (n, T) signed, ``intercept`` float, ``objective`` primal value,
     ``dual_objective`` lower bound or None, ``scale`` R of the stopping rule, ``solves`` machine solves spent on it,
-    ``selected`` kernels in order of entry (None for methods that weigh all), ``state`` what the method needs for the next step,
-    ``dual_point`` (n,) signed: the feasible dual point whose value is ``dual_objective``; it may be another than ``dual``.
+    ``selected`` kernels in order of entry (None for methods that weigh all), ``state`` what the method needs for the
+    next step, ``dual_point`` (n,) signed: the feasible dual point whose value is ``dual_objective``; it may be another
+    than ``dual``.
     """
 
     weights: Array
@@ -121,8 +122,8 @@ class Fit:
     """What every solver returns. A field that does not apply to a method is None, never absent.
 
     ``n_iter`` counts the steps after the first point, and is 1 where that point was the answer already.
-    ``dual_point`` (n,) signed is the feasible dual point whose value is ``dual_objective``: it proves the gap, and may be
-    another than ``dual_coef``, which gives the best primal.
+    ``dual_point`` (n,) signed is the feasible dual point whose value is ``dual_objective``: it proves the gap, and may
+    be another than ``dual_coef``, which gives the best primal.
 
     Parameters
     ----------
@@ -230,7 +231,8 @@ class Method(ABC, Generic[State]):
         """The next iterate, or how the method ends."""
 
     def restate(self, best: Iterate[State], dual_point: Array | None) -> Iterate[State]:
-        """``best`` with values from scratch, for a method that updates them from step to step; ``best`` where they are exact.
+        """``best`` with values from scratch, for a method that updates them from step to step; ``best`` where they are
+        exact.
 
         Asked before a run ends as converged, and at its end; a restated iterate is returned as it is.
         """
@@ -281,7 +283,8 @@ def _with_values(line: Record, objective: float, dual: float | None) -> Record:
 class Progress:
     """How near to the optimum points have come: best primal point, best dual value and the point that has it, the gaps.
 
-    A run has one with a history, its ``Trace``; a method that solves a part of its problem in between may keep one for that.
+    A run has one with a history, its ``Trace``; a method that solves a part of its problem in between may keep one for
+    that.
     """
 
     def __init__(self, tol: float) -> None:
@@ -376,10 +379,10 @@ class Trace(Progress):
 def run(method: Method[Any], *, tol: float, max_iter: int, callback: Callable[[Record], Any] | None = None) -> Fit:
     """Drive ``method`` until its certificate is within ``tol``, it says it is done, or ``max_iter`` steps are made.
 
-    ``callback(record)`` is called after every iteration, and with the last record again in the middle of one that computes
-    many kernel rows; a true answer ends the run with ``Status.CANCELLED``, an exception passes through. The best point
-    seen is kept, with its proof computed from scratch where a method needs one. A division by zero or a singular system inside
-    a method, compiled or not, is a KernelError that names the scales of the problem.
+    ``callback(record)`` is called after every iteration, and with the last record again in the middle of one that
+    computes many kernel rows; a true answer ends the run with ``Status.CANCELLED``, an exception passes through. The
+    best point seen is kept, with its proof computed from scratch where a method needs one. A division by zero or a
+    singular system inside a method, compiled or not, is a KernelError that names the scales of the problem.
     """
     try:
         return _driven(method, tol, max_iter, callback)

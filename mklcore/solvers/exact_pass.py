@@ -1,9 +1,10 @@
 """What the answer on approximated kernels proves for the kernels themselves: one exact pass, and no Gram matrix stored.
 
-The dual of the approximated problem is feasible for the exact one, whose feasible set does not depend on the kernels. Its
-forms a'K_m a with the exact kernels give a lower bound, and the weights with the same coefficients give an upper one:
+The dual of the approximated problem is feasible for the exact one, whose feasible set does not depend on the kernels.
+Its forms a'K_m a with the exact kernels give a lower bound, and the weights with the same coefficients give an upper
+one:
 
-    dual = Lin(s a) - price(s^2 a'K_m a) at the best multiple s    <=    optimum    <=    C sum_i V(f_i + b, y_i) + regulariser
+    dual = Lin(s a) - price(s^2 a'K_m a) at the best multiple s  <=  optimum  <=  C sum_i V(f_i + b, y_i) + regulariser
 
 The pass costs what computing every kernel once between all rows and the support rows costs: O(n n_support M).
 """
@@ -26,7 +27,7 @@ _VALUES = 8_000_000  # kernel values held at a time
 
 
 class Whole(NamedTuple):
-    """Primal and dual value for the exact kernels, summed over one-vs-rest problems: the exact optimum is between them."""
+    """Primal and dual value for the exact kernels, summed over one-vs-rest problems."""
 
     primal: float
     dual: float
@@ -38,10 +39,12 @@ class Whole(NamedTuple):
 
 
 def whole_certificate(model: Any, X: Any, y: Any) -> Whole:
-    """The bounds that a fitted lp-norm model with ``approximation`` gives to the problem of the exact kernels, at its scales.
+    """The bounds that a fitted lp-norm model with ``approximation`` gives to the problem of the exact kernels, at its
+    scales.
 
-    ``X`` (n, d) and ``y`` (n,) are the rows it was fitted on, in their order. ParameterError for other models, for other rows
-    and for centred kernels, whose exact means the pass does not know. Source: weak duality; Kloft et al. (2011), equation (17).
+    ``X`` (n, d) and ``y`` (n,) are the rows it was fitted on, in their order. ParameterError for other models, for
+    other rows and for centred kernels, whose exact means the pass does not know. Source: weak duality; Kloft et al.
+    (2011), equation (17).
     """
     transform = getattr(model, "_map", None)
     if not isinstance(transform, FeatureMap) or not hasattr(model, "penalty_in_use"):

@@ -1,7 +1,7 @@
 """The same problem said in other ways: Ivanov and Tikhonov, the two one-class forms; and what one solution says nearby.
 
-    Ivanov      min  C sum V + 1/2 sum_m ||w_m||^2 / theta_m                        subject to ||theta|| <= 1          (4)
-    Tikhonov    min  C~ sum V + 1/2 sum_m ||w_m||^2 / theta_m + mu ||theta||^2                                         (3)
+    Ivanov      min  C sum V + 1/2 sum_m ||w_m||^2 / theta_m                 subject to ||theta|| <= 1       (4)
+    Tikhonov    min  C~ sum V + 1/2 sum_m ||w_m||^2 / theta_m + mu ||theta||^2                                (3)
 
 Theorem 1 of Kloft, Brefeld, Sonnenburg, Zien (2011), with the constants of the specification (section 1).
 """
@@ -26,7 +26,9 @@ from mklcore.solvers.problem import WarmStart
 
 
 def regulariser_of(K: Array, weights: Array, dual_coef: Array) -> float:
-    """R = 1/2 sum_m ||w_m||^2 / theta_m = 1/2 theta'Q at a solution. ``K`` (M, n, n), ``weights`` (M,), ``dual_coef`` (n,)."""
+    """R = 1/2 sum_m ||w_m||^2 / theta_m = 1/2 theta'Q at a solution. ``K`` (M, n, n), ``weights`` (M,), ``dual_coef``
+    (n,).
+    """
     return 0.5 * float(sum(w * (dual_coef @ kernel @ dual_coef) for w, kernel in zip(weights, K, strict=True)))
 
 
@@ -119,7 +121,8 @@ def solve_tikhonov(
     *,
     tol: float = 1e-6,
 ) -> tuple[Fit, float]:
-    """Solve the penalised form: find C with C = C~ s(C), s(C) = (R(C) / (2 mu))^(1/3), by bisection on warm-started fits.
+    """Solve the penalised form: find C with C = C~ s(C), s(C) = (R(C) / (2 mu))^(1/3), by bisection on warm-started
+    fits.
 
     Returns the constrained fit and s; the penalised weights are s times the fit's. Arguments as ``fit_weighted``.
     """
@@ -199,8 +202,8 @@ class Nearby(NamedTuple):
 class Live:
     """One solution, kept so that moving p or C answers at once: O(M + n) for p, O(M n) once for the products.
 
-    ``fitted`` is a fitted two-class or regression estimator's fit; ``K`` (M, n, n) or features, ``y`` (n,) its training stack and
-    signed target. Source: specification of the lp-norm solver, section 5, live slider design.
+    ``fitted`` is a fitted two-class or regression estimator's fit; ``K`` (M, n, n) or features, ``y`` (n,) its training
+    stack and signed target. Source: specification of the lp-norm solver, section 5, live slider design.
     """
 
     def __init__(self, K: Array | KernelOperator, y: Array, fit: Fit, C: float, loss: Loss) -> None:

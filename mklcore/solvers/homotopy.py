@@ -1,16 +1,18 @@
-"""Along a path at p = 1: the neighbour's optimum is followed to the new C, event by event, and certified over all kernels.
+"""Along a path at p = 1: the neighbour's optimum is followed to the new C, event by event, and certified over all
+kernels.
 
 At small C the optimum is a kink that takes a method started anywhere dozens of machines, yet from one C to the next few
-points and kernels change their state, and each change costs one small system (``homotopy_steps.py``). What is followed is exact, so
-the next point of the path starts where this one ends.
+points and kernels change their state, and each change costs one small system (``homotopy_steps.py``). What is followed
+is exact, so the next point of the path starts where this one ends.
 
     kernels with weight at the neighbour, and the nearest to having one
     repeat   follow the optimum over these kernels to the new C
              Q_m = a'K_m a for all kernels: the certificate
     until    it holds; else the kernels that break it come in
 
-Any point is the optimum of a problem with other targets and forms, so that the same steps lead on from what a few Newton steps
-have reached at the same C, while these differences fade. Where the way is lost, or dearer than solving anew, nothing is said and another method starts.
+Any point is the optimum of a problem with other targets and forms, so that the same steps lead on from what a few
+Newton steps have reached at the same C, while these differences fade. Where the way is lost, or dearer than solving
+anew, nothing is said and another method starts.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ def is_too_free(a: Array, low: Array, high: Array) -> bool:
 
 @dataclass(eq=False)
 class Place:
-    """An optimum over some kernels, in terms of alpha = a / C: ``live`` (L,) kernels that may have weight, ``alpha`` (n,),
+    """An optimum over some kernels, in terms of alpha = a / C: ``live`` (L,) kernels that may have weight, ``alpha``
+    (n,),
     ``theta`` (L,), ``G`` (L, n) = K_m alpha, ``beta``."""
 
     live: Indices
@@ -85,7 +88,9 @@ class Homotopy(WeightedMethod[WeightState]):
 
     @staticmethod
     def suits(problem: Problem, warm: WarmStart | None) -> bool:
-        """Whether there is a neighbour that was not too dear, and a loss whose dual is linear on a box that grows with one C."""
+        """Whether there is a neighbour that was not too dear, and a loss whose dual is linear on a box that grows with
+        one C.
+        """
         loss = problem.loss
         return (
             warm is not None

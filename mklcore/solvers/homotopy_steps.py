@@ -1,5 +1,5 @@
-"""The optimum at p = 1 followed from one problem to a neighbouring one: which points are free and which kernels have weight
-changes one at a time, and between two changes dual, weights and intercept move together along a smooth curve.
+"""The optimum at p = 1 followed from one problem to a neighbouring one: which points are free and which kernels have
+weight changes one at a time, and between two changes dual, weights and intercept move together along a smooth curve.
 
 For a dual a = C alpha and lam = 1 / C the conditions of
 
@@ -10,8 +10,8 @@ are, with theta on the simplex, f = sum_m theta_m K_m alpha, v = lam lin - f - b
     v = 0 on free points,  v >= 0 at high,  v <= 0 at low,      1/2 alpha'K_m alpha = t where theta_m > 0, else <= t
 
 Any start becomes an optimum once ``lin`` and the forms are shifted; the shifts fade while lam goes to its new value, by
-``share`` from 0 to 1. At every event one system in the free alpha, beta, theta and t tells the way on and takes back what the
-last straight piece has lost: Newton's correction and the tangent are its two right-hand sides.
+``share`` from 0 to 1. At every event one system in the free alpha, beta, theta and t tells the way on and takes back
+what the last straight piece has lost: Newton's correction and the tangent are its two right-hand sides.
 
 Source: parametric active sets as in Hastie, Rosset, Tibshirani, Zhu (2004), with the kernel weights among the unknowns.
 """
@@ -66,7 +66,9 @@ def _mix(w: Array, left: Array, u: Array, right: Array, out: Array) -> None:
 
 @jit_helper()
 def _solve(A: Array, b: Array, N: int) -> bool:
-    """Solve A x = b[0] and A x = b[1] by elimination with row pivots, in place, for the leading N; False where singular."""
+    """Solve A x = b[0] and A x = b[1] by elimination with row pivots, in place, for the leading N; False where
+    singular.
+    """
     for k in range(N):
         pivot, largest = k, abs(A[k, k])
         for i in range(k + 1, N):
@@ -162,8 +164,8 @@ def _wanted(
 
 @jit_helper()
 def _calmed(b: Array, m: int, k: int) -> None:
-    """No correction where there is one kernel more than the free points can hold: it would blow up what the tangent, on its
-    way to the event that sets this right, leaves alone."""
+    """No correction where there is one kernel more than the free points can hold: it would blow up what the tangent, on
+    its way to the event that sets this right, leaves alone."""
     most = 0.0
     for q in range(k):
         most = max(most, abs(b[0, m + 1 + q]))
@@ -301,12 +303,14 @@ def follow(
     K: Array, live: Indices, P: Array, W: Array, S: Array, state: Indices, active: Indices, x: Array, balanced: bool,
     most_free: int, budget: float
 ) -> tuple[int, int, float]:  # fmt: skip
-    """Move the optimum at x[LAM0] with its shifts, x[SHARE] = 0, to the one at x[LAM1] without them, in place; returns how it
-    ended (DONE, LOST where no way leads on, DEAR where it costs too much), after how many systems, and the multiplications.
+    """Move the optimum at x[LAM0] with its shifts, x[SHARE] = 0, to the one at x[LAM1] without them, in place; returns
+    how it ended (DONE, LOST where no way leads on, DEAR where it costs too much), after how many systems, and the
+    multiplications.
 
-    ``K`` (M, n, n); ``live`` (L,) the kernels that may have weight; ``P`` (9, n) with ALPHA, LIN, FROM, TO and SHIFT, added to
-    lam lin; ``W`` (8, L) with THETA and OFFSET, added to the forms; ``S`` (3, L, n) with G = K_m alpha; ``state`` (n,) of LOW,
-    FREE, HIGH; ``active`` (L,) 0 or 1; ``x`` (5,) BETA, T, SHARE, LAM0, LAM1; ``balanced``: 1'alpha = 0 is demanded.
+    ``K`` (M, n, n); ``live`` (L,) the kernels that may have weight; ``P`` (9, n) with ALPHA, LIN, FROM, TO and SHIFT,
+    added to lam lin; ``W`` (8, L) with THETA and OFFSET, added to the forms; ``S`` (3, L, n) with G = K_m alpha;
+    ``state`` (n,) of LOW, FREE, HIGH; ``active`` (L,) 0 or 1; ``x`` (5,) BETA, T, SHARE, LAM0, LAM1; ``balanced``:
+    1'alpha = 0 is demanded.
     ``budget`` bounds the multiplications, ``most_free`` the free points.
     """
     L, n = W.shape[1], P.shape[1]

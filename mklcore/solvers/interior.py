@@ -2,19 +2,20 @@
 
     max_a  Lin(a) - price(a)     subject to     low <= a <= high,   1'a = total                                    (17)
 
-Where C is large, or many kernels tie at p = 1, no single machine is near the optimal dual and methods that alternate stand
-still. With the dual in two parts, a = p - q, the kink of a tube is a corner and Lin is linear in x = (p, q). Newton steps on
+Where C is large, or many kernels tie at p = 1, no single machine is near the optimal dual and methods that alternate
+stand still. With the dual in two parts, a = p - q, the kink of a tube is a corner and Lin is linear in x = (p, q).
+Newton steps on
 
     slope(x) - E'(K_theta a + b 1) + lower - upper = 0      x lower = mu     (room - x) upper = mu     1'a = total
     p = 1     1/2 a'K_m a - t + s_m = 0           theta s = mu      sum_m theta_m = 1
     p > 1     1/2 a'K_m a = nu theta_m^(p - 1)                      sum_m theta_m^p = 1             mu -> 0
 
-need A = K_theta + diag (n, n) and U A^{-1} U' + diag(d) (M, M), U = (K_m a)_m, each factorised once for the predictor and the
-corrector of Mehrotra (1992), A by features where the kernels have them. A dozen or two suffice, whatever the number of kernels.
-Every iterate is feasible, so every one has its certificate.
+need A = K_theta + diag (n, n) and U A^{-1} U' + diag(d) (M, M), U = (K_m a)_m, each factorised once for the predictor
+and the corrector of Mehrotra (1992), A by features where the kernels have them. A dozen or two suffice, whatever the
+number of kernels. Every iterate is feasible, so every one has its certificate.
 
-Source: Kloft et al. (2011), equations (16) and (17); Ferris and Munson (2002), Interior-point methods for massive support
-vector machines.
+Source: Kloft et al. (2011), equations (16) and (17); Ferris and Munson (2002), Interior-point methods for massive
+support vector machines.
 """
 
 from __future__ import annotations
@@ -112,8 +113,9 @@ class Sides(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Inside:
-    """A point of the path inside, or a step of it: ``values`` (x, room - x, and at p = 1 theta) and their ``multipliers`` (lower,
-    upper, s), all positive; the intercept; ``theta`` (M,), and their price, t at p = 1 and nu above."""
+    """A point of the path inside, or a step of it: ``values`` (x, room - x, and at p = 1 theta) and their
+    ``multipliers`` (lower, upper, s), all positive; the intercept; ``theta`` (M,), and their price, t at p = 1 and nu
+    above."""
 
     values: Array
     multipliers: Array
@@ -277,13 +279,16 @@ class Interior(Reweighting):
 
     @property
     def _gap(self) -> float:
-        """The gap of the point read last; above p = 1 it falls behind that of the path, for the weights follow to first order."""
+        """The gap of the point read last; above p = 1 it falls behind that of the path, for the weights follow to first
+        order.
+        """
         point = self._last
         proved = not self._is_sparse and point.dual_objective is not None and np.isfinite(point.dual_objective)
         return point.objective - float(point.dual_objective or 0.0) if proved else 0.0
 
     def polish(self, best: WeightIterate) -> WeightIterate:
-        """The fewest kernels that keep the certificate, and the machine at their weights, unless that is dear: its dual is sparse.
+        """The fewest kernels that keep the certificate, and the machine at their weights, unless that is dear: its dual
+        is sparse.
 
         The path inside weighs every kernel; a step or two beyond the tolerance tell apart those that matter.
         """
@@ -338,7 +343,8 @@ class Interior(Reweighting):
     def _read(self, x: Array, theta: Array) -> WeightIterate:
         """The point of x and theta, certified.
 
-        Where hardly a slope pays, steps leave 1'a off its total by more than the certificate can bear: it is set right first.
+        Where hardly a slope pays, steps leave 1'a off its total by more than the certificate can bear: it is set right
+        first.
         """
         task, a = self.problem, self.sides.dual(x)
         if task.fit_intercept:
@@ -357,7 +363,7 @@ class Interior(Reweighting):
 
 
 class _System:
-    """The linearised conditions at a point inside, factorised: A = K_theta + diag and its Schur complement for theta."""
+    """The linearised conditions at a point inside, factorised: A = K_theta + diag and its Schur complement."""
 
     def __init__(self, method: Interior, point: WeightIterate) -> None:
         self.sides, self.inside, self.task, self.weights = method.sides, method.inside, method.problem, method.weights

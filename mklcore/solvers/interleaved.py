@@ -4,16 +4,16 @@ Algorithm 2 of Kloft, Brefeld, Sonnenburg, Zien (2011), for the hinge and the ep
 a, g_m = K_m a (M, n) and theta:
 
     a <- 0, g <- 0, theta <- equal weights
-    repeat   n / 4 pairs (n where kernels are stored), each by largest violation and largest decrease of v = y - sum_m theta_m g_m;
+    repeat   n / 4 pairs (n where kernels are stored), by largest violation and decrease of v = y - sum_m theta_m g_m;
              g_m += K_m[:, pair] (a_new - a_old)           kernel rows on the fly, least recently used rows cached
              if the machine's own gap is within that of the weights, or no pair violates more than asked:
                  theta <- analytic update (19);   in the second case ask for a tenth
     until    best primal - best dual <= tol * R
 
-The stopping rule printed in the paper (relative change of two bounds) can stop at a true gap of half the objective; here
-the certificate is the same as everywhere, and g is computed again before it is reported. Memory: M n floats for g and
-the budget of the row cache. Chunks of hundreds of variables were tried: while most points are still to find their bound
-they overshoot one another, and a pair with the whole gradient in view moves fewer rows.
+The stopping rule printed in the paper (relative change of two bounds) can stop at a true gap of half the objective;
+here the certificate is the same as everywhere, and g is computed again before it is reported. Memory: M n floats for g
+and the budget of the row cache. Chunks of hundreds of variables were tried: while most points are still to find their
+bound they overshoot one another, and a pair with the whole gradient in view moves fewer rows.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def pairs(
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
-    """What the solver carries with a point: forms Q (M,), the machine's own gap and the gap that is the weights' part."""
+    """State of a point: forms Q (M,), the machine's own gap and the gap that is the weights' part."""
 
     Q: Array
     inner_gap: float
@@ -160,8 +160,8 @@ def lacking(loss: Loss, penalty: Penalty) -> str:
 
 
 class Pulse:
-    """Asks a listener, every ``EVERY`` kernel values computed or summed, whether the work should end: a long fit ends in
-    between.
+    """Asks a listener, every ``EVERY`` kernel values computed or summed, whether the work should end: a long fit ends
+    in between.
 
     ``ended`` says that the listener answered yes; an exception it raises passes through.
     """
@@ -256,11 +256,11 @@ class Interleaved(WeightedMethod[Mixed]):
         return float(C[some] @ off) * n / some.size
 
     def _next_weights(self, Q: Array) -> Array:
-        """The analytic update, gone on in log theta: by the multiple that suits all speeds at which weights settle, and farther
-        and farther while the dual does not move (small C, p near 1).
+        """The analytic update, gone on in log theta: by the multiple that suits all speeds at which weights settle, and
+        farther and farther while the dual does not move (small C, p near 1).
 
-        Near the optimum the update leaves between nothing and 2 / (p + 1) of what is missing of log theta, by how strongly the
-        dual answers; (p + 1) / p times the way leaves at most 1 / p of it wherever in between.
+        Near the optimum the update leaves between nothing and 2 / (p + 1) of what is missing of log theta, by how
+        strongly the dual answers; (p + 1) / p times the way leaves at most 1 / p of it wherever in between.
         """
         updated, p = self._penalty.update(self.theta, Q), self._penalty.exponent
         if p is None or not np.all(self.theta > 0.0):
@@ -287,7 +287,7 @@ class Interleaved(WeightedMethod[Mixed]):
         return point
 
     def _pairs(self, most: int) -> int:
-        """Move up to ``most`` pairs (or single points, without an intercept) at the present weights; returns how many."""
+        """Move up to ``most`` pairs (without an intercept single points) at the present weights; returns how many."""
         if self._is_borrowed:  # the kernels remember it as it is
             self.g, self._is_borrowed = self.g.copy(), False
         cache, diagonal, moved = self.cache, self.theta @ self.diagonal, 0
@@ -298,8 +298,9 @@ class Interleaved(WeightedMethod[Mixed]):
         while moved < most and not self.pulse.ended:
             asked = min(few, most - moved)
             steps, missing = pairs(
-                self.a, v, change, self.theta, cache.slab, cache.slot, self._mixed, self._place, self._owner, self._hand,
-                diagonal, self.low, self.high, self.epsilon, self.problem.fit_intercept, self._tolerance, asked,
+                self.a, v, change, self.theta, cache.slab, cache.slot, self._mixed, self._place, self._owner,
+                self._hand, diagonal, self.low, self.high, self.epsilon, self.problem.fit_intercept, self._tolerance,
+                asked,
             )  # fmt: skip
             moved += steps
             self.pulse.spend(2 * steps * size)
@@ -313,7 +314,9 @@ class Interleaved(WeightedMethod[Mixed]):
         return moved
 
     def _sum_leaving(self, change: Array) -> None:
-        """Take what has changed along the rows that the cache gives up next into g, before they would be computed again."""
+        """Take what has changed along the rows that the cache gives up next into g, before they would be computed
+        again.
+        """
         cache = self.cache
         if self._exact or not cache.is_full:
             return
@@ -366,7 +369,9 @@ class Interleaved(WeightedMethod[Mixed]):
 
 
 def products_over(K: KernelOperator, a: Array, pulse: Pulse) -> Array:
-    """K_m a for every kernel (M, n), in double precision; rows of zeros are not read. ``pulse`` receives the count of computed values."""
+    """K_m a for every kernel (M, n), in double precision; rows of zeros are not read. ``pulse`` receives the count of
+    computed values.
+    """
     support, G = np.flatnonzero(a), np.zeros((K.n_kernels, K.n_samples))
     for top in range(0, support.size, PIECE):
         part = support[top : top + PIECE]

@@ -110,7 +110,7 @@ class Newton(Reweighting):
     def _mix(
         self, last: WeightIterate, refused: list[WeightIterate], accuracy: float, trace: Progress
     ) -> WeightIterate | Status:
-        """Ask the bundle of all duals so far; its mixture is the next point, and its weights give the bundle one more."""
+        """The mixture of all duals in the bundle is the next point, and its weights give the bundle one more."""
         task, bundle = self.problem, self.bundle
         assert bundle is not None
         for point in (last, *refused):
@@ -141,7 +141,7 @@ class Newton(Reweighting):
         return Iterate(theta, a, b, primal, linear - price, price, solves=0, state=state, dual_point=a)
 
     def _curve(self, point: WeightIterate, damping: float) -> tuple[Callable[[float], Array], float] | None:
-        """The Newton curve s -> theta(s) out of ``point`` and the slope of J along it; None where it does not descend."""
+        """The Newton curve s -> theta(s) out of ``point`` and its slope of J; None where it does not descend."""
         if self._is_dear(point):
             return None
         theta, Q, H = point.weights, point.state.Q, self._hessian(point)
@@ -234,7 +234,9 @@ class Newton(Reweighting):
 
 
 def newton_exponent(penalty: Penalty) -> float | None:
-    """p of the Newton step that ``penalty`` admits: 1 on the simplex, its ``exponent`` elsewhere, None where there is none."""
+    """p of the Newton step that ``penalty`` admits: 1 on the simplex, its ``exponent`` elsewhere, None where there is
+    none.
+    """
     return 1.0 if penalty.simplex else penalty.exponent
 
 

@@ -1,6 +1,6 @@
 """One weighting problem, what a fit hands to the fit of a neighbouring one, and what all methods for it share.
 
-    min_{w, b, theta >= 0}  C sum_i V(t_i, y_i) + 1/2 sum_m ||w_m||^2 / theta_m      subject to  ||theta|| <= 1        (16)
+    min_{w, b, theta >= 0}  C sum_i V(t_i, y_i) + 1/2 sum_m ||w_m||^2 / theta_m    subject to  ||theta|| <= 1   (16)
     max_a                   Lin(a) - 1/2 ||(a'K_m a)_m||_*                                                          (17)
 
 Source: Kloft, Brefeld, Sonnenburg, Zien (2011).
@@ -31,8 +31,8 @@ _FARTHEST = 3.0  # of log weights that are moved to another C
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One binary or regression problem: ``K``, M kernels on n rows as an operator or an array (M, n, n), ``y`` (n,) float,
-    ``C`` > 0, a loss, a penalty, an intercept or not, screening of kernels at p = 1 or not."""
+    """One binary or regression problem: ``K``, M kernels on n rows as an operator or an array (M, n, n), ``y`` (n,)
+    float, ``C`` > 0, a loss, a penalty, an intercept or not, screening of kernels at p = 1 or not."""
 
     K: CachedOperator
     y: Array
@@ -74,8 +74,8 @@ class Problem:
 
 
 class Carried(NamedTuple):
-    """What a method hands on beside weights and dual: the kernels it worked on, the duals it stored, whether following the
-    optimum on from here costs more than solving anew, and what is known of the kernels at earlier duals."""
+    """What a method hands on beside weights and dual: the kernels it worked on, the duals it stored, whether following
+    the optimum on from here costs more than solving anew, and what is known of the kernels at earlier duals."""
 
     live: Indices | None = None
     bundle: Bundle | None = None
@@ -89,8 +89,9 @@ class Carried(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WarmState:
-    """What the fit of ``problem`` hands to its neighbour on a path: the problem, whose kernels remember their products and sums,
-    the ``fit``, what its method carried, and ``drift`` (M,), the slope of its log weights in log C, where that is known."""
+    """What the fit of ``problem`` hands to its neighbour on a path: the problem, whose kernels remember their products
+    and sums, the ``fit``, what its method carried, and ``drift`` (M,), the slope of its log weights in log C, where
+    that is known."""
 
     problem: Problem
     fit: Fit
@@ -100,7 +101,9 @@ class WarmState:
 
 @dataclass(frozen=True, eq=False)
 class WarmStart:
-    """Weights (M,) and signed dual (n,) of a neighbouring problem, the C it was solved for, and the ``carry`` of its fit."""
+    """Weights (M,) and signed dual (n,) of a neighbouring problem, the C it was solved for, and the ``carry`` of its
+    fit.
+    """
 
     weights: Array
     dual: Array
@@ -115,7 +118,7 @@ class WarmStart:
         return self.carry if isinstance(self.carry, Carried) else Carried()
 
     def drift_to(self, weights: Array, C: Cost) -> Array | None:
-        """The slope of log weights in log C from here to the ``weights`` (M,) at another C; None where C is the same."""
+        """The slope of log weights in log C from here to ``weights`` (M,) at another C; None where C is the same."""
         if np.ndim(C) or np.ndim(self.C) or C == self.C:
             return None
         known = (weights > 0.0) & (self.weights > 0.0)
@@ -143,7 +146,9 @@ class WarmStart:
 
 
 class WeightedMethod(Method[State]):
-    """A method for a ``Problem``: its published parts are certified by the kernels, whatever the method did to find them."""
+    """A method for a ``Problem``: its published parts are certified by the kernels, whatever the method did to find
+    them.
+    """
 
     problem: Problem
 
@@ -174,7 +179,9 @@ class WeightedMethod(Method[State]):
 
 
 class OfAnother(WeightedMethod[Any]):
-    """A method that solves another problem with the same optimum. The ``state`` of a point is the other problem's point."""
+    """A method that solves another problem with the same optimum. The ``state`` of a point is the other problem's
+    point.
+    """
 
     method: WeightedMethod[Any]
 

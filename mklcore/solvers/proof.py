@@ -35,7 +35,8 @@ ROUNDING = 8.0 * np.finfo(float).eps
 
 class Certificate(NamedTuple):
     """Objective and dual value (None without one) from scratch; ``rounding``, what round-off can move them by at most;
-    ``floor``, what it moves them by even where the fit is perfect; ``scales``, a text about what the numbers are made of;
+    ``floor``, what it moves them by even where the fit is perfect; ``scales``, a text about what the numbers are made
+    of;
     ``decision`` (n,), f on the training rows without intercept."""
 
     objective: float
@@ -58,8 +59,8 @@ def weighted_certificate(
     dual_point: Array | None,
     kernels: Indices | None = None,
 ) -> Certificate:
-    """The values of a weighting of kernels ``K`` from its coefficients; of some of the ``kernels`` where the others have no
-    weight and do not change the price."""
+    """The values of a weighting of kernels ``K`` from its coefficients; of some of the ``kernels`` where the others
+    have no weight and do not change the price."""
     diagonals = K.diagonals()
     if kernels is None:
         f, Q = K.decision(weights, dual), forms_with_weight(K, weights, dual)
@@ -114,8 +115,10 @@ def scales_of(diagonals: Array, C: Cost) -> str:
     means, C = diagonals.mean(axis=1), float(np.max(C))
     low, high = int(np.argmin(means)), int(np.argmax(means))
     if means[high] > 2.0 * means[low]:
-        return f"kernel {low} has a mean diagonal of {means[low]:.3g}, kernel {high} one of {means[high]:.3g}, C is {C:.3g}"
-    return f"the kernels have mean diagonals near {means[high]:.3g}, and C is {C:.3g}: {C * means[high]:.3g} times the other"
+        unequal = f"kernel {low} has a mean diagonal of {means[low]:.3g}, kernel {high} one of {means[high]:.3g}"
+        return f"{unequal}, C is {C:.3g}"
+    ratio = C * means[high]
+    return f"the kernels have mean diagonals near {means[high]:.3g}, and C is {C:.3g}: {ratio:.3g} times the other"
 
 
 def refusal(scales: str) -> KernelError:
@@ -131,8 +134,8 @@ def check(
 ) -> None:
     """Raise unless the four invariants hold.
 
-    ``objective`` and ``dual_objective`` are about to be published, ``lowest`` is the best objective seen, ``allowed`` what the
-    published one may exceed it by, ``values`` what the coefficients give (None where a method cannot say).
+    ``objective`` and ``dual_objective`` are about to be published, ``lowest`` is the best objective seen, ``allowed``
+    what the published one may exceed it by, ``values`` what the coefficients give (None where a method cannot say).
     """
     size, rounded = max(abs(objective), abs(dual_objective or 0.0)), 0.0
     if values is not None:
@@ -152,14 +155,14 @@ def check(
         if values is not None and dual_objective - objective <= values.rounding:
             raise refusal(values.scales)
         raise ProofError(
-            f"Invariant 'dual below primal' is violated: {name} has dual value {dual_objective:.10g} above its objective "
-            f"{objective:.10g}."
+            f"Invariant 'dual below primal' is violated: {name} has dual value {dual_objective:.10g} above its "
+            f"objective {objective:.10g}."
         )
     slack = 1e-9 * size if dual_objective is not None else EXACT * size
     if objective - lowest > allowed + slack + rounded:
         raise ProofError(
-            f"Invariant 'history' is violated: {name} ends at {objective:.10g}, {objective - lowest:.3g} above the best "
-            f"point it had seen, where {allowed:.3g} is allowed."
+            f"Invariant 'history' is violated: {name} ends at {objective:.10g}, {objective - lowest:.3g} above the "
+            f"best point it had seen, where {allowed:.3g} is allowed."
         )
 
 

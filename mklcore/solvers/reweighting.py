@@ -79,7 +79,8 @@ class Reweighting(WeightedMethod[WeightState]):
         bent, reads = problem.penalty.exponent is not None, problem.K.keeps_products
         self._stride = _FIRST if bent and not reads else 0.0
         self._keeps_sums = bent and reads and self.live.size == problem.K.n_kernels
-        # On features a machine costs more than all else, and the next one starts where it ended; mixtures of rough duals prove
+        # On features a machine costs more than all else, and the next one starts where it ended; mixtures of rough
+        # duals prove
         # nothing, though, and one solve is the answer to squared loss.
         nonsmooth = problem.penalty.sparse and problem.loss.piecewise_linear
         rough = Capability.FEATURES in problem.K.capabilities and not nonsmooth and not problem.loss.quadratic
@@ -105,8 +106,9 @@ class Reweighting(WeightedMethod[WeightState]):
         return self.accept_or_sharpen(last, following, trace)
 
     def _beyond(self, weights: Array, updated: Array) -> Array:
-        """The way from ``weights`` to ``updated`` in log theta, gone on: at a dual that stays the update takes a fixed share of
-        it, 1 - 2 / (p + 1), and where every step makes all kernels again few long steps are better than many short ones."""
+        """The way from ``weights`` to ``updated`` in log theta, gone on: at a dual that stays the update takes a fixed
+        share of it, 1 - 2 / (p + 1), and where every step makes all kernels again few long steps are better than many
+        short ones."""
         p = self.problem.penalty.exponent
         assert p is not None
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -160,8 +162,9 @@ class Reweighting(WeightedMethod[WeightState]):
         return Iterate(weights, found.dual, b, errors + price, bound.value, scale, state=state, dual_point=bound.point)
 
     def _by_a_near_sum(self, weights: Array, warm: Array | None, accuracy: float) -> Solution | None:
-        """The machine at ``weights`` by a sum of kernels near to theirs: what it is wrong by is known where the machine starts
-        from the products of all kernels there, and fades as the dual settles. None where it does not, or does not pay."""
+        """The machine at ``weights`` by a sum of kernels near to theirs: what it is wrong by is known where the machine
+        starts from the products of all kernels there, and fades as the dual settles. None where it does not, or does
+        not pay."""
         task = self.problem
         if warm is None or not self._keeps_sums or task.loss.machine != "svm":
             return None

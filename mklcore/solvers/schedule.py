@@ -1,7 +1,8 @@
 """What is tried after what: one table from classes of problems to the methods that solve them, in their order.
 
-The first row that holds for a problem is taken. A phase ends where its method is done or stands still, or where ``leave`` says
-that the next one goes on faster; the driver sees a single history. Beside each row stands what it was measured to be worth on
+The first row that holds for a problem is taken. A phase ends where its method is done or stands still, or where
+``leave`` says that the next one goes on faster; the driver sees a single history. Beside each row stands what it was
+measured to be worth on
 ``benchmarks.lp_speed``: A is breast_cancer, 398 rows and 50 kernels, B is digits, 1257 rows and 50 kernels.
 """
 
@@ -46,7 +47,8 @@ _BEFORE_HOMOTOPY = 3  # Newton steps from anywhere to a point from which the opt
 _NEWTON_ON_FEATURES = 1.2  # from this p on the analytic update needs few cheap steps
 _ORDERS = (1.2, 3.0)  # outside of these weights follow the forms too steeply, or hardly
 _UNIT = 2.0  # diagonal of the sum of kernels at equal weights where it was measured what pays
-# Cost of coordinates in C; passes and products of interior points beside it: fitted to CPU seconds by benchmarks.what_pays.
+# Cost of coordinates in C; passes and products of interior points beside it: fitted to CPU seconds by
+# benchmarks.what_pays.
 CREEP, PASSES, PRODUCTS = 0.85, 0.48, 0.0013
 _MOST_BYTES = 1e9  # of the inner system on features and what is made of it
 _STANDSTILL = 12  # points in a row, none nearer than those before: rounding leads interior points away
@@ -62,9 +64,9 @@ def never(method: WeightedMethod[Any], trace: Progress, steps: int) -> bool:
 
 
 class Phase(NamedTuple):
-    """One method of a row: its ``name`` where it comes second, what makes it (None: it has no way here; a warm start: none
-    either, and the next phase is to start from that), whether it is left after so many ``steps``, and whether the next phases
-    are of no use once it has begun."""
+    """One method of a row: its ``name`` where it comes second, what makes it (None: it has no way here; a warm start:
+    none either, and the next phase is to start from that), whether it is left after so many ``steps``, and whether the
+    next phases are of no use once it has begun."""
 
     name: str
     make: Callable[..., WeightedMethod[Any] | WarmStart | None]
@@ -150,8 +152,8 @@ class Phased(WeightedMethod[Any]):
 class Float32(WeightedMethod[Any]):
     """Methods on kernels whose sums are in single precision, certified in double precision.
 
-    What the steps tell in between has the rounding of single precision; what is published has none of it. Where the rounding
-    shows nevertheless (a very large C) the method stands still, and the next phase works in double precision.
+    What the steps tell in between has the rounding of single precision; what is published has none of it. Where the
+    rounding shows nevertheless (a very large C) the method stands still, and the next phase works in double precision.
     """
 
     def __init__(self, problem: Problem, inside: WeightedMethod[Any], tol: float) -> None:
@@ -197,8 +199,8 @@ class Float32(WeightedMethod[Any]):
 
 
 class Reused(WeightedMethod[Any]):
-    """The answer of a neighbouring C, where it is within the tolerance here, too: kernels remember all that its certificate
-    asks for, so that it costs no kernel value."""
+    """The answer of a neighbouring C, where it is within the tolerance here, too: kernels remember all that its
+    certificate asks for, so that it costs no kernel value."""
 
     def __init__(self, problem: Problem, point: AnyIterate, carried: Carried) -> None:
         self.problem, self._point, self._carried = problem, point, carried
@@ -249,9 +251,10 @@ class Reused(WeightedMethod[Any]):
 class PlainSum(OfAnother):
     """p = infinity: the problem of one kernel, K = sum_m K_m, at p = 1; its prices agree, for sum_m a'K_m a = a'K a.
 
-    Where not even the sum fits in memory, its rows are computed when asked for, by interleaved pairs. Where hardly a slope pays
-    (a rare class, kernels that do not see it), pairs of coordinates stand still far from the last digits; the best model may
-    then be a constant, and interior point steps on the sum reach what can be reached. Source: Kloft et al. (2011), (17) at p* = 1.
+    Where not even the sum fits in memory, its rows are computed when asked for, by interleaved pairs. Where hardly a
+    slope pays (a rare class, kernels that do not see it), pairs of coordinates stand still far from the last digits;
+    the best model may then be a constant, and interior point steps on the sum reach what can be reached. Source: Kloft
+    et al. (2011), (17) at p* = 1.
     """
 
     def __init__(
@@ -306,7 +309,7 @@ class Constant(WeightedMethod[Any]):
 
 
 def from_neighbour(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Homotopy | WarmStart | None:
-    """The optimum followed from another C; None where that is lost, the warm start that says so where it is too dear."""
+    """The optimum followed from another C; None where that is lost, the warm start that says so where it is dear."""
     if warm is None or warm.carried.homotopy_is_dear or not Homotopy.suits(problem, warm):
         return None
     method = Homotopy(problem, tol=tol, warm=warm)
@@ -405,8 +408,8 @@ _ONE_KERNEL = (
 
 
 class Row(NamedTuple):
-    """A class of problems: the ``solvers`` it is a row of, ``when`` it holds, its phases, the reason shown to the user, and
-    what it was measured to be worth. ``called`` is the name by which a person asks for this method alone."""
+    """A class of problems: the ``solvers`` it is a row of, ``when`` it holds, its phases, the reason shown to the user,
+    and what it was measured to be worth. ``called`` is the name by which a person asks for this method alone."""
 
     problems: str
     solvers: str
@@ -418,8 +421,8 @@ class Row(NamedTuple):
 
 
 def _is_summed(problem: Problem) -> bool:
-    """Kernels that are not stored, of which sums are made anew in every step: very many of them on a few thousand rows, or what
-    interleaved pairs cannot do."""
+    """Kernels that are not stored, of which sums are made anew in every step: very many of them on a few thousand rows,
+    or what interleaved pairs cannot do."""
     K = problem.K
     crowd = K.n_kernels >= MANY and K.n_samples <= FEW_ROWS
     return not is_stored(K) and (crowd or bool(lacking(problem.loss, problem.penalty)))
@@ -436,7 +439,7 @@ def _can_be_stored_in_part(problem: Problem) -> bool:
 
 
 def _has_small_stack(problem: Problem, tol: float) -> bool:
-    """Where interleaved pairs are ahead of Newton at first: a small stack, a loss they know, weights off the simplex."""
+    """Where interleaved pairs are faster than Newton at first: a small stack and weights off the simplex."""
     small = Capability.DENSE in problem.K.capabilities and problem.y.size <= MOST_ROWS
     return small and tol >= FINEST and not problem.penalty.simplex and not lacking(problem.loss, problem.penalty)
 
@@ -451,14 +454,18 @@ def _fits_in_totals(problem: Problem) -> bool:
 
 
 def _can_go_inside(problem: Problem) -> bool:
-    """A piecewise-linear loss on a box with an inside, in a norm whose weights follow the forms neither steeply nor hardly."""
+    """A piecewise-linear loss on a box with an inside, in a norm whose weights follow the forms neither steeply nor
+    hardly.
+    """
     p = problem.penalty.exponent
     able = p is not None and _ORDERS[0] <= p <= _ORDERS[1] and problem.loss.piecewise_linear
     return able and Interior.suits(problem)
 
 
 def scaled_cost(problem: Problem) -> float:
-    """C in units in which kernels of any scale cost alike: times the diagonal of their sum at equal weights, by that of 2."""
+    """C in units in which kernels of any scale cost alike: times the diagonal of their sum at equal weights, by that of
+    2.
+    """
     K = problem.K
     unit = float(problem.penalty.start(K.n_kernels) @ K.diagonals().mean(axis=1))
     return float(np.mean(problem.C)) * unit / _UNIT
@@ -484,7 +491,7 @@ TABLE = (
         "at p = 1 the analytic update would crawl", "coordinates creep where kernels tie"),
     Row("features, 1.2 <= p <= 3, piecewise-linear, large C", "auto",
         lambda task, tol: _has_features(task) and _can_go_inside(task) and inside_pays(task), (_INSIDE, _MACHINE),
-        "newton", "C is so large that coordinates would creep", "benchmarks.what_pays; benchmarks.large_rows at C = 10, 100"),
+        "newton", "C is so large that coordinates would creep", "benchmarks.what_pays, benchmarks.large_rows"),
     Row("features, squared loss", "auto newton", lambda task, tol: _has_features(task) and _fits_in_totals(task),
         (Phase("", FromTotals),), "newton", "squared loss needs no row but their sums",
         "benchmarks.large_rows: one pass over the rows instead of one for every step"),
@@ -492,7 +499,7 @@ TABLE = (
         (Phase("damped Newton", Newton),), "newton", "at p = {p:.4g} the analytic update would crawl", ""),
     Row("features", "auto wrapper", lambda task, tol: _has_features(task), (_MACHINE,), "wrapper",
         "on features a Hessian costs more than the steps that it saves", ""),
-    Row("features", "newton", lambda task, tol: _has_features(task), (Phase("damped Newton", Newton),), "newton", "", ""),
+    Row("features", "newton", lambda task, tol: _has_features(task), (Phase("", Newton),), "newton", "", ""),
     Row("p = infinity", "auto wrapper", lambda task, tol: task.penalty.plain_sum, (Phase("", PlainSum),), "wrapper",
         "at p = infinity one machine solve is the optimum, and no Gram matrix but the sum is stored",
         "one machine instead of a pass over the stack for every C: a path of 25 costs one sum"),
@@ -509,8 +516,9 @@ TABLE = (
     Row("kernels that are not stored", "auto", lambda task, tol: not is_stored(task.K), (_PAIRS,), "interleaved",
         _BY_ROWS, "benchmarks.interleaved_large: 10,000 rows whose stack would take 40 GB"),
     Row("l1, piecewise-linear, stored", "interleaved",
-        lambda task, tol: _is_nonsmooth(task) and not lacking(task.loss, task.penalty), (_SOME_PAIRS, _UNTIL_STILL, _INTERIOR),
-        "interleaved", "", "pairs alone stand still where kernels tie, far from the tolerance"),
+        lambda task, tol: _is_nonsmooth(task) and not lacking(task.loss, task.penalty),
+        (_SOME_PAIRS, _UNTIL_STILL, _INTERIOR), "interleaved", "",
+        "pairs alone stand still where kernels tie, far from the tolerance"),
     Row("all that pairs can do", "interleaved", lambda task, tol: True, (_PAIRS,), "interleaved", "", ""),
     Row("l1, piecewise-linear, very many kernels", "auto newton",
         lambda task, tol: _is_nonsmooth(task) and task.K.n_kernels >= max(_MANY_AT_ONCE, task.y.size // 3)
@@ -519,11 +527,12 @@ TABLE = (
     Row("l1, piecewise-linear", "auto newton", lambda task, tol: _is_nonsmooth(task),
         (_FROM_NEIGHBOUR, _SOME_NEWTON, _FROM_HERE, _UNTIL_STILL, _INTERIOR), "newton",
         "at p = 1 the analytic update would crawl",
-        "path of A: homotopy x8 to x16, on B as dear as solving anew; after three Newton steps cold fits of A at C = .01 to .3 "
-        "x5; the working set x1.7 on B; Newton or interior points alone x2 to x10 slower"),
+        "path of A: homotopy x8 to x16, on B as dear as solving anew; after three Newton steps cold fits of A at C "
+        "= .01 to .3 x5; the working set x1.7 on B; Newton or interior points alone x2 to x10 slower"),
     Row("l1, smooth loss", "auto newton", lambda task, tol: task.penalty.simplex, (_NEWTON,), "newton",
         "at p = 1 the analytic update would crawl", "the working set x1.7 on B"),
-    Row("1 < p < 4, a small stack", "auto", lambda task, tol: _has_small_stack(task, tol) and _is_below(task, _ANALYTIC_FROM),
+    Row("1 < p < 4, a small stack", "auto",
+        lambda task, tol: _has_small_stack(task, tol) and _is_below(task, _ANALYTIC_FROM),
         (_SOME_PAIRS, _NEWTON), "newton", "at p = {p:.4g} the analytic update would crawl",
         "A at 4/3 and 2: x2 to x3; beyond 800 rows pairs touch more rows than a sum of the stack"),
     Row("1 < p < 4", "auto", lambda task, tol: _is_below(task, _ANALYTIC_FROM), (_NEWTON,), "newton",
@@ -557,8 +566,8 @@ def reason(row: Row, problem: Problem) -> str:
 def scheduled(solver: str, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> WeightedMethod[Any]:
     """The methods of ``solver`` for a problem, first in single precision where its sums are to be had so.
 
-    Stored in single precision are the kernels themselves; where they are not stored, sums of very many exponentials take half
-    the time.
+    Stored in single precision are the kernels themselves; where they are not stored, sums of very many exponentials
+    take half the time.
     """
     row = row_for(problem, solver, tol)
     K = problem.K

@@ -1,23 +1,23 @@
 """Screening at p = 1: which kernels cannot have weight at the optimum, and which need not be read to certify a dual.
 
-    D(a) = Lin(a) - max_m 1/2 a'K_m a,      kernel m has weight only if  a*'K_m a* = max_j a*'K_j a*      at the optimum a*
+    D(a) = Lin(a) - max_m 1/2 a'K_m a,      kernel m has weight only if  a*'K_m a* = max_j a*'K_j a*   at the optimum a*
 
 Let l_m be at least the largest eigenvalue of K_m. For any two duals and any number s, the triangle inequality gives
 
     | sqrt(a'K_m a) - |s| sqrt(b'K_m b) |  <=  sqrt(l_m) ||a - s b||                                                (1)
 
 Gap-safe sphere. Where -Lin has second derivatives of at least c > 0 on the box, D is c-strongly concave on the feasible
-set, for the price is convex. With a feasible a, its gap G to any primal value is at least c/2 ||a* - a||^2, so that a* is
-in the sphere of radius r = sqrt(2 G / c) around a, and kernel m has no weight if
+set, for the price is convex. With a feasible a, its gap G to any primal value is at least c/2 ||a* - a||^2, so that a*
+is in the sphere of radius r = sqrt(2 G / c) around a, and kernel m has no weight if
 
     sqrt(a'K_m a) + sqrt(l_m) r  <  max_j  sqrt(a'K_j a) - sqrt(l_j) r                                              (2)
 
-c is 1 / C for the squared loss and the squared hinge, 4 / C for the logistic loss. A piecewise-linear loss has c = 0 and no
-such sphere; (1) holds for it, too: a kernel whose upper bound is below the largest form at a changes neither the price of
-a nor who enters, and is not read. Where duals sum to zero, l_m may be that of the centred kernel.
+c is 1 / C for the squared loss and the squared hinge, 4 / C for the logistic loss. A piecewise-linear loss has c = 0
+and no such sphere; (1) holds for it, too: a kernel whose upper bound is below the largest form at a changes neither the
+price of a nor who enters, and is not read. Where duals sum to zero, l_m may be that of the centred kernel.
 
-Source: Ndiaye, Fercoq, Gramfort, Salmon (2017), Gap safe screening rules for sparsity enforcing penalties; their sphere,
-with the dual of the squared sum of norms in place of that of the sum.
+Source: Ndiaye, Fercoq, Gramfort, Salmon (2017), Gap safe screening rules for sparsity enforcing penalties; their
+sphere, with the dual of the squared sum of norms in place of that of the sum.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def radius_of(gap: float, objective: float, loss: Loss, C: Cost) -> float:
 
 
 def without_weight(roots: Array, norms: Array, radius: float, exact: Mask | None = None) -> Mask:
-    """(2): the kernels (M,) that have no weight at the optimum, from sqrt(a'K_m a) and sqrt(l_m); roots that are not ``exact``
-    are upper bounds."""
+    """(2): the kernels (M,) that have no weight at the optimum, from sqrt(a'K_m a) and sqrt(l_m); roots that are not
+    ``exact`` are upper bounds."""
     known = roots if exact is None else np.where(exact, roots, -np.inf)
     if not np.isfinite(radius):
         return np.zeros(roots.size, dtype=bool)
@@ -58,8 +58,8 @@ def without_weight(roots: Array, norms: Array, radius: float, exact: Mask | None
 
 
 def norms_of(K: KernelOperator, balanced: bool) -> Array:
-    """sqrt(l_m) (M,): of the trace or, where kernels are stored, of the smaller of trace and Frobenius norm; of the centred
-    kernels where duals sum to zero (``balanced``)."""
+    """sqrt(l_m) (M,): of the trace or, where kernels are stored, of the smaller of trace and Frobenius norm; of the
+    centred kernels where duals sum to zero (``balanced``)."""
     trace = K.diagonals().sum(axis=1)
     if Capability.DENSE not in K.capabilities:
         traces: Array = np.sqrt(np.maximum(trace, 0.0))
@@ -109,8 +109,8 @@ class Screening:
         return np.flatnonzero(self._at == max(self._duals))
 
     def forms(self, a: Array, live: Indices) -> Array:
-        """a'K_m a (M,): exact for the kernels ``live`` and for all that may exceed the largest of these, an upper bound that
-        does not exceed it for the others."""
+        """a'K_m a (M,): exact for the kernels ``live`` and for all that may exceed the largest of these, an upper bound
+        that does not exceed it for the others."""
         roots = self._bounds(a)
         self._duals[max(self._duals, default=-1) + 1] = a.copy()
         roots[live] = self._exact(a, live)

@@ -53,7 +53,8 @@ class SILP(Reweighting):
         if found.x is None:
             return Status.STALLED
         theta = np.maximum(found.x[:-1], 0.0)
-        # The largest Q feels the machine's error to first order: where the gap stands still, only sharper machines help.
+        # The largest Q feels the machine's error to first order: where the gap stands still, only sharper machines
+        # help.
         still = len(trace.gaps) > 1 and trace.gaps[-1] > _STILL * trace.gaps[-2]
         same = bool(np.abs(theta / theta.sum() - last.weights).max() <= _SAME)
         if still and same and last.state.accuracy <= 10 * _FLOOR:

@@ -1,7 +1,8 @@
 """Weights on the simplex by the barrier of hierarchical kernel learning, on a graph without edges.
 
-At p = 1 weights that end at zero fade slowly under the analytic update. Where the second derivatives of the machines are known,
-the fixed point goes first, a log-barrier Newton method on the simplex then; in the end weights that are none are dropped.
+At p = 1 weights that end at zero fade slowly under the analytic update. Where the second derivatives of the machines
+are known, the fixed point goes first, a log-barrier Newton method on the simplex then; in the end weights that are none
+are dropped.
 """
 
 from __future__ import annotations

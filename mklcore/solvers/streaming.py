@@ -7,12 +7,13 @@ A pass at x gives value, slope g and bend H of the sum of losses. The next x is 
     C [g'(x' - x) + 1/2 (x' - x)'H (x' - x)]
 
 in place of the losses: lp-norm learning with squared loss on a root of H, without a row. It is
-halved back towards x where the objective does not fall: Newton's method on weights and machine together, a few passes in all.
-Where V'' jumps, as that of the squared hinge does, the step is as exact once the rows within their margin are known.
+halved back towards x where the objective does not fall: Newton's method on weights and machine together, a few passes
+in all. Where V'' jumps, as that of the squared hinge does, the step is as exact once the rows within their margin are
+known.
 
-Each pass certifies, too: its slopes are a dual, a_i = -C V'(t_i). Where a free intercept asks that a sums to zero, the duals of
-the heavier class are taken times a factor r <= 1; the dual terms are concave and zero at zero, so that theirs are worth at least
-r times what they were.
+Each pass certifies, too: its slopes are a dual, a_i = -C V'(t_i). Where a free intercept asks that a sums to zero, the
+duals of the heavier class are taken times a factor r <= 1; the dual terms are concave and zero at zero, so that theirs
+are worth at least r times what they were.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ _HALVINGS = 12
 
 @dataclass(frozen=True, eq=False)
 class LossSums:
-    """What the rows say at one x: how many, sum of losses, and per class the slopes Phi'a (2, D), sums of |a| and dual terms (2,),
-    all at C = 1; ``hessian`` (D + 1, D + 1) = sum V'' z z' for z = (phi, 1)."""
+    """What the rows say at one x: how many, sum of losses, and per class the slopes Phi'a (2, D), sums of |a| and dual
+    terms (2,), all at C = 1; ``hessian`` (D + 1, D + 1) = sum V'' z z' for z = (phi, 1)."""
 
     n: int
     value: float
@@ -97,7 +98,9 @@ class Place:
 
 
 class Passing(Method[Place]):
-    """The driver's method; ``ask(v, b)`` is one pass over all rows, ``stack`` says which features belong to which kernel."""
+    """The driver's method; ``ask(v, b)`` is one pass over all rows, ``stack`` says which features belong to which
+    kernel.
+    """
 
     def __init__(
         self, stack: FeatureStack, ask: Ask, C: float, penalty: Penalty, fit_intercept: bool, tol: float
@@ -173,7 +176,9 @@ def fit_passes(
     max_iter: int = 500,
     callback: Callable[..., Any] | None = None,
 ) -> tuple[Fit, Array, int]:
-    """The fit, its v (D,) and the number of rows. ``ask(v, b)`` is one pass over all rows; ``stack`` may hold none of them."""
+    """The fit, its v (D,) and the number of rows. ``ask(v, b)`` is one pass over all rows; ``stack`` may hold none of
+    them.
+    """
     method = Passing(stack, ask, C, penalty, fit_intercept, tol)
     fit = run(method, tol=tol, max_iter=max_iter, callback=callback)
     assert method.ended is not None

@@ -1,8 +1,8 @@
 """Squared loss on features, from sums over the rows: after one pass no row is read again before the certificate.
 
-Any table with the same Z'Z, Z = [Phi, y], has the same weights and the same objective, so that the methods for weights work on
-the D + 1 rows of a square root of it; a free intercept takes the means out first. The dual of the rows themselves,
-a = C (y - Phi v - b), is made once, at the end.
+Any table with the same Z'Z, Z = [Phi, y], has the same weights and the same objective, so that the methods for weights
+work on the D + 1 rows of a square root of it; a free intercept takes the means out first. The dual of the rows
+themselves, a = C (y - Phi v - b), is made once, at the end.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ class WorkingSet(WeightedMethod[WeightState]):
         return self.problem.K.quad(a) if self._screening is None else self._screening.forms(a, self.inner.live)
 
     def _alone(self) -> WarmStart | None:
-        """The kernel of largest form at the dual with every point at its bound, where it is nearly the answer: small C."""
+        """The kernel of largest form at the dual with every point at its bound, where it is nearly the answer."""
         task = self.problem
         if not task.loss.piecewise_linear or task.loss.total != 0.0:
             return None
