@@ -95,8 +95,7 @@ def fit_weighted(
             method.name += f", chosen because {reason(row_for(problem, solver, tol), problem)}"
     fit = run(method, tol=tol, max_iter=max_iter, callback=callback)
     carried = fit.carry if isinstance(fit.carry, Carried) else Carried()
-    drift = None if warm is None else warm.drift_to(fit.weights, problem.C)
-    return replace(fit, carry=WarmState(problem, replace(fit, carry=None), carried, drift))
+    return replace(fit, carry=WarmState(problem, replace(fit, carry=None), carried))
 
 
 def certificate(

@@ -61,13 +61,6 @@ class Bundle:
         forms[:, -1, :], forms[:, :, -1] = column, column
         self.forms = forms
 
-    def scaled(self, factor: float) -> Bundle:
-        """The same duals times ``factor``: still feasible when the box grows or shrinks with C, and Lin is linear."""
-        other = copy(self)
-        other.duals, other.products = factor * self.duals, factor * self.products
-        other.linear, other.forms = factor * self.linear, factor**2 * self.forms
-        return other
-
     def among(self, kernels: Indices) -> Bundle:
         """The same duals for some of the kernels (positions among those it holds)."""
         other = copy(self)

@@ -145,7 +145,7 @@ class Homotopy(WeightedMethod[WeightState]):
     @property
     def carry(self) -> Carried:
         """The kernels that matter, and whether following was too dear."""
-        return Carried(nearest(self.last.weights, self.last.state.Q), None, self._warm.carried.homotopy_is_dear)
+        return Carried(nearest(self.last.weights, self.last.state.Q), self._warm.carried.homotopy_is_dear)
 
     def _begun(self) -> Place:
         """The neighbour's solution, whole or nearly optimal, over the kernels that matter there."""

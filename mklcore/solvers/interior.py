@@ -225,7 +225,7 @@ class Interior(Reweighting):
     def carry(self) -> Carried:
         """The kernels that matter."""
         dear = self.warm is not None and self.warm.carried.homotopy_is_dear
-        return Carried(nearest(self._last.weights, self._last.state.Q), None, dear)
+        return Carried(nearest(self._last.weights, self._last.state.Q), dear)
 
     @staticmethod
     def suits(problem: Problem) -> bool:

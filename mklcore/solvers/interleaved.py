@@ -221,7 +221,7 @@ class Interleaved(WeightedMethod[Mixed]):
         self.a, self.theta = np.zeros(n), self._penalty.start(M)
         self.g, self._is_borrowed = np.zeros((M, n)), False
         if self.warm is not None:
-            weights = self.warm.weights_for(self.problem.C)
+            weights = self.warm.weights
             self.theta = self._penalty.scale(np.maximum(weights, 1e-3 * weights.max()))
             self.a = np.clip(self.warm.dual_for(self.problem.C, self.problem.loss), self.low, self.high)
             self._take_products()

@@ -27,7 +27,7 @@ from mklcore.machines.svm import smo_pairs
 from mklcore.penalties import Penalty
 from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import Iterate, Progress, Status
-from mklcore.solvers.problem import Carried, Problem, WarmStart
+from mklcore.solvers.problem import Problem, WarmStart
 from mklcore.solvers.reweighting import _FLOOR, Reweighting, WeightIterate, WeightState, certifies, keeping_dual
 
 _TRIES = 3
@@ -54,30 +54,6 @@ class Newton(Reweighting):
         self.name = "lp damped Newton"
         nonsmooth = self.p == 1 and problem.loss.piecewise_linear
         self.bundle = Bundle(self.live.size, problem.y.size) if nonsmooth else None
-        if nonsmooth and warm is not None and problem.loss.total == 0:
-            self._adopt(warm)
-
-    def _adopt(self, warm: WarmStart) -> None:
-        """Take over a neighbour's bundle, scaled with C as its dual is."""
-        task, carried = self.problem, warm.carried.bundle
-        if carried is None or not carried.linear.size or carried.products.shape[1:] != (self.live.size, task.y.size):
-            return
-        if np.ndim(task.C) or np.ndim(warm.C):  # rows are weighed: no single factor leads from one box to the other
-            return
-        here, there = float(task.C), float(warm.C)
-        kept = warm.dual_for(here, task.loss) is warm.dual and np.abs(carried.duals).max() <= here
-        self.bundle = carried.scaled(1.0 if kept else here / there)
-
-    @property
-    def carry(self) -> Carried:
-        """The bundle, for the next value of C."""
-        return Carried(bundle=self.bundle)
-
-    def init(self) -> WeightIterate:
-        """The mixture of a neighbour's duals when there is one: a certified point without a machine solve."""
-        if self.bundle is None or not self.bundle.linear.size:
-            return super().init()
-        return self._mixture(_FIRST_ACCURACY, 0.0)
 
     def _lifted(self, weights: Array) -> Array:
         """At p = 1 a step leaves zero as it reaches it."""

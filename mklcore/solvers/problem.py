@@ -21,12 +21,9 @@ from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines.solution import feasible_start
 from mklcore.penalties import Penalty
 from mklcore.solvers.bound import Bound, dual_bound
-from mklcore.solvers.bundle import Bundle
 from mklcore.solvers.driver import AnyIterate, Fit, Method, State, Status
 from mklcore.solvers.proof import Certificate, scales_of, weighted_certificate
 from mklcore.solvers.screening import Screened, Screening, norms_of
-
-_FARTHEST = 3.0  # of log weights that are moved to another C
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,29 +71,22 @@ class Problem:
 
 
 class Carried(NamedTuple):
-    """What a method hands on beside weights and dual: the kernels it worked on, the duals it stored, whether following
-    the optimum on from here costs more than solving anew, and what is known of the kernels at earlier duals."""
+    """What a method hands on beside weights and dual: the kernels it worked on, whether following the optimum on from
+    here costs more than solving anew, and what is known of the kernels at earlier duals."""
 
     live: Indices | None = None
-    bundle: Bundle | None = None
     homotopy_is_dear: bool = False
     screening: Screening | None = None
-
-    def scaled(self, factor: float) -> Carried:
-        """The same for duals times ``factor``."""
-        return self._replace(bundle=None if self.bundle is None else self.bundle.scaled(factor))
 
 
 @dataclass(frozen=True, eq=False)
 class WarmState:
     """What the fit of ``problem`` hands to its neighbour on a path: the problem, whose kernels remember their products
-    and sums, the ``fit``, what its method carried, and ``drift`` (M,), the slope of its log weights in log C, where
-    that is known."""
+    and sums, the ``fit``, and what its method carried."""
 
     problem: Problem
     fit: Fit
     carried: Carried
-    drift: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,23 +106,6 @@ class WarmStart:
         if isinstance(self.carry, WarmState):
             return self.carry.carried
         return self.carry if isinstance(self.carry, Carried) else Carried()
-
-    def drift_to(self, weights: Array, C: Cost) -> Array | None:
-        """The slope of log weights in log C from here to ``weights`` (M,) at another C; None where C is the same."""
-        if np.ndim(C) or np.ndim(self.C) or C == self.C:
-            return None
-        known = (weights > 0.0) & (self.weights > 0.0)
-        change = np.log(np.where(known, weights, 1.0) / np.where(known, self.weights, 1.0))
-        return np.asarray(change / np.log(float(C) / float(self.C)))
-
-    def weights_for(self, C: Cost) -> Array:
-        """The weights moved to another C, on along the line through this neighbour and its own."""
-        drift = self.carry.drift if isinstance(self.carry, WarmState) else None
-        if drift is None or np.ndim(C):
-            return self.weights
-        return np.asarray(
-            self.weights * np.exp(np.clip(drift * np.log(float(C) / float(self.C)), -_FARTHEST, _FARTHEST))
-        )
 
     def dual_for(self, C: Cost, loss: Loss) -> Array:
         """The dual moved to another C: scaled with it once a point sits at its bound, else kept."""

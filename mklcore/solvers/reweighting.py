@@ -20,20 +20,14 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators import Capability, WeightedSum
-from mklcore.kernels.operators.cached import NEARBY, SAME
 from mklcore.machines import solve_machine
-from mklcore.machines.solution import Solution, dual_gap
-from mklcore.machines.svm import NO_SLOPE, solve_svm
+from mklcore.machines.svm import NO_SLOPE
 from mklcore.solvers.bound import Bound
 from mklcore.solvers.driver import AnyIterate, Iterate, Progress, Status
 from mklcore.solvers.problem import Problem, WarmStart, WeightedMethod
 
 _FLOOR = 1e-13  # no machine is asked for a smaller relative gap
 _LEAST_SCALE = 1e-3  # of the errors: R of the stopping rule where w = 0 can be the optimum
-_DEAR = 16  # kernels whose sum costs more than another round with one that is near
-_ROUNDS, _SLOWLY = 3, 0.5  # rounds with it at most; what a round must leave of the gap at most
-_WITHIN = 0.5  # of the accuracy asked is asked of a round
-_COARSE = 1e-5  # accuracies finer than this take more rounds than a sum of their own is worth
 _FIRST, _LONGER = 2.0, 1.25  # how much farther than the update says a step goes at first, and how that grows
 _SHARP, _ROUGH = (
     (0.1, 0.05, 3e-4),
@@ -78,10 +72,8 @@ class Reweighting(WeightedMethod[WeightState]):
         self.name = f"{problem.penalty.name} reweighting (analytic update)"
         bent, reads = problem.penalty.exponent is not None, problem.K.keeps_products
         self._stride = _FIRST if bent and not reads else 0.0
-        self._keeps_sums = bent and reads and self.live.size == problem.K.n_kernels
         # On features a machine costs more than all else, and the next one starts where it ended; mixtures of rough
-        # duals prove
-        # nothing, though, and one solve is the answer to squared loss.
+        # duals prove nothing, though, and one solve is the answer to squared loss.
         nonsmooth = problem.penalty.sparse and problem.loss.piecewise_linear
         rough = Capability.FEATURES in problem.K.capabilities and not nonsmooth and not problem.loss.quadratic
         self._accuracies = _ROUGH if rough else _SHARP
@@ -90,7 +82,7 @@ class Reweighting(WeightedMethod[WeightState]):
         penalty, M = self.problem.penalty, self.live.size
         if self.warm is None:
             return self.solve(penalty.start(M), None, self._accuracies[2])
-        weights = self._lifted(self.warm.weights_for(self.problem.C))
+        weights = self._lifted(self.warm.weights)
         return self.solve(weights, self.warm.dual_for(self.problem.C, self.problem.loss), max(0.1 * self.tol, _FLOOR))
 
     def step(self, best: WeightIterate, last: WeightIterate, trace: Progress) -> WeightIterate | Status:
@@ -144,13 +136,9 @@ class Reweighting(WeightedMethod[WeightState]):
     def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> WeightIterate:
         """One machine solve at ``weights``, and the certificate it gives to the whole problem."""
         task = self.problem
-        found = self._by_a_near_sum(weights, warm, accuracy)
-        if found is None:
-            total = self._combined(weights)
-            found = solve_machine(total, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy)
-            f = total.matvec(found.dual)  # from scratch: a large C makes much of what a running sum has lost
-        else:
-            f = found.decision
+        total = self._combined(weights)
+        found = solve_machine(total, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy)
+        f = total.matvec(found.dual)  # from scratch: a large C makes much of what a running sum has lost
         G, Q = self._products(found.dual)
         b, errors = task.loss_at(f)
         bound, price = self.bound(found.dual, Q), task.regulariser(weights, Q)
@@ -160,35 +148,6 @@ class Reweighting(WeightedMethod[WeightState]):
         # the dual's price vanishes where no kernel is worth its own
         scale = bound.price if task.penalty.homogeneous else max(price, _LEAST_SCALE * errors)
         return Iterate(weights, found.dual, b, errors + price, bound.value, scale, state=state, dual_point=bound.point)
-
-    def _by_a_near_sum(self, weights: Array, warm: Array | None, accuracy: float) -> Solution | None:
-        """The machine at ``weights`` by a sum of kernels near to theirs: what it is wrong by is known where the machine
-        starts from the products of all kernels there, and fades as the dual settles. None where it does not, or does
-        not pay."""
-        task = self.problem
-        if warm is None or not self._keeps_sums or task.loss.machine != "svm":
-            return None
-        pays = accuracy >= _COARSE and np.count_nonzero(weights) >= _DEAR
-        near = task.K.combine_near(weights, NEARBY if pays else SAME)
-        if near is None:
-            return None
-        a, missed = task.feasible(warm), np.inf
-        for _ in range(_ROUNDS):
-            found = solve_svm(
-                near.matrix, task.y, task.C, task.loss, task.fit_intercept, warm=a,
-                decision=weights @ task.K.matvec(a), accuracy=_WITHIN * accuracy,
-            )  # fmt: skip
-            a = found.dual
-            f = weights @ task.K.matvec(a)
-            b, _ = task.loss_at(f)
-            objective, gap = dual_gap(a, f, b, task.y, task.C, task.loss)
-            half = 0.5 * float(a @ f)
-            if gap <= max(accuracy * half, 1e-14 * abs(objective)):
-                return replace(found, intercept=b, decision=f, objective=objective, gap=gap, regulariser=half)
-            if gap > _SLOWLY * missed:
-                break
-            missed = gap
-        return None
 
     def _products(self, a: Array) -> tuple[Array, Array]:
         """G (L, n) = K_m a, empty where kernels that are not stored need not make it, and Q = a'K_m a."""
@@ -200,7 +159,7 @@ class Reweighting(WeightedMethod[WeightState]):
 
     def _combined(self, weights: Array) -> WeightedSum:
         """K_theta, good until the next one is asked for."""
-        return self.problem.K.combine(self.among_all(weights), keep=self._keeps_sums)
+        return self.problem.K.combine(self.among_all(weights))
 
     def among_all(self, weights: Array) -> Array:
         """The weights of the live kernels with zeros for all others, (M,)."""

@@ -232,7 +232,7 @@ class Reused(WeightedMethod[Any]):
         point: AnyIterate = Iterate(
             fit.weights, a, b, primal, bound.value, bound.price, solves=0, dual_point=bound.point
         )
-        return cls(problem, point, before.carried.scaled(factor))
+        return cls(problem, point, before.carried)
 
     def init(self) -> AnyIterate:
         return self._point

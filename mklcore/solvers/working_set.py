@@ -1,13 +1,12 @@
 """Newton on the kernels that matter: at p = 1 most weights are zero, and a kernel without weight need not be read.
 
     a few Newton steps on all kernels from equal weights; what is hard goes on with those that have weight or nearly so;
-    where C is so small that one kernel is nearly the answer, that one and its nearest from the first step
     repeat   Newton steps on the working set until its own gap is half the tolerance
              Q_m = a'K_m a for all kernels at the dual that certifies it
     until    no kernel outside has a larger Q_m; else those that have come in
 
 A dual feasible on the working set is feasible for all kernels, so the last step is the certificate itself. A path hands
-the working set and its bundle of duals to the next value of C.
+the working set to the next value of C.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.machines.solution import feasible_start
 from mklcore.solvers.driver import Progress, Status, Trace
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.problem import Carried, Problem, WarmStart, WeightedMethod, certificate_over
@@ -39,7 +37,6 @@ class WorkingSetSettings:
     spare_alone: int = 8  # the same where no homotopy is to follow: each costs less than a pass over all
     share: float = 0.9  # of the tolerance is asked of the working set
     most: float = 0.7  # a larger share of the kernels is not worth setting apart
-    alone: float = 3.0  # share of R: a gap up to which a single kernel is nearer to the answer than equal weights
     opening: int = 10  # steps on all kernels: an easy problem ends before a set pays
 
 
@@ -68,31 +65,29 @@ class WorkingSet(WeightedMethod[WeightState]):
 
     @property
     def carry(self) -> Carried:
-        """The working set and its bundle, for the next value of C; kernels far from having weight are left behind."""
+        """The working set, for the next value of C; kernels far from having weight are left behind."""
         near = nearest(self.last.weights, self.last.state.Q, self.spare)
-        bundle = self.inner.bundle
-        small = None if bundle is None else bundle.among(near)
-        return Carried(self.inner.live[near], small, self._dear, self._screening)
+        return Carried(self.inner.live[near], self._dear, self._screening)
 
     def progress(self, trace: Progress) -> Progress:
         return self.inside
 
     def init(self) -> WeightIterate:
-        warm = self._alone() if self.warm is None else self.warm
+        warm = self.warm
         if warm is None:
             self._begin(Newton(self.problem, tol=self.tol))
             return self.last
-        live, bundle = self._live(warm), warm.carried.bundle
-        inside = WarmStart(warm.weights[live], warm.dual, warm.C, Carried(bundle=bundle))
+        live = self._live(warm)
+        inside = WarmStart(warm.weights[live], warm.dual, warm.C)
         self._begin(Newton(self.problem, tol=SETTINGS.share * self.tol, warm=inside, live=live))
         return self._shown(self.last)
 
     def _live(self, warm: WarmStart) -> Indices:
         """The kernels to begin with."""
-        live, bundle = warm.carried.live, warm.carried.bundle
+        live = warm.carried.live
         if live is None:
             return nearest(warm.weights, warm.weights)
-        if bundle is None and self._dear:
+        if self._dear:
             return nearest(warm.weights, self.problem.K.quad(warm.dual), self.spare)
         return live
 
@@ -131,24 +126,6 @@ class WorkingSet(WeightedMethod[WeightState]):
     def _forms(self, a: Array) -> Array:
         """The forms of all kernels, of those that do not change the price an upper bound."""
         return self.problem.K.quad(a) if self._screening is None else self._screening.forms(a, self.inner.live)
-
-    def _alone(self) -> WarmStart | None:
-        """The kernel of largest form at the dual with every point at its bound, where it is nearly the answer."""
-        task = self.problem
-        if not task.loss.piecewise_linear or task.loss.total != 0.0:
-            return None
-        low, high = task.loss.box(task.y, task.C)
-        a = feasible_start(np.where(task.y > task.y.mean(), high, low), low, high, task.fit_intercept)
-        Q = task.K.quad(a)
-        largest = np.array([Q.argmax()])
-        bound = task.bound(a, Q)
-        _, errors = task.loss_at(task.K.matvec(bound.point, largest)[0])
-        if not errors + bound.price - bound.value <= SETTINGS.alone * bound.price:
-            return None
-        self._opening = self._certified = False
-        weights = np.zeros(Q.size)
-        weights[largest] = 1.0
-        return WarmStart(weights, bound.point, task.C, Carried(nearest(weights, Q)))
 
     # -- the working set
 

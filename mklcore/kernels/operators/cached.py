@@ -2,7 +2,6 @@
 and from one point of a path to the next, so that an earlier answer makes most of the next one.
 
     K_m (s a + d) = s K_m a + K_m d        s the factor of the rows that move together, d the difference elsewhere
-    sum_m theta_m K_m = sum_k c_k K^(k)    for theta = sum_k c_k theta^(k), sums made before
 
 Everything is added in double precision. Products are computed anew once the numbers added and taken away are many times
 what is left, or where d is nearly as dense as the dual itself.
@@ -25,10 +24,8 @@ from mklcore.kernels.operators.row_cache import RowCache
 _WORTH = 0.8  # of the rows of a dual: more of them are no quicker than all of them
 _MOST = 30.0  # times the dual's own size that may have been added up: the rounding of so many sums shows nowhere
 _ROUNDING = 4.0 * np.finfo(float).eps  # relative difference of two duals, or of two vectors of weights, that is none
-_SUMS = 3  # sums of kernels that are kept: each is one more (n, n)
 _FORMS = 4  # duals whose forms are kept where kernels are not stored
 _NO_ROWS: Indices = np.empty(0, dtype=np.int64)
-NEARBY, SAME = 0.1, 1e-13  # shares of the weights that an earlier sum may miss, to be of use, or to be the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +99,6 @@ class CachedOperator:
         self._decided: tuple[Array, Array, Array] | None = None  # weights, a dual and the scores they gave
         self._sum: Array | None = None
         self._summed: Array | None = None  # the weights (M,) of ``_sum``
-        self._sums: list[tuple[Array, Array]] = []  # weights and matrix of sums that are kept, the newest first
         self._rows: RowCache | None = None
 
     # -- what is remembered
@@ -162,47 +158,23 @@ class CachedOperator:
         self._decided = weights.copy(), a.copy(), found
         return found
 
-    def combine(self, weights: Array, out: Array | None = None, *, keep: bool = False) -> WeightedSum:
-        """sum_m weights_m K_m for weights (M,): good until the next one is asked for. ``keep`` a copy to make others
-        of."""
+    def combine(self, weights: Array, out: Array | None = None) -> WeightedSum:
+        """sum_m weights_m K_m for weights (M,): good until the next one is asked for."""
         if Capability.FEATURES in self.capabilities:
             return self.source.combine(weights, out)
         if not self._is_summed(weights):
-            shares, missing = self._nearest(weights)
-            if missing <= SAME:
-                self._mix(shares, weights)
-            else:
-                self.source.combine(weights, self._buffer)
-                self._summed = weights.copy()
-                if keep:
-                    self._sums = [(self._summed, self._buffer.copy()), *self._sums[: _SUMS - 1]]
+            self.source.combine(weights, self._buffer)
+            self._summed = weights.copy()
         if out is None:
             return DenseSum(self._buffer)
         out[:] = self._buffer
         return DenseSum(out)
 
-    def combine_near(self, weights: Array, missing: float) -> DenseSum | None:
-        """The sum that sums kept before can make nearest to that of ``weights`` (M,); None where it would miss a
-        larger share of the weights than ``missing``.
-        """
-        shares, left = self._nearest(weights)
-        if left > missing:
-            return None
-        known = shares @ np.array([one for one, _ in self._sums])
-        if not self._is_summed(known):
-            self._mix(shares, known)
-        return DenseSum(self._buffer)
-
     def solve_block(self, weights: Array, rows: Indices, shift: Array, rhs: Array) -> Array:
-        """(K_theta[rows, rows] + diag(shift))^-1 rhs for some ascending rows. Where sums are kept, K_theta may be one
-        that is near: for a direction alone. LinAlgError where it is singular."""
+        """(K_theta[rows, rows] + diag(shift))^-1 rhs for some ascending rows; LinAlgError where it is singular."""
         if Capability.FEATURES in self.capabilities:
             return self.combine(weights).solve_block(rows, shift, rhs)
-        summed = self._summed if self._sums else None
-        if summed is not None and float(np.abs(weights - summed).sum()) <= NEARBY * float(weights.sum()):
-            block = DenseSum(self._buffer).block(rows)
-        else:
-            block = self.combine_block(weights, rows)
+        block = self.combine_block(weights, rows)
         block.flat[:: rows.size + 1] += shift + 1e-10 * np.mean(np.diag(block))
         factor = scipy.linalg.cho_factor(block, lower=True, overwrite_a=True, check_finite=False)
         found: Array = scipy.linalg.cho_solve(factor, rhs, check_finite=False)
@@ -310,24 +282,6 @@ class CachedOperator:
         """Whether the buffer holds the sum at these weights, but for their rounding."""
         summed = self._summed
         return summed is not None and bool(np.all(np.abs(weights - summed) <= _ROUNDING * np.abs(summed)))
-
-    def _nearest(self, weights: Array) -> tuple[Array, float]:
-        """The shares of the sums kept that come nearest to the sum of ``weights`` (M,), and what they miss as a
-        share of it.
-        """
-        if not self._sums:
-            return np.empty(0), np.inf
-        known = np.array([one for one, _ in self._sums])
-        shares = np.asarray(np.linalg.lstsq(known.T, weights, rcond=1e-6)[0], dtype=np.float64)
-        return shares, float(np.abs(weights - shares @ known).sum() / np.abs(weights).sum())
-
-    def _mix(self, shares: Array, weights: Array) -> None:
-        """The buffer becomes the sum at ``weights``, made of the sums kept."""
-        out = self._buffer
-        np.multiply(self._sums[0][1], shares[0], out=out)
-        for share, (_, matrix) in zip(shares[1:], self._sums[1:], strict=True):
-            scipy.linalg.blas.daxpy(matrix.reshape(-1), out.reshape(-1), a=share)  # in place, in one pass
-        self._summed = weights.copy()
 
 
 def cached(K: Array | KernelOperator, before: CachedOperator | None = None) -> CachedOperator:
