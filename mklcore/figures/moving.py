@@ -16,7 +16,7 @@ from mklcore.figures import captions, style
 from mklcore.figures.paths import path_positions, solved
 
 N_BARS = 12
-NAME_LENGTH = 22
+NAME_LENGTH = 32  # letters in the column of names, where it is as wide as it gets
 Rows = Sequence[tuple[str, str, str]]  # name, full name and colour of every bar
 
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from mklcore.figures import captions, style
 from mklcore.figures.compare import peak_shares, shares_of_weight
-from mklcore.figures.moving import NAME_LENGTH, heights
+from mklcore.figures.moving import heights
 from mklcore.figures.steps import Steps
 
 N_BARS = 9
+NAME_LENGTH = 18  # letters left of the first panel
 
 
 def order(paths: Sequence[Any]) -> list[int]:

@@ -12,7 +12,7 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import captions, scenes, side_by_side, style
 from mklcore.figures.compare import AXIS_TITLES, peak_shares, shares_of_weight
-from mklcore.figures.moving import NAME_LENGTH
+from mklcore.figures.side_by_side import NAME_LENGTH
 from mklcore.figures.steps import Steps, nearest_to, steps
 from mklcore.figures.takeaway import charts
 from mklcore.figures.takeaway.page import About, Mount, explanation, page, place

@@ -72,7 +72,7 @@ def presets(params: Params) -> dict[str, tuple[Method, ...]]:
     now = comparison.of_explore(params)
     baselines = tuple(Method(name) for name in paths.BASELINES if name in METHODS and name != now.algorithm)
     found = {
-        "Four norms, from sparse to even": tuple(_method_of("lp", p=p) for p in NORMS),
+        "Four norms": tuple(_method_of("lp", p=p) for p in NORMS),
         "All methods and the uniform sum": (*map(Method, learners()), Method("uniform"))[:MOST],
         "What Explore shows, and the baselines": (now, *baselines),
         "Kernel by kernel": tuple(
