@@ -54,15 +54,13 @@ def alignment_heatmap(A: Any, names: Sequence[str], *, dark: bool = False) -> go
     if len(names) != M:
         raise ParameterError(f"An alignment matrix of {M} kernels needs {M} names, got {len(names)}.")
     figure = _heatmap(table, "alignment", (min(0.0, float(table.min())), 1.0), dark)
-    labels = [style.short(name) for name in names]
+    labels = [style.short(name, 28) for name in names]
     figure.update_traces(
         text=[[f"{row}<br>{column}" for column in labels] for row in labels],
         hovertemplate="%{text}<br>alignment %{z:.3g}<extra></extra>",
     )
-    if M <= MOST_NAMES:
-        ticks = {"tickvals": list(range(M)), "ticktext": labels}
-        figure.update_xaxes(showticklabels=True, tickangle=-45, **ticks)
-        figure.update_yaxes(showticklabels=True, **ticks)
+    if M <= MOST_NAMES:  # columns have the order of rows
+        figure.update_yaxes(showticklabels=True, tickvals=list(range(M)), ticktext=labels)
     figure.layout.meta["alt"] = f"Alignment between {style.counted(M, 'kernel')}.{_closest_pair(table, names)}"
     return figure
 

@@ -47,6 +47,7 @@ STYLE = """<style>
   .st-key-heading [data-testid="stHorizontalBlock"] { flex-wrap: wrap; row-gap: 0; }
   .st-key-heading [data-testid="stColumn"] { flex: 0 1 auto; min-width: 0; width: auto; }
   .st-key-heading [data-testid="stColumn"]:nth-child(-n + 2) { flex: 1 0 100%; }
+  .st-key-heading [data-testid="stColumn"]:nth-child(2) > * { max-height: none; }
   .st-key-present { display: none; }
   [data-testid="stButtonGroup"], [data-testid="stButtonGroup"] div { flex-wrap: wrap; overflow: visible; mask: none; }
   [data-testid="stButtonGroup"] button { padding-left: 0.5rem; padding-right: 0.5rem; }
