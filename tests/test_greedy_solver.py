@@ -9,7 +9,8 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import MKLError, NotConvergedWarning, ParameterError
-from mklcore.solvers import greedy
+from mklcore.solvers import block_descent
+from mklcore.solvers.block_descent import BlockDescent, BlockDescentSettings
 from mklcore.solvers.driver import Status, run
 from mklcore.solvers.exact import exact_dot, exact_forms
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam, unit_step_divisors
@@ -90,7 +91,7 @@ def test_the_support_is_recovered(name, truth):
 def test_newton_steps_and_plain_descent_agree(monkeypatch):
     case = next(case for case in OPTIMA if case.name == "P1_lam0.02")
     quick = algorithm_1(case)
-    monkeypatch.setattr(FunctionalGreedy, "_jump", lambda self, chosen: False)
+    monkeypatch.setattr(BlockDescent, "_jump", lambda self, chosen: False)
     slow = algorithm_1(case, tol=1e-8)
     assert slow.objective == pytest.approx(quick.objective, rel=1e-9)
     assert slow.weights == pytest.approx(quick.weights, abs=1e-4)
@@ -137,9 +138,8 @@ def test_copies_never_enter_twice():
 
 
 def test_descent_that_does_not_settle_is_reported(monkeypatch):
-    monkeypatch.setattr(greedy, "_MAX_SWEEPS", 2)
-    monkeypatch.setattr(greedy, "_SWEEPS", 1)
-    monkeypatch.setattr(FunctionalGreedy, "_jump", lambda self, chosen: False)
+    monkeypatch.setattr(block_descent, "SETTINGS", BlockDescentSettings(sweeps=1, max_sweeps=2))
+    monkeypatch.setattr(BlockDescent, "_jump", lambda self, chosen: False)
     with pytest.raises(MKLError, match=r"has not settled after .* sweeps .* Remove near-duplicates, or raise lam"):
         algorithm_1(OPTIMA[0])
 

@@ -12,10 +12,10 @@ import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
 from mklcore.losses import make_loss
 from mklcore.losses.counts import Poisson, are_counts
+from mklcore.solvers.block_alternation import Alternation, Blocks
 from mklcore.solvers.driver import run
 from mklcore.solvers.gomp_losses import LossGOMP
-from mklcore.solvers.greedy import EmpiricalGreedy
-from mklcore.solvers.smooth_greedy import Blocks, SmoothFunctional, has_rate
+from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, has_rate
 from mklcore.solvers.spectra import Spectra
 
 SIGNED, REAL = ("logistic", "squared_hinge"), ("huber", "poisson", "squared")
@@ -66,7 +66,7 @@ def l1_optimum(factors, y, name, lam, mu, free):
 def test_algorithm_1_ends_at_the_optimum(seed):
     factors, y, name, lam = random_problem(seed)
     K, mu, free = np.array([L @ L.T for L in factors]), lam * (seed % 2), bool(seed % 3)
-    method = SmoothFunctional(
+    method = FunctionalGreedy(
         K, Spectra.of(K), y, lam, loss=loss_of(name), mu=mu, fit_intercept=free, n_kernels=len(K), tol=1e-4
     )
     fit = run(method, tol=1e-4, max_iter=100)
@@ -115,10 +115,9 @@ def test_score_of_squared_loss_is_the_score_of_pursuit():
 def test_squared_loss_agrees_with_the_exact_algorithm(mu):
     factors, y, _, lam = random_problem(4)
     K = np.array([L @ L.T for L in factors])
-    general = run(
-        SmoothFunctional(K, Spectra.of(K), y, lam, loss=make_loss("squared"), mu=mu, n_kernels=5, tol=1e-6),
-        tol=1e-6, max_iter=100,
-    )  # fmt: skip
+    method = FunctionalGreedy(K, Spectra.of(K), y, lam, mu=mu, n_kernels=5, tol=1e-6)
+    method.minimiser = Alternation(K, Spectra.of(K), y, lam, make_loss("squared"), mu, False, 1e-6)
+    general = run(method, tol=1e-6, max_iter=100)
     exact = mkl.GreedyMKLRegressor(lam=lam, mu=mu, kernels="precomputed", fit_intercept=False, tol=1e-6).fit(K, y)
     assert general.objective == pytest.approx(exact.objective_, rel=1e-5)
     if mu == 0.0:

@@ -20,7 +20,6 @@ from mklcore.kernels.grams import GramStack
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam, unit_step_divisors
-from mklcore.solvers.smooth_greedy import SmoothFunctional
 from mklcore.solvers.spectra import Spectra
 
 CRITERIA, STEPS = ("functional", "empirical"), ("unit", "linesearch")
@@ -70,11 +69,6 @@ class _GreedyBase(BudgetedEstimator):
         return greedy_loss(self.loss, self.tasks)
 
     @property
-    def _is_general(self) -> bool:
-        """Whether the loss or the norm on the data asks for the general method."""
-        return is_smooth(self.loss_in_use) or self.mu > 0
-
-    @property
     def _is_empirical(self) -> bool:
         return bool(self.criterion == "empirical")
 
@@ -103,22 +97,19 @@ class _GreedyBase(BudgetedEstimator):
         self._publish_fits(fits, [shift for _, shift in problems])
 
     def _fit_one(self, K: Array, y: Array, prepared: Spectra | None, divisors: Array) -> Fit:
-        method: EmpiricalGreedy | FunctionalGreedy | SmoothFunctional
-        free = self.fit_intercept and is_smooth(self.loss_in_use)
-        if self._is_general and self._is_empirical:
-            steps = self.n_kernels or DEFAULT_STEPS
-            method = EmpiricalGreedy(K, y, loss=self.loss_in_use, n_steps=steps, divisors=divisors, fit_intercept=free)
-        elif self._is_general:
-            method = SmoothFunctional(
-                K, prepared or Spectra.of(K), y, self.lam, loss=self.loss_in_use, mu=float(self.mu), fit_intercept=free,
+        method: EmpiricalGreedy | FunctionalGreedy
+        loss = self.loss_in_use
+        free = self.fit_intercept and not loss.quadratic
+        if self._is_empirical:
+            method = EmpiricalGreedy(
+                K, y, loss=loss, n_steps=self.n_kernels or DEFAULT_STEPS, linesearch=self.step == "linesearch",
+                divisors=divisors, fit_intercept=free,
+            )  # fmt: skip
+        else:
+            method = FunctionalGreedy(
+                K, prepared or Spectra.of(K), y, self.lam, loss=loss, mu=float(self.mu), fit_intercept=free,
                 n_kernels=min(self.n_kernels or len(K), len(K)), tol=self.tol,
             )  # fmt: skip
-        elif self._is_empirical:
-            steps = self.n_kernels or DEFAULT_STEPS
-            method = EmpiricalGreedy(K, y, n_steps=steps, linesearch=self.step == "linesearch", divisors=divisors)
-        else:
-            budget = min(self.n_kernels or len(K), len(K))
-            method = FunctionalGreedy(K, prepared or Spectra.of(K), y, self.lam, n_kernels=budget)
         fit = run(method, tol=self.tol, max_iter=self.max_iter, callback=self.callback)
         warn_unless_converged(fit, self.tol)
         return fit
@@ -153,10 +144,8 @@ class _GreedyBase(BudgetedEstimator):
         return 1e-3 * critical, critical
 
     def _pull(self, y: Array) -> Array:
-        """Minus the slope of the losses where nothing is fitted yet: the target, under squared loss."""
+        """Minus the slope of the losses where nothing is fitted yet: the target, less its mean, under squared loss."""
         loss = self.loss_in_use
-        if loss.quadratic:
-            return y
         b = loss.best_intercept(np.zeros(y.size), y) if self.fit_intercept else 0.0
         return -loss.derivative(np.full(y.size, b), y)
 

@@ -12,7 +12,7 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.losses import REGRESSION, Loss, losses_for, make_loss
 from mklcore.losses.counts import Poisson, check_counts
-from mklcore.solvers.smooth_greedy import has_rate
+from mklcore.solvers.greedy import has_rate
 
 NO_RATE = (
     "No rate of convergence is claimed for the loss {}: its second derivative vanishes in places, so that it is not of "

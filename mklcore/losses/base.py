@@ -442,6 +442,12 @@ class Squared(_QuadraticDual):
     def value(self, t: Array, y: Array) -> Array:
         return 0.5 * (y - t) ** 2
 
+    def derivative(self, t: Array, y: Array) -> Array:
+        return t - y
+
+    def second_derivative(self, t: Array, y: Array) -> Array:
+        return np.ones_like(t)
+
     def dual(self, a: Array, y: Array, C: Cost) -> float:
         return float(y @ a - np.sum(a * a / (2.0 * C)))
 

@@ -1,13 +1,14 @@
 """What the greedy methods are compared with: lq-norm ridge MKL, the two-stage rule, and the case against it.
 
-    lq-norm RLS-MKL   min_{f, gamma >= 0, ||gamma||_q = 1}  (1/n) ||y - f||^2 + lam sum_j ||f_j||^2 / gamma_j       (2)-(4)
-    two stages        solve min_f 1/(2n) ||y - f||^2 + lam sum_j ||f_j||, keep the d largest ||f_j||, solve again on them
+    lq-norm RLS-MKL   min_{f, gamma >= 0, ||gamma||_q = 1}  (1/n) ||y - f||^2 + lam sum_j ||f_j||^2 / gamma_j    (2)-(4)
+    two stages        solve min_f 1/(2n) ||y - f||^2 + lam sum_j ||f_j||, keep the d largest ||f_j||, solve again
 
-With copies of one kernel in the dictionary the norms ||f_j|| of the second problem are not unique: an interior point (or any
-other symmetric) solver shares the weight among the copies, so that each looks small and the two-stage rule drops them all,
-while block descent leaves everything with the first copy. ``duplicate_counterexample`` shows both.
+With copies of one kernel in the dictionary the norms ||f_j|| of the second problem are not unique: an interior point
+(or any other symmetric) solver shares the weight among the copies, so that each looks small and the two-stage rule
+drops them all, while block descent leaves everything with the first copy. ``duplicate_counterexample`` shows both.
 
-Sources: Sindhwani and Lozano (2011), equations (2)-(4); Jin, Yang and Mahdavi (2013), section 2; specification, A.6 and B.6.
+Sources: Sindhwani and Lozano (2011), equations (2)-(4); Jin, Yang and Mahdavi (2013), section 2; specification, A.6 and
+B.6.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ from mklcore.kernels.operators.dense import DenseKernels
 from mklcore.losses import Squared
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
+from mklcore.solvers.block_descent import certificate_of, l1_values
 from mklcore.solvers.driver import AnyIterate, Fit, Iterate, Method, Status, Trace, run, warn_unless_converged
 from mklcore.solvers.gomp import GOMP
-from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, certificate_of, l1_values, unit_step_divisors
+from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, unit_step_divisors
 from mklcore.solvers.problem import WarmStart
 from mklcore.solvers.proof import Certificate
 from mklcore.solvers.spectra import Spectra
@@ -47,10 +49,10 @@ def lq_mkl(
     q = 1 is l1-MKL, q = infinity the plain sum of kernels. The same problem as lp-norm MKL with squared loss, p = q,
     C = 1 / (lam n) and no intercept, 2 lam times as large; so it is solved by that solver and carries its certificate.
 
-    ``K`` (M, n, n) or a ``GramStack``, ``y`` (n,), ``lam`` > 0, ``q`` from 1 to infinity, ``tol`` relative duality gap of the
-    regulariser, ``warm`` a fit of a neighbouring problem on the same kernels. Returns a ``Fit`` with ``weights`` gamma (M,) and
-    ``dual_coef`` alpha (n,): f = sum_j gamma_j K_j alpha.
-    Its ``dual_point`` is that of the lp problem, whose values are smaller by 2 lam.
+    ``K`` (M, n, n) or a ``GramStack``, ``y`` (n,), ``lam`` > 0, ``q`` from 1 to infinity, ``tol`` relative duality gap
+    of the regulariser, ``warm`` a fit of a neighbouring problem on the same kernels. Returns a ``Fit`` with ``weights``
+    gamma (M,) and ``dual_coef`` alpha (n,): f = sum_j gamma_j K_j alpha. Its ``dual_point`` is that of the lp problem,
+    whose values are smaller by 2 lam.
 
     Parameters
     ----------
@@ -122,7 +124,7 @@ class _Inside:
 class SymmetricL1(Method[Any]):
     """Problem (1) by a primal-dual interior point method in the norms t_j = ||f_j||, as the driver's method:
 
-        min_{t >= 0}  1/2 (y'(sum_j t_j K_j + lam n I)^{-1} y + sum_j t_j)      (lam times this is L at its minimum over f)
+        min_{t >= 0}  1/2 (y'(sum_j t_j K_j + lam n I)^{-1} y + sum_j t_j)      (lam times this is min_f L)
 
     Starts from equal norms and treats all kernels alike, so copies of a kernel end with equal norms.
     """
@@ -193,14 +195,16 @@ def _l1(K: Array, y: Array, lam: float, solver: str, tol: float) -> Fit:
 
 
 def two_stage(K: Any, y: Any, lam: float, n_kernels: int, *, solver: str = "symmetric", tol: float = 1e-9) -> Fit:
-    """The two-stage rule: solve (1) on all kernels, keep the ``n_kernels`` with the largest ||f_j||, solve (1) on those.
+    """The two-stage rule: solve (1) on all kernels, keep the ``n_kernels`` with the largest ||f_j||, solve (1) on
+    those.
 
         min_f  1/(2n) ||y - f||^2 + lam sum_j ||f_j||                                                               (1)
 
-    ``K`` (M, n, n) or a ``GramStack``, ``y`` (n,), ``lam`` > 0; ``solver`` of the first stage: "symmetric" (interior point,
-    copies share) or "block" (block descent, the first copy takes all). Returns the ``Fit`` of the second stage: ``weights``
-    (M,) the ||f_j||, ``dual_coef`` (M, n), ``selected`` the kept kernels by falling first-stage norm (ties: lowest index);
-    its ``dual_objective`` is a bound for (1) on ALL kernels, so ``gap`` tells at most how much dropping kernels cost.
+    ``K`` (M, n, n) or a ``GramStack``, ``y`` (n,), ``lam`` > 0; ``solver`` of the first stage: "symmetric" (interior
+    point, copies share) or "block" (block descent, the first copy takes all). Returns the ``Fit`` of the second stage:
+    ``weights`` (M,) the ||f_j||, ``dual_coef`` (M, n), ``selected`` the kept kernels by falling first-stage norm (ties:
+    lowest index); its ``dual_objective`` is a bound for (1) on ALL kernels, so ``gap`` tells at most how much dropping
+    kernels cost.
 
     Parameters
     ----------
@@ -249,10 +253,10 @@ def two_stage(K: Any, y: Any, lam: float, n_kernels: int, *, solver: str = "symm
 class Counterexample:
     """What copies of a kernel do to the two-stage rule. Kernel A is the one that is copied, kernel B stays alone.
 
-    Shares are ||f_j|| / sum ||f_k|| at the optimum of (1): ``two_kernels`` (2,), A and B; with ``copies`` of A and B last,
-    ``symmetric`` and ``block_descent`` (copies + 1,). ``objective_two`` = ``objective_many``: copies change nothing in what
-    can be fitted. ``two_stage`` is the kernel the rule keeps under each solver, ``greedy`` the one that MKL-GOMP and
-    Algorithms 1 and 2 pick first, with and without copies: "A" or "B".
+    Shares are ||f_j|| / sum ||f_k|| at the optimum of (1): ``two_kernels`` (2,), A and B; with ``copies`` of A and B
+    last, ``symmetric`` and ``block_descent`` (copies + 1,). ``objective_two`` = ``objective_many``: copies change
+    nothing in what can be fitted. ``two_stage`` is the kernel the rule keeps under each solver, ``greedy`` the one that
+    MKL-GOMP and Algorithms 1 and 2 pick first, with and without copies: "A" or "B".
     """
 
     lam: float
@@ -270,9 +274,12 @@ class Counterexample:
         """What is to be seen, in three sentences."""
         a, b = self.two_kernels
         return (
-            f"Alone, A carries {a:.2f} of the weight and B {b:.2f}. With {self.copies} copies of A a symmetric solver leaves "
-            f"{self.symmetric[0]:.3f} to each copy, and the two-stage rule keeps {self.two_stage['symmetric']}. Block descent "
-            f"leaves {self.block_descent[0]:.2f} to the first copy and keeps {self.two_stage['block']}: same optimum, other split."
+            f"Alone, A carries {a:.2f} of the weight and B {b:.2f}. With {self.copies} copies of A a symmetric "
+            f"solver leaves "
+            f"{self.symmetric[0]:.3f} to each copy, and the two-stage rule keeps {self.two_stage['symmetric']}. "
+            f"Block descent "
+            f"leaves {self.block_descent[0]:.2f} to the first copy and keeps {self.two_stage['block']}: same "
+            f"optimum, other split."
         )
 
     def _repr_html_(self) -> str:
@@ -282,9 +289,9 @@ class Counterexample:
 def duplicate_counterexample(K: Any = None, y: Any = None, lam: float = 0.05, copies: int = 10) -> Counterexample:
     """The two-stage rule drops the better kernel once it comes in many copies.
 
-    ``K`` (2, n, n): kernel A, which will be copied, and kernel B; ``y`` (n,) is standardised first. Without them the built-in
-    problem is used: 30 rows uniform on [-1, 1]^2, one RBF kernel of width 1/2 per column, y = sin(pi x_1) + 0.36118225
-    sin(pi x_2), where the shares are 0.8 and 0.2. ``lam`` > 0 of problem (1), ``copies`` of A, 2 or more.
+    ``K`` (2, n, n): kernel A, which will be copied, and kernel B; ``y`` (n,) is standardised first. Without them the
+    built-in problem is used: 30 rows uniform on [-1, 1]^2, one RBF kernel of width 1/2 per column, y = sin(pi x_1) +
+    0.36118225 sin(pi x_2), where the shares are 0.8 and 0.2. ``lam`` > 0 of problem (1), ``copies`` of A, 2 or more.
 
     Parameters
     ----------
