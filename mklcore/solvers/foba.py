@@ -3,13 +3,16 @@
     min_f  (1/n) ||y - f||^2 + lam ||f||^2      over f in the sum of at most s of the M kernel spaces
 
     repeat  one step of MKL-GOMP: the kernel of the largest score enters, the objective falls by d
-            while some kernel can leave so that all who left in this step cost less than d / 2 together: the cheapest leaves
+            while some kernel can leave so that all who left in this step cost less than d / 2 together: the cheapest
+            leaves
 
-Every step lowers the objective by at least d / 2, so no set of kernels comes twice and the loop ends. A first kernel that stands in
-for two others is dropped once both are in, which a forward search never does. The choice stays greedy: no certificate.
+Every step lowers the objective by at least d / 2, so no set of kernels comes twice and the loop ends. A first kernel
+that stands in for two others is dropped once both are in, which a forward search never does. The choice stays greedy:
+no certificate.
 
-Source: the adaptive forward-backward rule of Zhang (2011), "Adaptive forward-backward greedy algorithm for learning sparse
-representations", on groups of features as in Sindhwani and Lozano (2011), with drops limited to half of the step's own gain.
+Source: the adaptive forward-backward rule of Zhang (2011), "Adaptive forward-backward greedy algorithm for learning
+sparse representations", on groups of features as in Sindhwani and Lozano (2011), with drops limited to half of the
+step's own gain.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ Group orthogonal matching pursuit of Sindhwani and Lozano (2011), with the corre
              alpha <- (K_G + lam n I)^{-1} Y,   R <- Y - K_G alpha = lam n alpha
 
 Eigendecompositions of the K_j are computed once (``Spectra``) and serve every lam; a step then costs O(M n^2) for the
-scores and O(n^3) for the refit. ``solvers.gomp_losses`` replaces both for the other losses. The choice is greedy, so there is
-no certificate.
+scores and O(n^3) for the refit. ``solvers.gomp_losses`` replaces both for the other losses. The choice is greedy, so
+there is no certificate.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class GOMP(Method[Chosen]):
 
     ``K`` (M, n, n) or an operator; ``Y`` (n, T) without intercept; ``lam`` > 0; ``n_kernels`` the budget s;
     ``score_tol`` relative stop;
-    ``n_candidates`` how many kernels are scored per step, redrawn with ``seed`` (None: all); ``allowed`` the kernels that
-    may be chosen (None: all), which is how exact duplicates are left out. Without ``n_candidates`` the scores of kernels
-    already chosen are computed too: they show how much of their own direction is still shrunk away.
+    ``n_candidates`` how many kernels are scored per step, redrawn with ``seed`` (None: all); ``allowed`` the kernels
+    that may be chosen (None: all), which is how exact duplicates are left out. Without ``n_candidates`` the scores of
+    kernels already chosen are computed too: they show how much of their own direction is still shrunk away.
     """
 
     keeps_points = True
@@ -163,7 +163,8 @@ class GOMP(Method[Chosen]):
 
     def _too_small(self, why: str) -> ParameterError:
         return ParameterError(
-            f"lam={self.lam:.3g} is too small for these kernels: in double precision {why}. Take a larger lam, from about 1e-10 "
+            f"lam={self.lam:.3g} is too small for these kernels: in double precision {why}. Take a larger lam, from "
+            f"about 1e-10 "
             "of the largest eigenvalue of the kernels over n on."
         )
 

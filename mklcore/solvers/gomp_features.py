@@ -1,6 +1,7 @@
 """MKL-GOMP on features, from sums over the rows: choosing and refitting read Phi'Phi and Phi'Y alone.
 
-With K_j = Phi_j Phi_j' the score and the refit of ``solvers.gomp`` are systems of the size of a block or of the chosen blocks:
+With K_j = Phi_j Phi_j' the score and the refit of ``solvers.gomp`` are systems of the size of a block or of the chosen
+blocks:
 
     I_j <- (1/n) sum_t r_t'(Phi_j'Phi_j + lam n I)^(-1) r_t,     r = Phi_j'(Y - Phi_G v) = c_j - S_jG v
     v <- (Phi_G'Phi_G + lam n I)^(-1) Phi_G'Y
@@ -21,7 +22,8 @@ from mklcore.solvers.proof import Certificate
 
 
 class FeatureGOMP(GOMP):
-    """``GOMP`` with squared loss on a ``FeatureStack``; arguments as there, with the features in place of the kernels."""
+    """``GOMP`` with squared loss on a ``FeatureStack``; arguments as there, with the features in place of the
+    kernels."""
 
     name = "MKL-GOMP of the approximated kernels"
     K: FeatureStack

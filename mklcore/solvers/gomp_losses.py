@@ -1,11 +1,12 @@
-"""MKL-GOMP for losses other than the squared one: the score is what one kernel alone can still gain, the refit one machine.
+"""MKL-GOMP for losses other than the squared one: the score is what one kernel alone can still gain, the refit one
+machine.
 
     I_j <- (1/n) sum_i V(y_i, f_i) - min_{g in H_j} { (1/n) sum_i V(y_i, f_i + g(x_i)) + lam ||g||^2 }
 
-which for squared loss is the score of ``gomp``. For a loss with a slope the minimum is found by Newton's method on a factor of
-K_j; for the hinge it is a support vector machine whose margins 1 - y_i f_i are what is left to explain, and kernels that cannot
-win keep an upper bound of their score once a first effort is spent. A free intercept is fitted with the machine and stays where
-it is while kernels are scored.
+which for squared loss is the score of ``gomp``. For a loss with a slope the minimum is found by Newton's method on a
+factor of K_j; for the hinge it is a support vector machine whose margins 1 - y_i f_i are what is left to explain, and
+kernels that cannot win keep an upper bound of their score once a first effort is spent. A free intercept is fitted with
+the machine and stays where it is while kernels are scored.
 
 Source: Sindhwani and Lozano (2011), section 3 ("extensions for other loss functions"); specification, A.5.
 """
@@ -34,11 +35,11 @@ _STEPS, _SETTLED = 50, 1e-10
 
 
 class LossGOMP(GOMP):
-    """MKL-GOMP with a ``loss`` that has a slope, or the hinge; ``Y`` (n, T), the losses of the columns add up, one set of
-    kernels for all.
+    """MKL-GOMP with a ``loss`` that has a slope, or the hinge; ``Y`` (n, T), the losses of the columns add up, one set
+    of kernels for all.
 
-    With C = 1 / (2 lam n) every refit is 2 lam times a machine, solved to a relative gap of ``tol``; scores under the hinge are
-    exact to that share of the loss of f = 0.
+    With C = 1 / (2 lam n) every refit is 2 lam times a machine, solved to a relative gap of ``tol``; scores under the
+    hinge are exact to that share of the loss of f = 0.
     """
 
     def __init__(
@@ -151,10 +152,11 @@ def offset_machine(
 ) -> tuple[Array, float, float]:
     """A support vector machine without intercept whose unit margins are replaced by ``margins`` (any sign):
 
-        min_g  C sum_i max(0, m_i - y_i g(x_i)) + 1/2 ||g||^2 = max_a  sum_i m_i y_i a_i - 1/2 a'K a,   0 <= y_i a_i <= C
+        min_g  C sum_i max(0, m_i - y_i g(x_i)) + 1/2 ||g||^2 = max_a  sum_i m_i y_i a_i - 1/2 a'K a,  0 <= y_i a_i <= C
 
-    ``K`` (n, n), ``y`` (n,) of -1 and +1, ``warm`` (n,) a signed dual to start from, ``accuracy`` an absolute duality gap.
-    Returns the signed dual, the dual value and the gap that is left. Source: specification of greedy sparse MKL, A.5.
+    ``K`` (n, n), ``y`` (n,) of -1 and +1, ``warm`` (n,) a signed dual to start from, ``accuracy`` an absolute duality
+    gap. Returns the signed dual, the dual value and the gap that is left. Source: specification of greedy sparse MKL,
+    A.5.
     """
     K, low, high, lin = writable(K), np.minimum(0.0, C * y), np.maximum(0.0, C * y), y * margins
     a = np.clip(warm, low, high)

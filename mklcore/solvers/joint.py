@@ -220,7 +220,8 @@ class _Answers:
 
 
 class _JointReduced(Reduced):
-    """The joint problem at p = 1 in shares on the simplex, as ``Barrier`` asks for it; values are those of the problem over C n."""
+    """The joint problem at p = 1 in shares on the simplex, as ``Barrier`` asks for it; values are those of the problem
+    over C n."""
 
     def __init__(self, problem: Joint) -> None:
         n, M = problem.Y.shape[1], problem.kernels.n_kernels
@@ -271,9 +272,9 @@ def fit_joint(
 ) -> tuple[Fit, Array]:
     """lp-norm MKL with one set of weights for T targets, and the intercepts (T,).
 
-    ``K`` (M, n, n) or an operator, ``Y`` (T, n), labels -1 / +1 or numbers. In the fit ``dual_coef`` and ``dual_point`` are (T, n).
-    ``warm`` starts from a neighbouring solution. At p = 1 other losses than squared, smooth ones and the hinge keep to
-    the analytic update, which may need many steps.
+    ``K`` (M, n, n) or an operator, ``Y`` (T, n), labels -1 / +1 or numbers. In the fit ``dual_coef`` and ``dual_point``
+    are (T, n). ``warm`` starts from a neighbouring solution. At p = 1 other losses than squared, smooth ones and the
+    hinge keep to the analytic update, which may need many steps.
     """
     problem = Joint(
         as_operator(K), np.ascontiguousarray(np.atleast_2d(Y), dtype=float), C, loss, LpNorm(p), fit_intercept

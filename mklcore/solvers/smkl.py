@@ -12,16 +12,17 @@ Algorithm 2 of Subrahmanya and Shin (2010), from beta_k = 1 / M:
 
 and at the end weights below 1e-6 of the largest become 0 and the machine is solved once more, unless that raises L.
 
-Step 1 minimises the tangent of g plus the loss exactly, so L never rises; a machine that is not exact enough to show it is
-solved again, sharper.
-g is concave, hence no dual and no certificate: with log or mf terms the answer is a local minimum that depends on the
-start, and several starts tell how much. The group lasso and the mkl term are convex in w: every start ends alike.
+Step 1 minimises the tangent of g plus the loss exactly, so L never rises; a machine that is not exact enough to show it
+is solved again, sharper. g is concave, hence no dual and no certificate: with log or mf terms the answer is a local
+minimum that depends on the start, and several starts tell how much. The group lasso and the mkl term are convex in w:
+every start ends alike.
 
 With the relative tolerance two things are ours. Where no weight grows any more and next to nothing is left of f, the
-answer is no kernel, if its L is the lower one. And because equal weights of kernels that are nearly the same are a saddle
-of L, where the loop creeps, a settled answer is shaken by ``_SHAKE`` and followed down again, for as long as L falls by it.
-And where very many kernels are not stored, those that hardly count and shrink on are put aside and no longer read; once the others
-have settled all of them are, and those that would grow again from where they were take part again.
+answer is no kernel, if its L is the lower one. And because equal weights of kernels that are nearly the same are a
+saddle of L, where the loop creeps, a settled answer is shaken by ``_SHAKE`` and followed down again, for as long as L
+falls by it. And where very many kernels are not stored, those that hardly count and shrink on are put aside and no
+longer read; once the others have settled all of them are, and those that would grow again from where they were take
+part again.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ _NOTHING = 1e-5  # share of C sum V below which 1/2 ||f||^2 may mean that no ker
 _SHAKE = 0.1  # relative change of settled weights: far enough from a saddle that a step exceeds any tolerance
 _MANY = 1000  # kernels from which on reading all of them is what a step costs
 _SINGLE_TOL = 1e-4  # tolerance from which on such sums may be made in single precision while so many kernels take part
-_GROWS = 1.01  # from one step to the next: a kernel that grows so since it took part again has not settled, however little it is
+# From one step to the next: a kernel that grows so since it took part again has not settled, however little it is.
+_GROWS = 1.01
 _AHEAD = 100  # updates in which a kernel that was put aside has to come to count
 _FAR = 1e60  # a weight beyond which nobody needs to look ahead
 _RUNAWAY = 1e4  # mean diagonal of a weighted kernel beyond which the price, and not the kernels, is the reason
@@ -58,8 +60,8 @@ _WORTH = 1e-7  # share of the scale of L that decides: what pruning may cost, an
 
 
 class Search(NamedTuple):
-    """The best of several fits; of each start L at its end, ``objectives`` (n_starts,), NaN for starts cancelled before, and
-    how many kernels it kept, ``kernels`` (n_starts,), 0 for those."""
+    """The best of several fits; of each start L at its end, ``objectives`` (n_starts,), NaN for starts cancelled
+    before, and how many kernels it kept, ``kernels`` (n_starts,), 0 for those."""
 
     fit: Fit
     objectives: Array
@@ -67,8 +69,8 @@ class Search(NamedTuple):
 
 
 class SMKL(Reweighting):
-    """Algorithm 2 as the driver's method. ``weights`` (M,) is beta^0, equal weights where None; ``allowed`` (M,) of bool says
-    which kernels take part (None: all): the others stay at zero, and g counts them as such."""
+    """Algorithm 2 as the driver's method. ``weights`` (M,) is beta^0, equal weights where None; ``allowed`` (M,) of
+    bool says which kernels take part (None: all): the others stay at zero, and g counts them as such."""
 
     def __init__(
         self,
@@ -122,7 +124,7 @@ class SMKL(Reweighting):
             return self._stalled(weights)
         if following.objective <= last.objective + _WORTH * last.scale:
             return following
-        # Rounding can raise L where kernels differ by many orders of magnitude: then no step can be trusted to lower it.
+        # Rounding can raise L where kernels differ by many orders of magnitude: no step then surely lowers it.
         return (
             self._in_double(last)
             if self.problem is not self._exact
@@ -142,8 +144,8 @@ class SMKL(Reweighting):
         return replace(self._carried, solves=0)
 
     def polish(self, best: WeightIterate) -> WeightIterate:
-        """No kernel where that was found to be the answer; else the update that ended the loop, negligible weights set to
-        zero, and the machine solved for what is left. Neither where it raises L."""
+        """No kernel where that was found to be the answer; else the update that ended the loop, negligible weights set
+        to zero, and the machine solved for what is left. Neither where it raises L."""
         if self.problem is not self._exact:
             best = self._in_double(best)
         self.scale = best.scale
@@ -156,25 +158,29 @@ class SMKL(Reweighting):
         return pruned if good else best
 
     def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> WeightIterate:
-        """One machine; its ``scale`` is what differences of L are measured by: log terms make L itself pass through zero."""
+        """One machine; its ``scale`` is what differences of L are measured by: log terms make L itself pass through
+        zero."""
         self._weighed, self._tried = np.flatnonzero(weights), weights
         try:
             point = super().solve(weights, warm, accuracy, damping)
         except np.linalg.LinAlgError:
             raise ParameterError(
-                f"At C={self.problem.C:g} the weighted sum of kernels plus I/C is singular to double precision, so the machine has "
+                f"At C={self.problem.C:g} the weighted sum of kernels plus I/C is singular to double precision, so "
+                f"the machine has "
                 "no solution that can be trusted. Take a smaller C, or scale the target to unit variance."
             ) from None
         return replace(point, scale=max(abs(point.objective), point.state.value))
 
     def beyond(self, error: KernelError) -> KernelError:
-        """What is said where float64 cannot carry any point: why it may be the price and not the kernels, and what helps."""
+        """What is said where float64 cannot carry any point: why it may be the price and not the kernels, and what
+        helps."""
         weights = self._tried
         if self.ran_to == 0.0 and not self._runs_away(weights):
             return error
         self.ran_to = self.ran_to or float(weights.max())
         return KernelError(
-            f"{self.cause()}, and double precision can carry no point of it. Add the group lasso, which bounds the weights "
+            f"{self.cause()}, and double precision can carry no point of it. Add the group lasso, which bounds the "
+            f"weights "
             '(terms="log+gl"), or take a smaller C.'
         )
 
@@ -183,8 +189,9 @@ class SMKL(Reweighting):
         penalty = self.problem.penalty
         assert isinstance(penalty, GroupTerm)
         return (
-            f'With terms="{penalty.formula}" at C={self.problem.C:.3g} a kernel weight has run to {self.ran_to:.1e}: this price '
-            "hardly rises with the size of a kernel's part, so that nothing holds the weight back"
+            f'With terms="{penalty.formula}" at C={self.problem.C:.3g} a kernel weight has run to '
+            f"{self.ran_to:.1e}: this price hardly rises with the size of a kernel's part, so that nothing "
+            "holds the weight back"
         )
 
     def _runs_away(self, weights: Array) -> bool:
@@ -203,8 +210,8 @@ class SMKL(Reweighting):
         return self.solve(last.weights, last.dual, last.state.accuracy)
 
     def _following(self, last: WeightIterate, weights: Array) -> WeightIterate:
-        """The machine at ``weights``; where very many kernels are not stored, without those that hardly count and shrink on, which
-        are then no longer read, unless that costs."""
+        """The machine at ``weights``; where very many kernels are not stored, without those that hardly count and
+        shrink on, which are then no longer read, unless that costs."""
         small = self._resting(last, weights)
         if not small.size:
             return self._solved_from(last, weights)
@@ -228,7 +235,8 @@ class SMKL(Reweighting):
         return found
 
     def _wake(self, last: WeightIterate) -> WeightIterate | None:
-        """The machine with the kernels that were put aside and would grow from there by now; None where there are none."""
+        """The machine with the kernels that were put aside and would grow from there by now; None where there are
+        none."""
         aside = np.flatnonzero(self._asleep)
         if not aside.size:
             return None
@@ -278,8 +286,8 @@ class SMKL(Reweighting):
         return moved / max(float(after.sum()), np.finfo(float).tiny)
 
     def _is_nothing(self, last: WeightIterate, weights: Array) -> bool:
-        """Next to nothing is left of f, no weight grows, and without kernels L is no higher: the loop would shrink forever,
-        to zero or to the floor of the log term."""
+        """Next to nothing is left of f, no weight grows, and without kernels L is no higher: the loop would shrink
+        forever, to zero or to the floor of the log term."""
         half = 0.5 * float(last.weights @ last.state.Q)
         little = half <= _NOTHING * (last.state.value - half)
         if self.tol_mode == "absolute" or not little or np.any(weights > (1.0 + self.tol) * last.weights):
@@ -301,7 +309,8 @@ def starts(
     M: int, n_starts: int, jitter: float, rng: np.random.RandomState, allowed: Array | None = None
 ) -> list[Array]:
     """beta^0 of every start: first equal shares of 1, times 1 + jitter u with u uniform in [-1, 1]; then cubes of
-    exponential draws as shares of 1, uneven enough to end in different local minima. ``allowed`` (M,) of bool: who shares."""
+    exponential draws as shares of 1, uneven enough to end in different local minima. ``allowed`` (M,) of bool: who
+    shares."""
     part = np.ones(M) if allowed is None else np.where(allowed, 1.0, 0.0)
     equal = part / part.sum()
     first = equal if jitter == 0.0 else equal * (1.0 + jitter * rng.uniform(-1.0, 1.0, M))
@@ -310,8 +319,9 @@ def starts(
 
 
 def shaken(weights: Array) -> Array:
-    """``weights`` (M,) times 1 + _SHAKE u, u up and down in turn from rank to rank, by uniform draws in [0.5, 1] that are
-    always the same: neighbours in rank, as near copies are, part by _SHAKE at least, and the order of kernels plays no part."""
+    """``weights`` (M,) times 1 + _SHAKE u, u up and down in turn from rank to rank, by uniform draws in [0.5, 1] that
+    are always the same: neighbours in rank, as near copies are, part by _SHAKE at least, and the order of kernels plays
+    no part."""
     turns = np.where(np.arange(weights.size) % 2, -1.0, 1.0) * np.random.RandomState(0).uniform(0.5, 1.0, weights.size)
     u = np.empty(weights.size)
     u[np.argsort(-weights, kind="stable")] = turns
@@ -337,12 +347,12 @@ def fit_selection(
 
         min_{w, b}  g(w) + C sum_i V(f(x_i), y_i),      g a group selection term or a sum of them
 
-    ``K`` (M, n, n) or an operator, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0; ``first_weights`` holds
-    one beta^0 (M,) per start (None: equal); ``allowed`` (M,) of bool leaves kernels out (exact copies). The fit of the
-    smallest L is kept; a NotConvergedWarning tells the change of the weights reached where ``max_iter`` ended it.
-    ``tol_mode`` "absolute" is the algorithm to the letter; "relative" also shakes what has settled, and answers with no
-    kernel where all of them vanish. ParameterError where double precision cannot solve the machine.
-    Source: Subrahmanya and Shin (2010), Algorithm 2.
+    ``K`` (M, n, n) or an operator, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0;
+    ``first_weights`` holds one beta^0 (M,) per start (None: equal); ``allowed`` (M,) of bool leaves kernels out (exact
+    copies). The fit of the smallest L is kept; a NotConvergedWarning tells the change of the weights reached where
+    ``max_iter`` ended it. ``tol_mode`` "absolute" is the algorithm to the letter; "relative" also shakes what has
+    settled, and answers with no kernel where all of them vanish. ParameterError where double precision cannot solve the
+    machine. Source: Subrahmanya and Shin (2010), Algorithm 2.
     """
     if tol_mode not in TOL_MODES:
         raise ParameterError(f"tol_mode must be one of {', '.join(TOL_MODES)}; got {tol_mode!r}.")
@@ -396,7 +406,8 @@ def fit_selection(
 
 
 def joined(fit: Fit, other: Fit) -> Fit:
-    """``other``, which went on from ``fit``, with both histories as one; what is above the end of ``fit`` is left out."""
+    """``other``, which went on from ``fit``, with both histories as one; what is above the end of ``fit`` is left
+    out."""
     offset = fit.history[-1]
     below = [record for record in other.history if record.objective < offset.objective]
     added = [

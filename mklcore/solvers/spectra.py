@@ -2,7 +2,8 @@
 
     K_j = U_j diag(d_j) U_j',    d_j > n eps d_max    (the eigen-cut of the specification, section 0)
 
-Made once per stack and used for every lambda: scores of MKL-GOMP and the exact block solves of greedy coordinate descent.
+Made once per stack and used for every lambda: scores of MKL-GOMP and the exact block solves of greedy coordinate
+descent.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ _MANY = 0.25  # share of the kernels from which on all are scored in one product
 
 @dataclass(frozen=True, eq=False)
 class Spectra:
-    """``vectors`` (P, n): the eigenvectors of all M kernels as rows, kernel after kernel; ``values`` (P,) their eigenvalues
-    > 0; ``starts`` (M + 1,) where each kernel begins; ``owner`` (P,) the kernel each row belongs to. The vectors of kernels that
-    are not stored are in single precision: half the room, and half the time of every score."""
+    """``vectors`` (P, n): the eigenvectors of all M kernels as rows, kernel after kernel; ``values`` (P,) their
+    eigenvalues > 0; ``starts`` (M + 1,) where each kernel begins; ``owner`` (P,) the kernel each row belongs to. The
+    vectors of kernels that are not stored are in single precision: half the room, and half the time of every score."""
 
     vectors: Array
     values: Array
@@ -35,8 +36,8 @@ class Spectra:
 
     @classmethod
     def of(cls, K: Array | KernelOperator) -> Spectra:
-        """Decompose every kernel of ``K`` (M, n, n): O(M n^3) time, at most as much memory as ``K``; of kernels that are not
-        stored the factors alone, O(r n) memory each for r eigenvalues above the cut."""
+        """Decompose every kernel of ``K`` (M, n, n): O(M n^3) time, at most as much memory as ``K``; of kernels that
+        are not stored the factors alone, O(r n) memory each for r eigenvalues above the cut."""
         K = as_operator(K)
         if not is_stored(K):
             return cls._of_factors(K)
@@ -55,7 +56,8 @@ class Spectra:
 
     @classmethod
     def _of_factors(cls, K: KernelOperator) -> Spectra:
-        """K_j = L L' with as few columns as it takes, and the eigenvectors of L'L; KernelError where they would not fit."""
+        """K_j = L L' with as few columns as it takes, and the eigenvectors of L'L; KernelError where they would not
+        fit."""
         M, n = K.n_kernels, K.n_samples
         room = int(MOST_MB * 1e6 / (4 * n))
         vectors: Any = np.empty((room, n), dtype=np.float32)  # rows that are never written take no memory
@@ -69,7 +71,8 @@ class Spectra:
                 begin, end = int(starts[j]), int(starts[j]) + int(np.count_nonzero(keep))
                 if end > room:
                     raise KernelError(
-                        f"The eigenvectors of {M} kernels on {n} rows need more than {MOST_MB:.0f} MB: {end} were found in the "
+                        f"The eigenvectors of {M} kernels on {n} rows need more than {MOST_MB:.0f} MB: {end} were "
+                        f"found in the "
                         f"first {j + 1}. Use fewer rows or kernels, or smoother ones (larger widths)."
                     )
                 vectors[begin:end] = (V[:, keep] / np.sqrt(d[keep])).T @ L
@@ -90,7 +93,8 @@ class Spectra:
         return slice(int(self.starts[j]), int(self.starts[j + 1]))
 
     def scores(self, R: Array, shrink: float, candidates: Indices) -> Array:
-        """I_j of MKL-GOMP for the residual ``R`` (n, T) and ``shrink`` = lam n, (M,); minus infinity outside ``candidates``.
+        """I_j of MKL-GOMP for the residual ``R`` (n, T) and ``shrink`` = lam n, (M,); minus infinity outside
+        ``candidates``.
 
         I_j = (1/n) sum_i d_i / (d_i + shrink) ||u_i'R||^2, the gain of one kernel on the residual (specification, A.2).
         """
@@ -126,8 +130,8 @@ def factor_of(K: KernelOperator, j: int) -> Array:
 
 
 def exact_score(L: Array, R: Array, shrink: float) -> float:
-    """The score of one kernel in double precision, (1/n) tr Z'(L L' + shrink I)^(-1) Z with Z = L R, from rows ``L`` (r, n) of
-    which K = L'L."""
+    """The score of one kernel in double precision, (1/n) tr Z'(L L' + shrink I)^(-1) Z with Z = L R, from rows ``L``
+    (r, n) of which K = L'L."""
     inner = L @ L.T
     inner.flat[:: inner.shape[0] + 1] += shrink
     z = L @ R

@@ -1,6 +1,6 @@
 """What hierarchical kernel learning is compared with: four models on the same grid of kernels.
 
-    hkl_l2           1/2n ||y - K a - b||^2 + lam/2 a'K a,     K = sum_v K_v = prod_i sum_j K_ij: every kernel, no selection
+    hkl_l2           1/2n ||y - K a - b||^2 + lam/2 a'K a, K = sum_v K_v = prod_i sum_j K_ij: every kernel, no selection
     hkl_greedy       add argmax a_t / tr K_t among the sources of the complement, fit with equal weights, repeat
     hkl_lasso_alpha  1/2n ||y - K a - b||^2 + lam ||a||_1: few rows instead of few kernels
     hkl_flat_mkl     lp-norm MKL at p = 1 on the p sums K_i = sum_{j >= 1} K_ij: selection without interactions
@@ -78,7 +78,8 @@ class FullKernelModel:
 
 @dataclass(frozen=True, eq=False)
 class GreedyModel:
-    """The greedy path: ``order`` nodes (levels) by entry; ``duals`` (s, n), ``intercepts``, ``objectives`` (s,) after each."""
+    """The greedy path: ``order`` nodes (levels) by entry; ``duals`` (s, n), ``intercepts``, ``objectives`` (s,) after
+    each."""
 
     name: str
     design: Design
@@ -108,7 +109,8 @@ class GreedyModel:
 
 @dataclass(frozen=True, eq=False)
 class FlatModel:
-    """f = sum_i weights_i K_i(., training) dual + b over variables: ``weights`` (p,), ``dual`` (n,), with its certificate."""
+    """f = sum_i weights_i K_i(., training) dual + b over variables: ``weights`` (p,), ``dual`` (n,), with its
+    certificate."""
 
     name: str
     design: Design
@@ -143,11 +145,11 @@ def hkl_l2(
 
         min_{f, b}  (1/n) sum_i l(y_i, f(x_i) + b) + lam/2 ||f||^2,   K = prod_i sum_j B^(-2j) K_ij
 
-    ``X`` (n, p), a ``Design`` or a ``FullKernel``, which serves many lams; ``y`` (n,) (labels -1 / +1 for hinge and logistic);
-    ``options`` as in ``Design``. K grows like a number to the power p, and with it the lam that matters: ``scaled`` divides K by
-    its mean diagonal (centred).
-    ``depth_weight`` B: 1 for the plain sum, which is nearly diagonal where p is large; above 1 a product of |v| factors is as dear
-    as under the prices d_v = B^|v| of hierarchical kernel learning.
+    ``X`` (n, p), a ``Design`` or a ``FullKernel``, which serves many lams; ``y`` (n,) (labels -1 / +1 for hinge and
+    logistic); ``options`` as in ``Design``. K grows like a number to the power p, and with it the lam that matters:
+    ``scaled`` divides K by its mean diagonal (centred). ``depth_weight`` B: 1 for the plain sum, which is nearly
+    diagonal where p is large; above 1 a product of |v| factors is as dear as under the prices d_v = B^|v| of
+    hierarchical kernel learning.
 
     Parameters
     ----------
@@ -255,8 +257,8 @@ def hkl_greedy(
 ) -> GreedyModel:
     """Grow a hull greedily, all kernels with weight one: every size from 1 to ``n_kernels`` is kept.
 
-    The next node is argmax a'K_t a / tr(K_t centred) among the sources of the complement. ``GreedyModel.choose`` picks the
-    size on validation rows. Parameters as in ``hkl_l2``.
+    The next node is argmax a'K_t a / tr(K_t centred) among the sources of the complement. ``GreedyModel.choose`` picks
+    the size on validation rows. Parameters as in ``hkl_l2``.
 
     Parameters
     ----------
@@ -316,7 +318,8 @@ def hkl_flat_mkl(
     tol: float = 1e-3,
     **options: Any,
 ) -> FlatModel:
-    """Sparse MKL over the p variables, no interactions: min (1/n) sum l + lam/2 (sum_i ||f_i||)^2, K_i = sum_{j>=1} K_ij.
+    """Sparse MKL over the p variables, no interactions: min (1/n) sum l + lam/2 (sum_i ||f_i||)^2, K_i = sum_{j>=1}
+    K_ij.
 
     Certified to ``tol`` as every lp-norm fit. Parameters as in ``hkl_l2``.
 
@@ -395,7 +398,8 @@ def _problem(
         raise ParameterError(f"lam must be a finite number above 0; got {lam!r}.")
     if isinstance(X, Design) and (options or basis is not None):
         raise ParameterError(
-            f"A Design already has its basis and options; got {', '.join(options) or 'basis'} beside it. Make another Design."
+            f"A Design already has its basis and options; got {', '.join(options) or 'basis'} beside it. Make "
+            f"another Design."
         )
     design = X if isinstance(X, Design) else Design(np.asarray(X, dtype=float), basis, **options)
     target = np.asarray(y, dtype=float)

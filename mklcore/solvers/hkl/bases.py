@@ -3,7 +3,8 @@
 A basis gives every variable q + 1 kernels k_0 .. k_q; the kernel of node v is prod_i k_{i, v_i}. A level is a column
 (a kernel of rank one, k(x, z) = f(x) f(z)) or a whole block. ``parts`` computes both for training and for new values.
 
-Source: Bach (2008), section 2.1 and 5; specification, section 5 (the Gaussian series with the constant the paper omits).
+Source: Bach (2008), section 2.1 and 5; specification, section 5 (the Gaussian series with the constant the paper
+omits).
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def _above_zero(name: str, value: Any) -> None:
 
 
 def hermite_functions(x: Array, count: int) -> list[Array]:
-    """H_k(x) / sqrt(2^k k!) for k = 0 .. count - 1 (physicists' polynomials), by a recurrence that does not overflow."""
+    """H_k(x) / sqrt(2^k k!) for k = 0 .. count - 1 (physicists' polynomials), by a recurrence that does not
+    overflow."""
     found = [np.ones_like(x), math.sqrt(2.0) * x]
     for k in range(1, count - 1):
         found.append(x * math.sqrt(2.0 / (k + 1)) * found[k] - math.sqrt(k / (k + 1)) * found[k - 1])
@@ -152,10 +154,10 @@ class GaussianBasis(_Numbered):
     """exp(-b (x - z)^2) cut into the first q terms of its Hermite series and the remainder: q + 1 kernels.
 
     ``sigma2`` is the variance of the inputs the series is adapted to (1 after standardising). Level 0 is a bump, about
-    exp(-b x^2), not a constant, and every node is multiplied by it in every variable it does not touch: over p variables
-    exp(-b ||x||^2), whose logarithm varies over the rows by b sd(||x||^2), sd = sqrt(2 p) for independent normal columns.
-    Where that is much above 1 a few rows near the middle are all that any kernel sees. ``b`` None chooses
-    b = 0.1 / sd(||x||^2) from the training rows: the bumps are level, and the higher levels still bend.
+    exp(-b x^2), not a constant, and every node is multiplied by it in every variable it does not touch: over p
+    variables exp(-b ||x||^2), whose logarithm varies over the rows by b sd(||x||^2), sd = sqrt(2 p) for independent
+    normal columns. Where that is much above 1 a few rows near the middle are all that any kernel sees. ``b`` None
+    chooses b = 0.1 / sd(||x||^2) from the training rows: the bumps are level, and the higher levels still bend.
 
     Parameters
     ----------
@@ -244,7 +246,8 @@ class ANOVABasis:
 
 @dataclass(frozen=True)
 class SplineBasis(_Numbered):
-    """Cubic splines about 0: k_0 = 1, k_1 = x z, k_2 = m^2 (3 M - m) / 6 where x z > 0, m <= M the two sizes, else 0."""
+    """Cubic splines about 0: k_0 = 1, k_1 = x z, k_2 = m^2 (3 M - m) / 6 where x z > 0, m <= M the two sizes, else
+    0."""
 
     key: ClassVar[str] = "spline"
     label: ClassVar[str] = "spline"
@@ -307,11 +310,12 @@ class KernelPCABasis(_Numbered):
 
 @dataclass(frozen=True)
 class RuleBasis:
-    """Thresholds as levels: level j says 1 where x is above the j-th cut, 0 below; a node is a conjunction, a hull rules.
+    """Thresholds as levels: level j says 1 where x is above the j-th cut, 0 below; a node is a conjunction, a hull
+    rules.
 
-    Cuts are the quantiles j / (q + 1) of the training rows, j = 1 .. q, so that every level is a special case of the one before and
-    a deeper node a narrower rule; level 0 asks nothing. ``above=False``: x at or below the (q + 1 - j)-th cut. Products are
-    conjunctions with ``normalize_basis=False``; with it, of centred levels.
+    Cuts are the quantiles j / (q + 1) of the training rows, j = 1 .. q, so that every level is a special case of the
+    one before and a deeper node a narrower rule; level 0 asks nothing. ``above=False``: x at or below the (q + 1 -
+    j)-th cut. Products are conjunctions with ``normalize_basis=False``; with it, of centred levels.
 
     Parameters
     ----------

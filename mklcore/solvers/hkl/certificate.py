@@ -1,12 +1,14 @@
 """How far the whole grid can still improve on a hull: conditions on sources, the dual norm on a certificate set.
 
-For any dual a and any hull C, with kappa from shares x on C and kappa_vw = d_v / sum_{v' in A(w) outside C} d_v' outside,
+For any dual a and any hull C, with kappa from shares x on C and kappa_vw = d_v / sum_{v' in A(w) outside C} d_v'
+outside,
 
     Omega*(a)^2  <=  max( max_{v in C} h_v / x_v ,  max_{t in sources of the complement of C} S_t )
     full gap     <=  gap_J + lam/2 [ that bound - bound on Omega*_J(a)^2 ]_+
 
 N_J (necessary, Proposition 2)   a_t / d_t^2 <= delta^2 for every source t
-S_J (sufficient, Proposition 3)  S_t <= delta^2 + 2 eps / lam for every source t; the printed eps / lam is a factor 2 too strict
+S_J (sufficient, Proposition 3)  S_t <= delta^2 + 2 eps / lam for every source t; the printed eps / lam is a factor 2
+too strict
 
 C is where the bound is taken, J where the model is trained: a bound over a large C costs scalars a_w only.
 
@@ -49,10 +51,12 @@ def dual_norm(
     steps: int = 0,
     ancestry: Ancestry | None = None,
 ) -> NormBounds:
-    """Bounds on Omega*_C(a)^2 over the hull ``nodes``, tightened until it is known on which side of ``threshold`` it is.
+    """Bounds on Omega*_C(a)^2 over the hull ``nodes``, tightened until it is known on which side of ``threshold`` it
+    is.
 
     ``forms`` (m,) are a'K_w a; ``start`` (m,) shares to start from, zero for new nodes; without an
-    ``ancestry`` they are nodes of a grid. x <- sqrt(x h) never lowers the lower bound. At least ``steps`` steps are made.
+    ``ancestry`` they are nodes of a grid. x <- sqrt(x h) never lowers the lower bound. At least ``steps`` steps are
+    made.
     """
     ancestry, d = Ancestry(nodes) if ancestry is None else ancestry, weights.of(nodes)
     known = start / start.sum() if start.sum() > 0 else np.zeros(d.size)
@@ -86,8 +90,9 @@ def largest_sum(
     slack: Array,
     floor: float,
 ) -> float:
-    """The largest S_t of ``nodes``, or ``floor`` where that is more, in double precision: of those S_t that are within ``slack``
-    of ``rough``, the ones that cannot be the largest are left as they are. No limit ends it: what has been proved would be lost."""
+    """The largest S_t of ``nodes``, or ``floor`` where that is more, in double precision: of those S_t that are within
+    ``slack`` of ``rough``, the ones that cannot be the largest are left as they are. No limit ends it: what has been
+    proved would be lost."""
     least = max(floor, float(np.max(rough - slack, initial=0.0)))
     near = np.flatnonzero((slack > 0.0) & (rough + slack > least))
     exact = design.descendant_sums([nodes[int(k)] for k in near], a, weights)
@@ -127,14 +132,16 @@ class Proof(NamedTuple):
 
 
 def hkl_certificate(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
-    """Primal and dual value of a fitted hull, computed again from its training rows and what it publishes, nothing else:
+    """Primal and dual value of a fitted hull, computed again from its training rows and what it publishes, nothing
+    else:
 
         primal  (1/n) sum_i l(y_i, f(x_i)) + lam/2 Omega(beta)^2          from weights_, dual_coef_, intercept_
         dual    -(1/n) sum_i phi_i*(-n lam a_i) - lam/2 bound            from a = dual_point_, the bound from proof_
 
     ``proof_`` holds the nodes and shares from which the sufficient condition bounds Omega*(a)^2 over the whole grid.
-    ``X`` (n, p) or Gram matrices (p, q+1, n, n), and ``y`` (n,), are what ``model`` was fitted on. Returns two floats, or two
-    arrays over the one-vs-rest problems; the dual is minus infinity where the search left no proof, or the dual is infeasible.
+    ``X`` (n, p) or Gram matrices (p, q+1, n, n), and ``y`` (n,), are what ``model`` was fitted on. Returns two floats,
+    or two arrays over the one-vs-rest problems; the dual is minus infinity where the search left no proof, or the dual
+    is infeasible.
 
     Parameters
     ----------
@@ -191,7 +198,8 @@ def primal_of(
     a: Array,
     intercept: float,
 ) -> float:
-    """(1/n) sum_i l + lam/2 Omega(beta)^2 of the coefficients ``zeta`` (m,) of ``nodes``, ``a`` (n,) and the intercept."""
+    """(1/n) sum_i l + lam/2 Omega(beta)^2 of the coefficients ``zeta`` (m,) of ``nodes``, ``a`` (n,) and the
+    intercept."""
     decision = np.zeros(design.n)
     for node, weight in zip(nodes, zeta, strict=True):
         if weight > 0:
@@ -201,7 +209,8 @@ def primal_of(
 
 
 def dual_of(design: KernelSpace, weights: NodeWeights, task: Task, a: Array | None, proof: Proof | None) -> float:
-    """The dual value of ``a`` (n,) with the bound on Omega*(a)^2 that ``proof`` gives; minus infinity where there is none."""
+    """The dual value of ``a`` (n,) with the bound on Omega*(a)^2 that ``proof`` gives; minus infinity where there is
+    none."""
     if a is None or proof is None or (task.fit_intercept and abs(a.sum()) > 1e-9 * max(np.abs(a).sum(), 1e-300)):
         return -np.inf
     a = np.ascontiguousarray(a)
@@ -210,8 +219,8 @@ def dual_of(design: KernelSpace, weights: NodeWeights, task: Task, a: Array | No
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What a certification found: ``bound`` on Omega*(a)^2 over the whole grid (None: not computed to the end), whether it is
-    below the threshold, the nodes that ought to be trained on where it is not, and the ``proof`` of the bound."""
+    """What a certification found: ``bound`` on Omega*(a)^2 over the whole grid (None: not computed to the end), whether
+    it is below the threshold, the nodes that ought to be trained on where it is not, and the ``proof`` of the bound."""
 
     bound: float | None
     holds: bool

@@ -110,7 +110,8 @@ class Hull:
                         self._enter(below)
 
     def _enter(self, node: Node) -> None:
-        """What v makes a source: v + e_i where all v - e_l + e_i are inside, that is, where every v - e_l has its bit i."""
+        """What v makes a source: v + e_i where all v - e_l + e_i are inside, that is, where every v - e_l has its bit
+        i."""
         self.members[node] = len(self.members)
         self.sources.discard(node)
         self._taken[node] = 0

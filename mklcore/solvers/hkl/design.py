@@ -7,7 +7,7 @@ again where it does not fit. Levels are columns wherever the kernel has rank one
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,12 +60,14 @@ class Design:
         missing = [part for part in ("q", "fit", "parts", "level_name") if not hasattr(kind, part)]
         if given is None and 0 < len(missing) < 4:
             raise ParameterError(
-                f"{type(kind).__name__} is no complete basis: it lacks {', '.join(missing)}. Write what is missing as Basis in "
+                f"{type(kind).__name__} is no complete basis: it lacks {', '.join(missing)}. Write what is missing "
+                f"as Basis in "
                 "mklcore.solvers.hkl.bases has it."
             )
         if given is None and missing:
             raise ParameterError(
-                "basis must be None, one of the bases (PolynomialBasis(4), HermiteBasis(3), ...) or an array of Gram matrices "
+                "basis must be None, one of the bases (PolynomialBasis(4), HermiteBasis(3), ...) or an array of "
+                "Gram matrices "
                 f"(p, q+1, n, n); got {basis!r}."
             )
         self.levels: Table | Matrices = Table(kind, np.asarray(X), standardize) if given is None else Matrices(given)
@@ -78,6 +80,8 @@ class Design:
         self._tables: dict[float, Array] = {}
         self._roundings: dict[float, Rounding | None] = {}
         self._grams: OrderedDict[Node, Array] = OrderedDict()
+        self._known_sums: SumsOfDual | None = None
+        self._none_is_unit = np.zeros(self.p, dtype=bool)
         self._crowded = False
 
     def _read(self, normalize: bool) -> None:
@@ -86,8 +90,10 @@ class Design:
         size = self.n * (self.n + 1) // 2
         if dense * size * 8 > self.memory_mb * _MB:
             raise ParameterError(
-                f"The levels of this basis need {dense * size * 8 / _MB:.0f} MB for {self.n} rows and {self.p} variables, more "
-                f"than memory_mb={self.memory_mb:g}. Raise memory_mb, use fewer rows, or a basis of columns (polynomial, Hermite)."
+                f"The levels of this basis need {dense * size * 8 / _MB:.0f} MB for {self.n} rows and {self.p} "
+                f"variables, more "
+                f"than memory_mb={self.memory_mb:g}. Raise memory_mb, use fewer rows, or a basis of columns "
+                f"(polynomial, Hermite)."
             )
         self.columns = np.zeros((self.p, self.q + 1, self.n))
         self.row_in = np.full((self.p, self.q + 1), -1, dtype=np.int64)
@@ -233,36 +239,45 @@ class Design:
         self, nodes: Sequence[Node], a: Array, weights: DepthWeights, work: Work | None = None
     ) -> Array:
         """S_t for every node t: the sum over all its descendants. Infinity for all once ``work`` is over."""
-        table = self._table(weights)
-        none_is_unit = np.zeros(self.p, dtype=bool)
-        return np.maximum(self._streamed(nodes, a, weights.shares(self.q), table, none_is_unit, work), 0.0)
+
+        def sums(fresh: Sequence[Node], own: Array) -> Array:
+            found = self._streamed(fresh, own, weights.shares(self.q), self._table(weights), self._none_is_unit, work)
+            return np.column_stack([np.maximum(found, 0.0), np.zeros(len(fresh))])
+
+        return self._sums_of(a, weights)(nodes, a, sums, exact=True)[:, 0]
 
     def rough_sums(
         self, nodes: Sequence[Node], a: Array, weights: DepthWeights, work: Work | None = None
     ) -> tuple[Array, Array]:
         """S_t for every node t in single precision where that pays, and how far from it S_t may be at most.
 
-        An entry of M_i is a sum of products of columns, and |sum_j c_j x_jr x_jk| as well as the sum of the absolute values is
-        at most the root of M_i[r, r] M_i[k, k]. So K roundings move S_t by at most gamma_K (sum_r |a_r| g_r)^2, g_r^2 the diagonal
-        of the product. Zero where double precision was used: Gram matrices as levels, or a range beyond single precision; and where
-        the sum is infinite, for ``work`` is over.
+        An entry of M_i is a sum of products of columns, and |sum_j c_j x_jr x_jk| as well as the sum of the absolute
+        values is at most the root of M_i[r, r] M_i[k, k]. So K roundings move S_t by at most gamma_K (sum_r |a_r|
+        g_r)^2, g_r^2 the diagonal of the product. Zero where double precision was used: Gram matrices as levels, or a
+        range beyond single precision; and where the sum is infinite, for ``work`` is over.
         """
-        size = float(np.max(np.abs(a)))
-        bound = None if self.blocks.size or size == 0.0 or not len(nodes) else self._rounding(weights)
+        bound = None if self.blocks.size or not np.any(a) or not len(nodes) else self._rounding(weights)
         if bound is None:
             return self.descendant_sums(nodes, a, weights, work), np.zeros(len(nodes))
-        a = a / size
-        reach = column_forms(bound.ratios, np.ones(self.p, dtype=bool), *_lists(nodes), np.abs(a) * bound.start)
-        found = self._streamed(
-            nodes,
-            a.astype(np.float32),
-            weights.shares(self.q).astype(np.float32),
-            None,
-            np.zeros(self.p, dtype=bool),
-            work,
-        )
-        slack = size**2 * (bound.relative * reach + bound.absolute)
-        return size**2 * np.maximum(found, 0.0), np.where(np.isfinite(found), slack, 0.0)
+
+        def sums(fresh: Sequence[Node], dual: Array) -> Array:
+            size = float(np.max(np.abs(dual)))
+            own: Any = dual / size
+            reach = column_forms(bound.ratios, ~self._none_is_unit, *_lists(fresh), np.abs(own) * bound.start)
+            shares: Any = weights.shares(self.q).astype(np.float32)
+            found = self._streamed(fresh, own.astype(np.float32), shares, None, self._none_is_unit, work)
+            slack = np.where(np.isfinite(found), bound.relative * reach + bound.absolute, 0.0)
+            return size**2 * np.column_stack([np.maximum(found, 0.0), slack])
+
+        found = self._sums_of(a, weights)(nodes, a, sums, exact=False)
+        return found[:, 0], found[:, 1]
+
+    def _sums_of(self, a: Array, weights: DepthWeights) -> SumsOfDual:
+        """The sums known of ``a`` or a multiple of it."""
+        known = self._known_sums
+        if known is None or known.base != weights.base or known.factor(a) is None:
+            known = self._known_sums = SumsOfDual(a.copy(), weights.base)
+        return known
 
     def _rounding(self, weights: DepthWeights) -> Rounding | None:
         if weights.base not in self._roundings:
@@ -273,7 +288,7 @@ class Design:
         """prod_i sum_j K_ij (n, n): the sum of all kernels of the grid."""
         total = np.ones((self.n, self.n))
         one, every = np.empty((1, self.n * (self.n + 1) // 2)), np.ones((self.q + 1, self.q + 1))
-        room = np.empty((self.q + 1, TILE))
+        room = np.zeros((self.q + 1, TILE))
         shares = every if shares is None else shares
         for i in range(self.p):
             fill_table(
@@ -298,7 +313,8 @@ class Design:
         return self.columns.reshape(-1, self.n)
 
     def _table(self, weights: DepthWeights) -> Array | None:
-        """Level matrices M_i(t), where they hold blocks and fit the budget; sums of columns are as soon made as read."""
+        """Level matrices M_i(t), where they hold blocks and fit the budget; sums of columns are as soon made as
+        read."""
         if not self.blocks.size:
             return None
         if weights.base not in self._tables:
@@ -306,7 +322,7 @@ class Design:
             rows = self.p * (self.q + 1)
             if self._crowded or rows * size * 8 > _TABLE_SHARE * self._spare:
                 return None
-            table, room = np.empty((rows, size)), np.empty((self.q + 1, TILE))
+            table, room = np.empty((rows, size)), np.zeros((self.q + 1, TILE))
             fill_table(table, room, weights.shares(self.q), self._rows, self.unit, self.row_in, self.blocks)
             self._tables = {weights.base: table}
         return self._tables[weights.base]
@@ -331,10 +347,10 @@ class Design:
     def _planned(self, plan: Plan, a: Array, shares: Array, table: Array | None, work: Work | None) -> Array:
         out, size = np.zeros(plan.nodes), self.n * (self.n + 1) // 2
         where = plan.pairs[:, 0] * (self.q + 1) + plan.pairs[:, 1]
-        tile, known = plan.tile(a.itemsize), np.empty((0, 0), a.dtype) if table is None else table
-        vectors, room = np.empty((plan.vectors, tile), a.dtype), np.empty((self.q + 1, tile), a.dtype)
+        known = np.empty((0, 0), a.dtype) if table is None else table
+        vectors, room = np.zeros((plan.vectors, TILE), a.dtype), np.zeros((self.q + 1, TILE), a.dtype)
         columns = self._rows.astype(a.dtype, copy=False)
-        for first in range(0, size, chunk := plan.chunk(tile)):
+        for first in range(0, size, chunk := plan.chunk):
             add_forms(
                 first, min(first + chunk, size), vectors, room, table is not None, known, a[None], shares, columns,
                 self.unit, self.row_in, self.blocks, plan.pairs, where, plan.products, plan.single, plan.eights, out,
@@ -358,6 +374,38 @@ class Design:
         return Rows(self, rows)
 
 
+class SumsOfDual:
+    """S_t of one dual ``a`` (n,) by node, and how far off it may be: a path asks for most of them two or three times.
+
+    A multiple of the dual has the same sums, times the square of the multiple.
+    """
+
+    def __init__(self, a: Array, base: float) -> None:
+        self.a, self.base = a, base
+        self.known: dict[Node, tuple[float, float]] = {}
+
+    def factor(self, a: Array) -> float | None:
+        """What ``a`` is a multiple of the dual by, up to the rounding of a product; None where it is none."""
+        own = float(np.max(np.abs(self.a), initial=0.0))
+        factor = float(np.max(np.abs(a), initial=0.0)) / own if own > 0.0 else 1.0
+        off = np.abs(a - factor * self.a) > 4.0 * np.finfo(float).eps * np.abs(a)
+        return None if off.any() else factor
+
+    def __call__(
+        self, nodes: Sequence[Node], a: Array, sums: Callable[[Sequence[Node], Array], Array], *, exact: bool
+    ) -> Array:
+        """(k, 2) of ``nodes`` for ``a``, a multiple of the dual; ``sums`` gives what is missing."""
+        fresh = [node for node in nodes if node not in self.known or (exact and self.known[node][1] > 0.0)]
+        if fresh:
+            found = sums(fresh, self.a)
+            if not np.all(np.isfinite(found)):  # a limit has ended them
+                return np.tile([np.inf, 0.0], (len(nodes), 1))
+            self.known.update(zip(fresh, map(tuple, found.tolist()), strict=True))
+        factor = self.factor(a)
+        assert factor is not None
+        return factor**2 * np.array([self.known[node] for node in nodes]).reshape(-1, 2)
+
+
 class Rows:
     """New rows (None: the training rows), whose levels are computed variable by variable as they are asked for."""
 
@@ -369,7 +417,8 @@ class Rows:
             expected = (design.p, design.q + 1, design.n)
             if rows.ndim != 4 or (rows.shape[0], rows.shape[1], rows.shape[3]) != expected:
                 raise KernelError(
-                    f"Test blocks must be (p, q+1, n_new, n) with p = {expected[0]}, q+1 = {expected[1]} and n = {expected[2]} "
+                    f"Test blocks must be (p, q+1, n_new, n) with p = {expected[0]}, q+1 = {expected[1]} and n = "
+                    f"{expected[2]} "
                     f"training rows; got shape {rows.shape}."
                 )
         self.rows = rows

@@ -2,8 +2,8 @@
 
     a kernel may enter the model only after all of its parents
 
-Trees, groups of columns within groups, regions of an image: listed as ``Graph(parents, kernels)``. Strings grow letter by
-letter and are never listed: ``StringGraph(max_length)``. Without a graph the estimators search the grid of products.
+Trees, groups of columns within groups, regions of an image: listed as ``Graph(parents, kernels)``. Strings grow letter
+by letter and are never listed: ``StringGraph(max_length)``. Without a graph the estimators search the grid of products.
 
 Source: Bach (2008), section 2.1.
 """
@@ -120,11 +120,12 @@ class Graph:
         if len(found) < len(left):
             circle = [str(self.names[k] if self.names else k) for k, count in enumerate(left) if count][:5]
             raise ParameterError(
-                f"The graph has a circle through or above {', '.join(circle)}; parents must not be descendants of their children."
+                f"The graph has a circle through or above {', '.join(circle)}; parents must not be descendants of "
+                f"their children."
             )
         return tuple(found)
 
-    # -- builders --------------------------------------------------------------------------------------------------------
+    # -- builders --------------------------------------------------------------------------------------------------
 
     @classmethod
     def tree(cls, parent: Any, kernels: Any = None, *, weights: Any = None, names: Sequence[str] | None = None) -> Self:
@@ -150,10 +151,11 @@ class Graph:
         weights: Any = None,
         standardize: bool = True,
     ) -> Self:
-        """A hierarchy of groups of columns, such as genes in pathways: one ``kernel`` (linear) on the columns of every group.
+        """A hierarchy of groups of columns, such as genes in pathways: one ``kernel`` (linear) on the columns of every
+        group.
 
-        A group's parents are the smallest groups that hold it and more. With ``columns`` every single column in a group is a
-        node of its own, below all of the smallest groups it is in: a gene enters only after all of its pathways.
+        A group's parents are the smallest groups that hold it and more. With ``columns`` every single column in a group
+        is a node of its own, below all of the smallest groups it is in: a gene enters only after all of its pathways.
 
         >>> Graph.groups({"all": [0, 1, 2], "left": [0, 1]}).names
         ('all', 'left', 'x1', 'x2', 'x3')
@@ -216,11 +218,12 @@ class Graph:
 
 @dataclass(frozen=True)
 class StringGraph:
-    """All strings of up to ``max_length`` letters, growing letter by letter: u can enter after u without its last letter.
+    """All strings of up to ``max_length`` letters, growing letter by letter: u can enter after u without its last
+    letter.
 
     The kernel of u is the product of how often u occurs in either sequence. The graph is never listed: sums over all
-    descendants of u are sums over what follows u in the training sequences. The price of a string is ``depth_weight`` (2 where
-    that is None) to the power of its length, ``root_weight`` for the empty string, whose kernel is constant.
+    descendants of u are sums over what follows u in the training sequences. The price of a string is ``depth_weight``
+    (2 where that is None) to the power of its length, ``root_weight`` for the empty string, whose kernel is constant.
     """
 
     max_length: int
@@ -272,7 +275,8 @@ def _as_parents(parents: Any, keys: list[Any] | None) -> tuple[tuple[int, ...], 
         good = all(isinstance(one, (int, np.integer)) and 0 <= one < len(rows) and one != k for one in listed)
         if not good or len(set(listed)) < len(listed):
             raise ParameterError(
-                f"The parents of node {k} must be different nodes, from 0 to {len(rows) - 1} and not itself; got {above!r}."
+                f"The parents of node {k} must be different nodes, from 0 to {len(rows) - 1} and not itself; got "
+                f"{above!r}."
             )
         found.append(tuple(int(one) for one in listed))
     return tuple(found)
@@ -292,7 +296,8 @@ def _as_kernels(kernels: Any, count: int) -> Any:
             found = np.empty(0)
         if found.ndim != 3 or found.shape[1] != found.shape[2]:
             raise KernelError(
-                "The kernels of a graph are Gram matrices (M, n, n), a KernelDictionary, or a list of kernels, one per node."
+                "The kernels of a graph are Gram matrices (M, n, n), a KernelDictionary, or a list of kernels, one "
+                "per node."
             )
     if len(found) != count:
         raise KernelError(f"The graph has {count} nodes and {len(found)} kernels; there must be one per node.")

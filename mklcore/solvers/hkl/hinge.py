@@ -1,10 +1,12 @@
-"""The hinge machine by an interior point: a dual strictly inside its box, which varies smoothly with the kernel weights.
+"""The hinge machine by an interior point: a dual strictly inside its box, which varies smoothly with the kernel
+weights.
 
     max_a  y'a - 1/2 a'K a,   a = C y z,  0 <= z <= 1,  1'a = 0 with a free intercept
     w - s = 1 - y (K a + b),   z s = (1 - z) w = mu / C
 
 At mu = 0 this is the support vector machine, whose dual jumps where several duals are optimal: then no single one
-certifies the kernel weights. At mu > 0 the dual is unique, the duality gap is 2 n mu, and mu falls with the accuracy asked.
+certifies the kernel weights. At mu > 0 the dual is unique, the duality gap is 2 n mu, and mu falls with the accuracy
+asked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Levels of every variable, from a table of rows and a basis or from given Gram matrices, and how they are normalised."""
+"""Levels of every variable, from a table of rows and a basis or from given Gram matrices, and how they are
+normalised."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ class Matrices:
         K = numeric(K)
         if K.ndim != 4 or K.shape[2] != K.shape[3] or min(K.shape) < 1 or K.shape[1] < 2:
             raise KernelError(
-                "A basis given as an array has one Gram matrix per variable and level: shape (p, q+1, n, n) with at least "
+                "A basis given as an array has one Gram matrix per variable and level: shape (p, q+1, n, n) with at "
+                "least "
                 f"two levels; got shape {K.shape}."
             )
         self.p, self.q, self.n = len(K), int(K.shape[1]) - 1, int(K.shape[2])
@@ -65,7 +67,8 @@ class Matrices:
         return [self._part(rows[i, j], i, j) for j in range(self.q + 1)]
 
     def _part(self, block: Array, i: int, j: int) -> Array:
-        """A column where the training matrix has rank one: k(., x_r) / sqrt(k(x_r, x_r)) at its largest diagonal entry."""
+        """A column where the training matrix has rank one: k(., x_r) / sqrt(k(x_r, x_r)) at its largest diagonal
+        entry."""
         anchor = int(self.anchors[i, j])
         if anchor < 0:
             return np.array(block, dtype=float)

@@ -41,7 +41,8 @@ def numbered(k: int) -> Node:
 
 
 class ListedSpace(GraphSpace):
-    """The nodes of ``graph`` on the rows of ``stack``, or, of a saved model, with the ``transform`` of its kernels alone.
+    """The nodes of ``graph`` on the rows of ``stack``, or, of a saved model, with the ``transform`` of its kernels
+    alone.
 
     ``place`` (M,) says where in the stack the kernel of a node is, -1 where it was left out because it is constant.
     """
@@ -55,7 +56,8 @@ class ListedSpace(GraphSpace):
 
     @classmethod
     def of(cls, graph: Graph, X: Any, *, normalise: bool, memory_mb: float) -> ListedSpace:
-        """The graph on training rows: a table for kernel functions, a stack (M, n, n) where the graph holds no kernels."""
+        """The graph on training rows: a table for kernel functions, a stack (M, n, n) where the graph holds no
+        kernels."""
         if graph.is_precomputed:
             stack = GramStack.from_array(graph.kernels, graph.names)
         elif graph.kernels is not None:
@@ -106,14 +108,15 @@ class ListedSpace(GraphSpace):
         self._last: tuple[Array, Array] | None = None
         self._tables: tuple[Array, Any] | None = None
 
-    # -- the graph ---------------------------------------------------------------------------------------------------------
+    # -- the graph -------------------------------------------------------------------------------------------------
 
     @property
     def n_dag_kernels(self) -> int:
         return len(self.graph)
 
     def weights(self, base: float | None, root: float) -> NodePrices:
-        """The graph's own weights, or ``base`` to the power of the depth; ``root`` is for constant roots, and there is none."""
+        """The graph's own weights, or ``base`` to the power of the depth; ``root`` is for constant roots, and there is
+        none."""
         return NodePrices(self.graph.prices(base))
 
     def parents(self, node: Node) -> Sequence[Node]:
@@ -135,7 +138,7 @@ class ListedSpace(GraphSpace):
     def name(self, node: Node) -> str:
         return str(self.labels[number(node)])
 
-    # -- kernels -------------------------------------------------------------------------------------------------------------
+    # -- kernels ---------------------------------------------------------------------------------------------------
 
     @property
     def all_columns(self) -> bool:
@@ -180,7 +183,8 @@ class ListedSpace(GraphSpace):
         return sums[[number(node) for node in nodes]]
 
     def _table(self, prices: Array) -> Any:
-        """1 / (sum_{v in A(w) and D(t)} d_v)^2 as a sparse matrix, row t, column w; zero where w is no descendant of t."""
+        """1 / (sum_{v in A(w) and D(t)} d_v)^2 as a sparse matrix, row t, column w; zero where w is no descendant of
+        t."""
         if self._tables is None or not np.array_equal(self._tables[0], prices):
             count = len(self.graph)
             above: list[set[int]] = [set() for _ in range(count)]
@@ -196,7 +200,7 @@ class ListedSpace(GraphSpace):
     def release(self) -> None:
         self._last = self._tables = None
 
-    # -- rows ------------------------------------------------------------------------------------------------------------------
+    # -- rows ------------------------------------------------------------------------------------------------------
 
     @property
     def values(self) -> ListedRows:
@@ -208,14 +212,16 @@ class ListedSpace(GraphSpace):
             rows = np.asarray(rows, dtype=np.float64)
             if rows.ndim != 3 or (rows.shape[0], rows.shape[2]) != (len(self.graph), self.n):
                 raise KernelError(
-                    f"Test blocks must be (M, n_new, n) with M = {len(self.graph)} nodes and n = {self.n} training rows; got "
+                    f"Test blocks must be (M, n_new, n) with M = {len(self.graph)} nodes and n = {self.n} training "
+                    f"rows; got "
                     f"shape {rows.shape}."
                 )
         return ListedRows(self, rows)
 
 
 class ListedRows:
-    """New rows (None: the training rows) as the nodes of a listed graph see them; a node's block is made when it is asked for."""
+    """New rows (None: the training rows) as the nodes of a listed graph see them; a node's block is made when it is
+    asked for."""
 
     def __init__(self, space: ListedSpace, rows: Any) -> None:
         self.space, self.rows = space, rows

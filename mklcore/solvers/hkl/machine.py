@@ -1,13 +1,14 @@
-"""The machine on a hull: fit f = sum_w zeta_w K_w a + b for given zeta, and the second derivatives of its value in zeta.
+"""The machine on a hull: fit f = sum_w zeta_w K_w a + b for given zeta, and the second derivatives of its value in
+zeta.
 
     (1/n) sum_i l(y_i, f_i + b) + lam/2 sum_w ||beta_w||^2 / zeta_w   =   lam [ C sum_i l + 1/2 a'K a ],   C = 1/(n lam)
 
 Two ways to the same answer. ``ColumnMachine``: every node has rank one and there are fewer nodes than rows, so all is
 algebra of the size of the hull. ``GramMachine``: anything else, by the kernel machines of the library.
 
-Second derivatives (specification, section 6): d2F / dzeta_w dzeta_u = lam (K_w a)'C^{-1}(K_u a), with C = K + n lam / W and
-the intercept projected out; W = 1 for the squared loss, s (1 - s) for the logistic one, and the curvature of the interior
-point for the hinge.
+Second derivatives (specification, section 6): d2F / dzeta_w dzeta_u = lam (K_w a)'C^{-1}(K_u a), with C = K + n lam / W
+and the intercept projected out; W = 1 for the squared loss, s (1 - s) for the logistic one, and the curvature of the
+interior point for the hinge.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ class Task:
 
     @property
     def interior(self) -> bool:
-        """Whether the machine is the interior point of the hinge: the dual is to vary smoothly with the kernel weights."""
+        """Whether the machine is the interior point of the hinge: the dual is to vary smoothly with the kernel
+        weights."""
         return self.loss.piecewise_linear and self.loss.signed
 
     @property
@@ -72,7 +74,8 @@ class Task:
         return float(np.mean(losses_at(self.loss, decision, intercept, self.y))) + 0.5 * self.lam * squared_norm
 
     def bound(self, a: Array, squared_norm: float) -> Bound:
-        """max_s  -(1/n) sum phi*(-n lam s a) - lam/2 s^2 squared_norm, and the s a that has it: any bound on Omega*^2 will do."""
+        """max_s  -(1/n) sum phi*(-n lam s a) - lam/2 s^2 squared_norm, and the s a that has it: any bound on Omega*^2
+        will do."""
         half = 0.5 * squared_norm
         s = self.loss.best_multiple(a, self.y, self.C, half)
         if not np.isfinite(half):  # nothing is known of the norm: a = 0 needs no bound

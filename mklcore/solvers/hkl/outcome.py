@@ -17,8 +17,8 @@ from mklcore.solvers.hkl.space import KernelSpace
 class Outcome:
     """The union of the hulls, sorted by depth. Arrays are (problems, m), zero where a problem lacks the node.
 
-    ``norms`` = ||beta_D(v)||, ``own`` = ||beta_v||; ``sources`` maps a node outside to the largest share of the threshold at
-    which it would enter one of the hulls; ``extreme`` are members without a child inside.
+    ``norms`` = ||beta_D(v)||, ``own`` = ||beta_v||; ``sources`` maps a node outside to the largest share of the
+    threshold at which it would enter one of the hulls; ``extreme`` are members without a child inside.
     """
 
     nodes: list[Node]

@@ -1,14 +1,14 @@
 """What is multiplied with what, so that the forms of many nodes share their products.
 
-The variables are halved again and again. Of a node v an interval I sees v|I, the levels of its variables; w are the weights of
-the entries, and o multiplies entry by entry:
+The variables are halved again and again. Of a node v an interval I sees v|I, the levels of its variables; w are the
+weights of the entries, and o multiplies entry by entry:
 
     V(I, u) = V(left half, u|left) o V(right half, u|right)       of a single variable i: the matrix of level u_i
     O(I)    = w o V(everything outside I, level zero)
-    form of v = <O(I) o V(left half, v|left), V(right half, v|right)>     I: the smallest interval with all that v touches
+    form of v = <O(I) o V(left half, v|left), V(right half, v|right)>   I: the smallest interval with all that v touches
 
-A product is made once, however many nodes ask for it. Of the 4960 triples of 32 variables each is an inner product, and 860
-products serve them all; sorted nodes that share what they begin with would need 5456.
+A product is made once, however many nodes ask for it. Of the 4960 triples of 32 variables each is an inner product, and
+860 products serve them all; sorted nodes that share what they begin with would need 5456.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ import numpy as np
 from mklcore.arrays import Indices, Mask
 from mklcore.solvers.hkl.dag import ROOT, Node
 
-TILE = 512  # entries worked on at once, at most: the vectors many ask for stay in the cache, and calls are few
-_CACHE = 1 << 20  # bytes of the second cache
+TILE = 512  # entries worked on at once: the vectors many ask for stay in a cache, and a loop is long enough to pay
 _CHUNK = 60_000_000  # multiplications in one call of the compiled function: about 50 ms
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Vectors by number: 0 the weights, then one per row of ``pairs`` (variable, level), sorted, then one per row of ``products``.
+    """Vectors by number: 0 the weights, then one per row of ``pairs`` (variable, level), sorted, then one per row of
+    ``products``.
 
-    ``products`` (k, 2): the two vectors of each, earlier ones. A row of ``single`` (k, 3) are two vectors and the node whose
-    form is their inner product; a row of ``eights`` (k, 14) are two vectors, four others, and the nodes of the four inner
-    products of the first and of the second with them: what is read once serves several.
+    ``products`` (k, 2): the two vectors of each, earlier ones. A row of ``single`` (k, 3) are two vectors and the node
+    whose form is their inner product; a row of ``eights`` (k, 14) are two vectors, four others, and the nodes of the
+    four inner products of the first and of the second with them: what is read once serves several.
     """
 
     pairs: Indices
@@ -70,13 +70,10 @@ class Plan:
         """Multiplications per entry, about."""
         return 6 * len(self.pairs) + 2 * len(self.products) + len(self.single) + 4 * len(self.eights)
 
-    def tile(self, itemsize: int) -> int:
-        """Entries worked on at once, so that all vectors of so many bytes an entry stay in the cache."""
-        return max(64, min(TILE, _CACHE // (itemsize * self.vectors * 64) * 64))
-
-    def chunk(self, tile: int) -> int:
+    @property
+    def chunk(self) -> int:
         """Entries for one call of the compiled function: a whole number of tiles, about 50 ms."""
-        return max(1, _CHUNK // (self.cost_of_entry * tile)) * tile
+        return max(1, _CHUNK // (self.cost_of_entry * TILE)) * TILE
 
 
 def _gathered(forms: Sequence[tuple[int, int]]) -> tuple[list[list[int]], list[list[int]]]:
@@ -131,7 +128,8 @@ class _Shared:
         return np.where(vectors <= 0, place[np.maximum(-vectors, 0)], vectors + len(rank))
 
     def _smallest(self, node: Node) -> tuple[int, int]:
-        """The smallest interval with all that ``node`` touches; for the root the first variable. What is outside is made."""
+        """The smallest interval with all that ``node`` touches; for the root the first variable. What is outside is
+        made."""
         low, high = 0, self._p
         first, last = (node[0][0], node[-1][0]) if node != ROOT else (0, 0)
         while high - low > 1:

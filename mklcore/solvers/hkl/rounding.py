@@ -1,11 +1,13 @@
 """How far single precision can move the sums over descendants, bounded before they are computed.
 
-Every M_i is positive semidefinite, so |M_i[r, k]|^2 <= M_i[r, r] M_i[k, k], and the same holds for the sum of the absolute values
-of what an entry adds up. With g_r^2 = prod_i M_i(t_i)[r, r] and K roundings on the way from the columns to a sum,
+Every M_i is positive semidefinite, so |M_i[r, k]|^2 <= M_i[r, r] M_i[k, k], and the same holds for the sum of the
+absolute values of what an entry adds up. With g_r^2 = prod_i M_i(t_i)[r, r] and K roundings on the way from the columns
+to a sum,
 
-    |computed S_t - S_t|  <=  gamma_K ( sum_r |a_r| g_r )^2  +  what falls below the range,      gamma_K = K u / (1 - K u)
+    |computed S_t - S_t|  <=  gamma_K ( sum_r |a_r| g_r )^2  +  what falls below the range,    gamma_K = K u / (1 - K u)
 
-Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms (2002), section 3.1, whatever the order of summation.
+Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms (2002), section 3.1, whatever the order of
+summation.
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ _BESIDE = 16  # of the weights of the entries, the last product, and to spare
 
 @dataclass(frozen=True, eq=False)
 class Rounding:
-    """``start`` (n,) is g of the root; ``ratios`` (p, q+1, n) what a level above zero multiplies it with; a sum is off by at
-    most ``relative`` (sum_r |a_r| g_r)^2 + ``absolute`` where no |a_r| is above 1."""
+    """``start`` (n,) is g of the root; ``ratios`` (p, q+1, n) what a level above zero multiplies it with; a sum is off
+    by at most ``relative`` (sum_r |a_r| g_r)^2 + ``absolute`` where no |a_r| is above 1."""
 
     start: Array
     ratios: Array
@@ -42,7 +44,8 @@ class Rounding:
 
     @classmethod
     def of(cls, columns: Array, shares: Array) -> Rounding | None:
-        """From columns (p, q+1, n) and ``shares`` (q+1, q+1); None where entries may leave the range of single precision."""
+        """From columns (p, q+1, n) and ``shares`` (q+1, q+1); None where entries may leave the range of single
+        precision."""
         p, levels, n = columns.shape
         used, part = shares[shares > 0.0], max(float(np.abs(columns).max()), float(shares.max()))
         if not (part < _MOST_PART and used.min() > _LEAST_SHARE):

@@ -1,14 +1,14 @@
 """Hierarchical kernel learning over the whole grid: train on a small hull, certify on a large one.
 
-    min_{beta, b}  (1/n) sum_i l(y_i, f(x_i) + b) + lam/2 ( sum_v d_v ||beta_D(v)|| )^2,   f = sum_v <beta_v, Phi_v(x)>        (1)
+    min_{beta, b}  (1/n) sum_i l(y_i, f(x_i) + b) + lam/2 ( sum_v d_v ||beta_D(v)|| )^2,  f = sum_v <beta_v, Phi_v>  (1)
 
-As printed                                          HKL2 (specification, section 6), the default ``search="certified"``
-    J <- {root}                                         J <- {root}, C <- J
-    repeat  solve (3) on J                              repeat  solve (3) on J
-            if N_J fails: J += largest violators                if N_J fails: J += largest violators
-            else if S_J fails: J += largest violators           else C += sources with S_t above the threshold, and if the
-    until   S_J holds or |J| >= Q                                    dual norm over C fails: J += the nodes that make it fail
-                                                        until   bound over C and S outside hold, or |C| >= Q
+As printed                                         HKL2 (specification, section 6), the default ``search="certified"``
+    J <- {root}                                        J <- {root}, C <- J
+    repeat  solve (3) on J                             repeat  solve (3) on J
+            if N_J fails: J += largest violators               if N_J fails: J += largest violators
+            else if S_J fails: J += the same                   else C += sources with S_t above the threshold; if the
+                                                               dual norm over C fails: J += nodes that make it fail
+    until   S_J holds or |J| >= Q                      until   bound over C and S outside hold, or |C| >= Q
 
 ``search="necessary"`` stops when N_J holds: quick, provisional, and possibly wrong in kind, because an interaction
 without main effects is found by the S phase only. Polished to 1e-7 and better before a hull is declared.
@@ -47,8 +47,8 @@ _RANGE_NODES = 3  # per variable, for lambda_range
 class Found:
     """What a point of the search carries: the trained nodes, the inner iterate, and, at the end, who stands outside.
 
-    ``sources``: a_t / (d_t^2 delta^2) for every source; 1 is where it enters. ``looked_at`` counts the nodes this search
-    computed anything for, ``ever`` those of the searches it was started from as well.
+    ``sources``: a_t / (d_t^2 delta^2) for every source; 1 is where it enters. ``looked_at`` counts the nodes this
+    search computed anything for, ``ever`` those of the searches it was started from as well.
     """
 
     nodes: tuple[Node, ...]
@@ -73,7 +73,8 @@ class WarmHull:
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of a search: ``max_nodes`` of the certificate set (of J as printed), ``seconds`` of counted work (None: no bound)."""
+    """Bounds of a search: ``max_nodes`` of the certificate set (of J as printed), ``seconds`` of counted work (None: no
+    bound)."""
 
     max_nodes: int = 2000
     seconds: float | None = None
@@ -166,7 +167,9 @@ class HullSearch(Method[object]):
         dual, off = None, abs(objective - best.objective)
         if dual_point is not None:
             dual = dual_of(design, weights, task, dual_point, self.proof_of(dual_point))
-            off = max([off, *(abs(dual - value) for point, _, value in self._proofs if point is dual_point)])
+            seen = [abs(dual - value) for point, _, value in self._proofs if point is dual_point]
+            summed = 0.5 * task.lam * ROUNDING * float(np.abs(dual_point).sum()) ** 2  # what rounding may have of sums
+            off = max([off, EXACT * summed, *seen])
         if off <= EXACT * abs(objective):
             return Certificate(objective, dual)
         return Certificate(objective, dual, self._rounding_of(best, objective), self.scales)
@@ -194,7 +197,8 @@ class HullSearch(Method[object]):
         )
 
     def proof_of(self, dual_point: Array | None) -> Proof | None:
-        """Nodes and shares from which the bound behind the value of a dual point of this search can be computed again."""
+        """Nodes and shares from which the bound behind the value of a dual point of this search can be computed
+        again."""
         return next((proof for point, proof, _ in self._proofs if point is dual_point), None)
 
     # -- training ----------------------------------------------------------------------------------------------------
@@ -305,11 +309,12 @@ def _norms(point: AnyIterate) -> Array:
 
 
 def lambda_range(design: KernelSpace, y: Array, weights: NodeWeights) -> tuple[float, float]:
-    """Where lambda matters: up to 100 Omega*(Phi'(y - mean)/n)^2 / var(y), where the fit is within 1 % of none; from 1e-8 of it.
+    """Where lambda matters: up to 100 Omega*(Phi'(y - mean)/n)^2 / var(y), where the fit is within 1 % of none; from
+    1e-8 of it.
 
-    Omega* is that of a hull grown by the necessary condition. There is no lambda with an empty hull, because Omega is squared:
-    the largest lambdas keep the nodes at which the dual norm is attained. Where the target is constant, or related to no kernel
-    by more than rounding, no lambda matters: 1e-8 to 1.
+    Omega* is that of a hull grown by the necessary condition. There is no lambda with an empty hull, because Omega is
+    squared: the largest lambdas keep the nodes at which the dual norm is attained. Where the target is constant, or
+    related to no kernel by more than rounding, no lambda matters: 1e-8 to 1.
     """
     centred = y - y.mean()
     spread = float(np.mean(centred**2))

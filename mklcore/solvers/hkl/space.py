@@ -1,9 +1,9 @@
 """What a search asks of its kernels: a graph, and forms, Gram matrices and sums over descendants on n rows.
 
-``Design`` answers for grids of products, ``ListedSpace`` for graphs whose nodes are listed, ``StringSpace`` for a graph that is
-grown as it is searched. For a graph with any order v <= w and prices d_v > 0, of a dual a with a_w = a'K_w a:
+``Design`` answers for grids of products, ``ListedSpace`` for graphs whose nodes are listed, ``StringSpace`` for a graph
+that is grown as it is searched. For a graph with any order v <= w and prices d_v > 0, of a dual a with a_w = a'K_w a:
 
-    N  a_t / d_t^2 <= delta^2                                                          for every source t of the hull's complement
+    N  a_t / d_t^2 <= delta^2                                                for every source t of the hull's complement
     S  S_t = sum_{w in D(t)} a_w / ( sum_{v in A(w) and D(t)} d_v )^2  <=  threshold     for every source t
 
 Any upper bound on S_t in its place leaves the certificate valid.
@@ -154,7 +154,8 @@ class GraphHull(Hull):
 
 
 class GraphSpace(ABC):
-    """A graph of kernels on n rows; a subclass says what its nodes are, and is asked for no more of them than a search needs.
+    """A graph of kernels on n rows; a subclass says what its nodes are, and is asked for no more of them than a search
+    needs.
 
     A node is a tuple of pairs of whole numbers, as files keep it. Subclasses set ``n``, ``memory_mb`` and ``roots``.
     """
@@ -169,7 +170,7 @@ class GraphSpace(ABC):
     def n_samples(self) -> int:
         return self.n
 
-    # -- what a subclass says ----------------------------------------------------------------------------------------
+    # -- what a subclass says --------------------------------------------------------------------------------------
 
     @abstractmethod
     def weights(self, base: float | None, root: float) -> NodeWeights:
@@ -181,7 +182,8 @@ class GraphSpace(ABC):
 
     @abstractmethod
     def children(self, node: Node) -> Iterable[Node]:
-        """The nodes whose parent it is; nodes whose kernel is zero on the training rows may be left out with all below them."""
+        """The nodes whose parent it is; nodes whose kernel is zero on the training rows may be left out with all below
+        them."""
 
     @abstractmethod
     def key(self, node: Node) -> Any:
@@ -217,7 +219,7 @@ class GraphSpace(ABC):
     def n_dag_kernels(self) -> int:
         """How many nodes the graph has."""
 
-    # -- nodes of rank one, unless a subclass says otherwise ------------------------------------------------------------
+    # -- nodes of rank one, unless a subclass says otherwise -------------------------------------------------------
 
     @property
     def all_columns(self) -> bool:
@@ -240,7 +242,7 @@ class GraphSpace(ABC):
         column, block = self.values.node(node)
         return np.outer(column, column) if block is None else block
 
-    # -- what follows from it --------------------------------------------------------------------------------------------
+    # -- what follows from it --------------------------------------------------------------------------------------
 
     def hull(self, nodes: Iterable[Node] | None = None) -> Hull:
         """The smallest hull with these nodes; None for the first roots."""

@@ -1,7 +1,8 @@
 """The graph of all strings on n training sequences, grown letter by letter as it is searched.
 
-A node is a string u; its kernel has rank one, k_u(x, z) = c_u(x) c_u(z), c_u(x) how often u occurs in x. All positions of all
-training sequences are sorted by the letters that follow, so that u is an interval of them, and with d_l the price of length l
+A node is a string u; its kernel has rank one, k_u(x, z) = c_u(x) c_u(z), c_u(x) how often u occurs in x. All positions
+of all training sequences are sorted by the letters that follow, so that u is an interval of them, and with d_l the
+price of length l
 
     S_u = sum_{l >= |u|} sum_{w = u.., |w| = l} (c_w'a)^2 / ( sum_{k = |u|..l} d_k )^2
 
@@ -59,7 +60,8 @@ class StringSpace(GraphSpace):
         self._last: tuple[Array, list[Array]] | None = None
 
     def _sort(self) -> None:
-        """All positions by the letters that follow: ``_words`` (N, L) as places in the alphabet from 1, ``_rows`` (N,)."""
+        """All positions by the letters that follow: ``_words`` (N, L) as places in the alphabet from 1, ``_rows``
+        (N,)."""
         table = letters([self.sequences])
         codes = np.array([ord(letter) for letter in self.alphabet], dtype=float)
         places = np.where(table == END, 0, np.searchsorted(codes, table) + 1).astype(np.int64)
@@ -76,7 +78,7 @@ class StringSpace(GraphSpace):
             np.flatnonzero(fresh[:, level]) for level in range(self.max_length)
         ]  # of strings one letter longer
 
-    # -- the graph -----------------------------------------------------------------------------------------------------------
+    # -- the graph -------------------------------------------------------------------------------------------------
 
     @property
     def n_dag_kernels(self) -> int:
@@ -110,7 +112,7 @@ class StringSpace(GraphSpace):
     def name(self, node: Node) -> str:
         return self.key(node) if node else "1"
 
-    # -- kernels ---------------------------------------------------------------------------------------------------------------
+    # -- kernels ---------------------------------------------------------------------------------------------------
 
     def _span(self, node: Node) -> tuple[int, int]:
         """The interval of positions at which the string begins."""
@@ -171,7 +173,7 @@ class StringSpace(GraphSpace):
     def release(self) -> None:
         self._last = None
 
-    # -- rows ------------------------------------------------------------------------------------------------------------------
+    # -- rows ------------------------------------------------------------------------------------------------------
 
     @property
     def values(self) -> StringRows:

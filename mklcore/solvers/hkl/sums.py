@@ -4,7 +4,8 @@
     M_i(t) = sum_{j >= t} K_ij / c_i(t, j)^2,   c_i(t, j) = sum_{l = t..j} d_i(l)
 
 A sum over exponentially many kernels costs p products, and nodes share theirs: ``plan`` says which are made. Nothing is
-divided. The matrices M_t are never kept, only the p (q + 1) level matrices, and those only as far as the memory budget goes.
+divided. The matrices M_t are never kept, only the p (q + 1) level matrices, and those only as far as the memory budget
+goes.
 
 Entries are those of the upper triangle, row by row; off-diagonal ones count twice. Source: specification, section 4.
 """
@@ -15,6 +16,7 @@ import numpy as np
 
 from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, Mask
+from mklcore.solvers.hkl.plan import TILE
 
 
 @jit_helper()
@@ -32,7 +34,8 @@ def row_of(position: int, n: int) -> int:
 
 @jit_helper({"reassoc", "contract"})
 def outer(out: Array, at: int, columns: Array, which: int, row: int, begin: int, size: int) -> None:
-    """out[at, :size] = c_r c_k, c one of ``columns`` (any, n), over the packed entries from ``begin`` on, in ``row``."""
+    """out[at, :size] = c_r c_k, c one of ``columns`` (any, n), over the packed entries from ``begin`` on, in
+    ``row``."""
     n = columns.shape[1]
     column = begin - (row * n - row * (row - 1) // 2) + row
     place = 0
@@ -49,7 +52,8 @@ def outer(out: Array, at: int, columns: Array, which: int, row: int, begin: int,
 
 @jit_helper()
 def fill_weights(vectors: Array, a: Array, row: int, begin: int, size: int) -> None:
-    """The first vector: a_r a_k, twice off the diagonal, over the packed entries from ``begin`` on, which is in ``row``."""
+    """The first vector: a_r a_k, twice off the diagonal, over the packed entries from ``begin`` on, which is in
+    ``row``."""
     n = a.shape[1]
     outer(vectors, 0, a, 0, row, begin, size)
     for k in range(size):
@@ -60,13 +64,17 @@ def fill_weights(vectors: Array, a: Array, row: int, begin: int, size: int) -> N
             vectors[0, diagonal - begin] = a[0, row] * a[0, row]
         diagonal += n - row
         row += 1
+    for k in range(size, TILE):
+        vectors[0, k] = 0.0
 
 
 @jit_helper({"reassoc", "contract"})
 def fill_kernels(
-    room: Array, variable: int, least: int, columns: Array, row_in: Indices, blocks: Array, row: int, begin: int, size: int
+    room: Array, variable: int, least: int, columns: Array, row_in: Indices, blocks: Array, row: int, begin: int,
+    size: int
 ) -> None:  # fmt: skip
-    """room[j, :size] = K_j of ``variable`` over the packed entries from ``begin`` on, which is in ``row``; j from ``least`` on."""
+    """room[j, :size] = K_j of ``variable`` over the packed entries from ``begin`` on, which is in ``row``; j from
+    ``least`` on."""
     levels = row_in.shape[1]
     for j in range(least, levels):
         block = row_in[variable, j]
@@ -78,8 +86,9 @@ def fill_kernels(
 
 
 @jit_helper({"reassoc", "contract"})
-def fill_level(out: Array, at: int, level: int, one: bool, shares: Array, room: Array, size: int) -> None:
-    """out[at, :size] = sum_j shares[level, j] K_j, zero for j < level, four at a time; K_j stand in ``room``, K_0 is 1 if ``one``."""
+def fill_level(out: Array, at: int, level: int, one: bool, shares: Array, room: Array) -> None:
+    """out[at] = sum_j shares[level, j] K_j, zero for j < level, four at a time; K_j stand in ``room``, K_0 is 1 if
+    ``one``."""
     none = shares[0, 0] - shares[0, 0]
     start = shares[level, 0] if one else none
     first, last = max(level, 1 if one else 0), shares.shape[1] - 1
@@ -88,10 +97,10 @@ def fill_level(out: Array, at: int, level: int, one: bool, shares: Array, room: 
         by_a, by_b = shares[level, a], shares[level, b] if b > a else none
         by_c, by_d = shares[level, c] if c > b else none, shares[level, d] if d > c else none
         if a == first:
-            for k in range(size):
+            for k in range(out.shape[1]):
                 out[at, k] = start + ((by_a * room[a, k] + by_b * room[b, k]) + (by_c * room[c, k] + by_d * room[d, k]))
         else:
-            for k in range(size):
+            for k in range(out.shape[1]):
                 out[at, k] += (by_a * room[a, k] + by_b * room[b, k]) + (by_c * room[c, k] + by_d * room[d, k])
 
 
@@ -108,26 +117,26 @@ def _times(out: Array, other: Array) -> None:
 
 
 @jit_helper({"reassoc", "contract"})
-def _product(vectors: Array, out: int, left: int, right: int, size: int) -> None:
-    for k in range(size):
+def _product(vectors: Array, out: int, left: int, right: int) -> None:
+    for k in range(TILE):
         vectors[out, k] = vectors[left, k] * vectors[right, k]
 
 
 @jit_helper({"reassoc", "contract"})
-def _inner(vectors: Array, left: int, right: int, size: int) -> float:
+def _inner(vectors: Array, left: int, right: int) -> float:
     total = vectors[left, 0] - vectors[left, 0]
-    for k in range(size):
+    for k in range(TILE):
         total += vectors[left, k] * vectors[right, k]
     return float(total)
 
 
 @jit_helper({"reassoc", "contract"})
 def _add_eight(
-    vectors: Array, one: int, two: int, a: int, b: int, c: int, d: int, size: int, nodes: Indices, out: Array
+    vectors: Array, one: int, two: int, a: int, b: int, c: int, d: int, nodes: Indices, out: Array
 ) -> None:  # fmt: skip
     """Vectors ``one`` and ``two`` times four others, added to the forms of ``nodes`` (8,)."""
     one_a = one_b = one_c = one_d = two_a = two_b = two_c = two_d = vectors[one, 0] - vectors[one, 0]
-    for r in range(size):
+    for r in range(TILE):
         x, y = vectors[one, r], vectors[two, r]
         one_a += x * vectors[a, r]
         one_b += x * vectors[b, r]
@@ -155,12 +164,13 @@ def add_forms(
 ) -> None:  # fmt: skip
     """Add the packed entries ``first`` .. ``stop`` to the form of every node, as a ``Plan`` says, tile by tile.
 
-    ``vectors`` (1 + pairs + products, tile) and ``room`` (q+1, tile) are room to work in, ``a`` is (1, n). With ``cached``,
-    pair s is row ``where[s]`` of ``table``; without, it is made from ``columns`` (p (q+1), n) and packed ``blocks``.
+    ``vectors`` (1 + pairs + products, TILE) and ``room`` (q+1, TILE) are zeros to work in, ``a`` is (1, n). With
+    ``cached``, pair s is row ``where[s]`` of ``table``; without, it is made from ``columns`` (p (q+1), n) and packed
+    ``blocks``.
     """
-    n, known, tile = a.shape[1], 1 + pairs.shape[0], vectors.shape[1]
-    for begin in range(first, stop, tile):
-        size = min(tile, stop - begin)
+    n, known = a.shape[1], 1 + pairs.shape[0]
+    for begin in range(first, stop, TILE):
+        size = min(TILE, stop - begin)
         row = row_of(begin, n)
         fill_weights(vectors, a, row, begin, size)
         variable = -1
@@ -173,29 +183,30 @@ def add_forms(
                 variable = pairs[s, 0]
                 least = max(level, 1 if unit[variable] else 0)
                 fill_kernels(room, variable, least, columns, row_in, blocks, row, begin, size)
-            fill_level(vectors, 1 + s, level, unit[variable], shares, room, size)
+            fill_level(vectors, 1 + s, level, unit[variable], shares, room)
         for k in range(products.shape[0]):
-            _product(vectors, known + k, products[k, 0], products[k, 1], size)
+            _product(vectors, known + k, products[k, 0], products[k, 1])
         for k in range(single.shape[0]):
-            out[single[k, 2]] += _inner(vectors, single[k, 0], single[k, 1], size)
+            out[single[k, 2]] += _inner(vectors, single[k, 0], single[k, 1])
         for k in range(eights.shape[0]):
             e = eights[k]
-            _add_eight(vectors, e[0], e[1], e[2], e[3], e[4], e[5], size, e[6:], out)
+            _add_eight(vectors, e[0], e[1], e[2], e[3], e[4], e[5], e[6:], out)
 
 
 @jit_entry()
 def fill_table(
     table: Array, room: Array, shares: Array, columns: Array, unit: Mask, row_in: Indices, blocks: Array
 ) -> None:  # fmt: skip
-    """All level matrices, packed: row i (q + 1) + t is level t of variable i. ``room`` (q+1, tile) is room to work in."""
-    levels, n, tile = shares.shape[0], columns.shape[1], room.shape[1]
-    for begin in range(0, table.shape[1], tile):
-        size = min(tile, table.shape[1] - begin)
+    """All level matrices, packed: row i (q + 1) + t is level t of variable i. ``room`` (q+1, TILE) is room to work
+    in."""
+    levels, n = shares.shape[0], columns.shape[1]
+    for begin in range(0, table.shape[1], TILE):
+        size = min(TILE, table.shape[1] - begin)
         row, part = row_of(begin, n), table[:, begin : begin + size]
         for i in range(row_in.shape[0]):
             fill_kernels(room, i, 1 if unit[i] else 0, columns, row_in, blocks, row, begin, size)
             for t in range(levels):
-                fill_level(part, i * levels + t, t, unit[i], shares, room, size)
+                fill_level(part, i * levels + t, t, unit[i], shares, room)
 
 
 @jit_entry()

@@ -26,8 +26,8 @@ class Work:
 
 
 def training_cost(n: int, m: int, solves: int, thin: bool) -> float:
-    """Multiplications of ``solves`` machine solves on a hull of ``m`` nodes and ``n`` rows, and of the Newton steps between
-    them; ``thin`` where every node is a column."""
+    """Multiplications of ``solves`` machine solves on a hull of ``m`` nodes and ``n`` rows, and of the Newton steps
+    between them; ``thin`` where every node is a column."""
     once = float(n) * m * m
     each = _FACTORED * m**3 + 2.0 * n * m if thin else _FACTORED * (n**3 / 3.0 + m**3) + m * float(n) ** 2
     return once + solves * (each + _PER_SOLVE)
