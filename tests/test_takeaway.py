@@ -174,7 +174,7 @@ def test_a_lesson_keeps_its_picture_and_its_moral_until_a_guess(key):
     story = SimpleNamespace(answer=lesson.options[0], facts=dict.fromkeys(re.findall(r"⟨(\w+)⟩", text), "seven"))
     page = lesson_page(lesson, story, scene=lambda dark: {"steps": ["a"], "said": ["b"], "panels": [], "start": 0})
     assert bool(re.search(r'<span id="moral" hidden>', page)) == bool(reported.moral)
-    assert re.search(r'<div id="told" hidden>.*id="scene"', page)
+    assert re.search(r'<div id="solution" hidden>.*id="scene"', page)
     assert re.findall(r'data-option="(\w+)"', page) == list(reported.options)
     assert "⟨" not in page
     assert "$" not in re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)

@@ -92,7 +92,7 @@ def test_a_file_from_disk_drags_obeys_the_keys_and_turns_dark(window, tmp_path, 
     window.asked.clear()
     window.goto(file.as_uri())
     if kind == "lesson":
-        assert not window.locator("#told").is_visible()
+        assert not window.locator("#solution").is_visible()
         window.locator("#guess button").nth(1).click()
         assert window.locator("#guess button.right").count() == 1
     slider = window.locator(SLIDER)

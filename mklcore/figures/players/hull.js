@@ -136,7 +136,7 @@ function paint(view) {
   view.badge.classList.toggle("open", !state.certified);
   view.said.textContent = state.status;
   paintGraph(view, state);
-  if (view.data.tells) view.picked.textContent = told(view, state);
+  if (view.data.tells) view.picked.textContent = described(view, state);
   if (view.data.grid) paintGrid(view, state);
   view.lines.forEach(({ line, name, bar }, i) => {
     bar.style.transform = "scaleX(" + state.bars[i] + ")";
@@ -147,7 +147,7 @@ function paint(view) {
 }
 
 // What the chosen node is at this point, or the hull while none is chosen, where nothing else on the page tells it.
-function told(view, state) {
+function described(view, state) {
   const k = view.data.nodes.findIndex((node) => node.id === view.selected);
   if (k >= 0) return view.roles[k] ? view.roles[k].hover : view.data.nodes[k].name + ": not here at this λ";
   const found = state.cells.find((cell) => idOf(view.data.grid, cell[0], cell[1]) === view.selected);

@@ -44,7 +44,7 @@ def scene_page(
         body = (
             f'<div class="telling">{markdown(guess.question)}</div><div id="guess" role="group" aria-label="Your '
             f'guess">'
-            f'{options}</div><p id="verdict" role="status"></p><div id="told" hidden>{body}</div>'
+            f'{options}</div><p id="verdict" role="status"></p><div id="solution" hidden>{body}</div>'
         )
     moral, answer = ("", "") if guess is None else (guess.moral, guess.answer)
     return page(about, body, lambda dark: [_mount(scene(dark))], moral=moral, answer=answer)

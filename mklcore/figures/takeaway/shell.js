@@ -73,7 +73,7 @@ if (guess)
       other.classList.toggle("right", other.dataset.option === answer);
     }
     document.getElementById("verdict").textContent = option.dataset.option === answer ? "Right." : "The answer is another one.";
-    for (const told of document.querySelectorAll("#told, #moral")) told.hidden = false;
+    for (const part of document.querySelectorAll("#solution, #moral")) part.hidden = false;
   };
 
 dress();
