@@ -1,7 +1,7 @@
 """p = 1 on many small random problems: how many end without a certificate.
 
-    python benchmarks/p1_sweep.py [--problems 500] [--seed 0] [--tol 1e-3]
-    NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Nehalem python benchmarks/p1_sweep.py      other instructions, other last
+    python -m benchmarks.p1_sweep [--problems 500] [--seed 0] [--tol 1e-3]
+    NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Nehalem python -m benchmarks.p1_sweep      other instructions, other last
         digits
 
 Each problem draws its size (20 to 200 rows, 2 to 30 kernels), kernels (linear per feature, RBF, low rank, some doubled

@@ -75,14 +75,18 @@ def test_a_memory_is_of_its_own_kernels(stack):
     right(cached(other, before).matvec(np.ones(40)), other, np.arange(5), np.ones(40))
 
 
-def test_a_sum_is_made_once_for_the_same_weights(stack, monkeypatch):
-    made, plain = [], DenseKernels.combine
+def test_a_sum_is_made_once_and_its_blocks_are_taken_from_it(stack, monkeypatch):
+    made, read, (plain, block) = [], [], (DenseKernels.combine, DenseKernels.combine_block)
     monkeypatch.setattr(DenseKernels, "combine", lambda self, *given: made.append(1) or plain(self, *given))
+    monkeypatch.setattr(DenseKernels, "combine_block", lambda self, *given: read.append(1) or block(self, *given))
     kernels, weights = CachedOperator(stack), np.random.default_rng(1).uniform(0.1, 1.0, (2, 5))
-    for one in (weights[0], weights[0], weights[1]):
-        np.testing.assert_allclose(kernels.combine(one).matrix, np.tensordot(one, stack.values, 1), rtol=1e-12)
-    assert len(made) == 2
-    rows = np.array([2, 5])
-    block = np.tensordot(weights[1], stack.values, 1)[np.ix_(rows, rows)] + np.eye(2)
-    found = kernels.solve_block(weights[1], rows, np.ones(2), np.ones(2))
-    np.testing.assert_allclose(found, np.linalg.solve(block, np.ones(2)), rtol=1e-8)
+    rows, counts = np.array([2, 5]), []
+    for asked in (weights[0], weights[1]):
+        right = np.tensordot(asked, stack.values, 1)
+        found = kernels.solve_block(asked, rows, np.ones(2), np.ones(2))
+        np.testing.assert_allclose(found, np.linalg.solve(right[np.ix_(rows, rows)] + np.eye(2), np.ones(2)), rtol=1e-8)
+        for _ in range(2):
+            np.testing.assert_allclose(kernels.combine(asked).matrix, right, rtol=1e-9)
+        np.testing.assert_allclose(kernels.solve_block(asked, rows, np.ones(2), np.ones(2)), found, rtol=1e-12)
+        counts.append((len(made), len(read)))
+    assert counts == [(1, 1), (2, 2)]

@@ -43,10 +43,10 @@ def checked(problem: Problem, fit, tol: float) -> None:
 @pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
 def test_newton_that_stands_still_gives_way_to_the_path_inside(loss):
     problem = tied(200, 40, loss)
-    alone = run(Newton(problem, tol=1e-3), tol=1e-3, max_iter=40)
+    alone = run(Newton(problem, tol=1e-6), tol=1e-6, max_iter=28)
     assert alone.status is Status.MAX_ITER
-    fit = run(scheduled("newton", problem, tol=1e-3), tol=1e-3, max_iter=40)
-    checked(problem, fit, 1e-3)
+    fit = run(scheduled("newton", problem, tol=1e-6), tol=1e-6, max_iter=28)
+    checked(problem, fit, 1e-6)
     assert fit.dual_objective <= alone.objective
     assert fit.objective >= alone.dual_objective
 

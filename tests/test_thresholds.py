@@ -32,8 +32,7 @@ ROOMS = ("kernels", "machines")
 STORED = {
     "kernels below a working set": {"schedule.FROM_KERNELS": M + 1},
     "rows above which no pairs open": {"schedule.MOST_ROWS": N - 1},
-    "kernels from which steps inside come first": {"schedule._MANY_AT_ONCE": M},
-    "kernels whose sum is dear": {"reweighting._DEAR": M},
+    "kernels a row from which steps inside come first": {"schedule._WIDE_FROM": 0},
     "an order from which the update is analytic": {"schedule._ANALYTIC_FROM": 1.3},
     "points from which pairs come in blocks": {"machines.svm.BLOCKS_FROM": N},
     "machines in small chunks": {"machines.svm._CHUNK": 1},

@@ -328,7 +328,6 @@ def solve_svm(
     fit_intercept: bool,
     *,
     warm: Array | None = None,
-    decision: Array | None = None,
     accuracy: float = 1e-3,
     max_steps: int = 10_000_000,
 ) -> Solution:
@@ -341,9 +340,6 @@ def solve_svm(
     y : (n,) float64, labels -1 / +1 or targets (ones for the one-class loss)
     C : cost of one unit of loss, > 0
     warm : (n,) a dual to start from; it is brought into the box
-    decision : (n,) f at ``warm``, a dual in the box, where ``K`` is only nearly the Gram matrix: the difference there
-    is kept
-        as it is, so that the machine is right where it starts and nearly right close by
     accuracy : relative duality gap of this machine
     max_steps : bound on pair steps; the gap reached is reported in the solution
 
@@ -358,27 +354,23 @@ def solve_svm(
         K.flat[:: y.size + 1] += curvature
     a = feasible_start(warm, low, high, fit_intercept, loss.total)
     f = K @ a if a.any() else np.zeros_like(lin)
-    fixed = 0.0 if decision is None else decision - f
     unit = float(np.abs(lin).max()) or 1.0  # violations are measured in that of the target
-    lin = lin - fixed
     v = lin - f
     together = smo_blocks if y.size >= BLOCKS_FROM else smo_pairs
     smo = together if fit_intercept else smo_single
     chunk = int(np.clip(_CHUNK // max(1, y.size), 1_000, 50_000))
     tolerance, used, idle, previous = _FIRST * unit, 0, 0, np.inf
-    flat = (
-        decision is None and fit_intercept and epsilon == 0.0 and not curvature.any()
-    )  # may the best machine be a constant?
+    flat = fit_intercept and epsilon == 0.0 and not curvature.any()  # may the best machine be a constant?
     while True:
         steps, violation = smo(K, low, high, epsilon, a, v, tolerance, min(chunk, max_steps - used))
         used += steps
-        solution = _read(a, lin + fixed - v - curvature * a, y, C, loss, fit_intercept, used)
+        solution = _read(a, lin - v - curvature * a, y, C, loss, fit_intercept, used)
         target = max(accuracy * solution.regulariser, 1e-14 * abs(solution.objective))
         if solution.gap <= target or used >= max_steps:
             if not curvature.any() or accuracy > _EXACT:
                 return solution
             _active_set_steps(K, low, high, epsilon, a, v, fit_intercept, most=_LAST_STEPS)
-            exact = _read(a, K @ a + fixed - curvature * a, y, C, loss, fit_intercept, used)
+            exact = _read(a, K @ a - curvature * a, y, C, loss, fit_intercept, used)
             return exact if exact.gap <= solution.gap else solution
         if flat and solution.regulariser <= NO_SLOPE * abs(solution.objective):
             flat = False

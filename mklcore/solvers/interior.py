@@ -27,7 +27,6 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators import Capability
-from mklcore.solvers.bundle import room
 from mklcore.solvers.complement import Complement, complement, factorised
 from mklcore.solvers.driver import Iterate, Progress, Status
 from mklcore.solvers.problem import Carried, Problem, WarmStart
@@ -410,3 +409,9 @@ class _System:
 
 def _thirds(v: Array, N: int) -> tuple[Array, Array, Array]:
     return v[:N], v[N : 2 * N], v[2 * N :]
+
+
+def room(values: Array, way: Array) -> float:
+    """The longest step along ``way`` that keeps non-negative ``values`` so; infinite where nothing falls."""
+    falling = way < 0.0
+    return float(np.min(-values[falling] / way[falling], initial=np.inf))

@@ -25,17 +25,14 @@ from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators import Capability
 from mklcore.machines.svm import smo_pairs
 from mklcore.penalties import Penalty
-from mklcore.solvers.bundle import Bundle
-from mklcore.solvers.driver import Iterate, Progress, Status
+from mklcore.solvers.driver import Progress, Status
 from mklcore.solvers.problem import Problem, WarmStart
-from mklcore.solvers.reweighting import _FLOOR, Reweighting, WeightIterate, WeightState, certifies, keeping_dual
+from mklcore.solvers.reweighting import Reweighting, WeightIterate, certifies, keeping_dual
 
 _TRIES = 3
 _FIRST_ACCURACY = 3e-4
 _LARGEST_DAMPING = 4.0
-_OUTWARD = 0.6  # of the way from the best weights to those the bundle proposes: its minimum jumps while duals are few
 _DEAREST = 6e9  # multiplications that a Hessian on features may take; beyond it the analytic update is cheaper
-_NEAR = 1e-4  # share of R; below this gap the bundle is trusted all the way
 
 
 class Newton(Reweighting):
@@ -52,8 +49,6 @@ class Newton(Reweighting):
         self.p = p
         self.needs_products = self.p == 1 or not problem.K.keeps_products
         self.name = "lp damped Newton"
-        nonsmooth = self.p == 1 and problem.loss.piecewise_linear
-        self.bundle = Bundle(self.live.size, problem.y.size) if nonsmooth else None
 
     def _lifted(self, weights: Array) -> Array:
         """At p = 1 a step leaves zero as it reaches it."""
@@ -62,8 +57,6 @@ class Newton(Reweighting):
     def step(self, best: WeightIterate, last: WeightIterate, trace: Progress) -> WeightIterate | Status:
         accuracy, damping = min(self.accuracy(trace), last.state.accuracy), last.state.damping
         refused: list[WeightIterate] = []
-        if last.state.mixed and (len(trace.gaps) < 2 or _halved(trace)):
-            return self._mix(last, refused, accuracy, trace)
         curve = self._curve(last, damping)
         length = 1.0
         for _ in range(_TRIES if curve is not None else 0):
@@ -75,46 +68,11 @@ class Newton(Reweighting):
                 damping = eased if length == 1.0 else min(_LARGEST_DAMPING, max(2.0 * damping, 0.02))
                 return keeping_dual(replace(point, state=replace(point.state, damping=damping)), *refused)
             refused.append(point)
-            if self.bundle is not None:
-                return self._mix(last, refused, accuracy, trace)
             length *= _shorter(last.state.value, slope * length, point.state.value)
         update = self.problem.penalty.update(last.weights, last.state.Q)
         following = self.solve(update, last.dual, accuracy, damping)
         outcome = self.accept_or_sharpen(last, following, trace)
         return outcome if isinstance(outcome, Status) else keeping_dual(outcome, *refused)
-
-    def _mix(
-        self, last: WeightIterate, refused: list[WeightIterate], accuracy: float, trace: Progress
-    ) -> WeightIterate | Status:
-        """The mixture of all duals in the bundle is the next point, and its weights give the bundle one more."""
-        task, bundle = self.problem, self.bundle
-        assert bundle is not None
-        for point in (last, *refused):
-            if not point.state.mixed:
-                bundle.add(point.dual, task.loss.dual(point.dual, task.y, task.C), point.state.G)
-        mixed = self._mixture(accuracy, last.state.damping)
-        if certifies(mixed, trace):
-            return keeping_dual(mixed, *refused)
-        sharper = max(_FLOOR, 0.05 * self.tol, 0.3 * accuracy)
-        towards, centre = mixed.weights, trace.best
-        if centre is not None and trace.gap > _NEAR * trace.scale:
-            towards = _OUTWARD * mixed.weights + (1.0 - _OUTWARD) * centre.weights
-        fresh = self.solve(towards, mixed.dual, sharper, last.state.damping)
-        bundle.add(fresh.dual, task.loss.dual(fresh.dual, task.y, task.C), fresh.state.G)
-        fresh = replace(fresh, state=replace(fresh.state, mixed=True))
-        chosen, other = (fresh, mixed) if fresh.objective <= mixed.objective else (mixed, fresh)
-        return keeping_dual(chosen, other, *refused)
-
-    def _mixture(self, accuracy: float, damping: float) -> WeightIterate:
-        """The point that the bundle proposes, with its certificate."""
-        task = self.problem
-        assert self.bundle is not None
-        theta, a, G, Q = self.bundle.solve()
-        b, errors = task.loss_at(theta @ G)
-        linear, half, price = task.loss.dual(a, task.y, task.C), 0.5 * float(theta @ Q), task.penalty.dual_price(Q)
-        state = WeightState(Q, errors + half, errors + 2.0 * half - linear, accuracy, damping, G, True)
-        primal = errors + task.regulariser(theta, Q)
-        return Iterate(theta, a, b, primal, linear - price, price, solves=0, state=state, dual_point=a)
 
     def _curve(self, point: WeightIterate, damping: float) -> tuple[Callable[[float], Array], float] | None:
         """The Newton curve s -> theta(s) out of ``point`` and its slope of J; None where it does not descend."""
@@ -214,12 +172,6 @@ def newton_exponent(penalty: Penalty) -> float | None:
     none.
     """
     return 1.0 if penalty.simplex else penalty.exponent
-
-
-def _halved(trace: Progress) -> bool:
-    """The last step took a good part of the gap away."""
-    before, now = trace.gaps[-2:]
-    return now < 0.7 * before < np.inf
 
 
 def _shorter(value: float, slope: float, reached: float) -> float:

@@ -41,7 +41,7 @@ NEGLIGIBLE = 1e-6  # weights below this share of the largest are set to zero at 
 class WeightState:
     """What the loop carries with a point: quadratic forms, the machine's own value and gap, its accuracy, the damping.
 
-    ``G`` (L, n) = K_m a where the method needs it; ``mixed`` says that the point came from the bundle of all duals.
+    ``G`` (L, n) = K_m a where the method needs it.
     """
 
     Q: Array
@@ -50,7 +50,6 @@ class WeightState:
     accuracy: float
     damping: float = 0.0
     G: Array = field(default_factory=lambda: NO_PRODUCTS)
-    mixed: bool = False
 
 
 WeightIterate: TypeAlias = Iterate[WeightState]

@@ -152,8 +152,6 @@ class WorkingSet(WeightedMethod[WeightState]):
             return
         state = replace(point.state, Q=point.state.Q[live], G=np.ascontiguousarray(point.state.G[live]))
         fewer = Newton(self.problem, tol=SETTINGS.share * self.tol, live=live)
-        if self.inner.bundle is not None:
-            fewer.bundle = self.inner.bundle.among(live)
         self._begin(fewer, replace(point, weights=point.weights[live], solves=0, state=state))
 
     def _checked(self, point: WeightIterate, stalled: Status | None) -> WeightIterate:
@@ -188,17 +186,12 @@ class WorkingSet(WeightedMethod[WeightState]):
     def _grow(self, outside: Indices) -> None:
         point, live = self.last, np.union1d(self.inner.live, outside)
         old, new = np.searchsorted(live, self.inner.live), np.searchsorted(live, outside)
-        bundle = self.inner.bundle
-        duals = np.vstack([point.dual, *([] if bundle is None else [bundle.duals[bundle.used]])])
-        fresh = np.stack([duals @ self.problem.K.gram(int(m)) for m in outside], axis=1)  # each is read once for all
         G = np.empty((live.size, point.dual.size))
-        G[old], G[new] = point.state.G, fresh[0]
+        G[old], G[new] = point.state.G, self.problem.K.matvec(point.dual, outside)
         Q = np.maximum(G @ point.dual, 0.0)
         weights = self.inner.among_all(point.weights)[live]
         bound = self.problem.bound(point.dual, Q)
         grown = Newton(self.problem, tol=self.inner.tol, live=live)
-        if bundle is not None:
-            grown.bundle = bundle.widened(fresh[1:], old, new)
         proved = replace(point, dual_objective=bound.value, dual_point=bound.point, scale=bound.price)
         self._begin(grown, replace(proved, weights=weights, solves=0, state=replace(point.state, Q=Q, G=G)))
 

@@ -182,7 +182,7 @@ class CachedOperator:
 
     def combine_block(self, weights: Array, rows: Indices) -> Array:
         """sum_m weights_m K_m among ascending rows, (r, r)."""
-        if Capability.BLOCKS in self.capabilities:
+        if Capability.BLOCKS in self.capabilities and not self._is_summed(weights):
             return self.source.combine_block(weights, rows)
         return self.combine(weights).block(rows)
 
