@@ -5,11 +5,13 @@ out.
 import numpy as np
 import pytest
 from scipy.stats import ttest_rel
+from sklearn.base import clone
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
 from mklcore.paths.path import fit_path, path_grid
 from mklcore.selection import search as model_search
+from mklcore.selection.references import plain_references
 from mklcore.selection.search import Candidate, Outcome, Trial, candidates, search_models
 from mklcore.selection.splitters import folds
 
@@ -92,9 +94,9 @@ def test_a_candidate_that_is_refused_holds_up_none_of_the_others(data):
 
 def test_what_is_tried_unasked_suits_the_table(data):
     names = [one.name for one in candidates(data)]
-    assert len(names) == len(set(names)) == 13
-    assert names[3] == "p = ∞ (uniform sum), recommended kernels"
-    assert {one.param for one in candidates(data)} == {"C", "lam", "s"}
+    assert len(names) == len(set(names)) == 15
+    assert names[5] == "p = ∞ (uniform sum), recommended kernels"
+    assert {one.param for one in candidates(data)} == {"C", "lam", "s", "leaves per tree"}
     with pytest.raises(DataError, match="no target"):
         candidates(mkl.load_sample("ring"))
     with pytest.raises(ParameterError, match="seconds must be"):
@@ -122,3 +124,26 @@ def test_a_ready_stack_is_searched_by_its_rows_and_columns(data):
     outer = hand.score(whole.values[:, left_out[:, None], train], data.y[left_out])
     assert known[Trial(0, 0)].outer == pytest.approx(outer)
     assert known[Trial(0, 3)].value == known[Trial(0, 3)].n_kernels  # greedy selection chooses their number
+
+
+def test_a_linear_model_and_boosting_are_searched_on_the_same_folds(data):
+    plain, known = [one for one in candidates(data) if one.reference], {}
+    assert [one.name for one in plain] == ["linear model", "gradient boosting"]
+    found = search_models(data, [*plain, two()[1]], n_folds=2, known=known)
+    train, left_out = folds(mkl.LpMKLClassifier(), data.y, 2, 0)[1]
+    part, judge = data.take(train).split(0.25, seed=1)
+    hand = plain_references(part, judge, only=("boosting",))[0]
+    fitted = clone(hand.model).fit(data.X[train], data.y[train])
+    outer = fitted.score(data.X[left_out], data.y[left_out])
+    boosted = known[Trial(1, 1)]
+    assert (boosted.inner, boosted.outer, boosted.value) == pytest.approx((hand.score, outer, hand.value))
+    assert {one.name for one in found.tried if np.isnan(one.n_kernels)} == {one.name for one in plain}
+    assert found.simplest == "bent"
+
+
+def test_a_plain_model_is_the_simplest_only_where_no_other_is_near():
+    plain = Candidate("boosting", None, None, "leaves per tree", "boosting")
+    rows = {Trial(f, 0): Outcome(0.9, 0.9, 3.0, np.nan, 0.0) for f in range(4)}
+    rows |= {Trial(f, 1): Outcome(0.5, 0.5, 1.0, 2, 0.0) for f in range(4)}
+    found = model_search._summed((plain, two()[0]), rows, 4, "accuracy", 1.0)
+    assert (found.best.name, found.simplest) == ("boosting", "boosting")

@@ -62,13 +62,16 @@ Tick = Callable[[int, int], Any] | None
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """A plain model: its ``name``, its validation ``score``, what was chosen for it, and the fitted ``model``."""
+    """A plain model: its ``name``, its validation ``score``, what was chosen for it, the fitted ``model``, the standard
+    ``error`` of its score and the ``value`` of what was chosen.
+    """
 
     name: str
     score: float
     chosen: str
     model: Any
     error: float = np.nan
+    value: float = np.nan
 
 
 def plain_references(
@@ -204,7 +207,7 @@ def _best(
             waiting, further = [value * value / tried[-2][1]], further - 1
     score, value, model = max(tried, key=lambda one: one[0])
     chosen = f"{sign} = {value:.3g}" if sign else ""
-    return Reference(name, score, chosen, model, error_of(model, judge, measure))
+    return Reference(name, score, chosen, model, error_of(model, judge, measure), value)
 
 
 def error_of(model: Any, judge: Dataset, measure: Any) -> float:

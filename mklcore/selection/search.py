@@ -41,6 +41,7 @@ from mklcore.kernels.stacks import rows_of
 from mklcore.parallel.sweep import sweep
 from mklcore.paths.path import PATH_ATTRIBUTES, Path, check_scoring, fit_path, path_grid, score_name
 from mklcore.selection.bandwidths import widened
+from mklcore.selection.references import plain_references
 from mklcore.selection.scoring import Scoring, scorer_of
 from mklcore.selection.splitters import folds
 
@@ -56,13 +57,15 @@ Progress = Callable[[int, int], Any] | None
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """One way to learn: its ``name``, an unfitted ``estimator`` without kernels, a dictionary (None: the kernels of a
-    ready stack), and the parameter to choose.
+    ready stack), and the parameter to choose; or a plain model of the columns, by its ``reference`` in
+    ``selection.references.PLAIN``, which chooses for itself.
     """
 
     name: str
     estimator: Any
     kernels: KernelDictionary | None
     param: str = "C"
+    reference: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,14 +78,14 @@ class Trial:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one trial gave: the score that chose, the score on the fold left out, the chosen value, kernels used,
-    seconds, and whether the final fit reached its tolerance.
+    """What one trial gave: the score that chose, the score on the fold left out, the chosen value, kernels used (NaN
+    for a plain model), seconds, and whether the final fit reached its tolerance.
     """
 
     inner: float
     outer: float
     value: float
-    n_kernels: int
+    n_kernels: float
     seconds: float
     finished: bool = True
 
@@ -144,8 +147,8 @@ class ModelSearch:
 
 def candidates(data: Dataset, stack: GramStack | None = None) -> tuple[Candidate, ...]:
     """Methods, dictionaries and norms worth trying: four norms, MKL-GOMP, sparse MKL and both greedy methods on the
-    recommended dictionary, and norms and MKL-GOMP on one grid of widths over all columns; of a ready ``stack`` the
-    methods on its kernels. DataError without a target.
+    recommended dictionary, norms and MKL-GOMP on one grid of widths over all columns, and beside them a linear model
+    and gradient boosting; of a ready ``stack`` the methods on its kernels. DataError without a target.
     """
     if data.task == "novelty":
         raise DataError("The table has no target, so no model can be better than another. Choose a target.")
@@ -154,6 +157,7 @@ def candidates(data: Dataset, stack: GramStack | None = None) -> tuple[Candidate
     widths = KernelDictionary.rbf_grid([0.25, 0.5, 1.0, 2.0, 4.0]) + KernelDictionary((Linear(),))
     recommended = KernelDictionary.recommended(data)
     return (
+        *(_plain(data) if data.n_features else []),
         *_norms(data, "recommended kernels", recommended, len(recommended)),
         *([] if data.sequences else _norms(data, "widths", widths, len(widths))),
         *_sparse(data, "recommended kernels", recommended),
@@ -175,6 +179,13 @@ def _sparse(data: Dataset, on: str, kernels: KernelDictionary | None) -> list[Ca
         Candidate(f"greedy descent, {on}", greedy(), kernels, "lam"),
         Candidate(f"greedy selection, {on}", greedy(criterion="empirical"), kernels, "s"),
     ]
+
+
+def _plain(data: Dataset) -> list[Candidate]:
+    """A line and trees, which know nothing of kernels."""
+    sign = "1/alpha" if data.task == "regression" else "C"
+    boosting = Candidate("gradient boosting", None, None, "leaves per tree", "boosting")
+    return [Candidate("linear model", None, None, sign, "linear"), boosting]
 
 
 def _norm(p: float) -> str:
@@ -206,22 +217,21 @@ def search_models(
     asked = tuple(candidates(data, stack) if tried is None else tried)
     if not asked:
         raise ParameterError("There is nothing to try: hand over at least one candidate.")
-    if stack is None and any(one.kernels is None for one in asked):
+    if stack is None and any(one.kernels is None and not one.reference for one in asked):
         raise ParameterError("A candidate without a dictionary is fitted on ready kernels: hand over stack, too.")
     if stack is not None and stack.n_samples != data.n_samples:
         raise DataError(
             f"The stack has {stack.n_samples} rows and the table {data.n_samples}; they must be the same rows."
         )
-    check_scoring(asked[0].estimator, scoring)
+    model: Any = LpMKLRegressor() if data.task == "regression" else LpMKLClassifier()
+    check_scoring(model, scoring)
     began = time.monotonic()
-    problem = _Problem(
-        data, asked, folds(asked[0].estimator, data.y, n_folds, seed), seed, scoring, began + seconds, stack
-    )
+    problem = _Problem(data, asked, folds(model, data.y, n_folds, seed), seed, scoring, began + seconds, stack)
     rows: dict[Trial, Outcome | str] = known if isinstance(known, dict) else dict(known or {})
     trials = [Trial(fold, place) for fold in range(n_folds) for place in range(len(asked))]
     with suppress(_OverError), suppress_convergence_warnings():
         sweep(problem, trials, known=rows, callback=callback)
-    return _summed(asked, rows, n_folds, score_name(asked[0].estimator, scoring), time.monotonic() - began)
+    return _summed(asked, rows, n_folds, score_name(model, scoring), time.monotonic() - began)
 
 
 class _OverError(Exception):
@@ -253,6 +263,8 @@ class _Problem:
     def _run(self, one: Candidate, trial: Trial) -> Outcome:
         began, (rows, left_out) = time.monotonic(), self.parts[trial.fold]
         part, judge = self._cut(rows, self.seed + trial.fold)
+        if one.reference:
+            return self._plain(one, rows, part, judge, left_out)
         given = self._rows(one, judge, part), self.data.y[judge], self._look
 
         def along(kernels: KernelDictionary | None) -> Path:
@@ -272,6 +284,17 @@ class _Problem:
             float(path.val_score[index]), outer, float(path.values[index]), int(fitted.n_kernels_),
             time.monotonic() - began, bool(fitted.status_.ok),
         )  # fmt: skip
+
+    def _plain(self, one: Candidate, rows: Indices, part: Indices, judge: Indices, left_out: Indices) -> Outcome:
+        """A plain model, fitted again on all rows of the fold with what the rows that choose chose."""
+        from sklearn.base import clone
+
+        began, take = time.monotonic(), self.data.take
+        found = plain_references(take(part), take(judge), self.scoring, only=(one.reference,))[0]
+        fitted = clone(found.model).fit(self.data.X[rows], self.data.y[rows])
+        scorer = scorer_of(self.scoring or ("r2" if self.data.task == "regression" else "accuracy"))
+        outer = float(scorer(fitted, self.data.X[left_out], self.data.y[left_out]))
+        return Outcome(found.score, outer, found.value, math.nan, time.monotonic() - began)
 
     def _cut(self, rows: Indices, seed: int) -> tuple[Indices, Indices]:
         """The rows of a fold that learn, and those that choose."""
@@ -322,7 +345,7 @@ def _summed(
     ]
     return ModelSearch(
         tuple(found[k] for k in order),
-        min(near, key=lambda one: (one.n_kernels, -one.score)).name,
+        min(near, key=lambda one: (math.isnan(one.n_kernels), one.n_kernels, -one.score)).name,
         float(honest.mean()),
         _error(honest),
         len(common),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -78,8 +79,9 @@ def _found(found: ModelSearch) -> None:
     )
     if found.simplest != found.best.name:
         near = next(one for one in found.tried if one.name == found.simplest)
-        used = f"{style.number(near.n_kernels)} kernels on average against {style.number(found.best.n_kernels)}"
-        st.markdown(f"Simplest within one standard error: **{words.plain(found.simplest)}**, {used}.")
+        used = f"{style.number(near.n_kernels)} kernels on average"
+        beside = "" if np.isnan(found.best.n_kernels) else f" against {style.number(found.best.n_kernels)}"
+        st.markdown(f"Simplest within one standard error: **{words.plain(found.simplest)}**, {used}{beside}.")
     else:
         st.markdown("Nothing simpler is within one standard error of it.")
     table = frame(found)
