@@ -10,9 +10,9 @@ Source: Bach (2008), section 3; specification, sections 1 and 2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import lru_cache
 
 import numpy as np
 
@@ -47,13 +47,14 @@ def by_depth(nodes: Iterable[Node], p: int) -> list[Node]:
     return sorted(nodes, key=lambda node: (depth(node), levels(node, p)))
 
 
-def parents(node: Node) -> list[Node]:
+@lru_cache(maxsize=1 << 16)
+def parents(node: Node) -> tuple[Node, ...]:
     """v - e_i for every variable i that v touches."""
     found = []
     for k, (variable, level) in enumerate(node):
         middle = () if level == 1 else ((variable, level - 1),)
         found.append(node[:k] + middle + node[k + 1 :])
-    return found
+    return tuple(found)
 
 
 def child(node: Node, variable: int) -> Node:
@@ -68,12 +69,6 @@ def child(node: Node, variable: int) -> Node:
 
 def level_of(node: Node, variable: int) -> int:
     return next((level for i, level in node if i == variable), 0)
-
-
-def ancestors(node: Node) -> Iterator[Node]:
-    """A(v), the node itself included."""
-    for lower in product(*(range(level + 1) for _, level in node)):
-        yield tuple((i, level) for (i, _), level in zip(node, lower, strict=True) if level)
 
 
 class Hull:
@@ -103,11 +98,17 @@ class Hull:
 
     def add(self, nodes: Iterable[Node]) -> None:
         """Take in ``nodes`` with all their ancestors."""
-        for node in nodes:
-            if node not in self.members:
-                for below in sorted(ancestors(node), key=depth):
-                    if below not in self.members:
-                        self._enter(below)
+        stack = list(nodes)[::-1]
+        while stack:
+            below = [] if stack[-1] in self.members else [v for v in self.parents(stack[-1]) if v not in self.members]
+            if below:
+                stack += below
+            elif (node := stack.pop()) not in self.members:
+                self._enter(node)
+
+    def parents(self, node: Node) -> Sequence[Node]:
+        """The nodes it can enter after, all of them."""
+        return parents(node)
 
     def _enter(self, node: Node) -> None:
         """What v makes a source: v + e_i where all v - e_l + e_i are inside, that is, where every v - e_l has its bit
@@ -133,7 +134,7 @@ class Hull:
 
     def extreme_points(self) -> list[Node]:
         """Members none of whose children is a member."""
-        inner = {parent for node in self.members for parent in parents(node)}
+        inner = {parent for node in self.members for parent in self.parents(node)}
         return [node for node in self.members if node not in inner]
 
 
@@ -169,11 +170,17 @@ class DepthWeights:
 class Ancestry:
     """Who is above whom within a hull, as index lists; the compiled functions below walk along them."""
 
-    def __init__(self, nodes: Sequence[Node], up: Callable[[Node], Iterable[Node]] = ancestors) -> None:
-        place = {node: k for k, node in enumerate(nodes)}
-        rows = [[place[above] for above in up(node)] for node in nodes]
-        self.starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-        self.above = np.array([k for row in rows for k in row], dtype=np.int64)
+    def __init__(self, nodes: Sequence[Node], above: Callable[[Node], Iterable[Node]] = parents) -> None:
+        place, rows = {node: k for k, node in enumerate(nodes)}, dict[Node, set[int]]()
+
+        def row(node: Node) -> set[int]:
+            if node not in rows:
+                rows[node] = {place[node]}.union(*map(row, above(node)))
+            return rows[node]
+
+        found = [sorted(row(node)) for node in nodes]
+        self.starts = np.concatenate([[0], np.cumsum([len(own) for own in found])]).astype(np.int64)
+        self.above = np.array([k for own in found for k in own], dtype=np.int64)
 
     def zeta(self, eta: Array) -> Array:
         """zeta_w = 1 / sum_{v in A(w)} 1 / eta_v."""

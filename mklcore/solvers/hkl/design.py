@@ -182,7 +182,7 @@ class Design:
     def is_column(self, node: Node) -> bool:
         """Whether the node has rank one."""
         above = dict(node)
-        return all(self.row_in[i, above.get(i, 0)] < 0 for i in self._variables(node))
+        return self.all_columns or all(self.row_in[i, above.get(i, 0)] < 0 for i in self._variables(node))
 
     def _variables(self, node: Node) -> Sequence[int]:
         """The variables whose level does not drop out of the product."""

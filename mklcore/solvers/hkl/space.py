@@ -14,7 +14,7 @@ Source: Bach (2008), sections 2.1 and 3, Propositions 2 and 3.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -125,20 +125,10 @@ class GraphHull(Hull):
         self.sources: set[Node] = set(space.roots)
         self.add(nodes)
 
-    def add(self, nodes: Iterable[Node]) -> None:
-        """Take in ``nodes`` with all their ancestors."""
-        for node in nodes:
-            stack = [node]
-            while stack:
-                below = [parent for parent in self.space.parents(stack[-1]) if parent not in self.members]
-                if below:
-                    stack += below
-                else:
-                    self._enter(stack.pop())
+    def parents(self, node: Node) -> Sequence[Node]:
+        return self.space.parents(node)
 
     def _enter(self, node: Node) -> None:
-        if node in self.members:
-            return
         self.members[node] = len(self.members)
         self.sources.discard(node)
         self.sources.update(
@@ -146,11 +136,6 @@ class GraphHull(Hull):
             for child in self.space.children(node)
             if child not in self.members and all(parent in self.members for parent in self.space.parents(child))
         )
-
-    def extreme_points(self) -> list[Node]:
-        """Members none of whose children is a member."""
-        inner = {parent for node in self.members for parent in self.space.parents(node)}
-        return [node for node in self.members if node not in inner]
 
 
 class GraphSpace(ABC):
@@ -248,17 +233,8 @@ class GraphSpace(ABC):
         """The smallest hull with these nodes; None for the first roots."""
         return GraphHull(self, self.roots[:_FIRST_ROOTS] if nodes is None else nodes)
 
-    def ancestors(self, node: Node) -> Iterator[Node]:
-        """A(v), the node itself included."""
-        found, stack = {node}, [node]
-        while stack:
-            fresh = [parent for parent in self.parents(stack.pop()) if parent not in found]
-            found.update(fresh)
-            stack += fresh
-        yield from found
-
     def ancestry(self, nodes: Sequence[Node]) -> Ancestry:
-        return Ancestry(nodes, self.ancestors)
+        return Ancestry(nodes, self.parents)
 
     def ordered(self, nodes: Iterable[Node]) -> list[Node]:
         """Sorted by depth, then as they are numbered: the order in which hulls are reported."""
