@@ -273,15 +273,15 @@ def fit_joint(
     """lp-norm MKL with one set of weights for T targets, and the intercepts (T,).
 
     ``K`` (M, n, n) or an operator, ``Y`` (T, n), labels -1 / +1 or numbers. In the fit ``dual_coef`` and ``dual_point``
-    are (T, n). ``warm`` starts from a neighbouring solution. At p = 1 other losses than squared, smooth ones and the
-    hinge keep to the analytic update, which may need many steps.
+    are (T, n). ``warm`` starts from a neighbouring solution. At p = 1 a loss without slopes other than the hinge
+    keeps to the analytic update, which may need many steps.
     """
     problem = Joint(
         as_operator(K), np.ascontiguousarray(np.atleast_2d(Y), dtype=float), C, loss, LpNorm(p), fit_intercept
     )
     start = None if warm is None else _start(problem, warm)
     on_features = Capability.FEATURES in problem.kernels.capabilities
-    if on_features or not problem.penalty.simplex or not suits_hulls(loss):
+    if on_features or not problem.penalty.simplex or not (suits_hulls(loss) or loss.sloped):
         theta, duals = start or (None, None)
         method = JointReweighting(problem, tol=tol, theta=theta, duals=duals)
         fit = run(method, tol=tol, max_iter=max_iter, callback=callback)
@@ -324,10 +324,13 @@ class _FromBarrier(JointReweighting):
 
     def init(self) -> AnyIterate:
         scale, objective = self.problem.penalty.scale, self.end.objective / self.reduced.task.lam
-        point = without_faded(
-            self.end.weights, objective, self.tol, lambda theta: self._evaluated(scale(theta), self._duals, 0.0)
-        )
         value, known, price = self.problem.bound(self.end.dual, self.end.state.answer.forms)
+        point = without_faded(
+            self.end.weights,
+            objective,
+            self.tol * min(price, abs(objective)),
+            lambda theta: self._evaluated(scale(theta), self._duals, 0.0),
+        )
         if point.dual_objective is None or value > point.dual_objective:
             point = replace(point, dual_objective=value, dual_point=known, scale=price)
         return point

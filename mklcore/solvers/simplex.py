@@ -18,7 +18,7 @@ from mklcore.solvers.hkl.inner import Barrier, EtaFixedPoint, Reduced
 
 _FADED = (1e-2, 1e-3, 1e-5, 1e-9)  # shares of the largest weight that are none: the first that costs little
 _LOOSE, _FIRST = 1e-2, 15  # the fixed point goes first, this far
-_SLACK = 0.1  # of the tolerance is what dropped weights may cost
+_SLACK = 0.1  # of the gap asked is what dropped weights may cost
 
 
 class Edgeless:
@@ -66,10 +66,10 @@ def on_simplex(
     return OnSimplex(end, solves, cancelled)
 
 
-def without_faded(weights: Array, objective: float, tol: float, evaluated: Callable[[Array], AnyIterate]) -> AnyIterate:
-    """``evaluated`` at the ``weights`` without as many small ones as ``objective`` and a share of ``tol`` allow."""
+def without_faded(weights: Array, objective: float, gap: float, evaluated: Callable[[Array], AnyIterate]) -> AnyIterate:
+    """``evaluated`` at the ``weights`` without as many small ones as ``objective`` and a share of the ``gap`` allow."""
     for faded in _FADED:
         point = evaluated(np.where(weights > faded * weights.max(), weights, 0.0))
-        if point.objective <= objective + _SLACK * tol * abs(objective):
+        if point.objective <= objective + _SLACK * gap:
             break
     return point

@@ -122,10 +122,11 @@ class CoxReweighting(Method[Any]):
         problem, x = self.problem, known.weights
         best = problem.primal(x, known.dual)
         scale = problem.penalty.scale
-        point = without_faded(x, best, self.tol, lambda theta: self._evaluated(scale(theta), known.dual))
+        price = problem.penalty.dual_price(known.state.answer.forms)
+        gap = self.tol * min(price, abs(best))
+        point = without_faded(x, best, gap, lambda theta: self._evaluated(scale(theta), known.dual))
         value = problem.dual_value(known.state.answer.at)
         if point.dual_objective is None or value > point.dual_objective:
-            price = problem.penalty.dual_price(known.state.answer.forms)
             self.taken.append((known.dual, known.state.answer.at))
             point = replace(point, dual_objective=value, dual_point=known.dual, scale=price)
         return point

@@ -21,7 +21,6 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array
-from mklcore.errors import ParameterError
 from mklcore.kernels.operators.dense import DenseKernels
 from mklcore.losses import Loss
 from mklcore.losses.intercepts import losses_at
@@ -51,12 +50,6 @@ class Task:
     loss: Loss
     lam: float
     fit_intercept: bool
-
-    def __post_init__(self) -> None:
-        if not suits_hulls(self.loss):
-            raise ParameterError(
-                f"HKL cannot take the loss {self.loss.name}. What a machine on a hull needs and it lacks: {NEEDED}."
-            )
 
     @property
     def interior(self) -> bool:
@@ -89,6 +82,8 @@ class Task:
             return np.ones_like(answer.dual)
         if answer.diagonal is not None:
             return self.y.size * self.lam / answer.diagonal
+        if self.loss.sloped and not self.loss.smooth:  # it jumps between two values where a dual is at its bound
+            return self.loss.second_derivative(answer.decision + answer.intercept, self.y)
         return np.maximum(1.0 / (self.C * self.loss.curvature(answer.dual, self.y, self.C)), 1e-12)
 
 
