@@ -117,7 +117,7 @@ def _outcome(fit: Fitted | None) -> str:
 def main() -> None:
     measured(400, (5,), COSTS[:1], tell=lambda reported: None)  # compiles
     fitted = constants(measured())
-    standing = Constants(fitted.unit, schedule.CREEP, schedule.PASSES, schedule.PRODUCTS)
+    standing = Constants(fitted.unit, schedule.SETTINGS.creep, schedule.SETTINGS.passes, schedule.SETTINGS.products)
     for name, here, there in zip(Constants._fields, fitted, standing, strict=True):
         sys.stdout.write(f"{name}: {here:.3g}, in use {there:.3g}\n")
 

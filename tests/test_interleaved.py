@@ -21,6 +21,7 @@ from mklcore.solvers.interleaved import Interleaved, Pulse
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.problem import Problem, WarmStart
 from mklcore.solvers.schedule import Phase, Phased, few_chunks
+from tests.settings import setting
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 6)
 
@@ -205,7 +206,7 @@ def test_a_fine_tolerance_and_a_large_stack_are_newtons_from_the_start(monkeypat
     values, y = problem[3].values, problem[1]
     fine = fit_weighted(values, y, 1.0, make_loss("hinge"), LpNorm(2.0), True, tol=1e-7)
     assert "interleaved" not in fine.solver
-    monkeypatch.setattr("mklcore.solvers.schedule.MOST_ROWS", 10)
+    setting(monkeypatch, "mklcore.solvers.schedule.most_rows", 10)
     large = fit_weighted(values, y, 1.0, make_loss("hinge"), LpNorm(2.0), True, tol=1e-3)
     assert "interleaved" not in large.solver
 

@@ -15,13 +15,14 @@ from mklcore.kernels.operators.lazy import Float32Kernels, LazyKernels
 from mklcore.losses import LOSSES, make_loss
 from mklcore.penalties import BlockNorm, ElasticNet, LpNorm
 from mklcore.penalties.terms import make_terms
-from mklcore.solvers import certificate, fit_weighted, reweighting, smkl, spectra
+from mklcore.solvers import certificate, fit_weighted, smkl, spectra
 from mklcore.solvers.column_generation import ColumnGeneration
 from mklcore.solvers.driver import Status, run
 from mklcore.solvers.problem import Problem, WarmStart
 from mklcore.solvers.reweighting import Reweighting
 from mklcore.solvers.screening import Screening, norms_of
 from mklcore.solvers.smkl import SMKL, fit_selection
+from tests.settings import setting
 
 N, D = 40, 6
 KERNELS = (
@@ -76,7 +77,7 @@ EVERY_PENALTY = [(name, penalty) for name in ("hinge", "logistic") for penalty i
 
 @pytest.mark.parametrize(("name", "penalty"), EVERY_LOSS + EVERY_PENALTY, ids=str)
 def test_the_sum_made_again_gives_what_the_stack_gives(table, name, penalty, monkeypatch):
-    monkeypatch.setattr(reweighting, "_FIRST", 0.0)  # the same steps for both: longer ones are for what is made again
+    setting(monkeypatch, "mklcore.solvers.reweighting.stride", 0.0)  # the same steps for both
     loss, y = make_loss(name), targets(table[1], make_loss(name))
     X = table[0][:, :D]
     rows, K = LazyKernels.build(KERNELS, X), KERNELS.grams(X).values

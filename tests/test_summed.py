@@ -8,11 +8,12 @@ import pytest
 from mklcore.kernels.operators import DenseKernels
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
-from mklcore.solvers import certificate, fit_weighted, homotopy
+from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.interleaved import Interleaved
 from mklcore.solvers.problem import Carried, Problem, WarmStart
 from mklcore.solvers.schedule import scheduled
 from mklcore.solvers.working_set import nearest
+from tests.settings import setting
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,7 @@ def test_more_kernels_are_on_disk_where_the_optimum_is_too_dear_to_follow(proble
     warm = WarmStart(fit.weights, fit.dual_coef, 0.8, state)
     task = Problem(fit.carry.problem.K, y, 1.0, make_loss("hinge"), LpNorm(1.0), True)
     for most in (150, 0):
-        monkeypatch.setattr(homotopy, "_MOST_FREE", most)
+        setting(monkeypatch, "mklcore.solvers.homotopy.most_free", most)
         method = scheduled("newton", task, tol=1e-3, warm=warm)
         method.init()
         sizes.append(method.carry.live.size)

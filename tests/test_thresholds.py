@@ -20,6 +20,7 @@ from mklcore.losses import LOSSES, make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.problem import WarmStart
+from tests.settings import setting
 
 N, D = 36, 6
 M = 2 * D
@@ -30,31 +31,31 @@ ROOMS = ("kernels", "machines")
 
 # What takes the problem, which is small, to the side of a size where only large ones are.
 STORED = {
-    "kernels below a working set": {"schedule.FROM_KERNELS": M + 1},
-    "rows above which no pairs open": {"schedule.MOST_ROWS": N - 1},
-    "kernels a row from which steps inside come first": {"schedule._WIDE_FROM": 0},
-    "an order from which the update is analytic": {"schedule._ANALYTIC_FROM": 1.3},
-    "points from which pairs come in blocks": {"machines.svm.BLOCKS_FROM": N},
-    "machines in small chunks": {"machines.svm._CHUNK": 1},
+    "kernels below a working set": {"working_set.from_kernels": M + 1},
+    "rows above which no pairs open": {"schedule.most_rows": N - 1},
+    "kernels a row from which steps inside come first": {"schedule.wide_from": 0},
+    "an order from which the update is analytic": {"schedule.analytic_from": 1.3},
+    "points from which pairs come in blocks": {"machines.svm.blocks_from": N},
+    "machines in small chunks": {"machines.svm.chunk": 1},
 }
 NOT_STORED = {
     "no size at all": {},
-    "very many kernels": {"schedule.MANY": M},
-    "very many kernels on many rows": {"schedule.MANY": M, "schedule.FEW_ROWS": N - 1},
-    "very many exponentials": {"schedule.MANY": D},
-    "room for hardly any": {"schedule.MANY": 1, "column_generation.ROOM_MB": 4.5 * MEGABYTES},
-    "room for none": {"schedule.MANY": 1, "column_generation.ROOM_MB": 0.5 * MEGABYTES},
-    "room for fewer than the fewest": {"column_generation.ROOM_MB": 4.5 * MEGABYTES},
-    "more kernels than the fewest": {"schedule.FEWEST": 4, "column_generation.FEWEST": 4, "column_generation._MORE": 4},
-    "rows that the cache does not hold": {"interleaved.CACHE_MB": 0.0, "interleaved.MIXED_MB": 0.0},
+    "very many kernels": {"schedule.many": M},
+    "very many kernels on many rows": {"schedule.many": M, "schedule.few_rows": N - 1},
+    "very many exponentials": {"schedule.many": D},
+    "room for hardly any": {"schedule.many": 1, "column_generation.room_mb": 4.5 * MEGABYTES},
+    "room for none": {"schedule.many": 1, "column_generation.room_mb": 0.5 * MEGABYTES},
+    "room for fewer than the fewest": {"column_generation.room_mb": 4.5 * MEGABYTES},
+    "more kernels than the fewest": {"column_generation.fewest": 4, "column_generation.more": 4},
+    "rows that the cache does not hold": {"interleaved.cache_mb": 0.0, "interleaved.mixed_mb": 0.0},
     "rows whose sum is not made": {"kernels.operators.lazy._SUMMED": N - 1},
     "columns that are not kept": {"kernels.sums._HELD": 0},
 }
 FEATURES = {
     "no size at all": {},
     "rows off their bounds that are dear": {"machines.dual_coordinate_descent._DEAREST": 0.0},
-    "Hessians that are dear": {"newton._DEAREST": 0.0},
-    "a large C": {"schedule.PASSES": 0.0, "schedule.PRODUCTS": 0.0},
+    "Hessians that are dear": {"newton.most_work": 0.0},
+    "a large C": {"schedule.passes": 0.0, "schedule.products": 0.0},
     "rows in pieces": {"kernels.operators.factored._VALUES": 1},
 }
 
@@ -119,7 +120,7 @@ def every_fit(sizes, K, sizes_changed, monkeypatch):
     with monkeypatch.context() as changed:
         for place, value in sizes_changed.items():
             whole = place if "." in place and place.split(".")[0] in ROOMS else f"solvers.{place}"
-            changed.setattr(f"mklcore.{whole}", value)
+            setting(changed, f"mklcore.{whole}", value)
         for name in LOSSES:
             fitted += [(sizes.fitted(K, name, p), name, p) for p in ORDERS]
     for fit in fitted:
@@ -147,7 +148,7 @@ def test_features_across_a_size(sizes, way, monkeypatch):
 
 
 def test_a_way_along_more_free_points_than_it_may_have(sizes, monkeypatch):
-    monkeypatch.setattr("mklcore.solvers.homotopy._MOST_FREE", 0)
+    setting(monkeypatch, "mklcore.solvers.homotopy.most_free", 0)
     first = sizes.fitted(sizes.stack, "hinge", 1.0)
     warm = WarmStart(first.weights, first.dual_coef, 1.0, first.carry)
     second = sizes.fitted(sizes.stack, "hinge", 1.0, C=3.0, warm=warm)
@@ -156,7 +157,7 @@ def test_a_way_along_more_free_points_than_it_may_have(sizes, monkeypatch):
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_sum_that_is_too_large_to_store_is_done_without_or_refused_by_name(sizes, name, monkeypatch):
-    monkeypatch.setattr("mklcore.solvers.schedule.LARGEST_MB", 0.9 * MEGABYTES)
+    setting(monkeypatch, "mklcore.solvers.schedule.largest_mb", 0.9 * MEGABYTES)
     loss = make_loss(name)
     if loss.piecewise_linear and not loss.total:
         sizes.checked(sizes.fitted(sizes.rows, name, np.inf), name, np.inf)

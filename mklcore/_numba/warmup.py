@@ -26,10 +26,11 @@ from mklcore.kernels.measures import alignment_matrix
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sequences import Spectrum, WeightedDegree
 from mklcore.losses import make_loss
-from mklcore.machines.svm import BLOCKS_FROM, solve_svm
+from mklcore.machines.svm import SETTINGS as SMO
+from mklcore.machines.svm import solve_svm
 from mklcore.paths.path import fit_path
 from mklcore.solvers.hkl.bases import ANOVABasis
-from mklcore.solvers.working_set import FROM_KERNELS
+from mklcore.solvers.working_set import SETTINGS as WORKING_SET
 
 Choose = Callable[[Sequence[str]], str]
 
@@ -79,12 +80,12 @@ def _usual(X: Array, y: Array) -> None:
 
 def _small_solvers() -> None:
     """What sixteen rows do not always need."""
-    signs = np.where(np.arange(BLOCKS_FROM) % 2, 1.0, -1.0)
+    signs = np.where(np.arange(SMO.blocks_from) % 2, 1.0, -1.0)
     solve_svm(np.eye(signs.size), signs, 1.0, make_loss("hinge"), True)
 
 
 def _many_kernels(X: Array) -> GramStack:
-    return KernelDictionary.rbf_grid(np.geomspace(0.25, 4.0, FROM_KERNELS)).grams(X)
+    return KernelDictionary.rbf_grid(np.geomspace(0.25, 4.0, WORKING_SET.from_kernels)).grams(X)
 
 
 def _every_way(entries: Sequence[KernelEntry], X: Array) -> GramStack:

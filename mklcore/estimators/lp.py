@@ -27,7 +27,7 @@ from mklcore.solvers import FEATURE_SOLVERS, MOST_SUMMED, SOLVERS, fit_weighted
 from mklcore.solvers.driver import Fit, warn_unless_converged
 from mklcore.solvers.interleaved import lacking
 from mklcore.solvers.problem import WarmStart
-from mklcore.solvers.schedule import FINEST as FINEST_SINGLE
+from mklcore.solvers.schedule import SETTINGS as SCHEDULE
 
 COLUMNS_FROM = 500  # rows from which linear kernels are kept as the columns they see
 
@@ -81,7 +81,7 @@ class LpBase(KernelEstimator):
 
     def _single_place(self, dictionary: KernelDictionary, n: int) -> str | None:
         """In memory where the stack is too large for it; on disk only where the fit would be refused otherwise."""
-        single = self._solver_name in ("auto", "wrapper", "newton") and self.tol >= FINEST_SINGLE and not self._is_sum
+        single = self._solver_name in ("auto", "wrapper", "newton") and self.tol >= SCHEDULE.finest and not self._is_sum
         tied = self.penalty_in_use.simplex and self._pairs_can  # pairs over rows take half the time there
         if not single or tied or is_quick(dictionary) or not self._is_too_large(dictionary, n):
             return None

@@ -15,6 +15,8 @@ chosen anew.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy
 
@@ -26,28 +28,36 @@ from mklcore.machines.constant import without_slope
 from mklcore.machines.extremes import larger, smaller
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
-_CHUNK = (
-    40_000_000  # matrix entries touched in one call of a compiled function: 20-50 ms, so that a cancel takes effect
-)
-_FAR = 1e12  # times C: an end of the box that no dual reaches, where there is none
+
+@dataclass(frozen=True)
+class SMOSettings:
+    """What the pairs of a machine are tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    # matrix entries read by one call of a compiled function: 20 to 50 ms, so that a cancel takes effect
+    chunk: int = 40000000
+    far: float = 1e12  # times C: an end of the box that no dual reaches, where there is none
+    patience: int = 3  # calls of a compiled function that do not halve the gap
+    blocks_from: int = 200  # points from which blocks pay
+    exact: float = 1e-6  # accuracy from which a curved machine is solved exactly: its gap is the square of its error
+    last_steps: int = 3  # exact steps at the end: which points are free is known by then
+    start: float = 0.1  # violation asked for first
+    finer: float = 0.01  # factor of the violation asked for next, at least
+    coarser: float = 0.5  # the same at most
+    well_under: float = 0.25  # of the gap that may stay: a comparison of two machines needs less left than changed
+
+
+SETTINGS = SMOSettings()
+
 TINY = 1e-12  # a pair with less curvature than this share of its diagonal has none
 LEAST = 1e-250  # against a division by zero
 BLOCK = 256  # entries looked at together in a search
 NO_SLOPE = 1e-4  # share of the objective below which the slope of a machine may be none
 ROUNDING = 1e-12  # what a machine without slope may miss its own value by: no step makes it better
-_PATIENCE = 3  # calls of a compiled function that do not halve the gap
-BLOCKS_FROM = 200  # points from which blocks pay
 _HALF = 16  # points of a block that should move up, and as many that should move down; those of the last block stay
 _INNER = 0.2  # of the violation is left within a block
-_EXACT = (
-    1e-6  # a gap is the square of what the dual is wrong by: from here on, where most points are free, it is made exact
-)
-_LAST_STEPS = 3  # which points are off their bounds is known by then; where it is not, what is there is good enough
-_FIRST = 0.1  # the violation asked for first
-_FINER, _COARSER = 0.01, 0.5  # how much less violation is asked for next, at most and at least
-_WELL_UNDER = (
-    0.25  # of the gap that may stay: a comparison of two machines needs what is left to be less than what changed
-)
 
 
 @jit_helper()
@@ -345,7 +355,7 @@ def solve_svm(
 
     Source: Kloft et al. (2011), equation (23).
     """
-    far = _FAR * float(np.max(C))
+    far = SETTINGS.far * float(np.max(C))
     low, high = (np.clip(end, -far, far) for end in loss.box(y, C))
     epsilon, lin, curvature = loss.epsilon, loss.linear(y), loss.curvature(np.zeros_like(y), y, C)
     K = writable(K)
@@ -356,10 +366,10 @@ def solve_svm(
     f = K @ a if a.any() else np.zeros_like(lin)
     unit = float(np.abs(lin).max()) or 1.0  # violations are measured in that of the target
     v = lin - f
-    together = smo_blocks if y.size >= BLOCKS_FROM else smo_pairs
+    together = smo_blocks if y.size >= SETTINGS.blocks_from else smo_pairs
     smo = together if fit_intercept else smo_single
-    chunk = int(np.clip(_CHUNK // max(1, y.size), 1_000, 50_000))
-    tolerance, used, idle, previous = _FIRST * unit, 0, 0, np.inf
+    chunk = int(np.clip(SETTINGS.chunk // max(1, y.size), 1_000, 50_000))
+    tolerance, used, idle, previous = SETTINGS.start * unit, 0, 0, np.inf
     flat = fit_intercept and epsilon == 0.0 and not curvature.any()  # may the best machine be a constant?
     while True:
         steps, violation = smo(K, low, high, epsilon, a, v, tolerance, min(chunk, max_steps - used))
@@ -367,9 +377,9 @@ def solve_svm(
         solution = _read(a, lin - v - curvature * a, y, C, loss, fit_intercept, used)
         target = max(accuracy * solution.regulariser, 1e-14 * abs(solution.objective))
         if solution.gap <= target or used >= max_steps:
-            if not curvature.any() or accuracy > _EXACT:
+            if not curvature.any() or accuracy > SETTINGS.exact:
                 return solution
-            _active_set_steps(K, low, high, epsilon, a, v, fit_intercept, most=_LAST_STEPS)
+            _active_set_steps(K, low, high, epsilon, a, v, fit_intercept, most=SETTINGS.last_steps)
             exact = _read(a, K @ a - curvature * a, y, C, loss, fit_intercept, used)
             return exact if exact.gap <= solution.gap else solution
         if flat and solution.regulariser <= NO_SLOPE * abs(solution.objective):
@@ -382,7 +392,9 @@ def solve_svm(
         if violation <= tolerance:
             if tolerance < 1e-14 * unit:
                 return solution
-            finer = tolerance * float(np.clip(_WELL_UNDER * target / solution.gap, _FINER, _COARSER))
+            finer = tolerance * float(
+                np.clip(SETTINGS.well_under * target / solution.gap, SETTINGS.finer, SETTINGS.coarser)
+            )
             tolerance = min(finer, 0.5 * violation if violation > 0 else finer)
             v = (
                 lin - K @ a if tolerance < 1e-5 * unit else v
@@ -390,7 +402,7 @@ def solve_svm(
         else:
             _active_set_steps(K, low, high, epsilon, a, v, fit_intercept)
             idle = idle + 1 if solution.gap > 0.5 * previous else 0
-            if idle >= _PATIENCE:  # round-off: identical rows at a bound can trade weight forever
+            if idle >= SETTINGS.patience:  # round-off: identical rows at a bound can trade weight forever
                 return solution
             previous = solution.gap
 

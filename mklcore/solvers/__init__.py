@@ -18,7 +18,7 @@ from mklcore.penalties import Penalty
 from mklcore.solvers.driver import Fit, Status, run
 from mklcore.solvers.newton import newton_exponent
 from mklcore.solvers.problem import Carried, Problem, WarmStart, WarmState, WeightedMethod
-from mklcore.solvers.schedule import FINEST, Reused, kernels_for, reason, row_for, scheduled
+from mklcore.solvers.schedule import SETTINGS, Reused, kernels_for, reason, row_for, scheduled
 
 __all__ = ["SOLVERS", "Fit", "Status", "certificate", "choose_solver", "fit_weighted"]
 
@@ -34,7 +34,7 @@ def choose_solver(K: Array | KernelOperator, penalty: Penalty, loss: Loss | None
     """The solver that "auto" means here, and a sentence why; ``loss`` says what it takes without a stored stack."""
     kernels = cached(K)
     problem = Problem(kernels, np.ones(kernels.n_samples), 1.0, loss or make_loss("hinge"), penalty, True)
-    row = row_for(problem, "auto", FINEST)
+    row = row_for(problem, "auto", SETTINGS.finest)
     return row.called, reason(row, problem)
 
 

@@ -13,7 +13,7 @@ none is stored from then on: every step makes the few again. Column generation, 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,20 +28,31 @@ from mklcore.solvers.problem import Carried, Problem, WarmStart, WeightedMethod
 from mklcore.solvers.proof import Certificate, weighted_certificate
 from mklcore.solvers.screening import Screened, Screening, norms_of, radius_of
 
-ROOM_MB = 1000.0  # of Gram matrices at a time
-_MORE = 200  # a quarter of all kernels is where to begin, but no more than these, or n where none is stored
-FEWEST = 64  # kernels to begin with, and the least there must be room for
-_PIECE = 16  # Gram matrices made at a time
-_NEARLY = 0.1  # share of the few: when no more are outside, the last digits are asked for
-_USED = 1e-3  # share of the largest weight
-_SHARE = 0.1  # of the present gap is asked of the few
-_STEPS = 100  # at most, on the few
-_ROOM_LEFT = 4  # a fourth of the room is free, or nothing is stored: one kernel at a time would take forever
+
+@dataclass(frozen=True)
+class ColumnSettings:
+    """What column generation is tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    room_mb: float = 1000.0  # of Gram matrices at a time
+    fewest: int = 64  # kernels to begin with, and the least there must be room for
+    more: int = 200  # kernels to begin with at most where a quarter of all is more; n where none is stored
+    piece: int = 16  # Gram matrices made at a time
+    nearly: float = 0.1  # share of the few: when no more are outside, the last digits are asked for
+    used: float = 0.001  # share of the largest weight
+    share: float = 0.1  # of the present gap is asked of the few
+    steps: int = 100  # at most, on the few
+    room_left: int = 4  # a fourth of the room is free, or nothing is stored: one kernel at a time would take forever
+
+
+SETTINGS = ColumnSettings()
 
 
 def most_kernels(n: int, room_mb: float | None = None) -> int:
-    """How many Gram matrices of n rows there is room for, in ``ROOM_MB`` by default."""
-    return int((ROOM_MB if room_mb is None else room_mb) / (8e-6 * n * n))
+    """How many Gram matrices of n rows there is room for, in ``SETTINGS.room_mb`` by default."""
+    return int((SETTINGS.room_mb if room_mb is None else room_mb) / (8e-6 * n * n))
 
 
 class ColumnGeneration(WeightedMethod[None]):
@@ -80,12 +91,16 @@ class ColumnGeneration(WeightedMethod[None]):
         if self.warm is not None:
             weights, a = self.warm.weights, self.warm.dual_for(task.C, task.loss)
         a = task.feasible(a if a.any() else task.C * task.y)
-        used = np.flatnonzero(weights > _USED * weights.max()) if self.warm is not None else np.zeros(0, dtype=np.int64)
+        used = (
+            np.flatnonzero(weights > SETTINGS.used * weights.max())
+            if self.warm is not None
+            else np.zeros(0, dtype=np.int64)
+        )
         forms = self.readings.forms(a, used)
-        some = min(M // 4, max(self.rows.n_samples, _MORE) if self._free else _MORE)
-        nearest = np.argsort(-forms, kind="stable")[: max(FEWEST, some, used.size)]
+        some = min(M // 4, max(self.rows.n_samples, SETTINGS.more) if self._free else SETTINGS.more)
+        nearest = np.argsort(-forms, kind="stable")[: max(SETTINGS.fewest, some, used.size)]
         self._free = self._free or self._is_full_of(used.size)
-        most = max(FEWEST, 2 * self.rows.n_samples, used.size) if self._free else self._most
+        most = max(SETTINGS.fewest, 2 * self.rows.n_samples, used.size) if self._free else self._most
         self.live: Indices = np.sort(np.concatenate([used, nearest[~np.isin(nearest, used)]])[:most])
         self._slab = np.empty((0 if self._free else min(self._most, M), task.y.size, task.y.size))
         self._fill(self.live, 0)
@@ -103,10 +118,10 @@ class ColumnGeneration(WeightedMethod[None]):
             return Status.STALLED
         gap = trace.gap / trace.scale if trace.scale > 0.0 else 1.0
         finer = 0.3 * self._asked if not outside.size else self._asked
-        if 0 < outside.size <= _NEARLY * self.live.size:
+        if 0 < outside.size <= SETTINGS.nearly * self.live.size:
             finer = 0.0
         least = 0.3 * self.tol if outside.size else 0.0
-        return self._solved(last.weights, last.dual, max(min(_SHARE * gap, finer), least))
+        return self._solved(last.weights, last.dual, max(min(SETTINGS.share * gap, finer), least))
 
     def certify(self, best: Iterate[None], dual_point: Array | None) -> Certificate:
         """Objective and dual value of published parts, from scratch; the price of all kernels where it is not known
@@ -124,7 +139,7 @@ class ColumnGeneration(WeightedMethod[None]):
 
     def _enter(self, wanted: Indices, weights: Array) -> None:
         """Some of the kernels ``wanted`` come in; those without weight leave where there is no room for both."""
-        entering = wanted[: max(self.live.size, FEWEST)]
+        entering = wanted[: max(self.live.size, SETTINGS.fewest)]
         kept = np.flatnonzero(weights[self.live] > 0.0)
         crowded = not self._free and self.live.size + entering.size > self._most
         if self._free or (crowded and self._is_full_of(kept.size)):
@@ -141,7 +156,7 @@ class ColumnGeneration(WeightedMethod[None]):
 
     def _is_full_of(self, used: int) -> bool:
         """Whether so many kernels with weight leave hardly any room for others to come in."""
-        return self._most - used < max(2, self._most // _ROOM_LEFT)
+        return self._most - used < max(2, self._most // SETTINGS.room_left)
 
     def _choose(self, weights: Array, wanted: int) -> None:
         """Where nothing is stored the few are chosen again: those with weight, and ``wanted`` and some more that are
@@ -149,7 +164,7 @@ class ColumnGeneration(WeightedMethod[None]):
         """
         used = np.flatnonzero(weights)
         near = np.argsort(-self.forms, kind="stable")
-        near = near[weights[near] == 0.0][: wanted + max(FEWEST, used.size // 2)]
+        near = near[weights[near] == 0.0][: wanted + max(SETTINGS.fewest, used.size // 2)]
         self.live = np.union1d(used, near)
         self._fill(self.live, 0)
 
@@ -158,8 +173,8 @@ class ColumnGeneration(WeightedMethod[None]):
         if self._free:
             self.few = self.rows.select(self.live)
             return
-        for k in range(0, kernels.size, _PIECE):
-            part = kernels[k : k + _PIECE]
+        for k in range(0, kernels.size, SETTINGS.piece):
+            part = kernels[k : k + SETTINGS.piece]
             self._slab[at + k : at + k + part.size] = self.rows.grams(part)
         self.few = DenseKernels(self._slab[: self.live.size])
 
@@ -169,7 +184,7 @@ class ColumnGeneration(WeightedMethod[None]):
         inside = replace(task, K=self.few)
         warm = WarmStart(weights[self.live], a, task.C)
         method: Any = Interior if task.loss.piecewise_linear and Interior.suits(inside) else Newton
-        fit: Fit = run(method(inside, tol=asked, warm=warm), tol=asked, max_iter=_STEPS)
+        fit: Fit = run(method(inside, tol=asked, warm=warm), tol=asked, max_iter=SETTINGS.steps)
         assert fit.dual_point is not None
         self.forms = self.readings.forms(fit.dual_point, self.live)
         bound, size = task.bound(fit.dual_point, self.forms), float(fit.dual_point @ fit.dual_point)

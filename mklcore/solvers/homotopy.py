@@ -31,19 +31,31 @@ from mklcore.solvers.problem import Carried, Problem, WarmStart, WeightedMethod
 from mklcore.solvers.reweighting import NEGLIGIBLE, WeightIterate, WeightState
 from mklcore.solvers.working_set import nearest
 
-_MOST_FREE = 150  # free support vectors: beyond, a system costs more than a machine
-_EVENT = 4e5  # values that an event may read on the way to another C: beyond, machines are fewer
-_PASSES, _LEAST = 1.0, 8e7  # multiplications that following may cost: passes over the stack, and what is always allowed
-_ROUNDS = 6  # times that the way may be lost, or kernels come in
-# How far from an event a shifted start stands, as a share of lam: the farther, the more often the way was lost.
-_APART = (1e-7, 1e-4, 1e-2, 1.0)
-_BELOW = 1e-7  # of t: how far below it the form of a kernel without weight begins
-_ROUND = 1e-12  # share of C within which a dual is at its bound
+
+@dataclass(frozen=True)
+class HomotopySettings:
+    """What following the optimum is tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    most_free: int = 150  # free support vectors: beyond, a system costs more than a machine
+    event: float = 4e5  # values that an event may read on the way to another C: beyond, machines are faster
+    passes: float = 1.0  # over the stack: multiplications that following may cost
+    least: float = 8e7  # multiplications that are always allowed
+    rounds: int = 6  # times that the path may be lost, or kernels come in
+    # of lam: distance of a shifted start from an event, larger each time the path is lost
+    apart: tuple[float, ...] = (1e-7, 1e-4, 1e-2, 1.0)
+    below: float = 1e-7  # of t: how far below it the form of a kernel without weight begins
+    at_bound: float = 1e-12  # share of C within which a dual is at its bound
+
+
+SETTINGS = HomotopySettings()
 
 
 def is_too_free(a: Array, low: Array, high: Array) -> bool:
     """Whether so many points are off their bounds that following them costs more than machines."""
-    return bool(np.count_nonzero((a > low) & (a < high)) > _MOST_FREE)
+    return bool(np.count_nonzero((a > low) & (a < high)) > SETTINGS.most_free)
 
 
 @dataclass(eq=False)
@@ -81,7 +93,7 @@ class Homotopy(WeightedMethod[WeightState]):
         self._warm, self.dear = warm, False
         alpha = feasible_start(warm.dual / float(warm.C), self.low, self.high, self.balanced)
         for bound in (self.low, self.high):
-            alpha = np.where(np.abs(alpha - bound) <= _ROUND, bound, alpha)
+            alpha = np.where(np.abs(alpha - bound) <= SETTINGS.at_bound, bound, alpha)
         self._alpha: Array = alpha
         known = warm.carried.live
         self._live = nearest(warm.weights, warm.weights) if known is None else known
@@ -114,19 +126,21 @@ class Homotopy(WeightedMethod[WeightState]):
         K, lost = self.problem.K, 0
         start, end = 1.0 / float(self._warm.C), 1.0 / float(self.problem.C)
         free = int(np.count_nonzero((self._alpha > self.low) & (self._alpha < self.high)))
-        self.dear = free > _MOST_FREE or (start != end and free * self._live.size * K.n_samples > _EVENT)
+        self.dear = free > SETTINGS.most_free or (
+            start != end and free * self._live.size * K.n_samples > SETTINGS.event
+        )
         if self.dear:
             return None
-        first, budget = self._begun(), _LEAST + _PASSES * K.n_kernels * K.n_samples**2
-        for _ in range(_ROUNDS):
+        first, budget = self._begun(), SETTINGS.least + SETTINGS.passes * K.n_kernels * K.n_samples**2
+        for _ in range(SETTINGS.rounds):
             place = first.among(first.live, K)
-            ended, spent = self._moved(place, start, end, _APART[lost], budget)
+            ended, spent = self._moved(place, start, end, SETTINGS.apart[lost], budget)
             budget -= spent
             if ended == homotopy_steps.DEAR:
                 self.dear = True
                 return None
             if ended == homotopy_steps.LOST:
-                lost = min(lost + 1, len(_APART) - 1)
+                lost = min(lost + 1, len(SETTINGS.apart) - 1)
                 continue
             point = self._read(place)
             if point.objective - float(point.dual_objective or 0.0) <= self.tol * point.scale:
@@ -179,11 +193,11 @@ class Homotopy(WeightedMethod[WeightState]):
         P[: homotopy_steps.V] = place.alpha, self.lin, self.low, self.high, shift
         W[: homotopy_steps.FORM] = (
             place.theta,
-            np.where(active > 0, t - form, np.minimum(t * (1.0 - _BELOW) - form, 0.0)),
+            np.where(active > 0, t - form, np.minimum(t * (1.0 - SETTINGS.below) - form, 0.0)),
         )
         S[homotopy_steps.G], x[:] = place.G, (place.beta, t, 0.0, start, end)
         ended, _, spent = homotopy_steps.follow(
-            kernels.values, place.live, P, W, S, state, active, x, self.balanced, _MOST_FREE, budget
+            kernels.values, place.live, P, W, S, state, active, x, self.balanced, SETTINGS.most_free, budget
         )
         place.alpha, place.theta, place.G, place.beta = (
             P[homotopy_steps.ALPHA],

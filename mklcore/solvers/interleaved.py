@@ -35,12 +35,22 @@ from mklcore.penalties import Penalty
 from mklcore.solvers.driver import Iterate, Status, Trace
 from mklcore.solvers.problem import Problem, WarmStart, WeightedMethod
 
-CACHE_MB = 512.0
-# Where rows are dear a round goes in so many chunks, so that weights follow sooner; in one where they are stored.
-_CHUNKS_OF_ROUND = 4
-_EVERY = 10  # chunks between looks at what the rounding of rows has done
-_SHOWS = 0.1  # of the gap that is asked for: rounding that moves the loss by more is too much
-MIXED_MB = 64.0  # rows of the weighted kernel, good until the weights change
+
+@dataclass(frozen=True)
+class InterleavedSettings:
+    """What interleaved pairs are tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    cache_mb: float = 512.0  # of kernel rows in single precision
+    mixed_mb: float = 64.0  # of rows of the weighted kernel, good until the weights change
+    chunks: int = 4  # of a round where rows are computed, so that weights follow sooner
+    every: int = 10  # chunks between two measurements of the rounding of cached rows
+    shows: float = 0.1  # of the gap asked for: rounding that moves the loss by more is too much
+
+
+SETTINGS = InterleavedSettings()
 
 
 @jit_entry()
@@ -192,7 +202,7 @@ class Interleaved(WeightedMethod[Mixed]):
         if missing := lacking(problem.loss, problem.penalty):
             raise ParameterError(f'solver="interleaved" needs {missing}. Use solver="wrapper".')
         self.problem, self.tol, self.warm, self.pulse = problem, tol, warm, Pulse()
-        self.cache = problem.K.row_cache(CACHE_MB if cache_mb is None else cache_mb, least=64)
+        self.cache = problem.K.row_cache(SETTINGS.cache_mb if cache_mb is None else cache_mb, least=64)
         self.diagonal = problem.K.diagonals()
         self.name = f"{problem.penalty.name} interleaved chunking"
         self.low, self.high = problem.loss.box(problem.y, problem.C)
@@ -204,7 +214,7 @@ class Interleaved(WeightedMethod[Mixed]):
         self._is_stored = is_stored(problem.K)
         self._restated: Iterate[Mixed] | None = None
         n = problem.y.size
-        room = int(np.clip(MIXED_MB * 1e6 / (8 * n), 3, n)) if n > 3 else 3
+        room = int(np.clip(SETTINGS.mixed_mb * 1e6 / (8 * n), 3, n)) if n > 3 else 3
         self._mixed, self._owner = np.empty((room, n)), np.full(room, -1)
         self._place, self._hand = np.full(n, -1), np.zeros(1, dtype=np.int64)
 
@@ -230,10 +240,14 @@ class Interleaved(WeightedMethod[Mixed]):
     def step(self, best: Iterate[Mixed], last: Iterate[Mixed], trace: Trace) -> Iterate[Mixed] | Status:
         if best is self._restated:  # the sums promised more than is true
             self._exact = True
-        elif not self._exact and len(trace.history) % _EVERY == 0 and self._rounding(last) > _SHOWS * trace.target:
+        elif (
+            not self._exact
+            and len(trace.history) % SETTINGS.every == 0
+            and self._rounding(last) > SETTINGS.shows * trace.target
+        ):
             self._exact = True
             trace.restate(self.restate(best, trace.dual_point))
-        most = max(50, self.a.size // (1 if self._is_stored else _CHUNKS_OF_ROUND))
+        most = max(50, self.a.size // (1 if self._is_stored else SETTINGS.chunks))
         moved = self._pairs(most)
         self._fruitless = 0 if moved else self._fruitless + 1
         if self._fruitless > 20:

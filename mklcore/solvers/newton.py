@@ -16,7 +16,7 @@ three refusals the analytic update, which never raises J, is taken. The printed 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -29,10 +29,20 @@ from mklcore.solvers.driver import Progress, Status
 from mklcore.solvers.problem import Problem, WarmStart
 from mklcore.solvers.reweighting import Reweighting, WeightIterate, certifies, keeping_dual
 
-_TRIES = 3
-_FIRST_ACCURACY = 3e-4
-_LARGEST_DAMPING = 4.0
-_DEAREST = 6e9  # multiplications that a Hessian on features may take; beyond it the analytic update is cheaper
+
+@dataclass(frozen=True)
+class NewtonSettings:
+    """What the damped Newton step is tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    tries: int = 3  # lengths of a step before the analytic update: a third rarely fails
+    most_damping: float = 4.0  # at which a step is nearly the analytic update
+    most_work: float = 6e9  # multiplications of a Hessian on features: beyond, the analytic update is faster
+
+
+SETTINGS = NewtonSettings()
 
 
 class Newton(Reweighting):
@@ -59,13 +69,13 @@ class Newton(Reweighting):
         refused: list[WeightIterate] = []
         curve = self._curve(last, damping)
         length = 1.0
-        for _ in range(_TRIES if curve is not None else 0):
+        for _ in range(SETTINGS.tries if curve is not None else 0):
             assert curve is not None
             path, slope = curve
             point = self.solve(path(length), last.dual, accuracy)
             if self.gains(last, point) or certifies(point, trace):
                 eased = damping / 4.0 if damping >= 2e-3 else 0.0
-                damping = eased if length == 1.0 else min(_LARGEST_DAMPING, max(2.0 * damping, 0.02))
+                damping = eased if length == 1.0 else min(SETTINGS.most_damping, max(2.0 * damping, 0.02))
                 return keeping_dual(replace(point, state=replace(point.state, damping=damping)), *refused)
             refused.append(point)
             length *= _shorter(last.state.value, slope * length, point.state.value)
@@ -104,7 +114,7 @@ class Newton(Reweighting):
         if Capability.FEATURES not in K.capabilities:
             return False
         D, rows = float(K.n_features), float(self._free(point).size)
-        return rows > D and rows * D * D > _DEAREST
+        return rows > D and rows * D * D > SETTINGS.most_work
 
     def _hessian(self, point: WeightIterate) -> Array:
         """H (M, M), symmetric with its negative eigenvalues clipped; zero where no point is free."""

@@ -26,13 +26,26 @@ from mklcore.solvers.bound import Bound
 from mklcore.solvers.driver import AnyIterate, Iterate, Progress, Status
 from mklcore.solvers.problem import Problem, WarmStart, WeightedMethod
 
+
+@dataclass(frozen=True)
+class ReweightingSettings:
+    """What the analytic update and its machines are tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    least_scale: float = 0.001  # of the errors: R of the stopping rule where w = 0 can be the optimum
+    stride: float = 2.0  # how much farther than the update a first step goes, where every step makes all kernels
+    longer: float = 1.25  # factor of the stride after a step that gains
+    # accuracy of a machine: share of the gap, share of the tolerance at least, and at most
+    sharp: tuple[float, float, float] = (0.1, 0.05, 3e-4)
+    # the same on features, where a machine costs more than all else
+    rough: tuple[float, float, float] = (0.2, 0.3, 0.03)
+
+
+SETTINGS = ReweightingSettings()
+
 _FLOOR = 1e-13  # no machine is asked for a smaller relative gap
-_LEAST_SCALE = 1e-3  # of the errors: R of the stopping rule where w = 0 can be the optimum
-_FIRST, _LONGER = 2.0, 1.25  # how much farther than the update says a step goes at first, and how that grows
-_SHARP, _ROUGH = (
-    (0.1, 0.05, 3e-4),
-    (0.2, 0.3, 0.03),
-)  # shares of gap and tolerance asked of a machine; what is asked at most
 NO_PRODUCTS = np.empty((0, 0))
 NEGLIGIBLE = 1e-6  # weights below this share of the largest are set to zero at p = 1
 
@@ -70,12 +83,12 @@ class Reweighting(WeightedMethod[WeightState]):
         self.live: Indices = np.arange(problem.K.n_kernels) if live is None else live
         self.name = f"{problem.penalty.name} reweighting (analytic update)"
         bent, reads = problem.penalty.exponent is not None, problem.K.keeps_products
-        self._stride = _FIRST if bent and not reads else 0.0
+        self._stride = SETTINGS.stride if bent and not reads else 0.0
         # On features a machine costs more than all else, and the next one starts where it ended; mixtures of rough
         # duals prove nothing, though, and one solve is the answer to squared loss.
         nonsmooth = problem.penalty.sparse and problem.loss.piecewise_linear
         rough = Capability.FEATURES in problem.K.capabilities and not nonsmooth and not problem.loss.quadratic
-        self._accuracies = _ROUGH if rough else _SHARP
+        self._accuracies = SETTINGS.rough if rough else SETTINGS.sharp
 
     def init(self) -> WeightIterate:
         penalty, M = self.problem.penalty, self.live.size
@@ -90,7 +103,7 @@ class Reweighting(WeightedMethod[WeightState]):
         if self._stride > 1.0:
             farther = self.solve(self._beyond(last.weights, updated), last.dual, accuracy)
             if self.gains(last, farther) or certifies(farther, trace):
-                self._stride *= _LONGER
+                self._stride *= SETTINGS.longer
                 return farther
             self._stride = 0.0  # here it overshoots: to the letter from now on
         following = self.solve(updated, last.dual, accuracy)
@@ -145,7 +158,7 @@ class Reweighting(WeightedMethod[WeightState]):
         if bound is None:
             return Iterate(weights, found.dual, b, errors + price, state=state)
         # the dual's price vanishes where no kernel is worth its own
-        scale = bound.price if task.penalty.homogeneous else max(price, _LEAST_SCALE * errors)
+        scale = bound.price if task.penalty.homogeneous else max(price, SETTINGS.least_scale * errors)
         return Iterate(weights, found.dual, b, errors + price, bound.value, scale, state=state, dual_point=bound.point)
 
     def _products(self, a: Array) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ measured to be worth on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,8 @@ from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.operators import CachedOperator, Capability, DenseKernels, cached, is_stored
 from mklcore.kernels.operators.lazy import LazySum
 from mklcore.penalties import LpNorm
-from mklcore.solvers.column_generation import FEWEST, ColumnGeneration, most_kernels
+from mklcore.solvers import column_generation, working_set
+from mklcore.solvers.column_generation import ColumnGeneration, most_kernels
 from mklcore.solvers.driver import AnyIterate, Iterate, Progress, Status, Trace
 from mklcore.solvers.homotopy import Homotopy, is_too_free
 from mklcore.solvers.interior import Interior
@@ -31,28 +32,43 @@ from mklcore.solvers.reweighting import Reweighting
 from mklcore.solvers.screening import Screened
 from mklcore.solvers.silp import SILP
 from mklcore.solvers.totals import FromTotals
-from mklcore.solvers.working_set import FROM_KERNELS, WorkingSet
+from mklcore.solvers.working_set import WorkingSet
 
-FINEST = 1e-5  # finer tolerances are not asked of rows or kernels in single precision
-LARGEST_MB = 2000.0  # of the sum of all kernels at p = infinity; above, its rows are computed as they are asked for
-MANY, FEW_ROWS = 100, 4000  # kernels, rows: where summing the kernels anew is quicker than keeping their rows
-MOST_ROWS = 800  # beyond, a chunk of pairs touches so many rows that combining the stack is cheaper
-_WIDE_FROM = 4  # kernels a row
-_ANALYTIC_FROM = 4.0  # from this p on the analytic update needs two or three steps and no Hessian
-_CHUNKS = 30  # of pairs: they close most of the gap while a Newton method still solves its first machines
-_LOOK_BACK, _FEW = 6, 15  # steps whose pace is measured; steps that interior points take at all
-_DIGITS = 0.01  # of the gap at least must be in sight: Newton's last digits come all at once
-_MOST_NEWTON, _MOST_INTERIOR = 40, 50  # steps after which every problem counts as hard
-_BEFORE_HOMOTOPY = 3  # Newton steps from anywhere to a point from which the optimum can be followed
-_NEWTON_ON_FEATURES = 1.2  # from this p on the analytic update needs few cheap steps
-_ORDERS = (1.2, 3.0)  # outside of these weights follow the forms too steeply, or hardly
-_UNIT = 2.0  # diagonal of the sum of kernels at equal weights where it was measured what pays
-# Cost of coordinates in C; passes and products of interior points beside it: fitted to CPU seconds by
-# benchmarks.what_pays.
-CREEP, PASSES, PRODUCTS = 0.85, 0.48, 0.0013
-_MOST_BYTES = 1e9  # of the inner system on features and what is made of it
-_STANDSTILL = 12  # points in a row, none nearer than those before: rounding leads interior points away
-_KEPT_BACK = 0.01  # of the tolerance: what single precision may hide
+
+@dataclass(frozen=True)
+class ScheduleSettings:
+    """Where one row of the table or one phase gives way to the next.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    finest: float = 1e-5  # tolerance down to which rows and sums in single precision are of use
+    largest_mb: float = 2000.0  # of the sum of all kernels at p = infinity; above, its rows are computed when asked for
+    many: int = 100  # kernels that are not stored: from here on their sum is made, not their rows
+    few_rows: int = 4000  # the same: up to so many rows
+    most_rows: int = 800  # beyond, a chunk of pairs reads so many rows that a sum of the stack is faster
+    wide_from: int = 4  # kernels a row: from here on an interior point step costs less than Newton's
+    analytic_from: float = 4.0  # p from which the analytic update needs two or three steps and no Hessian
+    chunks: int = 30  # of pairs: they close most of the gap while Newton still solves its first machines
+    look_back: int = 6  # steps whose pace is measured
+    few: int = 15  # steps that interior points take at all: the pace to compare with
+    digits: float = 0.01  # of the gap at least must be in sight: Newton's last digits come all at once
+    most_newton: int = 40  # Newton steps after which a problem counts as hard
+    most_interior: int = 50  # interior point steps after which no more is to be had
+    before_homotopy: int = 3  # Newton steps to a point from which the optimum can be followed
+    newton_on_features: float = 1.2  # p from which the analytic update on features needs few cheap steps
+    # p outside of which weights follow the forms too steeply for interior points, or hardly
+    orders: tuple[float, float] = (1.2, 3.0)
+    unit: float = 2.0  # diagonal of the sum of kernels where the next three were fitted, by benchmarks.what_pays
+    creep: float = 0.85  # cost of coordinates on features: C to this power
+    passes: float = 0.48  # cost of interior points beside it, and per feature:
+    products: float = 0.0013  # the same, for each feature
+    most_bytes: float = 1e9  # of the inner system on features and what is made of it
+    standstill: int = 12  # points in a row, none nearer than those before: rounding leads interior points away
+    kept_back: float = 0.01  # of the tolerance: what single precision may hide
+
+
+SETTINGS = ScheduleSettings()
 
 
 # -- a run in phases
@@ -195,7 +211,7 @@ class Float32(WeightedMethod[Any]):
         """What a point proves, less what single precision may hide."""
         if point.dual_objective is None:
             return point
-        return replace(point, dual_objective=point.dual_objective - _KEPT_BACK * self.tol * point.scale)
+        return replace(point, dual_objective=point.dual_objective - SETTINGS.kept_back * self.tol * point.scale)
 
 
 class Reused(WeightedMethod[Any]):
@@ -263,7 +279,7 @@ class PlainSum(OfAnother):
         self.problem = problem
         K, n = problem.K, problem.y.size
         self._weights: Array = np.ones(K.n_kernels)
-        needed, room = 8e-6 * n**2, LARGEST_MB if largest_mb is None else largest_mb
+        needed, room = 8e-6 * n**2, SETTINGS.largest_mb if largest_mb is None else largest_mb
         if needed > room and (missing := lacking(problem.loss, problem.penalty)):
             raise KernelError(
                 f"The sum of the kernels on {n:,} rows takes {needed:,.0f} MB, above the {room:,.0f} MB that are "
@@ -328,7 +344,7 @@ def from_here(problem: Problem, *, tol: float, warm: WarmStart | None = None) ->
 
 def newton(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Newton | WorkingSet:
     """Damped Newton, on a working set of kernels where most of them end without weight."""
-    few = problem.penalty.simplex and problem.K.n_kernels >= FROM_KERNELS
+    few = problem.penalty.simplex and problem.K.n_kernels >= working_set.SETTINGS.from_kernels
     return (WorkingSet if few else Newton)(problem, tol=tol, warm=warm)
 
 
@@ -339,7 +355,7 @@ def interior(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> 
 
 def inside_where_wide(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Interior | None:
     """Interior points for a cold fit of many more kernels than rows: a step costs less than Newton's."""
-    wide = warm is None and problem.K.n_kernels >= _WIDE_FROM * problem.y.size
+    wide = warm is None and problem.K.n_kernels >= SETTINGS.wide_from * problem.y.size
     return interior(problem, tol=tol) if wide else None
 
 
@@ -357,14 +373,14 @@ def constant(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> 
 
 def stands_still(method: WeightedMethod[Any], trace: Progress, steps: int) -> bool:
     """At the pace of the last steps the tolerance is farther away than interior points would take."""
-    if steps > _MOST_NEWTON:
+    if steps > SETTINGS.most_newton:
         return True
     inner = method.progress(trace)
-    gaps = inner.gaps[-1 - _LOOK_BACK :]
-    if len(gaps) <= _LOOK_BACK or gaps[0] == float("inf") or gaps[-1] <= 0.0:
+    gaps = inner.gaps[-1 - SETTINGS.look_back :]
+    if len(gaps) <= SETTINGS.look_back or gaps[0] == float("inf") or gaps[-1] <= 0.0:
         return False
-    wanted = max(inner.target / gaps[-1], _DIGITS)
-    return bool(gaps[-1] > gaps[0] * wanted ** (_LOOK_BACK / _FEW))
+    wanted = max(inner.target / gaps[-1], SETTINGS.digits)
+    return bool(gaps[-1] > gaps[0] * wanted ** (SETTINGS.look_back / SETTINGS.few))
 
 
 def few_steps(method: WeightedMethod[Any], trace: Progress, steps: int) -> bool:
@@ -373,23 +389,25 @@ def few_steps(method: WeightedMethod[Any], trace: Progress, steps: int) -> bool:
         return True
     problem = method.problem
     assert trace.best is not None
-    return steps > _BEFORE_HOMOTOPY and not is_too_free(trace.best.dual, *problem.loss.box(problem.y, problem.C))
+    return steps > SETTINGS.before_homotopy and not is_too_free(
+        trace.best.dual, *problem.loss.box(problem.y, problem.C)
+    )
 
 
 def few_chunks(method: WeightedMethod[Any], trace: Progress, steps: int) -> bool:
     """Close to the optimum, or where C is large, pairs creep."""
-    return steps > _CHUNKS
+    return steps > SETTINGS.chunks
 
 
 def few_interior(method: WeightedMethod[Any], trace: Progress, steps: int) -> bool:
     """A dozen or two steps reach what can be reached."""
-    return steps > _MOST_INTERIOR
+    return steps > SETTINGS.most_interior
 
 
 def no_nearer(method: WeightedMethod[Any], trace: Progress, steps: int) -> bool:
     """The gap has not become smaller for many steps."""
-    gaps = trace.gaps[-1 - _STANDSTILL :]
-    return len(gaps) > _STANDSTILL and gaps[-1] >= gaps[0]
+    gaps = trace.gaps[-1 - SETTINGS.standstill :]
+    return len(gaps) > SETTINGS.standstill and gaps[-1] >= gaps[0]
 
 
 _MACHINE = Phase("the analytic update", Reweighting)
@@ -431,7 +449,7 @@ def _is_summed(problem: Problem) -> bool:
     """Kernels that are not stored, of which sums are made anew in every step: very many of them on a few thousand rows,
     or what interleaved pairs cannot do."""
     K = problem.K
-    crowd = K.n_kernels >= MANY and K.n_samples <= FEW_ROWS
+    crowd = K.n_kernels >= SETTINGS.many and K.n_samples <= SETTINGS.few_rows
     return not is_stored(K) and (crowd or bool(lacking(problem.loss, problem.penalty)))
 
 
@@ -441,14 +459,16 @@ def _is_nonsmooth(problem: Problem) -> bool:
 
 
 def _can_be_stored_in_part(problem: Problem) -> bool:
-    pairs = not lacking(problem.loss, problem.penalty)
-    return _is_nonsmooth(problem) and pairs and not is_stored(problem.K) and most_kernels(problem.y.size) >= FEWEST
+    able = _is_nonsmooth(problem) and not lacking(problem.loss, problem.penalty) and not is_stored(problem.K)
+    return able and most_kernels(problem.y.size) >= column_generation.SETTINGS.fewest
 
 
 def _has_small_stack(problem: Problem, tol: float) -> bool:
     """Where interleaved pairs are faster than Newton at first: a small stack and weights off the simplex."""
-    small = Capability.DENSE in problem.K.capabilities and problem.y.size <= MOST_ROWS
-    return small and tol >= FINEST and not problem.penalty.simplex and not lacking(problem.loss, problem.penalty)
+    small = Capability.DENSE in problem.K.capabilities and problem.y.size <= SETTINGS.most_rows
+    return (
+        small and tol >= SETTINGS.finest and not problem.penalty.simplex and not lacking(problem.loss, problem.penalty)
+    )
 
 
 def _has_features(problem: Problem) -> bool:
@@ -465,7 +485,7 @@ def _can_go_inside(problem: Problem) -> bool:
     hardly.
     """
     p = problem.penalty.exponent
-    able = p is not None and _ORDERS[0] <= p <= _ORDERS[1] and problem.loss.piecewise_linear
+    able = p is not None and SETTINGS.orders[0] <= p <= SETTINGS.orders[1] and problem.loss.piecewise_linear
     return able and Interior.suits(problem)
 
 
@@ -475,13 +495,15 @@ def scaled_cost(problem: Problem) -> float:
     """
     K = problem.K
     unit = float(problem.penalty.start(K.n_kernels) @ K.diagonals().mean(axis=1))
-    return float(np.mean(problem.C)) * unit / _UNIT
+    return float(np.mean(problem.C)) * unit / SETTINGS.unit
 
 
 def inside_pays(problem: Problem) -> bool:
     """Whether interior points on D features cost less than coordinates, which take the longer the larger C."""
     D = problem.K.n_features
-    return bool(scaled_cost(problem) ** CREEP > PASSES + PRODUCTS * D and 32.0 * D * D <= _MOST_BYTES)
+    pays = scaled_cost(problem) ** SETTINGS.creep > SETTINGS.passes + SETTINGS.products * D
+    needed = 32.0 * D * D
+    return bool(pays and needed <= SETTINGS.most_bytes)
 
 
 def _is_below(problem: Problem, p: float) -> bool:
@@ -502,7 +524,8 @@ TABLE = (
     Row("features, squared loss", "auto newton", lambda task, tol: _has_features(task) and _fits_in_totals(task),
         (Phase("", FromTotals),), "newton", "squared loss needs no row but their sums",
         "benchmarks.large_rows: one pass over the rows instead of one for every step"),
-    Row("features, p < 1.2", "auto", lambda task, tol: _has_features(task) and _is_below(task, _NEWTON_ON_FEATURES),
+    Row("features, p < 1.2", "auto",
+        lambda task, tol: _has_features(task) and _is_below(task, SETTINGS.newton_on_features),
         (Phase("damped Newton", Newton),), "newton", "at p = {p:.4g} the analytic update would crawl", ""),
     Row("features", "auto wrapper", lambda task, tol: _has_features(task), (_MACHINE,), "wrapper",
         "on features a Hessian costs more than the steps that it saves", ""),
@@ -516,8 +539,9 @@ TABLE = (
     Row("very many kernels that are not stored", "auto", lambda task, tol: _is_summed(task), (_MACHINE,), "wrapper",
         _FROM_COLUMNS, "benchmarks.large_kernels: sums of exponentials in single precision take half the time"),
     Row("l1, kernels that are not stored, room for some of them", "auto interleaved",
-        lambda task, tol: _can_be_stored_in_part(task) and task.K.n_kernels > FEWEST, (_COLUMNS,), "interleaved",
-        _BY_ROWS, "pairs stand still where kernels tie; the few kernels that matter fit in memory"),
+        lambda task, tol: _can_be_stored_in_part(task) and task.K.n_kernels > column_generation.SETTINGS.fewest,
+        (_COLUMNS,), "interleaved", _BY_ROWS,
+        "pairs stand still where kernels tie; the few kernels that matter fit in memory"),
     Row("l1, few kernels that are not stored", "auto interleaved", lambda task, tol: _can_be_stored_in_part(task),
         (_SOME_PAIRS, _COLUMNS), "interleaved", _BY_ROWS, "the same; with fewer than 65 kernels pairs come near first"),
     Row("kernels that are not stored", "auto", lambda task, tol: not is_stored(task.K), (_PAIRS,), "interleaved",
@@ -536,10 +560,10 @@ TABLE = (
     Row("l1, smooth loss", "auto newton", lambda task, tol: task.penalty.simplex, (_NEWTON,), "newton",
         "at p = 1 the analytic update would crawl", "the working set x1.7 on B"),
     Row("1 < p < 4, a small stack", "auto",
-        lambda task, tol: _has_small_stack(task, tol) and _is_below(task, _ANALYTIC_FROM),
+        lambda task, tol: _has_small_stack(task, tol) and _is_below(task, SETTINGS.analytic_from),
         (_SOME_PAIRS, _NEWTON), "newton", "at p = {p:.4g} the analytic update would crawl",
         "A at 4/3 and 2: x2 to x3; beyond 800 rows pairs touch more rows than a sum of the stack"),
-    Row("1 < p < 4", "auto", lambda task, tol: _is_below(task, _ANALYTIC_FROM), (_NEWTON,), "newton",
+    Row("1 < p < 4", "auto", lambda task, tol: _is_below(task, SETTINGS.analytic_from), (_NEWTON,), "newton",
         "at p = {p:.4g} the analytic update would crawl", "B at 4/3: Newton takes 25 machines along a path of 25"),
     Row("p > 1", "newton", lambda task, tol: True, (_NEWTON,), "newton", "", ""),
     Row("p >= 4", "auto", lambda task, tol: _is_below(task, np.inf), (_MACHINE,), "wrapper",
@@ -579,7 +603,7 @@ def scheduled(solver: str, problem: Problem, *, tol: float, warm: WarmStart | No
     summed = (
         solver == "auto" and row.phases == (_MACHINE,) and not is_stored(K) and problem.penalty.exponent is not None
     )
-    quick = K.with_float32_sums() if summed and tol >= FINEST else K
+    quick = K.with_float32_sums() if summed and tol >= SETTINGS.finest else K
     if not packed and quick is K:
         return Phased(problem, row.phases, tol=tol, warm=warm)
 
@@ -598,6 +622,6 @@ def kernels_for(K: Any, solver: str, tol: float, plain_sum: bool, warm: WarmStar
     """The kernels as a solver takes them, with what the neighbour on a path remembers of them."""
     before = warm.carry.problem.K if warm is not None and isinstance(warm.carry, WarmState) else None
     kernels = cached(K, before)
-    single = tol >= FINEST and solver in ("auto", "wrapper", "newton") and not plain_sum
+    single = tol >= SETTINGS.finest and solver in ("auto", "wrapper", "newton") and not plain_sum
     packed = is_stored(kernels) and Capability.EXACT not in kernels.capabilities
     return cached(kernels.exact, before) if packed and not single else kernels

@@ -23,9 +23,6 @@ from mklcore.solvers.proof import Certificate
 from mklcore.solvers.reweighting import NEGLIGIBLE, WeightIterate, WeightState
 from mklcore.solvers.screening import Screened, radius_of
 
-FROM_KERNELS = 8  # fewer than these are all kept
-SPARE = 4  # kernels kept besides those with weight: the nearest to entering
-
 
 @dataclass(frozen=True)
 class WorkingSetSettings:
@@ -34,6 +31,8 @@ class WorkingSetSettings:
     A value changes how long a fit takes, not what its certificate proves.
     """
 
+    from_kernels: int = 8  # fewer are all kept
+    spare: int = 4  # kernels kept beside those with weight: the nearest to entering
     spare_alone: int = 8  # the same where no homotopy is to follow: each costs less than a pass over all
     share: float = 0.9  # of the tolerance is asked of the working set
     most: float = 0.7  # a larger share of the kernels is not worth setting apart
@@ -56,7 +55,7 @@ class WorkingSet(WeightedMethod[WeightState]):
         self._opening = self._certified = warm is None
         self._over: Status | None = None  # said once the last point has been certified over all kernels
         self._dear = warm is not None and warm.carried.homotopy_is_dear
-        self.spare = SETTINGS.spare_alone if self._dear else SPARE
+        self.spare = SETTINGS.spare_alone if self._dear else SETTINGS.spare
         self._screening = self.screening(warm)
 
     @property
@@ -206,7 +205,7 @@ class WorkingSet(WeightedMethod[WeightState]):
         return replace(point, weights=weights, dual_objective=bound.value, dual_point=bound.point, scale=bound.price)
 
 
-def nearest(weights: Array, nearness: Array, spare: int = SPARE) -> Indices:
+def nearest(weights: Array, nearness: Array, spare: int = SETTINGS.spare) -> Indices:
     """Kernels with weight, and as many again (at least ``spare``) that are nearest to having one, in order."""
     used = np.flatnonzero(weights > NEGLIGIBLE * weights.max())
     near = np.argsort(-nearness, kind="stable")[: used.size + max(spare, used.size // 2)]

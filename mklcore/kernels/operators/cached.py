@@ -21,10 +21,22 @@ from mklcore.kernels.operators.array_api import as_operator
 from mklcore.kernels.operators.base import Capability, DenseSum, KernelOperator, WeightedSum, is_stored, same_kernels
 from mklcore.kernels.operators.row_cache import RowCache
 
-_WORTH = 0.8  # of the rows of a dual: more of them are no quicker than all of them
-_MOST = 30.0  # times the dual's own size that may have been added up: the rounding of so many sums shows nowhere
+
+@dataclass(frozen=True)
+class CacheSettings:
+    """What the memory of kernels is tuned by.
+
+    Products are sums in double precision whatever the values.
+    """
+
+    worth: float = 0.8  # of the rows of a dual: reading more of them is no faster than reading all
+    most_added: float = 30.0  # times the dual's own size that may have been added up before products are computed anew
+    forms: int = 4  # duals whose forms are kept where kernels are not stored
+
+
+SETTINGS = CacheSettings()
+
 _ROUNDING = 4.0 * np.finfo(float).eps  # relative difference of two duals, or of two vectors of weights, that is none
-_FORMS = 4  # duals whose forms are kept where kernels are not stored
 _NO_ROWS: Indices = np.empty(0, dtype=np.int64)
 
 
@@ -48,8 +60,8 @@ class Products:
         """The products with another dual (n,), which is ``factor`` times this one except in ``rows``."""
         change = dual - factor * self.dual
         size, added = float(np.abs(dual).sum()), abs(factor) * self.added + float(np.abs(change[rows]).sum())
-        dear = rows.size > _WORTH * np.count_nonzero(dual) or (rows.size > 0 and not is_stored(source))
-        if dear or not added <= _MOST * size:
+        dear = rows.size > SETTINGS.worth * np.count_nonzero(dual) or (rows.size > 0 and not is_stored(source))
+        if dear or not added <= SETTINGS.most_added * size:
             return Products.of(source, self.kernels, dual)
         found = factor * self.values
         if rows.size:
@@ -138,7 +150,7 @@ class CachedOperator:
             if factor is not None:
                 return np.asarray(factor**2 * forms)
         found = self.source.quad(a)
-        self._forms = [(a.copy(), found), *self._forms[: _FORMS - 1]]
+        self._forms = [(a.copy(), found), *self._forms[: SETTINGS.forms - 1]]
         return found
 
     def decision(self, weights: Array, a: Array) -> Array:
