@@ -31,6 +31,7 @@ RECORDED = (
     "first_minute",
     "ten_visits",
     "generic_cache",
+    "ablation",
 )
 WIDTH, HEIGHT, LEFT, LOW = 640, 300, 60, 250  # of a picture, and of what stands left of its curves and below them
 TOP, LEAST = 140, 45  # height of a picture of many curves: so much, and so much more for each
