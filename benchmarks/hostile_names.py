@@ -22,6 +22,8 @@ from benchmarks.serving import chromium, running_app, settled
 from mklcore.errors import DataError
 
 WAIT = 120.0
+TURN = 5.0  # seconds for another page's title to come: the page asked for may be the one in front
+TURNED = "([title, until]) => document.querySelector('h1')?.innerText !== title || Date.now() > until"
 FILE = "<img src=x onerror=alert(7)>.csv"
 HOSTILE = (
     "<img src=x onerror=alert(1)>",
@@ -122,7 +124,9 @@ def visited(page: Any, url: str) -> tuple[int, str, bool]:
     names = [name for name in HOSTILE + FURTHER if "\0" not in name]
     upload(seen, page, url, table(names))
     for link in PAGES:
+        title = page.locator("h1").first.inner_text()
         page.get_by_role("link", name=link).first.click()
+        page.wait_for_function(TURNED, arg=[title, page.evaluate("Date.now()") + 1000 * TURN])
         settled(page, WAIT)
         for tab in range(page.get_by_role("tab").count()):
             if page.get_by_role("tab").nth(tab).is_visible():
