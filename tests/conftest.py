@@ -18,6 +18,7 @@ from xdist.scheduler import LoadFileScheduling
 # Before numpy is loaded here, in the workers and in every server a test starts: two workers with two threads each
 # would fight for two cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of scikit-learn's boosting, whose threads wait for each other
 # Some thirty processes import the same libraries: what one of them has compiled, the others load.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -81,6 +82,13 @@ NUMERICAL = (
     "test_smkl_*.py",
     "test_terms.py",
     "test_working_set.py",
+)
+SMALL = (
+    ("pages._parts.derive.paths", "POINTS", 13),
+    ("pages._parts.derive.paths", "SIZES", 20),
+    ("pages._parts.derive.choices", "FOLDS", 2),
+    ("mklcore.selection.references", "TREES", 10),
+    ("mklcore.selection.references", "STEPS", 10),
 )
 LEFT_OUT = pytest.StashKey[int]()
 COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
@@ -232,24 +240,13 @@ def nothing_earlier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture(autouse=True)
 def small_settling(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two folds choose the point of a path on pages, and the models to compare with are small: mark a test ``settling``
-    to have both as visitors have them. What a page does with them is the same, in a third of the time.
+    """Half as many points on the paths of pages, two folds that choose one, and small models to compare with: mark a
+    test ``settling`` to have them as visitors have them. What is done with them is the same, in a third of the time.
     """
-    choices = sys.modules.get("pages._parts.derive.choices")
-    references = sys.modules.get("pages._parts.derive.references")
-    if request.node.get_closest_marker("settling") is not None or choices is None or references is None:
-        return
-    monkeypatch.setattr(choices, "FOLDS", 2)
-    monkeypatch.setattr(references, "plain_references", _small_references)
-
-
-def _small_references(*args: object) -> object:
-    from mklcore.selection import references
-
-    with pytest.MonkeyPatch.context() as small:
-        small.setattr(references, "TREES", 10)
-        small.setattr(references, "STEPS", 10)
-        return references.plain_references(*args)
+    if request.node.get_closest_marker("settling") is None:
+        for module, name, small in SMALL:
+            if module in sys.modules:
+                monkeypatch.setattr(sys.modules[module], name, small)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pages._parts.params.parameters import Params
 from sample_data import build_earlier
 from tests.pages import open_app
 
-pytestmark = pytest.mark.earlier
+pytestmark = [pytest.mark.earlier, pytest.mark.settling]
 AGAIN = "Make the answers again: python -m sample_data.build_earlier"
 QUICK = ("iris", "ring")
 

@@ -120,6 +120,7 @@ def test_one_click_deeper_are_columns_and_plain_models(task: str) -> None:
     assert not app.error
 
 
+@pytest.mark.settling
 def test_a_first_look_comes_before_the_answer_and_rows_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks, "ENTRIES", 0.0)
     for name, count in {"ROWS": 30, "FEWEST_ROWS": 20, "FEWEST_JUDGES": 20}.items():

@@ -15,6 +15,8 @@ from mklcore.selection.references import best_single_kernel, plain_references, s
 
 KERNELS = mkl.KernelDictionary.rbf_widths([0.02, 1.5]) + mkl.KernelDictionary((mkl.Linear(),))
 
+pytestmark = pytest.mark.settling
+
 
 def numbers(n: int = 90, noise: float = 0.01, seed: int = 0) -> mkl.Dataset:
     rng = np.random.default_rng(seed)

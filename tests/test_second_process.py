@@ -57,6 +57,7 @@ print("jitted", len(jitted()), "loaded", warmed - compiled, "compiled", compiled
 FIRST = """
 import sys
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 from numba.extending import is_jitted
@@ -81,7 +82,7 @@ warmed = counted()
 for sample in mklcore.data.samples.SAMPLES:
     params = Params(data=sample)
     asked.update(paths.needs(params))
-    paths.prepared(params).solve()
+    replace(paths.prepared(params), size=4).solve()  # the first point and those that start from another one
 print("warmed", len(warmed), "asked", ",".join(sorted(asked)), "late", sorted(name for name, _ in counted() - warmed))
 """
 
