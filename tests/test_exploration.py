@@ -1,5 +1,7 @@
 """The first answer for a table: what a table is made of, the recommended dictionary, and which columns count."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -11,8 +13,9 @@ from mklcore.data.spectra import prepared
 from mklcore.errors import DataError
 from mklcore.exploration import first_answer, large, screening
 from mklcore.exploration.candidates import Candidate, Judged, taken
+from mklcore.exploration.relevance import scaled_by_relevance
 from mklcore.exploration.scaling import NormalScores, PreparedSpectra, steps_before
-from mklcore.kernels.functions import Delta, Linear
+from mklcore.kernels.functions import RBF, Delta, Laplacian, Linear
 from mklcore.kernels.units import MOST_UNITS, units
 from mklcore.selection.references import Reference
 
@@ -287,7 +290,41 @@ def test_leave_one_out_errors_are_those_of_as_many_fits():
         )
         found = np.linalg.solve(system, np.append(target[kept, 0], 0.0))
         errors.append((target[i, 0] - K[i, kept] @ found[:-1] - found[-1]) ** 2)
-    np.testing.assert_allclose(screening._errors(K, target, [0.1]), errors)
+    found, dual = screening.ridge_errors(K, target, [0.1])
+    np.testing.assert_allclose(found, errors)
+    whole = np.linalg.solve(centred + ridge * np.eye(25), target)
+    np.testing.assert_allclose(dual, whole)
+
+
+@pytest.mark.parametrize("start", [RBF(1.0, relative=True), Laplacian(0.5, relative=True)])
+def test_columns_that_the_target_moves_along_count_most_in_kernels_of_all_of_them(start):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 10)) * np.arange(1.0, 11.0)  # standardised first
+    y = np.sin(2.0 * X[:, 0]) + 0.5 * (X[:, 4] / 5.0) ** 2 + 0.1 * rng.normal(size=200)
+    kernels = scaled_by_relevance(Dataset(X, y, tuple("abcdefghij"), task="regression"), start)
+    assert len(kernels) == 3
+    for kernel in kernels:
+        narrowest = sorted(kernel.parts, key=lambda part: part.width)
+        assert narrowest[0].features == (0,)
+        assert 4 in narrowest[1].features
+    middle = sorted(kernels, key=lambda kernel: kernel.parts[0].width)[1]
+    widths = np.ones(10)
+    for part in middle.parts:
+        widths[list(part.features)] = part.width
+    rows = (X - X.mean(axis=0)) / X.std(axis=0)
+    seen = sorted(column for part in middle.parts for column in part.features)
+    plain = mkl.KernelDictionary((replace(start, width=1.0, relative=False),), standardize=False)
+    wanted = plain.grams(rows[:, seen] / widths[seen]).values[0]
+    np.testing.assert_allclose(mkl.KernelDictionary((middle,)).grams(X).values[0], wanted, rtol=1e-10)
+
+
+def test_no_scales_are_offered_where_they_lower_no_error():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(150, 2))
+    data = Dataset(X, X[:, 0] + X[:, 1], ("a", "b"), task="regression")
+    assert scaled_by_relevance(data, RBF(1.0, relative=True)) == ()
+    noise = Dataset(rng.normal(size=(150, 5)), rng.normal(size=150), tuple("abcde"), task="regression")
+    assert scaled_by_relevance(noise, RBF(1.0, relative=True)) == ()
 
 
 def test_a_richer_model_is_taken_where_it_gains_more_than_a_standard_error():

@@ -20,7 +20,9 @@ from mklcore.data.splitting import codes_of, fold_rows
 from mklcore.errors import KernelError, suppress_convergence_warnings
 from mklcore.estimators.joint import JointMKLClassifier
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
+from mklcore.exploration.relevance import scaled_by_relevance
 from mklcore.exploration.scaling import seen_through, steps_before
+from mklcore.exploration.screening import Wide
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.grams import GramStack
@@ -67,19 +69,10 @@ class Candidate:
     loss: str = "squared"
     rank: int = 0
     whole: tuple[KernelSpec, ...] | None = None
+    relevance: Wide | None = None
     approximation: Nystroem | None = None
     joint: bool = False
     tested: bool = False
-
-    def on(self, train: Dataset) -> KernelDictionary:
-        """The kernels that this candidate has where ``train`` are the rows to learn from: pairs of columns are
-        found on them.
-        """
-        return self.with_pairs(train, pairs(train)) if self.whole is not None else self.dictionary
-
-    def with_pairs(self, train: Dataset, found: Sequence[Sequence[str]]) -> KernelDictionary:
-        """The kernels where these pairs of columns act together."""
-        return self.dictionary if self.whole is None else _with_pairs(train, found, self.whole)
 
     def machine(self, task: str, C: float = 1.0) -> Any:
         """The unfitted estimator."""
@@ -138,6 +131,7 @@ class Ground:
     scoring: Scoring
     _made: dict[tuple[KernelDictionary, str, int], tuple[GramStack, Array]] = field(default_factory=dict, repr=False)
     _pairs: dict[tuple[str, int], tuple[tuple[str, ...], ...]] = field(default_factory=dict, repr=False)
+    _scaled: dict[tuple[Wide, str, int], tuple[KernelSpec, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def by_folds(self) -> bool:
@@ -180,9 +174,7 @@ class Ground:
         """The stack of pair k and its block of the rows left out; of kernels that are there already, made for a larger
         dictionary, nothing is made again."""
         train, test = (seen.take(rows) for rows in self.pairs[k])
-        if candidate.whole is not None and (candidate.scaling, k) not in self._pairs:
-            self._pairs[candidate.scaling, k] = pairs(train)
-        wanted = candidate.with_pairs(train, self._pairs.get((candidate.scaling, k), ()))
+        wanted = self._wanted(candidate, train, k)
         for (dictionary, scaling, fold), (stack, blocks) in self._made.items():
             places = [j for j, spec in enumerate(dictionary.specs) if spec in wanted.specs]
             whole = stack.n_kernels == len(dictionary) and len(places) == len(wanted)
@@ -192,6 +184,18 @@ class Ground:
         made = stack, stack.cross(test)
         self._made[wanted, candidate.scaling, k] = made
         return made
+
+    def _wanted(self, candidate: Candidate, train: Dataset, k: int) -> KernelDictionary:
+        """The kernels of a candidate on the rows to learn from of pair k, where pairs and scales are found."""
+        if candidate.whole is None:
+            return candidate.dictionary
+        if (key := (candidate.scaling, k)) not in self._pairs:
+            self._pairs[key] = pairs(train)
+        start = candidate.relevance
+        if start is not None and (start, *key) not in self._scaled:
+            self._scaled[start, *key] = scaled_by_relevance(train, start)
+        scaled = () if start is None else self._scaled[start, *key]
+        return with_found(train, self._pairs[key], (*candidate.whole, *scaled))
 
     def seen(self, candidate: Candidate) -> Dataset:
         """The table as the kernels of a candidate see it."""
@@ -261,7 +265,7 @@ def pairs(train: Dataset) -> tuple[tuple[str, ...], ...]:
     return () if train.sequences or len(train.class_names) > SHARED else interacting(train, 2, MOST_PAIRS)
 
 
-def _with_pairs(data: Dataset, found: Sequence[Sequence[str]], whole: tuple[KernelSpec, ...]) -> KernelDictionary:
+def with_found(data: Dataset, found: Sequence[Sequence[str]], whole: tuple[KernelSpec, ...]) -> KernelDictionary:
     """Kernels of single columns, products of them for the pairs that were found, and kernels of all columns."""
     own = KernelDictionary.interactions(data, candidates=found) if found else _own(data)
     return replace(own, specs=(*own.specs, *whole))
@@ -272,7 +276,7 @@ def _own(data: Dataset) -> KernelDictionary:
 
 
 def offered(
-    data: Dataset, scaling: str, whole: tuple[KernelSpec, ...], found: Sequence[Sequence[str]] = ()
+    data: Dataset, scaling: str, whole: tuple[Wide, ...], found: Sequence[Sequence[str]] = ()
 ) -> list[Candidate]:
     """The candidates for a table, the richest first: kernels of all columns beside those of single ones and of the
     pairs that were ``found``, these without them, single columns, and straight lines; all at p = 2 and with the
@@ -281,11 +285,16 @@ def offered(
     joint = len(data.class_names) > SHARED
     candidates = []
     if whole:
-        made = _with_pairs(data, found, whole)
         label = "columns, pairs and all of them together" if found else "columns and all of them together"
+        scaled = scaled_by_relevance(data, start := whole[len(whole) // 2])
+        if scaled:
+            made = with_found(data, found, (*whole, *scaled))
+            more = Candidate(f"{label}, scaled by relevance", made, 2.0, scaling, rank=3, whole=whole, relevance=start)
+            candidates.append(more)
+        made = with_found(data, found, whole)
         candidates.append(Candidate(label, made, 2.0, scaling, rank=3, whole=whole if found else None))
     if found:
-        made = _with_pairs(data, found, ())
+        made = with_found(data, found, ())
         candidates.append(Candidate("columns and pairs of them", made, 2.0, scaling, rank=2, whole=(), tested=True))
     straight = KernelDictionary.recommended(data, whole=False, curved=False)
     candidates.append(Candidate("a function of every column", _own(data), 2.0, scaling, rank=1))

@@ -52,6 +52,7 @@ from mklcore.exploration.large import MANY_MORE, on_all_rows
 from mklcore.exploration.scaling import as_pipeline, seen_through, steps_before
 from mklcore.exploration.screening import screened
 from mklcore.figures.takeaway import About, Problem, path_page
+from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.units import units
 from mklcore.notebook.framing import framed
@@ -133,9 +134,10 @@ class Exploration(Uncertain):
         """
         rows = self._learnt_from
         steps = steps_before(rows, self.preparation, self.scaling)
-        machine = _fitted(
-            self._candidate, float(self.path.values[self.index]), seen_through(steps, rows, self.preparation)
-        )
+        with one_blas_thread():
+            machine = _fitted(
+                self._candidate, float(self.path.values[self.index]), seen_through(steps, rows, self.preparation)
+            )
         if self._learnt_from.task != "regression":
             calibrated(machine, *self._left_out)
         return as_pipeline(steps, machine)
@@ -264,7 +266,24 @@ def explore(
     >>> found.score > found.baselines["majority"]
     True
     """
-    tick = callback or (lambda done, total: None)
+    with one_blas_thread():  # two take twice the seconds of the processor, and no less of the clock
+        return _explored(
+            data, seed, max_rows, scoring, callback or (lambda done, total: None), baselines, preparation, test_size,
+            hold_out,
+        )  # fmt: skip
+
+
+def _explored(
+    data: Dataset,
+    seed: int,
+    max_rows: int,
+    scoring: Any,
+    tick: Tick,
+    baselines: bool,
+    preparation: str | None,
+    test_size: float,
+    hold_out: str,
+) -> Exploration:
     clock = time.process_time(), time.perf_counter()
     problem = _problem(data, test_size, max_rows, scoring, seed, hold_out)
     name, scorer = _measure(data, scoring)
@@ -559,7 +578,8 @@ def _chosen(problem: _Problem, how: str, tick: Callable[[], Any]) -> _Choice:
     """Compares the candidates, and the best of them with other norms and losses."""
     train, ground = prepared(problem.train, how), problem.ground(how)
     found = screened(train, KernelDictionary.recommended(train, whole=False), problem.seed)
-    tried = [ground.judge(one, tick, 1) for one in offered(train, found.scaling, found.whole, pairs(train))]
+    seen = seen_through(steps_before(train, "", found.scaling), train, "")
+    tried = [ground.judge(one, tick, 1) for one in offered(seen, found.scaling, found.whole, pairs(seen))]
     best = taken(tried)
     joint = best.candidate.joint
     others = [sparse(best.candidate)] if best.candidate.rank and not joint else []
@@ -573,7 +593,7 @@ def _chosen(problem: _Problem, how: str, tick: Callable[[], Any]) -> _Choice:
         final = [ground.judge(one, tick, first=impressions[one]) for one in finalists]
         best = taken(final)
         tried = [*final, *(one for one in tried if one.candidate not in {other.candidate for other in final})]
-    last = max(tried, key=lambda one: one.candidate.rank).candidate
+    last = max(tried, key=lambda one: (one.candidate.rank, one.score)).candidate
     richer = [last] if last.rank > best.candidate.rank and last.scaling == best.candidate.scaling else []
     return _Choice(best, _summary(best, tried), richer, ground.pairs[0][0].size)
 

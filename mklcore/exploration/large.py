@@ -14,10 +14,10 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import suppress_convergence_warnings
-from mklcore.exploration.candidates import Candidate, parts_of_rows
+from mklcore.exploration.candidates import BEHIND, LEAST_VALUES, Candidate, parts_of_rows
 from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.operators.factored import FeatureBlocks, FeatureStack
-from mklcore.paths.path import Path, fit_path, judged, log_grid, path_grid
+from mklcore.paths.path import Path, fit_path, judged, log_grid, no_better, path_grid
 from mklcore.selection.references import FLAT
 from mklcore.selection.scoring import Scoring
 
@@ -86,7 +86,8 @@ def _grown(candidate: Candidate, train: Dataset, judge: Dataset, scoring: Scorin
         first = path_grid(machine, stack, train.y, "C", 2)[0]
         grid = log_grid(3.0 * first, 10.0**DECADES * first, VALUES)
         with suppress_convergence_warnings():
-            path = fit_path(machine, stack, train.y, "C", grid, blocks, judge.y, scoring=scoring)
+            ends = no_better(blocks, judge.y, LEAST_VALUES, BEHIND, scoring)
+            path = fit_path(machine, stack, train.y, "C", grid, blocks, judge.y, scoring=scoring, until=ends)
         score = float(path.val_score[path.first_look])
         if found is not None and score <= found.score + FLAT:
             break

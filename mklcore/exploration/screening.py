@@ -50,7 +50,7 @@ def screened(data: Dataset, own: KernelDictionary, seed: int = 0) -> Screened:
     where they gain more than one standard error of the difference. The best width is offered with its two neighbours.
     """
     few = data.drawn(ROWS, seed)
-    target = _target(few)
+    target = target_columns(few)
     found: dict[str, tuple[Array, dict[Wide, Array]]] = {}
     for scaling in SCALINGS if not data.sequences else SCALINGS[:1]:
         rows = few.X if not scaling else NormalScores().fit(few.X).transform(few.X)
@@ -60,7 +60,7 @@ def screened(data: Dataset, own: KernelDictionary, seed: int = 0) -> Screened:
             for kind in (RBF, Laplacian):
                 kinds |= _along_widths(table, kind, target)
         with one_blas_thread():
-            plain = _errors(own.grams(table).values.mean(axis=0), target)
+            plain = ridge_errors(own.grams(table).values.mean(axis=0), target)[0]
         best = min([plain, *kinds.values()], key=np.mean)
         found[scaling] = best, kinds
     scaling = ""
@@ -81,7 +81,7 @@ def _along_widths(table: Dataset, kind: type[RBF | Laplacian], target: Array) ->
         stack = KernelDictionary(tuple(specs)).grams(table)
         with one_blas_thread():
             for spec, K in zip(specs, stack.values, strict=False):
-                found[spec] = _errors(K, target)
+                found[spec] = ridge_errors(K, target)[0]
         waiting = []
         order = sorted(found, key=lambda spec: float(spec.width))
         means = [float(found[spec].mean()) for spec in order]
@@ -100,7 +100,7 @@ def _neighbours(kinds: dict[Wide, Array]) -> tuple[Wide, ...]:
     return tuple(type(best)(best.width * k, relative=True) for k in (0.5, 1.0, 2.0))
 
 
-def _target(data: Dataset) -> Array:
+def target_columns(data: Dataset) -> Array:
     """The target as columns (n, T) with mean 0 and total variance 1: the number, or one column per class."""
     y = np.asarray(data.y)
     columns = (
@@ -112,9 +112,9 @@ def _target(data: Dataset) -> Array:
     return scaled
 
 
-def _errors(K: Array, target: Array, ridges: Sequence[float] = RIDGES) -> Array:
+def ridge_errors(K: Array, target: Array, ridges: Sequence[float] = RIDGES) -> tuple[Array, Array]:
     """The squared leave-one-out errors (n,) of ridge regression with the kernel K, at the ridge where their mean is
-    least.
+    least, and its dual coefficients (n, T).
     """
     n = len(K)
     means = K.mean(axis=0)
@@ -123,7 +123,7 @@ def _errors(K: Array, target: Array, ridges: Sequence[float] = RIDGES) -> Array:
     values = np.maximum(values, 0.0)
     turned, squares = vectors.T @ target, vectors**2
     scale = float(values.sum()) / n or 1.0
-    best = np.full(n, np.inf)
+    best, dual = np.full(n, np.inf), np.zeros_like(target)
     for ridge in ridges:
         # the constant direction is left to the intercept: its eigenvalue is 0, and the leverage of the mean is 1/n
         inverse = ridge * scale / (values + ridge * scale)
@@ -131,5 +131,5 @@ def _errors(K: Array, target: Array, ridges: Sequence[float] = RIDGES) -> Array:
         free = np.maximum(squares @ inverse - 1.0 / n, 1e-12)
         errors = np.sum((residual / free[:, None]) ** 2, axis=1)
         if errors.mean() < best.mean():
-            best = errors
-    return best
+            best, dual = errors, residual / (ridge * scale)
+    return best, dual

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -23,6 +24,10 @@ from mklcore.solvers.reweighting import Reweighting
 
 _CUT = 1e-14  # of the largest eigenvalue: directions below it are rounding
 _LATER = np.empty(0)  # the dual of a point that nobody has asked for yet
+_ROOTS: WeakKeyDictionary[FeatureStack, dict[tuple[bytes, bytes, bool], tuple[FeatureStack, Array]]] = (
+    WeakKeyDictionary()
+)
+_ROOM = 1e8  # bytes of roots that are kept beside a stack
 
 
 def root_of(scatter: Array) -> tuple[Array, Array]:
@@ -43,6 +48,20 @@ def scatter_of(stack: FeatureStack, y: Array, w: Array, centred: bool) -> Array:
     return np.block([[S, c[:, None]], [c[None], np.array([[energy]])]])
 
 
+def few_rows(stack: FeatureStack, y: Array, w: Array, centred: bool) -> tuple[FeatureStack, Array]:
+    """The root of ``scatter_of`` as features and a target, kept while there is room: it is the same at every cost."""
+    kept, key = _ROOTS.setdefault(stack, {}), (y.tobytes(), np.round(w, 12).tobytes(), centred)
+    found = kept.get(key)
+    if found is None:
+        table, target = root_of(scatter_of(stack, y, w, centred))
+        like: Any = stack  # of double precision, which a table of rows is not
+        found = replace(like, table=table), target
+        if (1 + len(kept)) * table.nbytes > _ROOM:
+            kept.clear()
+        kept[key] = found
+    return found
+
+
 class FromTotals(OfAnother):
     """Squared loss on features by the rows of a root of their sums."""
 
@@ -50,9 +69,8 @@ class FromTotals(OfAnother):
         self.problem = problem
         stack: Any = problem.K.source
         cost, w = cost_of(problem.C, problem.y.size)
-        table, target = root_of(scatter_of(stack, problem.y, w, problem.fit_intercept))
         self._stack: FeatureStack = stack
-        self._few = replace(self._stack, table=table)
+        self._few, target = few_rows(stack, problem.y, w, problem.fit_intercept)
         alone = replace(problem, K=CachedOperator(self._few), y=target, C=cost, fit_intercept=False)
         inside = None if warm is None else WarmStart(warm.weights, np.zeros(target.size), cost)
         newton = problem.penalty.simplex or problem.penalty.exponent is not None

@@ -112,6 +112,7 @@ class CachedOperator:
         self._sum: Array | None = None
         self._summed: Array | None = None  # the weights (M,) of ``_sum``
         self._rows: RowCache | None = None
+        self._on_features: list[Any] = []
 
     # -- what is remembered
 
@@ -173,7 +174,7 @@ class CachedOperator:
     def combine(self, weights: Array, out: Array | None = None) -> WeightedSum:
         """sum_m weights_m K_m for weights (M,): good until the next one is asked for."""
         if Capability.FEATURES in self.capabilities:
-            return self.source.combine(weights, out)
+            return self._factored(weights) if out is None else self.source.combine(weights, out)
         if not self._is_summed(weights):
             self.source.combine(weights, self._buffer)
             self._summed = weights.copy()
@@ -273,6 +274,14 @@ class CachedOperator:
         return self.source.cross(X_new)
 
     # -- inside
+
+    def _factored(self, weights: Array) -> WeightedSum:
+        """A sum on features, which remembers its factor: the newest two, since a step is tried from the last one."""
+        found = next((one for one in self._on_features if np.array_equal(one.theta, weights)), None)
+        if found is None:
+            found = self.source.combine(weights.copy())
+            self._on_features = [found, *self._on_features[:1]]
+        return found
 
     def _is_whole(self, one: Products) -> bool:
         return one.kernels.size == self._everything.size

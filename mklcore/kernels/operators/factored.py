@@ -191,6 +191,7 @@ class FactoredSum:
 
     def __init__(self, kernels: FeatureStack, theta: Array) -> None:
         self.kernels, self.theta, self.weights = kernels, theta, kernels.spread(theta)
+        self._factored: tuple[float, Callable[[Array], Array]] | None = None  # at one shift of all rows
 
     def matvec(self, a: Array) -> Array:
         """K_theta a for a (n,) or (n, T)."""
@@ -210,7 +211,11 @@ class FactoredSum:
 
     def solve(self, rhs: Array, shift: float | Array) -> Array:
         """(K_theta + diag(shift))^-1 rhs for rhs (n,) or (n, T)."""
-        return self.factor(shift)(rhs)
+        if np.ndim(shift):
+            return self.factor(shift)(rhs)
+        if self._factored is None or self._factored[0] != float(shift):
+            self._factored = float(shift), self.factor(float(shift))
+        return self._factored[1](rhs)
 
     def factor(self, shift: float | Array) -> Callable[[Array], Array]:
         """What solves (K_theta + diag(shift)) z = r for r (n,) or (n, T) and shift > 0, by Woodbury's identity:
@@ -250,6 +255,8 @@ class FactoredSum:
         """(K_theta[rows, rows] + diag(shift))^-1 rhs, through whichever is smaller of rows and features; shift is
         lifted off 0."""
         live = np.flatnonzero(self.weights)
+        if rows.size == self.kernels.n_samples and rows.size > live.size and np.all(shift == shift[0]):
+            return self.solve(rhs, float(shift[0]))
         if rows.size > live.size:
             some = FactoredSum(self.kernels.take(rows), self.theta)
             return some.solve(rhs, np.maximum(shift, _NEARLY * float(self.diagonal()[rows].mean())))
