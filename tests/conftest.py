@@ -87,6 +87,7 @@ SMALL = (
     ("pages._parts.derive.paths", "POINTS", 13),
     ("pages._parts.derive.paths", "SIZES", 20),
     ("pages._parts.derive.choices", "FOLDS", 2),
+    ("pages._parts.derive.hulls", "POINTS", 8),
     ("mklcore.selection.references", "TREES", 10),
     ("mklcore.selection.references", "STEPS", 10),
 )
@@ -240,8 +241,8 @@ def nothing_earlier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture(autouse=True)
 def small_settling(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half as many points on the paths of pages, two folds that choose one, and small models to compare with: mark a
-    test ``settling`` to have them as visitors have them. What is done with them is the same, in a third of the time.
+    """Half as many points on the paths and hulls of pages, two folds that choose one, and small models to compare with:
+    mark a test ``settling`` to have all as visitors have it. What is done with it is the same, in a third of the time.
     """
     if request.node.get_closest_marker("settling") is None:
         for module, name, small in SMALL:

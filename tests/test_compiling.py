@@ -64,6 +64,9 @@ def test_a_change_of_the_sources_empties_the_cache(tmp_path, monkeypatch):
     compiling._stamp().parent.mkdir()
     compiling._stamp().touch()
     assert compiling.is_filled()
+    with monkeypatch.context() as another:
+        another.setenv("NUMBA_CPU_NAME", "generic")
+        assert not compiling.is_filled()  # that code is for this processor
     (tmp_path / "module.py").touch()
     monkeypatch.setattr(compiling, "SOURCES", tmp_path)
     assert not compiling.is_filled()

@@ -38,7 +38,7 @@ def generic(K, y, C, delta):
         return total_loss(loss, f, z[-1], y, C) + 0.5 * z[:-1] @ f, slope
 
     start = np.zeros(y.size + 1)
-    return minimize(value, start, jac=True, method="L-BFGS-B", options={"maxiter": 20_000, "ftol": 1e-15, "gtol": 1e-9})
+    return minimize(value, start, jac=True, method="L-BFGS-B", options={"maxiter": 20_000, "ftol": 1e-13, "gtol": 1e-8})
 
 
 @pytest.mark.parametrize("delta", [0.05, 0.5, 3.0])

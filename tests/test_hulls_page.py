@@ -240,8 +240,9 @@ def test_anova_nodes_on_digits_find_room_for_the_deeper_hulls() -> None:
 # The cursor
 
 
+@pytest.mark.settling
 def test_a_release_moves_the_hull_once_and_never_beyond_the_ends() -> None:
-    app = ready(**SMALL)
+    app = ready(**SMALL, seed="32")  # which no other test has with fewer points
     path, first = path_of(app), data_of(app)
     assert len(first["states"]) == len(path) == hulls.POINTS >= 12
     assert "Save as one file" in {button.label for button in app.get("download_button")}

@@ -66,6 +66,7 @@ def _stamp() -> Path | None:
 
     machine = [sys.version, version("numba"), platform.machine(), binding.get_host_cpu_name()]
     machine.append(binding.get_host_cpu_features().flatten())
+    machine += [os.environ.get(name, "") for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")]  # for another one
     files = [f"{file} {file.stat().st_mtime_ns} {file.stat().st_size}" for file in sorted(SOURCES.rglob("*.py"))]
     digest = hashlib.sha256("\n".join([*machine, *files]).encode()).hexdigest()[:16]
     return folder / f"mklcore-{digest}.compiled"
