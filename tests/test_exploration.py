@@ -376,18 +376,33 @@ def test_more_rows_than_a_stack_has_room_for_are_all_used(monkeypatch):
     assert sample.model[-1].n_train_ == sample.rows.used
 
 
+def test_kernels_without_weight_get_no_more_landmarks():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(1500, 6))
+    data = Dataset(X, np.sin(9.0 * X[:, 0]) + 0.3 * rng.normal(size=1500), tuple("abcdef"), task="regression")
+    kernels = mkl.KernelDictionary([RBF(0.03, features=(0,)), *(RBF(0.3, features=(j,)) for j in range(1, 6))])
+    train, judge = data.take(np.arange(1000)), data.take(np.arange(1000, 1500))
+    found = large.on_all_rows([Candidate("", kernels, 1.0)], train, judge, None)
+    assert found is not None
+    assert 0 < found.stack.n_kernels < 6
+    assert found.path.kernel_names == found.stack.names
+    assert len(found.candidate.dictionary) == found.stack.n_kernels
+
+
 def test_landmarks_grow_where_kernels_need_them_as_far_as_the_budget_goes(monkeypatch):
     X = np.random.default_rng(3).normal(size=(900, 4))
     wide, narrow = (
-        mkl.Nystroem(100).features(mkl.KernelDictionary([kernel]), X) for kernel in (mkl.Linear(), mkl.RBF(0.5))
+        np.diff(mkl.Nystroem(100).features(mkl.KernelDictionary([kernel]), X).ends)
+        for kernel in (mkl.Linear(), mkl.RBF(0.5))
     )
-    assert large._more(wide, 100, 1) is None
-    assert large._more(narrow, 100, 1) == 300
+    assert large._more(900, wide, 100, 1) is None
+    assert large._more(900, narrow, 100, 1) == 300
     for factor in (2, 1.5):
         monkeypatch.setattr(large, "OPERATIONS", large.operations(900, int(100 * factor), 1))
-        assert large._more(narrow, 100, 1) == 100 * factor
+        assert large._more(900, narrow, 100, 1) == 100 * factor
+    assert large._more(900, narrow, 100, 1, values=1) > 150  # fewer values of C leave room
     monkeypatch.setattr(large, "OPERATIONS", large.operations(900, 100, 1))
-    assert large._more(narrow, 100, 1) is None
+    assert large._more(900, narrow, 100, 1) is None
 
 
 def test_plain_sums_beside_all_rows_have_exact_kernels_of_a_sample(monkeypatch):

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
 from mklcore.data.dataset import Dataset
 from mklcore.errors import suppress_convergence_warnings
-from mklcore.exploration.candidates import BEHIND, LEAST_VALUES, Candidate, parts_of_rows
+from mklcore.exploration.candidates import Candidate, parts_of_rows
 from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.operators.factored import FeatureBlocks, FeatureStack
-from mklcore.paths.path import Path, fit_path, judged, log_grid, no_better, path_grid
+from mklcore.paths.path import Path, fit_path, judged, log_grid, path_grid
 from mklcore.selection.references import FLAT
 from mklcore.selection.scoring import Scoring
 
@@ -27,6 +27,8 @@ NEEDS_MORE = 0.9  # share of its landmarks that a kernel has features from, if m
 OPERATIONS = 3e10  # that a path on features may take
 MANY_MORE = 3  # times the rows on which candidates were compared: from there on a richer one may be the better
 SOLVES = 6  # of a problem along the path, in each of which a matrix of all features is decomposed
+LEAST_SHARE = 0.01  # of the weight, below which a kernel is left out where others get more landmarks
+AROUND = 2  # values before the best that are solved again with more landmarks, beside those after it
 VALUES, DECADES = 7, 6  # of C, and how far they go from where the solution starts to move
 
 
@@ -71,23 +73,23 @@ def _grown(candidate: Candidate, train: Dataset, judge: Dataset, scoring: Scorin
     not grow with the rows once sums are taken."""
     found: Large | None = None
     classes = 1 if train.task != "multiclass" else len(np.unique(train.y))
-    problems = classes
+    problems, grid = classes, np.empty(0)
     count: int | None = min(LANDMARKS, train.n_samples)
     while count is not None:
         stack = Nystroem(count).features(candidate.dictionary, train.table)
         if found is None and candidate.joint and operations(stack.n_samples, stack.ends[-1], classes) > OPERATIONS:
             problems = 1  # weights of every class would be too dear
-        if operations(stack.n_samples, stack.ends[-1], problems) > OPERATIONS:
+        if operations(stack.n_samples, stack.ends[-1], problems, grid.size or VALUES) > OPERATIONS:
             break
         joint = problems < classes
         tried = replace(candidate, loss="squared", joint=joint, approximation=Nystroem(count))
         blocks = stack.cross(judge.table)
         machine = tried.machine(train.task)
-        first = path_grid(machine, stack, train.y, "C", 2)[0]
-        grid = log_grid(3.0 * first, 10.0**DECADES * first, VALUES)
+        if not grid.size:
+            first = path_grid(machine, stack, train.y, "C", 2)[0]
+            grid = log_grid(3.0 * first, 10.0**DECADES * first, VALUES)
         with suppress_convergence_warnings():
-            ends = no_better(blocks, judge.y, LEAST_VALUES, BEHIND, scoring)
-            path = fit_path(machine, stack, train.y, "C", grid, blocks, judge.y, scoring=scoring, until=ends)
+            path = fit_path(machine, stack, train.y, "C", grid, blocks, judge.y, scoring=scoring)
         score = float(path.val_score[path.first_look])
         if found is not None and score <= found.score + FLAT:
             break
@@ -97,24 +99,38 @@ def _grown(candidate: Candidate, train: Dataset, judge: Dataset, scoring: Scorin
         parts = np.array([judged([point], [decided[cut]], judge.y[cut], scoring)[0] for cut in cuts])
         summary = f"all training rows, with {count} landmarks for every kernel that needs them"
         found = Large(tried, path, stack, blocks, judge, parts, summary)
-        count = _more(stack, count, problems)
+        grid = grid[max(0, path.first_look - AROUND) :]
+        kept = _kept(candidate, path)
+        if kept.size < len(path.kernel_names):
+            specs = tuple(candidate.dictionary.specs[m] for m in kept)
+            candidate = replace(candidate, dictionary=replace(candidate.dictionary, specs=specs))
+        count = _more(train.n_samples, np.diff(stack.ends)[kept], count, problems, grid.size)
     return found
 
 
-def _more(stack: FeatureStack, count: int, problems: int) -> int | None:
-    """More landmarks than ``count``, within the budget; None where no kernel needs them or there is no room."""
-    ranks = np.diff(stack.ends)
+def _kept(candidate: Candidate, path: Path) -> Indices:
+    """The kernels that more landmarks are worth: with p = 1 those that hold ``LEAST_SHARE`` of all weight at the best
+    point or the one before, else all, as where some of the dictionary have no features at all."""
+    if candidate.p != 1.0 or len(path.kernel_names) < len(candidate.dictionary):
+        return np.arange(len(path.kernel_names))
+    weights = path.weights[max(0, path.first_look - 1) : path.first_look + 1]
+    return np.flatnonzero((weights / weights.sum(axis=1, keepdims=True)).max(axis=0) >= LEAST_SHARE)
+
+
+def _more(n: int, ranks: Indices, count: int, problems: int, values: int = VALUES) -> int | None:
+    """More landmarks than ``count`` on n rows, within the budget; None where no kernel needs them or there is no
+    room."""
     needs = ranks >= NEEDS_MORE * count
     for factor in GROWTH if needs.any() else ():
         more = int(factor * count)
         width = np.where(needs, more, ranks).sum()
-        if more <= stack.n_samples and operations(stack.n_samples, width, problems) <= OPERATIONS:
+        if more <= n and operations(n, width, problems, values) <= OPERATIONS:
             return more
     return None
 
 
-def operations(n: int, width: int, problems: int) -> float:
-    """Multiplications of a path on ``width`` features of n rows: all inner products once, and a decomposition in every
-    solve.
+def operations(n: int, width: int, problems: int, values: int = VALUES) -> float:
+    """Multiplications of a path of so many values on ``width`` features of n rows: all inner products once, and a
+    decomposition in every solve.
     """
-    return n * float(width) ** 2 + problems * VALUES * SOLVES * float(width) ** 3 / 3.0
+    return n * float(width) ** 2 + problems * values * SOLVES * float(width) ** 3 / 3.0
