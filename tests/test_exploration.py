@@ -389,6 +389,18 @@ def test_kernels_without_weight_get_no_more_landmarks():
     assert len(found.candidate.dictionary) == found.stack.n_kernels
 
 
+def test_landmarks_grow_beside_kernels_without_features():
+    rng = np.random.default_rng(6)
+    X = np.column_stack([rng.normal(size=(900, 2)), np.ones(900)])
+    data = Dataset(X, np.sin(6.0 * X[:, 0]), ("a", "b", "constant"), task="regression")
+    kernels = mkl.KernelDictionary([RBF(0.1, features=(0,)), RBF(0.1, features=(1,)), Linear(features=(2,))])
+    train, judge = data.take(np.arange(600)), data.take(np.arange(600, 900))
+    found = large.on_all_rows([Candidate("", kernels, 1.0)], train, judge, None)
+    assert found is not None
+    assert found.stack.n_kernels == 2
+    assert found.score > 0.9
+
+
 def test_landmarks_grow_where_kernels_need_them_as_far_as_the_budget_goes(monkeypatch):
     X = np.random.default_rng(3).normal(size=(900, 4))
     wide, narrow = (
