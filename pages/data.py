@@ -38,9 +38,10 @@ def gallery() -> None:
     for name, file in memory().uploads.items():
         what = "Your kernel stack" if file.is_stack else "Your file"
         tables[name] = (words.plain(file.name), f"{what}. No other session sees it.")
+    box = st.container(key="samples")
     for place, (name, (label, line)) in enumerate(tables.items()):
         if place % SAMPLES_A_ROW == 0:
-            row = st.columns(SAMPLES_A_ROW, gap="small")
+            row = box.columns(SAMPLES_A_ROW, gap="small")
         with row[place % SAMPLES_A_ROW]:
             st.button(
                 label, key=f"table_{name}", width="stretch", on_click=rail.choose, args=(name,),

@@ -26,6 +26,7 @@ from pages._parts.kernels import rail, table
 from pages._parts.session import fields, history, words
 
 WAIT_SECONDS = 5.0
+MAP_WIDTH = 480  # px: a heat map is square, and its scale stands beside it
 
 
 def forecast() -> None:
@@ -89,28 +90,25 @@ def show() -> None:
     labels = None if train.task == "novelty" else train.y
     _by_column(labels is not None)
     table.look_out()
-    left, right = st.columns([3, 2], gap="large", vertical_alignment="bottom")
+    left, right = st.columns(2, gap="large")
     with left:
         table.overview(shown)
     with right:
-        chosen_kernel(shown)
-    left, right = st.columns(2, gap="large")
-    with left:
-        st.markdown(f"**Gram matrix of {words.plain(stack.names[shown])}**")
-        charts.show(gram_heatmap(stack.values[shown], labels, dark=dark), "gram", 340)
-    with right:
         st.markdown("**Which kernels see the same**")
-        charts.show(alignment_heatmap(measures.between, names, dark=dark), "alignment", 340)
+        charts.show(alignment_heatmap(measures.between, names, dark=dark), "alignment", 340, MAP_WIDTH)
     left, right = st.columns(2, gap="large")
     with left:
+        chosen_kernel(shown)
+        st.markdown(f"**Gram matrix of {words.plain(stack.names[shown])}**")
+        charts.show(gram_heatmap(stack.values[shown], labels, dark=dark), "gram", 340, MAP_WIDTH)
+    with right:
         st.markdown("**How fast its eigenvalues fall**")
         ranking = measures.target if labels is not None else measuring.traits(params).ranks
         hue = kernel_colours(stack.families, ranking, dark)[shown]
         decay = eigenvalue_decay(measuring.spectrum(params, shown), [stack.names[shown]], colours=[hue], dark=dark)
         charts.show(decay, "spectrum", 280)
-    with right:
-        st.markdown(words.text("kernels"))
-        nav.link("explore", "See which of them a model uses")
+    st.markdown(words.text("kernels"))
+    nav.link("explore", "See which of them a model uses")
 
 
 def edit() -> None:

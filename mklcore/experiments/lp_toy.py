@@ -134,7 +134,7 @@ LP_TOY = Experiment(
     ),
     repetitions=25,
     drawn=2,
-    source="an independent replication with 2 draws; the paper shows curves only",
+    source="an independent replication with 2 repetitions; the paper shows curves only",
     measure=measure,
     panels=(("test error in %", len(NORMS)), ("distance of the weights from the truth", len(NORMS))),
     floor=(BAYES,) * len(INFORMATIVE),

@@ -21,7 +21,7 @@ from mklcore.figures.graph_objects import go
 from mklcore.figures.paths import norm_axis, path_positions, solved, stretches
 from mklcore.selection.scoring import SHARES
 
-LEFT, RIGHT = 132, 74  # pixels: names of the bars below stand left of the first method, line labels right of the last
+LEFT, RIGHT = 164, 74  # pixels: names of the bars below stand left of the first method, line labels right of the last
 GAP = 0.03
 TICK_ROOM = 0.05  # of its axis that a tick keeps from either end, where the next method begins
 WEIGHT_ROWS, SCORE_ROWS = (0.55, 1.0), (0.0, 0.42)

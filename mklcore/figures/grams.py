@@ -29,7 +29,7 @@ def gram_heatmap(K: Any, labels: Any = None, *, dark: bool = False) -> go.Figure
     cells, edges = block_means(gram[np.ix_(order, order)])
     size = -(-n // len(cells))
     title = "training row" + (", sorted by target" if labels is not None else "")
-    title += f", each cell the mean of about {size} × {size} entries" if size > 1 else ""
+    title += f"<br>each cell: mean of about {size} × {size} entries" if size > 1 else ""
     figure = _heatmap(cells, "k(x, z)", (float(cells.min()), float(cells.max())), dark)
     middles = (edges[:-1] + 1 + edges[1:]) / 2
     figure.update_traces(

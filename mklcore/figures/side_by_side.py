@@ -13,7 +13,7 @@ from mklcore.figures.moving import heights
 from mklcore.figures.steps import Steps
 
 N_BARS = 9
-NAME_LENGTH = 18  # letters left of the first panel
+NAME_LENGTH = 24  # letters left of the first panel
 
 
 def order(paths: Sequence[Any]) -> list[int]:

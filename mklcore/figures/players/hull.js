@@ -5,9 +5,22 @@ const ROW = 58; // px between depths
 const LANE = 28; // px between the lines of one depth
 const WIDE = 820; // px from which three panels stand side by side
 const NARROW = 520;
-const LONGEST = 16; // letters of a label
+const LONGEST = 19; // letters of a label
 
-const short = (name) => (name.length <= LONGEST ? name : name.slice(0, 6) + "…" + name.slice(7 - LONGEST));
+// A long name loses words from its middle, as in Python (`style.cut`); a word is cut only where it fills the label alone.
+function short(name) {
+  if (name.length <= LONGEST) return name;
+  const words = name.split(/(?<=[\s_.-])/);
+  let best = "";
+  for (let first = 0; first < words.length; first++)
+    for (let last = first + 1; last <= words.length; last++) {
+      const label = words.slice(0, first).join("").trimEnd() + "…" + words.slice(last).join("");
+      if (label.length <= LONGEST && label.length > Math.max(best.length, (2 * LONGEST) / 3)) best = label;
+    }
+  return best || name.slice(0, 6) + "…" + name.slice(7 - LONGEST);
+}
+// A product is written factor by factor.
+const named = (name) => (name.length <= LONGEST ? [name] : name.split(/(?<=·)/).map(short));
 const here = ({ slider, data }) => slider.between || data.states[slider.index];
 
 function newView(root) {
@@ -88,7 +101,9 @@ function buildGraph(view) {
     tops.push(y);
     y += ROW + LANE * (count - 1);
   }
-  set(svg, { height: y - ROW + 46 });
+  const products = nodes.some(({ name }) => name.includes("·"));
+  view.graphHeight = y - ROW + (products ? 58 : 46);
+  set(svg, { height: view.graphHeight });
   lanes.forEach((count, depth) => {
     const text = make(svg, "text", { x: 0, y: tops[depth] + 4, class: "quiet" });
     text.textContent = depth ? depth : "depth 0";
@@ -212,13 +227,13 @@ function write(view, roles) {
   const touches = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
   for (const mark of marks.slice().sort((a, b) => rank(b.k) - rank(a.k))) {
     const role = roles[mark.k];
-    const lines = [short(view.data.nodes[mark.k].name), ...(role.inside ? [] : [role.way])];
+    const lines = [...named(view.data.nodes[mark.k].name), ...(role.inside ? [] : [role.way])];
     const half = (6.1 * Math.max(...lines.map((text) => text.length))) / 2 + 1;
     const x = Math.min(Math.max(view.places[mark.k].x, half + 46), view.graphWidth - half);
     const tall = 13 * lines.length;
     const above = { left: x - half, right: x + half, top: mark.top - 3 - tall, bottom: mark.top - 2 };
     const below = { left: x - half, right: x + half, top: mark.bottom + 2, bottom: mark.bottom + 3 + tall };
-    const free = (box) => !taken.some((other) => touches(box, other)) && !marks.some((other) => other.k !== mark.k && touches(box, other));
+    const free = (box) => box.bottom < view.graphHeight && !taken.some((other) => touches(box, other)) && !marks.some((other) => other.k !== mark.k && touches(box, other));
     const box = (role.inside ? [above, below] : [below, above]).find(free);
     if (!box) continue;
     taken.push(box);

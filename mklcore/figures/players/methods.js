@@ -110,7 +110,7 @@ function arrange({ data, box }) {
   const there = figure && figure.there;
   const panels = there ? data.methods.map((_, k) => figure.panel(k ? String(2 * k + 1) : "")) : [];
   const phone = box.clientWidth < PHONE;
-  let columns = phone ? "96px " + "minmax(112px, 1fr) ".repeat(count) : "minmax(72px, 1.1fr) " + "minmax(0, 1fr) ".repeat(count);
+  let columns = phone ? "144px " + "minmax(112px, 1fr) ".repeat(count) : "minmax(72px, 1.1fr) " + "minmax(0, 1fr) ".repeat(count);
   if (!phone && panels.length === count && panels.every(Boolean)) {
     const shift = figure.element.getBoundingClientRect().left - box.getBoundingClientRect().left;
     const lefts = panels.map(({ left }) => left + shift);

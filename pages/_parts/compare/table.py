@@ -75,7 +75,7 @@ def draw(shown: Sequence[Row]) -> None:
     tests = _tests(shown)
     found = frame(shown, tests)
     st.dataframe(found, hide_index=True, column_config=_formats(shown), alt="One row per method at the cursor")
-    take, ask, said = st.columns([1.3, 2, 5], vertical_alignment="center")
+    take, ask, said = st.columns([1.3, 2.4, 4.6], vertical_alignment="center")
     recipes = found.assign(settings=[one.method.text() for one, _, _ in shown])
     listings.take(recipes, "compare", "csv_compare", place=take)
     if tests is None and not any(one.earlier for one, _, _ in shown):

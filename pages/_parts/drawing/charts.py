@@ -1,5 +1,7 @@
 """Drawing figures: with their alternative text, dimmed while they wait, and the two small ones only pages need."""
 
+from typing import Literal
+
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
@@ -23,13 +25,13 @@ def is_dark() -> bool:
     return st.context.theme.type == "dark"
 
 
-def show(figure: go.Figure, key: str, height: int | None = None) -> None:
+def show(figure: go.Figure, key: str, height: int | None = None, width: int | Literal["stretch"] = "stretch") -> None:
     """Draw a figure with the alternative text it carries."""
     if height is not None:
         figure.layout.height, figure.layout.margin.t = height, 12
     if history.current().present:
         figure = enlarged(figure)
-    st.plotly_chart(figure, key=key, alt=figure.layout.meta["alt"], config=CONFIG)
+    st.plotly_chart(figure, width=width, key=key, alt=figure.layout.meta["alt"], config=CONFIG)
 
 
 def dimmed(figure: go.Figure, *, dark: bool) -> go.Figure:

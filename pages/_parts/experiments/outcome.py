@@ -11,6 +11,7 @@ from pages._parts.experiments import work
 from pages._parts.session import fields, history, words
 
 LEVEL = 0.95
+LONGEST = 20  # letters at the head of the first column
 ICONS = {AGREES: ":material/check:", DISAGREES: ":material/close:", UNSAID: ":material/question_mark:"}
 
 
@@ -81,14 +82,15 @@ def verdict(comparison: Comparison, outcome: Outcome) -> None:
 def numbers(experiment: Experiment, comparison: Comparison, outcome: Outcome) -> None:
     """Draw every number beside the reference, and the files to take away."""
     table = work.frame(experiment, comparison).dropna(axis="columns", how="all")
-    two = st.column_config.NumberColumn
+    two, name = st.column_config.NumberColumn, experiment.row_name
+    label = name if len(name) <= LONGEST else name.partition(",")[0]
     st.dataframe(
         table,
         hide_index=True,
         height=300,
         alt="Every number of the run beside the reference",
         column_config={
-            experiment.row_name: st.column_config.TextColumn(width="small"),
+            name: st.column_config.TextColumn(label, width=None if len(label) > LONGEST else "small", help=name),
             "ours": two("ours", format="%.4g"),
             "ours_error": two("± standard error", format="%.2g"),
             "reference": two("reference", format="%.4g"),

@@ -7,12 +7,18 @@ from pages._parts.experiments import work
 from pages._parts.session import fields, history
 
 
+def _briefly(article: str) -> str:
+    """Return an article by its first author where it has more than two."""
+    authors, _, year = article.rpartition(" ")
+    return f"{authors.split(',')[0]} et al. {year}" if authors.count(",") > 1 else article
+
+
 def draw() -> None:
     """Draw them."""
     papers, shown = work.by_paper(), EXPERIMENTS.get(history.current().experiment, next(iter(EXPERIMENTS.values())))
     fields.view(
         st.selectbox, "Paper", "paper", shown.article, lambda paper: history.change(experiment=papers[paper][0]),
-        options=list(papers),
+        options=list(papers), format_func=_briefly,
     )  # fmt: skip
     keys = papers[shown.article]
     fields.field_view(

@@ -6,7 +6,8 @@ import streamlit as st
 # captions, 0.75 rem inside figures. Formulas have the size of the text around them; KaTeX makes them a fifth larger.
 # Streamlit keeps 80 pixels free on either side, cuts the menu off at nine pages, and stacks every row of columns on a
 # phone. What follows a cursor runs in a part of its own: its slider is brought before the columns, and on a phone
-# before everything, while figures of several methods are scrolled sideways there. The heading stays as tall as its
+# before everything, while figures of several methods are scrolled sideways there. White text needs a darker blue than
+# blue text on dark paper does: primary buttons have one of their own. The heading stays as tall as its
 # title: what is in progress is one line beside it, and gives way to it.
 STYLE = """<style>
 [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
@@ -20,6 +21,10 @@ STYLE = """<style>
 .st-key-heading [data-testid="stProgress"] p { font-size: 0.875rem; line-height: 1.25; }
 .st-key-heading [data-testid="stHeading"] [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
 .st-key-heading [data-testid="stProgress"] p { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+[data-testid="stBaseButton-primary"] { background: #0072B2; border-color: #0072B2; color: #FFFFFF; }
+[data-testid="stMultiSelect"] [data-baseweb="tag"] { background: #0072B2; color: #FFFFFF; }
+[data-testid="stFileUploaderDropzoneInstructions"] * { white-space: normal; }
+[data-testid="stSidebar"] [data-testid="stButtonGroup"] button { padding-left: 0.5rem; padding-right: 0.5rem; }
 .st-key-theme_eye, .st-key-runs_browser { flex: none; width: 0; }
 .st-key-heading [data-testid="stColumn"] { flex-grow: 0; }
 .st-key-heading [data-testid="stHorizontalBlock"] { flex-wrap: nowrap; }
@@ -41,6 +46,7 @@ STYLE = """<style>
   [data-testid="stTopNav"] + div { flex: none; width: auto; min-width: 0; }
   [data-testid="stTopNavLink"] { font-size: 0.875rem; padding-left: 0.25rem; padding-right: 0.25rem; }
   [data-testid="stSidebar"][aria-expanded="true"] { min-width: 208px; max-width: 208px; }
+  [data-testid="stSidebar"] [data-testid="stButtonGroup"] button { padding-left: 0.25rem; padding-right: 0.25rem; }
 }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding-left: 1rem; padding-right: 1rem; }
@@ -48,13 +54,16 @@ STYLE = """<style>
   .st-key-heading [data-testid="stColumn"] { flex: 0 1 auto; min-width: 0; width: auto; }
   .st-key-heading [data-testid="stColumn"]:nth-child(-n + 2) { flex: 1 0 100%; }
   .st-key-heading [data-testid="stColumn"]:nth-child(2) > * { max-height: none; }
-  .st-key-present { display: none; }
+  .st-key-present, .st-key-explore_looks [data-testid="stCaptionContainer"] { display: none; }
+  [data-testid="stHorizontalBlock"] { row-gap: 1rem; }
+  .st-key-samples [data-testid="stColumn"] { flex: 1 1 40%; min-width: 0; }
+  .st-key-samples button p { white-space: normal; }
   [data-testid="stButtonGroup"], [data-testid="stButtonGroup"] div { flex-wrap: wrap; overflow: visible; mask: none; }
   [data-testid="stButtonGroup"] button { padding-left: 0.5rem; padding-right: 0.5rem; }
   [data-testid="stSidebar"][aria-expanded="true"] { min-width: 264px; max-width: 100%; }
   .st-key-explore_cursor [data-testid="stColumn"]:last-child { order: -1; }
   .st-key-compare_figure { overflow-x: auto; }
-  .st-key-compare_figure > * { min-width: 40rem; }
+  .st-key-compare_figure > * { min-width: 46rem; }
 }
 </style>"""
 

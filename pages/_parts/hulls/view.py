@@ -135,16 +135,12 @@ def figures(shown: Answer, hull: Hull) -> None:
     chosen = hulls.columns(shown.params)
     names = [table.feature_names[j] for j in chosen]
     pair = hull_words.pair(shown.path, history.current().hull_pair, chosen, table)
-    first, second, third, fourth, _ = st.columns([1, 1, 1.3, 2, 2], gap="xsmall")
-    if pair is not None:
-        with first:
+    with st.container(horizontal=True, gap="small", width=560):
+        if pair is not None:
             downloads.strip(lambda: hull_grid(fitted, pair, names), "Hull of two columns", "Grid")
-    with second:
         downloads.strip(lambda: hull_graph(fitted, names), "Hull by depth", "Graph")
-    with third:
         downloads.strip(lambda: relevance_bars(fitted.relevance_, names), "Relevance of the columns", "Relevance")
-    if not shown.waiting:
-        with fourth:
+        if not shown.waiting:
             made, index = hull_player.drawn(shown), shown.path.nearest(hull.value)
             explorable.hulls(history.current(), shown.path, made, chosen, hulls.METHOD, index=index)
 

@@ -134,11 +134,13 @@ def _words(params: Params, found: theory.LpMeasured) -> None:
         float(found.margin_risk(params.theory_margin)[best]), p, M, lipschitz=1 / params.theory_margin, B=B, R=R,
         delta=params.theory_delta, conservative=params.theory_even, choices=_choices(params, found),
     )  # fmt: skip
-    more = f"With the same B, R and margin it would take {style.number(needed)} rows." if np.isfinite(needed) else ""
+    rows = f"{float(f'{needed:.2e}'):,.0f} rows"
+    more = f"With the same B, R and margin it would take {rows}." if np.isfinite(needed) else ""
     vacuous(
         [
-            f"{least} A share of errors never exceeds 1, so the bound cannot prefer a p here. With B = "
-            f"{style.number(B)} and R = {style.number(R)} the complexity term alone is {style.number(price)}.",
+            f"{least} A share of errors never exceeds 1, so the bound cannot prefer a p here. With B\u00a0=\u00a0"
+            f"{style.number(B)} and R\u00a0=\u00a0{style.number(R)} the complexity term alone is "
+            f"{style.number(price)}.",
             more,
         ]
     )
