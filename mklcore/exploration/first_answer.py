@@ -221,10 +221,10 @@ def explore(
 
     Holds out a share ``test_size`` of the rows, 0 for none. Of the rest a quarter to a third judges, the others are for
     training, at most ``max_rows`` of them at first. Chosen among are straight lines, functions of single columns
-    (`KernelDictionary.recommended`) and kernels of all columns beside them, sparse (p = 1) or not (p = 2), each along
-    C: by folds below ``FEW`` rows, else on the validation rows. A richer model is taken where it gains more than one
-    standard error. ``notes`` tell what was taken and how sure that is; ``model`` is that model on all rows but those
-    held out.
+    (`KernelDictionary.recommended`), pairs of them and kernels of all columns beside them, plain or with scales of the
+    columns by relevance, sparse (p = 1) or not (p = 2), each along C: by folds below ``FEW`` rows, else on the
+    validation rows. A richer model is taken where it gains more than one standard error. ``notes`` tell what was taken
+    and how sure that is; ``model`` is that model on all rows but those held out.
 
     ``scoring`` : a scikit-learn scorer or its name; None is accuracy for classes and R2 for numbers. ``callback(done,
     total)`` is called between steps; raise in it to cancel. ``baselines=False`` fits no plain models. ``preparation``

@@ -87,7 +87,7 @@ def _products(kind: type[Wide], scales: Array, width: float) -> tuple[Product, .
     if len(parts) < Product.least:
         return ()
     return tuple(
-        Product(parts=tuple(kind(factor * width * times, features=group) for times, group in parts))
+        Product(parts=tuple(kind(float(f"{factor * width * times:.3g}"), features=group) for times, group in parts))
         for factor in OFFERED
     )
 
