@@ -248,7 +248,7 @@ def test_the_toy_figure_draws_what_is_measured_and_the_bayes_line() -> None:
     assert "least 4 % at p = 1" in figure.layout.meta["alt"]
     for dark in (False, True):
         paper = style.theme(dark).paper
-        assert all(style.contrast(level_colour(row, 6, dark), paper) >= style.TEXT_CONTRAST for row in range(6))
+        assert all(style.contrast(level_colour(row, dark), paper) >= style.TEXT_CONTRAST for row in range(6))
 
 
 # The page

@@ -357,7 +357,7 @@ def sparsity_figure(
     )
     ends = []
     for row in measured:
-        colour = level_colour(row, len(levels), dark)
+        colour = level_colour(row, dark)
         bars = {"type": "data", "array": np.nan_to_num(spread[row]), "width": 4, "thickness": 1.2}
         figure.add_scatter(
             x=places, y=table[row], name=levels[row], mode="lines+markers", line={"color": colour, "width": 2},
@@ -380,13 +380,10 @@ def sparsity_figure(
     return figure
 
 
-def level_colour(row: int, count: int, dark: bool) -> str:
-    """The colour of a sparsity level: all kernels are linear, so the hue of linear kernels, stronger where it is
-    sparser.
-    """
-    least = style.TEXT_CONTRAST * style.SAFETY
-    ratio = least + (11.0 - least) * row / max(count - 1, 1)
-    return style.at_contrast(style.FAMILY_HUES["linear"], style.theme(dark).paper, ratio)
+def level_colour(row: int, dark: bool) -> str:
+    """The colour of a sparsity level: one of six distinct ones, readable as text."""
+    hues = style.six_hues(dark)
+    return style.readable(hues[row % len(hues)], dark, style.TEXT_CONTRAST)
 
 
 def _sparsity_alt(norms: Sequence[float], levels: Sequence[str], table: Array, floor: float) -> str:

@@ -21,8 +21,9 @@ MOST_POINTS = 400
 APART = 0.02  # of an axis: how far the outermost of many rows at one place is moved
 GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 COLUMNS = 3
-PANEL_HEIGHT = 170
-TICK_ROOM = 64  # pixels between two rows of panels
+PANEL_HEIGHT = 180
+PANEL_LETTERS = 16
+TICK_ROOM = 78  # pixels between two rows of panels
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 CLASS_HUES = ("linear", "rbf", "polynomial", "laplacian", "hkl", "precomputed")
 
@@ -53,7 +54,7 @@ def component_grid(
         _component_alt(components, names),
         dark,
         height=30 + PANEL_HEIGHT * down,
-        margin={"l": 48, "r": 12, "t": 10, "b": 44},
+        margin={"l": 48, "r": 12, "t": 10, "b": 58},
     )
     hues = list(colours or [style.readable(style.FAMILY_HUES["linear"], dark)] * len(components))
     for k, (one, hue) in enumerate(zip(components, hues, strict=True)):
@@ -103,7 +104,9 @@ def _panel(
     across_domain, down_domain = [left, min(left + wide, 1.0)], [max(top - tall, 0.0), top]
     figure.update_layout(
         {
-            f"xaxis{axes}": style.axis(title, dark, domain=across_domain, anchor=f"y{axes}", showgrid=False, nticks=5),
+            f"xaxis{axes}": style.axis(
+                _two_lines(title), dark, domain=across_domain, anchor=f"y{axes}", showgrid=False, nticks=5
+            ),
             f"yaxis{axes}": style.axis(
                 "added" if column == 0 else "",
                 dark,
@@ -116,6 +119,15 @@ def _panel(
             ),
         }
     )
+
+
+def _two_lines(title: str) -> str:
+    """A title of more words than a panel of a phone is wide, broken at the space nearest its middle."""
+    spaces = [k for k, letter in enumerate(title) if letter == " "]
+    if len(title) <= PANEL_LETTERS or not spaces:
+        return title
+    middle = min(spaces, key=lambda k: abs(2 * k - len(title)))
+    return f"{title[:middle]}<br>{title[middle + 1 :]}"
 
 
 def _component_alt(components: Sequence[Any], names: Sequence[str]) -> str:

@@ -52,7 +52,7 @@ def confusion_figure(counts: Array, names: Sequence[str], *, dark: bool = False)
         hovertemplate="%{customdata:.0f} rows, %{z:.1%} of their class<extra></extra>",
     )
     named = {"tickvals": ticks, "ticktext": called, "showgrid": False, "automargin": True}
-    figure.layout.xaxis = style.axis("the model says", dark, **named)
+    figure.layout.xaxis = style.axis("predicted class", dark, **named)
     figure.update_yaxes(style.axis("true class", dark, autorange="reversed", **named), title_standoff=14)
     return figure
 
@@ -75,8 +75,8 @@ def roc_figure(curves: Sequence[tuple[str, Array, Array, float]], *, dark: bool 
             hovertemplate=f"{html.escape(str(name))}<br>%{{y:.1%}} found, %{{x:.1%}} of the others taken for "
                           f"it<extra></extra>",
         )  # fmt: skip
-    figure.layout.xaxis = style.axis("share of the others taken for it", dark, range=[-0.02, 1.02], tickformat=".0%")
-    figure.layout.yaxis = style.axis("share of the class found", dark, range=[-0.02, 1.02], tickformat=".0%")
+    figure.layout.xaxis = style.axis("false positive rate", dark, range=[-0.02, 1.02], tickformat=".0%")
+    figure.layout.yaxis = style.axis("true positive rate", dark, range=[-0.02, 1.02], tickformat=".0%")
     marks = ("———", "– – –", "· · ·", "–·–·", "—— ——", "——·——")
     lines = [
         f"{marks[k % len(marks)]} {html.escape(style.short(str(name), 16))}: AUC {area:.3f}"
@@ -95,7 +95,7 @@ def reliability_figure(said: Array, share: Array, counts: Array, name: str, *, d
     """
     tone = style.theme(dark)
     off = float(np.average(np.abs(np.asarray(said) - share), weights=counts)) if len(counts) else 0.0
-    alt = f"Calibration for {name} over {int(np.sum(counts))} rows: said and seen differ by {off:.1%} on average."
+    alt = f"Calibration for {name} over {int(np.sum(counts))} rows: shares are off by {off:.1%} on average."
     figure = style.new_figure(alt, dark, HEIGHT, margin={"l": 8, "r": 8, "t": 8, "b": 40})
     figure.add_scatter(
         x=[0, 1], y=[0, 1], mode="lines", line={"color": tone.grey, "width": 1, "dash": "dot"}, hoverinfo="skip"
@@ -110,12 +110,12 @@ def reliability_figure(said: Array, share: Array, counts: Array, name: str, *, d
             "size": 6 + 16 * np.sqrt(np.asarray(counts) / max(float(np.max(counts, initial=1)), 1.0)),
         },
         customdata=counts,
-        hovertemplate="said %{x:.0%}, seen %{y:.0%} of %{customdata} rows<extra></extra>",
+        hovertemplate="predicted %{x:.0%}, observed %{y:.0%} of %{customdata} rows<extra></extra>",
     )
     figure.layout.xaxis = style.axis(
-        f"probability said of {style.short(name, 16)}", dark, range=[-0.05, 1.05], tickformat=".0%"
+        f"predicted probability of {style.short(name, 16)}", dark, range=[-0.05, 1.05], tickformat=".0%"
     )
-    figure.layout.yaxis = style.axis("share seen", dark, range=[-0.05, 1.05], tickformat=".0%")
+    figure.layout.yaxis = style.axis("observed share", dark, range=[-0.05, 1.05], tickformat=".0%")
     return figure
 
 

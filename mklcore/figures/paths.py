@@ -177,7 +177,7 @@ def _draw_weights(figure: go.Figure, path: Any, dark: bool, axes: str) -> None:
         }
     )
     last = int(np.argmax(path_positions(path)))
-    ends = [style.EndLabel(style.short(path.kernel_names[m]), float(weights[last, m]), colours[m]) for m in named]
+    ends = [style.EndLabel(style.short(path.kernel_names[m], 20), float(weights[last, m]), colours[m]) for m in named]
     style.label_ends(figure, ends, (-0.01 * top, top), dark, axes)
 
 

@@ -29,12 +29,6 @@ class Verdict:
     ours: Compared
     plain: Mapping[str, Compared]
 
-    @property
-    def boosting_is_ahead(self) -> bool:
-        """Tell whether boosted trees are ahead by more than the standard error of the gap."""
-        found = self.plain.get("boosting")
-        return found is not None and -found.gap > max(found.gap_error, 0.0)
-
     def ahead_of_us(self) -> dict[str, Compared]:
         """Return the plain models that are ahead by more than chance."""
         return {name: one for name, one in self.plain.items() if one.place == "behind"}
@@ -109,10 +103,10 @@ def note(found: Verdict) -> str:
 
 
 def boosting(found: Verdict) -> str:
-    """Return what it means where boosted trees are ahead by more than the standard error of the gap; else nothing."""
-    if not found.boosting_is_ahead:
+    """Return what it means where boosted trees are ahead by more than chance; else nothing."""
+    one = found.ahead_of_us().get("boosting")
+    if one is None:
         return ""
-    one = found.plain["boosting"]
     by, spread = _figure(found.score_name, -one.gap), error(found.score_name, one.gap_error)
     return (
         f"Boosted trees are ahead by {by} ± {spread}: the target has steps, or many columns act together, which smooth "

@@ -73,7 +73,8 @@ def first_rows(table: Dataset) -> pd.DataFrame:
     name = f"{table.target_name} (target)"
     while name in table.feature_names:  # a table on the screen has every name once
         name += " "
-    frame.insert(0, name, table.y[:PREVIEW_ROWS].astype(str))
+    target = table.y[:PREVIEW_ROWS]
+    frame.insert(0, name, target if table.task == "regression" else target.astype(str))
     return frame
 
 

@@ -185,7 +185,7 @@ def _surface(shown: paths.Answer, fitted: Any, table: Dataset, rows: Dataset, at
 
 def _reading(found: Any, table: Dataset) -> str:
     if table.task == "novelty":
-        return "Line: the boundary; the score is f less its level there. Marks: training rows, by what the model says."
+        return "Line: the boundary; the score is f less its level there. Marks: training rows, by their prediction."
     if found.kind == "score":
         return f"Line: the border, score 0; beyond it {words.plain(found.classes[1])} wins. Marks: training rows."
     if found.kind == "class":

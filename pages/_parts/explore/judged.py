@@ -29,7 +29,7 @@ def draw(point: Chosen, where: str, output: int | None) -> None:
     if table.task == "novelty":
         return
     found = judging.judged(point)
-    st.markdown(f"**How right it is** at {where}, on the {found.y.size} validation rows")
+    st.markdown(f"**Errors** at {where}, on the {found.y.size} validation rows")
     if table.task == "regression":
         _one(
             partial(residual_figure, found.said, found.y, table.target_name),

@@ -24,7 +24,7 @@ from pages._parts.session import words as session_words
 
 FAMILY_NAMES = {"rbf": "RBF"}
 OTHERS = re.compile(r"\d+ others")  # what `weight_shares` calls a sum of the small ones
-LEFT, RIGHT = 1.1, (2.1, 1.15)  # widths: bars and number box, then the figures, over whose width the slider goes
+LEFT, RIGHT = 1.4, (2.0, 1.1)  # widths: bars and number box, then the figures, over whose width the slider goes
 LEAST_SHARE = 0.005  # less is not worth a word
 Rows = list[tuple[str, str, str]]
 

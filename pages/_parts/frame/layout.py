@@ -22,7 +22,8 @@ STYLE = """<style>
 .st-key-heading [data-testid="stHeading"] [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
 .st-key-heading [data-testid="stProgress"] p { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 [data-testid="stBaseButton-primary"] { background: #0072B2; border-color: #0072B2; color: #FFFFFF; }
-[data-testid="stMultiSelect"] [data-baseweb="tag"] { background: #0072B2; color: #FFFFFF; }
+[data-testid="stBaseButton-primary"] * { opacity: 1; }
+[data-testid="stMultiSelect"] [data-tag] { background: #0072B2; color: #FFFFFF; }
 [data-testid="stFileUploaderDropzoneInstructions"] * { white-space: normal; }
 [data-testid="stSidebar"] [data-testid="stButtonGroup"] button { padding-left: 0.5rem; padding-right: 0.5rem; }
 .st-key-theme_eye, .st-key-runs_browser { flex: none; width: 0; }
@@ -51,10 +52,11 @@ STYLE = """<style>
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding-left: 1rem; padding-right: 1rem; }
   .st-key-heading [data-testid="stHorizontalBlock"] { flex-wrap: wrap; row-gap: 0; }
+  .st-key-explore_looks { column-gap: 0; }
   .st-key-heading [data-testid="stColumn"] { flex: 0 1 auto; min-width: 0; width: auto; }
   .st-key-heading [data-testid="stColumn"]:nth-child(-n + 2) { flex: 1 0 100%; }
   .st-key-heading [data-testid="stColumn"]:nth-child(2) > * { max-height: none; }
-  .st-key-present, .st-key-explore_looks [data-testid="stCaptionContainer"] { display: none; }
+  .st-key-present, .st-key-explore_looks > :has([data-testid="stCaptionContainer"]) { display: none; }
   [data-testid="stHorizontalBlock"] { row-gap: 1rem; }
   .st-key-samples [data-testid="stColumn"] { flex: 1 1 40%; min-width: 0; }
   .st-key-samples button p { white-space: normal; }

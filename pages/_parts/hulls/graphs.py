@@ -55,8 +55,8 @@ def _hulls(path: Path) -> None:
     fitted, truth = path.estimators[index], graph_hulls.sample(params).truth
     inside = [name for name in truth if name in fitted.hull_]
     missing = [name for name in truth if name not in inside]
-    found = f"All {len(truth)} nodes that decide are in the hull" if not missing else (
-        f"{len(inside)} of {len(truth)} nodes that decide are in the hull, not {style.joined(missing)}"
+    found = f"All {len(truth)} informative nodes are in the hull" if not missing else (
+        f"{len(inside)} of {len(truth)} informative nodes are in the hull, not {style.joined(missing)}"
     )  # fmt: skip
     score = evidence.score(path.score_name, float(path.val_score[index]))
     st.markdown(

@@ -51,7 +51,7 @@ def _carried(params: Params) -> None:
     picture(figure, "theory_carried", HEIGHT)
     end, plain = float(carried[-1]), float(own[-1])
     st.caption(
-        f"From q = {style.number(q)} to p = ∞ the bound grows by M^(1/2q), from {style.number(start)} to "
+        f"From q = {style.number(q)} to p = ∞ the bound grows by $M^{{1/(2q)}}$, from {style.number(start)} to "
         f"{style.number(end)}; the "
         f"bound of p = ∞ itself is {style.number(plain)}, {'no larger' if plain <= end else 'larger'}."
     )

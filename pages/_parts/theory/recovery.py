@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from mklcore import theory
-from mklcore.figures import coherence_dots, kernel_colours, style
+from mklcore.figures import captions, coherence_dots, kernel_colours, style
 from mklcore.figures.theory import MOST_BARS
 from pages._parts.derive import bounds as derive_bounds
 from pages._parts.drawing import charts
@@ -26,7 +26,8 @@ def draw(params: Params, found: dict[str, Any] | None) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         st.markdown("**Coherence of every other kernel** with the good ones")
-        names = [kernels.names[j] for j in parts.others]
+        called = captions.labels(kernels.names, kernels.families)
+        names = [called[j] for j in parts.others]
         figure = coherence_dots(names, parts.lower, parts.upper, [colours[j] for j in parts.others], dark=dark)
         picture(figure, "theory_coherence")
         if len(names) > MOST_BARS:
