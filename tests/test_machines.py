@@ -9,7 +9,7 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 from mklcore._numba.decorators import jit_entry
 from mklcore.losses import LOSSES, Hinge, make_loss
 from mklcore.machines import machine_of
-from mklcore.machines.constant import MOST_RANK, without_slope
+from mklcore.machines.constant import SETTINGS, without_slope
 from mklcore.machines.svm import best_partner, first, pair_update, reached, smo_blocks, smo_pairs, solve_svm
 
 
@@ -189,10 +189,9 @@ def test_where_a_slope_pays_there_is_no_such_dual():
     low, high = Hinge().box(y, 1.0)
     assert without_slope(np.outer(x, x), y, low, high, -1.0) is None
     assert without_slope(np.outer(x, x), np.ones(40), 0 * y, np.ones(40), 1.0) is None  # one class
-    assert (
-        without_slope(np.eye(MOST_RANK + 1), np.append(np.ones(MOST_RANK), -1.0), -np.ones(201), np.ones(201), 1.0)
-        is None
-    )
+    rank = SETTINGS.most_rank
+    ends = np.ones(rank + 1)
+    assert without_slope(np.eye(rank + 1), np.append(np.ones(rank), -1.0), -ends, ends, 1.0) is None
 
 
 def test_a_diagonal_that_rounding_has_made_negative_divides_by_nothing():

@@ -15,7 +15,7 @@ from mklcore.kernels.operators.lazy import Float32Kernels, LazyKernels
 from mklcore.losses import LOSSES, make_loss
 from mklcore.penalties import BlockNorm, ElasticNet, LpNorm
 from mklcore.penalties.terms import make_terms
-from mklcore.solvers import certificate, fit_weighted, smkl, spectra
+from mklcore.solvers import certificate, fit_weighted, spectra
 from mklcore.solvers.column_generation import ColumnGeneration
 from mklcore.solvers.driver import Status, run
 from mklcore.solvers.problem import Problem, WarmStart
@@ -189,7 +189,7 @@ def test_kernels_that_hardly_count_are_put_aside_and_the_answer_stays(table, ker
     X, y, loss, terms = table[0], np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms(terms)
     rows = LazyKernels.build(mkl.KernelDictionary.per_feature(kernel, 120), X)
     plain = fit_selection(rows, y, 10.0, loss, terms, True, tol=1e-4).fit
-    monkeypatch.setattr(smkl, "_MANY", 50)
+    setting(monkeypatch, "mklcore.solvers.smkl.many", 50)
     read, forms = [], LazyKernels.quad
     monkeypatch.setattr(LazyKernels, "quad", lambda self, a, some=None: read.append(some) or forms(self, a, some))
     fit = fit_selection(rows, y, 10.0, loss, terms, True, tol=1e-4).fit
@@ -201,7 +201,7 @@ def test_kernels_that_hardly_count_are_put_aside_and_the_answer_stays(table, ker
 
 
 def test_kernels_put_aside_too_soon_take_part_again(table, monkeypatch):
-    monkeypatch.setattr(smkl, "_MANY", 50)
+    setting(monkeypatch, "mklcore.solvers.smkl.many", 50)
     y, loss, lasso = np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms("gl")  # convex: one optimum
     rows: Any = LazyKernels.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 120), table[0])
     whole = fit_selection(rows, y, 10.0, loss, lasso, True, tol=1e-3).fit
@@ -217,7 +217,7 @@ def test_kernels_put_aside_too_soon_take_part_again(table, monkeypatch):
 
 
 def test_before_giving_up_kernels_put_aside_are_read_again(table, monkeypatch):
-    monkeypatch.setattr(smkl, "_MANY", 50)
+    setting(monkeypatch, "mklcore.solvers.smkl.many", 50)
     y, loss, lasso = np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms("gl")
     rows: Any = LazyKernels.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 120), table[0])
     method = SMKL(Problem(rows, y, 10.0, loss, lasso, True), tol=1e-3)
@@ -260,7 +260,7 @@ def test_sums_in_single_precision_lead_to_a_certificate_in_double(table):
 
 def test_eigenvectors_that_would_not_fit_are_refused(table, monkeypatch):
     rows = LazyKernels.build(mkl.KernelDictionary.per_feature(mkl.Laplacian(1.0), 120), table[0])
-    monkeypatch.setattr(spectra, "MOST_MB", 0.5)
+    setting(monkeypatch, "mklcore.solvers.spectra.most_mb", 0.5)
     with pytest.raises(KernelError, match=r"The eigenvectors of 120 kernels on 40 rows need more than 0 MB"):
         spectra.Spectra.of(rows)
 

@@ -12,6 +12,7 @@ from mklcore.machines import constant
 from mklcore.paths.path import joined, turned
 from mklcore.selection import references
 from mklcore.selection.references import best_single_kernel, plain_references, single_kernels
+from tests.settings import setting
 
 KERNELS = mkl.KernelDictionary.rbf_widths([0.02, 1.5]) + mkl.KernelDictionary((mkl.Linear(),))
 
@@ -91,7 +92,7 @@ def test_a_linear_program_that_takes_long_is_given_up(monkeypatch):
     low, high = np.minimum(y, 0.0), np.maximum(y, 0.0)
     found = constant.without_slope(K, y, low, high, -1.0)
     assert abs(found @ x) < 1e-8
-    monkeypatch.setattr(constant, "MOST_STEPS", 1)
+    setting(monkeypatch, "mklcore.machines.constant.most_steps", 1)
     assert constant.without_slope(K, y, low, high, -1.0) is None
 
 

@@ -53,7 +53,7 @@ NOT_STORED = {
 }
 FEATURES = {
     "no size at all": {},
-    "rows off their bounds that are dear": {"machines.dual_coordinate_descent._DEAREST": 0.0},
+    "rows off their bounds that are dear": {"machines.dual_coordinate_descent.most_work": 0.0},
     "Hessians that are dear": {"newton.most_work": 0.0},
     "a large C": {"schedule.passes": 0.0, "schedule.products": 0.0},
     "rows in pieces": {"kernels.operators.factored._VALUES": 1},

@@ -27,7 +27,7 @@ from mklcore.solvers.driver import Fit, run, warn_unless_converged
 from mklcore.solvers.foba import ForwardBackward
 from mklcore.solvers.gomp import GOMP
 from mklcore.solvers.gomp_features import FeatureGOMP
-from mklcore.solvers.gomp_losses import HINGE_TOL, LossGOMP
+from mklcore.solvers.gomp_losses import SETTINGS, LossGOMP
 from mklcore.solvers.spectra import Spectra
 
 BACK_AND_FORTH = 4  # steps per kernel that backward steps may take
@@ -199,7 +199,7 @@ class GOMPClassifier(_GompBase, KernelClassifier, KernelSettings):
     tasks = CLASSIFICATION
 
     _: KW_ONLY
-    tol: float = HINGE_TOL
+    tol: float = SETTINGS.hinge_tol
     probability: bool = False
 
     def _check_parameters(self) -> None:

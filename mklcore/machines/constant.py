@@ -12,14 +12,27 @@ none.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy
 
 from mklcore.arrays import Array, Mask
 
-MOST_RANK = 200  # of a kernel; one of higher rank is hardly without slope
-MOST_STEPS = 400  # of the simplex method: where there is such a point it took at most some two hundred
-NEAR = 1e-10  # what a linear program may miss an equation by, in units of the box
+
+@dataclass(frozen=True)
+class ConstantSettings:
+    """Where the search for a machine without slope is given up.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    most_rank: int = 200  # of a kernel; one of higher rank is hardly without slope
+    most_steps: int = 400  # of the simplex method: where there is such a point it took at most some two hundred
+    near: float = 1e-10  # what a linear program may miss an equation by, in units of the box
+
+
+SETTINGS = ConstantSettings()
 
 
 def without_slope(K: Array, lin: Array, low: Array, high: Array, b: float) -> Array | None:
@@ -33,7 +46,7 @@ def without_slope(K: Array, lin: Array, low: Array, high: Array, b: float) -> Ar
     if free.all():
         return None
     factor, order, rank, _ = scipy.linalg.lapack.dpstrf(K, lower=1)
-    if rank > MOST_RANK:
+    if rank > SETTINGS.most_rank:
         return None
     Z = np.empty((lin.size, rank))
     Z[order - 1] = np.tril(factor)[:, :rank]
@@ -49,9 +62,12 @@ def _balanced(Z: Array, a: Array, low: Array, high: Array, free: Mask) -> Array 
     rows = np.column_stack([Z, np.ones(a.size)]).T
     wanted = -(rows[:, ~free] @ a[~free]) / unit
     box = np.column_stack([low[free], high[free]]) / unit
-    tolerances = {"primal_feasibility_tolerance": NEAR, "dual_feasibility_tolerance": NEAR, "maxiter": MOST_STEPS}
+    options: dict[str, float] = dict.fromkeys(
+        ("primal_feasibility_tolerance", "dual_feasibility_tolerance"), SETTINGS.near
+    )
+    options["maxiter"] = SETTINGS.most_steps
     found = linprog(
-        np.zeros(box.shape[0]), A_eq=rows[:, free], b_eq=wanted, bounds=box, method="highs-ds", options=tolerances
+        np.zeros(box.shape[0]), A_eq=rows[:, free], b_eq=wanted, bounds=box, method="highs-ds", options=options
     )
     if found.x is None or found.status != 0:
         return None

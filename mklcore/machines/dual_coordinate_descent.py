@@ -14,6 +14,7 @@ Hestenes (1969).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,24 @@ from mklcore.losses import Cost, Loss
 from mklcore.losses.intercepts import best_intercept
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
-_FIRST, _MOST = 6, 40  # sweeps between two looks at the gap
-_SINGLE = 1e-5  # accuracies down to this one are reached by sums in single precision
-_SWEEPS = 3000  # of one machine in all
-_STANDSTILL = 12  # looks that do not take a tenth of the gap away
-_FAST = 0.6  # of the gap left by a round of sweeps that needs no help
-_DEAREST = 6e9  # multiplications that a step on the rows off their bounds may take
+
+@dataclass(frozen=True)
+class CoordinateSettings:
+    """What the sweeps over rows are tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    first: int = 6  # sweeps before the first gap is computed; four more each time
+    most: int = 40  # sweeps between two gaps
+    single: float = 1e-5  # accuracy down to which sums in single precision suffice
+    sweeps: int = 3000  # of one machine in all
+    standstill: int = 12  # gaps in a row, none less than nine tenths of the one before
+    fast: float = 0.6  # of the gap left by a round of sweeps that needs no Newton step
+    most_work: float = 6e9  # multiplications of a Newton step on the rows off their bounds
+
+
+SETTINGS = CoordinateSettings()
 _NOTHING = 1e-12  # share of sum |a_i| that a sum may be off by rounding
 
 
@@ -106,9 +119,9 @@ def solve_by_coordinates(
     a = feasible_start(warm, low, high, fit_intercept, loss.total)
     sigma = float(diagonal.mean()) if fit_intercept else 0.0
     solution, u = _read(total, a, y, C, loss, fit_intercept, 0)
-    kind: Any = np.float32 if accuracy >= _SINGLE else np.float64
-    rng, offset, sweeps, used, idle, slow = np.random.default_rng(0), solution.intercept, _FIRST, 0, 0, False
-    while not _done(solution, accuracy) and used < _SWEEPS and idle < _STANDSTILL:
+    kind: Any = np.float32 if accuracy >= SETTINGS.single else np.float64
+    rng, offset, sweeps, used, idle, slow = np.random.default_rng(0), solution.intercept, SETTINGS.first, 0, 0, False
+    while not _done(solution, accuracy) and used < SETTINGS.sweeps and idle < SETTINGS.standstill:
         check_cancelled()
         sum_of_duals, margin = float(a.sum()), np.inf
         own, v, spare = s.astype(kind), (s * u).astype(kind), np.zeros(2, dtype=kind)
@@ -136,8 +149,8 @@ def solve_by_coordinates(
         if slow:
             a = free_step(total, a, lin, curvature, loss, y, C, fit_intercept)
         solution, u = _read(total, a, y, C, loss, fit_intercept, used)
-        slow = slow or solution.gap > _FAST * before
-        sweeps, idle = min(_MOST, sweeps + 4), idle + 1 if solution.gap > 0.9 * before else 0
+        slow = slow or solution.gap > SETTINGS.fast * before
+        sweeps, idle = min(SETTINGS.most, sweeps + 4), idle + 1 if solution.gap > 0.9 * before else 0
     return solution
 
 
@@ -150,7 +163,7 @@ def free_step(
     low, high = loss.box(y, C)
     free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (loss.epsilon == 0.0)))
     live = int(np.count_nonzero(total.weights))
-    if free.size < 2 or free.size * live * min(free.size, live) > _DEAREST:
+    if free.size < 2 or free.size * live * min(free.size, live) > SETTINGS.most_work:
         return a
     x, low, high, kink = a[free], low[free], high[free], loss.epsilon * np.sign(a[free])
     slope = lin[free] - total.matvec(a)[free] - curvature[free] * x - kink

@@ -11,6 +11,8 @@ the region.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from mklcore.arrays import Array
@@ -21,8 +23,20 @@ from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines.dual_coordinate_descent import balanced
 from mklcore.machines.solution import Solution, dual_gap
 
-_STEPS, _INNER = 60, 60
-_FORCING = 0.1  # of the gradient is what the conjugate gradients leave at most
+
+@dataclass(frozen=True)
+class NewtonCGSettings:
+    """What Newton's method by conjugate gradients is tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    steps: int = 60  # Newton steps at most
+    inner: int = 60  # products of one step at most
+    forcing: float = 0.1  # of the gradient is what the conjugate gradients leave at most
+
+
+SETTINGS = NewtonCGSettings()
 
 
 def solve_newton_cg(
@@ -41,7 +55,7 @@ def solve_newton_cg(
     low, high = loss.box(y, C)
     w = np.zeros_like(root) if warm is None else root * stack.coefficients(warm)
     f = stack.times(root * w)
-    for step in range(_STEPS + 1):
+    for step in range(SETTINGS.steps + 1):
         check_cancelled()
         b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
         slope, second = C * loss.derivative(f + b, y), C * np.maximum(loss.second_derivative(f + b, y), 1e-12)
@@ -52,7 +66,7 @@ def solve_newton_cg(
         own_b = best_intercept(loss, own, y, C) if fit_intercept else 0.0
         objective, gap = dual_gap(a, own, own_b, y, C, loss)
         found = Solution(a, own_b, own, objective, gap, 0.5 * float(a @ own), step)
-        if gap <= max(accuracy * found.regulariser, 1e-14 * abs(objective)) or step == _STEPS:
+        if gap <= max(accuracy * found.regulariser, 1e-14 * abs(objective)) or step == SETTINGS.steps:
             break
         way = _direction(stack, root, w - root * u, second, fit_intercept)
         moved, value = stack.times(root * way), total_loss(loss, f, b, y, C) + 0.5 * float(w @ w)
@@ -73,8 +87,8 @@ def _direction(stack: FeatureStack, root: Array, gradient: Array, second: Array,
     """d with (I + Z'WZ) d = -gradient, to a tenth of it; W with its mean taken out where the intercept follows."""
     d, r = np.zeros_like(gradient), -gradient
     p, energy = r.copy(), float(r @ r)
-    goal = min(_FORCING, np.sqrt(np.sqrt(energy))) ** 2 * energy
-    for _ in range(_INNER):
+    goal = min(SETTINGS.forcing, np.sqrt(np.sqrt(energy))) ** 2 * energy
+    for _ in range(SETTINGS.inner):
         if energy <= goal:
             break
         t = stack.times(root * p)

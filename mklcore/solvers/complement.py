@@ -13,6 +13,7 @@ where that is not enough the first takes its place.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -23,8 +24,19 @@ from mklcore.arrays import Array
 from mklcore.kernels.operators import DenseSum, WeightedSum
 from mklcore.kernels.operators.factored import FactoredSum
 
-_LEFT = 1e-10  # share of the right side that an answer by Woodbury's identity may leave over
-_REFINED = 3  # times at most
+
+@dataclass(frozen=True)
+class ComplementSettings:
+    """What the refinement of an answer by Woodbury's identity is tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    left: float = 1e-10  # share of the right side that an answer may leave over
+    refined: int = 3  # times at most
+
+
+SETTINGS = ComplementSettings()
 
 
 class Complement(Protocol):
@@ -88,9 +100,9 @@ class Halved:
     def solve(self, right: Array) -> Array:
         if self._short is not None:
             z = self._shortly(right)
-            for _ in range(_REFINED):
+            for _ in range(SETTINGS.refined):
                 left = right - self._U @ self.back(z) - self._d * z
-                if float(np.linalg.norm(left)) <= _LEFT * float(np.linalg.norm(right)):
+                if float(np.linalg.norm(left)) <= SETTINGS.left * float(np.linalg.norm(right)):
                     return z
                 z = z + self._shortly(left)
             self._short = None  # rounding has taken it: to the letter from here

@@ -30,9 +30,22 @@ from mklcore.kernels.checks import one_blas_thread
 from mklcore.solvers.proof import Certificate, check, refusal, refuse_if_strained
 from mklcore.solvers.screening import Screened
 
-_DIGITS = 1e-7  # the same where R is far below the objective: what is left to improve is not in its digits
-_RESTATED = 5  # times that running sums may claim a gap that is none, before a run ends
-_ROUNDED = 1e-12  # share of the objective: a smaller gap that round-off explains is none, though R be nearly 0
+
+@dataclass(frozen=True)
+class DriverSettings:
+    """Where a run is at the end of its digits.
+
+    What counts as rounding is never more than ``solvers.proof`` allows.
+    """
+
+    # share of the objective, the gap of a run where R is far below it: the rest is not in its digits
+    digits: float = 1e-7
+    restated: int = 5  # times that running sums may claim a gap that is none, before a run ends
+    # share of the objective: a smaller gap that round-off explains is none, though R be nearly 0
+    rounded: float = 1e-12
+
+
+SETTINGS = DriverSettings()
 
 
 class Status(enum.Enum):
@@ -402,7 +415,7 @@ def _driven(method: Method[Any], tol: float, max_iter: int, callback: Callable[[
             if status is Status.CONVERGED and _restate(method, trace) and trace.gap > trace.target:
                 assert trace.best is not None
                 restated += 1  # what running sums said was not so: on from there
-                last, status = trace.best, None if restated < _RESTATED else Status.STALLED
+                last, status = trace.best, None if restated < SETTINGS.restated else Status.STALLED
             if status is not None:
                 break
             assert trace.best is not None
@@ -419,12 +432,14 @@ def _driven(method: Method[Any], tol: float, max_iter: int, callback: Callable[[
     allowed = trace.allowed if method.descends else np.inf
     check(method.name, best.objective, trace.dual, trace.lowest, allowed, values)
     if status in (Status.STALLED, Status.CONVERGED) and np.isfinite(trace.gap):
-        near = max(trace.target, 0.0 if values is None else min(values.rounding, _ROUNDED * abs(best.objective)))
+        near = max(
+            trace.target, 0.0 if values is None else min(values.rounding, SETTINGS.rounded * abs(best.objective))
+        )
         status = Status.CONVERGED if trace.gap <= near else Status.STALLED
         if (
             status is Status.STALLED
             and values is not None
-            and trace.gap <= min(values.rounding, _DIGITS * abs(best.objective))
+            and trace.gap <= min(values.rounding, SETTINGS.digits * abs(best.objective))
         ):
             status = Status.ROUNDED
     if status is Status.STALLED and values is not None and trace.dual is not None:

@@ -29,8 +29,20 @@ from mklcore.machines import machine_of
 from mklcore.penalties.terms import GroupTerm
 from mklcore.solvers.driver import Iterate, Method, Status
 
-_INNER, _ACCURACY = 15, 1e-6
-_GONE = 1e-6  # share of the largest squared scale that is none
+
+@dataclass(frozen=True)
+class ScalingSettings:
+    """What the descent in the scales is tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    inner: int = 15  # steps of L-BFGS-B between two machines
+    accuracy: float = 1e-6  # relative gap of the machines
+    gone: float = 1e-6  # share of the largest squared scale that is none
+
+
+SETTINGS = ScalingSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +98,9 @@ class FeatureScaling(Method[Scales]):
 
         bounds = [(0.0, None) if one > 0 else (0.0, 0.0) for one in u]
         found = scipy.optimize.minimize(
-            value, u, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": _INNER}
+            value, u, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": SETTINGS.inner}
         )
-        v = np.where(found.x > _GONE * max(float(found.x.max()), 1e-300), found.x, 0.0)
+        v = np.where(found.x > SETTINGS.gone * max(float(found.x.max()), 1e-300), found.x, 0.0)
         following = self._point(v, known[0])
         if following.objective > last.objective or not v.any():
             return Status.SETTLED
@@ -109,7 +121,13 @@ class FeatureScaling(Method[Scales]):
         K = self.gram(u)
         found = [
             machine_of(self.loss)(
-                K, y, self.C, self.loss, self.fit_intercept, warm=None if warm is None else warm[t], accuracy=_ACCURACY
+                K,
+                y,
+                self.C,
+                self.loss,
+                self.fit_intercept,
+                warm=None if warm is None else warm[t],
+                accuracy=SETTINGS.accuracy,
             )
             for t, y in enumerate(self.Y)
         ]

@@ -35,8 +35,20 @@ from mklcore.solvers.spectra import Spectra, exact_score, factor_of
 
 __all__ = ["GOMP", "Chosen", "Spectra"]
 
-SAME, _ROUNDED = 1e-6, 1e-12  # shares of the objective and of the loss of f = 0 by which one number may seem two
-_SINGLE = 1e-5  # share of the residual's energy by which scores in single precision may be wrong, and more
+
+@dataclass(frozen=True)
+class GOMPSettings:
+    """What the pursuit takes for equal.
+
+    The values are shares of what rounding or a machine leaves open.
+    """
+
+    same: float = 1e-6  # share of the objective by which one number may seem two
+    rounded: float = 1e-12  # the same, of the loss of f = 0
+    single: float = 1e-5  # share of the residual's energy by which scores in single precision may be wrong, and more
+
+
+SETTINGS = GOMPSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +138,7 @@ class GOMP(Method[Chosen]):
         if (
             self.spectra.vectors.dtype == np.float32
         ):  # in single precision: those that may be the largest again, in double
-            close = float(scores[candidates].max()) - _SINGLE * float(np.sum(residual**2)) / len(residual)
+            close = float(scores[candidates].max()) - SETTINGS.single * float(np.sum(residual**2)) / len(residual)
             for j in candidates[scores[candidates] >= close]:
                 scores[j] = exact_score(factor_of(self.K, int(j)), residual, shrink)
         return scores
@@ -135,7 +147,7 @@ class GOMP(Method[Chosen]):
         self._sum += self.K.gram(chosen[-1])
         dual, objective = self._ridge(self._sum)
         self._check(objective, dual)
-        if not objective <= last.objective * (1 + SAME):
+        if not objective <= last.objective * (1 + SETTINGS.same):
             raise self._too_small("the objective depends on rounding")
         return self._point(chosen, dual, objective, Chosen(scores))
 
@@ -158,7 +170,7 @@ class GOMP(Method[Chosen]):
     def _check(self, objective: float, dual: Array) -> None:
         """ParameterError where the system was not solved as asked: then lam Y'dual is another number."""
         reported = self.lam * float(np.sum(self.Y * dual))
-        if not abs(objective - reported) <= SAME * reported + _ROUNDED * self._energy:
+        if not abs(objective - reported) <= SETTINGS.same * reported + SETTINGS.rounded * self._energy:
             raise self._too_small("the objective depends on rounding")
 
     def _too_small(self, why: str) -> ParameterError:

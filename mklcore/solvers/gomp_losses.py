@@ -13,7 +13,7 @@ Source: Sindhwani and Lozano (2011), section 3 ("extensions for other loss funct
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,14 +24,28 @@ from mklcore.errors import ParameterError
 from mklcore.losses import Loss
 from mklcore.machines import machine_of
 from mklcore.machines.svm import smo_single
-from mklcore.solvers.gomp import GOMP, SAME, Chosen, GOMPIterate
+from mklcore.solvers.gomp import GOMP, Chosen, GOMPIterate
+from mklcore.solvers.gomp import SETTINGS as SHARES
 from mklcore.solvers.spectra import Spectra
 
-HINGE_TOL = 1e-9  # relative gap of the machine refitted after a choice; of a score, a share of the loss of f = 0
-_SMOOTH_TOL = 1e-8
-_CHUNK = 20_000_000  # matrix entries touched in one call of the compiled function, so that a cancel takes effect
-_ROUNDS = 2  # of scores, the second for the kernels that may still win
-_STEPS, _SETTLED = 50, 1e-10
+
+@dataclass(frozen=True)
+class LossGOMPSettings:
+    """What the pursuit with other losses is tuned by.
+
+    A value changes how exactly kernels are compared, not the objective that is reported.
+    """
+
+    # relative gap of the machine refitted after a choice; of a score, a share of the loss of f = 0
+    hinge_tol: float = 1e-9
+    smooth_tol: float = 1e-8  # the same where the loss has a slope
+    chunk: int = 20_000_000  # matrix entries read by one call of a compiled function, so that a cancel takes effect
+    rounds: int = 2  # of scores, the second for the kernels that may still win
+    steps: int = 50  # Newton steps of a score at most
+    settled: float = 1e-10  # relative fall after which a score has settled
+
+
+SETTINGS = LossGOMPSettings()
 
 
 class LossGOMP(GOMP):
@@ -49,7 +63,7 @@ class LossGOMP(GOMP):
         if not (loss.sloped or (loss.piecewise_linear and loss.signed)):
             raise ParameterError(f"MKL-GOMP needs the slope of a loss, and {loss.name} has none.")
         self.loss, self.fit_intercept = loss, fit_intercept
-        self.tol = tol or (_SMOOTH_TOL if loss.sloped else HINGE_TOL)
+        self.tol = tol or (SETTINGS.smooth_tol if loss.sloped else SETTINGS.hinge_tol)
         self.name = f"MKL-GOMP ({loss.name})"
         self._C = 1.0 / (2.0 * self.lam * len(self.Y))
 
@@ -68,7 +82,7 @@ class LossGOMP(GOMP):
         offsets = np.asfortranarray(self._sum @ last.dual + last.state.intercepts)
         low, high = np.full((2, self.K.n_kernels), -np.inf)
         contenders, steps = candidates, max(20_000, 40 * len(self.Y))
-        for _ in range(_ROUNDS):
+        for _ in range(SETTINGS.rounds):
             for j in contenders:
                 low[j], high[j] = self._score(int(j), offsets, steps)
             least = max(float(low[candidates].max()), self.score_tol * self._energy)
@@ -108,13 +122,13 @@ class LossGOMP(GOMP):
         L, loss, lam, n = self._factor(j), self.loss, self.lam, y.size
         beta, g = np.zeros(L.shape[1]), np.zeros(n)
         start = value = float(np.mean(loss.value(offset, y)))
-        for _ in range(_STEPS):
+        for _ in range(SETTINGS.steps):
             slope = L.T @ loss.derivative(offset + g, y) / n + 2.0 * lam * beta
             system = (L * (loss.second_derivative(offset + g, y) / n)[:, None]).T @ L
             system.flat[:: beta.size + 1] += 2.0 * lam
             step = -scipy.linalg.solve(system, slope, assume_a="pos", check_finite=False)
             fall, length = -float(slope @ step), 1.0
-            if fall <= _SETTLED * max(abs(start), 1e-300):
+            if fall <= SETTINGS.settled * max(abs(start), 1e-300):
                 break
             while length > 1e-8:
                 new_beta = beta + length * step
@@ -142,7 +156,10 @@ class LossGOMP(GOMP):
         objective = self._errors(f + b) + self.lam * float(np.sum(dual * f))
         reported = 2.0 * self.lam * sum(one.objective for one in found)
         size = max(abs(objective), abs(self._energy))
-        if abs(objective - reported) > SAME * size or not objective <= last.objective + max(SAME, self.tol) * size:
+        if (
+            abs(objective - reported) > SHARES.same * size
+            or not objective <= last.objective + max(SHARES.same, self.tol) * size
+        ):
             raise self._too_small("the machine of the chosen kernels does not settle")
         return self._point(chosen, dual, objective, Chosen(scores, b))
 
@@ -163,7 +180,9 @@ def offset_machine(
     v = lin - K @ a
     tolerance, used = 0.1, 0
     while True:
-        steps, violation = smo_single(K, low, high, 0.0, a, v, tolerance, min(_CHUNK // y.size + 1, max_steps - used))
+        steps, violation = smo_single(
+            K, low, high, 0.0, a, v, tolerance, min(SETTINGS.chunk // y.size + 1, max_steps - used)
+        )
         used += steps
         f = lin - v
         value = float(lin @ a) - 0.5 * float(a @ f)

@@ -37,8 +37,19 @@ from mklcore.solvers.driver import Iterate, Method, Status, Trace
 from mklcore.solvers.proof import Certificate
 from mklcore.solvers.spectra import Spectra
 
-SLACK = 1e-6  # active kernels and their copies sit exactly at lam
-_HALVINGS = 40  # of a step of Algorithm 2
+
+@dataclass(frozen=True)
+class GreedySettings:
+    """What the greedy descent is tuned by.
+
+    A value changes when two kernels count as equal, not what the certificate proves.
+    """
+
+    slack: float = 1e-6  # active kernels and their copies sit exactly at lam
+    halvings: int = 40  # of a step of Algorithm 2
+
+
+SETTINGS = GreedySettings()
 
 
 def has_rate(loss: Loss) -> bool:
@@ -104,11 +115,11 @@ class FunctionalGreedy(Method[Gradients]):
         chosen, gradients = last.selected or (), self._last.gradients
         outside = np.setdiff1d(np.arange(gradients.size), chosen)
         if outside.size == 0:
-            return Status.EXHAUSTED if trace.gap <= SLACK * best.scale else Status.STALLED
+            return Status.EXHAUSTED if trace.gap <= SETTINGS.slack * best.scale else Status.STALLED
         if len(chosen) >= self.n_kernels:
             return Status.COMPLETE
         pick = int(outside[np.argmax(gradients[outside])])
-        if gradients[pick] <= self.lam * (1.0 + SLACK):
+        if gradients[pick] <= self.lam * (1.0 + SETTINGS.slack):
             return Status.STALLED  # no other kernel can enter; the driver says CONVERGED when its certificate agrees
         return self._point((*chosen, pick), pick)
 
@@ -181,7 +192,7 @@ class EmpiricalGreedy(Method[Gradients]):
         if self.loss.quadratic:
             return self.y.size * float(pull @ move) / float(move @ move) if self.linesearch else 1.0
         eta, fall = 1.0, float(pull @ move)
-        for _ in range(_HALVINGS if fall > 0 else 0):
+        for _ in range(SETTINGS.halvings if fall > 0 else 0):
             f = self._f + eta * move
             if self._mean(f, self._intercept(f)) <= objective - 0.25 * eta * fall:
                 return eta

@@ -37,8 +37,19 @@ from mklcore.solvers.problem import WarmStart
 from mklcore.solvers.proof import Certificate
 from mklcore.solvers.simplex import Edgeless, on_simplex, without_faded
 
-_SHARPEST = 1e-12
-_LIFTED = 1e-3  # of the largest weight is the least one of a start: zero weights would stay zero
+
+@dataclass(frozen=True)
+class JointSettings:
+    """What the steps on several targets are tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    sharpest: float = 1e-12  # relative gap asked of a machine at least
+    lifted: float = 1e-3  # of the largest weight is the least one of a start: zero weights would stay zero
+
+
+SETTINGS = JointSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +178,7 @@ class JointReweighting(Method[Any]):
 
     def _evaluated(self, theta: Array, warm: Array | None, gap_share: float) -> AnyIterate:
         problem = self.problem
-        accuracy = float(np.clip(min(0.05 * gap_share, 0.05 * self.tol), _SHARPEST, 1e-4))
+        accuracy = float(np.clip(min(0.05 * gap_share, 0.05 * self.tol), SETTINGS.sharpest, 1e-4))
         found = problem.solved(theta, warm, accuracy)
         duals = np.array([one.dual for one in found])
         decisions, intercepts = np.array([one.decision for one in found]), np.array([one.intercept for one in found])
@@ -291,7 +302,7 @@ def fit_joint(
 
 def _start(problem: Joint, warm: WarmStart) -> tuple[Array, Array]:
     """The weights of a neighbour without zeros, and its dual (T, n) at the cost of ``problem``."""
-    weights = np.maximum(warm.weights, _LIFTED * warm.weights.max())
+    weights = np.maximum(warm.weights, SETTINGS.lifted * warm.weights.max())
     duals = warm.dual_for(problem.C, problem.loss)
     return problem.penalty.scale(weights), np.ascontiguousarray(np.reshape(duals, problem.Y.shape))
 

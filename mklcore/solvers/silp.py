@@ -8,6 +8,8 @@ baseline: its last digits are slow, and damped Newton needs fewer machines. Sour
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from mklcore.arrays import Array
@@ -16,9 +18,20 @@ from mklcore.solvers.driver import Progress, Status
 from mklcore.solvers.problem import Problem, WarmStart
 from mklcore.solvers.reweighting import _FLOOR, Reweighting, WeightIterate
 
-_FINEST = 1e-10  # tolerances of the programme, as fine as HiGHS takes them: 1e-7, its own, left gaps of 1e-5 forever
-_SAME = 1e-13  # change of theta that is none
-_STILL = 0.9  # of the gap is left after a step that changes nothing
+
+@dataclass(frozen=True)
+class SILPSettings:
+    """What the linear programme is tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    finest: float = 1e-10  # tolerances of the programme, as fine as HiGHS takes them: 1e-7, its own, left gaps of 1e-5
+    same: float = 1e-13  # change of theta that is none
+    still: float = 0.9  # of the gap is left after a step that changes nothing
+
+
+SETTINGS = SILPSettings()
 
 
 class SILP(Reweighting):
@@ -48,15 +61,15 @@ class SILP(Reweighting):
             b_eq=[1.0],
             bounds=[(0.0, 1.0)] * M + [(None, None)],
             method="highs",
-            options={"primal_feasibility_tolerance": _FINEST, "dual_feasibility_tolerance": _FINEST},
+            options={"primal_feasibility_tolerance": SETTINGS.finest, "dual_feasibility_tolerance": SETTINGS.finest},
         )
         if found.x is None:
             return Status.STALLED
         theta = np.maximum(found.x[:-1], 0.0)
         # The largest Q feels the machine's error to first order: where the gap stands still, only sharper machines
         # help.
-        still = len(trace.gaps) > 1 and trace.gaps[-1] > _STILL * trace.gaps[-2]
-        same = bool(np.abs(theta / theta.sum() - last.weights).max() <= _SAME)
+        still = len(trace.gaps) > 1 and trace.gaps[-1] > SETTINGS.still * trace.gaps[-2]
+        same = bool(np.abs(theta / theta.sum() - last.weights).max() <= SETTINGS.same)
         if still and same and last.state.accuracy <= 10 * _FLOOR:
             return Status.STALLED  # the same plane forever: the programme has no digits left to tell another theta
         least = _FLOOR if still else max(_FLOOR, min(0.01 * self.tol, last.state.accuracy))

@@ -8,6 +8,7 @@ are dropped.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +17,22 @@ from mklcore.arrays import Array
 from mklcore.solvers.driver import AnyIterate, Status, run
 from mklcore.solvers.hkl.inner import Barrier, EtaFixedPoint, Reduced
 
-_FADED = (1e-2, 1e-3, 1e-5, 1e-9)  # shares of the largest weight that are none: the first that costs little
-_LOOSE, _FIRST = 1e-2, 15  # the fixed point goes first, this far
-_SLACK = 0.1  # of the gap asked is what dropped weights may cost
+
+@dataclass(frozen=True)
+class SimplexSettings:
+    """What the way to weights on the simplex is tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    # shares of the largest weight that are none: the first that costs little
+    faded: tuple[float, ...] = (1e-2, 1e-3, 1e-5, 1e-9)
+    loose: float = 1e-2  # gap to which the fixed point goes first
+    first: int = 15  # steps of it at most
+    slack: float = 0.1  # of the gap asked is what dropped weights may cost
+
+
+SETTINGS = SimplexSettings()
 
 
 class Edgeless:
@@ -53,8 +67,8 @@ def on_simplex(
     """
     x, dual = (np.full(size, 1.0 / size), None) if start is None else start
     end, solves, cancelled = None, 0, False
-    for kind, steps in ((EtaFixedPoint, _FIRST), (Barrier, max_iter), (Barrier, max_iter)):
-        goal = _LOOSE if end is None else 0.1 * tol * end.state.regulariser_share(reduced.task.lam)
+    for kind, steps in ((EtaFixedPoint, SETTINGS.first), (Barrier, max_iter), (Barrier, max_iter)):
+        goal = SETTINGS.loose if end is None else 0.1 * tol * end.state.regulariser_share(reduced.task.lam)
         method = kind(reduced, x, dual, tol=goal)
         part = run(method, tol=goal, max_iter=steps, callback=callback)
         solves, cancelled = solves + part.solves, part.status is Status.CANCELLED
@@ -68,8 +82,8 @@ def on_simplex(
 
 def without_faded(weights: Array, objective: float, gap: float, evaluated: Callable[[Array], AnyIterate]) -> AnyIterate:
     """``evaluated`` at the ``weights`` without as many small ones as ``objective`` and a share of the ``gap`` allow."""
-    for faded in _FADED:
+    for faded in SETTINGS.faded:
         point = evaluated(np.where(weights > faded * weights.max(), weights, 0.0))
-        if point.objective <= objective + _SLACK * gap:
+        if point.objective <= objective + SETTINGS.slack * gap:
             break
     return point

@@ -19,16 +19,15 @@ every start ends alike.
 
 With the relative tolerance two things are ours. Where no weight grows any more and next to nothing is left of f, the
 answer is no kernel, if its L is the lower one. And because equal weights of kernels that are nearly the same are a
-saddle of L, where the loop creeps, a settled answer is shaken by ``_SHAKE`` and followed down again, for as long as L
-falls by it. And where very many kernels are not stored, those that hardly count and shrink on are put aside and no
-longer read; once the others have settled all of them are, and those that would grow again from where they were take
-part again.
+saddle of L, where the loop creeps, a settled answer is shaken and followed down again, for as long as L falls by it.
+And where very many kernels are not stored, those that hardly count and shrink on are put aside and no longer read; once
+the others have settled all of them are, and those that would grow again from where they were take part again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,19 +43,31 @@ from mklcore.solvers.proof import is_carried
 from mklcore.solvers.reweighting import _FLOOR, NEGLIGIBLE, NO_PRODUCTS, Reweighting, WeightIterate
 
 TOL_MODES = ("relative", "absolute")
-_ACCURACY = 1e-6  # relative gap of the machines, at most; a hundredth of it whenever L would rise
-_SLACK = 1e-9  # rise of L that counts as round-off
-_NOTHING = 1e-5  # share of C sum V below which 1/2 ||f||^2 may mean that no kernel is worth its price
-_SHAKE = 0.1  # relative change of settled weights: far enough from a saddle that a step exceeds any tolerance
-_MANY = 1000  # kernels from which on reading all of them is what a step costs
-_SINGLE_TOL = 1e-4  # tolerance from which on such sums may be made in single precision while so many kernels take part
-# From one step to the next: a kernel that grows so since it took part again has not settled, however little it is.
-_GROWS = 1.01
-_AHEAD = 100  # updates in which a kernel that was put aside has to come to count
-_FAR = 1e60  # a weight beyond which nobody needs to look ahead
-_RUNAWAY = 1e4  # mean diagonal of a weighted kernel beyond which the price, and not the kernels, is the reason
-_SHAKES, _SHAKEN_TOL = 10, 1e-3  # at most so many, each settled to this tolerance or the one asked
-_WORTH = 1e-7  # share of the scale of L that decides: what pruning may cost, and what another answer has to gain
+
+
+@dataclass(frozen=True)
+class SMKLSettings:
+    """What the loop and its shaking are tuned by.
+
+    Where the price is concave, a value may decide which local minimum is found.
+    """
+
+    accuracy: float = 1e-6  # relative gap of the machines, at most; a hundredth of it whenever L would rise
+    slack: float = 1e-9  # rise of L that counts as round-off
+    nothing: float = 1e-5  # share of C sum V below which 1/2 ||f||^2 may mean that no kernel is worth its price
+    shake: float = 0.1  # relative change of settled weights: far enough from a saddle that a step exceeds any tolerance
+    shakes: int = 10  # at most
+    shaken_tol: float = 1e-3  # each shake settles to this tolerance or the one asked
+    many: int = 1000  # kernels from which on reading all of them is what a step costs
+    single_tol: float = 1e-4  # tolerance down to which their sums are in single precision while so many take part
+    grows: float = 1.01  # growth in a step of a kernel that has not settled since it took part again, however small
+    ahead: int = 100  # updates in which a kernel that was put aside has to come to count
+    far: float = 1e60  # a weight beyond which no update is computed ahead
+    runaway: float = 1e4  # mean diagonal of a weighted kernel beyond which the price, not the kernels, is the reason
+    worth: float = 1e-7  # share of the scale of L that decides: what pruning may cost, what another answer has to gain
+
+
+SETTINGS = SMKLSettings()
 
 
 class Search(NamedTuple):
@@ -92,27 +103,27 @@ class SMKL(Reweighting):
         self._exact = problem
         self.ran_to = 0.0  # the largest weight, where weights ran away
         self._carried: WeightIterate | None = None  # the last point that double precision can carry
-        self._rests = tol_mode == "relative" and not is_stored(problem.K) and M >= _MANY
+        self._rests = tol_mode == "relative" and not is_stored(problem.K) and SETTINGS.many <= M
         self._weighed, self._tried = np.arange(M), np.zeros(1)
         self._asleep, self._woken, self._growing = np.zeros(M), np.zeros(M, dtype=bool), np.zeros(M, dtype=bool)
-        several = weights is None or np.count_nonzero(weights) > _MANY // 2
-        if self._rests and several and tol >= _SINGLE_TOL:
+        several = weights is None or np.count_nonzero(weights) > SETTINGS.many // 2
+        if self._rests and several and tol >= SETTINGS.single_tol:
             quick = problem.K.with_float32_sums()
             self.problem = problem if quick is problem.K else replace(problem, K=quick)
 
     def init(self) -> WeightIterate:
         first = self.problem.penalty.start(int(self.allowed.sum())).max() if self.first is None else self.first
         self.started_from = weights = np.where(self.allowed, first, 0.0)
-        return self.solve(weights, None, float(np.clip(1e-4 * self.tol, _FLOOR, _ACCURACY)))
+        return self.solve(weights, None, float(np.clip(1e-4 * self.tol, _FLOOR, SETTINGS.accuracy)))
 
     def step(self, best: WeightIterate, last: WeightIterate, trace: Progress) -> WeightIterate | Status:
-        if self.problem is not self._exact and np.count_nonzero(last.weights) <= _MANY // 2:
+        if self.problem is not self._exact and np.count_nonzero(last.weights) <= SETTINGS.many // 2:
             return self._in_double(last)
         if not self._is_beyond(last):
             self._carried = last
         weights = self._updated(last)
         self.change = self._change(last.weights, weights)
-        self._growing &= weights > _GROWS * last.weights
+        self._growing &= weights > SETTINGS.grows * last.weights
         settled = self.change <= self.tol and not self._growing.any()
         if settled or self._is_nothing(last, weights):
             return self._in_double(last) if self.problem is not self._exact else self._wake(last) or Status.SETTLED
@@ -122,7 +133,7 @@ class SMKL(Reweighting):
             if not self._runs_away(weights):
                 raise
             return self._stalled(weights)
-        if following.objective <= last.objective + _WORTH * last.scale:
+        if following.objective <= last.objective + SETTINGS.worth * last.scale:
             return following
         # Rounding can raise L where kernels differ by many orders of magnitude: no step then surely lowers it.
         return (
@@ -154,7 +165,7 @@ class SMKL(Reweighting):
         weights = best.weights if self.ran_to else self._updated(best)
         weights = np.where(weights < NEGLIGIBLE * weights.max(), 0.0, weights)
         pruned = self._solved_from(best, weights)
-        good = pruned.objective <= best.objective + _WORTH * best.scale and not self._is_beyond(pruned)
+        good = pruned.objective <= best.objective + SETTINGS.worth * best.scale and not self._is_beyond(pruned)
         return pruned if good else best
 
     def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> WeightIterate:
@@ -198,7 +209,10 @@ class SMKL(Reweighting):
         """Whether the price, and not the scale of the kernels, has made ``weights`` (M,) large."""
         penalty = self.problem.penalty
         assert isinstance(penalty, GroupTerm)
-        return not penalty.is_convex and float(np.max(weights * self.problem.K.diagonals().mean(axis=1))) > _RUNAWAY
+        return (
+            not penalty.is_convex
+            and float(np.max(weights * self.problem.K.diagonals().mean(axis=1))) > SETTINGS.runaway
+        )
 
     def _is_beyond(self, point: WeightIterate) -> bool:
         """Whether weights run away from a point, and double precision does not carry it."""
@@ -218,7 +232,7 @@ class SMKL(Reweighting):
         fewer = weights.copy()
         fewer[small] = 0.0
         following = self._solved_from(last, fewer)
-        if following.objective > last.objective + _SLACK * last.scale:
+        if following.objective > last.objective + SETTINGS.slack * last.scale:
             whole = self._solved_from(last, weights)
             return replace(whole, solves=whole.solves + following.solves)
         self._asleep[small] = weights[small]
@@ -243,8 +257,8 @@ class SMKL(Reweighting):
         Q = last.state.Q.copy()
         Q[aside] = self.problem.K.quad(last.dual, aside)
         grown = last.weights + self._asleep
-        for _ in range(_AHEAD):  # as far as it would come if the machine stayed as it is
-            grown = np.minimum(self.problem.penalty.update(grown, Q), _FAR)
+        for _ in range(SETTINGS.ahead):  # as far as it would come if the machine stayed as it is
+            grown = np.minimum(self.problem.penalty.update(grown, Q), SETTINGS.far)
         woken = aside[grown[aside] >= NEGLIGIBLE * last.weights.max()]
         if not woken.size:
             return None
@@ -289,11 +303,11 @@ class SMKL(Reweighting):
         """Next to nothing is left of f, no weight grows, and without kernels L is no higher: the loop would shrink
         forever, to zero or to the floor of the log term."""
         half = 0.5 * float(last.weights @ last.state.Q)
-        little = half <= _NOTHING * (last.state.value - half)
+        little = half <= SETTINGS.nothing * (last.state.value - half)
         if self.tol_mode == "absolute" or not little or np.any(weights > (1.0 + self.tol) * last.weights):
             return False
         empty = self.solve(np.zeros_like(weights), None, last.state.accuracy)
-        if empty.objective > last.objective + _WORTH * last.scale:
+        if empty.objective > last.objective + SETTINGS.worth * last.scale:
             return False
         self.nothing = empty
         return True
@@ -301,7 +315,7 @@ class SMKL(Reweighting):
     @staticmethod
     def _rises(last: WeightIterate, following: WeightIterate) -> bool:
         """L rose, and the machine's own gap may be the reason."""
-        slack = _SLACK * last.scale
+        slack = SETTINGS.slack * last.scale
         return following.objective > last.objective + slack and following.state.inner_gap > 0.1 * slack
 
 
@@ -319,13 +333,13 @@ def starts(
 
 
 def shaken(weights: Array) -> Array:
-    """``weights`` (M,) times 1 + _SHAKE u, u up and down in turn from rank to rank, by uniform draws in [0.5, 1] that
-    are always the same: neighbours in rank, as near copies are, part by _SHAKE at least, and the order of kernels plays
-    no part."""
+    """``weights`` (M,) times 1 + s u, s the setting ``shake``, u up and down in turn from rank to rank, by uniform
+    draws in [0.5, 1] that are always the same: neighbours in rank, as near copies are, part by s at least, and the
+    order of kernels plays no part."""
     turns = np.where(np.arange(weights.size) % 2, -1.0, 1.0) * np.random.RandomState(0).uniform(0.5, 1.0, weights.size)
     u = np.empty(weights.size)
     u[np.argsort(-weights, kind="stable")] = turns
-    return weights * (1.0 + _SHAKE * u)
+    return weights * (1.0 + SETTINGS.shake * u)
 
 
 def fit_selection(
@@ -361,7 +375,7 @@ def fit_selection(
     def settle(weights: Array | None, tol: float) -> tuple[Fit, SMKL]:
         method = SMKL(problem, tol=tol, tol_mode=tol_mode, weights=weights, allowed=allowed)
         try:
-            fit = run(method, tol=max(tol, _WORTH), max_iter=max_iter, callback=callback)
+            fit = run(method, tol=max(tol, SETTINGS.worth), max_iter=max_iter, callback=callback)
         except KernelError as error:
             raise method.beyond(error) from error
         ran_away = method.ran_to > 0.0 and fit.status is not Status.CANCELLED
@@ -370,14 +384,14 @@ def fit_selection(
     runs: list[tuple[Fit, SMKL]] = []
     for weights in first_weights:
         found, method = settle(weights, tol)
-        for _ in range(_SHAKES if tol_mode == "relative" and not penalty.is_convex else 0):
+        for _ in range(SETTINGS.shakes if tol_mode == "relative" and not penalty.is_convex else 0):
             if found.status is not Status.SETTLED or np.count_nonzero(found.weights) < 2:
                 break
             try:
-                other, shaken_method = settle(shaken(found.weights), min(tol, _SHAKEN_TOL))
+                other, shaken_method = settle(shaken(found.weights), min(tol, SETTINGS.shaken_tol))
             except KernelError:
                 break  # what was found stands, and farther double precision does not go
-            if not other.objective < found.objective - _WORTH * method.scale:
+            if not other.objective < found.objective - SETTINGS.worth * method.scale:
                 stopped = Status.CANCELLED if other.status is Status.CANCELLED else found.status
                 found = replace(found, solves=found.solves + other.solves, status=stopped)
                 break

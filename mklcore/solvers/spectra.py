@@ -19,8 +19,19 @@ from mklcore.errors import KernelError
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.operators import Capability, KernelOperator, as_operator, is_stored
 
-MOST_MB = 2000.0  # of eigenvectors of kernels that are not stored
-_MANY = 0.25  # share of the kernels from which on all are scored in one product
+
+@dataclass(frozen=True)
+class SpectraSettings:
+    """What the eigenvectors of all kernels are bounded by.
+
+    Where more are asked for, the stack is refused.
+    """
+
+    most_mb: float = 2000.0  # of eigenvectors of kernels that are not stored
+    many: float = 0.25  # share of the kernels from which on all are scored in one product
+
+
+SETTINGS = SpectraSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +70,7 @@ class Spectra:
         """K_j = L L' with as few columns as it takes, and the eigenvectors of L'L; KernelError where they would not
         fit."""
         M, n = K.n_kernels, K.n_samples
-        room = int(MOST_MB * 1e6 / (4 * n))
+        room = int(SETTINGS.most_mb * 1e6 / (4 * n))
         vectors: Any = np.empty((room, n), dtype=np.float32)  # rows that are never written take no memory
         values = np.empty(room)
         starts = np.zeros(M + 1, dtype=np.int64)
@@ -71,9 +82,9 @@ class Spectra:
                 begin, end = int(starts[j]), int(starts[j]) + int(np.count_nonzero(keep))
                 if end > room:
                     raise KernelError(
-                        f"The eigenvectors of {M} kernels on {n} rows need more than {MOST_MB:.0f} MB: {end} were "
-                        f"found in the "
-                        f"first {j + 1}. Use fewer rows or kernels, or smoother ones (larger widths)."
+                        f"The eigenvectors of {M} kernels on {n} rows need more than {SETTINGS.most_mb:.0f} MB: "
+                        f"{end} were found in the first {j + 1}. Use fewer rows or kernels, or smoother ones "
+                        "(larger widths)."
                     )
                 vectors[begin:end] = (V[:, keep] / np.sqrt(d[keep])).T @ L
                 values[begin:end], starts[j + 1] = d[keep], end
@@ -100,7 +111,7 @@ class Spectra:
         """
         share = self.values / (self.values + shrink)
         out, own = np.full(self.n_kernels, -np.inf), R.astype(self.vectors.dtype, copy=False)
-        if candidates.size > _MANY * self.n_kernels:
+        if candidates.size > SETTINGS.many * self.n_kernels:
             energy = share * np.sum((self.vectors @ own) ** 2, axis=1)
             found = np.bincount(self.owner, energy, minlength=self.n_kernels) / self.n_samples
             out[candidates] = found[candidates]

@@ -34,10 +34,21 @@ from mklcore.solvers.driver import Fit, Iterate, Method, Status, Trace, run
 from mklcore.solvers.problem import WarmStart
 from mklcore.solvers.reweighting import certifies
 
-_PIECE = 4096  # rows in double precision at a time
-_SHARE = 0.03  # of the present gap is asked of the quadratic problem
-_LEAST = 1e-12
-_HALVINGS = 12
+
+@dataclass(frozen=True)
+class StreamingSettings:
+    """What the passes are tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    piece: int = 4096  # rows in double precision at a time
+    share: float = 0.03  # of the present gap is asked of the quadratic problem
+    least: float = 1e-12  # relative gap asked of it at least
+    halvings: int = 12  # of a step that does not lower the objective
+
+
+SETTINGS = StreamingSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +68,11 @@ class LossSums:
         """The sums of features (n, D) and labels -1 / +1 (n,)."""
         D = v.size
         found = cls(0, 0.0, np.zeros((2, D)), np.zeros(2), np.zeros(2), np.zeros((D + 1, D + 1)))
-        for top in range(0, len(y), _PIECE):
-            Z = np.column_stack([table[top : top + _PIECE].astype(np.float64), np.ones(len(y[top : top + _PIECE]))])
-            found = found + cls._piece(loss, Z, y[top : top + _PIECE], v, b)
+        for top in range(0, len(y), SETTINGS.piece):
+            Z = np.column_stack(
+                [table[top : top + SETTINGS.piece].astype(np.float64), np.ones(len(y[top : top + SETTINGS.piece]))]
+            )
+            found = found + cls._piece(loss, Z, y[top : top + SETTINGS.piece], v, b)
         return found
 
     @classmethod
@@ -117,9 +130,9 @@ class Passing(Method[Place]):
         """The optimum of the quadratic problem at the best point, or nearer to that point where it is no better."""
         place: Place = best.state
         share = trace.gap / trace.scale if trace.scale > 0.0 else 1.0
-        v, b = self._ahead(best, float(np.clip(_SHARE * share, max(0.1 * self.tol, _LEAST), 1e-2)))
+        v, b = self._ahead(best, float(np.clip(SETTINGS.share * share, max(0.1 * self.tol, SETTINGS.least), 1e-2)))
         length = 1.0
-        for _ in range(_HALVINGS):
+        for _ in range(SETTINGS.halvings):
             point = self._read(place.v + length * (v - place.v), best.intercept + length * (b - best.intercept))
             if point.objective < best.objective or certifies(point, trace):
                 return point

@@ -29,7 +29,19 @@ from mklcore.solvers.hkl.inner import Inner, Reduced
 from mklcore.solvers.proof import Certificate
 from mklcore.solvers.simplex import Edgeless, on_simplex, without_faded
 
-_NEWTON, _HALVINGS = 60, 40
+
+@dataclass(frozen=True)
+class SurvivalSettings:
+    """What the machine of Cox's loss is tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    steps: int = 60  # Newton steps at most
+    halvings: int = 40  # of a step that does not lower the objective
+
+
+SETTINGS = SurvivalSettings()
 
 
 class CoxAnswer(NamedTuple):
@@ -64,7 +76,7 @@ class CoxProblem:
         c = np.zeros(K.shape[0]) if warm is None else warm - warm.mean()
         f = K @ c
         value = C * L.value(f) + 0.5 * float(c @ f)
-        for _ in range(_NEWTON):
+        for _ in range(SETTINGS.steps):
             a = -C * L.gradient(f)
             a = a - a.mean()
             own = K @ a
@@ -76,7 +88,7 @@ class CoxProblem:
             system.flat[:: f.size + 1] += 1.0
             step = np.linalg.solve(system, a - c)
             moved, length = K @ step, 1.0
-            for _ in range(_HALVINGS):
+            for _ in range(SETTINGS.halvings):
                 trial_c, trial_f = c + length * step, f + length * moved
                 trial = C * L.value(trial_f) + 0.5 * float(trial_c @ trial_f)
                 if trial <= value:

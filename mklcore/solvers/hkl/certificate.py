@@ -26,11 +26,9 @@ import numpy as np
 from mklcore.arrays import Array, Indices
 from mklcore.solvers.hkl.dag import Ancestry, Hull, Node
 from mklcore.solvers.hkl.machine import Task
+from mklcore.solvers.hkl.settings import SETTINGS
 from mklcore.solvers.hkl.space import KernelSpace, NodeWeights
 from mklcore.solvers.hkl.work import Work
-
-_STEPS = 150
-_MIXES = (1e-3, 1e-2, 1e-4, 1e-1)  # weight of the new nodes in the starting shares, tried in this order
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +61,9 @@ def dual_norm(
     fresh = np.where(known > 0, 0.0, d)
     fresh = fresh / fresh.sum() if fresh.any() else known
     lower, upper, best = 0.0, np.inf, known
-    for mix in _MIXES if known.any() else (1.0,):
+    for mix in SETTINGS.mixes if known.any() else (1.0,):
         x = (1.0 - mix) * known + mix * fresh
-        for step in range(_STEPS):
+        for step in range(SETTINGS.certificate_steps):
             x = np.maximum(x, 1e-14)
             x /= x.sum()
             eta = x / d**2

@@ -19,14 +19,11 @@ from mklcore.solvers.hkl.dag import ROOT, Ancestry, DepthWeights, Hull, Node, by
 from mklcore.solvers.hkl.levels import Matrices, Scaling, Table, numeric
 from mklcore.solvers.hkl.plan import TILE, Plan
 from mklcore.solvers.hkl.rounding import Rounding
+from mklcore.solvers.hkl.settings import SETTINGS
 from mklcore.solvers.hkl.sums import add_forms, column_forms, fill_table, multiply_packed, node_columns, pack
 from mklcore.solvers.hkl.work import Work
 
-# Shares of the budget that the levels leave: tables of levels, Gram matrices kept, Gram matrices a hull trains on.
-_TABLE_SHARE, _KEPT_SHARE, _TRAINED_SHARE = 0.4, 0.2, 0.4
-_MOST_TRAINED_SHARE = 0.9  # a hull may take this much: tables and kept matrices then make room, and are made as needed
 _MB = 2**20
-_TOGETHER = 20_000  # nodes of one plan: what is worked in takes some kilobytes for each
 ROOT_OF_BUMPS = "level 0 of all"
 
 
@@ -124,11 +121,11 @@ class Design:
     def fits(self, nodes: Iterable[Node]) -> bool:
         """Whether a hull of these nodes can be trained on within the budget; nodes of rank one always can."""
         thick = sum(not self.is_column(node) for node in nodes) if self.blocks.size else 0
-        return thick * self.n**2 * 8 <= max(_MOST_TRAINED_SHARE * self._spare, 8 * self.n**2)
+        return thick * self.n**2 * 8 <= max(SETTINGS.most_trained * self._spare, 8 * self.n**2)
 
     def make_room(self, thick: int) -> None:
         """Let go of tables and kept matrices where a hull with ``thick`` matrices of its own needs their memory."""
-        self._crowded = thick * self.n**2 * 8 > _TRAINED_SHARE * self._spare
+        self._crowded = thick * self.n**2 * 8 > SETTINGS.trained * self._spare
         if self._crowded:
             self.release()
 
@@ -218,7 +215,7 @@ class Design:
                 multiply_packed(found, self.blocks[row])
         found.setflags(write=False)
         self._grams[node] = found
-        while len(self._grams) > max(1, 0 if self._crowded else int(_KEPT_SHARE * self._spare / found.nbytes)):
+        while len(self._grams) > max(1, 0 if self._crowded else int(SETTINGS.kept * self._spare / found.nbytes)):
             self._grams.popitem(last=False)
         return found
 
@@ -320,7 +317,7 @@ class Design:
         if weights.base not in self._tables:
             size = self.n * (self.n + 1) // 2
             rows = self.p * (self.q + 1)
-            if self._crowded or rows * size * 8 > _TABLE_SHARE * self._spare:
+            if self._crowded or rows * size * 8 > SETTINGS.tables * self._spare:
                 return None
             table, room = np.empty((rows, size)), np.zeros((self.q + 1, TILE))
             fill_table(table, room, weights.shares(self.q), self._rows, self.unit, self.row_in, self.blocks)
@@ -336,9 +333,10 @@ class Design:
         unit: Mask,
         work: Work | None,
     ) -> Array:
+        most = SETTINGS.together
         found = [
-            self._planned(Plan.of(nodes[k : k + _TOGETHER], self.p, unit), np.ascontiguousarray(a), shares, table, work)
-            for k in range(0, len(nodes), _TOGETHER)
+            self._planned(Plan.of(nodes[k : k + most], self.p, unit), np.ascontiguousarray(a), shares, table, work)
+            for k in range(0, len(nodes), most)
         ]
         if work is not None and work.is_over:
             return np.full(len(nodes), np.inf)

@@ -20,13 +20,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.losses import Loss
 from mklcore.machines.solution import dual_gap, feasible_start
-
-_STEPS = 80
-_PATIENCE = 3  # steps that do not lower the gap
-_OFF_PATH = 100.0  # gaps of so many n mu are not those of the central path
-_FAR = 1e-9  # share of the objective: a gap that another start may close
-_INSIDE = 1e-3  # a warm start is moved this far into the box
-_BOUNDARY = 0.99
+from mklcore.solvers.hkl.settings import SETTINGS
 
 Product = Callable[[Array], Array]
 Solver = Callable[[Array], Product]
@@ -73,23 +67,24 @@ class HingeProblem:
         ``warm`` (n,) is a dual to start from.
         """
         found = self._followed(self._start(warm), accuracy)
-        if warm is not None and found.gap > _FAR * found.objective:  # it can be far off where the kernel has changed
+        # A warm start can be far off where the kernel has changed.
+        if warm is not None and found.gap > SETTINGS.far * found.objective:
             found = min(found, self._followed(self._start(None), accuracy), key=lambda one: one.gap)
         return found.dual, found.diagonal
 
     def _followed(self, now: _Inside, accuracy: float) -> _Found:
         """The dual of the smallest gap on the way from ``now`` to ``accuracy``."""
         best, idle = _Found(np.inf, np.inf, now.z, now.z), 0
-        for _ in range(_STEPS):
+        for _ in range(SETTINGS.hinge_steps):
             h = (now.s / now.z + now.w / (1.0 - now.z)) / self.C
             dual = feasible_start(self.C * self.y * now.z, *self.loss.box(self.y, self.C), self.fit_intercept)
             objective, gap, goal = self._certified(dual, accuracy)
             mu = 0.5 * self.C * float(np.mean(now.products))
             # On the central path the gap is 2 n mu; what is far above and does not fall is rounding, and grows.
-            idle = idle + 1 if gap > max(0.9 * best.gap, _OFF_PATH * self.y.size * mu) else 0
+            idle = idle + 1 if gap > max(0.9 * best.gap, SETTINGS.off_path * self.y.size * mu) else 0
             if gap <= best.gap:
                 best = _Found(gap, objective, dual, h)
-            if gap <= goal or mu <= 1e-16 * objective / self.y.size or idle >= _PATIENCE:
+            if gap <= goal or mu <= 1e-16 * objective / self.y.size or idle >= SETTINGS.hinge_patience:
                 break
             following = self._step(now, h, max(0.15 * mu, 0.2 * goal / self.y.size))
             if following is None:  # rounding has eaten the step
@@ -99,7 +94,7 @@ class HingeProblem:
 
     def _start(self, warm: Array | None) -> _Inside:
         y, C = self.y, self.C
-        z = np.full(y.size, 0.5) if warm is None else np.clip(y * warm / C, _INSIDE, 1.0 - _INSIDE)
+        z = np.full(y.size, 0.5) if warm is None else np.clip(y * warm / C, SETTINGS.inside, 1.0 - SETTINGS.inside)
         f = self.product(C * y * z)
         b = self.loss.best_intercept(f, y) if self.fit_intercept else 0.0
         excess = 1.0 - y * (f + b)
@@ -132,7 +127,7 @@ class HingeProblem:
         ds = (mu / C - z * now.s - now.s * dz) / z
         dw = (mu / C - (1.0 - z) * now.w + now.w * dz) / (1.0 - z)
         room = min(_room(z, dz), _room(1.0 - z, -dz), _room(now.s, ds), _room(now.w, dw))
-        length = min(1.0, _BOUNDARY * room)
+        length = min(1.0, SETTINGS.hinge_to_the_wall * room)
         z = np.clip(z + length * dz, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
         return _Inside(z, now.s + length * ds, now.w + length * dw, now.b + length * db, self.product(C * y * z))
 

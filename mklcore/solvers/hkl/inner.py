@@ -28,15 +28,11 @@ from mklcore.arrays import Array
 from mklcore.solvers.driver import AnyIterate, Iterate, Method, Status, Trace, run
 from mklcore.solvers.hkl.dag import Node
 from mklcore.solvers.hkl.machine import Answer, Task, machine_for
+from mklcore.solvers.hkl.settings import SETTINGS
 from mklcore.solvers.hkl.space import KernelSpace, NodeWeights
 
 _FLOOR = 1e-13  # the smallest share of the simplex
 _SHARPEST = 1e-13  # no machine is asked for a smaller relative gap
-_MIX_BELOW = 1e-10  # a start with smaller shares (new nodes have none) is moved inwards
-_PATIENCE = 10  # steps that do not halve the gap
-_LOOSE, _FIRST = 1e-2, 20  # the fixed point goes first, this far
-_BOUNDARY = 0.95
-_HALVINGS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +115,7 @@ class EtaFixedPoint(Method[Inner]):
         return self._seen(self.problem.evaluate(self._x, self._dual, self._accuracy(1.0)))
 
     def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
-        if self._idle >= 20 * _PATIENCE:
+        if self._idle >= 20 * SETTINGS.patience:
             return Status.STALLED
         return self._seen(self._fixed_point(last))
 
@@ -161,7 +157,7 @@ class Barrier(EtaFixedPoint):
         self.name = "HKL log-barrier Newton"
 
     def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
-        if self._idle >= _PATIENCE:
+        if self._idle >= SETTINGS.patience:
             return Status.STALLED
         state = last.state
         gap = max(state.value - state.dual_objective, 1e-16 * abs(state.value))
@@ -172,8 +168,8 @@ class Barrier(EtaFixedPoint):
         if direction is None:
             return self._seen(self._fixed_point(last))
         old = state.value - tau * float(np.sum(np.log(state.x)))
-        length = min(1.0, _BOUNDARY / max(float(np.max(-direction)), 1e-300))
-        for _ in range(_HALVINGS):
+        length = min(1.0, SETTINGS.to_the_wall / max(float(np.max(-direction)), 1e-300))
+        for _ in range(SETTINGS.halvings):
             trial = self.problem.evaluate(
                 state.x * (1.0 + length * direction), last.dual, self._accuracy(state.gap_share)
             )
@@ -218,10 +214,10 @@ def solve_reduced(
     solves.
     """
     problem = Reduced(design, task, nodes, weights)
-    if float(x.min()) < _MIX_BELOW:
+    if float(x.min()) < SETTINGS.mix_below:
         x = 0.9 * x + 0.1 / x.size
     solves = 0
-    for kind, goal, steps in ((EtaFixedPoint, max(tol, _LOOSE), _FIRST), (Barrier, tol, max_iter)):
+    for kind, goal, steps in ((EtaFixedPoint, max(tol, SETTINGS.loose), SETTINGS.first), (Barrier, tol, max_iter)):
         method = kind(problem, x, dual, tol=goal)
         solves += run(method, tol=goal, max_iter=steps).solves
         point = method.sharpest

@@ -29,10 +29,8 @@ from mklcore.machines.solution import feasible_start
 from mklcore.solvers.bound import Bound
 from mklcore.solvers.hkl.dag import Node
 from mklcore.solvers.hkl.hinge import HingeProblem
+from mklcore.solvers.hkl.settings import SETTINGS
 from mklcore.solvers.hkl.space import KernelSpace
-
-_MAX_NEWTON = 60
-
 
 NEEDED = "being quadratic, smooth, or piecewise linear and signed"  # of a loss, for a machine on a hull
 
@@ -180,7 +178,7 @@ class ColumnMachine:
         starts = [np.zeros(zeta.size)] if warm is None else [np.zeros(zeta.size), scaled.T @ warm]
         value, b, f, v = min((self._placed(scaled, v) for v in starts), key=lambda placed: placed[0])
         answer = None
-        for _ in range(_MAX_NEWTON):
+        for _ in range(SETTINGS.newton):
             pull = -task.loss.derivative(f + b, y)
             dual = feasible_start(C * pull, *task.loss.box(y, C), task.fit_intercept)
             answer = self._answer(zeta, dual)

@@ -29,18 +29,14 @@ from mklcore.solvers.hkl.certificate import Certifier, Proof, dual_norm, dual_of
 from mklcore.solvers.hkl.dag import Node
 from mklcore.solvers.hkl.inner import Inner, solve_reduced
 from mklcore.solvers.hkl.machine import Task
+from mklcore.solvers.hkl.settings import SETTINGS
 from mklcore.solvers.hkl.space import KernelSpace, NodeWeights
 from mklcore.solvers.hkl.work import Work, training_cost
 from mklcore.solvers.proof import EXACT, ROUNDING, Certificate
 
 SEARCHES = ("certified", "printed", "necessary")
 ACTIVE = 1e-5  # a node is in the hull when ||beta_D(v)|| is above this share of the largest
-_ROUGH, _SHARP = 1e-6, 1e-9
-_VIOLATORS_N, _VIOLATORS_S = 10, 40  # as printed
-_STRICT = 1e-6  # relative room for rounding in N_J
-_ROUNDS = 25  # of polishing, and of the bound behind lambda_range
 _UNRELATED = 8.0 * np.finfo(float).eps  # times n: a correlation that is rounding
-_RANGE_NODES = 3  # per variable, for lambda_range
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +97,7 @@ class HullSearch(Method[object]):
         self.certifier = Certifier(design, weights, max_nodes=limits.max_nodes, work=self.work)
         self.bounded = False
         self._proofs: list[tuple[Array, Proof, float]] = []  # what bounds every dual point there is a value for
-        self._rough = float(np.clip(0.1 * tol, _SHARP, _ROUGH))
+        self._rough = float(np.clip(0.1 * tol, SETTINGS.sharp, SETTINGS.rough))
 
     # -- the driver's three calls ------------------------------------------------------------------------------------
 
@@ -143,7 +139,7 @@ class HullSearch(Method[object]):
         if 0 < len(active) < len(point.state.nodes):
             shares = self._shares(point)
             self.hull = self.design.hull(active)
-            pruned = self._train(shares, point.dual, _SHARP)
+            pruned = self._train(shares, point.dual, SETTINGS.sharp)
             worth = pruned.objective <= point.objective + 0.1 * self.tol * abs(point.objective)
             point, other = (pruned, point) if worth else (point, pruned)
             point = replace(point, solves=pruned.solves + other.solves)
@@ -238,14 +234,14 @@ class HullSearch(Method[object]):
         return np.clip(dual, low, high)
 
     def _polished(self, best: AnyIterate) -> AnyIterate:
-        point = self._train(self._shares_on_hull(best), best.dual, _SHARP)
-        for _ in range(_ROUNDS):
+        point = self._train(self._shares_on_hull(best), best.dual, SETTINGS.sharp)
+        for _ in range(SETTINGS.rounds):
             wanted = self._necessary(point)
             full = len(self.hull) >= self.limits.max_nodes or not self.design.fits([*self.hull.members, *wanted])
             if not wanted or full or self.work.is_over:
                 return point
             self.hull.add(wanted)
-            following = self._train(self._shares(point), point.dual, _SHARP)
+            following = self._train(self._shares(point), point.dual, SETTINGS.sharp)
             point = replace(following, solves=following.solves + point.solves)
         return point
 
@@ -257,10 +253,10 @@ class HullSearch(Method[object]):
 
     def _necessary(self, point: AnyIterate) -> list[Node]:
         """The largest violators of N_J."""
-        limit = point.state.inner.bound * (1.0 + _STRICT)
+        limit = point.state.inner.bound * (1.0 + SETTINGS.strict)
         values = self.certifier.violations(self.hull, point.dual)
         above = sorted((t for t, value in values.items() if value > limit), key=values.__getitem__, reverse=True)
-        return above[: self._batch(_VIOLATORS_N)]
+        return above[: self._batch(SETTINGS.violators)]
 
     def _batch(self, printed: int) -> int:
         """As printed, or a third of the hull where that is more and the search is our own."""
@@ -274,7 +270,7 @@ class HullSearch(Method[object]):
 
     def _certified(self, last: AnyIterate) -> AnyIterate | Status:
         threshold = self._threshold(last)
-        most = _VIOLATORS_S if self.search == "printed" else self._batch(_VIOLATORS_N)
+        most = SETTINGS.sources if self.search == "printed" else self._batch(SETTINGS.violators)
         verdict = self.certifier.certify(
             self._shares(last), last.dual, threshold, grow=self.search != "printed", most=most
         )
@@ -325,12 +321,12 @@ def lambda_range(design: KernelSpace, y: Array, weights: NodeWeights) -> tuple[f
     while True:
         forms = design.forms(hull.nodes, a)
         start, ancestry = np.zeros(len(hull)), design.ancestry(hull.nodes)
-        lower = dual_norm(hull.nodes, forms, weights, start, np.inf, steps=_ROUNDS, ancestry=ancestry).lower
+        lower = dual_norm(hull.nodes, forms, weights, start, np.inf, steps=SETTINGS.rounds, ancestry=ancestry).lower
         values = certifier.violations(hull, a)
         above = sorted((t for t, value in values.items() if value > lower), key=values.__getitem__, reverse=True)
-        if not above or len(hull) > _RANGE_NODES * design.p:
+        if not above or len(hull) > SETTINGS.range_nodes * design.p:
             break
-        hull.add(above[:_VIOLATORS_S])
+        hull.add(above[: SETTINGS.sources])
     if lower <= (_UNRELATED * y.size) ** 2 * spread:
         return 1e-8, 1.0
     high = 100.0 * lower / spread

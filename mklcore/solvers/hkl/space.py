@@ -21,9 +21,8 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.solvers.hkl.dag import Ancestry, Hull, Node
+from mklcore.solvers.hkl.settings import SETTINGS
 from mklcore.solvers.hkl.work import Work
-
-_FIRST_ROOTS = 20  # with which a search begins where there are more
 
 
 class NodeWeights(Protocol):
@@ -231,7 +230,7 @@ class GraphSpace(ABC):
 
     def hull(self, nodes: Iterable[Node] | None = None) -> Hull:
         """The smallest hull with these nodes; None for the first roots."""
-        return GraphHull(self, self.roots[:_FIRST_ROOTS] if nodes is None else nodes)
+        return GraphHull(self, self.roots[: SETTINGS.first_roots] if nodes is None else nodes)
 
     def ancestry(self, nodes: Sequence[Node]) -> Ancestry:
         return Ancestry(nodes, self.parents)

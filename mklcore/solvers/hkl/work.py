@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-_RATE = 2.5e9  # multiplications in one second of work: about what one core does that has nothing else to do
-_FACTORED = 0.2  # of a multiplication is what one costs inside a factorisation
-_PER_SOLVE = 1e6  # what a machine solve costs beside its products
+from mklcore.solvers.hkl.settings import SETTINGS
 
 
 class Work:
-    """What a search has done and may do: ``seconds`` of work at ``_RATE`` multiplications each (None: no bound)."""
+    """What a search has done and may do: ``seconds`` of work (None: no bound), each ``rate`` multiplications."""
 
     def __init__(self, seconds: float | None = None) -> None:
-        self.most = float("inf") if seconds is None else seconds * _RATE
+        self.most = float("inf") if seconds is None else seconds * SETTINGS.rate
         self.done = 0.0
 
     def spend(self, multiplications: float) -> bool:
@@ -29,5 +27,6 @@ def training_cost(n: int, m: int, solves: int, thin: bool) -> float:
     """Multiplications of ``solves`` machine solves on a hull of ``m`` nodes and ``n`` rows, and of the Newton steps
     between them; ``thin`` where every node is a column."""
     once = float(n) * m * m
-    each = _FACTORED * m**3 + 2.0 * n * m if thin else _FACTORED * (n**3 / 3.0 + m**3) + m * float(n) ** 2
-    return once + solves * (each + _PER_SOLVE)
+    cubic = SETTINGS.factored * m**3
+    each = cubic + 2.0 * n * m if thin else cubic + SETTINGS.factored * n**3 / 3.0 + m * float(n) ** 2
+    return once + solves * (each + SETTINGS.per_solve)
