@@ -7,7 +7,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from benchmarks import gram_speed, large_rows, lp_speed, strangers_record, what_pays
+from benchmarks import ablation, gram_speed, large_rows, lp_speed, strangers_record, what_pays
 from benchmarks.__main__ import (
     BENCHMARKS,
     MARKS,
@@ -25,6 +25,7 @@ from benchmarks.__main__ import (
 )
 from benchmarks.lines import Line, reported
 from benchmarks.records import RECORDED, files, growth, kept, picture
+from mklcore.solvers import schedule
 
 
 def line(*values, beside=1.0, what="fit"):
@@ -170,3 +171,39 @@ def test_constants_of_what_pays_are_those_the_seconds_were_made_with():
     assert [(one.loss, one.inside) for one in found] == [
         (loss, way) for loss in what_pays.LOSSES for way in (False, True)
     ]
+
+
+def test_every_row_of_the_schedule_and_every_part_has_a_figure_on_record():
+    record = kept("ablation")["found"]
+    rows = {(one["row"], one["solvers"]): one for one in record["rows"]}
+    assert set(rows) == {(row.problems, row.solvers) for row in schedule.TABLE}
+    for row in schedule.TABLE:
+        one = rows[row.problems, row.solvers]
+        assert one["case"] == row.measured == ablation.row_case(row).name
+        assert one["ratio"] is None or one["ratio"] > 0.0, row.problems
+    assert {one["part"] for one in record["parts"]} == {part.name for part in ablation.parts()}
+    for one in record["parts"]:
+        assert ablation.worth(one) != "nothing", one["part"]
+
+
+def test_a_part_that_is_measured_alone_takes_its_place_in_the_record(monkeypatch):
+    before = kept("ablation")["found"]
+    part, row = before["parts"][-1]["part"], "l1, for comparison"
+    for chosen in (part, row):
+        written = {}
+        monkeypatch.setattr(ablation, "keep", lambda name, found, written=written: written.update(found))
+        monkeypatch.setattr(ablation, "warm_up", lambda: None)
+        monkeypatch.setattr(ablation, "ratio", lambda *given: 7.0)
+        ablation.main(chosen)
+        changed = [one for kind in ("parts", "rows") for one in written[kind] if one not in before[kind]]
+        assert [one.get("part", one.get("row")) for one in changed] == [chosen]
+        assert [len(written[kind]) for kind in before] == [len(before[kind]) for kind in before]
+
+
+def test_a_part_is_kept_for_what_it_is_worth_somewhere():
+    paths = dict.fromkeys(("A, p = 1", "B, p = 1"), 1.1)
+    assert ablation.worth({"ratios": {**paths, "B, p = 1": 1.3}, "also": "", "others": {}}) == "speed"
+    assert ablation.worth({"ratios": paths, "also": ablation.MANY, "others": {}}) == ablation.MANY
+    assert ablation.worth({"ratios": paths, "also": "", "others": {"one": 1.3}}) == "speed elsewhere"
+    assert ablation.worth({"ratios": paths, "also": "", "others": {"one": 1.0, "two": None}}).startswith("problems")
+    assert ablation.worth({"ratios": paths, "also": "", "others": {"one": 1.1}}) == "nothing"

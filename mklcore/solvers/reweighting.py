@@ -19,7 +19,7 @@ from typing import TypeAlias
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.operators import Capability, WeightedSum
+from mklcore.kernels.operators import WeightedSum
 from mklcore.machines import solve_machine
 from mklcore.machines.svm import NO_SLOPE
 from mklcore.solvers.bound import Bound
@@ -38,9 +38,7 @@ class ReweightingSettings:
     stride: float = 2.0  # how much farther than the update a first step goes, where every step makes all kernels
     longer: float = 1.25  # factor of the stride after a step that gains
     # accuracy of a machine: share of the gap, share of the tolerance at least, and at most
-    sharp: tuple[float, float, float] = (0.1, 0.05, 3e-4)
-    # the same on features, where a machine costs more than all else
-    rough: tuple[float, float, float] = (0.2, 0.3, 0.03)
+    accuracies: tuple[float, float, float] = (0.1, 0.05, 3e-4)
 
 
 SETTINGS = ReweightingSettings()
@@ -84,16 +82,11 @@ class Reweighting(WeightedMethod[WeightState]):
         self.name = f"{problem.penalty.name} reweighting (analytic update)"
         bent, reads = problem.penalty.exponent is not None, problem.K.keeps_products
         self._stride = SETTINGS.stride if bent and not reads else 0.0
-        # On features a machine costs more than all else, and the next one starts where it ended; mixtures of rough
-        # duals prove nothing, though, and one solve is the answer to squared loss.
-        nonsmooth = problem.penalty.sparse and problem.loss.piecewise_linear
-        rough = Capability.FEATURES in problem.K.capabilities and not nonsmooth and not problem.loss.quadratic
-        self._accuracies = SETTINGS.rough if rough else SETTINGS.sharp
 
     def init(self) -> WeightIterate:
         penalty, M = self.problem.penalty, self.live.size
         if self.warm is None:
-            return self.solve(penalty.start(M), None, self._accuracies[2])
+            return self.solve(penalty.start(M), None, SETTINGS.accuracies[2])
         weights = self._lifted(self.warm.weights)
         return self.solve(weights, self.warm.dual_for(self.problem.C, self.problem.loss), max(0.1 * self.tol, _FLOOR))
 
@@ -142,7 +135,7 @@ class Reweighting(WeightedMethod[WeightState]):
 
     def accuracy(self, trace: Progress) -> float:
         """Relative gap asked of the next machine: a share of the present gap, never far below the tolerance."""
-        (share, least, most), left = self._accuracies, trace.gap / trace.scale if trace.scale > 0 else 1.0
+        (share, least, most), left = SETTINGS.accuracies, trace.gap / trace.scale if trace.scale > 0 else 1.0
         return float(np.clip(share * left, max(least * self.tol, _FLOOR), most))
 
     def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> WeightIterate:

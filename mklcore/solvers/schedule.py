@@ -1,9 +1,10 @@
 """What is tried after what: one table from classes of problems to the methods that solve them, in their order.
 
 The first row that holds for a problem is taken. A phase ends where its method is done or stands still, or where
-``leave`` says that the next one goes on faster; the driver sees a single history. Beside each row stands what it was
-measured to be worth on
-``benchmarks.lp_speed``: A is breast_cancer, 398 rows and 50 kernels, B is digits, 1257 rows and 50 kernels.
+``leave`` says that the next one goes on faster; the driver sees a single history. Each row ends with the problem on
+which ``benchmarks.ablation`` measures it, beside the table without it: the figures are in
+``benchmarks/records/ablation.json`` and docs/ablation.md, those of the phases, too. A is breast_cancer, 398 rows and 50
+kernels, B is digits, 1257 rows and 50 kernels.
 """
 
 from __future__ import annotations
@@ -434,7 +435,8 @@ _ONE_KERNEL = (
 
 class Row(NamedTuple):
     """A class of problems: the ``solvers`` it is a row of, ``when`` it holds, its phases, the reason shown to the user,
-    and what it was measured to be worth. ``called`` is the name by which a person asks for this method alone."""
+    and the problem on which ``benchmarks.ablation`` measures it. ``called`` is the name by which a person asks for this
+    method alone."""
 
     problems: str
     solvers: str
@@ -517,61 +519,57 @@ _BY_ROWS = "the kernels are computed row by row, so no Gram matrix is stored"
 TABLE = (
     Row("features, l1, piecewise-linear", "auto",
         lambda task, tol: _has_features(task) and _is_nonsmooth(task) and Interior.suits(task), (_INTERIOR,), "newton",
-        "at p = 1 the analytic update would crawl", "coordinates creep where kernels tie"),
+        "at p = 1 the analytic update would crawl", "2,500 rows on 600 features, C = 100"),
     Row("features, 1.2 <= p <= 3, piecewise-linear, large C", "auto",
         lambda task, tol: _has_features(task) and _can_go_inside(task) and inside_pays(task), (_INSIDE, _MACHINE),
-        "newton", "C is so large that coordinates would creep", "benchmarks.what_pays, benchmarks.large_rows"),
+        "newton", "C is so large that coordinates would creep", "2,500 rows on 600 features, p = 4/3, C = 100"),
     Row("features, squared loss", "auto newton", lambda task, tol: _has_features(task) and _fits_in_totals(task),
         (Phase("", FromTotals),), "newton", "squared loss needs no row but their sums",
-        "benchmarks.large_rows: one pass over the rows instead of one for every step"),
+        "30,000 rows on 600 features, p = 4/3"),
     Row("features, p < 1.2", "auto",
         lambda task, tol: _has_features(task) and _is_below(task, SETTINGS.newton_on_features),
-        (Phase("damped Newton", Newton),), "newton", "at p = {p:.4g} the analytic update would crawl", ""),
+        (Phase("damped Newton", Newton),), "newton", "at p = {p:.4g} the analytic update would crawl",
+        "2,500 rows on 600 features, squared hinge, p = 1.05"),
     Row("features", "auto wrapper", lambda task, tol: _has_features(task), (_MACHINE,), "wrapper",
-        "on features a Hessian costs more than the steps that it saves", ""),
-    Row("features", "newton", lambda task, tol: _has_features(task), (Phase("", Newton),), "newton", "", ""),
+        "on features a Hessian costs more than the steps that it saves",
+        "2,500 rows on 600 features, p = 4/3, C = 0.1"),
+    Row("features", "newton", lambda task, tol: _has_features(task), (Phase("", Newton),), "newton", "",
+        "2,500 rows on 600 features, p = 4/3"),
     Row("p = infinity", "auto wrapper", lambda task, tol: task.penalty.plain_sum, (Phase("", PlainSum),), "wrapper",
         "at p = infinity one machine solve is the optimum, and no Gram matrix but the sum is stored",
-        "one machine instead of a pass over the stack for every C: a path of 25 costs one sum"),
+        "2,500 rows, 10 kernels not stored, p = infinity"),
     Row("l1, very many kernels that are not stored", "auto",
         lambda task, tol: _is_summed(task) and task.penalty.simplex, (_COLUMNS,), "wrapper", _FROM_COLUMNS,
-        "benchmarks.large_kernels: the stack of 10,000 kernels would take 80 GB at 1,000 rows"),
+        "200 rows, 120 kernels not stored, p = 1"),
     Row("very many kernels that are not stored", "auto", lambda task, tol: _is_summed(task), (_MACHINE,), "wrapper",
-        _FROM_COLUMNS, "benchmarks.large_kernels: sums of exponentials in single precision take half the time"),
+        _FROM_COLUMNS, "1,000 rows, 150 kernels not stored, p = 4/3, C = 100"),
     Row("l1, kernels that are not stored, room for some of them", "auto interleaved",
         lambda task, tol: _can_be_stored_in_part(task) and task.K.n_kernels > column_generation.SETTINGS.fewest,
-        (_COLUMNS,), "interleaved", _BY_ROWS,
-        "pairs stand still where kernels tie; the few kernels that matter fit in memory"),
+        (_COLUMNS,), "interleaved", _BY_ROWS, "1,000 rows, 80 kernels not stored, p = 1"),
     Row("l1, few kernels that are not stored", "auto interleaved", lambda task, tol: _can_be_stored_in_part(task),
-        (_SOME_PAIRS, _COLUMNS), "interleaved", _BY_ROWS, "the same; with fewer than 65 kernels pairs come near first"),
+        (_SOME_PAIRS, _COLUMNS), "interleaved", _BY_ROWS, "1,000 rows, 10 kernels not stored, p = 1, C = 100"),
     Row("kernels that are not stored", "auto", lambda task, tol: not is_stored(task.K), (_PAIRS,), "interleaved",
-        _BY_ROWS, "benchmarks.interleaved_large: 10,000 rows whose stack would take 40 GB"),
+        _BY_ROWS, "2,500 rows, 10 kernels not stored, p = 4/3"),
     Row("l1, piecewise-linear, stored", "interleaved",
         lambda task, tol: _is_nonsmooth(task) and not lacking(task.loss, task.penalty),
-        (_SOME_PAIRS, _UNTIL_STILL, _INTERIOR), "interleaved", "",
-        "pairs alone stand still where kernels tie, far from the tolerance"),
-    Row("all that pairs can do", "interleaved", lambda task, tol: True, (_PAIRS,), "interleaved", "", ""),
+        (_SOME_PAIRS, _UNTIL_STILL, _INTERIOR), "interleaved", "", "A, C = 1, p = 1"),
+    Row("all that pairs can do", "interleaved", lambda task, tol: True, (_PAIRS,), "interleaved", "",
+        "B, C = 1, p = 4/3"),
     Row("l1, piecewise-linear", "auto newton", lambda task, tol: _is_nonsmooth(task),
         (_FROM_NEIGHBOUR, _WIDE, _SOME_NEWTON, _FROM_HERE, _UNTIL_STILL, _INTERIOR), "newton",
-        "at p = 1 the analytic update would crawl",
-        "path of A: homotopy x8 to x16, on B as dear as solving anew; after three Newton steps cold fits of A at C "
-        "= .01 to .3 x5; the working set x1.7 on B; Newton or interior points alone x2 to x10 slower; "
-        "1000 kernels on 200 rows, cold, interior points first x2 to x3"),
-    Row("l1, smooth loss", "auto newton", lambda task, tol: task.penalty.simplex, (_NEWTON,), "newton",
-        "at p = 1 the analytic update would crawl", "the working set x1.7 on B"),
+        "at p = 1 the analytic update would crawl", "A, p = 1"),
     Row("1 < p < 4, a small stack", "auto",
         lambda task, tol: _has_small_stack(task, tol) and _is_below(task, SETTINGS.analytic_from),
         (_SOME_PAIRS, _NEWTON), "newton", "at p = {p:.4g} the analytic update would crawl",
-        "A at 4/3 and 2: x2 to x3; beyond 800 rows pairs touch more rows than a sum of the stack"),
-    Row("1 < p < 4", "auto", lambda task, tol: _is_below(task, SETTINGS.analytic_from), (_NEWTON,), "newton",
-        "at p = {p:.4g} the analytic update would crawl", "B at 4/3: Newton takes 25 machines along a path of 25"),
-    Row("p > 1", "newton", lambda task, tol: True, (_NEWTON,), "newton", "", ""),
+        "A, p = 4/3"),
+    Row("p < 4", "auto", lambda task, tol: _is_below(task, SETTINGS.analytic_from), (_NEWTON,), "newton",
+        "at p = {p:.4g} the analytic update would crawl", "B, p = 4/3"),
+    Row("every lp norm", "newton", lambda task, tol: True, (_NEWTON,), "newton", "", "A, C = 1, p = 4/3"),
     Row("p >= 4", "auto", lambda task, tol: _is_below(task, np.inf), (_MACHINE,), "wrapper",
-        "at p = {p:.4g} the analytic update needs a few steps and no Hessian", "two or three steps, without Hessians"),
-    Row("every other penalty", "auto", lambda task, tol: True, (_MACHINE,), "wrapper",
-        "the {name} has an analytic update only", ""),
-    Row("all", "wrapper", lambda task, tol: True, (_MACHINE,), "wrapper", "", ""),
-    Row("l1, for comparison", "silp", lambda task, tol: True, (Phase("", SILP),), "silp", "", "never taken unasked"),
+        "at p = {p:.4g} the analytic update needs a few steps and no Hessian", "B, p = 8"),
+    Row("every other penalty", "auto wrapper", lambda task, tol: True, (_MACHINE,), "wrapper",
+        "the {name} has an analytic update only", "A, elliptic norm"),
+    Row("l1, for comparison", "silp", lambda task, tol: True, (Phase("", SILP),), "silp", "", "A, C = 1, p = 1"),
 )  # fmt: skip
 
 
