@@ -104,6 +104,30 @@ ROWS = {
     "pages": 14,
     "app": 14,
 }
+# Numbers of solvers and machines that are no settings: rounding, limits of a proof, and what compiled functions are
+# made with. All others are fields of a frozen settings class.
+FIXED_NUMBERS = {
+    "machines/dual_coordinate_descent.py": {"_NOTHING"},
+    "machines/smooth.py": {"_MAX_NEWTON"},
+    "machines/svm.py": {"TINY", "LEAST", "BLOCK", "NO_SLOPE", "ROUNDING", "_HALF", "_INNER"},
+    "solvers/__init__.py": {"MOST_SUMMED"},
+    "solvers/exact.py": {"_SPLITTER"},
+    "solvers/exact_pass.py": {"_VALUES"},
+    "solvers/foba.py": {"GIVEN_BACK"},
+    "solvers/hkl/baselines.py": {"_LASSO_STEPS", "_LASSO_TOL"},
+    "solvers/hkl/bases.py": {"_MOST_LEVELS", "_LEVELLED", "_TERMS", "_SHORT", "_SMALLEST_SHARE"},
+    "solvers/hkl/inner.py": {"_FLOOR", "_SHARPEST"},
+    "solvers/hkl/levels.py": {"_RANK_ONE"},
+    "solvers/hkl/plan.py": {"TILE", "_CHUNK"},
+    "solvers/hkl/rounding.py": {"_MOST", "_LEAST_SHARE", "_MOST_PART", "_PER_LEVEL", "_BESIDE"},
+    "solvers/hkl/search.py": {"ACTIVE"},
+    "solvers/homotopy_steps.py": {
+        "DONE", "LOST", "DEAR", "_BEND", "_EXACT", "_IDLE", "_RIDGE", "_CALM", "_FLAT", "LOW", "FREE", "HIGH"},
+    "solvers/proof.py": {"_AT_ONCE", "EXACT", "_SHARP", "_TOO_MUCH", "_FAR", "_STRAINED"},
+    "solvers/reweighting.py": {"_FLOOR", "NEGLIGIBLE"},
+    "solvers/screening.py": {"_ROUNDING"},
+    "solvers/totals.py": {"_CUT", "_ROOM"},
+}  # fmt: skip
 BEHIND_PAGES = 13.0  # the first row that may use the front door
 PAGE_PARTS = 13.9  # rooms of single pages: none imports from another
 PARTS = "pages._parts"
@@ -721,3 +745,29 @@ def test_who_uses_the_front_door_uses_public_names(file):
         assert not strange, (
             f"{file}:{node.lineno}: {strange} not public; name the room, as in mkl.selection.leave_one_out"
         )
+
+
+def _numbers_of(tree: ast.Module) -> set[str]:
+    """The names that a module gives to numbers."""
+    found = set()
+    for one in tree.body:
+        if not isinstance(one, ast.Assign | ast.AnnAssign) or one.value is None:
+            continue
+        values = one.value.elts if isinstance(one.value, ast.Tuple) else [one.value]
+        if any(isinstance(v, ast.Constant) and isinstance(v.value, int | float) for v in values):
+            targets = one.targets if isinstance(one, ast.Assign) else [one.target]
+            found |= {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+    return found
+
+
+def test_what_a_method_is_tuned_by_is_a_field_of_its_settings():
+    found = {}
+    for file in (*(CORE / "solvers").rglob("*.py"), *(CORE / "machines").rglob("*.py")):
+        if numbers := _numbers_of(ast.parse(file.read_text(encoding="utf-8"))):
+            found[file.relative_to(CORE).as_posix()] = numbers
+    assert found == FIXED_NUMBERS
+
+
+def test_a_number_of_a_module_is_seen():
+    tree = ast.parse("A = 1\nB, C = 2.0, 3\nD: float = 1e-3\nE = (1, 2)\nF = 'text'\nG = range(3)")
+    assert _numbers_of(tree) == {"A", "B", "C", "D", "E"}
