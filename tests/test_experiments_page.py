@@ -306,7 +306,7 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
     assert [said.index(words_of.plain(sentence)) for sentence in reported] == sorted(
         said.index(words_of.plain(sentence)) for sentence in reported
     )
-    assert "**What the paper states, and what this run says of it:** 1 disagrees, 1 cannot be said" in said
+    assert "**What the paper states, and what this run says of it:** 1 disagrees, 1 undecided" in said
     assert words_of.plain("Why: Nobody measured it.") in said
     shown = app.dataframe[0].value
     assert shown["ours"].tolist() == [float(v) for v in tiny.compare(found[0]).ours.ravel()]

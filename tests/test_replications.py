@@ -303,6 +303,6 @@ def test_a_full_record_stands_before_the_small_one(monkeypatch, tmp_path):
     assert [run.repetitions for run in records("tiny")] == [3, 2]
     assert record("tiny").repetitions == 3
     assert [line[2:7] for line in summary("tiny", TINY)] == [
-        ("1 of 3", "3", "1 cannot be said", "0", "–"),  # nothing compared: no count that looks like agreement
-        ("1 of 3", "2, small", "1 cannot be said", "0", "–"),
+        ("1 of 3", "3", "1 undecided", "0", "–"),  # nothing compared: no count that looks like agreement
+        ("1 of 3", "2, small", "1 undecided", "0", "–"),
     ]

@@ -26,10 +26,10 @@ from scipy.special import stdtrit
 
 from mklcore.arrays import Array, Mask
 
-Answer = Literal["agrees", "disagrees", "cannot be said"]
+Answer = Literal["agrees", "disagrees", "undecided"]
 AGREES: Answer = "agrees"
 DISAGREES: Answer = "disagrees"
-UNSAID: Answer = "cannot be said"
+UNSAID: Answer = "undecided"
 ANSWERS = (DISAGREES, AGREES, UNSAID)  # in the order they are shown
 LEVEL = 0.95
 TIE = 1e-12
@@ -145,8 +145,8 @@ class Claim:
 
 
 def counted(verdicts: Sequence[Verdict]) -> str:
-    """How many claims have which verdict: "1 disagrees, 3 agree, 2 cannot be said"."""
-    many = {DISAGREES: "disagree", AGREES: "agree", UNSAID: "cannot be said"}
+    """How many claims have which verdict: "1 disagrees, 3 agree, 2 undecided"."""
+    many = {DISAGREES: "disagree", AGREES: "agree", UNSAID: "undecided"}
     count = {answer: sum(one.answer == answer for one in verdicts) for answer in ANSWERS}
     return ", ".join(f"{count[one]} {one if count[one] == 1 else many[one]}" for one in ANSWERS if count[one])
 
@@ -164,7 +164,7 @@ def _figures(found: list[Compared], answers: list[Answer], answer: Answer) -> st
     head = f"{answers.count(AGREES)} of {len(found)} comparisons agree"
     apart = answers.count(DISAGREES)
     head += f", {apart} disagree{'s' * (apart == 1)}" if apart else ""
-    head += f", {answers.count(UNSAID)} cannot be said" if answers.count(UNSAID) else ""
+    head += f", {answers.count(UNSAID)} undecided" if answers.count(UNSAID) else ""
     name = {AGREES: "the closest", DISAGREES: "disagreeing", UNSAID: "not clear"}[answer]
     more = f"; and {len(deciding) - len(shown)} more" if answer != AGREES and len(deciding) > len(shown) else ""
     return f"{head}; {name}: {'; '.join(shown)}{more}." if shown else f"{head}."
@@ -371,7 +371,7 @@ def published(columns: Names = (), rows: Names = (), share: float = 0.25) -> Che
                         float(record.freedom[i, j]),
                         -by,
                         by,
-                        "the same but for chance",
+                        "equal up to chance",
                         bool(record.beyond[i, j]),
                     )
                 )

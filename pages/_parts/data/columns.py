@@ -31,7 +31,7 @@ def draw(table: Dataset) -> None:
                 "use as", options=[editing.FOUND, *editing.LETTERS], required=True,
                 help="What the column enters the model as",
             ),
-            "done": st.column_config.TextColumn("how it is used"),
+            "done": st.column_config.TextColumn("how it is used", width=300),
             "missing": st.column_config.NumberColumn("missing"),
             "values": st.column_config.NumberColumn("different values"),
             "first": st.column_config.TextColumn("first value"),
