@@ -55,9 +55,12 @@ def cluster():
 
 @pytest.fixture
 def scheduler(cluster, monkeypatch):
-    cluster.wait_for_workers(
-        2, timeout=60
-    )  # one may have been killed by the test before, and another comes in its place
+    try:  # one may have been killed by the test before, and another comes in its place
+        cluster.wait_for_workers(2, timeout=60)
+    except TimeoutError:  # unless the machine was too busy for that
+        cluster.scale(0)
+        cluster.scale(2)
+        cluster.wait_for_workers(2, timeout=60)
     monkeypatch.setenv(SCHEDULER, cluster.scheduler_address)
 
 
