@@ -14,7 +14,7 @@ import streamlit as st
 from mklcore.errors import MKLError
 from mklcore.selection.scoring import ACCEPTED
 from pages._parts.derive import looks, paths, references, tables
-from pages._parts.drawing import beside, evidence, refusals
+from pages._parts.drawing import beside, evidence, preliminary, refusals
 from pages._parts.explore import (
     asking,
     chart,
@@ -66,7 +66,7 @@ def show(shown: paths.Answer) -> None:
     repeats.repeats(shown.params)
     with st.expander("The problem that is solved, and how to read it", icon=":material/functions:", type="compact"):
         evidence.explanation(paths.algorithm(shown.params), paths.words_for(shown.params))
-    verdict.request(shown)
+    preliminary.request(shown)
     if not (shown.waiting or shown.earlier):
         beside.score_all([shown.params])
         many_rows.follow(shown)

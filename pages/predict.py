@@ -9,8 +9,8 @@ nav.through_app()
 import streamlit as st
 
 from mklcore.errors import MKLError
-from pages._parts.derive import paths, predictions, tables
-from pages._parts.drawing import asking, refusals
+from pages._parts.derive import paths, predictions, settling, tables
+from pages._parts.drawing import asking, preliminary, refusals
 from pages._parts.frame import notices
 from pages._parts.predict import away as predict_away
 from pages._parts.predict import batch, view
@@ -31,9 +31,18 @@ def request() -> None:
     )  # fmt: skip
 
 
+def settle() -> None:
+    """Mark a model that folds have not chosen yet, and start what settles it, unless a person chose the place."""
+    params = history.current()
+    if params.at is None and settling.model_is_open(params):
+        preliminary.note(preliminary.follow(settling.model_points(params)))
+        preliminary.request_model(params)
+
+
 def show(point: predictions.Chosen) -> None:
     """Draw the model's answers."""
     view.facts(point)
+    settle()
     row, file, away = st.tabs(TABS, key="predict_tabs", on_change="rerun")
     if row.open:
         with row:

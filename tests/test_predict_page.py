@@ -11,7 +11,7 @@ import mklcore as mkl
 from mklcore.data.applying import NewRows
 from mklcore.figures import style
 from mklcore.figures.contributions import contribution_bars, shares
-from pages._parts.derive import bands, finals, paths, predictions
+from pages._parts.derive import bands, finals, paths, predictions, settling
 from pages._parts.params import parameters
 from pages._parts.params.parameters import Params
 from pages._parts.predict import batch as predict_batch
@@ -80,6 +80,20 @@ def test_every_algorithm_speaks_about_a_row_and_its_parts_add_up(algorithm, samp
     (chart,) = app.get("plotly_chart")
     assert chart.proto.alt.startswith("What each kernel adds to f(x).")
     assert not app.error
+
+
+def test_the_model_is_the_one_that_explore_settles_on_whatever_page_comes_first():
+    here = {"data": "breast_cancer", "widths": "2", "each": "linear"}
+    app = ready(opened(**here))
+    wait_until(lambda: not settling.model_is_open(memory(app).params), app)
+    first = predictions.chosen(memory(app).params)
+    assert "Preliminary" not in words(app.run())
+    other = opened("pages/explore.py", **here)
+    wait_until(lambda: not settling.open_points(memory(other).params), other)
+    second = predictions.chosen(memory(other).params)
+    assert first.value == second.value
+    X = mkl.load_sample("breast_cancer").X
+    np.testing.assert_array_equal(first.fitted.decision_function(X), second.fitted.decision_function(X))
 
 
 def test_every_column_has_a_control_and_moving_one_moves_the_answer_and_the_link():

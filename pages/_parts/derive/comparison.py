@@ -123,6 +123,7 @@ def shown(params: Params) -> list[Shown]:
         one = method_params(params, method)
         path, error, last = derive_paths.known(one), mind.errors.get(derive_paths.key(one), ""), mind.shown.get(place)
         if path is not None:
+            path = replace(path, chosen=None)  # folds choose for some methods only, and once Explore was open
             mind.shown[place] = LastMethod(label, method, path, one)
             found.append(Shown(label, method, one, path))
         elif (before := earlier.path(one)) is not None:

@@ -5,12 +5,11 @@ import math
 import pandas as pd
 import streamlit as st
 
-from mklcore.figures import style
-from pages._parts.derive import looks, low_rank, many_rows, paths, references, settling, verdicts
+from pages._parts.derive import looks, low_rank, paths, references, verdicts
 from pages._parts.derive.verdicts import Verdict
-from pages._parts.drawing.asking import offer
+from pages._parts.drawing import preliminary
 from pages._parts.params import places
-from pages._parts.session import board, history, words
+from pages._parts.session import words
 from pages._parts.session.memory import Preliminary, memory
 
 PLACES = {"ahead": "behind this model", "level": "level", "behind": "ahead of this model"}
@@ -23,7 +22,7 @@ def known(shown: paths.Answer) -> Verdict | None:
 
 def draw(shown: paths.Answer) -> None:
     """Draw the verdict in one sentence, and under it what is preliminary, or what settling it has changed."""
-    found, waits = known(shown), preliminary(shown)
+    found, waits = known(shown), preliminary.to_come(shown)
     score = float(shown.path.val_score[shown.path.first_look]) if shown.path.can_choose else math.nan
     if found is not None:
         score = found.ours.score
@@ -35,7 +34,7 @@ def draw(shown: paths.Answer) -> None:
     else:
         score = math.nan  # nobody reads it
     if waits:
-        st.caption(f":material/pending: Preliminary: {waits}.")
+        preliminary.note(waits)
         remember(shown, score)
     elif text := refined(shown, score):
         st.caption(f":material/check: {text}")
@@ -73,38 +72,6 @@ def refined(shown: paths.Answer, score: float) -> str:
 def _key(shown: paths.Answer) -> object:
     """Return the key that an answer has in common with the one on all rows."""
     return paths.key(low_rank.exactly(shown.params))
-
-
-def preliminary(shown: paths.Answer) -> str:
-    """Return what is still to come, empty where the answer is settled."""
-    if shown.waiting:
-        return (
-            f"{shown.stage[:1].lower()}{shown.stage[1:]}" if shown.stage else "an earlier answer; the new one follows"
-        )
-    if shown.earlier:
-        return "computed earlier with these settings; the models are being fitted here, the final choice follows"
-    points = settling.open_points(shown.params)
-    low = many_rows.under_way(shown.params)
-    points += ["a model on all training rows"] if low else []
-    return f"{style.joined(points)} {'follows' if len(points) == 1 else 'follow'}" if points else ""
-
-
-def request(shown: paths.Answer) -> None:
-    """Start what settles the answer, once it is drawn and nothing else runs."""
-    params = shown.params
-    if shown.waiting or shown.earlier or not settling.open_points(params):
-        return
-    held, name = board.held(), settling.key(params)
-    if held is not None and held.live:
-        return
-    before = board.mine(name)
-    offer(
-        name, lambda: board.ask(settling.job(params)),
-        work="The final answer", label="Go on", button="settle",
-        primary=False,
-    )  # fmt: skip
-    if board.mine(name) is not before:
-        history.rerun()  # the whole app, so that its progress is drawn and watched
 
 
 def table(shown: paths.Answer) -> None:
