@@ -9,6 +9,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import MKLError
+from mklcore.kernels.operators import factored
 from mklcore.kernels.operators.factored import FactoredSum
 from mklcore.paths.files import read_paths
 from mklcore.paths.held_out import scored_on
@@ -259,10 +260,13 @@ def test_a_system_on_features_is_solved_as_the_whole_matrix_is():
     np.testing.assert_allclose(total.solve(right, h), np.linalg.solve(K + np.diag(h), right), rtol=1e-6, atol=1e-8)
     plain = np.linalg.solve(K + 2.0 * np.eye(len(K)), right)
     np.testing.assert_allclose(total.solve(right, 2.0), plain, rtol=1e-6, atol=1e-8)
-    for some in (rows, rows[:5]):  # more of them than features, and fewer
+    for some in (np.arange(len(K)), rows, rows[:5]):  # all, more of them than features, and fewer
         expected = np.linalg.solve(K[np.ix_(some, some)] + np.diag(h[some]), right[some])
         np.testing.assert_allclose(total.solve_block(some, h[some], right[some]), expected, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(total.diagonal(), np.diag(K), rtol=1e-6)
+    found = total.solve_block(np.arange(len(K)), np.zeros(len(K)), right)
+    lifted = factored._NEARLY * float(total.diagonal().mean())
+    np.testing.assert_allclose(found, FactoredSum(stack, theta).solve(right, lifted), rtol=1e-9)
 
 
 def test_kernels_that_tie_are_certified_on_features():

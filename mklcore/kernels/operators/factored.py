@@ -211,10 +211,11 @@ class FactoredSum:
 
     def solve(self, rhs: Array, shift: float | Array) -> Array:
         """(K_theta + diag(shift))^-1 rhs for rhs (n,) or (n, T)."""
-        if np.ndim(shift):
+        level = float(np.max(shift))
+        if np.min(shift) < level:
             return self.factor(shift)(rhs)
-        if self._factored is None or self._factored[0] != float(shift):
-            self._factored = float(shift), self.factor(float(shift))
+        if self._factored is None or self._factored[0] != level:
+            self._factored = level, self.factor(level)
         return self._factored[1](rhs)
 
     def factor(self, shift: float | Array) -> Callable[[Array], Array]:
@@ -255,10 +256,9 @@ class FactoredSum:
         """(K_theta[rows, rows] + diag(shift))^-1 rhs, through whichever is smaller of rows and features; shift is
         lifted off 0."""
         live = np.flatnonzero(self.weights)
-        if rows.size == self.kernels.n_samples and rows.size > live.size and np.all(shift == shift[0]):
-            return self.solve(rhs, float(shift[0]))
         if rows.size > live.size:
-            some = FactoredSum(self.kernels.take(rows), self.theta)
+            is_all = rows.size == self.kernels.n_samples
+            some = self if is_all else FactoredSum(self.kernels.take(rows), self.theta)
             return some.solve(rhs, np.maximum(shift, _NEARLY * float(self.diagonal()[rows].mean())))
         return DenseSum(self.block(rows)).solve(rhs, shift + 1e-10 * float(self.diagonal()[rows].mean()))
 
