@@ -34,8 +34,8 @@ def request() -> None:
 def settle() -> None:
     """Mark a model that folds have not chosen yet, and start what settles it, unless a person chose the place."""
     params = history.current()
-    if params.at is None and settling.model_is_open(params):
-        preliminary.note(preliminary.follow(settling.model_points(params)))
+    if params.at is None and (points := settling.model_points(params)):
+        preliminary.note(preliminary.follow(points))
         preliminary.request_model(params)
 
 

@@ -195,7 +195,7 @@ class Ground:
         if start is not None and (start, *key) not in self._scaled:
             self._scaled[start, *key] = scaled_by_relevance(train, start)
         scaled = () if start is None else self._scaled[start, *key]
-        return with_found(train, self._pairs[key], (*candidate.whole, *scaled))
+        return _with_found(train, self._pairs[key], (*candidate.whole, *scaled))
 
     def seen(self, candidate: Candidate) -> Dataset:
         """The table as the kernels of a candidate see it."""
@@ -265,7 +265,7 @@ def pairs(train: Dataset) -> tuple[tuple[str, ...], ...]:
     return () if train.sequences or len(train.class_names) > SHARED else interacting(train, 2, MOST_PAIRS)
 
 
-def with_found(data: Dataset, found: Sequence[Sequence[str]], whole: tuple[KernelSpec, ...]) -> KernelDictionary:
+def _with_found(data: Dataset, found: Sequence[Sequence[str]], whole: tuple[KernelSpec, ...]) -> KernelDictionary:
     """Kernels of single columns, products of them for the pairs that were found, and kernels of all columns."""
     own = KernelDictionary.interactions(data, candidates=found) if found else _own(data)
     return replace(own, specs=(*own.specs, *whole))
@@ -288,13 +288,13 @@ def offered(
         label = "columns, pairs and all of them together" if found else "columns and all of them together"
         scaled = scaled_by_relevance(data, start := whole[len(whole) // 2])
         if scaled:
-            made = with_found(data, found, (*whole, *scaled))
+            made = _with_found(data, found, (*whole, *scaled))
             more = Candidate(f"{label}, scaled by relevance", made, 2.0, scaling, rank=3, whole=whole, relevance=start)
             candidates.append(more)
-        made = with_found(data, found, whole)
+        made = _with_found(data, found, whole)
         candidates.append(Candidate(label, made, 2.0, scaling, rank=3, whole=whole if found else None))
     if found:
-        made = with_found(data, found, ())
+        made = _with_found(data, found, ())
         candidates.append(Candidate("columns and pairs of them", made, 2.0, scaling, rank=2, whole=(), tested=True))
     straight = KernelDictionary.recommended(data, whole=False, curved=False)
     candidates.append(Candidate("a function of every column", _own(data), 2.0, scaling, rank=1))

@@ -205,6 +205,7 @@ class Exploration(Uncertain):
         )
 
 
+@one_blas_thread()  # two take twice the seconds of the processor, and no less of the clock
 def explore(
     data: Dataset,
     *,
@@ -266,24 +267,7 @@ def explore(
     >>> found.score > found.baselines["majority"]
     True
     """
-    with one_blas_thread():  # two take twice the seconds of the processor, and no less of the clock
-        return _explored(
-            data, seed, max_rows, scoring, callback or (lambda done, total: None), baselines, preparation, test_size,
-            hold_out,
-        )  # fmt: skip
-
-
-def _explored(
-    data: Dataset,
-    seed: int,
-    max_rows: int,
-    scoring: Any,
-    tick: Tick,
-    baselines: bool,
-    preparation: str | None,
-    test_size: float,
-    hold_out: str,
-) -> Exploration:
+    tick = callback or (lambda done, total: None)
     clock = time.process_time(), time.perf_counter()
     problem = _problem(data, test_size, max_rows, scoring, seed, hold_out)
     name, scorer = _measure(data, scoring)

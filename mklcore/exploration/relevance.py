@@ -17,16 +17,13 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
-from mklcore.exploration.screening import ROWS, Wide, ridge_errors, target_columns
+from mklcore.exploration.screening import BESIDE, ROWS, Wide, ridge_errors, target_columns
 from mklcore.kernels.bases import fill_base
-from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.composed import MOST_PARTS, Product
 from mklcore.kernels.grams import median_distance
+from mklcore.kernels.maps import column_statistics, standardise_rows
 
 STEPS = 4  # times that scales are found
-WIDTHS = (0.5, 1.0, 2.0)  # of each, in those of the kernel that they start from
-OFFERED = (0.5, 1.0, 2.0)  # widths of the kernels that are offered, in that with the smallest error
-LEAST_SCALE = 2.0 ** (-(MOST_PARTS - 1) / 2.0)  # of the largest: columns below it are left out
 
 
 def scaled_by_relevance(data: Dataset, start: Wide, seed: int = 0) -> tuple[Product, ...]:
@@ -38,25 +35,21 @@ def scaled_by_relevance(data: Dataset, start: Wide, seed: int = 0) -> tuple[Prod
     if data.sequences:
         return ()
     few = data.drawn(ROWS, seed)
-    target, rows = target_columns(few), _standardised(few.X)
-    scales, best = np.ones(rows.shape[1]), None
-    with one_blas_thread():
-        for step in range(STEPS + 1):
-            found = [_fitted(rows * scales, start, width, target) for width in WIDTHS]
-            width, errors, dual, K = min(found, key=lambda one: float(one[1].mean()))
-            if step == 0:
-                equal = errors
-            if best is None or errors.mean() < best[0].mean():
-                best = errors, scales, width
-            moves = scales * _gradients(rows * scales, K, dual, width, type(start))
-            if not moves.max() > 0.0:
-                break
-            scales = moves / moves.max()
-    assert best is not None
-    gain = equal - best[0]
-    if not gain.mean() > gain.std(ddof=1) / np.sqrt(gain.size):
-        return ()
-    return _products(type(start), best[1] / best[1].max(), best[2] / best[1].max())
+    target, rows = target_columns(few), standardise_rows(few.X, *column_statistics(few.X))
+    scales, tried = np.ones(rows.shape[1]), list[tuple[Array, Array, float]]()
+    while True:
+        found = [_fitted(rows * scales, start, width, target) for width in BESIDE]
+        width, errors, dual, K = min(found, key=lambda one: float(one[1].mean()))
+        tried.append((errors, scales, width))
+        if len(tried) > STEPS:
+            break
+        moves = scales * _gradients(rows * scales, K, dual, width, type(start))
+        if not moves.max() > 0.0:
+            break
+        scales = moves / moves.max()
+    errors, scales, width = min(tried, key=lambda one: float(one[0].mean()))
+    gain = tried[0][0] - errors
+    return _products(type(start), scales, width) if gain.mean() > gain.std(ddof=1) / np.sqrt(gain.size) else ()
 
 
 def _fitted(rows: Array, start: Wide, factor: float, target: Array) -> tuple[float, Array, Array, Array]:
@@ -81,6 +74,7 @@ def _gradients(rows: Array, K: Array, dual: Array, width: float, kind: type[Wide
 
 
 def _products(kind: type[Wide], scales: Array, width: float) -> tuple[Product, ...]:
+    """Products with a part for the columns of each scale, rounded; columns whose scale is too small are left out."""
     levels = np.round(-2.0 * np.log2(np.maximum(scales, 1e-30))).astype(int)
     groups = [tuple(np.flatnonzero(levels == level).tolist()) for level in range(MOST_PARTS)]
     parts = [(2.0 ** (level / 2.0), group) for level, group in enumerate(groups) if group]
@@ -88,11 +82,5 @@ def _products(kind: type[Wide], scales: Array, width: float) -> tuple[Product, .
         return ()
     return tuple(
         Product(parts=tuple(kind(float(f"{factor * width * times:.3g}"), features=group) for times, group in parts))
-        for factor in OFFERED
+        for factor in BESIDE
     )
-
-
-def _standardised(X: Array) -> Array:
-    spread = X.std(axis=0)
-    rows: Array = (X - X.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-    return np.ascontiguousarray(rows)

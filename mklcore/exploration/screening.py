@@ -30,6 +30,7 @@ from mklcore.kernels.functions import RBF, Laplacian
 ROWS = 400  # on which candidates are compared
 RIDGES = tuple(10.0**k for k in range(-3, 3))  # of the mean of the diagonal
 WIDTHS = (0.25, 0.5, 1.0, 2.0)  # of kernels of all columns, in median distances
+BESIDE = (0.5, 1.0, 2.0)  # widths that are offered, in the best one
 FURTHER = 3  # widths beyond these, while the last one is the best
 SCALINGS = ("", "normal scores")
 
@@ -97,7 +98,7 @@ def _neighbours(kinds: dict[Wide, Array]) -> tuple[Wide, ...]:
     if not kinds:
         return ()
     best = min(kinds, key=lambda spec: float(kinds[spec].mean()))
-    return tuple(type(best)(best.width * k, relative=True) for k in (0.5, 1.0, 2.0))
+    return tuple(type(best)(best.width * k, relative=True) for k in BESIDE)
 
 
 def target_columns(data: Dataset) -> Array:

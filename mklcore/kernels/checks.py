@@ -1,10 +1,9 @@
 """Whether a matrix from elsewhere is a kernel: finite, symmetric, positive semidefinite."""
 
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
-from typing import Any
 
 import numpy as np
 import scipy
@@ -32,10 +31,12 @@ def _pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """One BLAS thread inside a loop over kernels: two took 2 to 13 times as long when other work shared the cores."""
-    limit: AbstractContextManager[Any] = _pools().limit(limits=1, user_api="blas")
-    return limit
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """One BLAS thread inside a loop over kernels, or in a function that it decorates: two took 2 to 13 times as long
+    when other work shared the cores."""
+    with _pools().limit(limits=1, user_api="blas"):
+        yield
 
 
 @jit_entry()

@@ -1,6 +1,5 @@
 """Derive what of an answer is still to come: the choice of its point, its terms, the model on all rows, the verdict."""
 
-from mklcore.paths.path import Path
 from pages._parts.derive import all_rows, choices, finals, left_out, paths, references, terms, verdicts
 from pages._parts.jobs.job import Job, Piece
 from pages._parts.params.parameters import PathParams
@@ -18,41 +17,42 @@ def model_key(params: PathParams) -> object:
 
 def open_points(params: PathParams) -> list[str]:
     """Return what is still to come on a path that is there with its models, as a person would call it."""
-    path = paths.known(params)
-    if path is None or path.estimators[0] is None:
+    if not _has_models(params):
         return []
-    first = _choice(params, path)
+    found = _choice(params)
     if _scored_on_some(params):
-        first.append("the score on all held-out rows")
-    if not first and terms.can_be_found(params) and terms.along(params).value is None:
-        first.append("the shares of columns and pairs")
-    if model_is_open(params) and finals.wanted(params):
-        first.append("the fit on all rows but the test rows")
+        found.append("the score on all held-out rows")
+    if not found and terms.can_be_found(params) and terms.along(params).value is None:
+        found.append("the shares of columns and pairs")
+    found += _fit(params)
     if verdicts.can_be_had(params) and verdicts.verdict(params).value is None:
-        first.append("the plain models")
-    return first
+        found.append("the plain models")
+    return found
 
 
 def model_points(params: PathParams) -> list[str]:
-    """Return what of the model itself is still to come."""
+    """Return what of the model itself is still to come, and not only of what is said of it."""
+    return [*_choice(params), *_fit(params)] if _has_models(params) else []
+
+
+def _has_models(params: PathParams) -> bool:
     path = paths.known(params)
-    if path is None or not model_is_open(params):
-        return []
-    return [*_choice(params, path), *(["the fit on all rows but the test rows"] if finals.wanted(params) else [])]
+    return path is not None and path.estimators[0] is not None
 
 
-def _choice(params: PathParams, path: Path) -> list[str]:
-    if choices.known(params):
-        return []
-    return [f"the choice of {'λ' if path.param == 'lam' else path.param} by {choices.FOLDS} folds"]
+def _choice(params: PathParams) -> list[str]:
+    over = paths.runs_over(params).key
+    name = "λ" if over == "lam" else over
+    return [] if choices.known(params) else [f"the choice of {name} by {choices.FOLDS} folds"]
 
 
-def model_is_open(params: PathParams) -> bool:
-    """Tell whether the model itself is still to change, and not only what is said of it."""
-    path = paths.known(params)
-    if path is None or path.estimators[0] is None:
-        return False
-    return not choices.known(params) or (finals.wanted(params) and _final(params) is None)
+def _fit(params: PathParams) -> list[str]:
+    return ["the fit on all rows but the test rows"] if _final_is_open(params) else []
+
+
+def _final_is_open(params: PathParams) -> bool:
+    """Tell whether the model on all rows but the test rows is to be fitted at the point that is, or will be, chosen."""
+    return finals.wanted(params) and (not choices.known(params) or _final(params) is None)
 
 
 def _scored_on_some(params: PathParams) -> bool:
@@ -78,7 +78,7 @@ def job(params: PathParams) -> Job:
         pieces.append(left_out.piece(params))
     if terms.can_be_found(params) and (not chosen or terms.along(params).value is None):
         pieces.append(terms.piece(params))
-    if finals.wanted(params) and (not chosen or _final(params) is None):
+    if _final_is_open(params):
         pieces.append(finals.piece(params))
     if verdicts.can_be_had(params):
         if references.plain(params).value is None:
@@ -92,7 +92,7 @@ def job(params: PathParams) -> Job:
 def model_job(params: PathParams) -> Job:
     """Return the work that settles the model alone: the choice of its point, and the fit on all rows."""
     pieces = [] if choices.known(params) else [choices.piece(params)]
-    if finals.wanted(params):
+    if _final_is_open(params):
         pieces.append(finals.piece(params))
     name = model_key(params)
     return Job(name, "Final model", tuple(pieces), lambda now: model_key(now) == name, needs=paths.needs(params))
