@@ -15,6 +15,7 @@ from mklcore.estimators.importance import ColumnAnswer
 from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.exploration import PREPARED, grid_points
 from mklcore.figures import moving, style
+from mklcore.selection.paired import Compared
 from pages._parts.derive import (
     finals,
     gram_stacks,
@@ -66,6 +67,19 @@ def release(app: AppTest, index: int) -> AppTest:
 
 
 # The first tab
+
+
+@pytest.mark.parametrize(("gap", "error", "start"), [
+    (-0.03, 0.01, "Boosted trees are ahead by 3.0 ± 1.0: the target has steps"),
+    (-0.015, 0.01, "Boosted trees score 1.5 ± 1.0 more, which may be chance: perhaps the target has steps"),
+    (-0.005, 0.01, ""), (0.03, 0.01, ""), (-0.03, np.nan, ""),
+])  # fmt: skip
+def test_where_boosted_trees_lead_by_more_than_an_error_it_is_told_what_that_means(gap, error, start) -> None:
+    found = {"boosting": Compared(0.9, 0.01, gap, error)}
+    text = verdicts.boosting(verdicts.Verdict("accuracy", 400, Compared(0.9 + gap, 0.01, 0.0, 0.0), found))
+    assert text.startswith(start)
+    assert bool(text) == bool(start)
+    assert ("ahead" in text) == (found["boosting"].place == "behind")
 
 
 @pytest.mark.parametrize("task", EVERY_TASK)

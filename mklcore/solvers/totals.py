@@ -27,7 +27,7 @@ _LATER = np.empty(0)  # the dual of a point that nobody has asked for yet
 _ROOTS: WeakKeyDictionary[FeatureStack, dict[tuple[bytes, bytes, bool], tuple[FeatureStack, Array]]] = (
     WeakKeyDictionary()
 )
-_ROOM = 1e8  # bytes of roots that are kept beside a stack
+_ROOM = 5e7  # bytes of roots that are kept beside a stack; their inner products take as many
 
 
 def root_of(scatter: Array) -> tuple[Array, Array]:

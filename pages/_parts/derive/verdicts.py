@@ -103,15 +103,17 @@ def note(found: Verdict) -> str:
 
 
 def boosting(found: Verdict) -> str:
-    """Return what it means where boosted trees are ahead by more than chance; else nothing."""
-    one = found.ahead_of_us().get("boosting")
-    if one is None:
+    """Return what it means where boosted trees are ahead by more than the standard error of the gap; else nothing."""
+    one = found.plain.get("boosting")
+    if one is None or not -one.gap > max(one.gap_error, 0.0):
         return ""
     by, spread = _figure(found.score_name, -one.gap), error(found.score_name, one.gap_error)
-    return (
-        f"Boosted trees are ahead by {by} ± {spread}: the target has steps, or many columns act together, which smooth "
-        "functions of few columns do not follow."
-    )
+    if one.place == "behind":
+        lead, target = f"Boosted trees are ahead by {by} ± {spread}", "the target has steps, or many columns act"
+    else:
+        lead = f"Boosted trees score {by} ± {spread} more, which may be chance"
+        target = "perhaps the target has steps, or many columns act"
+    return f"{lead}: {target} together, which smooth functions of few columns do not follow."
 
 
 def points(name: str, one: Compared) -> str:
