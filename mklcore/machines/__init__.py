@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.kernels.operators.base import DenseSum, WeightedSum
+from mklcore.kernels.operators.base import WeightedSum
 from mklcore.losses import Cost, Loss
 from mklcore.machines.dual_coordinate_descent import solve_by_coordinates
 from mklcore.machines.newton_cg import solve_newton_cg
@@ -42,6 +42,6 @@ def solve_machine(
 ) -> Solution:
     """The machine of ``loss`` on a weighted sum of kernels: on its matrix where it has one, else on its features."""
     machine = machine_of(loss)
-    if isinstance(total, DenseSum):
+    if total.matrix is not None:
         return machine(total.matrix, y, C, loss, fit_intercept, warm=warm, accuracy=accuracy)
     return ON_FEATURES[loss.machine](total, y, C, loss, fit_intercept, warm=warm, accuracy=accuracy)

@@ -21,8 +21,7 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array
-from mklcore.kernels.operators import DenseSum, WeightedSum
-from mklcore.kernels.operators.factored import FactoredSum
+from mklcore.kernels.operators import WeightedSum
 
 
 @dataclass(frozen=True)
@@ -138,9 +137,8 @@ class Halved:
 
 def factorised(total: WeightedSum, firm: Array) -> Callable[[Array], Array]:
     """What solves (K_theta + diag(firm)) z = right; LinAlgError where it is singular."""
-    if isinstance(total, FactoredSum):
+    if total.matrix is None:
         return total.factor(firm)
-    assert isinstance(total, DenseSum)
     A = total.matrix.copy()
     A.flat[:: firm.size + 1] += firm
     return Factorised(A)

@@ -7,6 +7,7 @@ kernels is a ``Capability``; a method that needs one says so in ``requires``, an
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -29,7 +30,10 @@ class Capability(enum.Enum):
 
 @runtime_checkable
 class WeightedSum(Protocol):
-    """K_theta = sum_m theta_m K_m on n rows."""
+    """K_theta = sum_m theta_m K_m on n rows; ``matrix`` (n, n) where it is made, None where only features are."""
+
+    @property
+    def matrix(self) -> Array | None: ...
 
     def matvec(self, a: Array) -> Array:
         """K_theta a for a (n,) or (n, T), of the same shape."""
@@ -42,6 +46,10 @@ class WeightedSum(Protocol):
     def solve(self, rhs: Array, shift: float | Array) -> Array:
         """(K_theta + diag(shift))^-1 rhs for rhs (n,) or (n, T) and shift > 0; ``LinAlgError`` where that is
         singular."""
+        ...
+
+    def factor(self, shift: float | Array) -> Callable[[Array], Array]:
+        """What solves (K_theta + diag(shift)) z = r for r (n,) or (n, T), factorised once."""
         ...
 
     def solve_block(self, rows: Indices, shift: Array, rhs: Array) -> Array:
@@ -141,11 +149,13 @@ class DenseSum:
         return part
 
     def solve(self, rhs: Array, shift: float | Array) -> Array:
+        return self.factor(shift)(rhs)
+
+    def factor(self, shift: float | Array) -> Callable[[Array], Array]:
         system = self.matrix.copy()
         system.flat[:: system.shape[0] + 1] += shift
         factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-        solution: Array = scipy.linalg.cho_solve(factor, rhs, check_finite=False)
-        return solution
+        return lambda rhs: scipy.linalg.cho_solve(factor, rhs, check_finite=False)
 
     def solve_block(self, rows: Indices, shift: Array, rhs: Array) -> Array:
         return DenseSum(self.block(rows)).solve(rhs, shift)

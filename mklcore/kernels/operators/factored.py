@@ -189,6 +189,8 @@ def diagonals(specs: Sequence[KernelSpec], rows: Array) -> Array:
 class FactoredSum:
     """sum_m theta_m Phi_m Phi_m' by its features: what is stored is the table (n, D) and one weight per feature."""
 
+    matrix = None
+
     def __init__(self, kernels: FeatureStack, theta: Array) -> None:
         self.kernels, self.theta, self.weights = kernels, theta, kernels.spread(theta)
         self._factored: tuple[float, Callable[[Array], Array]] | None = None  # at one shift of all rows

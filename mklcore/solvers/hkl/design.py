@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices, Mask
-from mklcore.errors import KernelError, ParameterError
+from mklcore.errors import ParameterError
 from mklcore.solvers.hkl.bases import BASES, PolynomialBasis
 from mklcore.solvers.hkl.dag import ROOT, Ancestry, DepthWeights, Hull, Node, by_depth, level_of, levels, touched
-from mklcore.solvers.hkl.levels import Matrices, Scaling, Table, numeric
+from mklcore.solvers.hkl.levels import Matrices, Scaling, Table
 from mklcore.solvers.hkl.plan import TILE, Plan
 from mklcore.solvers.hkl.rounding import Rounding
 from mklcore.solvers.hkl.settings import SETTINGS
@@ -72,8 +72,7 @@ class Design:
         self.names = tuple(names) if names is not None else tuple(f"x{i + 1}" for i in range(self.p))
         self.memory_mb = memory_mb
         self._read(normalize)
-        if isinstance(self.levels, Matrices):
-            self.levels.K = None
+        self.levels.read()
         self._tables: dict[float, Array] = {}
         self._roundings: dict[float, Rounding | None] = {}
         self._grams: OrderedDict[Node, Array] = OrderedDict()
@@ -410,17 +409,10 @@ class Rows:
     def __init__(self, design: Design, rows: Any) -> None:
         self.design = design
         self._parts: dict[int, list[Array]] = {}
-        if rows is not None and isinstance(design.levels, Matrices):
-            rows = numeric(rows)
-            expected = (design.p, design.q + 1, design.n)
-            if rows.ndim != 4 or (rows.shape[0], rows.shape[1], rows.shape[3]) != expected:
-                raise KernelError(
-                    f"Test blocks must be (p, q+1, n_new, n) with p = {expected[0]}, q+1 = {expected[1]} and n = "
-                    f"{expected[2]} "
-                    f"training rows; got shape {rows.shape}."
-                )
-        self.rows = rows
-        self.size = design.n if rows is None else rows.shape[2 if isinstance(design.levels, Matrices) else 0]
+        self.rows: Any = None
+        self.size = design.n
+        if rows is not None:
+            self.rows, self.size = design.levels.new_rows(rows)
 
     def level(self, i: int, j: int) -> Array:
         """Level j of variable i: a column (m,) or a block (m, n)."""

@@ -31,6 +31,13 @@ class Table:
         )  # what all columns decide together
         self.states = [basis.fit(x) for x in self.X]
 
+    def read(self) -> None:
+        """Nothing is forgotten once the levels of the training rows were read."""
+
+    def new_rows(self, rows: Any) -> tuple[Any, int]:
+        """New rows (m, p) and m."""
+        return rows, len(rows)
+
     def train(self, i: int) -> list[Array]:
         return self.basis.parts(self.states[i], self.X[i], self.X[i])
 
@@ -58,6 +65,20 @@ class Matrices:
                 check_gram(f"Level {j} of variable {i + 1}", np.ascontiguousarray(K[i, j]))
         self.K: Array | None = K
         self.anchors = np.array([[_rank_one_anchor(gram) for gram in levels] for levels in K])
+
+    def read(self) -> None:
+        """Forget the Gram matrices, once the levels of the training rows were read."""
+        self.K = None
+
+    def new_rows(self, rows: Any) -> tuple[Array, int]:
+        """Blocks (p, q+1, m, n) of new rows and m; KernelError for another shape."""
+        rows, expected = numeric(rows), (self.p, self.q + 1, self.n)
+        if rows.ndim != 4 or (rows.shape[0], rows.shape[1], rows.shape[3]) != expected:
+            raise KernelError(
+                f"Test blocks must be (p, q+1, n_new, n) with p = {expected[0]}, q+1 = {expected[1]} and n = "
+                f"{expected[2]} training rows; got shape {rows.shape}."
+            )
+        return rows, int(rows.shape[2])
 
     def train(self, i: int) -> list[Array]:
         assert self.K is not None
