@@ -74,7 +74,7 @@ def release(app: AppTest, index: int) -> AppTest:
     (-0.015, 0.01, "Boosted trees score 1.5 ± 1.0 more, which may be chance: perhaps the target has steps"),
     (-0.005, 0.01, ""), (0.03, 0.01, ""), (-0.03, np.nan, ""),
 ])  # fmt: skip
-def test_where_boosted_trees_lead_by_more_than_an_error_it_is_told_what_that_means(gap, error, start) -> None:
+def test_a_lead_of_boosted_trees_by_more_than_an_error_is_explained(gap, error, start) -> None:
     found = {"boosting": Compared(0.9, 0.01, gap, error)}
     text = verdicts.boosting(verdicts.Verdict("accuracy", 400, Compared(0.9 + gap, 0.01, 0.0, 0.0), found))
     assert text.startswith(start)

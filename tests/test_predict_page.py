@@ -87,6 +87,8 @@ def test_the_model_is_the_one_that_explore_settles_on_whatever_page_comes_first(
     app = ready(opened(**here))
     wait_until(lambda: not settling.model_points(memory(app).params), app)
     first = predictions.chosen(memory(app).params)
+    assert first.final is not None
+    assert "this model fitted again on training and validation rows" in words(app.run())
     assert "Preliminary" not in words(app.run())
     other = opened("pages/explore.py", **here)
     wait_until(lambda: not settling.open_points(memory(other).params), other)

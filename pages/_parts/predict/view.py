@@ -26,6 +26,8 @@ def facts(point: Chosen) -> None:
     where = places.label(point.path.param, point.value)
     used = f"**{int(point.path.n_nonzero[point.index])}** of {len(point.path.kernel_names)} kernels used"
     st.markdown(f"**{method.label}** at **{where}**, {used}. {evidence.certificate(point.path, point.index, method)}")
+    if point.final is not None:
+        st.caption("The answers below come from this model fitted again on training and validation rows.")
     proof.pocket(proof.of_point(point), "predict")
     _width(point.params)
 
