@@ -149,10 +149,10 @@ def test_points_solved_on_a_scheduler_are_shown_as_they_come_and_stay_when_it_di
         quiet(app.run())
         assert "7 points solved so far" in words(app)
         assert "Solved on another machine" in words(app)
-    alive[0] = False
     dies.set()
     wait_until(lambda: "ended with the work on its way" in words(app), app)
     assert "7 points solved so far" in words(app)  # what had come is still there
+    alive[0] = False  # the next one is left to finish
     quiet(app.button(key="compute").click().run())
     wait_until(lambda: paths.known(params) is not None and "solved so far" not in words(app), app)
     assert paths.known(params).estimators[0] is not None
