@@ -147,8 +147,8 @@ def grams(params: PathParams) -> Grams:
     """Return the Gram matrices for these parameters. Raises ``MKLError``."""
     cost = foresee(params)
     if on_stack(params):
-        key = (params.part(DataParams), params.edited, params.rows)
-        return _grams_cut(key, parts(params), chosen_stack(params))
+        cut = parts(params)
+        return _grams_cut((params.part(DataParams), params.edited, len(cut.train.y)), cut, chosen_stack(params))
     settled = replace(params.part(KernelParams), normalise=normalisation(params))
     if cost.megabytes > MEMORY_LIMIT_MB:
         return _large_grams(settled)
@@ -159,7 +159,7 @@ def grams(params: PathParams) -> Grams:
         with turns.slow("Building the kernels"):
             return _build_grams(settled, cut, kernels)
 
-    return budget().made(settled, cost.bytes, make, owner)
+    return budget().made((settled, len(cut.train.y)), cost.bytes, make, owner)
 
 
 def _large_grams(settled: KernelParams) -> Grams:
