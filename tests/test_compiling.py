@@ -1,12 +1,12 @@
-"""Compiling happens elsewhere: progress and wishes pass between two processes, one compiles at a time, none is relied
-on.
-"""
+"""Processes compile for the server: progress and wishes pass between them, each takes a stage of its own."""
 
+import json
 import os
 import subprocess
 import sys
 import threading
 from concurrent.futures import CancelledError
+from functools import partial
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_progress_comes_back_wishes_go_out_and_a_death_is_reported(wish, well):
 
     def hear(done, now):
         heard.append((done, now))
-        process.want(wish)
+        process.want([wish])
 
     assert process.follow(hear) is well
     assert heard == [((), "kernels"), (("kernels",), wish)]
@@ -42,20 +42,38 @@ def test_a_process_that_hangs_is_not_waited_for():
     assert process.follow(lambda done, now: None, patience=0.2) is False
 
 
-def test_one_compiles_at_a_time(tmp_path, monkeypatch):
+def test_two_compile_different_stages_and_wait_for_what_the_other_is_at(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    inside = threading.Event()
+    inside, names = threading.Event(), list[str]()
 
     def enter():
-        with compiling._alone():
+        with compiling._free(["kernels"]) as name:
+            names.append(name)
             inside.set()
 
-    with compiling._alone():
+    with compiling._free(["kernels", "lp"]) as first, compiling._free(["kernels", "lp"]) as second:
+        assert (first, second) == ("kernels", "lp")
         other = threading.Thread(target=enter)
         other.start()
         assert not inside.wait(0.1)
     assert inside.wait(10)
     other.join()
+    assert names == ["kernels"]
+
+
+def test_what_another_process_has_compiled_is_not_compiled_again(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    ran = list[str]()
+    monkeypatch.setattr(compiling, "lower_priority", lambda steps: None)
+    monkeypatch.setattr(compiling, "_listen", lambda wishes, with_parent: None)
+    work = {name: partial(ran.append, name) for name in ("kernels", "lp", "hkl")}
+    monkeypatch.setattr(mklcore._numba.warmup, "stages", lambda: work)
+    compiling._stamp("lp").parent.mkdir()
+    compiling._stamp("lp").touch()
+    compiling.main(["hkl"])
+    assert ran == ["hkl", "kernels"]
+    assert compiling.is_filled()
+    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == [["hkl", "kernels", "lp"], ""]
 
 
 def test_a_change_of_the_sources_empties_the_cache(tmp_path, monkeypatch):

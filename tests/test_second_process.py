@@ -63,13 +63,15 @@ from types import SimpleNamespace
 from numba.extending import is_jitted
 
 import mklcore
+from mklcore._numba.stages import USUAL
 from pages._parts.derive import gram_stacks, paths
 from pages._parts.params.parameters import Params
 
 warnings.simplefilter("ignore", mklcore.NotConvergedWarning)
 asked = set()
 gram_stacks.preparation = lambda: SimpleNamespace(wait=asked.update)
-mklcore._numba.warmup.stages()["usual"]()
+for stage in USUAL:
+    mklcore._numba.warmup.stages()[stage]()
 
 
 def counted():

@@ -5,9 +5,9 @@
 
 ``--with-parent``: end when the standard input is closed, as it is when the process that asked has ended.
 
-One process compiles at a time: another one waits for a lock in the cache's folder and then finds everything there. A
-stamp beside it says that all is compiled for these sources, this numba and this processor, so that the next start need
-not ask.
+Several processes share the work: each takes a stage that no other is at, by a lock in the cache's folder. A stamp says
+that a stage is compiled for these sources, this numba and this processor; another one, that all of them are, so that
+the next start need not ask.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import psutil
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from mklcore._numba import cache as routine_cache
 from mklcore._numba import portable
@@ -42,8 +42,7 @@ SELDOM = 20_000, 50, 50  # a compiler makes millions of objects, few in circles:
 
 def is_filled() -> bool:
     """Whether a process before this one has compiled all there is to compile, so that loading is all that is left."""
-    stamp = _stamp()
-    return stamp is not None and stamp.exists()
+    return _is_there(_stamp())
 
 
 def is_brought() -> bool:
@@ -58,7 +57,8 @@ def can_fill() -> bool:
     return not routine_cache.trouble()
 
 
-def _stamp() -> Path | None:
+def _stamp(stage: str = "") -> Path | None:
+    """The file that says that ``stage`` is compiled, or all of them."""
     folder = routine_cache.place().routines
     if folder is None:
         return None
@@ -69,7 +69,7 @@ def _stamp() -> Path | None:
     machine += [os.environ.get(name, "") for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")]  # for another one
     files = [f"{file} {file.stat().st_mtime_ns} {file.stat().st_size}" for file in sorted(SOURCES.rglob("*.py"))]
     digest = hashlib.sha256("\n".join([*machine, *files]).encode()).hexdigest()[:16]
-    return folder / f"mklcore-{digest}.compiled"
+    return folder / f"mklcore-{digest}{stage}.compiled"
 
 
 class Compiler:
@@ -88,10 +88,10 @@ class Compiler:
             text=True,
         )
 
-    def want(self, stage: str) -> None:
-        """Ask for ``stage`` next, after the one that is being compiled."""
+    def want(self, stages: Sequence[str]) -> None:
+        """Ask for ``stages`` next, in this order, after the one that is being compiled."""
         with suppress(OSError, ValueError):  # it has ended: there is nothing left to want
-            print(stage, file=self._process.stdin, flush=True)
+            print(*stages, file=self._process.stdin, flush=True)
 
     def end(self) -> None:
         """Have it end now; what it has compiled stays."""
@@ -119,25 +119,36 @@ def main(first: Sequence[str] = ()) -> None:
     others.
     """
     lower_priority(NICE)
-    wishes = [stage for stage in first if stage != WITH_PARENT]
+    wishes = [stage for stage in first if stage != WITH_PARENT]  # the newest first
     threading.Thread(target=_listen, args=(wishes, WITH_PARENT in first), daemon=True).start()
 
-    def choose(left: Sequence[str]) -> str:
-        return next((wish for wish in reversed(wishes) if wish in left), left[0])
+    if is_filled():
+        return
+    from mklcore._numba.warmup import stages
 
-    with _alone():
-        if is_filled():
-            return
-        from mklcore._numba.warmup import warm_up
+    work, done = stages(), list[str]()
+    try:
+        while left := [name for name in work if name not in done]:
+            with _free([wish for wish in wishes if wish in left] + left) as name:
+                print(json.dumps([done, name]), flush=True)
+                if not _is_there(_stamp(name)):
+                    work[name]()
+                    _touch(_stamp(name))
+            done.append(name)
+        print(json.dumps([done, ""]), flush=True)
+    except BrokenPipeError:  # the reader has gone
+        os._exit(1)
+    _touch(_stamp())
 
-        try:
-            warm_up(lambda done, name: print(json.dumps([done, name]), flush=True), choose)
-        except BrokenPipeError:  # the reader has gone
-            os._exit(1)
-        stamp = _stamp()
-        if stamp is not None and not routine_cache.trouble():  # what a full disk did not take is not there
-            with suppress(OSError):
-                stamp.touch()
+
+def _is_there(stamp: Path | None) -> bool:
+    return stamp is not None and stamp.exists()
+
+
+def _touch(stamp: Path | None) -> None:
+    if stamp is not None and not routine_cache.trouble():  # what a full disk did not take is not there
+        with suppress(OSError):
+            stamp.touch()
 
 
 def lower_priority(steps: int) -> None:
@@ -149,21 +160,29 @@ def _listen(wishes: list[str], with_parent: bool) -> None:
     """Take the stages that are asked for on the standard input, and end with it if the parent is to be followed."""
     with suppress(OSError, ValueError, AttributeError):  # there is no standard input
         while read := os.read(sys.stdin.fileno(), 4096):  # not by lines: a thread inside a buffer cannot be ended
-            wishes.extend(read.decode().split())
+            wishes[:0] = read.decode().split()
     if with_parent:
         os._exit(1)
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """Wait until no other process compiles into the same folder; where it takes no lock, do not wait."""
+def _free(names: Sequence[str]) -> Iterator[str]:
+    """The first of ``names`` that no other process is at, or the first one when that process has ended; where the
+    folder takes no lock, do not wait.
+    """
     folder = routine_cache.place().folder
     with ExitStack() as held:
-        if folder is not None:
-            with suppress(OSError, NotImplementedError):  # a file system without locks
-                folder.mkdir(parents=True, exist_ok=True)
-                held.enter_context(FileLock(folder / "mklcore.lock", timeout=PATIENCE_SECONDS))
-        yield
+        for name, patience in [*((name, 0.0) for name in names), (names[0], PATIENCE_SECONDS)]:
+            try:
+                if folder is not None:
+                    folder.mkdir(parents=True, exist_ok=True)
+                    held.enter_context(FileLock(folder / f"mklcore-{name}.lock", timeout=patience))
+            except Timeout:
+                continue
+            except (OSError, NotImplementedError):  # a file system without locks
+                pass
+            break
+        yield name
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from mklcore.kernels.functions import RBF, Delta, KernelSpec, Linear
 
-USUAL, EVERY_KERNEL = "usual", "kernels"  # those of single algorithms are called by the keys of ``ESTIMATORS``
+EVERY_KERNEL = "kernels"  # those of single algorithms are called by the keys of ``ESTIMATORS``
 
-# "usual" is for what everybody sees first: the path over C at p = 1 on the kernels that a table of numbers and
-# categories suggests.
+# What everybody sees first: the kernels that a table of numbers and categories suggests, and the path over C at p = 1.
+# Two processes can compile them at the same time.
+USUAL = USUAL_GRAMS, USUAL_PATH = "usual-kernels", "usual-path"
 USUAL_KERNELS: tuple[type[KernelSpec], ...] = Linear, RBF, Delta
 USUAL_ALGORITHM = "lp"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mklcore._numba.stages import EVERY_KERNEL, USUAL, USUAL_ALGORITHM, USUAL_KERNELS
+from mklcore._numba.stages import EVERY_KERNEL, USUAL_ALGORITHM, USUAL_GRAMS, USUAL_KERNELS, USUAL_PATH
 from mklcore.arrays import Array
 from mklcore.catalog import ESTIMATORS, Algorithm
 from mklcore.errors import suppress_convergence_warnings
@@ -32,47 +32,51 @@ from mklcore.paths.path import fit_path
 from mklcore.solvers.hkl.bases import ANOVABasis
 from mklcore.solvers.working_set import SETTINGS as WORKING_SET
 
-Choose = Callable[[Sequence[str]], str]
-
 
 def stages() -> dict[str, Callable[[], None]]:
-    """What there is to compile, by name: "usual", which is what the paths need that everybody sees first, at p = 1 with
-    the losses and kernels that are set for a table; then "kernels", all of them, and every algorithm of ``ESTIMATORS``
-    by its key.
+    """What there is to compile, by name: the usual kernels and the usual path, which everybody sees first, at p = 1
+    with the losses and kernels that are set for a table; then all kernels, and every algorithm of ``ESTIMATORS`` by its
+    key.
     """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((16, 3))
     y = (X[:, 0] + 0.3 * rng.standard_normal(16) > 0).astype(int)
-    work: dict[str, Callable[[], None]] = {USUAL: partial(_usual, X, y), EVERY_KERNEL: partial(_kernels, X)}
-    return work | {key: partial(_algorithm, algorithm, X, y) for key, algorithm in ESTIMATORS.items()}
+    work: dict[str, Callable[[], None]] = {
+        USUAL_GRAMS: partial(_usual_grams, X),
+        USUAL_PATH: partial(_usual_path, X, y),
+        EVERY_KERNEL: partial(_kernels, X),
+    }
+    work |= {key: partial(_algorithm, algorithm, X, y) for key, algorithm in ESTIMATORS.items()}
+    return {name: suppress_convergence_warnings()(run) for name, run in work.items()}  # sixteen rows say nothing of it
 
 
-def warm_up(
-    progress: Callable[[tuple[str, ...], str], None] | None = None, choose: Choose = lambda left: left[0]
-) -> None:
+def warm_up(progress: Callable[[tuple[str, ...], str], None] | None = None) -> None:
     """Run every kernel and every algorithm once on sixteen rows; ``progress(stages done, the one that comes next or
     "")``.
 
-    ``choose`` says which of the stages that are left comes next. Safe to call from a background thread. Takes seconds
-    in a fresh installation and under one with the cache.
+    Safe to call from a background thread. Takes seconds in a fresh installation and under one with the cache.
     """
-    left, done = stages(), list[str]()
-    while left:
-        name = choose(tuple(left))
+    work = stages()
+    names = (*work, "")
+    for place, name in enumerate(names):
         if progress is not None:
-            progress(tuple(done), name)
-        with suppress_convergence_warnings():  # sixteen rows say nothing about convergence
-            left.pop(name)()
-        done.append(name)
-    if progress is not None:
-        progress(tuple(done), "")
+            progress(names[:place], name)
+        if name:
+            work[name]()
 
 
-def _usual(X: Array, y: Array) -> None:
+def _usual_grams(X: Array) -> None:
     _every_way([entry for entry in KERNELS.values() if entry.spec in USUAL_KERNELS], X)
     _interactions(X)
+
+
+def _usual_path(X: Array, y: Array) -> None:
+    """On kernels that numpy computes, so that this needs no stage before it."""
     _small_solvers()
-    lp, stack = ESTIMATORS[USUAL_ALGORITHM], _many_kernels(X)
+    lp, widths = ESTIMATORS[USUAL_ALGORITHM], np.geomspace(0.25, 4.0, WORKING_SET.from_kernels)
+    grams = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / widths[:, None, None])
+    names = tuple(map(str, widths))
+    stack = GramStack(grams, names, np.ones(widths.size), names)
     for task, target in (("binary", y), ("regression", X[:, 1]), ("novelty", None)):
         model = lp.estimator(task, kernels="precomputed", p=1.0)
         fit_path(model, stack, target, "C", (1.0, 1.1))

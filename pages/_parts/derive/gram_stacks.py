@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore._numba.stages import EVERY_KERNEL, USUAL, USUAL_KERNELS
+from mklcore._numba.stages import EVERY_KERNEL, USUAL_GRAMS, USUAL_KERNELS
 from mklcore.data.dataset import Split
 from mklcore.data.grouping import read_numbers
 from mklcore.errors import DataError, KernelError
@@ -106,7 +106,7 @@ def stages(kernels: KernelDictionary) -> tuple[str, ...]:
     """Return the stage of preparing the solvers that these kernels need."""
     parts = [part for spec in kernels for part in (spec.parts if isinstance(spec, Interaction) else (spec,))]
     usual = all(type(part) in USUAL_KERNELS for part in parts)
-    return (USUAL if usual else EVERY_KERNEL,)
+    return (USUAL_GRAMS if usual else EVERY_KERNEL,)
 
 
 def needs(params: KernelParams) -> tuple[str, ...]:

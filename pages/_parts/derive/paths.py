@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mklcore._numba.stages import EVERY_KERNEL, USUAL, USUAL_ALGORITHM
+from mklcore._numba.stages import EVERY_KERNEL, USUAL, USUAL_ALGORITHM, USUAL_GRAMS
 from mklcore.catalog import Algorithm, Control, PathParameter, Variant
 from mklcore.data.dataset import Split
 from mklcore.errors import MKLError, suppress_convergence_warnings
@@ -316,14 +316,12 @@ def needs(*every: PathParams) -> tuple[str, ...]:
 
 
 def needs_of_kernels(params: PathParams) -> tuple[str, ...]:
-    """Return the stage that the kernels need; of what the usual path needs they are the smaller part, and it comes soon
-    after.
-    """
+    """Return the stage that the kernels need."""
     return needs(params)[:1]
 
 
 def _needs(params: PathParams) -> tuple[str, ...]:
-    return (USUAL,) if _is_usual(params) else (EVERY_KERNEL, params.algorithm)
+    return USUAL if _is_usual(params) else (EVERY_KERNEL, params.algorithm)
 
 
 def _is_usual(params: PathParams) -> bool:
@@ -333,7 +331,7 @@ def _is_usual(params: PathParams) -> bool:
     if params.algorithm != USUAL_ALGORITHM or params.path or params.settings or params.way:
         return False
     try:
-        return gram_stacks.needs(params) == (USUAL,) and is_small(params)
+        return gram_stacks.needs(params) == (USUAL_GRAMS,) and is_small(params)
     except (MKLError, MissingFileError):
         return False  # there is no table, and the caller gets the reason
 

@@ -7,7 +7,7 @@ import time
 
 import streamlit as st
 
-from mklcore._numba.stages import EVERY_KERNEL, USUAL
+from mklcore._numba.stages import EVERY_KERNEL, USUAL_GRAMS, USUAL_PATH
 from mklcore.catalog import ESTIMATORS
 from pages._parts.derive import paths
 from pages._parts.jobs import worker
@@ -22,7 +22,8 @@ REFRESH_SECONDS = 0.5
 SELDOM_SECONDS = 2.0
 COMPILING_SECONDS = 1.0  # between two looks at what takes half a minute, while the browser has a page to draw
 LOOKS = 10  # at work that is on its way, as far as the two above allow
-STAGES = {USUAL: "the first path", EVERY_KERNEL: "kernels"}
+STAGES = {USUAL_GRAMS: "the first kernels", USUAL_PATH: "the first path", EVERY_KERNEL: "kernels"}
+BEFORE_PATHS = "home", "data", "kernels", "admin"  # pages that a path follows
 CANCEL = {"short": "job_cancel", "long": "long_job_cancel"}
 
 
@@ -92,12 +93,12 @@ def _line_of(job: Progress) -> None:
 
 def prepare(page: str, params: Params) -> None:
     """Have the solvers of the page in front compiled first."""
-    preparation().want(_needs(page, params)[-1])
+    preparation().want(paths.needs(params) if page in BEFORE_PATHS else _needs(page, params))
 
 
 def _needs(page: str, params: Params) -> tuple[str, ...]:
     """Return the stages a page needs before it can compute."""
-    if page in ("home", "data", "kernels", "admin"):
+    if page in BEFORE_PATHS:
         return paths.needs_of_kernels(params)
     if page in ("explore", "predict"):
         return paths.needs(params)

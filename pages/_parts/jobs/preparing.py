@@ -20,18 +20,19 @@ from pages._parts.jobs import importing, machine
 # that is solved here; at 0.5 ms a class of thirty spends a sixth of the server's time on changing hands.
 SWITCH_SECONDS = 0.002
 PATIENCE_SECONDS = 10.0  # for a first page to be drawn
+COMPILERS = 2  # processes
 BROWSER_SECONDS = 4.0  # in which the browser draws what it was sent, and a person may go on to the next page
 
 
 class Preparation:
-    """Which stages of compiling are over; a process of its own does it, and the server only loads what it left on
+    """Which stages of compiling are over; processes of their own do it, and the server only loads what they left on
     disk.
     """
 
-    def __init__(self, stages: tuple[str, ...] = (USUAL, EVERY_KERNEL, *ESTIMATORS)) -> None:
+    def __init__(self, stages: tuple[str, ...] = (*USUAL, EVERY_KERNEL, *ESTIMATORS)) -> None:
         self.stages, self.done, self.now, self.over = stages, frozenset[str](), "", False
-        self._changed, self._front = threading.Condition(), ""
-        self._compiler: Compiler | None = None
+        self._changed, self._front = threading.Condition(), tuple[str, ...]()
+        self._compilers: list[Compiler] = []
         self._drawn, self._asked = threading.Event(), threading.Event()
         self.is_filled = False  # by an earlier start: nobody has to wait
 
@@ -57,31 +58,30 @@ class Preparation:
         """
         self._drawn.set()  # what waits here may be the first page itself
         self._asked.set()
-        for stage in stages:
-            self.want(stage)
+        self.want(stages)
         with self._changed:
             while not self.ready(stages):
                 if unwanted():
                     raise CancelledError
                 self._changed.wait(0.2)
 
-    def want(self, stage: str) -> None:
-        """Have ``stage`` compiled next."""
-        if stage != self._front and not self.ready([stage]):
-            self._front = stage
-            if self._compiler is not None:
-                self._compiler.want(stage)
+    def want(self, stages: Collection[str]) -> None:
+        """Have ``stages`` compiled next, in their order."""
+        if tuple(stages) != self._front and not self.ready(stages):
+            self._front = tuple(stages)
+            for compiler in tuple(self._compilers):
+                compiler.want(self._front)
 
     def after_drawing(self) -> None:
         """Begin: before a first page is drawn, all this would only have it drawn later."""
         self._drawn.set()
 
     def go_through(self) -> None:
-        """Have everything compiled, then load it; what the other process did not do for some reason is compiled here.
+        """Have everything compiled, then load it; what the other processes did not do for some reason is compiled here.
 
         Where it is compiled already, nobody has to wait. Either way the first page is drawn before, by the browser,
         too, which needs both cores of a small machine for it; unless somebody asks for an answer that has to be
-        computed. A small server has memory for one process: it begins to load when the other has compiled what every
+        computed. A small server has memory for one other process: it begins to load when that has compiled what every
         first path needs, and compiles what else it needs itself.
         """
         small = machine.is_small()
@@ -94,21 +94,31 @@ class Preparation:
                 self.report(self.stages, "")
             self._asked.wait(BROWSER_SECONDS)
             if not self.is_filled and compiling.can_fill():
-                self._compiler = compiling.Compiler([self._front] if self._front else [])
+                self._compilers = [compiling.Compiler(self._front) for _ in range(1 if small else COMPILERS)]
                 if not small:
                     threading.Thread(target=self._prepare, name="loading", daemon=True).start()
-                self._compiler.follow(self._until_usual if small else self.report)
-                self._compiler = None
+                self._follow(self._until_usual if small else self.report)
             self._prepare()
             if self.is_filled or not small:
                 mklcore._numba.warmup.warm_up(self.report)
         finally:
             self.end()
 
+    def _follow(self, report: Callable[[tuple[str, ...], str], None]) -> None:
+        """Pass on what the other processes report until they end."""
+        rest = [threading.Thread(target=one.follow, args=(report,), daemon=True) for one in self._compilers[1:]]
+        for thread in rest:
+            thread.start()
+        self._compilers[0].follow(report)
+        for thread in rest:
+            thread.join()
+        self._compilers = []
+
     def _until_usual(self, done: Iterable[str], now: str) -> None:
         """End the other process when it has compiled what every first path needs; that is loaded before it is ready."""
-        if USUAL in done and self._compiler is not None:
-            self._compiler.end()
+        if set(USUAL).issubset(done):
+            for compiler in self._compilers:
+                compiler.end()
 
     def _prepare(self) -> None:
         """Import all there is to load, and set the process up for it."""
