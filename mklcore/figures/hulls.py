@@ -58,7 +58,7 @@ def hull_grid(
 def kernel_count(count: int) -> str:
     """A whole number of any size: in full up to a million, then as a power of ten (2.33 × 10²²)."""
     if count <= 1_000_000:
-        return f"{count:,}".replace(",", "\u202f")
+        return f"{count:,}"
     digits = str(count)
     power, head = len(digits) - 1, f"{int(digits[:5]) / 10 ** (len(digits[:5]) - 1):.3g}"
     return f"{head} × 10{str(power).translate(_SUPERSCRIPTS)}"

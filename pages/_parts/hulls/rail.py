@@ -56,7 +56,7 @@ def _rows(whole: int) -> None:
 def _columns(chosen: list[int], called: Any) -> None:
     table = tables.table(history.current())
     usual = hulls.usual_columns(table)
-    box = st.expander(f"Columns that enter: {len(chosen)} of {table.n_features}", key="hull_columns_box")
+    box = st.expander(f"Columns: {len(chosen)} of {table.n_features}", key="hull_columns_box")
     fields.view(
         box.multiselect, "Columns that enter", "field_hull_columns", chosen,
         lambda picked: history.change(hull_columns="" if sorted(picked) == usual else hulls.numbers(sorted(picked))),

@@ -57,8 +57,9 @@ def _scores(shown: Answer, hull: Hull) -> None:
         st.markdown("Not scored: a score of a provisional hull would be taken for the answer.")
         return
     name = shown.path.score_name
+    train, validation = (evidence.score(name, one).replace(" ", "\u00a0") for one in (hull.train, hull.validation))
     st.markdown(
-        f"train {name} {evidence.score(name, hull.train)}  \nvalidation {name} {evidence.score(name, hull.validation)}"
+        f"train {name} {train}  \nvalidation {name} {validation}"
         + ("  \n:small[:gray[refitted by least squares]]" if hull.fitted.refit else "")
         + (f"  \n:small[○ {unsure}]" if (unsure := hull_words.higher_unsure(shown, hull)) else "")
     )
