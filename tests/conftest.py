@@ -94,6 +94,7 @@ SMALL = (
 LEFT_OUT = pytest.StashKey[int]()
 COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
 WAITED = pytest.StashKey[bool]()
+LAST_SMALL = pytest.StashKey[bool]()  # whether the test before had small settings
 COMPILE = [sys.executable, "-m", "mklcore._numba.compiling"]  # a second one waits for the first
 
 _nameless: list[str] = []
@@ -243,11 +244,23 @@ def nothing_earlier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 def small_settling(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half as many points on the paths and hulls of pages, two folds that choose one, and small models to compare with:
     mark a test ``settling`` to have all as visitors have it. What is done with it is the same, in a third of the time.
+    What is kept for everybody does not go from one kind of test to the other.
     """
-    if request.node.get_closest_marker("settling") is None:
-        for module, name, small in SMALL:
+    small = request.node.get_closest_marker("settling") is None
+    if small != request.config.stash.get(LAST_SMALL, small):
+        _forget_what_is_shared()
+    request.config.stash[LAST_SMALL] = small
+    if small:
+        for module, name, value in SMALL:
             if module in sys.modules:
-                monkeypatch.setattr(sys.modules[module], name, small)
+                monkeypatch.setattr(sys.modules[module], name, value)
+
+
+def _forget_what_is_shared() -> None:
+    caches = sys.modules.get("pages._parts.derive.caches")
+    if caches is not None:
+        for kept in (caches._shared_results, caches._shared_hulls, caches.lessons, caches.outcomes):
+            kept.clear()
 
 
 @pytest.fixture
