@@ -7,7 +7,7 @@ from mklcore.kernels.functions import RBF, Delta, KernelSpec, Linear
 EVERY_KERNEL = "kernels"  # those of single algorithms are called by the keys of ``ESTIMATORS``
 
 # What everybody sees first: the kernels that a table of numbers and categories suggests, and the path over C at p = 1.
-# Two processes can compile them at the same time.
-USUAL = USUAL_GRAMS, USUAL_PATH = "usual-kernels", "usual-path"
+# Different processes can compile them at the same time.
+USUAL = USUAL_GRAMS, USUAL_PATH, USUAL_SVM = "usual-kernels", "usual-path", "usual-svm"
 USUAL_KERNELS: tuple[type[KernelSpec], ...] = Linear, RBF, Delta
 USUAL_ALGORITHM = "lp"

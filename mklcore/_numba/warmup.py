@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mklcore._numba.stages import EVERY_KERNEL, USUAL_ALGORITHM, USUAL_GRAMS, USUAL_KERNELS, USUAL_PATH
+from mklcore._numba.stages import EVERY_KERNEL, USUAL_ALGORITHM, USUAL_GRAMS, USUAL_KERNELS, USUAL_PATH, USUAL_SVM
 from mklcore.arrays import Array
 from mklcore.catalog import ESTIMATORS, Algorithm
 from mklcore.errors import suppress_convergence_warnings
@@ -43,7 +43,8 @@ def stages() -> dict[str, Callable[[], None]]:
     y = (X[:, 0] + 0.3 * rng.standard_normal(16) > 0).astype(int)
     work: dict[str, Callable[[], None]] = {
         USUAL_GRAMS: partial(_usual_grams, X),
-        USUAL_PATH: partial(_usual_path, X, y),
+        USUAL_PATH: partial(_usual_path, X, "binary", y),
+        USUAL_SVM: partial(_usual_svm, X),
         EVERY_KERNEL: partial(_kernels, X),
     }
     work |= {key: partial(_algorithm, algorithm, X, y) for key, algorithm in ESTIMATORS.items()}
@@ -70,16 +71,20 @@ def _usual_grams(X: Array) -> None:
     _interactions(X)
 
 
-def _usual_path(X: Array, y: Array) -> None:
+def _usual_path(X: Array, task: str, y: Array | None) -> None:
     """On kernels that numpy computes, so that this needs no stage before it."""
-    _small_solvers()
-    lp, widths = ESTIMATORS[USUAL_ALGORITHM], np.geomspace(0.25, 4.0, WORKING_SET.from_kernels)
+    widths = np.geomspace(0.25, 4.0, WORKING_SET.from_kernels)
     grams = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / widths[:, None, None])
     names = tuple(map(str, widths))
     stack = GramStack(grams, names, np.ones(widths.size), names)
-    for task, target in (("binary", y), ("regression", X[:, 1]), ("novelty", None)):
-        model = lp.estimator(task, kernels="precomputed", p=1.0)
-        fit_path(model, stack, target, "C", (1.0, 1.1))
+    model = ESTIMATORS[USUAL_ALGORITHM].estimator(task, kernels="precomputed", p=1.0)
+    fit_path(model, stack, y, "C", (1.0, 1.1))
+
+
+def _usual_svm(X: Array) -> None:
+    _small_solvers()
+    _usual_path(X, "regression", X[:, 1])
+    _usual_path(X, "novelty", None)
 
 
 def _small_solvers() -> None:

@@ -7,7 +7,7 @@ import time
 
 import streamlit as st
 
-from mklcore._numba.stages import EVERY_KERNEL, USUAL_GRAMS, USUAL_PATH
+from mklcore._numba.stages import EVERY_KERNEL, USUAL, USUAL_GRAMS
 from mklcore.catalog import ESTIMATORS
 from pages._parts.derive import paths
 from pages._parts.jobs import worker
@@ -22,7 +22,7 @@ REFRESH_SECONDS = 0.5
 SELDOM_SECONDS = 2.0
 COMPILING_SECONDS = 1.0  # between two looks at what takes half a minute, while the browser has a page to draw
 LOOKS = 10  # at work that is on its way, as far as the two above allow
-STAGES = {USUAL_GRAMS: "the first kernels", USUAL_PATH: "the first path", EVERY_KERNEL: "kernels"}
+STAGES = dict.fromkeys(USUAL, "the first path") | {USUAL_GRAMS: "the first kernels", EVERY_KERNEL: "kernels"}
 BEFORE_PATHS = "home", "data", "kernels", "admin"  # pages that a path follows
 CANCEL = {"short": "job_cancel", "long": "long_job_cancel"}
 
