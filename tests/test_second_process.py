@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from mklcore._numba.stages import USUAL
+
 ROOT = Path(__file__).resolve().parents[1]
 
 WORK = """
@@ -117,5 +119,5 @@ def test_the_second_process_compiles_nothing(second):
     assert second[1]["compiled"] == 0
 
 
-def test_the_paths_everybody_sees_first_need_the_first_stage_alone(second):
-    assert "asked usual late []" in second[0], second[0]
+def test_the_paths_everybody_sees_first_need_the_first_stages_alone(second):
+    assert f"asked {','.join(sorted(USUAL))} late []" in second[0], second[0]
