@@ -121,7 +121,7 @@ def test_mostly_is_more_than_half_and_all_is_all():
     two_of_three = all_of(order("low", "high"), order("high", "low", rows="first"))
     assert (judged(two_of_three, mostly=True).answer, judged(two_of_three).answer) == (AGREES, DISAGREES)
     assert judged(two_of_three).figures.startswith(
-        "2 of 3 comparisons agree, 1 disagrees; disagreeing: low − high at first: -1"
+        "2 of 3 comparisons agree, 1 disagrees; disagreeing: low − high at first: −1"
     )
 
 

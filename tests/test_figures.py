@@ -12,7 +12,7 @@ import pytest
 
 from mklcore import figures
 from mklcore.errors import ParameterError
-from mklcore.figures import style
+from mklcore.figures import captions, style
 from mklcore.figures.compare import MethodView
 from mklcore.figures.grams import block_means
 from mklcore.figures.paths import stretches
@@ -247,7 +247,8 @@ def test_colours_follow_the_whole_path_not_the_cursor():
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0, "0"), (0.012345, "0.0123"), (1.5, "1.5"), (100, "100"), (1234, "1230"), (999999, "1 × 10⁶"),
-     (4.2e7, "4.2 × 10⁷"), (2e-7, "2 × 10⁻⁷"), (np.inf, "∞"), (np.nan, "not available"), (-0.5, "-0.5")],
+     (4.2e7, "4.2 × 10⁷"), (2e-7, "2 × 10⁻⁷"), (np.inf, "∞"), (np.nan, "not available"),
+     (-0.5, "−0.5"), (-np.inf, "−∞")],
 )  # fmt: skip
 def test_numbers_have_three_significant_digits(value, text):
     assert style.number(value) == text
@@ -262,6 +263,15 @@ def test_long_names_are_cut_in_the_middle_and_markup_is_harmless():
     assert style.short("linear worst concave points") == "…concave points"
     assert len(style.short("x" * 90)) == 18
     assert style.short("<b>a & b") == "&lt;b&gt;a &amp; b"
+    assert style.cut("total_phenols × color_intensity", 20) == "…color_intensity"
+
+
+def test_products_of_alike_kernels_are_named_like_one_kernel():
+    names = ("linear a", "RBF 1 × median, a", "a × b, linear × linear", "a × b, RBF 1 × median × RBF 1 × median",
+             "a × c, linear × RBF 1 × median")  # fmt: skip
+    assert captions.labels(names, ("interaction",) * 5) == (
+        "a", "RBF a", "a × b", "RBF a × b", "a × c, linear × RBF 1 × median",
+    )  # fmt: skip
 
 
 def test_human_ticks():
@@ -476,7 +486,7 @@ def test_scores_of_other_models_are_lines_and_far_ones_are_words():
     figure = figures.score_path(path, references=[("linear", (low + high) / 2), ("majority", -40.0)])
     dotted = [line for line in figure.data if line.name == "linear"]
     assert dotted[0].y == pytest.approx([(low + high) / 2] * 2)
-    assert [note.text for note in figure.layout.annotations if note.name == "far"] == ["majority<br>↓ -40"]
+    assert [note.text for note in figure.layout.annotations if note.name == "far"] == ["majority<br>↓ −40"]
     assert figure.layout.yaxis.range[0] > -40
     assert "on the same rows: linear" in figure.layout.meta["alt"]
 

@@ -142,7 +142,7 @@ def test_the_values_of_a_column_are_described_by_its_own_quantiles(seed: int) ->
             assert int(different) == np.unique(values).size
         elif unit.kind == "category":
             count, most, share = re.fullmatch(
-                r"(\d+) columns of 0 and 1; (.+) is the most frequent: (\S+)% of the rows", said
+                r"(\d+) columns of 0 and 1; (.+) is the most frequent: (\S+) % of the rows", said
             ).groups()
             assert int(count) == values.shape[1]
             assert float(share) == pytest.approx(100 * values.mean(axis=0).max(), abs=0.051)
@@ -156,7 +156,7 @@ def parsed(text: str) -> float:
     """The number that ``style.number`` wrote."""
     raised = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
     mantissa, _, power = text.partition(" × 10")
-    return float(mantissa) * 10.0 ** int(power.translate(raised) or 0)
+    return float(mantissa.replace("−", "-")) * 10.0 ** int(power.translate(raised) or 0)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -43,11 +43,11 @@ def test_answers_of_a_file_carry_intervals_or_sets(data):
     found = judging.held_out(point)
     frame = batch.answers(point, new, table, None, judging.maps(point), found).frame
     if data == "diabetes":
-        assert "90% prediction interval" in words(app)
+        assert "90 % prediction interval" in words(app)
         low, high = frame["from (90% interval)"], frame["to (90% interval)"]
         assert 0.8 < np.mean((low <= test.y) & (test.y <= high)) < 0.98
     else:
-        assert "90% prediction set" in words(app)
+        assert "90 % prediction set" in words(app)
         sets = [one.split(" or ") for one in frame["90% set"]]
         assert np.mean([str(y) in one for y, one in zip(test.y, sets, strict=True)]) > 0.85
     assert noise.can_be_selected(params)

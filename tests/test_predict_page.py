@@ -327,7 +327,7 @@ def test_contribution_bars_add_up_and_keep_their_places():
     bars, before = figure.data
     assert list(bars.x) == [0.5, -2.0, 0.1]
     assert list(before.x) == [0.1, 0.2, 0.3]
-    assert "b = 0.25 they make f(x) = -1.15" in figure.layout.meta["alt"]
+    assert "b = 0.25 they make f(x) = −1.15" in figure.layout.meta["alt"]
     np.testing.assert_allclose(shares(values).sum(), 1)
     many = contribution_bars(np.ones(30), [str(k) for k in range(30)], ["rbf"] * 30, limit=5)
     assert list(many.data[0].x) == [1, 1, 1, 1, 1, 25]

@@ -98,10 +98,10 @@ class Compared(NamedTuple):
         return AGREES if self.low < self.center - reach and self.center + reach < self.high else UNSAID
 
     def text(self) -> str:
-        """The figures: "p = ∞ − p = 1 at n = 60: -10 ± 3.1, claimed above 0"."""
+        """The figures: "p = ∞ − p = 1 at n = 60: −10 ± 3.1, claimed above 0"."""
         reach = self.reach()
         spread = "" if self.error == 0 else f" ± {reach:.2g}" if np.isfinite(reach) else " (no standard error)"
-        return f"{self.said}: {self.center:.4g}{spread}, claimed {self.claimed}"
+        return f"{self.said}: {self.center:.4g}{spread}, claimed {self.claimed}".replace(": -", ": −")
 
 
 Check = Callable[[Record], list[Compared]]

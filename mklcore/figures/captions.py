@@ -9,6 +9,7 @@ markup.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from mklcore.selection.scoring import SHARES as SHARES_OF_ROWS
 SHARES = SHARES_OF_ROWS | {ACCEPTED}  # scores that are shares of rows
 SYMBOLS = {"lam": "λ"}
 LEAST_SHARE = 0.005  # less is not worth a word
+_PRODUCT = re.compile(r"(?P<columns>.+), (?P<factor>linear|RBF [^,]+?)(?: × (?P=factor))+")
 Line = list[list[str]]
 
 
@@ -103,18 +105,31 @@ def where_the_weight_is(param: str, value: float, names: Sequence[str], shares: 
 
 
 def labels(names: Sequence[str], families: Sequence[str]) -> tuple[str, ...]:
-    """The names of kernels a picture has room for: a linear kernel of one column goes by the name of the column, and a
-    width that all kernels of single columns have is left out.
+    """The names of kernels a picture has room for: a linear kernel of one column goes by the name of the column, a
+    product of alike kernels is named like one of them, and a width that all kernels of some columns have is left out.
     """
+    alike = [_as_one(name, family) for name, family in zip(names, families, strict=True)]
     heads: dict[str, set[str]] = {}
-    for name, family in zip(names, families, strict=True):
-        if ", " in name:
+    for name, family in alike:
+        if family and ", " in name:
             heads.setdefault(family, set()).add(name.split(", ")[0])
     found = [
         name.removeprefix("linear ") if family == "linear" else _without_width(name, heads.get(family, set()))
-        for name, family in zip(names, families, strict=True)
+        for name, family in alike
     ]
     return tuple(s if found.count(s) == 1 else name for s, name in zip(found, names, strict=True))
+
+
+def _as_one(name: str, family: str) -> tuple[str, str]:
+    """An interaction, "a × b, RBF 1 × RBF 1", named like its factors, "RBF 1, a × b", and their family."""
+    if family != "interaction":
+        return name, family
+    if product := _PRODUCT.fullmatch(name):
+        columns, factor = product["columns"], product["factor"]
+        name = f"linear {columns}" if factor == "linear" else f"{factor}, {columns}"
+    elif " × " in name.rpartition(", ")[2]:
+        return name, ""
+    return name, name.split()[0].lower()
 
 
 def _without_width(name: str, heads: set[str]) -> str:

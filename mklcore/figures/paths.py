@@ -334,7 +334,7 @@ def _draw_references(
                 yanchor="top" if below else "bottom",
                 yshift=-8 if below else 8,
                 showarrow=False,
-                font={"size": style.LABEL_SIZE, "color": tone.grey},
+                font={"size": style.LABEL_SIZE, "color": tone.muted},
             )
             side = "b" if below else "t"
             figure.layout.margin[side] = max(figure.layout.margin[side], 12 + 2 * style.LABEL_GAP * len(label))

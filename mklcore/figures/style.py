@@ -234,10 +234,12 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: float) -> str:
-    """Three significant digits: 0.0123, 1.5, 1230, 4.2 × 10⁷."""
+    """Three significant digits and a minus as wide as a plus: 0.0123, −1.5, 1230, 4.2 × 10⁷."""
     value = float(value)
+    if value < 0:
+        return f"−{number(-value)}"
     if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else {math.inf: "∞", -math.inf: "-∞"}.get(value, "not available")
+        return "0" if value == 0 else "∞" if value == math.inf else "not available"
     digits, exponent = f"{value:.2e}".split("e")
     power = int(exponent)
     if not -4 <= power < 6:
@@ -273,7 +275,7 @@ def cut(name: str, length: int = 18) -> str:
         (head, tail)
         for first in range(len(words))
         for last in range(first + 1, len(words) + 1)
-        for head, tail in [("".join(words[:first]).rstrip(_JOINTS + ","), "".join(words[last:]))]
+        for head, tail in [("".join(words[:first]).rstrip(_JOINTS + ",×"), "".join(words[last:]).lstrip("× "))]
         if (head or tail) and len(head) + len(tail) < length
     ]
     head, tail = max(fits, key=lambda parts: (len(parts[0]) + len(parts[1]), len(parts[1])), default=("", ""))

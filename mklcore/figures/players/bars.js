@@ -61,6 +61,7 @@ function sort(view) {
 function build(view) {
   view.list.replaceChildren();
   view.list.setAttribute("aria-label", view.data.title);
+  view.list.style.setProperty("--names", Math.max(...view.data.names.map((name) => name.length)) + "ch");
   view.rows = view.data.names.map((name, m) => {
     const line = cell(view.list, "div", "line");
     line.setAttribute("role", "listitem");

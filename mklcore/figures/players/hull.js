@@ -5,7 +5,7 @@ const ROW = 58; // px between depths
 const LANE = 28; // px between the lines of one depth
 const WIDE = 820; // px from which three panels stand side by side
 const NARROW = 520;
-const LONGEST = 19; // letters of a label
+const LONGEST = 20; // letters of a label
 
 // A long name loses words from its middle, as in Python (`style.cut`); a word is cut only where it fills the label alone.
 function short(name) {
@@ -20,7 +20,7 @@ function short(name) {
   return best || name.slice(0, 6) + "…" + name.slice(7 - LONGEST);
 }
 // A product is written factor by factor.
-const named = (name) => (name.length <= LONGEST ? [name] : name.split(/(?<=·)/).map(short));
+const named = (name) => (name.length <= LONGEST ? [name] : name.split(/(?<=·|, )/).map(short));
 const here = ({ slider, data }) => slider.between || data.states[slider.index];
 
 function newView(root) {

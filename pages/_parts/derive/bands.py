@@ -2,6 +2,7 @@
 
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLRegressor
+from mklcore.figures import style
 from mklcore.uncertainty import QuantileBand
 from pages._parts.derive import choices, dictionaries, finals, judging, paths, tables
 from pages._parts.derive.derived import Derived, derived
@@ -9,8 +10,8 @@ from pages._parts.jobs.job import Job, Report
 from pages._parts.params.parameters import Params, PathParams
 
 SENTENCE = (
-    f"Conformalized quantile regression: intervals cover at least {judging.LEVEL:.0%} of new exchangeable rows and are "
-    "wide where the target varies much."
+    f"Conformalized quantile regression: intervals cover at least {style.percent(judging.LEVEL)} of new "
+    "exchangeable rows and are wide where the target varies much."
 )
 FITS = 6  # three quantiles, with and without the rows held out
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.errors import MKLError
+from mklcore.figures import style
 from mklcore.parallel import cluster, shards
 from mklcore.parallel import tasks as remote
 from mklcore.paths.path import Path
@@ -79,8 +80,8 @@ class Lost:
         """Return it in a sentence."""
         return (
             f"{self.landmarks} landmarks, {self.features:,} features. Half of the kernels lose less than "
-            f"{float(np.median(list(self.shares.values()))):.1%} of their trace, {self.worst} most: "
-            f"{self.shares[self.worst]:.1%}."
+            f"{style.percent(float(np.median(list(self.shares.values()))))} of their trace, {self.worst} most: "
+            f"{style.percent(self.shares[self.worst])}."
         )
 
 

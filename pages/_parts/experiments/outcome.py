@@ -72,7 +72,9 @@ def verdict(comparison: Comparison, outcome: Outcome) -> None:
     text += f" at the {100 * LEVEL:.0f} % level"
     if agreeing < compared and np.isfinite(differences).any():
         i, j = np.unravel_index(int(np.nanargmax(differences)), differences.shape)
-        far = f"{comparison.columns[j]} at {comparison.rows[i]}: {comparison.difference[i, j]:+.3g}"
+        far = f"{comparison.columns[j]} at {comparison.rows[i]}: {comparison.difference[i, j]:+.3g}".replace(
+            ": -", ": −"
+        )
         text += f"; the farthest is {words.plain(far)} ± {comparison.joint_error[i, j]:.2g}"
     text += f". About {(1 - LEVEL) * compared:.0f} would be outside if nothing but chance were at work"
     rough = " So few repetitions leave the standard errors rough." if outcome.repetitions <= work.SMALL else ""

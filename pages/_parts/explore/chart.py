@@ -18,7 +18,7 @@ from pages._parts.players.path_player import View
 from pages._parts.session import history
 
 MOST = 12
-NAME = 40
+NAME = 32
 
 
 def known(shown: paths.Answer) -> Along | None:
@@ -73,7 +73,7 @@ def rows(found: Along, faint: frozenset[str], *, dark: bool) -> moving.Rows:
         hue = tone.grey if grey else style.readable(style.FAMILY_HUES[family], dark)
         error = f" ± {drop.error:.2g}" if drop is not None and np.isfinite(drop.error) else ""
         reported = "" if drop is None else f"; without it the score drops by {drop.loss:.3g}{error}"
-        made.append((style.short(name, NAME), f"{name}{reported}", hue))
+        made.append((style.cut(name, NAME), f"{name}{reported}", hue))
     others = max(0, len(found.columns) - MOST)
     return [*made, (f"{others} others" if others else "others, below 0.1 %",) * 2 + (tone.grey,)]
 

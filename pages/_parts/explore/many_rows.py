@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from mklcore.errors import MKLError
+from mklcore.figures import style
 from pages._parts.derive import low_rank, many_rows, paths, tables
 from pages._parts.derive.many_rows import Way
 from pages._parts.jobs import worker
@@ -93,7 +94,7 @@ def _short(params: Params) -> None:
     st.markdown(
         f"Low rank scores less on the rows left out than the exact kernels on a sample{kept}: with {found.landmarks} "
         f"landmarks "
-        f"{words.plain(found.worst)} loses {found.shares[found.worst]:.0%} of its trace."
+        f"{words.plain(found.worst)} loses {style.percent(found.shares[found.worst])} of its trace."
     )
     more = next((count for count in LANDMARKS if count > found.landmarks), None)
     if more is not None:

@@ -208,9 +208,8 @@ def values(data: Dataset, unit: Unit) -> str:
     if unit.kind == "category":
         shares = found.mean(axis=0)
         most = names[int(shares.argmax())].removeprefix(f"{unit.name}=")
-        return (
-            f"{len(names)} columns of 0 and 1; {words.plain(most)} is the most frequent: {shares.max():.1%} of the rows"
-        )
+        often = style.percent(shares.max())
+        return f"{len(names)} columns of 0 and 1; {words.plain(most)} is the most frequent: {often} of the rows"
     return f"{len(names)} columns: {words.plain(', '.join(names[:8]))}{' …' if len(names) > 8 else ''}"
 
 

@@ -59,7 +59,7 @@ def share_rows(found: Shares, what: str, *, dark: bool) -> Rows:
     if what == "families":
         hue = {name: style.readable(style.FAMILY_HUES.get(name, tone.grey), dark) for name in found.names}
         return [(FAMILY_NAMES.get(name, name), name, hue[name]) for name in found.names]
-    return [(style.short(name, 24), name, tone.grey) for name in found.names]
+    return [(style.cut(name, 32), name, tone.grey) for name in found.names]
 
 
 # Scores beside the baselines

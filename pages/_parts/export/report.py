@@ -103,7 +103,7 @@ def _sure(point: Chosen) -> tuple[tuple[str, str], ...]:
     found = judging.held_out(point)
     if found is None:
         return ()
-    level = f"{judging.LEVEL:.0%} split conformal"
+    level = f"{style.percent(judging.LEVEL)} split conformal"
     if found.classes is None:
         low, high = found.interval(np.zeros(1), judging.LEVEL)[0]
         return (

@@ -14,6 +14,7 @@ from mklcore.data.applying import NewRows
 from mklcore.data.dataset import Dataset, counted
 from mklcore.errors import DataError, MKLError, ParameterError
 from mklcore.estimators.explain import kernels_in_use
+from mklcore.figures import style
 from mklcore.selection.probabilities import Probabilities
 from mklcore.selection.scoring import scored
 from mklcore.uncertainty import HeldOutScores, QuantileBand
@@ -240,10 +241,10 @@ def _table(point: Chosen, batch: Batch) -> None:
     if bands.in_use(history.current()) is not None:
         st.caption(bands.SENTENCE)
     elif (sure := judging.held_out(point)) is not None:
-        what = "interval" if sure.classes is None else "set"
+        level, what = style.percent(judging.LEVEL), "intervals" if sure.classes is None else "sets"
         st.caption(
-            f"{judging.LEVEL:.0%} {what}s: split conformal on {sure.scores.size} validation rows. They cover at least "
-            f"{judging.LEVEL:.0%} of exchangeable new rows, slightly fewer because these rows also selected the model."
+            f"{level} {what}: split conformal on {sure.scores.size} validation rows. They cover at least {level} of "
+            "exchangeable new rows, slightly fewer because these rows also selected the model."
         )
     if batch.notes:
         controls.sentences(batch.notes)

@@ -16,7 +16,7 @@ from pages._parts.params.parameters import Params, PathParams
 from pages._parts.session import board, fields, history, words
 
 PER_PAGE = 24
-CONTROLS_HEIGHT = 470
+CONTROLS_HEIGHT, CONTROL = 470, 72  # pixels, of all controls and of one on a phone
 MOST_CLASSES = 5  # whose probabilities are stated
 
 
@@ -101,7 +101,8 @@ def _controls(point: Chosen, here: Row) -> None:
     shown = [(k, every[k]) for k in predictions.by_influence(point)]
     if len(every) > PER_PAGE:
         shown = _some(shown)
-    box = st.container(height=CONTROLS_HEIGHT, border=False)
+    long = len(shown) * CONTROL > CONTROLS_HEIGHT
+    box = st.container(height=CONTROLS_HEIGHT if long else "content", border=False)
     columns = box.columns(2, gap="medium")
     for place, (k, knob) in enumerate(shown):
         with columns[place % 2]:
@@ -219,7 +220,7 @@ def _probability(point: Chosen, table: Dataset, answer: Spoken) -> None:
 
 def _sure(point: Chosen, table: Dataset, answer: Spoken, here: Row) -> None:
     """Draw the prediction interval, or the prediction set."""
-    level = f"{judging.LEVEL:.0%}"
+    level = style.percent(judging.LEVEL)
     band = bands.in_use(history.current())
     if band is not None:
         low, high = band.predict_interval(here.now[None])[0]
