@@ -181,7 +181,7 @@ def _score_map(figure: go.Figure, surface: Any, table: Array, dark: bool) -> Non
     paper = style.theme(dark).paper
     figure.add_heatmap(
         x=surface.x, y=surface.y, z=table, zmin=-reach, zmax=reach, colorscale=[[0, cold], [0.5, paper], [1, warm]],
-        opacity=0.6, colorbar=_bar_of("score", dark),
+        opacity=0.6, zsmooth="best", colorbar=_bar_of("score", dark),
         hovertemplate="%{x:.3g}, %{y:.3g}<br>score %{z:.3g}<extra></extra>",
     )  # fmt: skip
     figure.add_contour(
@@ -205,7 +205,7 @@ def _class_map(figure: go.Figure, surface: Any, table: Array, dark: bool) -> Non
 def _number_map(figure: go.Figure, surface: Any, table: Array, dark: bool) -> None:
     figure.add_heatmap(
         x=surface.x, y=surface.y, z=table, colorscale=style.SEQUENTIAL, colorbar=_bar_of("prediction", dark),
-        zmin=float(table.min()), zmax=float(table.max()),
+        zmin=float(table.min()), zmax=float(table.max()), zsmooth="best",
         hovertemplate="%{x:.3g}, %{y:.3g}<br>prediction %{z:.3g}<extra></extra>",
     )  # fmt: skip
 

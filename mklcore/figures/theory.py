@@ -263,12 +263,12 @@ def duplicate_bars(found: Any, names: tuple[str, str] = ("A", "B"), *, dark: boo
     }
     rows = (
         ("two kernels", found.two_kernels, None),
-        (f"{found.copies} copies, symmetric solver", found.symmetric, found.two_stage["symmetric"]),
-        (f"{found.copies} copies, block descent", found.block_descent, found.two_stage["block"]),
+        (f"{found.copies} copies,<br>symmetric solver", found.symmetric, found.two_stage["symmetric"]),
+        (f"{found.copies} copies,<br>block descent", found.block_descent, found.two_stage["block"]),
     )
     keeps = dict(zip("AB", names, strict=True))
     figure = style.new_figure(
-        f"Shares of the weight. {found.words}", dark, 250, margin={"l": 8, "r": 130, "t": 8, "b": 44}
+        f"Shares of the weight. {found.words}", dark, 250, margin={"l": 8, "r": 84, "t": 8, "b": 44}
     )
     figure.update_layout(barmode="stack", bargap=0.45)
     for title, shares, kept in rows:
@@ -284,13 +284,14 @@ def duplicate_bars(found: Any, names: tuple[str, str] = ("A", "B"), *, dark: boo
             )  # fmt: skip
         if kept:
             figure.add_annotation(
-                text=f"two stages keep {style.short(keeps[kept], 14)}",
+                text=f"two stages<br>keep {style.short(keeps[kept], 14)}",
                 x=1.0,
                 y=title,
                 xref="x",
                 yref="y",
                 xanchor="left",
                 xshift=6,
+                align="left",
                 showarrow=False,
                 font={"size": style.LABEL_SIZE, "color": tone.muted},
             )

@@ -34,7 +34,10 @@ def show(params: Params) -> None:
     progress, found = board.mine(search.key), search.value
     live = progress is not None and progress.live
     rows = searches.learned(params)
-    st.markdown(words.text("search"))
+    st.markdown(
+        "**Which model should I take?** MKL methods, a linear model and gradient boosting are scored on the same five "
+        "folds."
+    )
     st.button(
         "Search" if found is None else "Search on", key="search", type="primary", disabled=live or _is_over(found),
         on_click=_ask, args=(params,),
@@ -48,6 +51,8 @@ def show(params: Params) -> None:
         _found(found)
     elif not tables.on_stack(params):
         _asked(searches.wanted(params))
+    with st.expander("How models are compared", icon=":material/help:", type="compact"):
+        st.markdown(words.text("search"))
 
 
 def _ask(params: Params) -> None:

@@ -138,7 +138,7 @@ def show(params: Params) -> None:
     st.latex(METHODS["lp"].formula)
     did, reads = st.columns(2, gap="large")
     did.markdown(words.text("compare_toy_look").format(**_numbers()))
-    claims = "\n".join(f"- {words.plain(claim.text)}" for claim in TOY.claims)
+    claims = "\n".join(f"- {words.plain(claim.text)}" for claim in TOY.claims if claim.place != "reference numbers")
     reads.markdown(f"**What the paper reports.** {TOY.paper}\n{claims}\n\n{words.text('compare_toy_cannot')}")
 
 

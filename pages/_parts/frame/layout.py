@@ -12,6 +12,7 @@ import streamlit as st
 STYLE = """<style>
 [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
 .katex { font-size: 1em; }
+[data-testid="stMarkdownContainer"] :not(.katex-display) > .katex { display: inline-block; }
 .katex-display > .katex { font-size: 1.0625em; }
 .katex-display { overflow-x: auto; overflow-y: hidden; padding: 2px 0; }
 [data-testid="stTopNavLink"] { gap: 0.25rem; padding-left: 0.375rem; padding-right: 0.375rem; }
@@ -52,6 +53,7 @@ STYLE = """<style>
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding-left: 1rem; padding-right: 1rem; }
   .st-key-heading [data-testid="stHorizontalBlock"] { flex-wrap: wrap; row-gap: 0; }
+  .katex-display > .katex { white-space: normal; }
   .st-key-explore_looks { column-gap: 0; }
   .st-key-heading [data-testid="stColumn"] { flex: 0 1 auto; min-width: 0; width: auto; }
   .st-key-heading [data-testid="stColumn"]:nth-child(-n + 2) { flex: 1 0 100%; }

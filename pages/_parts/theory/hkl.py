@@ -73,5 +73,5 @@ def _value(item: Any, name: str) -> str:
 
 def _follows(item: Any) -> str:
     if isinstance(item, str):
-        return "nothing: the features of the hull are collinear" if "collinear" in item else item
+        return "nothing: collinear features" if "collinear" in item else item
     return "necessary fails" if item.necessary > 1 else "sufficient holds" if item.sufficient < 1 else "undecided"

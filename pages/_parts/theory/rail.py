@@ -1,19 +1,26 @@
 """Theory, the rail: every number of a bound, at first that of the table in use, on a scale that suits it."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import streamlit as st
 
 from mklcore import theory
-from mklcore.figures import style
+from mklcore.figures import captions, style
 from pages._parts.derive import bounds, caches, dictionaries
 from pages._parts.drawing import controls
 from pages._parts.params.parameters import KernelParams, Params
 from pages._parts.session import fields, history, nav
 
 
+def _stops(grid: Iterable[float], usual: float, value: float) -> list[float]:
+    """Return the stops of a slider, one for each text: its widget tells stops apart by what they are shown as."""
+    return sorted({style.number(stop): stop for stop in (*grid, usual, value)}.values())
+
+
 def _whole(label: str, name: str, usual: int, steps: list[int], help: str) -> None:
     """A slider over round numbers whose usual place is the table's own number."""
-    options = sorted({*steps, usual, getattr(history.current(), name) or usual})
+    options = _stops(steps, usual, getattr(history.current(), name) or usual)
     fields.field_view(
         st.select_slider, label, name, options=options, format_func=lambda v: style.number(float(v)), help=help,
         to=lambda v: v or usual, back=lambda v: 0 if v == usual else int(v),
@@ -23,7 +30,7 @@ def _whole(label: str, name: str, usual: int, steps: list[int], help: str) -> No
 def _steps(label: str, name: str, low: float, high: float, help: str, usual: float | None = None) -> None:
     """A slider over round numbers 1, 2, 5 per decade; ``usual`` is what 0 stands for."""
     value = float(getattr(history.current(), name) or usual or low)
-    options = sorted({*controls.human_steps(low, high), value, value if usual is None else float(usual)})
+    options = _stops(controls.human_steps(low, high), value if usual is None else float(usual), value)
     fields.field_view(
         st.select_slider,
         label,
@@ -48,9 +55,9 @@ def _sizes(params: Params, kernels: bool = True) -> None:
 def _handle(label: str, name: str, low: float, high: float, help: str, usual: float) -> None:
     """A slider whose stops are a tenth of a power of two apart; ``usual`` is what 0 stands for."""
     value = float(getattr(history.current(), name) or usual)
-    grid = {float(f"{stop:.3g}") for stop in np.geomspace(low, high, 1 + round(8 * np.log2(high / low)))}
+    grid = [float(f"{stop:.3g}") for stop in np.geomspace(low, high, 1 + round(8 * np.log2(high / low)))]
     fields.field_view(
-        st.select_slider, label, name, options=sorted({*grid, value, usual}), format_func=style.number, help=help,
+        st.select_slider, label, name, options=_stops(grid, usual, value), format_func=style.number, help=help,
         to=lambda v: float(v or usual), back=lambda v: 0.0 if v == usual else float(v),
     )  # fmt: skip
 
@@ -110,7 +117,7 @@ def conversions(params: Params) -> None:
         to=lambda v: min(norms, key=lambda p: abs(p - v)),
         help="The bound that is carried on, and the norm of the model whose two forms are drawn.",
     )  # fmt: skip
-    _steps("Size s of the penalised weights", "theory_scale", 0.01, 100.0, "The weights of the penalised form are s θ.")
+    _steps("Size s of the weights", "theory_scale", 0.01, 100.0, "The weights of the penalised form are s θ.")
     _steps("Cost C of the models", "theory_cost", 1e-4, 1e4, "The cost of the constrained form.")
     _sizes(params)
     radius(params)
@@ -157,7 +164,8 @@ def gomp(params: Params) -> None:
 
 def recovery(params: Params) -> None:
     """Draw the controls of coherence and recovery."""
-    names = bounds.stack(params).names
+    own = bounds.stack(params)
+    names = captions.labels(own.names, own.families)
     fields.view(
         st.multiselect, "Good kernels", "field_theory_good", bounds.good(params),
         lambda picked: history.change(theory_good=",".join(str(j + 1) for j in sorted(picked))),
