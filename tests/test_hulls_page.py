@@ -258,6 +258,19 @@ def test_a_release_moves_the_hull_once_and_never_beyond_the_ends() -> None:
     assert data_of(app)["index"] == 3
 
 
+def test_a_list_that_still_shows_what_was_written_over_chooses_no_node() -> None:
+    app = ready(**SMALL)
+    picked = "9^1" if app.selectbox(key="field_hull_node").value != "9^1" else "3^1"
+    app.selectbox(key="field_hull_node").set_value(picked).run()
+    assert memory(app).params.hull_node == picked
+    quiet(app.button(key="undo").click().run())
+    app.selectbox(key="field_hull_node").set_value(picked).run()  # what the browser showed before it received the undo
+    assert memory(app).params.hull_node == ""
+    memory(app).written_over.clear()
+    app.selectbox(key="field_hull_node").set_value(picked).run()
+    assert memory(app).params.hull_node == picked
+
+
 def test_states_hold_what_the_fitted_hulls_say() -> None:
     app = ready(**SMALL)
     drawn, path = data_of(app), path_of(app)

@@ -107,8 +107,8 @@ def first_look(named: int, rows: int) -> str:
     if not named:
         return f"{rows} rows distinguish no column from zero. The ranking follows with the answer."
     return (
-        f"Columns whose drop in the score is distinguishable from zero on {rows} rows; on the others these rows are "
-        "silent. The ranking follows with the answer."
+        f"Columns whose drop in the score is distinguishable from zero on {rows} rows; for the others they are "
+        "too few. The ranking follows with the answer."
     )
 
 

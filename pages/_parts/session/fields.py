@@ -10,6 +10,7 @@ from pages._parts.session.history import change, current
 from pages._parts.session.memory import memory
 
 ECHO_SECONDS = 2.0
+ECHOES = ("number_input", "selectbox")
 VALUED = ("checkbox", "number_input", "select_slider", "slider", "text_area", "text_input", "toggle")
 
 
@@ -37,28 +38,28 @@ def view(
     default as well: where two runs follow each other closely the browser may see the second alone, which no longer sets
     the state, and would report the widget's first option as the person's choice.
     """
-    boxed = kind.__name__ == "number_input"
+    echoes = kind.__name__ in ECHOES
     if key not in st.session_state or st.session_state[key] != value:
-        if boxed and key in st.session_state:
+        if echoes and key in st.session_state:
             _write_over(key)
         st.session_state[key] = value
     options = _default(kind.__name__, value, options) | options
 
     def heard() -> None:
-        if not (boxed and _is_echo(key)):
+        if not (echoes and _is_echo(key)):
             keep(st.session_state[key])
 
     return kind(label, key=key, on_change=heard, **options)
 
 
 def _write_over(key: str) -> None:
-    """Note that a number box gets another value than the one it holds, by no act of the person in it."""
+    """Note that a number box or list gets another value than the one it holds, by no act of the person in it."""
     before = memory().written_over.get(key, ())[-3:]
     memory().written_over[key] = (*before, (st.session_state[key], time.monotonic()))
 
 
 def _is_echo(key: str) -> bool:
-    """Tell whether a number box reports what was written over just now: the browser did not have it yet.
+    """Tell whether a widget reports what was written over just now: the browser did not have the new value yet.
 
     A path that is drawn point by point moves the box several times a second, and every look at its progress brings back
     what the browser still shows there. Taken for the person's wish it would hold the cursor where nobody put it.
