@@ -25,7 +25,7 @@ from mklcore.exploration.scaling import seen_through, steps_before
 from mklcore.exploration.screening import Wide
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KernelSpec
-from mklcore.kernels.grams import GramStack
+from mklcore.kernels.grams import GramStack, together
 from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.screening import interacting
 from mklcore.paths.path import judged, log_grid, no_better, path_grid
@@ -175,11 +175,15 @@ class Ground:
         dictionary, nothing is made again."""
         train, test = (seen.take(rows) for rows in self.pairs[k])
         wanted = self._wanted(candidate, train, k)
+        specs = set(wanted.specs)
         for (dictionary, scaling, fold), (stack, blocks) in self._made.items():
-            places = [j for j, spec in enumerate(dictionary.specs) if spec in wanted.specs]
-            whole = stack.n_kernels == len(dictionary) and len(places) == len(wanted)
-            if (scaling, fold) == (candidate.scaling, k) and whole:
-                return (stack, blocks) if len(places) == len(dictionary) else (stack.select(places), blocks[places])
+            if (scaling, fold) == (candidate.scaling, k) and specs.issubset(dictionary.specs):
+                kept = set(stack.names)  # all but those that are constant on these rows
+                there = [one for one, name in zip(dictionary.specs, dictionary.names, strict=True) if name in kept]
+                places = [j for j, spec in enumerate(there) if spec in specs]
+                return (
+                    (stack, blocks) if len(places) == len(there) else (stack.select(places), blocks[together(places)])
+                )
         stack = wanted.grams(train)
         made = stack, stack.cross(test)
         self._made[wanted, candidate.scaling, k] = made

@@ -37,12 +37,15 @@ def scaled_by_relevance(data: Dataset, start: Wide, seed: int = 0) -> tuple[Prod
     few = data.drawn(ROWS, seed)
     target, rows = target_columns(few), standardise_rows(few.X, *column_statistics(few.X))
     scales, tried = np.ones(rows.shape[1]), list[tuple[Array, Array, float]]()
+    factors: tuple[float, ...] = BESIDE
     while True:
-        found = [_fitted(rows * scales, start, width, target) for width in BESIDE]
-        width, errors, dual, K = min(found, key=lambda one: float(one[1].mean()))
+        fits = {factor: _fitted(rows * scales, start, factor, target) for factor in factors}
+        factor = min(fits, key=lambda one: float(fits[one][1].mean()))
+        width, errors, dual, K = fits[factor]
         tried.append((errors, scales, width))
         if len(tried) > STEPS:
             break
+        factors = BESIDE if len(tried) == STEPS else (factor,)  # the first and the last scales choose the width
         moves = scales * _gradients(rows * scales, K, dual, width, type(start))
         if not moves.max() > 0.0:
             break

@@ -33,7 +33,7 @@ from mklcore.kernels.bases import fill_base, seen_of
 from mklcore.kernels.checks import check_gram, clipped, one_blas_thread
 from mklcore.kernels.fills import add_exponentials, write_exponential
 from mklcore.kernels.finishing import Finishing
-from mklcore.kernels.functions import KernelSpec
+from mklcore.kernels.functions import KernelSpec, RowKernel
 from mklcore.kernels.maps import (
     KernelMap,
     as_rows,
@@ -274,9 +274,12 @@ class GramStack(DenseKernels):
         return replace(self, values=self.block(chosen, chosen), transform=transform)
 
     def select(self, kernels: Sequence[int] | Indices) -> "GramStack":
-        """The stack with some of its kernels only, by index and in the given order; scales and centring stay."""
+        """The stack with some of its kernels only, by index and in the given order; scales and centring stay.
+
+        Kernels that follow one another are not copied.
+        """
         chosen = [int(m) for m in kernels]
-        values = self.values[chosen[0] : chosen[0] + 1] if len(chosen) == 1 else self.values[chosen]
+        values = self.values[together(chosen)]
         names, families = (tuple(one[m] for m in chosen) for one in (self.names, self.families))
         specs = None if self.specs is None else tuple(self.specs[m] for m in chosen)
         transform = None if self.transform is None else self.transform.subset(chosen)
@@ -304,6 +307,12 @@ class GramStack(DenseKernels):
 
     def _repr_html_(self) -> str:
         return kernel_table(repr(self), self.names, self.families, [f"{s:.3g}" for s in self.scales], self.notes)
+
+
+def together(places: Sequence[int]) -> Any:
+    """These places (k,) as an index of an array: a slice, which copies nothing, where they follow one another."""
+    first = places[0] if places else 0
+    return slice(first, first + len(places)) if list(places) == list(range(first, first + len(places))) else places
 
 
 def kernel_table(
@@ -371,9 +380,10 @@ def build_grams(
 
 def _fill(values: Array, rows: Array, specs: list[KernelSpec], finishing: Finishing) -> None:
     """Fill and finish every gram over one shared base matrix, settling relative widths in `specs` on the way."""
-    base = np.empty(values.shape[1:])
+    shared = np.empty(values.shape[1:])
     for (kind, columns), members in share_bases(specs).items():
-        table = seen_of(kind, rows, columns)
+        table, alone = seen_of(kind, rows, columns), isinstance(kind, RowKernel) and len(members) == 1
+        base = values[members[0]] if alone else shared  # rows are its values: nothing is copied
         fill_base(kind, table, table, True, base)
         relative = [specs[m] for m in members if specs[m].is_relative]
         unit = median_distance(relative[0], table, base) if relative else 1.0
@@ -384,7 +394,8 @@ def _fill(values: Array, rows: Array, specs: list[KernelSpec], finishing: Finish
             check_cancelled()
             if m in written:
                 continue
-            specs[m].fill(base, True, values[m])
+            if not alone:
+                specs[m].fill(base, True, values[m])
             if finishing.settle(m, values[m].diagonal().copy(), sum_rows(values[m])):
                 finish_square(values[m], finishing.row_means[m], float(finishing.grand_means[m]), finishing.factors[m])
 

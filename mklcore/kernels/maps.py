@@ -252,9 +252,12 @@ class KernelMap:
             return letters([as_strings(X_new)], self.rows.shape[1])
         return X_new
 
-    def cross_standardised(self, new: Array) -> Array:
-        """The same for rows (n_new, d) that are already standardised, such as the training rows themselves."""
-        out = np.empty((len(self.specs), new.shape[0], self.kept.size))
+    def cross_standardised(self, new: Array, out: Array | None = None) -> Array:
+        """The same for rows (n_new, d) that are already standardised, such as the training rows themselves; made in
+        ``out`` where it has the shape.
+        """
+        shape = len(self.specs), new.shape[0], self.kept.size
+        out = np.empty(shape) if out is None or out.shape != shape else out
         quick, others = self._shared
         quick.fill(self.by_column, new, self._plain_scales, out)
         if others:
@@ -274,9 +277,11 @@ class KernelMap:
     def _fill(self, groups: Groups, new: Array, out: Array) -> None:
         """The kernels of some groups, one at a time."""
         shape = (new.shape[0], self.rows.shape[0])
-        base, spare = np.empty(shape), np.empty(shape if self._is_cut else (0, 0))
+        shared, spare = np.empty(shape), np.empty(shape if self._is_cut else (0, 0))
         for (kind, columns), members in groups.items():
             left = seen_of(kind, new, columns)
+            alone = isinstance(kind, RowKernel) and len(members) == 1 and not self._is_cut
+            base = out[members[0]] if alone else shared  # rows are its values: nothing is copied
             if isinstance(kind, RowKernel):
                 kind.between(left, self.rows, False, base)
             else:
@@ -284,7 +289,8 @@ class KernelMap:
             diagonal = base_diagonal(kind, left)
             for m in members:
                 block = spare if self._is_cut else out[m]
-                self.specs[m].fill(base, False, block)
+                if not alone:
+                    self.specs[m].fill(base, False, block)
                 self._finish(m, diagonal, block)
                 if self._is_cut:
                     np.take(block, self.kept, axis=1, out=out[m])

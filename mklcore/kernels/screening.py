@@ -170,13 +170,18 @@ def _score(products: Array, left: Array) -> float:
         weighed = products * residual[:, None]
         sums, spread = weighed.sum(axis=0), weighed.T @ weighed
         for size in sizes:
-            explained = (
-                float(sums[:size] @ np.linalg.pinv(spread[:size, :size], 1e-10, hermitian=True) @ sums[:size]) / n
-            )
+            explained = _form(spread[:size, :size], sums[:size]) / n
             ratio = (n - size) / size * explained / max(1.0 - explained, 1e-12)
             tail = float(scipy.special.fdtrc(size, n - size, ratio))  # of Fisher's F, without the checks of its class
             best = min(best, float(np.log(tail)) if tail > 0.0 else -np.inf)
     return best + float(np.log(max(len(sizes), 1) * left.shape[1]))
+
+
+def _form(spread: Array, sums: Array) -> float:
+    """sums' spread^+ sums, without directions whose spread is nought."""
+    values, vectors = np.linalg.eigh(spread)
+    kept = values > 1e-10 * values[-1]
+    return float(np.sum((sums @ vectors[:, kept]) ** 2 / values[kept]))
 
 
 def _grown(sets: Sequence[tuple[int, ...]], columns: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -28,7 +28,7 @@ def kind_of(labels: Any) -> str:
     if kind == "f" and bool(np.all(np.isfinite(labels) & (np.rint(labels) == labels))):
         return "numbers"
     if kind == "O":  # words as pandas holds them
-        return "words" if all(type(label) is str for label in labels) else ""
+        return "words" if set(map(type, labels)) == {str} else ""
     return {"U": "words", "b": "truths", "i": "numbers", "u": "numbers"}.get(kind, "")
 
 

@@ -82,7 +82,7 @@ class Joint:
 
     def forms(self, duals: Array) -> Array:
         """Q_m = sum_t a_t'K_m a_t (M,) of ``duals`` (T, n)."""
-        if Capability.FEATURES in self.kernels.capabilities:
+        if self.kernels.capabilities & {Capability.FEATURES, Capability.DENSE}:
             return self.kernels.quad(np.ascontiguousarray(duals.T))
         Q: Array = np.sum([self.kernels.quad(np.ascontiguousarray(a)) for a in duals], axis=0)
         return Q

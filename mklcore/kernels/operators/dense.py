@@ -55,8 +55,12 @@ class DenseKernels:
         return _products(self.values, a, np.flatnonzero(a), np.arange(self.n_kernels) if kernels is None else kernels)
 
     def quad(self, a: Array, kernels: Indices | None = None) -> Array:
-        """a'K_m a for a (n,), of every kernel (M,) or of some (k,); negative round-off is clipped to 0."""
+        """a'K_m a for a (n,), of every kernel (M,) or of some (k,); negative round-off is clipped to 0; for a
+        (n, T) the sum over its columns.
+        """
         chosen = np.arange(self.n_kernels) if kernels is None else kernels
+        if a.ndim == 2:
+            return np.maximum([np.vdot(self.values[m] @ a, a) for m in chosen], 0.0)
         return _quadratic_forms(self.values, a, np.flatnonzero(a), chosen)
 
     def combine(self, weights: Array, out: Array | None = None) -> DenseSum:

@@ -155,11 +155,12 @@ class FeatureMap:
     def plain(self, new: Array) -> Iterator[tuple[slice, int, Array]]:
         """Kernel values (r, m) against the landmarks, without scale, a few rows and one kernel at a time: rows, kernel,
         values."""
-        step = max(16, _VALUES // max(1, len(self.specs) * len(self.rows)))
+        step, values = max(16, _VALUES // max(1, len(self.specs) * len(self.rows))), None
         for top in range(0, len(new), step):
             part = slice(top, min(top + step, len(new)))
             check_cancelled()
-            for m, block in enumerate(self.landmarks.cross_standardised(new[part])):
+            values = self.landmarks.cross_standardised(new[part], values)  # fresh memory costs as much as the values
+            for m, block in enumerate(values):
                 yield part, m, block
 
     def _finished(self, m: int, new: Array, values: Array) -> Array:
