@@ -11,19 +11,24 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import mklcore as mkl
 
+# No convention is about the number of kernels: a class that fits each by itself, or many times, has three.
+FEW = mkl.KernelDictionary((mkl.RBF(0.5, relative=True), mkl.RBF(2.0, relative=True), mkl.Linear()))
 # Classes whose defaults cannot be fitted or would be slow, or which have a second way that is checked, too.
 MODELS: dict[type[BaseEstimator], list[BaseEstimator]] = {
+    mkl.BestKernelClassifier: [mkl.BestKernelClassifier(kernels=FEW)],
+    mkl.BestKernelRegressor: [mkl.BestKernelRegressor(kernels=FEW)],
     mkl.Conformal: [mkl.Conformal(model, cv=3) for model in (Ridge(), LogisticRegression(), SVC())],
     mkl.CoxMKL: [mkl.CoxMKL(p=2.0)],
-    mkl.FeatureScalingClassifier: [mkl.FeatureScalingClassifier(max_iter=5)],
-    mkl.FeatureScalingRegressor: [mkl.FeatureScalingRegressor(max_iter=5)],
-    mkl.GOMPClassifier: [mkl.GOMPClassifier(), mkl.GOMPClassifier(loss="hinge")],
+    mkl.FeatureScalingClassifier: [mkl.FeatureScalingClassifier(max_iter=2)],
+    mkl.FeatureScalingRegressor: [mkl.FeatureScalingRegressor(max_iter=2)],
+    mkl.GOMPClassifier: [mkl.GOMPClassifier(), mkl.GOMPClassifier(kernels=FEW, loss="hinge")],
     mkl.GreedyMKLClassifier: [mkl.GreedyMKLClassifier(way, n_kernels=3) for way in ("functional", "empirical")],
     mkl.GreedyMKLRegressor: [mkl.GreedyMKLRegressor("functional"), mkl.GreedyMKLRegressor("empirical")],
     mkl.HKLClassifier: [mkl.HKLClassifier(lam=0.1)],
     mkl.JointMKLClassifier: [mkl.JointMKLClassifier(p=1.5)],
     mkl.JointMKLRegressor: [mkl.JointMKLRegressor(p=1.5)],
     mkl.LpMKLOneClass: [mkl.LpMKLOneClass(), mkl.LpMKLOneClass(nu=0.3)],
+    mkl.SMKLClassifier: [mkl.SMKLClassifier(kernels=FEW)],
     mkl.QuantileBand: [mkl.QuantileBand(mkl.UniformMKLRegressor())],
 }
 # A row of weight zero still counts in the scales of columns and kernels, so it is not the same as a row left out.
