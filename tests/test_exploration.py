@@ -467,3 +467,12 @@ def test_two_categories_that_act_together_are_a_term_with_its_share():
     assert min(shares.values()) >= 0.0
     assert max(shares, key=shares.get) == ("sex",)
     assert shares["sex", "class"] > 0.05
+
+
+def test_of_many_classes_folds_choose_too_and_pairs_are_offered():
+    X = np.random.default_rng(0).standard_normal((240, 3))
+    y = np.array(list("abcdef"))[(3.0 * (np.arctan2(X[:, 1], X[:, 0]) / np.pi + 1.0) - 1e-9).astype(int)]
+    found = mkl.explore(Dataset(X, y, task="multiclass"), baselines=False)
+    (note,) = [one for one in found.notes if one.startswith("Taken by 3 folds: ")]
+    assert "pairs" in note
+    assert found.score > 0.6

@@ -266,7 +266,7 @@ def rows_within(data: Dataset, n_kernels: int, work: float) -> int:
 
 def pairs(train: Dataset) -> tuple[tuple[str, ...], ...]:
     """The pairs of columns that act together on these rows, the strongest ``MOST_PAIRS`` of them."""
-    return () if train.sequences or len(train.class_names) > SHARED else interacting(train, 2, MOST_PAIRS)
+    return () if train.sequences else interacting(train, 2, MOST_PAIRS)
 
 
 def _with_found(data: Dataset, found: Sequence[Sequence[str]], whole: tuple[KernelSpec, ...]) -> KernelDictionary:

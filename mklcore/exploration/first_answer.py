@@ -34,7 +34,6 @@ from mklcore.exploration.candidates import (
     FEW,
     FOLDS,
     PATH_WORK,
-    SHARED,
     Candidate,
     Ground,
     Judged,
@@ -420,7 +419,7 @@ class _Problem(NamedTuple):
         """The rows on which candidates are compared: folds of all where they are few and in no order, else some of
         these.
         """
-        if self.hold_out == RANDOM and self.rest.n_samples < FEW and len(self.rest.class_names) <= SHARED:
+        if self.hold_out == RANDOM and self.rest.n_samples < FEW:
             y = self.rest.y
             codes = None if self.rest.task == "regression" else codes_of(y)
             return Ground(self.rest, how, tuple(fold_rows(codes, y.size, min(FOLDS, y.size), self.seed)), self.scoring)
