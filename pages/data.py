@@ -55,9 +55,9 @@ def facts(table: Dataset, parts: Split) -> None:
     rows = [len(part.y) for part in parts]
     if derive_tables.on_stack(history.current()):
         kernels = derive_tables.stack_file(history.current()).stack.n_kernels
-        what = f"**{kernels}** kernels on **{table.n_samples}** rows, without columns"
+        what = f"**{kernels}** kernels on **{table.n_samples:,}** rows, without columns"
     else:
-        what = f"**{table.n_samples}** rows, **{table.n_features}** features"
+        what = f"**{table.n_samples:,}** rows, **{table.n_features:,}** features"
     st.markdown(
         f"{what}. Target **{words.plain(table.target_name)}**: "
         f"{TASKS[table.task]}. Rows for training **{rows[0]}**, validation **{rows[1]}**, test **{rows[2]}**."

@@ -36,7 +36,7 @@ def forecast() -> None:
     limit, large = gram_stacks.MEMORY_LIMIT_MB, cost.megabytes > gram_stacks.MEMORY_LIMIT_MB
     built = "" if tables.on_stack(params) else f" and **{words.seconds(cost.seconds)}** to build"
     st.markdown(
-        f"**{cost.n_kernels}** kernels on **{n_rows}** training rows: about "
+        f"**{cost.n_kernels}** kernels on **{n_rows:,}** training rows: about "
         f"**{style.number(cost.megabytes)} MB** with the validation rows{built} "
         + (
             f"(above {limit:,.0f} MB the server holds one such stack at a time; limit "

@@ -43,7 +43,7 @@ def test_low_rank_follows_the_first_answer_and_leaves_the_exact_ones_beside_it(f
     rest = parts.validation
     assert low.val_score[2] == pytest.approx(low.estimators[2].score(rest.X, rest.y))
     assert f"**{len(parts.train.y)} training rows: three ways**" in words(app)
-    assert "Half of the kernels lose less than" in words(app)
+    assert "Approximation error of the kernels, as a share of the trace" in words(app)
     assert low.val_score[low.first_look] >= sampled.val_score[sampled.first_look]
     assert words(app).count("best of these") == 1
     script, _ = handed_out(params, "explore")
@@ -96,7 +96,9 @@ def test_the_sample_is_said_to_stay_shown_only_where_nobody_chose_it(monkeypatch
     monkeypatch.setattr(many_rows, "falls_short", lambda params: many_rows.Lost(MOST_LANDMARKS, 30, {"A": 0.6}))
     monkeypatch.setattr(explore_many_rows.st, "markdown", said.append)
     explore_many_rows._short(Params(data="diabetes", way=way))
-    assert [("the sample stays shown" in words, "A loses 60%" in words) for words in said] == [(reason, True)]
+    assert [("the sample stays shown" in words, "approximation error of A is 60 %" in words) for words in said] == [
+        (reason, True)
+    ]
 
 
 def test_with_a_scheduler_full_size_fits_are_sent_there(few, monkeypatch):

@@ -293,7 +293,7 @@ def class_weights(
     )  # fmt: skip
     figure.layout.xaxis = style.axis("", dark, showgrid=False)
     figure.layout.yaxis = style.axis(
-        "", dark, tickvals=list(range(len(shown))), ticktext=[style.short(names[m]) for m in shown],
+        "", dark, tickvals=list(range(len(shown))), ticktext=[style.short(names[m], 26) for m in shown],
         autorange="reversed", showgrid=False,
     )  # fmt: skip
     sentences = [f"{problem}: {leaders(row, names, 1)}" for problem, row in zip(problems, table, strict=True)]

@@ -258,7 +258,7 @@ def joined(parts: Sequence[str]) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def cut(name: str, length: int = 18) -> str:

@@ -25,7 +25,9 @@ def request(params: Params) -> None:
     paths = style.counted(len(wanted), "path")
     if job is None:
         stack = gram_stacks.grams(params).train
-        st.info(f"{paths} over {stack.n_kernels} kernels on {stack.n_samples} rows take a while. Start when you like.")
+        st.info(
+            f"{paths} over {stack.n_kernels} kernels on {stack.n_samples:,} rows take a while. Start when you like."
+        )
     elif job.error:
         st.warning(f"The paths {board.ending(job)}")
     elif job.broke_off:

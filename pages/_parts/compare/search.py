@@ -76,9 +76,11 @@ def _ended(progress: Progress) -> None:
 
 def _found(found: ModelSearch) -> None:
     """Draw the winner with its honest score, the simplest one near it, and the table of what was tried."""
-    name = found.score_name
+    name, others = found.score_name, [one for one in found.tried if one is not found.best]
+    level = sum(one.low <= 0.0 <= one.high for one in others)
     st.markdown(
-        f"**{words.plain(found.best.name)}** does best, mean {name} {words.score(name, found.best.score, '**')}. "
+        f"**{words.plain(found.best.name)}** has the best mean {name}, {words.score(name, found.best.score, '**')}; "
+        f"{level} of {len(others)} others are level with it. "
         f"What to expect of choosing like this on new rows: {words.score(name, found.honest, '**')} "
         f"± {_apart(name, found.honest_error)} over {found.n_folds} folds."
     )
@@ -92,7 +94,7 @@ def _found(found: ModelSearch) -> None:
     table = frame(found)
     st.dataframe(
         table, hide_index=True, key="search_rows", alt="What was tried, the best first",
-        column_config={name: st.column_config.NumberColumn(format="%.3f") for name in table.columns[1:3]},
+        column_config={name: st.column_config.NumberColumn(format="%.3f") for name in table.columns[:3:2]},
     )  # fmt: skip
     listings.take(table, "search", "csv_search")
     if found.left_out:
@@ -108,7 +110,7 @@ def _behind(one: Tried, best: Tried) -> str:
         return "the best"
     if one.low == one.high == 0.0:
         return "the same in every fold"
-    return f"{one.behind:.3f} ({one.low:.3f} to {one.high:.3f})"
+    return f"{one.behind:.3f} ({one.low:.3f} to {one.high:.3f})".replace("-", "−")
 
 
 def frame(found: ModelSearch) -> pd.DataFrame:
@@ -116,8 +118,8 @@ def frame(found: ModelSearch) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "model": one.name,
                 f"mean {found.score_name}": one.score,
+                "model": one.name,
                 "standard error": one.standard_error,
                 "behind the best, 95 % interval": _behind(one, found.best),
                 "kernels": round(one.n_kernels, 1),

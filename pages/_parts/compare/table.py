@@ -130,7 +130,7 @@ def _formats(shown: Sequence[Row]) -> dict[str, Any]:
 
 def _caption(shown: Sequence[Row]) -> str:
     n_rows = len(tables.split(shown[0][0].params).validation.y)
-    said = [f"Validation on {n_rows} rows"]
+    said = [f"Validation on {n_rows:,} rows"]
     if shown[0][1].score_name == "accuracy":
         said.append(f"one row more or less is {100 / n_rows:.1f} %")
     if not comparable(shown):

@@ -78,10 +78,10 @@ class Lost:
 
     def sentence(self) -> str:
         """Return it in a sentence."""
+        middle, largest = (style.percent(float(of(list(self.shares.values())))) for of in (np.median, np.max))
         return (
-            f"{self.landmarks} landmarks, {self.features:,} features. Half of the kernels lose less than "
-            f"{style.percent(float(np.median(list(self.shares.values()))))} of their trace, {self.worst} most: "
-            f"{style.percent(self.shares[self.worst])}."
+            f"{self.landmarks} landmarks, {self.features:,} features. Approximation error of the kernels, as a share "
+            f"of the trace: median {middle}, largest {largest} for {self.worst}."
         )
 
 

@@ -17,7 +17,7 @@ def request() -> bool:
     return offer(
         paths.key(params), lambda: board.ask(paths.job(params)),
         small=lambda: paths.is_small(params),
-        waits=lambda: f"A path over {cost.n_kernels} kernels on {rows} rows takes a while. Start it when you like.",
+        waits=lambda: f"A path over {cost.n_kernels} kernels on {rows:,} rows takes a while. Start it when you like.",
         work="The path",
         label="Compute the path", button="compute",
     )  # fmt: skip

@@ -93,8 +93,8 @@ def _short(params: Params) -> None:
     kept = "" if params.way else ", which is why the sample stays shown"
     st.markdown(
         f"Low rank scores less on the rows left out than the exact kernels on a sample{kept}: with {found.landmarks} "
-        f"landmarks "
-        f"{words.plain(found.worst)} loses {style.percent(found.shares[found.worst])} of its trace."
+        f"landmarks the approximation error of {words.plain(found.worst)} is "
+        f"{style.percent(found.shares[found.worst])}."
     )
     more = next((count for count in LANDMARKS if count > found.landmarks), None)
     if more is not None:

@@ -64,7 +64,8 @@ def gather(point: Chosen) -> Report:
     nearest = point.index if whole is path else places.place(whole, point.value).index
     name = "uploaded file" if params.data.startswith(UPLOAD) else SAMPLES[params.data].label
     facts = [
-        ("Table", f"{name}: {table.n_samples} rows, {table.n_features} columns; fingerprint {table.fingerprint[:16]}"),
+        ("Table", f"{name}: {table.n_samples:,} rows, {table.n_features} columns; "
+                  f"fingerprint {table.fingerprint[:16]}"),
         ("Target", f"{table.target_name}, {TASKS[table.task]}"),
         ("Rows", f"{len(parts.train.y)} for training, {len(parts.validation.y)} for validation, {len(parts.test.y)} "
                  f"for test, "

@@ -24,7 +24,7 @@ def draw(shown: Answer, hull: Hull) -> None:
     text.markdown(f"**Which columns count**, at {places.label('lam', hull.value)}")
     rows = hull_columns.n_rows(params)
     text.markdown(ranked.sentence(ranking, name, found is not None, rows))
-    text.caption(f"On {rows} validation rows. Weight: share of the nodes that see one column only.")
+    text.caption(f"On {rows:,} validation rows. Weight: share of the nodes that see one column only.")
     with table:
         ranked.table(ranking, name, found is not None, f"hull_ranking_{found is not None}", height=HEIGHT)
 

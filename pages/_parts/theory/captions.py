@@ -31,7 +31,7 @@ def what_if(params: Params) -> str:
         return ""
     return (
         f"The bound is drawn for M = {style.number(M)} and n = {style.number(n)}; the measurements are from "
-        f"{own.n_kernels} kernels and {own.n_samples} rows."
+        f"{own.n_kernels} kernels and {own.n_samples:,} rows."
     )
 
 
