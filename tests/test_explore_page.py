@@ -84,7 +84,7 @@ def test_a_lead_of_boosted_trees_by_more_than_an_error_is_explained(gap, error, 
 
 @pytest.mark.parametrize("task", EVERY_TASK)
 def test_the_first_screen_is_a_verdict_and_a_chart(task: str) -> None:
-    app = settled(explore(data=SAMPLE_OF[task]))
+    app = settled(explore(data=SAMPLE_OF[task], **FEW))
     path, params = memory(app).answer.path, memory(app).params
     found = verdicts.known(params)
     assert verdicts.sentence(found) in words(app)
@@ -108,7 +108,7 @@ def test_the_first_screen_is_a_verdict_and_a_chart(task: str) -> None:
 
 @pytest.mark.parametrize("task", EVERY_TASK)
 def test_one_click_deeper_are_columns_and_plain_models(task: str) -> None:
-    app = explore(unfolded=True, data=SAMPLE_OF[task])
+    app = explore(unfolded=True, data=SAMPLE_OF[task], **FEW)
     wait_for(app, "best single kernel, at its best")
     path, params = memory(app).answer.path, memory(app).params
     index = places.place(path, None).index
@@ -206,7 +206,7 @@ def test_columns_without_groups_are_reported_one_by_one() -> None:
 
 
 def test_refits_tell_how_often_each_kernel_is_chosen() -> None:
-    app = explore(unfolded=True, seed="4")
+    app = explore(unfolded=True, seed="4", **FEW)
     app.button(key="ask_frequency").click().run()
     wait_for(app, "At least one kernel used")
     params, path = memory(app).params, memory(app).answer.path
@@ -379,7 +379,7 @@ def test_where_a_plain_model_is_ahead_its_kernels_are_offered(asked: Params, mod
 
 @pytest.mark.parametrize(("task", "charts"), [("binary", 5), ("multiclass", 6), ("regression", 3)])
 def test_the_inside_shows_curves_a_surface_and_the_classes(task: str, charts: int) -> None:
-    app = explore(data=SAMPLE_OF[task], look="inside")
+    app = explore(data=SAMPLE_OF[task], look="inside", **FEW)
     alts = [chart.proto.alt for chart in app.get("plotly_chart")]
     assert len(alts) == charts
     judged = ("Residuals of",) if task == "regression" else ("Confusion matrix over", "ROC curves", "Calibration for")
@@ -414,11 +414,11 @@ def test_a_table_of_two_columns_shows_the_whole_model() -> None:
 
 
 def test_one_shared_set_of_weights_is_said_to_be_shared() -> None:
-    assert "All classes share one set of kernel weights" in words(explore(algorithm="gomp", look="inside"))
+    assert "All classes share one set of kernel weights" in words(explore(algorithm="gomp", look="inside", **FEW))
 
 
 def test_pairs_of_classes_are_named() -> None:
-    app = explore(algorithm="smkl", look="inside")
+    app = explore(algorithm="smkl", each="none", look="inside", **FEW)
     assert "Kernel weights per pair of classes" in words(app)
     assert app.selectbox(key="field_output").label == "Pair shown"
 
@@ -455,7 +455,7 @@ def test_what_costs_next_to_nothing_is_not_named() -> None:
 
 
 def test_a_sentence_without_any_weight_says_so() -> None:
-    app = explore(algorithm="greedy", path="lam", each="none", at="1000000")
+    app = explore(algorithm="greedy", path="lam", each="none", at="1000000", **FEW)
     wait_until(lambda: component(app, "player")["exact"] is not None, app)
     sets = component(app, "player")["exact"]["sets"]
     assert sum(sets["columns"]) == 0
