@@ -190,8 +190,8 @@ class Ground:
         return made
 
     def _wanted(self, candidate: Candidate, train: Dataset, k: int) -> KernelDictionary:
-        """The kernels of a candidate on the rows to learn from of pair k, where pairs and scales are found."""
-        if candidate.whole is None:
+        """The kernels of a candidate on the rows to learn from of pair k: folds find pairs and scales there."""
+        if candidate.whole is None or not self.by_folds:
             return candidate.dictionary
         if (key := (candidate.scaling, k)) not in self._pairs:
             self._pairs[key] = pairs(train)
