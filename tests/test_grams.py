@@ -2,6 +2,7 @@
 
 import pickle
 from contextlib import nullcontext
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.functions import KERNELS, RBF, Laplacian, Linear, Polynomial
 from mklcore.kernels.grams import GramStack
+from mklcore.kernels.views import InView
 
 DICTIONARY = KernelDictionary(
     (
@@ -424,3 +426,17 @@ def test_indefinite_kernels_are_clipped_on_request_with_a_warning():
     assert stack.values[0] == pytest.approx((vectors * np.maximum(spectrum, 0)) @ vectors.T, abs=1e-10)
     assert np.array_equal(stack.values[1], fine)
     assert np.array_equal(K[0], indefinite)
+
+
+def test_a_kernel_of_rows_may_make_something_else_of_its_base():
+    @dataclass(frozen=True, repr=False)
+    class Doubled(InView):
+        def fill(self, base, upper, out):
+            np.multiply(base, 2.0, out=out)
+
+    X = np.column_stack([np.random.default_rng(0).normal(size=(9, 2)), np.ones(9)])
+    plain, doubled = (
+        KernelDictionary((kind(RBF(1.0, features=(0, 1)), 2),)).grams(X, normalise=None) for kind in (InView, Doubled)
+    )
+    np.testing.assert_array_equal(doubled.values, 2.0 * plain.values)
+    np.testing.assert_array_equal(doubled.cross(X[:4]), 2.0 * plain.cross(X[:4]))

@@ -131,9 +131,10 @@ def main(first: Sequence[str] = ()) -> None:
         while left := [name for name in work if name not in done]:
             with _free([wish for wish in wishes if wish in left] + left) as name:
                 print(json.dumps([done, name]), flush=True)
-                if not _is_there(_stamp(name)):
+                stamp = _stamp(name)
+                if not _is_there(stamp):
                     work[name]()
-                    _touch(_stamp(name))
+                    _touch(stamp)
             done.append(name)
         print(json.dumps([done, ""]), flush=True)
     except BrokenPipeError:  # the reader has gone

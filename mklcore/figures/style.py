@@ -248,6 +248,11 @@ def number(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def minus(text: str) -> str:
+    """Formatted numbers, each minus as wide as a plus."""
+    return text.replace("-", "−")
+
+
 def percent(share: float) -> str:
     """A gap as a percentage of the optimum; what is below a hundredth of a percent is said to be."""
     return "< 0.01 %" if share < 1e-4 else f"{number(100 * share)} %"

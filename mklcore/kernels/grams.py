@@ -33,11 +33,12 @@ from mklcore.kernels.bases import fill_base, seen_of
 from mklcore.kernels.checks import check_gram, clipped, one_blas_thread
 from mklcore.kernels.fills import add_exponentials, write_exponential
 from mklcore.kernels.finishing import Finishing
-from mklcore.kernels.functions import KernelSpec, RowKernel
+from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.maps import (
     KernelMap,
     as_rows,
     column_scaling,
+    is_its_base,
     read_only,
     share_bases,
     standardise_rows,
@@ -382,8 +383,8 @@ def _fill(values: Array, rows: Array, specs: list[KernelSpec], finishing: Finish
     """Fill and finish every gram over one shared base matrix, settling relative widths in `specs` on the way."""
     shared = np.empty(values.shape[1:])
     for (kind, columns), members in share_bases(specs).items():
-        table, alone = seen_of(kind, rows, columns), isinstance(kind, RowKernel) and len(members) == 1
-        base = values[members[0]] if alone else shared  # rows are its values: nothing is copied
+        table, alone = seen_of(kind, rows, columns), is_its_base(specs, members)
+        base = values[members[0]] if alone else shared
         fill_base(kind, table, table, True, base)
         relative = [specs[m] for m in members if specs[m].is_relative]
         unit = median_distance(relative[0], table, base) if relative else 1.0

@@ -123,6 +123,11 @@ def spherical_factors(diagonal: Array, means: Array, grand: float) -> Array:
     return np.where(present, 1.0 / np.sqrt(np.where(present, own, 1.0)), 0.0)
 
 
+def is_its_base(specs: Sequence[KernelSpec], members: Sequence[int]) -> bool:
+    """Whether a base has one kernel alone whose values it is: written where they stay, it need not be copied."""
+    return len(members) == 1 and type(specs[members[0]]).fill is RowKernel.fill
+
+
 def share_bases(specs: Sequence[KernelSpec]) -> Groups:
     """Kernels by what they share: (base, columns) -> their indices. The specs are resolved."""
     groups: Groups = {}
@@ -280,8 +285,8 @@ class KernelMap:
         shared, spare = np.empty(shape), np.empty(shape if self._is_cut else (0, 0))
         for (kind, columns), members in groups.items():
             left = seen_of(kind, new, columns)
-            alone = isinstance(kind, RowKernel) and len(members) == 1 and not self._is_cut
-            base = out[members[0]] if alone else shared  # rows are its values: nothing is copied
+            alone = is_its_base(self.specs, members) and not self._is_cut
+            base = out[members[0]] if alone else shared
             if isinstance(kind, RowKernel):
                 kind.between(left, self.rows, False, base)
             else:

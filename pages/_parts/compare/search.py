@@ -91,10 +91,10 @@ def _found(found: ModelSearch) -> None:
         st.markdown(f"Simplest within one standard error: **{words.plain(found.simplest)}**, {used}{beside}.")
     else:
         st.markdown("Nothing simpler is within one standard error of it.")
-    table = frame(found)
+    table, scores = frame(found), (f"mean {name}", "standard error")
     st.dataframe(
         table, hide_index=True, key="search_rows", alt="What was tried, the best first",
-        column_config={name: st.column_config.NumberColumn(format="%.3f") for name in table.columns[:3:2]},
+        column_config={one: st.column_config.NumberColumn(format="%.3f") for one in scores},
     )  # fmt: skip
     listings.take(table, "search", "csv_search")
     if found.left_out:
@@ -110,7 +110,7 @@ def _behind(one: Tried, best: Tried) -> str:
         return "the best"
     if one.low == one.high == 0.0:
         return "the same in every fold"
-    return f"{one.behind:.3f} ({one.low:.3f} to {one.high:.3f})".replace("-", "−")
+    return style.minus(f"{one.behind:.3f} ({one.low:.3f} to {one.high:.3f})")
 
 
 def frame(found: ModelSearch) -> pd.DataFrame:

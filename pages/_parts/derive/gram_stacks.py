@@ -166,7 +166,7 @@ def _large_grams(settled: KernelParams) -> Grams:
     """Return a stack above the usual limit from the server's one place for it."""
     cut, kernels = parts(settled), dictionary(settled)
     with turns.slow("Building the kernels"):
-        return large_place().made(settled, memory().me, lambda: _build_grams(settled, cut, kernels))
+        return large_place().made((settled, len(cut.train.y)), memory().me, lambda: _build_grams(settled, cut, kernels))
 
 
 def chosen_kernels(params: KernelParams) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ import streamlit as st
 
 from mklcore.experiments import Comparison, Experiment, Outcome
 from mklcore.experiments.claims import AGREES, DISAGREES, UNSAID, counted
-from mklcore.figures import comparison_plot
+from mklcore.figures import comparison_plot, style
 from pages._parts.drawing import charts, listings
 from pages._parts.experiments import work
 from pages._parts.session import fields, history, words
@@ -72,9 +72,8 @@ def verdict(comparison: Comparison, outcome: Outcome) -> None:
     text += f" at the {100 * LEVEL:.0f} % level"
     if agreeing < compared and np.isfinite(differences).any():
         i, j = np.unravel_index(int(np.nanargmax(differences)), differences.shape)
-        far = f"{comparison.columns[j]} at {comparison.rows[i]}: {comparison.difference[i, j]:+.3g}".replace(
-            ": -", ": −"
-        )
+        difference = style.minus(f"{comparison.difference[i, j]:+.3g}")
+        far = f"{comparison.columns[j]} at {comparison.rows[i]}: {difference}"
         text += f"; the farthest is {words.plain(far)} ± {comparison.joint_error[i, j]:.2g}"
     text += f". About {(1 - LEVEL) * compared:.0f} would be outside if nothing but chance were at work"
     rough = " So few repetitions leave the standard errors rough." if outcome.repetitions <= work.SMALL else ""
