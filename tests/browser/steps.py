@@ -219,6 +219,12 @@ def assert_reads(visitor: Visitor, *texts: str, gone: str = "") -> None:
 
 
 @patiently
+def assert_facts(visitor: Visitor, text: str) -> None:
+    """This is reported about the point under the cursor."""
+    assert text in visitor.facts()
+
+
+@patiently
 def assert_at(visitor: Visitor, index: int) -> None:
     """The cursor stands at this point of the path."""
     assert visitor.index() == index

@@ -20,6 +20,7 @@ from tests.browser.steps import (
     Visitor,
     assert_at,
     assert_bars_show,
+    assert_facts,
     assert_reads,
     drag,
     expected_path,
@@ -46,11 +47,11 @@ def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server: Server
     frames = drag(visitor, to=0.75)
     visitor.settle()
     assert frames >= 10
-    assert visitor.index() == 18
+    assert_at(visitor, 18)
     assert_bars_show(visitor, path, 18)
     box = visitor.page.locator("input[aria-label='C, exactly']")
     assert_exactly(visitor, path.values[18])
-    assert f"{path.n_nonzero[18]} of 13 kernels used" in visitor.facts()
+    assert_facts(visitor, f"{path.n_nonzero[18]} of 13 kernels used")
 
     visitor.page.get_by_text("as a table").click()
     for button, weights in (("Weights as CSV", path.weights[18]), ("Path as CSV", path.weights)):
@@ -135,7 +136,7 @@ def test_the_zoom_of_a_chart_stays_while_the_cursor_moves_and_a_value_is_solved(
     drag(visitor, to=0.1, moves=4)
     drag(visitor, to=0.5, moves=4)
     assert_zoomed(visitor, zoomed)
-    assert visitor.page.locator(CURSOR).count() > 0
+    visitor.page.wait_for_selector(CURSOR, state="attached")
     visitor.settle()  # what the thumb was let go at comes first, into the same box
     box = visitor.page.locator("input[aria-label='C, exactly']")
     box.fill("0.123")

@@ -4,9 +4,10 @@ import re
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.server import Server
-from tests.browser.steps import NEXT_FRAME, Visitor, assert_reads, patiently
+from tests.browser.steps import NEXT_FRAME, WAIT, Visitor, assert_reads, patiently
 from tests.browser.walker import let_go
 
 SLIDER = ".hull input[type=range]"
@@ -59,7 +60,7 @@ def test_dragging_lambda_repaints_grid_graph_and_relevance_without_the_server(wi
     visitor.page.mouse.up()
     visitor.page.wait_for_url(lambda url: url != link and "hull_at=" in url)
     visitor.settle()
-    assert slider.input_value() == "0"
+    expect(slider).to_have_value("0", timeout=WAIT)
     assert_exactly(visitor)
     slider.focus()
     released = visitor.page.url
@@ -67,7 +68,7 @@ def test_dragging_lambda_repaints_grid_graph_and_relevance_without_the_server(wi
         visitor.page.keyboard.press("ArrowRight")
     visitor.page.wait_for_url(lambda url: url != released)
     visitor.settle()
-    assert slider.input_value() == "3"
+    expect(slider).to_have_value("3", timeout=WAIT)
     assert visitor.errors == []
 
 

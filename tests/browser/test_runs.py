@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlparse
 
 from tests.browser.server import Server
-from tests.browser.steps import Visitor, assert_reads, table, upload
+from tests.browser.steps import Visitor, assert_facts, assert_reads, table, upload
 
 
 def open_corner(visitor: Visitor) -> None:
@@ -56,7 +56,7 @@ def test_a_screen_is_saved_reloaded_restarted_shared_and_deleted(
     owner.page.goto(f"{owner.url}/explore?data=iris&each=linear&widths=2&look=path")  # its first request is a deep link
     owner.wait_for_path()
     assert_reads(owner, "Which columns matter")
-    assert "of 8 kernels used" in owner.facts()
+    assert_facts(owner, "of 8 kernels used")
     assert "data=iris" in owner.page.url
     open_corner(owner)  # this browser knows its runs after the restart
     owner.page.locator("[class*=st-key-runs_open_] button").click()
