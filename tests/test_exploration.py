@@ -11,7 +11,7 @@ import mklcore as mkl
 from mklcore.data.dataset import Dataset
 from mklcore.data.spectra import prepared
 from mklcore.errors import DataError
-from mklcore.exploration import first_answer, large, screening
+from mklcore.exploration import Preliminary, first_answer, large, screening
 from mklcore.exploration.candidates import Candidate, Judged, taken
 from mklcore.exploration.relevance import scaled_by_relevance
 from mklcore.exploration.scaling import NormalScores, PreparedSpectra, steps_before
@@ -176,6 +176,44 @@ def test_rows_are_drawn_and_reported_and_scores_can_be_chosen():
     assert "drawn by class" in found.rows.how
     assert found.baselines["majority"] == 0.5
     assert any("A class is rare" in note for note in found.notes)
+
+
+def test_a_preliminary_ranking_comes_once_and_before_the_answer_which_it_does_not_change():
+    data, order, looks = made(), list[str](), list[Preliminary]()
+
+    def see(look: Preliminary) -> None:
+        order.append("ranking")
+        looks.append(look)
+
+    found = mkl.explore(data, preliminary=see, callback=lambda done, total: done == 1 and order.append("answer"))
+    assert order == ["ranking", "answer"]
+    (look,) = looks
+    assert {one.name for one in look.columns[:3]} == {"straight", "bent", "kind"}
+    assert {one.name for one in look.columns} == {one.name for one in found.columns}
+    assert look.score > found.baselines["majority"]
+    assert look.n_rows == 120  # two folds of the 180 rows that are not held out
+    assert 0.0 < look.seconds[1] < found.seconds[1]
+    without = mkl.explore(data)
+    assert (without.columns, without.score, without.notes) == (found.columns, found.score, found.notes)
+
+
+def test_a_preliminary_ranking_can_end_it_and_a_table_too_small_for_one_has_none():
+    def stop(look: Preliminary) -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        mkl.explore(made(), preliminary=stop)
+    few, looks = Dataset(RNG.normal(size=(6, 2)), np.arange(6.0), task="regression"), list[Preliminary]()
+    assert mkl.explore(few, test_size=0.0, baselines=False, preliminary=looks.append).columns
+    assert all(np.isfinite(look.score) for look in looks)
+
+
+def test_models_that_one_fold_left_behind_are_told_with_the_score_of_that_fold():
+    (note,) = [one for one in mkl.explore(made(), baselines=False).notes if one.startswith("Taken by 3 folds: ")]
+    taken_one, *others = note.removesuffix(".").split("; ")
+    assert "on one fold" not in taken_one
+    assert len([one for one in others if not one.endswith(" on one fold")]) <= 1
+    assert others[-1].endswith(" on one fold")
 
 
 def test_it_can_be_cancelled_and_refuses_a_table_without_a_target():

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mklcore.exploration.candidates import grid_points
-    from mklcore.exploration.first_answer import BEHIND, PREPARED, Exploration, best_preparation, explore
+    from mklcore.exploration.first_answer import BEHIND, PREPARED, Exploration, Preliminary, best_preparation, explore
     from mklcore.exploration.scaling import NormalScores, PreparedSpectra
 
 _NAMES = {
     "candidates": ["grid_points"],
-    "first_answer": ["BEHIND", "PREPARED", "Exploration", "best_preparation", "explore"],
+    "first_answer": ["BEHIND", "PREPARED", "Exploration", "Preliminary", "best_preparation", "explore"],
     "scaling": ["NormalScores", "PreparedSpectra"],
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
@@ -21,6 +21,7 @@ __all__ = [
     "PREPARED",
     "Exploration",
     "NormalScores",
+    "Preliminary",
     "PreparedSpectra",
     "best_preparation",
     "explore",

@@ -170,6 +170,16 @@ class Ground:
         assert grid is not None
         return Judged(candidate, grid, np.concatenate(found), self.by_folds)
 
+    def first_machine(self, one: Judged) -> tuple[Any, Dataset]:
+        """The candidate fitted at its best C on the first pair, and the rows that this pair leaves out."""
+        seen = self.seen(one.candidate)
+        train, test = self.pairs[0]
+        stack, _ = self._kernels(one.candidate, seen, 0)
+        machine = one.candidate.machine(seen.task).copy_with("tol", ROUGHLY)
+        with suppress_convergence_warnings():
+            fitted = next(iter(machine.along(*machine.training_stack(stack, seen.y[train]), "C", [one.value], "C")))
+        return fitted, seen.take(test)
+
     def _kernels(self, candidate: Candidate, seen: Dataset, k: int) -> tuple[GramStack, Array]:
         """The stack of pair k and its block of the rows left out; of kernels that are there already, made for a larger
         dictionary, nothing is made again."""

@@ -22,7 +22,7 @@ from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset, Split, joined_rows, three_way_split
 from mklcore.data.spectra import PREPARATIONS, can_be_prepared, prepared
 from mklcore.data.splitting import RANDOM, codes_of, fold_rows, rare_note
-from mklcore.errors import DataError, KernelError, ParameterError, suppress_convergence_warnings
+from mklcore.errors import DataError, KernelError, MKLError, ParameterError, suppress_convergence_warnings
 from mklcore.estimators.explain import kernels_by_columns, specs_of, weight_shares
 from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.estimators.joint import JointMKLClassifier
@@ -87,6 +87,18 @@ class Rows(NamedTuple):
     used: int
     of: int
     how: str
+
+
+class Preliminary(NamedTuple):
+    """What is known before the models are compared: the columns by importance and the score, both of the richest
+    model on at most ``CHOSEN_ON`` training rows, how many those were, and the seconds of processor and wall clock until
+    then.
+    """
+
+    columns: tuple[ColumnAnswer, ...]
+    score: float
+    n_rows: int
+    seconds: tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -216,6 +228,7 @@ def explore(
     preparation: str | None = None,
     test_size: float = 0.25,
     hold_out: str = RANDOM,
+    preliminary: Callable[[Preliminary], Any] | None = None,
 ) -> Exploration:
     """Which columns of this table count, and how well do they predict?
 
@@ -253,6 +266,9 @@ def explore(
     hold_out : str, default "random"
         "last" or "first" for rows in the order of time, as in `three_way_split`: the newest rows are held out, those
         before them judge, and nothing is chosen by folds.
+    preliminary : callable or None, default None
+        Called once with a `Preliminary` ranking of the columns, as soon as a first model is fitted; the answer itself
+        can take several times as long.
 
     Returns
     -------
@@ -267,16 +283,16 @@ def explore(
     True
     """
     tick = callback or (lambda done, total: None)
-    clock = time.process_time(), time.perf_counter()
+    clock = _Clock()
     problem = _problem(data, test_size, max_rows, scoring, seed, hold_out)
     name, scorer = _measure(data, scoring)
     tick(0, 4)
     how, notes = _preparation(problem, preparation, baselines)
-    choice = _chosen(problem, how, lambda: tick(0, 4))
+    choice = _chosen(problem, how, lambda: tick(0, 4), _announced(problem, how, clock, preliminary))
     answer = _answer(problem, how, choice)
     tick(1, 4)
-    columns = _importance(problem, how, answer)
-    seconds = time.process_time() - clock[0], time.perf_counter() - clock[1]
+    columns = _ranking(problem, how, answer.point, answer.seen.judge)
+    seconds = clock.seconds()
     tick(2, 4)
     fitted, beside = _beside(problem, how, answer) if baselines else ({}, [])
     tick(3, 4)
@@ -338,11 +354,11 @@ def _answer(problem: _Problem, how: str, choice: _Choice) -> _Answer:
     return _Answer(seen, path, index, learnt_from, problem.rows, notes)
 
 
-def _importance(problem: _Problem, how: str, answer: _Answer) -> tuple[ColumnAnswer, ...]:
-    """What the validation score loses when a column is permuted."""
-    rows = answer.seen.judge.drawn(PERMUTED_ROWS, problem.seed)
+def _ranking(problem: _Problem, how: str, machine: Any, judge: Dataset) -> tuple[ColumnAnswer, ...]:
+    """What the score of a machine on these rows loses when a column is permuted."""
+    rows = judge.drawn(PERMUTED_ROWS, problem.seed)
     seen = units(prepared(problem.rest, how))
-    return column_importance(answer.point, rows.table, rows.y, seen, scoring=problem.scoring, seed=problem.seed)
+    return column_importance(machine, rows.table, rows.y, seen, scoring=problem.scoring, seed=problem.seed)
 
 
 def _beside(problem: _Problem, how: str, answer: _Answer) -> tuple[dict[str, Any], list[str]]:
@@ -428,6 +444,17 @@ class _Problem(NamedTuple):
         both = joined_rows(few, self.judge)
         cut = np.arange(few.n_samples), np.arange(few.n_samples, both.n_samples)
         return Ground(both, how, (cut,), self.scoring)
+
+
+class _Clock:
+    """Seconds of the processor and of the wall since it was made."""
+
+    def __init__(self) -> None:
+        self._start = time.process_time(), time.perf_counter()
+
+    def seconds(self) -> tuple[float, float]:
+        """How many have passed."""
+        return time.process_time() - self._start[0], time.perf_counter() - self._start[1]
 
 
 class _Choice(NamedTuple):
@@ -557,38 +584,64 @@ def _first_score(problem: _Problem, how: str) -> float:
     return Ground(rows, how, (cut,), problem.scoring).judge(own).score
 
 
-def _chosen(problem: _Problem, how: str, tick: Callable[[], Any]) -> _Choice:
-    """Compares the candidates, and the best of them with other norms and losses."""
+def _announced(
+    problem: _Problem, how: str, clock: _Clock, tell: Callable[[Preliminary], Any] | None
+) -> Callable[[Ground, Judged], Any] | None:
+    """What makes a preliminary ranking of a first model and hands it to ``tell``; None where nobody asks."""
+    if tell is None:
+        return None
+
+    def announce(ground: Ground, one: Judged) -> None:
+        try:
+            machine, left_out = ground.first_machine(one)
+            columns = _ranking(problem, how, machine, left_out)
+        except MKLError:  # too few rows for one; the answer itself rests on more
+            return
+        tell(Preliminary(columns, one.score, ground.pairs[0][0].size, clock.seconds()))
+
+    return announce
+
+
+def _chosen(
+    problem: _Problem, how: str, tick: Callable[[], Any], announce: Callable[[Ground, Judged], Any] | None = None
+) -> _Choice:
+    """Compares the candidates, and the best of them with other norms and losses; ``announce`` is given the first that
+    is judged."""
     train, ground = prepared(problem.train, how), problem.ground(how)
     found = screened(train, KernelDictionary.recommended(train, whole=False), problem.seed)
     seen = seen_through(steps_before(train, "", found.scaling), train, "")
-    tried = [ground.judge(one, tick, 1) for one in offered(seen, found.scaling, found.whole, pairs(seen))]
+    tried = list[Judged]()
+    for one in offered(seen, found.scaling, found.whole, pairs(seen)):
+        tried.append(ground.judge(one, tick, 1))
+        if announce is not None and len(tried) == 1:
+            announce(ground, tried[0])
     best = taken(tried)
     joint = best.candidate.joint
     others = [sparse(best.candidate)] if best.candidate.rank and not joint else []
     if not joint and train.task != "regression" and not problem.is_large(len(best.candidate.dictionary)):
         others += [with_loss(best.candidate, loss) for loss in OTHER_LOSSES[: 2 if train.task == "binary" else 1]]
     tried += [ground.judge(one, tick, 1) for one in others]
-    best = taken([best, *(one for one in tried if one.candidate in others)])
+    best, compared = taken([best, *(one for one in tried if one.candidate in others)]), tried
     if ground.by_folds:
         impressions = {one.candidate: one for one in tried}
         finalists = sorted(contenders(tried), key=lambda one: -one.rank)  # kernels of the richest serve the others
-        final = [ground.judge(one, tick, first=impressions[one]) for one in finalists]
-        best = taken(final)
-        tried = [*final, *(one for one in tried if one.candidate not in {other.candidate for other in final})]
+        compared = [ground.judge(one, tick, first=impressions[one]) for one in finalists]
+        best = taken(compared)
+        tried = [*compared, *(one for one in tried if one.candidate not in finalists)]
     last = max(tried, key=lambda one: (one.candidate.rank, one.score)).candidate
     richer = [last] if last.rank > best.candidate.rank and last.scaling == best.candidate.scaling else []
-    return _Choice(best, _summary(best, tried), richer, ground.pairs[0][0].size)
+    return _Choice(best, _summary(best, compared, tried), richer, ground.pairs[0][0].size)
 
 
-def _summary(best: Judged, tried: Sequence[Judged]) -> str:
-    """What was taken, how sure that is, and what else was tried."""
+def _summary(best: Judged, compared: Sequence[Judged], tried: Sequence[Judged]) -> str:
+    """What was taken, how sure that is, and what else was tried: ``compared`` on all folds, the others on one."""
     by = f"{FOLDS} folds" if best.by_folds else "the validation rows"
-    others: dict[str, float] = {}
-    for one in tried:
-        if one.candidate.label != best.candidate.label:
-            others[one.candidate.label] = max(one.score, others.get(one.candidate.label, -np.inf))
-    beside = "; ".join(f"{label} {score:.3g}" for label, score in others.items())
+    others: dict[str, str] = {}
+    for known, where in ((compared, ""), (tried, " on one fold")):
+        for one in sorted(known, key=lambda one: -one.score):
+            others.setdefault(one.candidate.label, f"{one.score:.3g}{where}")
+    del others[best.candidate.label]
+    beside = "; ".join(f"{label} {score}" for label, score in others.items())
     scaled = ", columns as normal scores of their ranks" if best.candidate.scaling else ""
     taken = f"{best.candidate.label}{scaled}, p = {best.candidate.p:g}, {best.candidate.loss} loss"
     first = f"Taken by {by}: {taken}, {best.score:.3g}"
