@@ -32,7 +32,7 @@ from mklcore.kernels.fills import bases, exponentials
 from mklcore.kernels.functions import Delta, KernelSpec, RowKernel
 from mklcore.kernels.sums import inner_product
 
-MOST_NODES = 4096  # distinct values of a column up to which its distribution is kept as it is
+MOST_NODES = 512  # distinct values of a column up to which its distribution is kept as it is
 GROUPS = 256
 _BLOCK = 512  # rows whose means are computed together
 INNER, SQUARED, ABSOLUTE, EQUAL = range(4)  # what a factor is a function of, for the compiled fill
@@ -100,9 +100,10 @@ def _summary(seen: Array) -> tuple[Array, Array]:
     """Distinct rows (u, s) and their shares; means of equal groups of a single column that has too many of them."""
     nodes, counts = np.unique(seen, axis=0, return_counts=True)
     if seen.shape[1] == 1 and len(nodes) > MOST_NODES:
-        groups = np.array_split(np.sort(seen[:, 0]), GROUPS)
-        nodes, where = np.unique([group.mean() for group in groups], return_inverse=True)
-        return nodes[:, None], np.bincount(where, [group.size for group in groups]) / len(seen)
+        edges = np.arange(GROUPS + 1) * len(seen) // GROUPS
+        sizes = np.diff(edges)
+        nodes, where = np.unique(np.add.reduceat(np.sort(seen[:, 0]), edges[:-1]) / sizes, return_inverse=True)
+        return nodes[:, None], np.bincount(where, sizes) / len(seen)
     return nodes, counts / len(seen)
 
 
