@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import mklcore as mkl
 from mklcore.errors import KernelError
+from mklcore.estimators.problems import weighted_blocks
 from mklcore.kernels.operators import (
     ArrayKernels,
     Capability,
@@ -15,6 +17,7 @@ from mklcore.kernels.operators import (
     PackedKernels,
     WeightedSum,
     as_operator,
+    frobenius_norms,
     is_stored,
     same_kernels,
 )
@@ -134,6 +137,41 @@ def test_some_rows_keep_the_scales_of_all(name, truth):
     a = np.array([1.0, -2.0, 0.5, 3.0])
     expected = truth[:, rows][:, :, rows] @ a
     np.testing.assert_allclose(taken.matvec(a), expected, atol=CLOSE.get(name, 1e-10) * np.abs(expected).max())
+
+
+def test_norms_are_those_of_the_stack(case, truth):
+    kernels, near = case
+    expected = np.linalg.norm(truth, axis=(1, 2))
+    np.testing.assert_allclose(frobenius_norms(kernels), expected, rtol=10 * near)
+
+
+@pytest.mark.parametrize("name", [name for name in MAKERS if name not in ("array", "array, single", "strict")])
+def test_training_rows_are_scored_by_blocks(name, truth, vectors):
+    (a, weights), kernels = vectors, MAKERS[name]()
+    duals = kernels.coefficients(a) if name == "factored" else a
+    scored = weighted_blocks(kernels.blocks(), weights[None], duals[None])[:, 0]
+    expected = np.tensordot(weights, truth, 1) @ a
+    np.testing.assert_allclose(scored, expected, atol=CLOSE.get(name, 1e-10) * 10 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["lazy", "float32", "packed", "factored"])
+def test_estimators_and_folds_take_any_kernels_that_have_names(name):
+    y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.8, 1, -1)
+    model = mkl.LpMKLClassifier(p=2.0, C=2.0, kernels=KERNELS)
+    kernels, plain = MAKERS[name](), clone(model).fit(X, y)
+    found = clone(model).fit(kernels, y)
+    np.testing.assert_allclose(found.weights_, plain.weights_, atol=0.03)
+    np.testing.assert_allclose(found.decision_function(X), plain.decision_function(X), atol=0.03)
+    path = mkl.fit_path(model, kernels, y, "C", [0.5, 2.0], X, y)
+    assert path.val_score[-1] == plain.score(X, y)
+    chosen = mkl.cross_validate_path(model, kernels, y, "C", [0.5, 2.0], n_splits=2)
+    stack = mkl.cross_validate_path(model, KERNELS.grams(X), y, "C", [0.5, 2.0], n_splits=2)
+    np.testing.assert_allclose(chosen.scores, stack.scores, atol=1.1 / N)
+
+
+def test_kernels_without_names_are_refused_by_estimators_in_words(truth):
+    with pytest.raises(KernelError, match="does not name its kernels; hand over a GramStack"):
+        mkl.LpMKLClassifier().fit(DenseKernels(truth), np.sign(X[:, 0]))
 
 
 def test_shards_are_an_operator_too(truth, vectors):

@@ -23,7 +23,8 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import Forecast, GramStack
 from mklcore.kernels.measures import UNCUT, as_stack
 from mklcore.kernels.nystroem import Nystroem, column_features
-from mklcore.kernels.operators.factored import FeatureMap, FeatureStack
+from mklcore.kernels.operators.base import Capability, frobenius_norms, is_operator
+from mklcore.kernels.operators.factored import FeatureMap
 from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.kernels.operators.packed import PackedKernels, triangle_bytes
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
@@ -101,7 +102,7 @@ class KernelEstimator(Parts, BaseEstimator):
 
     def _stack(self, X: Any) -> Any:
         """The training stack of ``X``: built from the dictionary, or checked when it is precomputed."""
-        if isinstance(X, (GramStack, FeatureStack)):
+        if is_operator(X):
             return X
         if self._is_precomputed:
             return GramStack.from_array(X)
@@ -194,7 +195,12 @@ class KernelEstimator(Parts, BaseEstimator):
         if reset:
             for name in ("row_fingerprints_", "sequence_names_", "n_numeric_"):
                 self.__dict__.pop(name, None)
-        if isinstance(X, (GramStack, FeatureStack)):
+        if is_operator(X):
+            if not hasattr(X, "names"):
+                raise KernelError(
+                    f"{type(X).__name__} does not name its kernels; hand over a GramStack, such as "
+                    'GramStack.from_array(values), or the array with kernels="precomputed".'
+                )
             return X
         if isinstance(X, Dataset):
             if X.sequences or hasattr(self, "sequence_names_"):
@@ -266,7 +272,7 @@ class KernelEstimator(Parts, BaseEstimator):
     def _checked_target(self, X: Any, y: Any) -> Labels:
         if y is None:
             raise ValueError(f"requires y to be passed, but the target y is None; {type(self).__name__} is supervised.")
-        n = X.n_samples if isinstance(X, (GramStack, FeatureStack)) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
+        n = X.n_samples if is_operator(X) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
         rows = np.asarray(y).shape[:1]
         if rows not in ((n,), ()):  # refused before the check of the classes
             raise DataError(
@@ -311,7 +317,7 @@ class KernelEstimator(Parts, BaseEstimator):
         self.kernel_families_ = tuple(stack.families)
         self.n_train_ = stack.n_samples
         self._map = None if self._is_precomputed else stack.transform
-        if isinstance(stack, FeatureStack):
+        if Capability.FEATURES in stack.capabilities:
             self.approximation_error_ = stack.approximation_error
             flipped = self.dual_coef_.ndim > 1 and self.dual_coef_.shape[0] != stack.n_samples
             duals = self.dual_coef_.T if flipped else self.dual_coef_
@@ -406,8 +412,7 @@ class KernelEstimator(Parts, BaseEstimator):
         """The lambdas between which a path moves: four decades below the largest eigenvalue of a kernel over n, one
         above.
         """
-        norms = stack.norms() if isinstance(stack, FeatureStack) else map(np.linalg.norm, stack.values)
-        largest = max(float(norm) for norm in norms) / stack.n_samples
+        largest = float(frobenius_norms(stack).max()) / stack.n_samples
         return largest * 1e-4, largest * 10
 
     # -- what a subclass says -------------------------------------------------------------------------------------

@@ -11,8 +11,7 @@ from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import codes_of, fold_rows, repeated
 from mklcore.errors import DataError
-from mklcore.kernels.grams import GramStack
-from mklcore.kernels.operators.factored import FeatureStack
+from mklcore.kernels.operators.base import is_operator
 from mklcore.selection.splitters import cut
 
 FOLDS = 5
@@ -24,7 +23,7 @@ def held_out_decisions(model: Any, X: Any, y: Labels) -> tuple[Indices, Array]:
     ``X`` a table, a stack or a ``Dataset``, ``y`` (n,) labels. A class of one row is never held out. DataError where
     fewer than two classes have two rows, and for ready Gram matrices (p, q+1, n, n), which cannot be cut.
     """
-    if not (isinstance(X, (GramStack, FeatureStack, Dataset)) or hasattr(X, "iloc") or hasattr(X, "release")):
+    if not (is_operator(X) or isinstance(X, Dataset) or hasattr(X, "iloc") or hasattr(X, "release")):
         X = np.asarray(X)
     if getattr(X, "ndim", 2) == 4 or hasattr(X, "release"):
         raise DataError(
@@ -47,9 +46,7 @@ def held_out_decisions(model: Any, X: Any, y: Labels) -> tuple[Indices, Array]:
         part, rest = cut(X, train, held, y.size)
         fresh = clone(model).set_params(probability=False, callback=None)
         fitted = fresh.fit(part, y[train]) if weights is None else fresh.fit(part, y[train], weights[train])
-        said = (
-            fitted.decide_blocks(rest) if isinstance(X, (GramStack, FeatureStack)) else fitted.decision_function(rest)
-        )
+        said = fitted.decide_blocks(rest) if is_operator(X) else fitted.decision_function(rest)
         found = np.zeros((y.size, *said.shape[1:])) if found is None else found
         found[held], seen[held] = said, True
     rows = np.flatnonzero(seen & counted)

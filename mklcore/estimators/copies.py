@@ -10,7 +10,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.kernels.measures import duplicates
 from mklcore.kernels.operators import Capability, KernelOperator
-from mklcore.kernels.operators.factored import FeatureBlocks, FeatureStack
+from mklcore.kernels.operators.factored import FeatureBlocks
 
 _SAME_SCALE = 1e-9
 _LOOKED_AT = 40  # rows on which kernels are compared first
@@ -65,7 +65,7 @@ def equal_blocks(blocks: FeatureBlocks) -> tuple[tuple[int, ...], ...]:
 
 
 def _groups(stack: Any) -> tuple[tuple[int, ...], ...]:
-    if isinstance(stack, FeatureStack):
+    if Capability.FEATURES in stack.capabilities:
         return equal_blocks(stack.values)
     return exact_copies(stack.values) if Capability.DENSE in stack.capabilities else copies_among(stack)
 

@@ -20,6 +20,7 @@ from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.nystroem import Nystroem
+from mklcore.kernels.operators.base import Capability
 from mklcore.kernels.operators.factored import FeatureStack
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss
 from mklcore.solvers import MOST_SUMMED
@@ -78,8 +79,8 @@ class _GompBase(BudgetedEstimator):
     def _is_hinge(self) -> bool:
         return self.loss_in_use.piecewise_linear
 
-    def _prepared(self, stack: GramStack | FeatureStack) -> Spectra | None:
-        return None if self._is_hinge or isinstance(stack, FeatureStack) else super()._prepared(stack)
+    def _prepared(self, stack: Any) -> Spectra | None:
+        return None if self._is_hinge or Capability.FEATURES in stack.capabilities else super()._prepared(stack)
 
     def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
         return self.loss_in_use.quadratic and n <= MOST_SUMMED and self._is_too_large(dictionary, n)
@@ -97,7 +98,7 @@ class _GompBase(BudgetedEstimator):
     ) -> None:
         M, loss, options = stack.n_kernels, self.loss_in_use, {}
         kind: type[GOMP] = ForwardBackward if self.backward else GOMP
-        if isinstance(stack, FeatureStack):
+        if Capability.FEATURES in stack.capabilities:
             kind = FeatureGOMP
         elif not loss.quadratic:
             kind, options = LossGOMP, {"loss": loss, "fit_intercept": self.fit_intercept}

@@ -10,8 +10,8 @@ from sklearn.utils.validation import validate_data
 from mklcore.data.dataset import Dataset, row_fingerprints
 from mklcore.data.sequences import as_strings
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.kernels.grams import GramStack
 from mklcore.kernels.maps import are_strings
+from mklcore.kernels.operators.base import is_operator
 from mklcore.solvers.hkl.graph import GRAPHS, Graph, StringGraph
 from mklcore.solvers.hkl.listed import ListedSpace
 from mklcore.solvers.hkl.space import GraphSpace
@@ -68,10 +68,10 @@ def _ready(graph: Graph, X: Any, reset: bool, ready: bool) -> Any:
     """Rows of a graph whose kernels are not functions."""
     if reset and graph.is_precomputed:
         count = len(graph.kernels[0])
-        if X is not None and not isinstance(X, (GramStack, Dataset)) and np.ndim(X) < 3 and len(X) != count:
+        if X is not None and not (is_operator(X) or isinstance(X, Dataset)) and np.ndim(X) < 3 and len(X) != count:
             raise DataError(f"The kernels of the graph have {count} rows, the table has {len(X)}.")
         return None
-    if isinstance(X, GramStack) or np.ndim(X) == 3:
+    if is_operator(X) or np.ndim(X) == 3:
         return X
     if not reset and ready:
         return X  # the space says what it expects
@@ -82,7 +82,7 @@ def _ready(graph: Graph, X: Any, reset: bool, ready: bool) -> Any:
 
 def count_rows(graph: AnyGraph, rows: Any) -> int:
     """How many training rows there are."""
-    if isinstance(rows, (GramStack, GraphSpace)):
+    if is_operator(rows) or isinstance(rows, GraphSpace):
         return int(rows.n_samples)
     if rows is None:
         assert isinstance(graph, Graph)

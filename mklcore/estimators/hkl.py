@@ -16,7 +16,7 @@ from mklcore.estimators.base import _BLOCK_MB, KernelEstimator
 from mklcore.estimators.graph_rows import AnyGraph, check_graph, checked_rows, count_rows, space_of
 from mklcore.estimators.problems import signs
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
-from mklcore.kernels.grams import GramStack
+from mklcore.kernels.operators.base import is_operator
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.solvers.driver import Fit, Status, run, warn_unless_converged
 from mklcore.solvers.hkl.bases import Basis
@@ -88,7 +88,7 @@ class _HKLBase(KernelEstimator):
                 )
             X = X.X
         dimensions = np.ndim(X) if isinstance(X, (np.ndarray, list, tuple)) else getattr(X, "ndim", 2)
-        if isinstance(X, GramStack) or dimensions == 3:
+        if is_operator(X) or dimensions == 3:
             raise KernelError(
                 f"{type(self).__name__} works on a table of columns (n, p), whose products it searches; a kernel "
                 f"stack (M, n, n) "

@@ -16,9 +16,9 @@ from mklcore.estimators.base import KernelEstimator, KernelSettings, is_quick
 from mklcore.estimators.problems import signs
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.grams import GramStack
 from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.operators import Capability, as_operator, is_stored
+from mklcore.kernels.operators.base import is_operator
 from mklcore.kernels.operators.packed import place_for
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.machines import ON_FEATURES
@@ -156,7 +156,7 @@ class LpBase(KernelEstimator):
 def _checked_weights(sample_weight: Any, X: Any, is_stack: bool) -> Array:
     """One finite weight of 0 or more per row, not all 0."""
     w: Array = column_or_1d(np.asarray(sample_weight, dtype=np.float64))
-    n = X.n_samples if isinstance(X, GramStack | Dataset) else np.shape(X)[-1] if is_stack else _num_samples(X)
+    n = X.n_samples if is_operator(X) or isinstance(X, Dataset) else np.shape(X)[-1] if is_stack else _num_samples(X)
     if w.shape != (n,) or not np.all(np.isfinite(w)) or w.min() < 0 or w.max() <= 0:
         raise DataError(
             f"sample_weight must be {n} finite numbers of 0 or more, one per row and not all zero; got shape {w.shape}"

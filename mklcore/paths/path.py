@@ -14,10 +14,9 @@ import numpy as np
 
 from mklcore.arrays import Array, Mask
 from mklcore.errors import ParameterError
-from mklcore.kernels.grams import GramStack
-from mklcore.kernels.operators.base import is_stored
+from mklcore.kernels.operators.base import KernelOperator, is_operator, is_stored
 from mklcore.kernels.operators.factored import FeatureBlocks
-from mklcore.kernels.operators.lazy import LazyKernels, RowBlocks
+from mklcore.kernels.operators.lazy import RowBlocks
 from mklcore.paths.estimator_protocol import PathEstimator
 from mklcore.penalties import LpNorm
 from mklcore.selection.scoring import ACCEPTED, Judge, Scoring, label_of, scored, scorer_of
@@ -295,12 +294,12 @@ def fit_path(
     path = _collect(param, grid[: len(points)], points, seconds, stack, y, blocks, y_val, scoring)
     if blocks is None or not grow:
         return path
-    return grown(path, estimator, stack if hasattr(stack, "values") else X, y, blocks, y_val, callback, scoring, grow)
+    return grown(path, estimator, stack, y, blocks, y_val, callback, scoring, grow)
 
 
 def fit_path_of(
     estimator: PathEstimator,
-    stack: GramStack,
+    stack: KernelOperator,
     kernels: Sequence[int],
     y: Any,
     param: str,
@@ -312,7 +311,15 @@ def fit_path_of(
 ) -> Path:
     """``fit_path`` on some kernels of a stack and of its test blocks (M, n_val, n), by index; all else as there."""
     return fit_path(
-        estimator, stack.select(kernels), y, param, values, blocks[list(kernels)], y_val, callback, scoring=scoring
+        estimator,
+        stack.select(np.asarray(kernels, dtype=np.int64)),
+        y,
+        param,
+        values,
+        blocks[list(kernels)],
+        y_val,
+        callback,
+        scoring=scoring,
     )
 
 
@@ -420,7 +427,7 @@ def checked_values(param: str, values: Sequence[float] | Array) -> Array:
     return grid
 
 
-def validation_blocks(stack: GramStack | LazyKernels, X_val: Any) -> Any:
+def validation_blocks(stack: KernelOperator, X_val: Any) -> Any:
     """Test blocks (M, n_val, n) of validation rows, or as they are; None where there are no validation rows."""
     if X_val is None:
         return None
@@ -428,7 +435,7 @@ def validation_blocks(stack: GramStack | LazyKernels, X_val: Any) -> Any:
         return X_val
     if np.ndim(X_val) == 3:
         return np.asarray(X_val, dtype=np.float64)
-    return stack.blocks(X_val) if isinstance(stack, LazyKernels) else stack.cross(X_val)
+    return stack.blocks(X_val) if is_operator(stack) else stack.cross(X_val)
 
 
 def check_scoring(estimator: Any, scoring: Scoring) -> None:
@@ -473,7 +480,7 @@ def rescored(path: Path, X: Any, y: Any, X_val: Any = None, y_val: Any = None, s
     """The same path measured by another score; nothing is solved again. Arguments as in ``fit_path``."""
     first = path.estimators[0]
     check_scoring(first, scoring)
-    stack = X if hasattr(X, "n_kernels") else first.training_stack(X, y)[0]
+    stack = X if is_operator(X) else first.training_stack(X, y)[0]
     blocks = validation_blocks(stack, X_val)
     train, validation = _scores(path.estimators, stack, y, blocks, y_val, scoring)
     return replace(
@@ -493,7 +500,7 @@ def _scores(
     if len(mine) == len(points):
         train = judged(points, mine, y, scoring)
     else:
-        train = scores_of(points, stack.blocks() if isinstance(stack, LazyKernels) else stack.values, y, scoring)
+        train = scores_of(points, stack.blocks() if is_operator(stack) else stack.values, y, scoring)
     return train, np.full(len(points), np.nan) if blocks is None else scores_of(points, blocks, y_val, scoring)
 
 
@@ -502,7 +509,7 @@ def _collect(
     values: Array,
     points: list[PathEstimator],
     seconds: list[float],
-    stack: GramStack,
+    stack: KernelOperator,
     y: Any,
     blocks: Array | None,
     y_val: Any,
@@ -554,7 +561,7 @@ def path_grid(estimator: Any, X: Any, y: Any, param: str, n: int = 25) -> Array:
         return np.array([1, 32 / 31, 16 / 15, 8 / 7, 4 / 3, 2, 4, 8, 16, np.inf])
     if param not in PATH_ATTRIBUTES:
         raise ParameterError(f"A path runs over one of {', '.join(PATH_ATTRIBUTES)}; got {param!r}.")
-    stack = X if hasattr(X, "n_kernels") else clone(estimator).training_stack(X, y)[0]
+    stack = X if is_operator(X) else clone(estimator).training_stack(X, y)[0]
     if param == "s":
         return np.arange(1.0, min(n, stack.n_kernels) + 1)
     if param == "C":

@@ -25,7 +25,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.operators.factored import FeatureStack
+from mklcore.kernels.operators.base import is_operator
 from mklcore.losses import Loss, Squared, make_loss
 from mklcore.losses.intercepts import centre_of
 from mklcore.paths.estimator_protocol import PathEstimator
@@ -149,7 +149,7 @@ def choose_C(
     rule = _rule(estimator, rule, scoring)
     y = np.asarray(y)
     report = _counter(len(tubes) * (n_splits if rule == "kfold" else 1) * grid.size, callback)
-    if not isinstance(X, GramStack) and estimator.get_params().get("kernels") == "precomputed":
+    if not is_operator(X) and estimator.get_params().get("kernels") == "precomputed":
         X = GramStack.from_array(X)
     if rule == "kfold":
         errors, counts = _by_folds(estimator, X, y, grid, tubes, folds(estimator, y, n_splits, seed), report, scoring)
@@ -296,10 +296,10 @@ def _by_folds(
     errors, counts = np.zeros((len(tubes), grid.size)), np.zeros((len(tubes), grid.size))
     total = sum(held.size for _, held in parts)
     for rows, held in parts:
-        part = X.take(rows) if isinstance(X, GramStack | FeatureStack | Dataset) else np.asarray(X)[rows]
+        part = X.take(rows) if is_operator(X) or isinstance(X, Dataset) else np.asarray(X)[rows]
         for row, epsilon in enumerate(tubes):
             stack, fits = _fits(_with(estimator, epsilon), part, y[rows], grid)
-            blocks = X.block(held, rows) if isinstance(X, GramStack | FeatureStack) else stack.cross(_some(X, held))
+            blocks = X.block(held, rows) if is_operator(X) else stack.cross(_some(X, held))
             for place, fitted in enumerate(fits):
                 errors[row, place] += _fold_error(fitted, blocks, y[held], total, len(parts), scoring)
                 counts[row, place] += fitted.n_kernels_ / len(parts)

@@ -11,8 +11,7 @@ from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import codes_of, fold_rows, half_rows, rare_note
 from mklcore.errors import DataError, ParameterError
-from mklcore.kernels.grams import GramStack
-from mklcore.kernels.operators.factored import FeatureStack
+from mklcore.kernels.operators.base import is_operator
 
 
 def parts_of(estimator: Any, X: Any, y: Labels, n_splits: int, seed: int, cv: Any) -> list[tuple[Indices, Indices]]:
@@ -50,14 +49,13 @@ def _classes(estimator: Any, y: Labels) -> Indices | None:
 
 def cut(X: Any, train: Indices, test: Indices, n: int) -> tuple[Any, Any]:
     """The training part of ``X`` and the part left out: rows of a table, or blocks of a stack."""
-    size = (
-        X.n_samples if isinstance(X, GramStack | FeatureStack | Dataset) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
-    )
+    rows_known = is_operator(X) or isinstance(X, Dataset)
+    size = X.n_samples if rows_known else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
     if size != n:
         raise DataError(f"X has {size} rows and the target has {n}; they must be the same rows.")
     if isinstance(X, Dataset):
         return X.take(train), X.take(test)
-    if isinstance(X, GramStack | FeatureStack):
+    if is_operator(X):
         return X.take(train), X.block(test, train)
     if np.ndim(X) == 3:
         stack = np.asarray(X)

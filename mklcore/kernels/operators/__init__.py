@@ -12,7 +12,16 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 from mklcore.kernels.operators.array_api import ArrayKernels, as_operator
-from mklcore.kernels.operators.base import Capability, DenseSum, KernelOperator, WeightedSum, is_stored, same_kernels
+from mklcore.kernels.operators.base import (
+    Capability,
+    DenseSum,
+    KernelOperator,
+    WeightedSum,
+    frobenius_norms,
+    is_operator,
+    is_stored,
+    same_kernels,
+)
 from mklcore.kernels.operators.cached import CachedOperator, cached
 from mklcore.kernels.operators.dense import DenseKernels
 
@@ -33,6 +42,8 @@ __all__ = [
     "WeightedSum",
     "as_operator",
     "cached",
+    "frobenius_norms",
+    "is_operator",
     "is_stored",
     "same_kernels",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices, Single
 from mklcore.errors import KernelError
-from mklcore.kernels.operators.base import Capability, DenseSum, KernelOperator
+from mklcore.kernels.operators.base import Capability, DenseSum, KernelOperator, is_operator
 from mklcore.kernels.operators.dense import NO_FUNCTIONS, DenseKernels
 
 
@@ -129,6 +129,10 @@ class ArrayKernels:
         """KernelError: an array does not know its kernel functions."""
         raise KernelError(NO_FUNCTIONS)
 
+    def blocks(self, X_new: Any = None) -> Any:
+        """The kernels among the training rows; KernelError for new rows."""
+        return _as_numpy(self.values) if X_new is None else self.cross(X_new)
+
     def _some(self, kernels: Indices | None) -> Any:
         return self.values if kernels is None else self._taken(self.values, kernels, 0)
 
@@ -143,7 +147,7 @@ class ArrayKernels:
 
 def as_operator(K: Any) -> KernelOperator:
     """``K`` where it is an operator, else the one on the array (M, n, n): of NumPy, or of another library."""
-    if hasattr(K, "capabilities"):  # asking a protocol for all its members takes longer than many a product
+    if is_operator(K):
         found: KernelOperator = K
         return found
     if hasattr(K, "__dlpack__") and not isinstance(K, np.ndarray):

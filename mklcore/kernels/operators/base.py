@@ -133,6 +133,11 @@ class KernelOperator(Protocol):
         """The kernels between new rows X_new (n_new, d) and the training rows, as blocks (M, n_new, n)."""
         ...
 
+    def blocks(self, X_new: Any = None) -> Any:
+        """What models score rows by: ``cross(X_new)``, or the kernels among the training rows; where these would be too
+        large, what makes them a few rows at a time."""
+        ...
+
 
 class DenseSum:
     """A weighted sum as one matrix (n, n) in double precision."""
@@ -159,6 +164,19 @@ class DenseSum:
 
     def solve_block(self, rows: Indices, shift: Array, rhs: Array) -> Array:
         return DenseSum(self.block(rows)).solve(rhs, shift)
+
+
+def is_operator(X: Any) -> bool:
+    """Whether ``X`` is kernels on rows, not a table of columns."""
+    return hasattr(type(X), "capabilities")  # asking a protocol for all its members takes longer than many a product
+
+
+def frobenius_norms(kernels: KernelOperator) -> Array:
+    """||K_m|| of every kernel, (M,); where there are features Phi_m, that of Phi_m'Phi_m."""
+    if Capability.FEATURES in kernels.capabilities:
+        factors = (kernels.factor(m) for m in range(kernels.n_kernels))  # type: ignore[attr-defined]
+        return np.array([float(np.linalg.norm(L @ L.T)) for L in factors])
+    return np.array([float(np.linalg.norm(kernels.gram(m))) for m in range(kernels.n_kernels)])
 
 
 def is_stored(kernels: KernelOperator) -> bool:

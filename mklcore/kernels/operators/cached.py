@@ -273,6 +273,10 @@ class CachedOperator:
         """The kernels between new rows and the training rows."""
         return self.source.cross(X_new)
 
+    def blocks(self, X_new: Any = None) -> Any:
+        """What models score rows by."""
+        return self.source.blocks(X_new)
+
     # -- inside
 
     def _factored(self, weights: Array) -> WeightedSum:

@@ -106,6 +106,10 @@ class DenseKernels:
         """KernelError: an array does not know its kernel functions."""
         raise KernelError(NO_FUNCTIONS)
 
+    def blocks(self, X_new: Any = None) -> Array:
+        """Kernel values of new rows, or among the training rows."""
+        return self.values if X_new is None else self.cross(X_new)
+
 
 @jit_entry({"contract"})
 def _combine(K: Array, weights: Array, out: Array) -> None:

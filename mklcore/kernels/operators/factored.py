@@ -325,6 +325,10 @@ class FeatureStack:
         """The features of new rows."""
         return self.transform.cross(X_new)
 
+    def blocks(self, X_new: Any = None) -> FeatureBlocks:
+        """The features of new rows, or of the training rows."""
+        return self.values if X_new is None else self.cross(X_new)
+
     def take(self, rows: Any) -> FeatureStack:
         """The same kernels on some of the training rows; landmarks, scales and centring stay."""
         return replace(self, table=np.ascontiguousarray(self.table[rows]))
@@ -488,11 +492,6 @@ class FeatureStack:
         for part, piece in self.pieces():
             S += (piece * w[part, None]).T @ piece
         return S, self.coefficients(w)
-
-    def norms(self) -> Array:
-        """The Frobenius norms of the approximated kernels, (M,)."""
-        parts = [self.table[:, self.transform.part(m)].astype(np.float64) for m in range(self.n_kernels)]
-        return np.array([float(np.linalg.norm(part.T @ part)) for part in parts])
 
     def grams(self) -> GramStack:
         """The approximated kernels as Gram matrices, for small problems. KernelError beyond what a stack may take."""

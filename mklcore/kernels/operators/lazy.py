@@ -134,6 +134,10 @@ class LazyKernels:
         )
         return LazyKernels(fewer, self.names, np.ascontiguousarray(self._diagonals[:, rows]), self.notes)
 
+    def block(self, rows: Indices, columns: Indices) -> Array:
+        """Kernel values (M, a, b) between two choices of training rows."""
+        return np.ascontiguousarray(self.rows(rows)[:, :, columns])
+
     def decision(self, weights: Array, a: Array) -> Array:
         """sum_m weights_m K_m a on the training rows, (n,)."""
         if self.n_samples <= _SUMMED:  # each pair of rows once
