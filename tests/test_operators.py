@@ -224,3 +224,12 @@ def test_arrays_that_are_no_stacks_are_refused():
             ArrayKernels(wrong)
     with pytest.raises(KernelError, match="cannot evaluate its kernels on new rows"):
         ArrayKernels(np.eye(2)[None]).cross(X)
+
+
+@pytest.mark.parametrize("name", ["lazy", "packed", "factored"])
+@pytest.mark.parametrize("model", [mkl.GreedyMKLClassifier(), mkl.AlignedMKLClassifier(), mkl.BestKernelClassifier()])
+def test_an_estimator_that_reads_stored_matrices_says_so(model, name):
+    with pytest.raises(
+        KernelError, match=r"needs Gram matrices stored in double precision.*do not have; build a stack"
+    ):
+        clone(model).fit(MAKERS[name](), np.sign(X[:, 0]))

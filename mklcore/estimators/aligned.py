@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import Kernels
 from mklcore.estimators.lp import LpBase, UniformMKLClassifier, UniformMKLRegressor
+from mklcore.kernels.operators.base import Capability
 from mklcore.kernels.operators.dense import DenseKernels
 from mklcore.losses import Loss
 from mklcore.solvers.driver import Fit
@@ -37,6 +38,8 @@ _STEPS, _CLOSE = 20_000, 1e-9  # of the pairwise descent of the margin, and how 
 
 class _Aligned(LpBase):
     """One machine on the sum of the kernels, weighted in one step."""
+
+    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.DENSE})
 
     def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]  # the weights of kernels know none of rows
         """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,)."""

@@ -23,7 +23,7 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import Forecast, GramStack
 from mklcore.kernels.measures import UNCUT, as_stack
 from mklcore.kernels.nystroem import Nystroem, column_features
-from mklcore.kernels.operators.base import Capability, frobenius_norms, is_operator
+from mklcore.kernels.operators.base import Capability, frobenius_norms, is_operator, is_scored
 from mklcore.kernels.operators.factored import FeatureMap
 from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.kernels.operators.packed import PackedKernels, triangle_bytes
@@ -75,6 +75,7 @@ class KernelEstimator(Parts, BaseEstimator):
     """
 
     default_normalise: ClassVar[str | None] = "multiplicative"
+    requires: ClassVar[frozenset[Capability]] = frozenset()  # of kernels
     score_name: ClassVar[str] = ""  # what ``path_score`` measures
     _dual_per_kernel: ClassVar[bool] = False  # True where every kernel has coefficients of its own
     _scored_together: ClassVar[bool] = True  # False where the points of a path do not share weighted sums of blocks
@@ -101,9 +102,20 @@ class KernelEstimator(Parts, BaseEstimator):
         return isinstance(self.kernels, str)
 
     def _stack(self, X: Any) -> Any:
-        """The training stack of ``X``: built from the dictionary, or checked when it is precomputed."""
-        if is_operator(X):
-            return X
+        """The kernels of ``X``: ready ones, or built from the dictionary; KernelError where they cannot do what this
+        estimator ``requires``.
+        """
+        stack = X if is_operator(X) else self._built(X)
+        if self.requires and (lacking := self.requires - stack.capabilities):
+            needed = " and ".join(sorted(one.value for one in lacking))
+            raise KernelError(
+                f"{type(self).__name__} needs {needed}, which {type(stack).__name__} do not have; "
+                "build a stack with KernelDictionary.grams."
+            )
+        return stack
+
+    def _built(self, X: Any) -> Any:
+        """Kernels built from the dictionary, or checked when they are precomputed."""
         if self._is_precomputed:
             return GramStack.from_array(X)
         dictionary = self._default_kernels(X) if self.kernels is None else self.kernels
@@ -243,6 +255,8 @@ class KernelEstimator(Parts, BaseEstimator):
         check_is_fitted(self)
         if self._map is not None:
             return self._map.cross(self._checked_rows(X, reset=False))
+        if is_scored(X):
+            return X
         blocks = np.asarray(X, dtype=np.float64)
         expected = (len(self.kernel_names_), self.n_train_)
         if blocks.ndim != 3 or (blocks.shape[0], blocks.shape[2]) != expected:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.lp import LpBase, _LpClassifier, _LpRegressor
+from mklcore.kernels.operators.base import Capability
 from mklcore.losses import Loss
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.selection.splitters import folds
@@ -26,6 +27,8 @@ SELECTIONS = ("objective", "folds")  # how the best single kernel is chosen
 
 class _BestKernel(LpBase):
     """One machine per kernel; the kernel with the lowest objective, or the best score over inner folds, is kept."""
+
+    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.DENSE})
 
     single_objectives_: Array
     single_scores_: Array | None

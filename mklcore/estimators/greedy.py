@@ -17,6 +17,7 @@ from mklcore.estimators.greedy_losses import counts_checked, expected, greedy_lo
 from mklcore.estimators.problems import signs
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.grams import GramStack
+from mklcore.kernels.operators.base import Capability
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam, unit_step_divisors
@@ -31,6 +32,7 @@ class _GreedyBase(BudgetedEstimator):
     """min_f 1/(2n) sum (y_i - f(x_i))^2 + lam sum_j ||f_j||, or the same without the penalty, one kernel at a time."""
 
     default_normalise: ClassVar[str | None] = "diag"
+    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.DENSE})
     _dual_per_kernel = True
     _scored_together = False
 

@@ -5,11 +5,12 @@ machines.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.kernels.operators.lazy import RowBlocks
+from mklcore.kernels.operators.base import is_scored
 from mklcore.solvers.driver import Fit, Status
 
 
@@ -29,14 +30,15 @@ def worst(statuses: Sequence[Status]) -> Status:
     return next((status for status in statuses if not status.ok), statuses[0])
 
 
-def weighted_blocks(blocks: Array | RowBlocks, weights: Array, duals: Array) -> Array:
+def weighted_blocks(blocks: Any, weights: Array, duals: Array) -> Array:
     """Scores (n_new, T) of T machines, sum_m weights[t, m] blocks[m] @ duals[t], from blocks (M, n_new, n).
 
     ``weights`` (T, M), ``duals`` (T, n). Every block is read once for all machines, and only by those that give it
     weight.
     """
-    if isinstance(blocks, RowBlocks):
-        return blocks.scores(weights, duals)
+    if is_scored(blocks):
+        scored: Array = blocks.scores(weights, duals)
+        return scored
     out = np.zeros((blocks.shape[1], len(duals)))
     for m in np.flatnonzero(weights.any(axis=0)):
         used = np.flatnonzero(weights[:, m])

@@ -14,9 +14,8 @@ import numpy as np
 
 from mklcore.arrays import Array, Mask
 from mklcore.errors import ParameterError
-from mklcore.kernels.operators.base import KernelOperator, is_operator, is_stored
+from mklcore.kernels.operators.base import KernelOperator, is_operator, is_scored, is_stored
 from mklcore.kernels.operators.factored import FeatureBlocks
-from mklcore.kernels.operators.lazy import RowBlocks
 from mklcore.paths.estimator_protocol import PathEstimator
 from mklcore.penalties import LpNorm
 from mklcore.selection.scoring import ACCEPTED, Judge, Scoring, label_of, scored, scorer_of
@@ -431,7 +430,7 @@ def validation_blocks(stack: KernelOperator, X_val: Any) -> Any:
     """Test blocks (M, n_val, n) of validation rows, or as they are; None where there are no validation rows."""
     if X_val is None:
         return None
-    if isinstance(X_val, RowBlocks | FeatureBlocks):
+    if is_scored(X_val) or isinstance(X_val, FeatureBlocks):
         return X_val
     if np.ndim(X_val) == 3:
         return np.asarray(X_val, dtype=np.float64)

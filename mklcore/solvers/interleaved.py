@@ -203,7 +203,7 @@ class Interleaved(WeightedMethod[Mixed]):
             raise ParameterError(f'solver="interleaved" needs {missing}. Use solver="wrapper".')
         self.problem, self.tol, self.warm, self.pulse = problem, tol, warm, Pulse()
         self.cache = problem.K.row_cache(SETTINGS.cache_mb if cache_mb is None else cache_mb, least=64)
-        self.diagonal = problem.K.diagonals()
+        self.diagonal = np.asarray(problem.K.diagonals())
         self.name = f"{problem.penalty.name} interleaved chunking"
         self.low, self.high = problem.loss.box(problem.y, problem.C)
         self.epsilon = problem.loss.epsilon

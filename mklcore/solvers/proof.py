@@ -77,7 +77,7 @@ def weighted_certificate(
     price = penalty.regulariser(weights * np.sqrt(Q))
     slack += abs(penalty.regulariser(weights * np.sqrt(Q + ROUNDING * sizes**2)) - price)
     objective, scales = total_loss(loss, f, intercept, y, C) + price, scales_of(diagonals, C)
-    slack += ROUNDING * float(np.max(C)) * float(np.max(np.mean(diagonals, axis=1))) * abs(objective)
+    slack += ROUNDING * float(np.max(C)) * float(np.max(diagonals.mean(axis=1))) * abs(objective)
     if dual_point is None:
         return Certificate(objective, None, slack, scales, floor, f)
     forms = K.quad(dual_point) if kernels is None else K.quad(dual_point, kernels)

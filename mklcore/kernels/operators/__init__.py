@@ -2,6 +2,7 @@
 
 ``DenseKernels`` (and ``GramStack``) store Gram matrices; ``PackedKernels`` one triangle of each in single precision;
 ``LazyKernels`` compute what is asked for from the columns, ``Float32Kernels`` with sums in single precision;
+``ColumnKernels`` are linear kernels of single columns on a table that is neither copied nor converted;
 ``ArrayKernels`` store Gram matrices in an array of any library that follows the array API standard; a
 ``CachedOperator`` around any of them remembers products and sums.
 """
@@ -26,6 +27,7 @@ from mklcore.kernels.operators.cached import CachedOperator, cached
 from mklcore.kernels.operators.dense import DenseKernels
 
 if TYPE_CHECKING:
+    from mklcore.kernels.operators.columns import ColumnKernels
     from mklcore.kernels.operators.lazy import Float32Kernels, LazyKernels
     from mklcore.kernels.operators.packed import PackedKernels
 
@@ -33,6 +35,7 @@ __all__ = [
     "ArrayKernels",
     "CachedOperator",
     "Capability",
+    "ColumnKernels",
     "DenseKernels",
     "DenseSum",
     "Float32Kernels",
@@ -49,6 +52,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "ColumnKernels": "columns",
     "Float32Kernels": "lazy",
     "LazyKernels": "lazy",
     "PackedKernels": "packed",

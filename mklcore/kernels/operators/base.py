@@ -171,6 +171,11 @@ def is_operator(X: Any) -> bool:
     return hasattr(type(X), "capabilities")  # asking a protocol for all its members takes longer than many a product
 
 
+def is_scored(blocks: Any) -> bool:
+    """Whether blocks of kernel values are not stored, so that all one can ask for are scores of them."""
+    return hasattr(type(blocks), "scores")
+
+
 def frobenius_norms(kernels: KernelOperator) -> Array:
     """||K_m|| of every kernel, (M,); where there are features Phi_m, that of Phi_m'Phi_m."""
     if Capability.FEATURES in kernels.capabilities:

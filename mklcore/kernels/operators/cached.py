@@ -201,7 +201,7 @@ class CachedOperator:
 
     @cached_property
     def _diagonals(self) -> Array:
-        return np.ascontiguousarray(self.source.diagonals())  # in a stack they are far apart
+        return self.source.diagonals()
 
     def diagonals(self) -> Array:
         """K_m(x_i, x_i) of every kernel, (M, n)."""

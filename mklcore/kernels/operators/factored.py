@@ -299,6 +299,11 @@ class FeatureStack:
         return self.transform.specs
 
     @property
+    def normalise(self) -> str | None:
+        """How the kernels were scaled."""
+        return self.transform.normalise
+
+    @property
     def n_kernels(self) -> int:
         return len(self.names)
 
