@@ -131,12 +131,12 @@ def test_constant_columns_are_left_out_and_the_table_is_not_copied(monkeypatch):
         (np.array([[1.0, 2.0], [np.nan, 3.0]]), ("age", "fare"), DataError, "Column age is not finite"),
     ],
 )
-def test_tables_that_cannot_be_used_are_refused_in_words(table, names, error, words):
+def test_tables_that_cannot_be_used_are_refused(table, names, error, words):
     with pytest.raises(error, match=words):
         mkl.ColumnKernels(table, names)
 
 
 @pytest.mark.parametrize("new", [np.ones((2, 3)), np.full((2, M), np.inf), np.full((2, M), "a")])
-def test_new_rows_that_do_not_fit_are_refused_in_words(new):
+def test_new_rows_that_do_not_fit_are_refused(new):
     with pytest.raises(DataError, match="New rows"):
         mkl.ColumnKernels(X).blocks(new)

@@ -208,7 +208,7 @@ def test_a_preliminary_ranking_can_end_it_and_a_table_too_small_for_one_has_none
     assert all(np.isfinite(look.score) for look in looks)
 
 
-def test_models_that_one_fold_left_behind_are_told_with_the_score_of_that_fold():
+def test_models_that_one_fold_left_behind_have_the_score_of_that_fold():
     (note,) = [one for one in mkl.explore(made(), baselines=False).notes if one.startswith("Taken by 3 folds: ")]
     taken_one, *others = note.removesuffix(".").split("; ")
     assert "on one fold" not in taken_one

@@ -169,7 +169,7 @@ def test_estimators_and_folds_take_any_kernels_that_have_names(name):
     np.testing.assert_allclose(chosen.scores, stack.scores, atol=1.1 / N)
 
 
-def test_kernels_without_names_are_refused_by_estimators_in_words(truth):
+def test_kernels_without_names_are_refused_by_estimators(truth):
     with pytest.raises(KernelError, match="does not name its kernels; hand over a GramStack"):
         mkl.LpMKLClassifier().fit(DenseKernels(truth), np.sign(X[:, 0]))
 
