@@ -94,7 +94,7 @@ def measured(kind: str, p: float, M: int) -> dict[str, float]:
 
 
 def _measured_in_place(p: float, M: int) -> dict[str, float]:
-    """The same with kernels that read the table where it lies."""
+    """The same with kernels that read the table itself."""
     with one_blas_thread():
         for size in (600, M):
             X, y = narrow_table(N if size == M else 250, size, 0)

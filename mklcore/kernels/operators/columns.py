@@ -1,4 +1,4 @@
-"""Linear kernels of single columns, as many as a table has, computed from the table where it lies.
+"""Linear kernels of single columns, as many as a table has, computed from the table itself.
 
 K_m(x, z) = phi_m(x) phi_m(z) with phi_m = (x_m - mean_m) / deviation_m on the training rows, which is what
 ``KernelDictionary.per_feature(Linear(), M)`` makes of a table. The table is neither copied nor converted: beside it
