@@ -128,6 +128,7 @@ def test_constant_columns_are_left_out_and_the_table_is_not_copied(monkeypatch):
         (np.ones((1, 3)), None, DataError, "two rows or more"),
         (np.ones((3, 2)), None, KernelError, "Every column is constant"),
         (np.eye(3), ("a",), KernelError, "1 names for 3 columns"),
+        (np.eye(3), ("a", "b", "a"), KernelError, "Two columns have the same name"),
         (np.array([[1.0, 2.0], [np.nan, 3.0]]), ("age", "fare"), DataError, "Column age is not finite"),
     ],
 )

@@ -40,8 +40,8 @@ class ColumnKernels:
     DataError
         For a table that is not finite, or has fewer than two rows.
     KernelError
-        Where names and columns do not match, or every column is constant. Single constant columns are left out and
-        named in ``notes``.
+        Where names and columns do not match, two names are the same, or every column is constant. Single constant
+        columns are left out and named in ``notes``.
 
     Examples
     --------
@@ -62,6 +62,8 @@ class ColumnKernels:
         called = [f"x{m}" for m in range(M)] if names is None else [str(name) for name in names]
         if len(called) != M:
             raise KernelError(f"There are {len(called)} names for {M} columns; give one per column, or none.")
+        if names is not None and len(set(called)) < M:
+            raise KernelError("Two columns have the same name; give every column its own, or none.")
         means, spreads = np.empty(M), np.empty(M)
         for part in _parts(M, n):
             own = table[:, part].astype(np.float64)
