@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.errors import DataError, KernelError
+from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.operators import Capability, KernelOperator, WeightedSum, columns, frobenius_norms
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
@@ -33,7 +33,7 @@ def case(request, monkeypatch):
 
 def test_every_product_is_that_of_the_stack(case, truth):
     kernels, near = case
-    rng, some, rows = np.random.default_rng(1), np.array([40, 3, 11]), np.array([9, 2])
+    rng, some, rows = np.random.default_rng(1), np.array([20, 3, 11]), np.array([9, 2])
     a, weights = rng.standard_normal(N), rng.random(M)
     weights[::3] = 0.0
     whole = np.tensordot(weights, truth, 1)
@@ -52,7 +52,8 @@ def test_every_product_is_that_of_the_stack(case, truth):
     np.testing.assert_allclose(kernels.combine_block(weights, rows), whole[np.ix_(rows, rows)], **close)
     np.testing.assert_allclose(kernels.decision(weights, a), whole @ a, **close)
     np.testing.assert_allclose(kernels.rows(rows), truth[:, rows], **close)
-    np.testing.assert_allclose(kernels.block(rows, rows), truth[:, rows[:, None], rows], **close)
+    scored = kernels.block(rows, some).scores(weights[None], a[None, some])[:, 0]
+    np.testing.assert_allclose(scored, whole[np.ix_(rows, some)] @ a[some], **close)
     kernels.row_into(5, row := np.empty((M, N), dtype=np.float32))
     np.testing.assert_allclose(row, truth[:, 5], atol=1e-5)
     np.testing.assert_allclose(kernels.grams(some), truth[some], **close)
@@ -141,3 +142,35 @@ def test_tables_that_cannot_be_used_are_refused(table, names, error, words):
 def test_new_rows_that_do_not_fit_are_refused(new):
     with pytest.raises(DataError, match="New rows"):
         mkl.ColumnKernels(X).blocks(new)
+
+
+def test_single_precision_is_a_way_and_never_a_certificate():
+    kernels = mkl.ColumnKernels(X)
+    double, single = (mkl.LpMKLClassifier(p=4 / 3).fit(one, Y) for one in (kernels, kernels.with_float32_sums()))
+    assert single.objective_ == double.objective_
+    assert single.dual_objective_ == double.dual_objective_
+
+
+def test_folds_score_rows_without_blocks_of_them():
+    model, kernels = mkl.LpMKLClassifier(p=2.0), mkl.ColumnKernels(X)
+    found = mkl.cross_validate_path(model, kernels, Y, "C", [0.1, 1.0], n_splits=3)
+    usual = mkl.cross_validate_path(model, DICTIONARY.grams(X.astype(float)), Y, "C", [0.1, 1.0], n_splits=3)
+    np.testing.assert_allclose(found.scores, usual.scores, atol=1.1 / N)
+    with pytest.raises(ParameterError, match='reads stored kernels, which ColumnKernels are not; use rule="kfold"'):
+        mkl.choose_C(model, kernels, Y, [0.1, 1.0])
+    assert mkl.choose_C(model, kernels, Y, [0.1, 1.0], rule="kfold").estimator.weights_.shape == (M,)
+
+
+def test_blocks_of_other_kernels_and_single_parts_are_refused():
+    kernels = mkl.ColumnKernels(X)
+    model = mkl.LpMKLClassifier(p=2.0).fit(kernels.select(np.arange(5, 20)), Y)
+    assert model.predict(kernels.select(np.arange(5, 20)).blocks(X)).shape == (N,)
+    with pytest.raises(KernelError, match="Test blocks must be"):
+        model.predict(kernels.blocks(X))
+    with pytest.raises(KernelError, match="What single kernels say needs their blocks"):
+        model.contributions(kernels.select(np.arange(5, 20)).blocks(X))
+
+
+def test_more_rows_than_are_summed_are_refused():
+    with pytest.raises(KernelError, match=r"on at most 4,000 rows, this table has 4,001\. Use KernelDictionary"):
+        mkl.ColumnKernels(np.random.default_rng(0).standard_normal((4001, 2)))

@@ -113,6 +113,13 @@ def test_many_values_are_summed_up_by_groups(monkeypatch):
     assert abs(values.mean(axis=0)).max() < 1e-2
 
 
+def test_equality_is_not_summed_up_by_groups(monkeypatch):
+    monkeypatch.setattr("mklcore.kernels.interactions.MOST_NODES", 400)
+    column = np.random.default_rng(0).standard_normal(500)[:, None]
+    values = plain(Interaction(mkl.Delta(features=(0,)))).grams(column, normalise=None).values[0]
+    assert abs(values.mean(axis=0)).max() < 1e-12
+
+
 def test_compiled_means_are_sums():
     nodes, points = np.array([0.0, 1.0, 3.0]), np.array([0.5, -2.0])
     shares, out = np.array([0.2, 0.3, 0.5]), np.empty(2)

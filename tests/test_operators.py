@@ -1,6 +1,7 @@
 """Every implementation of M kernels on n rows does what the protocol says: the same numbers as stored Gram matrices."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -167,6 +168,40 @@ def test_estimators_and_folds_take_any_kernels_that_have_names(name):
     chosen = mkl.cross_validate_path(model, kernels, y, "C", [0.5, 2.0], n_splits=2)
     stack = mkl.cross_validate_path(model, KERNELS.grams(X), y, "C", [0.5, 2.0], n_splits=2)
     np.testing.assert_allclose(chosen.scores, stack.scores, atol=1.1 / N)
+
+
+def test_machines_of_pairs_and_of_outputs_score_features():
+    """One coefficient per feature, not per row."""
+    kernels, stack = mkl.Nystroem(n_components=N).features(KERNELS, X, "multiplicative", False), KERNELS.grams(X)
+    y = np.digitize(X[:, 0], [-0.4, 0.4])
+    found, usual = (mkl.SMKLClassifier(C=10.0).fit(one, y) for one in (kernels, stack))
+    np.testing.assert_allclose(found.pair_decisions(X), usual.pair_decisions(X), atol=0.05)
+    Y = np.column_stack([X[:, 0], X[:, 1] ** 2, X[:, 2]])
+    found, usual = (mkl.GOMPRegressor(output_groups=[[0], [1, 2]], n_kernels=3).fit(one, Y) for one in (kernels, stack))
+    np.testing.assert_allclose(found.predict(X), usual.predict(X), atol=0.05)
+
+
+@pytest.mark.parametrize("name", ["packed", "float32"])
+def test_joint_weights_are_certified_in_double_precision(name):
+    y = np.digitize(X[:, 0], [-0.4, 0.4])
+    kernels = MAKERS[name]()
+    found, usual = (mkl.JointMKLClassifier(kernels=KERNELS).fit(one, y) for one in (kernels, kernels.exact))
+    assert (found.objective_, found.dual_objective_) == (usual.objective_, usual.dual_objective_)
+
+
+def test_centred_kernels_that_are_not_stored_are_not_cut():
+    kernels = LazyKernels.build(KERNELS, X, center=True)
+    with pytest.raises(KernelError, match="Centred kernels that are not stored cannot be cut"):
+        kernels.take(np.arange(5))
+
+
+def test_points_beyond_the_grid_know_the_columns_of_the_table():
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = mkl.LpMKLRegressor(p=2.0, kernels=KERNELS)
+    path = mkl.fit_path(model, table, X[:, 0], "C", [1e-4, 1e-3, 1e-2], table, X[:, 0], grow=2)
+    assert len(path) > 3
+    assert all(list(point.feature_names_in_) == ["a", "b", "c"] for point in path.estimators)
+    assert all(point.row_fingerprints_ is not None for point in path.estimators)
 
 
 def test_kernels_without_names_are_refused_by_estimators(truth):

@@ -23,7 +23,7 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import Forecast, GramStack
 from mklcore.kernels.measures import UNCUT, as_stack
 from mklcore.kernels.nystroem import Nystroem, column_features
-from mklcore.kernels.operators.base import Capability, frobenius_norms, is_operator, is_scored
+from mklcore.kernels.operators.base import Capability, frobenius_norms, is_operator, is_scored, is_stored
 from mklcore.kernels.operators.factored import FeatureMap
 from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.kernels.operators.packed import PackedKernels, triangle_bytes
@@ -112,7 +112,7 @@ class KernelEstimator(Parts, BaseEstimator):
                 f"{type(self).__name__} needs {needed}, which {type(stack).__name__} do not have; "
                 "build a stack with KernelDictionary.grams."
             )
-        return stack
+        return stack if is_stored(stack) else stack.exact  # certificates need doubles; methods take less by themselves
 
     def _built(self, X: Any) -> Any:
         """Kernels built from the dictionary, or checked when they are precomputed."""
@@ -255,11 +255,9 @@ class KernelEstimator(Parts, BaseEstimator):
         check_is_fitted(self)
         if self._map is not None:
             return self._map.cross(self._checked_rows(X, reset=False))
-        if is_scored(X):
-            return X
-        blocks = np.asarray(X, dtype=np.float64)
+        blocks = X if is_scored(X) else np.asarray(X, dtype=np.float64)
         expected = (len(self.kernel_names_), self.n_train_)
-        if blocks.ndim != 3 or (blocks.shape[0], blocks.shape[2]) != expected:
+        if len(blocks.shape) != 3 or (blocks.shape[0], blocks.shape[2]) != expected:
             raise KernelError(
                 f"Test blocks must be (M, n_new, n) with M = {expected[0]} kernels and n = {expected[1]} training "
                 f"rows; "
@@ -394,6 +392,10 @@ class KernelEstimator(Parts, BaseEstimator):
         fresh._check_parameters()
         return fresh
 
+    def know_rows_of(self, other: Any) -> None:
+        """Take over what ``other``, fitted on the same rows as a table, knows of them."""
+        self.__dict__.update({name: value for name, value in vars(other).items() if name in _OF_ROWS})
+
     def decide_blocks(self, blocks: Array) -> Array:
         """Decision values from kernel blocks (M, n_new, n), whatever the estimator was fitted on."""
         return self._decide(blocks)
@@ -501,7 +503,9 @@ class KernelEstimator(Parts, BaseEstimator):
         check_is_fitted(self)
         chosen = list(range(len(self.kernel_names_)) if kernels is None else kernels)
         if self._map is None:
-            return self._parts(self._blocks(X)[chosen], chosen)
+            if is_scored(blocks := self._blocks(X)):
+                raise KernelError("What single kernels say needs their blocks: pass kernels.cross(X_new), not .blocks.")
+            return self._parts(blocks[chosen], chosen)
         rows, part = self._checked_rows(X, reset=False), self._map.subset(chosen)
         share = max(len(chosen), 1) / len(self.kernel_names_)
         step = max(1, int(_BLOCK_MB * 1e6 / (8 * share * self._numbers_per_row)))

@@ -364,7 +364,7 @@ class GOMPRegressor(_GompBase, KernelRegressor, KernelSettings):
         raise ParameterError("A path over the number of kernels needs one set of kernels: output_groups=None.")
 
     def _machines(self) -> tuple[Array, Array]:
-        return super()._machines() if self.weights_.ndim == 1 else (self.weights_, self.dual_coef_)
+        return super()._machines() if self.weights_.ndim == 1 else (self.weights_, self._coefficients)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -173,7 +173,7 @@ class _SMKLClassifier(_SMKLBase, KernelClassifier):
         return scores
 
     def _machines(self) -> tuple[Array, Array]:
-        return np.atleast_2d(self.weights_), np.atleast_2d(self.dual_coef_)
+        return np.atleast_2d(self.weights_), np.atleast_2d(self._coefficients)
 
     def _joined(self, scores: Array) -> Array:
         if len(self.pairs_) == 1:

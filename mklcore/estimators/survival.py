@@ -103,11 +103,11 @@ class CoxMKL(RegressorMixin, KernelEstimator, KernelSettings):
         """Primal and dual value, computed again from the training rows ``X``, or their stack, and target ``y``."""
         check_is_fitted(self)
         rows = self._checked_rows(X, reset=False)
-        blocks = np.asarray(rows.values if hasattr(rows, "values") else self._blocks(rows))
         times = as_times(y)
-        from mklcore.kernels.operators import as_operator
+        from mklcore.kernels.operators import as_operator, is_operator
 
-        problem = CoxProblem(as_operator(blocks), PartialLikelihood(times), self.C, LpNorm(self.p))
+        kernels = rows if is_operator(rows) else as_operator(np.asarray(self._blocks(rows)))
+        problem = CoxProblem(kernels.exact, PartialLikelihood(times), self.C, LpNorm(self.p))
         return problem.primal(self.weights_, self.dual_coef_), problem.dual_value(self.dual_at_)
 
     def predict(self, X: Any) -> Array:

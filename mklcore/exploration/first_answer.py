@@ -22,7 +22,7 @@ from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset, Split, joined_rows, three_way_split
 from mklcore.data.spectra import PREPARATIONS, can_be_prepared, prepared
 from mklcore.data.splitting import RANDOM, codes_of, fold_rows, rare_note
-from mklcore.errors import DataError, KernelError, MKLError, ParameterError, suppress_convergence_warnings
+from mklcore.errors import DataError, KernelError, ParameterError, suppress_convergence_warnings
 from mklcore.estimators.explain import kernels_by_columns, specs_of, weight_shares
 from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.estimators.joint import JointMKLClassifier
@@ -267,8 +267,8 @@ def explore(
         "last" or "first" for rows in the order of time, as in `three_way_split`: the newest rows are held out, those
         before them judge, and nothing is chosen by folds.
     preliminary : callable or None, default None
-        Called once with a `Preliminary` ranking of the columns, as soon as a first model is fitted; the answer itself
-        can take several times as long.
+        Called with a `Preliminary` ranking of the columns, as soon as a first model is fitted; the answer itself can
+        take several times as long. Not called where the rows are too few for one. ``seconds`` of the answer count it.
 
     Returns
     -------
@@ -595,7 +595,7 @@ def _announced(
         try:
             machine, left_out = ground.first_machine(one)
             columns = _ranking(problem, how, machine, left_out)
-        except MKLError:  # too few rows for one; the answer itself rests on more
+        except (DataError, KernelError):  # too few rows for one; the answer itself rests on more
             return
         tell(Preliminary(columns, one.score, ground.pairs[0][0].size, clock.seconds()))
 

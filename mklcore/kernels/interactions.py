@@ -7,7 +7,8 @@ With k_s a kernel on one column and mu_s the distribution of its training values
 has integral 0 over mu_s in either argument, and the kernel of the columns S is the product of k~_s over s in S. Every
 function of its space has integral 0 over each of its columns with the others held fixed: a pair carries nothing that a
 function of one of its columns could. mu_s is the empirical distribution of the training rows, and new rows use it as
-well. A column of more than ``MOST_NODES`` distinct values is summed up by ``GROUPS`` means of groups of equal size.
+well. A column of more than ``MOST_NODES`` distinct values is summed up by ``GROUPS`` means of groups of equal size,
+unless the kernel asks for equality, which no mean has.
 
 Source: Durrande, Ginsbourger, Roustant and Carraro (2013), ANOVA kernels and RKHS of zero mean functions for
 model-based sensitivity analysis, which divides by g_s where this subtracts: k - r r / g is empty for a linear kernel;
@@ -76,7 +77,7 @@ class ColumnMeasure:
     @classmethod
     def of(cls, part: KernelSpec, rows: Array) -> Self:
         """The measure of the columns that a settled kernel sees in the training ``rows`` (n, d)."""
-        nodes, shares = _summary(rows[:, list(part.settled)])
+        nodes, shares = _summary(rows[:, list(part.settled)], summed=not isinstance(part, Delta))
         means = _means(_local(part), nodes, nodes, shares)
         return cls(nodes, shares, means, float(shares @ means))
 
@@ -96,10 +97,12 @@ class ColumnMeasure:
         return out
 
 
-def _summary(seen: Array) -> tuple[Array, Array]:
-    """Distinct rows (u, s) and their shares; means of equal groups of a single column that has too many of them."""
+def _summary(seen: Array, summed: bool) -> tuple[Array, Array]:
+    """Distinct rows (u, s) and their shares; if ``summed``, means of equal groups of a single column that has too many
+    of them.
+    """
     nodes, counts = np.unique(seen, axis=0, return_counts=True)
-    if seen.shape[1] == 1 and len(nodes) > MOST_NODES:
+    if summed and seen.shape[1] == 1 and len(nodes) > MOST_NODES:
         edges = np.arange(GROUPS + 1) * len(seen) // GROUPS
         sizes = np.diff(edges)
         nodes, where = np.unique(np.add.reduceat(np.sort(seen[:, 0]), edges[:-1]) / sizes, return_inverse=True)

@@ -344,6 +344,8 @@ def grown(
         tick = _tick_after(callback, len(path), done + grow)
         near = path.estimators[edge]
         more = fit_path(estimator, X, y, path.param, values, X_val, y_val, tick, near, scoring)
+        for point in more.estimators:
+            point.know_rows_of(near)
         left -= len(more)
         path = joined([path, more] if edge == -1 else [turned(more), path])
     if callback is not None and grow:

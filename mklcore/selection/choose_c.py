@@ -25,7 +25,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.operators.base import is_operator
+from mklcore.kernels.operators.base import Capability, is_operator
 from mklcore.losses import Loss, Squared, make_loss
 from mklcore.losses.intercepts import centre_of
 from mklcore.paths.estimator_protocol import PathEstimator
@@ -271,6 +271,10 @@ def _by_one_fit(
     report: Callable[[], None],
 ) -> tuple[Array, Array]:
     stack, fits = _fits(_with(estimator, tubes[0]), X, y, grid)
+    if not stack.capabilities & {Capability.DENSE, Capability.FEATURES}:
+        raise ParameterError(
+            f'rule="{rule}" reads stored kernels, which {type(stack).__name__} are not; use rule="kfold".'
+        )
     errors, counts = np.empty((1, grid.size)), np.empty((1, grid.size))
     for place, fitted in enumerate(fits):
         errors[0, place], counts[0, place] = _estimate(fitted, stack.values, y, rule), fitted.n_kernels_

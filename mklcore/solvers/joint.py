@@ -288,7 +288,7 @@ def fit_joint(
     keeps to the analytic update, which may need many steps.
     """
     problem = Joint(
-        as_operator(K), np.ascontiguousarray(np.atleast_2d(Y), dtype=float), C, loss, LpNorm(p), fit_intercept
+        as_operator(K).exact, np.ascontiguousarray(np.atleast_2d(Y), dtype=float), C, loss, LpNorm(p), fit_intercept
     )
     start = None if warm is None else _start(problem, warm)
     on_features = Capability.FEATURES in problem.kernels.capabilities

@@ -621,5 +621,5 @@ def kernels_for(K: Any, solver: str, tol: float, plain_sum: bool, warm: WarmStar
     before = warm.carry.problem.K if warm is not None and isinstance(warm.carry, WarmState) else None
     kernels = cached(K, before)
     single = tol >= SETTINGS.finest and solver in ("auto", "wrapper", "newton") and not plain_sum
-    packed = is_stored(kernels) and Capability.EXACT not in kernels.capabilities
-    return cached(kernels.exact, before) if packed and not single else kernels
+    inexact = Capability.EXACT not in kernels.capabilities
+    return cached(kernels.exact, before) if inexact and not (single and is_stored(kernels)) else kernels

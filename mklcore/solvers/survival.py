@@ -239,7 +239,7 @@ def fit_cox(
 
     ``K`` (M, n, n) or an operator; ``C`` the cost of one unit of the likelihood.
     """
-    problem = CoxProblem(as_operator(K), likelihood, C, LpNorm(p))
+    problem = CoxProblem(as_operator(K).exact, likelihood, C, LpNorm(p))
     start, solves, cancelled = None, 0, False
     if problem.penalty.simplex and problem.kernels.n_kernels > 1:
         start, solves, cancelled = on_simplex(_CoxReduced(problem), problem.kernels.n_kernels, tol, max_iter, callback)

@@ -19,6 +19,7 @@ from mklcore.errors import DataError, KernelError, check_cancelled
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.operators.base import Capability, DenseSum
 
+MOST_ROWS = 4000  # up to which kernels that are not stored are summed in every step
 _VALUES = 1_000_000  # features in double precision that are held at a time
 _CONSTANT = 1e-12  # deviation of a constant column, as a share of its largest value
 _SHOWN = 3  # columns that a refusal names
@@ -41,7 +42,7 @@ class ColumnKernels:
         For a table that is not finite, or has fewer than two rows.
     KernelError
         Where names and columns do not match, two names are the same, or every column is constant. Single constant
-        columns are left out and named in ``notes``.
+        columns are left out and named in ``notes``. Beyond 4000 rows.
 
     Examples
     --------
@@ -59,6 +60,11 @@ class ColumnKernels:
         if table.ndim != 2 or min(table.shape, default=0) < 1 or table.shape[0] < 2:
             raise DataError(f"Kernels of columns need a table (n, M) of two rows or more, got shape {table.shape}.")
         self._table, (n, M) = table, table.shape
+        if n > MOST_ROWS:
+            raise KernelError(
+                f"Kernels of columns are for very many columns on at most {MOST_ROWS:,} rows, this table has {n:,}. "
+                f"Use KernelDictionary.per_feature(Linear(), {M}), which keeps features."
+            )
         called = [f"x{m}" for m in range(M)] if names is None else [str(name) for name in names]
         if len(called) != M:
             raise KernelError(f"There are {len(called)} names for {M} columns; give one per column, or none.")
@@ -193,9 +199,9 @@ class ColumnKernels:
         """The kernels among some of the training rows, copied; means and deviations stay those of all rows."""
         return self._with(self._table[rows], self._columns, self._single)
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
-        """Kernel values (M, a, b) between two choices of training rows."""
-        return np.ascontiguousarray(self.rows(rows)[:, :, columns])
+    def block(self, rows: Indices, columns: Indices) -> ColumnBlocks:
+        """What scores some training rows by others."""
+        return ColumnBlocks(self.take(columns), self._table[rows])
 
     def cross(self, X_new: Any) -> Array:
         """Kernel values (M, n_new, n) between new rows X_new (n_new, M) and the training rows."""
@@ -250,6 +256,7 @@ class ColumnBlocks:
 
     def __init__(self, kernels: ColumnKernels, rows: Any) -> None:
         self._kernels, self._rows = kernels, rows
+        self.shape = kernels.n_kernels, len(rows), kernels.n_samples
 
     def scores(self, weights: Array, duals: Array) -> Array:
         """sum_m weights[t, m] K_m(rows, X) duals[t], (n_new, T), for ``weights`` (T, M) and ``duals`` (T, n)."""

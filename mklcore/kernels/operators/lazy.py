@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices, Single
-from mklcore.errors import check_cancelled
+from mklcore.errors import KernelError, check_cancelled
 from mklcore.kernels.bases import base_diagonal, fill_base, seen_of
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.factors import pivoted
@@ -123,8 +123,12 @@ class LazyKernels:
         """The kernels among some of the training rows, on the scales of all; not for centred ones, whose means are of
         all.
         """
-        assert not self.transform.center
         there = self.transform
+        if there.center:
+            raise KernelError(
+                "Centred kernels that are not stored cannot be cut: their means are of all rows. Build a stack with "
+                "KernelDictionary.grams, or leave center out."
+            )
         fewer = replace(
             there,
             rows=np.ascontiguousarray(there.rows[rows]),
@@ -134,9 +138,9 @@ class LazyKernels:
         )
         return LazyKernels(fewer, self.names, np.ascontiguousarray(self._diagonals[:, rows]), self.notes)
 
-    def block(self, rows: Indices, columns: Indices) -> Array:
-        """Kernel values (M, a, b) between two choices of training rows."""
-        return np.ascontiguousarray(self.rows(rows)[:, :, columns])
+    def block(self, rows: Indices, columns: Indices) -> RowBlocks:
+        """What scores some training rows by others."""
+        return RowBlocks(self.take(columns), self.transform.rows[rows])
 
     def decision(self, weights: Array, a: Array) -> Array:
         """sum_m weights_m K_m a on the training rows, (n,)."""
@@ -341,6 +345,7 @@ class RowBlocks:
 
     def __init__(self, rows: LazyKernels, new: Array) -> None:
         self._rows, self._new = rows, new
+        self.shape = rows.n_kernels, len(new), rows.n_samples
 
     def scores(self, weights: Array, duals: Array) -> Array:
         """sum_m weights[t, m] K_m(new, X) duals[t], (n_new, T), for ``weights`` (T, M) and ``duals`` (T, n)."""
