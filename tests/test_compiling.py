@@ -148,6 +148,27 @@ def test_what_is_compiled_is_reported_at_once_and_loaded_when_somebody_asks(monk
     assert state.over
 
 
+def test_the_thread_that_loads_ends_before_the_server_does(monkeypatch):
+    """One that the end of the interpreter finds inside the compiler ends the process with an abort."""
+    begun, state = threading.Event(), Preparation(("kernels", "lp"))
+
+    def load(progress):
+        while True:
+            begun.set()
+            progress(("kernels",), "lp")
+
+    monkeypatch.setattr(preparing, "BROWSER_SECONDS", 0.0)
+    monkeypatch.setattr(compiling, "is_filled", lambda: True)
+    monkeypatch.setattr(mklcore._numba.warmup, "warm_up", load)
+    thread = threading.Thread(target=state.go_through, daemon=True)
+    thread.start()
+    state.after_drawing()
+    assert begun.wait(60)
+    state.leave(thread)
+    assert not thread.is_alive()
+    assert state.over
+
+
 def test_the_compiler_ends_with_the_process_that_asked_for_it(tmp_path):
     command = [sys.executable, *compiling.COMMAND]
     cache = tmp_path / "cache"

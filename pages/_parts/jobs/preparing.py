@@ -1,10 +1,12 @@
 """Jobs, what they need first: the solvers compiled, once after an installation, while the server goes on answering."""
 
+import atexit
 import gc
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import CancelledError
+from contextlib import suppress
 
 import streamlit as st
 from threadpoolctl import threadpool_limits
@@ -21,6 +23,7 @@ from pages._parts.jobs import importing, machine
 SWITCH_SECONDS = 0.002
 PATIENCE_SECONDS = 10.0  # for a first page to be drawn
 COMPILERS = 2  # processes
+LEAVING_SECONDS = 8.0  # for what is being compiled when the server ends
 BROWSER_SECONDS = 4.0  # in which the browser draws what it was sent, and a person may go on to the next page
 
 
@@ -33,7 +36,7 @@ class Preparation:
         self.stages, self.done, self.now, self.over = stages, frozenset[str](), "", False
         self._changed, self._front = threading.Condition(), tuple[str, ...]()
         self._compilers: list[Compiler] = []
-        self._drawn, self._asked = threading.Event(), threading.Event()
+        self._drawn, self._asked, self._leaving = threading.Event(), threading.Event(), threading.Event()
         self.is_filled = False  # by an earlier start: nobody has to wait
 
     def report(self, done: Iterable[str], now: str) -> None:
@@ -93,16 +96,35 @@ class Preparation:
             if self.is_filled:
                 self.report(self.stages, "")
             self._asked.wait(BROWSER_SECONDS)
-            if not self.is_filled and compiling.can_fill():
+            if not self.is_filled and compiling.can_fill() and not self._leaving.is_set():
                 self._compilers = [compiling.Compiler(self._front) for _ in range(1 if small else COMPILERS)]
                 if not small:
                     threading.Thread(target=self._prepare, name="loading", daemon=True).start()
                 self._follow(self._until_usual if small else self.report)
+            if self._leaving.is_set():
+                return
             self._prepare()
             if self.is_filled or not small:
-                mklcore._numba.warmup.warm_up(self.report)
+                with suppress(CancelledError):
+                    mklcore._numba.warmup.warm_up(self._report_until_left)
         finally:
             self.end()
+
+    def leave(self, thread: threading.Thread) -> None:
+        """End ``thread``, which goes through all this, before the interpreter does: one that it finds inside the
+        compiler, which calls back, ends the process with an abort.
+        """
+        self._leaving.set()
+        self._drawn.set()
+        self._asked.set()
+        for compiler in tuple(self._compilers):
+            compiler.end()
+        thread.join(LEAVING_SECONDS)
+
+    def _report_until_left(self, done: Iterable[str], now: str) -> None:
+        self.report(done, now)
+        if self._leaving.is_set():
+            raise CancelledError
 
     def _follow(self, report: Callable[[tuple[str, ...], str], None]) -> None:
         """Pass on what the other processes report until they end."""
@@ -142,5 +164,7 @@ def preparation() -> Preparation:
     """Start compiling, once per server."""
     progress = Preparation()
     sys.setswitchinterval(SWITCH_SECONDS)
-    threading.Thread(target=progress.go_through, name="preparing", daemon=True).start()
+    thread = threading.Thread(target=progress.go_through, name="preparing", daemon=True)
+    thread.start()
+    atexit.register(progress.leave, thread)
     return progress
