@@ -47,6 +47,7 @@ def test_what_people_rely_on_is_public_and_nothing_else_is():
         "BestKernelClassifier",
         "BestKernelRegressor",
         "BlockNorm",
+        "ColumnKernels",
         "DataError",
         "Dataset",
         "ElasticNet",
