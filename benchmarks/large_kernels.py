@@ -38,18 +38,10 @@ CASES += [(IN_PLACE, p, M) for p in (1.0, 4 / 3) for M in (100_000, 1_000_000)]
 HELD_OUT = 200  # rows beside such a table
 
 
-def table(n: int, M: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def table(n: int, M: int, seed: int, precision: Any = np.float64) -> tuple[np.ndarray, np.ndarray]:
     """Rows (n, M) and labels."""
     random = np.random.default_rng(seed)
-    X = random.standard_normal((n, M))
-    signal = X[:, 0] + X[:, 1] + np.sin(2 * X[:, 2]) + 0.5 * (X[:, 3] ** 2 - 1)
-    return X, np.where(signal + 0.5 * random.standard_normal(n) > 0, 1.0, -1.0)
-
-
-def narrow_table(n: int, M: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The same in single precision."""
-    random = np.random.default_rng(seed)
-    X = random.standard_normal((n, M), dtype=np.float32)
+    X = random.standard_normal((n, M), dtype=precision)
     signal = X[:, 0] + X[:, 1] + np.sin(2 * X[:, 2]) + 0.5 * (X[:, 3] ** 2 - 1)
     return X, np.where(signal + 0.5 * random.standard_normal(n) > 0, 1.0, -1.0)
 
@@ -73,44 +65,27 @@ def still_to_move(model: Any, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def measured(kind: str, p: float, M: int) -> dict[str, float]:
-    """One fit: CPU seconds of the dictionary, its scales and the fit together; compiled before on a small table."""
-    if kind == IN_PLACE:
-        return _measured_in_place(p, M)
+    """One fit: CPU seconds of the kernels, their scales and the fit together; compiled before on a small table."""
+    kept, precision = kind == IN_PLACE, np.float32 if kind == IN_PLACE else np.float64
     with one_blas_thread():
         for size in (600, M):
-            X, y = table(N if size == M else 250, size, 0)
+            X, y = table(N if size == M else 250, size, 0, precision)
             began = time.process_time()
-            kernels = mkl.KernelDictionary.per_feature(KINDS[kind], size)
-            model = estimator(kernels, p).fit(X, y)
+            if kept:
+                kernels: Any = mkl.ColumnKernels(X)
+                model = mkl.LpMKLClassifier(p=p).fit(kernels, y)
+            else:
+                model = estimator(mkl.KernelDictionary.per_feature(KINDS[kind], size), p).fit(X, y)
             seconds = time.process_time() - began
-        held_out = float(model.score(*table(500, M, 1)))
+        megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        new, truth = table(HELD_OUT if kept else N, M, 1, precision)
+        held_out = float(np.mean(model.predict(kernels.blocks(new) if kept else new) == truth))
     return {
         "seconds": seconds,
         "gap": still_to_move(model, X, y) if p == SPARSE else float(model.relative_gap_ or 0.0),
         "used": int(model.n_kernels_),
         "score": held_out,
-        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-    }
-
-
-def _measured_in_place(p: float, M: int) -> dict[str, float]:
-    """The same with kernels that read the table itself."""
-    with one_blas_thread():
-        for size in (600, M):
-            X, y = narrow_table(N if size == M else 250, size, 0)
-            began = time.process_time()
-            kernels = mkl.ColumnKernels(X)
-            model = mkl.LpMKLClassifier(p=p).fit(kernels, y)
-            seconds = time.process_time() - began
-        fitted = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        new, truth = narrow_table(HELD_OUT, M, 1)
-        held_out = float(np.mean(model.predict(kernels.blocks(new)) == truth))
-    return {
-        "seconds": seconds,
-        "gap": float(model.relative_gap_ or 0.0),
-        "used": int(model.n_kernels_),
-        "score": held_out,
-        "megabytes": fitted,
+        "megabytes": megabytes,
     }
 
 

@@ -96,8 +96,9 @@ def plain(name: str, train: Dataset) -> Any:
 
 def ours(train: Dataset) -> tuple[Any, dict[str, Any]]:
     """The model of the first answer on all these rows, without the plain models beside it; the seconds until its
-    preliminary and its settled ranking were there, and whether the first column of the one
-    is among the first ``TOP`` of the other (1 or 0)."""
+    preliminary and its settled ranking were there, and whether the first column of the one is among the first ``TOP``
+    of the other (1 or 0).
+    """
     from mklcore.exploration import Preliminary, explore
 
     looks = list[Preliminary]()

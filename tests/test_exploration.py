@@ -197,7 +197,7 @@ def test_a_preliminary_ranking_comes_once_and_before_the_answer_which_it_does_no
     assert (without.columns, without.score, without.notes) == (found.columns, found.score, found.notes)
 
 
-def test_a_preliminary_ranking_can_end_it_and_a_table_too_small_for_one_has_none():
+def test_a_preliminary_ranking_can_end_it_and_a_small_table_has_one():
     def stop(look: Preliminary) -> None:
         raise InterruptedError
 
@@ -205,7 +205,22 @@ def test_a_preliminary_ranking_can_end_it_and_a_table_too_small_for_one_has_none
         mkl.explore(made(), preliminary=stop)
     few, looks = Dataset(RNG.normal(size=(6, 2)), np.arange(6.0), task="regression"), list[Preliminary]()
     assert mkl.explore(few, test_size=0.0, baselines=False, preliminary=looks.append).columns
+    assert len(looks) == 1
     assert all(np.isfinite(look.score) for look in looks)
+
+
+def test_rows_too_few_for_a_preliminary_ranking_have_an_answer_without_one(monkeypatch):
+    looks, rank, refused = list[Preliminary](), first_answer._ranking, [DataError("too few rows")]
+
+    def ranking(*given):
+        if refused:
+            raise refused.pop()
+        return rank(*given)
+
+    monkeypatch.setattr(first_answer, "_ranking", ranking)
+    assert mkl.explore(made(), baselines=False, preliminary=looks.append).columns
+    assert not looks
+    assert not refused
 
 
 def test_models_that_one_fold_left_behind_have_the_score_of_that_fold():

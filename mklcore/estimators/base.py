@@ -30,6 +30,7 @@ from mklcore.kernels.operators.packed import PackedKernels, triangle_bytes
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sums import OTHER, way_of
 from mklcore.parameters import Parts
+from mklcore.selection.splitters import count_rows
 from mklcore.solvers.driver import Fit
 
 STACK_LIMIT_MB = 2048.0  # above this no stack is stored, where the method can do without
@@ -284,7 +285,7 @@ class KernelEstimator(Parts, BaseEstimator):
     def _checked_target(self, X: Any, y: Any) -> Labels:
         if y is None:
             raise ValueError(f"requires y to be passed, but the target y is None; {type(self).__name__} is supervised.")
-        n = X.n_samples if is_operator(X) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
+        n = count_rows(X)
         rows = np.asarray(y).shape[:1]
         if rows not in ((n,), ()):  # refused before the check of the classes
             raise DataError(

@@ -14,10 +14,10 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.lp import LpBase, warm_start
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.operators.base import is_operator
 from mklcore.losses import Loss, make_loss
 from mklcore.penalties import Penalty
 from mklcore.selection.scoring import ACCEPTED
+from mklcore.selection.splitters import count_rows
 
 
 @dataclass(eq=False, repr=False)
@@ -103,7 +103,7 @@ class LpMKLOneClass(OutlierMixin, LpBase, KernelSettings):
         return make_loss("nu_one_class", nu=float(self.nu))
 
     def _checked_target(self, X: Any, y: Any) -> Array:
-        n = X.n_samples if is_operator(X) else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
+        n = count_rows(X)
         rows = np.asarray(y).shape[:1]  # () of None
         if rows not in ((n,), ()):
             raise DataError(f"The kernels have {n} training rows and y has {rows[0]}; leave y out, it is not used.")

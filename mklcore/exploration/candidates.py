@@ -174,10 +174,9 @@ class Ground:
         """The candidate fitted at its best C on the first pair, and the rows that this pair leaves out."""
         seen = self.seen(one.candidate)
         train, test = self.pairs[0]
-        stack, _ = self._kernels(one.candidate, seen, 0)
+        stack, blocks = self._kernels(one.candidate, seen, 0)
         machine = one.candidate.machine(seen.task).copy_with("tol", ROUGHLY)
-        with suppress_convergence_warnings():
-            fitted = next(iter(machine.along(*machine.training_stack(stack, seen.y[train]), "C", [one.value], "C")))
+        (fitted,) = self._points(machine, stack, seen.y[train], blocks, seen.y[test], np.array([one.value]))
         return fitted, seen.take(test)
 
     def _kernels(self, candidate: Candidate, seen: Dataset, k: int) -> tuple[GramStack, Array]:

@@ -586,12 +586,12 @@ def _first_score(problem: _Problem, how: str) -> float:
 
 def _announced(
     problem: _Problem, how: str, clock: _Clock, tell: Callable[[Preliminary], Any] | None
-) -> Callable[[Ground, Judged], Any] | None:
-    """What makes a preliminary ranking of a first model and hands it to ``tell``; None where nobody asks."""
-    if tell is None:
-        return None
+) -> Callable[[Ground, Judged], Any]:
+    """What makes a preliminary ranking of a first model and hands it to ``tell``, if anybody asks for one."""
 
     def announce(ground: Ground, one: Judged) -> None:
+        if tell is None:
+            return
         try:
             machine, left_out = ground.first_machine(one)
             columns = _ranking(problem, how, machine, left_out)
@@ -602,19 +602,16 @@ def _announced(
     return announce
 
 
-def _chosen(
-    problem: _Problem, how: str, tick: Callable[[], Any], announce: Callable[[Ground, Judged], Any] | None = None
-) -> _Choice:
-    """Compares the candidates, and the best of them with other norms and losses; ``announce`` is given the first that
-    is judged."""
+def _chosen(problem: _Problem, how: str, tick: Callable[[], Any], announce: Callable[[Ground, Judged], Any]) -> _Choice:
+    """Compares the candidates, and the best of them with other norms and losses; ``announce`` is given the richest as
+    soon as it is judged."""
     train, ground = prepared(problem.train, how), problem.ground(how)
     found = screened(train, KernelDictionary.recommended(train, whole=False), problem.seed)
     seen = seen_through(steps_before(train, "", found.scaling), train, "")
-    tried = list[Judged]()
-    for one in offered(seen, found.scaling, found.whole, pairs(seen)):
-        tried.append(ground.judge(one, tick, 1))
-        if announce is not None and len(tried) == 1:
-            announce(ground, tried[0])
+    richest, *plainer = offered(seen, found.scaling, found.whole, pairs(seen))
+    tried = [ground.judge(richest, tick, 1)]
+    announce(ground, tried[0])
+    tried += [ground.judge(one, tick, 1) for one in plainer]
     best = taken(tried)
     joint = best.candidate.joint
     others = [sparse(best.candidate)] if best.candidate.rank and not joint else []

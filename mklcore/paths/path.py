@@ -309,17 +309,8 @@ def fit_path_of(
     scoring: Scoring = None,
 ) -> Path:
     """``fit_path`` on some kernels of a stack and of its test blocks (M, n_val, n), by index; all else as there."""
-    return fit_path(
-        estimator,
-        stack.select(np.asarray(kernels, dtype=np.int64)),
-        y,
-        param,
-        values,
-        blocks[list(kernels)],
-        y_val,
-        callback,
-        scoring=scoring,
-    )
+    chosen = np.asarray(kernels, dtype=np.int64)
+    return fit_path(estimator, stack.select(chosen), y, param, values, blocks[chosen], y_val, callback, scoring=scoring)
 
 
 def grown(

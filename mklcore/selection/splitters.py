@@ -47,10 +47,16 @@ def _classes(estimator: Any, y: Labels) -> Indices | None:
     return codes_of(y) if is_classifier(estimator) else None
 
 
+def count_rows(X: Any) -> int:
+    """How many rows kernels, a data set, a stack (M, n, n) or a table have."""
+    if is_operator(X) or isinstance(X, Dataset):
+        return int(X.n_samples)
+    return int(np.shape(X)[-2 if np.ndim(X) == 3 else 0])
+
+
 def cut(X: Any, train: Indices, test: Indices, n: int) -> tuple[Any, Any]:
     """The training part of ``X`` and the part left out: rows of a table, or blocks of a stack."""
-    rows_known = is_operator(X) or isinstance(X, Dataset)
-    size = X.n_samples if rows_known else np.shape(X)[-2 if np.ndim(X) == 3 else 0]
+    size = count_rows(X)
     if size != n:
         raise DataError(f"X has {size} rows and the target has {n}; they must be the same rows.")
     if isinstance(X, Dataset):

@@ -8,6 +8,7 @@ precision.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from mklcore.arrays import Array, Indices, Single
 from mklcore.errors import DataError, KernelError, check_cancelled
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.operators.base import Capability, DenseSum
+from mklcore.kernels.sums import mirror
 
 MOST_ROWS = 4000  # up to which kernels that are not stored are summed in every step
 _VALUES = 1_000_000  # features in double precision that are held at a time
@@ -31,8 +33,9 @@ class ColumnKernels:
     Parameters
     ----------
     X : ndarray of shape (n, M)
-        Training rows in single or double precision, also mapped from a file. Kept, not copied: leave it as it is for
-        as long as the kernels are used. Sums over it are in double precision.
+        At most 4000 training rows in single or double precision, also mapped from a file. Kept, not copied: leave it as
+        it is for as long as the kernels are used. Sums over it are in double precision. Columns that are constant are
+        left out and named in ``notes``.
     names : sequence of str or None, default None
         Names of the columns; None for x0, x1 and so on.
 
@@ -41,8 +44,7 @@ class ColumnKernels:
     DataError
         For a table that is not finite, or has fewer than two rows.
     KernelError
-        Where names and columns do not match, two names are the same, or every column is constant. Single constant
-        columns are left out and named in ``notes``. Beyond 4000 rows.
+        Where names and columns do not match, two names are the same, every column is constant, or there are more rows.
 
     Examples
     --------
@@ -117,11 +119,11 @@ class ColumnKernels:
     @property
     def exact(self) -> ColumnKernels:
         """The kernels with sums in double precision."""
-        return self._with(self._table, self._columns, False) if self._single else self
+        return self._with(single=False) if self._single else self
 
     def with_float32_sums(self) -> ColumnKernels:
         """The kernels with sums in single precision, which take half the time."""
-        return self if self._single else self._with(self._table, self._columns, True)
+        return self if self._single else self._with(single=True)
 
     def diagonals(self) -> Diagonals:
         """K_m(x_i, x_i) of every kernel, (M, n), made when they are read."""
@@ -144,14 +146,14 @@ class ColumnKernels:
     def combine(self, weights: Array, out: Array | None = None) -> DenseSum:
         """sum_m weights_m K_m for weights (M,); made in ``out`` (n, n) where one is given."""
         n, live = self.n_samples, np.flatnonzero(weights)
-        total = np.zeros((n, n))
+        total = np.empty((n, n)) if out is None else out
+        total[:] = 0.0
         product = scipy.linalg.blas.ssyrk if self._single else scipy.linalg.blas.dsyrk
         for part, Z in self.features(None if live.size == self.n_kernels else live):
             Z *= np.sqrt(weights[live[part]]).astype(Z.dtype)
             total += product(1.0, Z.T, trans=1, lower=1).T  # (n, n), what is above the diagonal
-        whole = np.empty((n, n)) if out is None else out
-        np.add(np.triu(total), np.triu(total, 1).T, out=whole)
-        return DenseSum(whole)
+        mirror(total)
+        return DenseSum(total)
 
     def combine_block(self, weights: Array, rows: Indices) -> Array:
         """sum_m weights_m K_m among some rows, (r, r)."""
@@ -193,11 +195,16 @@ class ColumnKernels:
 
     def select(self, kernels: Indices) -> ColumnKernels:
         """Some of the kernels, on the same table."""
-        return self._with(self._table, self._columns, self._single, np.asarray(kernels))
+        return self._with(
+            columns=self._columns[kernels],
+            means=self._means[kernels],
+            factors=self._factors[kernels],
+            names=tuple(self.names[m] for m in kernels),
+        )
 
     def take(self, rows: Indices) -> ColumnKernels:
         """The kernels among some of the training rows, copied; means and deviations stay those of all rows."""
-        return self._with(self._table[rows], self._columns, self._single)
+        return self._with(table=self._table[rows])
 
     def block(self, rows: Indices, columns: Indices) -> ColumnBlocks:
         """What scores some training rows by others."""
@@ -241,13 +248,11 @@ class ColumnKernels:
             raise DataError("New rows hold values that are not finite; fill gaps, or leave these rows out.")
         return new
 
-    def _with(self, table: Any, columns: Indices, single: bool, kernels: Indices | None = None) -> ColumnKernels:
-        """The same on another table, in another precision, or some of the kernels."""
-        other = object.__new__(ColumnKernels)
-        other._table, other._single, other.notes = table, single, self.notes
-        some: Any = slice(None) if kernels is None else kernels
-        other._columns, other._means, other._factors = columns[some], self._means[some], self._factors[some]
-        other.names = self.names if kernels is None else tuple(self.names[m] for m in kernels)
+    def _with(self, **changed: Any) -> ColumnKernels:
+        """A copy with some of what it holds changed; nothing checked is checked again."""
+        other = copy.copy(self)
+        for name, value in changed.items():
+            setattr(other, name if name == "names" else f"_{name}", value)
         return other
 
 
