@@ -195,7 +195,7 @@ def test_a_point_that_scores_higher_without_a_certificate_is_named_beside_the_ce
     path = replace(path, statuses=(Status.CONVERGED, Status.MAX_NODES, Status.MAX_NODES))
     shown = hulls.Answer(path, Params(), waiting=False, provisional=False)
     said = hull_words.higher_unsure(shown, hulls.at(shown, 0))
-    assert said == "λ = 1, not certified, scores higher on validation rows: 0.5"
+    assert said == "λ = 1, not certified, scores higher on validation rows: 0.500"
     shown = hulls.Answer(replace(path, val_score=np.array([0.6, 0.5, 0.4])), Params(), False, False)
     assert hull_words.higher_unsure(shown, hulls.at(shown, 0)) == ""
 

@@ -45,7 +45,12 @@ def score(name: str, value: float | None, mark: str = "") -> str:
     """A score, its figure between ``mark``s: shares of rows as percentages."""
     if value is None or math.isnan(value):
         return "not measured"
-    return f"{mark}{100 * value:.1f} %{mark}" if name in SHARES else f"{mark}{style.number(value)}{mark}"
+    return f"{mark}{figure_of(name, value)}{' %' if name in SHARES else ''}{mark}"
+
+
+def figure_of(name: str, value: float) -> str:
+    """A score, or a difference of scores, as the figure alone: points of a share of rows, else three digits."""
+    return f"{100 * value:.1f}" if name in SHARES else style.number(value, zeros=True)
 
 
 def runs(text: str, kind: str = "") -> Line:

@@ -102,7 +102,8 @@ def _found(found: ModelSearch) -> None:
 
 
 def _apart(name: str, value: float) -> str:
-    return f"{100 * value:.1f} points" if name in words.SHARES else style.number(value)
+    unit = " points" if name in words.SHARES else ""
+    return words.figure_of(name, value) + unit
 
 
 def _behind(one: Tried, best: Tried) -> str:

@@ -114,7 +114,9 @@ def _formats(shown: Sequence[Row]) -> dict[str, Any]:
     number = st.column_config.NumberColumn
     scores = "percent" if score in words.SHARES else "%.3f"
     return {
-        "method": st.column_config.TextColumn(pinned=True),
+        "method": st.column_config.TextColumn(
+            pinned=True, width=min(240, 24 + 7 * max(len(one.label) for one, _, _ in shown))
+        ),
         "train": number(f"train {score}", format=scores),
         "validation": number(f"validation {score}", format=scores),
         "best validation": number("best on its path", format=scores, help="The highest validation score on the path."),

@@ -84,7 +84,7 @@ def sentence(found: Verdict) -> str:
     groups: dict[str, list[str]] = {"ahead": [], "level": [], "behind": []}
     for name, one in sorted(found.plain.items(), key=lambda pair: -pair[1].score):
         if name not in NOTHING:
-            groups[one.place].append(f"{SHORT[name]} {_figure(found.score_name, one.score)}")
+            groups[one.place].append(f"{SHORT[name]} {captions.figure_of(found.score_name, one.score)}")
     said = {"ahead": "ahead of", "level": "level with", "behind": "behind"}
     listed = [f"{said[place]} {style.joined(names)}" for place, names in groups.items() if names]
     return f"{text}: {', '.join(listed)}." if listed else f"{text}."
@@ -107,7 +107,7 @@ def boosting(found: Verdict) -> str:
     one = found.plain.get("boosting")
     if one is None or not -one.gap > max(one.gap_error, 0.0):
         return ""
-    by, spread = _figure(found.score_name, -one.gap), error(found.score_name, one.gap_error)
+    by, spread = captions.figure_of(found.score_name, -one.gap), error(found.score_name, one.gap_error)
     if one.place == "behind":
         lead, target = f"Boosted trees are ahead by {by} ± {spread}", "the target has steps, or many columns act"
     else:
@@ -124,12 +124,7 @@ def points(name: str, one: Compared) -> str:
 
 def signed(name: str, change: float) -> str:
     """Return a difference of scores as the figure with its sign."""
-    return f"{'+' if change >= 0 else '−'}{_figure(name, abs(change))}"
-
-
-def _figure(name: str, value: float) -> str:
-    """Return a score or an error as the figure alone: points of a share of rows, else three digits."""
-    return f"{100 * value:.1f}" if name in captions.SHARES else style.number(value)
+    return f"{'+' if change >= 0 else '−'}{captions.figure_of(name, abs(change))}"
 
 
 def error(name: str, value: float) -> str:

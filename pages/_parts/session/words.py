@@ -3,9 +3,9 @@
 import re
 from pathlib import Path as File
 
-from mklcore.figures.captions import SHARES, score, seconds
+from mklcore.figures.captions import SHARES, figure_of, score, seconds
 
-__all__ = ["SHARES", "plain", "score", "seconds", "text"]
+__all__ = ["SHARES", "figure_of", "plain", "score", "seconds", "text"]
 ELSEWHERE = (
     "Solved on another machine, which sends the figures of each point; what needs the models appears at the end."
 )
