@@ -1,13 +1,15 @@
-"""What kernels, losses and penalties share: the numbers a person may choose, and a refusal of classes that lack a
-part.
+"""What kernels, losses and penalties share: the numbers a person may choose, refusals of what these cannot be, and of
+classes that lack a part.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from mklcore.errors import ParameterError
 
@@ -26,6 +28,27 @@ class Parameter:
     low: float
     high: float
     help: str
+
+
+def check_whole(name: str, value: Any, least: int = 1, most: int | None = None) -> None:
+    """ParameterError unless ``value`` is a whole number from ``least`` on, up to ``most``."""
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        bounds = f"of {least} or more" if most is None else f"from {least} to {most}"
+        raise ParameterError(f"{name} must be a whole number {bounds}; got {value!r}.")
+
+
+def check_positive(name: str, value: Any) -> None:
+    """ParameterError unless ``value`` is a finite number above 0."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not (number and np.isfinite(value) and value > 0):
+        raise ParameterError(f"{name} must be a finite number above 0; got {value!r}.")
+
+
+def check_choice(name: str, value: Any, known: Iterable[str]) -> None:
+    """ParameterError unless ``value`` is one of ``known``."""
+    if value not in known:
+        raise ParameterError(f"{name} must be one of {', '.join(known)}; got {value!r}.")
 
 
 class Parts:

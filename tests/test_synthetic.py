@@ -135,20 +135,20 @@ def test_spectra_can_draw_their_bands():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: make_mkl_toy(1, 1, 0), "n is 1; expected a whole number at least 2"),
-        (lambda: make_mkl_toy(10, 0, 0), "n_informative is 0; expected a whole number from 1 to 50"),
-        (lambda: make_mkl_toy(10, 51, 0), "n_informative is 51"),
+        (lambda: make_mkl_toy(1, 1, 0), "n must be a whole number of 2 or more; got 1"),
+        (lambda: make_mkl_toy(10, 0, 0), "n_informative must be a whole number from 1 to 50; got 0"),
+        (lambda: make_mkl_toy(10, 51, 0), "n_informative must be a whole number .*got 51"),
         (lambda: make_mkl_toy(10, 5, 0, n_features=4), "from 1 to 4"),
         (lambda: make_mkl_toy(10, 5, 0, rho=0.0), "rho is 0.0; expected a positive number"),
-        (lambda: make_mkl_toy(10.5, 5, 0), "n is 10.5"),  # type: ignore[arg-type]
-        (lambda: make_sparse_polynomial(10, 0, 0), "p is 0"),
+        (lambda: make_mkl_toy(10.5, 5, 0), "n must be a whole number .*got 10.5"),  # type: ignore[arg-type]
+        (lambda: make_sparse_polynomial(10, 0, 0), "p must be a whole number .*got 0"),
         (lambda: make_sparse_polynomial(10, 1025, 0), "from 1 to 1024"),
-        (lambda: make_spectra(10, 19, (1,), 0), "n_wavelengths is 19"),
+        (lambda: make_spectra(10, 19, (1,), 0), "n_wavelengths must be a whole number .*got 19"),
         (lambda: make_spectra(10, 40, (10,), 0), "expected band numbers from 0 to 9"),
         (lambda: make_spectra(10, 40, (), 0), "expected band numbers"),
-        (lambda: make_spectra(10, 40, 11, 0), "informative_bands is 11"),
-        (lambda: make_twonorm(1, 0), "n is 1"),
-        (lambda: make_ringnorm(True, 0), "n is True"),
+        (lambda: make_spectra(10, 40, 11, 0), "informative_bands must be a whole number .*got 11"),
+        (lambda: make_twonorm(1, 0), "n must be a whole number .*got 1"),
+        (lambda: make_ringnorm(True, 0), "n must be a whole number of 2 or more; got True"),
     ],
 )
 def test_refusals(make, words):

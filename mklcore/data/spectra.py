@@ -23,6 +23,7 @@ from mklcore.data.dataset import Dataset, Groups, counted, listed, standardise
 from mklcore.data.parsing import Source
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError, ParameterError
+from mklcore.parameters import check_whole
 
 SECOND = "Δ²"  # second differences are called Δ²850 after the wavelength in their middle
 PREPARATIONS = ("rows", "differences", "both")
@@ -83,7 +84,7 @@ def average_neighbours(data: Dataset, width: int) -> Dataset:
 
     A shorter rest at the end becomes one more column. Groups are dropped: cut bands afterwards.
     """
-    _check_whole("width", width, 1, data.n_features)
+    check_whole("width", width, 1, data.n_features)
     places = wavelengths(data)
     if any(name.startswith(SECOND) for name in data.feature_names):
         raise DataError("Average the neighbours before second differences are appended.")
@@ -169,7 +170,7 @@ def with_bands(data: Dataset, n_bands: int) -> Dataset:
     """
     places = wavelengths(data)
     distinct = np.unique(places)
-    _check_whole("n_bands", n_bands, 1, distinct.size)
+    check_whole("n_bands", n_bands, 1, distinct.size)
     groups = []
     for k in range(n_bands):
         band = distinct[k * distinct.size // n_bands : (k + 1) * distinct.size // n_bands]
@@ -201,9 +202,3 @@ def _each_row(data: Dataset, columns: Sequence[int] | None = None) -> Dataset:
     X = data.X.copy()
     X[:, along] = (part - part.mean(axis=1, keepdims=True)) / scale
     return replace(data, X=X, notes=(*data.notes, "Every spectrum was brought to mean 0, deviation 1."))
-
-
-def _check_whole(name: str, value: Any, least: int, most: int) -> None:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or not least <= value <= most:
-        raise ParameterError(f"{name} must be a whole number from {least} to {most}; got {value!r}.")

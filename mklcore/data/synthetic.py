@@ -16,6 +16,7 @@ import numpy as np
 from mklcore.arrays import Array, Indices, Labels, Mask
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
+from mklcore.parameters import check_whole
 
 N_BANDS = 10
 POLYNOMIAL_NOISE = 0.2
@@ -126,8 +127,8 @@ def make_sequences(
     >>> data.sequences[0][0], len(data.sequences[0][1][0]), truth.motifs
     ('sequence', 60, ('TATAAT',))
     """
-    _check_count("n", n, 4)
-    _check_count("length", length, 2)
+    check_whole("n", n, 4)
+    check_whole("length", length, 2)
     rng = np.random.default_rng(seed)
     planted = _motifs(motifs, length, letters, rng)
     if not 0 <= mutation <= 1 or jitter < 0:
@@ -160,7 +161,7 @@ def _motifs(
 ) -> list[tuple[str, int | None]]:
     """What is planted, and where; None for anywhere."""
     if isinstance(motifs, (int, np.integer)):
-        _check_count("motifs", int(motifs), 1, length // 6)
+        check_whole("motifs", int(motifs), 1, length // 6)
         places = np.linspace(0, length - 6, int(motifs) + 2).astype(int)[1:-1] if motifs > 1 else [(length - 6) // 2]
         return [("".join(rng.choice(list(letters), 6)), int(place)) for place in places]
     found: list[tuple[str, int | None]] = [(m, None) if isinstance(m, str) else (str(m[0]), int(m[1])) for m in motifs]
@@ -214,9 +215,9 @@ def make_mkl_toy(
     """
     from scipy.stats import norm
 
-    _check_count("n", n, 2)
-    _check_count("n_features", n_features, 1)
-    _check_count("n_informative", n_informative, 1, n_features)
+    check_whole("n", n, 2)
+    check_whole("n_features", n_features, 1)
+    check_whole("n_informative", n_informative, 1, n_features)
     if not 0 < rho < np.inf:
         raise ParameterError(f"rho is {rho!r}; expected a positive number, the distance of a class mean from 0.")
     rng = np.random.default_rng(seed)
@@ -253,8 +254,8 @@ def make_sparse_polynomial(n: int, p: int, seed: int, rotate: bool = False) -> t
     tuple of (Dataset, PolynomialTruth)
         The data and the truth behind it.
     """
-    _check_count("n", n, 2)
-    _check_count("p", p, 1, 1024)
+    check_whole("n", n, 2)
+    check_whole("p", p, 1, 1024)
     rng = np.random.default_rng(seed)
     S = rng.standard_normal((1024, p))
     S /= np.linalg.norm(S, axis=0)
@@ -299,8 +300,8 @@ def make_spectra(
     tuple of (Dataset, SpectraTruth)
         The data and the truth behind it.
     """
-    _check_count("n", n, 2)
-    _check_count("n_wavelengths", n_wavelengths, 2 * N_BANDS)
+    check_whole("n", n, 2)
+    check_whole("n_wavelengths", n_wavelengths, 2 * N_BANDS)
     rng = np.random.default_rng(seed)
     chosen = _chosen_bands(informative_bands, rng)
     bands = np.array_split(np.arange(n_wavelengths), N_BANDS)
@@ -378,8 +379,8 @@ def make_ring(n: int, n_outside: int, seed: int) -> tuple[Dataset, RingTruth]:
     Distances from the ring are N(0, 0.15^2); rows outside are uniform on the square from -3 to 3, at least 0.75 from
     the ring.
     """
-    _check_count("n", n, 2)
-    _check_count("n_outside", n_outside, 0, n - 1)
+    check_whole("n", n, 2)
+    check_whole("n_outside", n_outside, 0, n - 1)
     rng = np.random.default_rng(seed)
     angle = rng.uniform(0.0, 2.0 * np.pi, n - n_outside)
     radius = RING_RADIUS + RING_NOISE * rng.standard_normal(n - n_outside)
@@ -397,20 +398,13 @@ def make_ring(n: int, n_outside: int, seed: int) -> tuple[Dataset, RingTruth]:
 
 
 def _two_normals(name: str, n: int, seed: int, truth: NormTruth) -> tuple[Dataset, NormTruth]:
-    _check_count("n", n, 2)
+    check_whole("n", n, 2)
     rng = np.random.default_rng(seed)
     y = _balanced_labels(n, rng)
     which = (y < 0).astype(int)
     X = truth.means[which] + np.sqrt(np.array(truth.variances))[which, None] * rng.standard_normal((n, NORM_DIMENSION))
     note = f"Generated: {name}, two normal classes in {NORM_DIMENSION} dimensions."
     return Dataset(X, y, _numbered("x", NORM_DIMENSION), "class", "binary", notes=(note,)), truth
-
-
-def _check_count(name: str, value: int, least: int, most: int | None = None) -> None:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
-        bound = f"at least {least}" if most is None else f"from {least} to {most}"
-        raise ParameterError(f"{name} is {value!r}; expected a whole number {bound}.")
 
 
 def _balanced_labels(n: int, rng: np.random.Generator) -> Array:
@@ -441,7 +435,7 @@ def _haar(p: int, rng: np.random.Generator) -> Array:
 
 def _chosen_bands(wanted: int | Sequence[int], rng: np.random.Generator) -> tuple[int, ...]:
     if isinstance(wanted, (int, np.integer)):
-        _check_count("informative_bands", int(wanted), 1, N_BANDS)
+        check_whole("informative_bands", int(wanted), 1, N_BANDS)
         return tuple(sorted(int(b) for b in rng.choice(N_BANDS, size=int(wanted), replace=False)))
     chosen = tuple(sorted({int(b) for b in wanted}))
     if not chosen or not 0 <= chosen[0] <= chosen[-1] < N_BANDS:

@@ -16,19 +16,19 @@ Proposition 9; Aiolli and Donini (2015), "EasyMKL: a scalable multiple kernel le
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import Kernels
-from mklcore.estimators.lp import LpBase, UniformMKLClassifier, UniformMKLRegressor
+from mklcore.estimators.base import KernelSettings
+from mklcore.estimators.lp import _LpClassifier, _LpRegressor, _Uniform
 from mklcore.kernels.operators.base import Capability
 from mklcore.kernels.operators.dense import DenseKernels
 from mklcore.losses import Loss
+from mklcore.parameters import check_choice
 from mklcore.solvers.driver import Fit
 from mklcore.solvers.problem import WarmStart
 
@@ -36,7 +36,7 @@ ALIGNMENTS = ("aligned", "margin")  # how weights are given in one step
 _STEPS, _CLOSE = 20_000, 1e-9  # of the pairwise descent of the margin, and how close it comes
 
 
-class _Aligned(LpBase):
+class _Aligned(_Uniform):
     """One machine on the sum of the kernels, weighted in one step."""
 
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.DENSE})
@@ -71,7 +71,8 @@ class _Aligned(LpBase):
         return replace(fit, weights=weights, dual_objective=None, dual_point=None, history=history)
 
 
-class AlignedMKLClassifier(_Aligned, UniformMKLClassifier):
+@dataclass(eq=False, repr=False)
+class AlignedMKLClassifier(_Aligned, _LpClassifier, KernelSettings):
     """Weights by centred alignment ("aligned") or by the widest margin of all kernels together ("margin"), then one
     machine.
 
@@ -94,6 +95,10 @@ class AlignedMKLClassifier(_Aligned, UniformMKLClassifier):
         for the usual way of the method.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     fit_intercept : bool, default True
         Whether the model has a free offset b.
     tol : float, default 0.001
@@ -102,41 +107,21 @@ class AlignedMKLClassifier(_Aligned, UniformMKLClassifier):
         Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
     probability : bool, default False
         Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     """
 
-    def __init__(
-        self,
-        rule: str = "aligned",
-        C: float = 1.0,
-        loss: str | Loss = "hinge",
-        mix: float = 0.2,
-        *,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 500,
-        probability: bool = False,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        super().__init__(
-            C, loss, kernels=kernels, normalise=normalise, center=center, fit_intercept=fit_intercept, tol=tol,
-            max_iter=max_iter, random_state=random_state, callback=callback,
-        )  # fmt: skip
-        self.probability = probability
-        self.rule = rule
-        self.mix = mix
+    rule: str = "aligned"
+    C: float = 1.0
+    loss: str | Loss = "hinge"
+    mix: float = 0.2
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 500
+    probability: bool = False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.rule not in ALIGNMENTS:
-            raise ParameterError(f"rule must be one of {', '.join(ALIGNMENTS)}; got {self.rule!r}.")
+        check_choice("rule", self.rule, ALIGNMENTS)
         if not (isinstance(self.mix, (int, float, np.number)) and 0 <= self.mix < 1):
             raise ParameterError(f"mix stands between margin and means, from 0 to below 1; got {self.mix!r}.")
 
@@ -148,7 +133,8 @@ class AlignedMKLClassifier(_Aligned, UniformMKLClassifier):
         return aligned_weights(K, target) if self.rule == "aligned" else margin_weights(K, target, float(self.mix))
 
 
-class AlignedMKLRegressor(_Aligned, UniformMKLRegressor):
+@dataclass(eq=False, repr=False)
+class AlignedMKLRegressor(_Aligned, _LpRegressor, KernelSettings):
     """Weights by centred alignment with the target, then one machine. Parameters as ``UniformMKLRegressor``.
 
     Attributes: weights_ (M,) non-negative with sum 1, and those of a fitted ``UniformMKLRegressor``, without a
@@ -170,37 +156,25 @@ class AlignedMKLRegressor(_Aligned, UniformMKLRegressor):
         for the usual way of the method.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     fit_intercept : bool, default True
         Whether the model has a free offset b.
     tol : float, default 0.001
         Relative duality gap at which the solver stops, > 0.
     max_iter : int, default 500
         Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        loss: str | Loss = "squared",
-        epsilon: float = 0.1,
-        *,
-        kernels: Kernels = None,
-        normalise: str | None = "auto",
-        center: bool = False,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 500,
-        random_state: int | None = None,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        super().__init__(
-            C, loss, epsilon, kernels=kernels, normalise=normalise, center=center, fit_intercept=fit_intercept, tol=tol,
-            max_iter=max_iter, random_state=random_state, callback=callback,
-        )  # fmt: skip
+    C: float = 1.0
+    loss: str | Loss = "squared"
+    epsilon: float = 0.1
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 500
 
 
 def aligned_weights(K: Array, y: Array) -> Array:

@@ -29,7 +29,8 @@ from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.kernels.operators.packed import PackedKernels, triangle_bytes
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sums import OTHER, way_of
-from mklcore.parameters import Parts
+from mklcore.losses import Loss, loss_for
+from mklcore.parameters import Parts, check_positive
 from mklcore.selection.splitters import count_rows
 from mklcore.solvers.driver import Fit
 
@@ -77,6 +78,7 @@ class KernelEstimator(Parts, BaseEstimator):
 
     default_normalise: ClassVar[str | None] = "multiplicative"
     requires: ClassVar[frozenset[Capability]] = frozenset()  # of kernels
+    tasks: ClassVar[tuple[str, ...]] = ()  # whose losses it takes
     score_name: ClassVar[str] = ""  # what ``path_score`` measures
     _dual_per_kernel: ClassVar[bool] = False  # True where every kernel has coefficients of its own
     _scored_together: ClassVar[bool] = True  # False where the points of a path do not share weighted sums of blocks
@@ -442,6 +444,15 @@ class KernelEstimator(Parts, BaseEstimator):
     def _target(self, y: Any) -> Labels:
         """The checked target as numbers or labels (n,)."""
 
+    @property
+    def loss_in_use(self) -> Loss:
+        """The loss object behind ``loss``; ParameterError where this method cannot take it."""
+        return loss_for(self.loss, self.tasks, epsilon=getattr(self, "epsilon", 0.1))
+
+    def _targets(self, y: Array) -> list[Array]:
+        """The targets (n,) of the problems behind ``y``: its columns, or of classes the signs of each."""
+        return list(np.atleast_2d(y.T))
+
     @abstractmethod
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         """The solution on built kernels, in attributes; ``warm`` is a fitted neighbour or None."""
@@ -533,10 +544,7 @@ class KernelEstimator(Parts, BaseEstimator):
 
     def _positive(self, *names: str) -> None:
         for name in names:
-            value = getattr(self, name)
-            good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-            if not (good and np.isfinite(value) and value > 0):
-                raise ParameterError(f"{name} must be a finite number above 0; got {value!r}.")
+            check_positive(name, getattr(self, name))
 
     def _publish(self, fit: Fit) -> None:
         self.weights_, self.dual_coef_, self.intercept_ = fit.weights, fit.dual_coef, fit.intercept

@@ -4,19 +4,17 @@ sum.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelSettings
-from mklcore.estimators.lp import LpBase, _LpClassifier, _LpRegressor
+from mklcore.estimators.lp import _LpClassifier, _LpRegressor, _Uniform
 from mklcore.kernels.operators.base import Capability
 from mklcore.losses import Loss
-from mklcore.penalties import LpNorm, Penalty
+from mklcore.parameters import check_choice
 from mklcore.selection.splitters import folds
 from mklcore.solvers.driver import Fit, warn_unless_converged
 from mklcore.solvers.problem import WarmStart
@@ -25,7 +23,7 @@ N_FOLDS = 5
 SELECTIONS = ("objective", "folds")  # how the best single kernel is chosen
 
 
-class _BestKernel(LpBase):
+class _BestKernel(_Uniform):
     """One machine per kernel; the kernel with the lowest objective, or the best score over inner folds, is kept."""
 
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.DENSE})
@@ -35,23 +33,10 @@ class _BestKernel(LpBase):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.select not in SELECTIONS:
-            raise ParameterError(f"select must be one of {', '.join(SELECTIONS)}; got {self.select!r}.")
-
-    @property
-    def penalty_in_use(self) -> Penalty:
-        return LpNorm(np.inf)
-
-    @property
-    def _solver_name(self) -> str:
-        return "wrapper"
+        check_choice("select", self.select, SELECTIONS)
 
     def _wants_rows(self, dictionary: Any, n: int) -> bool:
         return False
-
-    @abstractmethod
-    def _targets(self, y: Array) -> list[Array]:
-        """The signed targets of the problems behind ``y``: one, or one per class."""
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         targets, carried = self._targets(y), getattr(warm, "_carry", None)
@@ -164,10 +149,6 @@ class BestKernelClassifier(_BestKernel, _LpClassifier, KernelSettings):
     max_iter: int = 500
     probability: bool = False
 
-    def _targets(self, y: Array) -> list[Array]:
-        positive = [1] if self.classes_.size == 2 else range(self.classes_.size)
-        return [np.where(y == k, 1.0, -1.0) for k in positive]
-
 
 @dataclass(eq=False, repr=False)
 class BestKernelRegressor(_BestKernel, _LpRegressor, KernelSettings):
@@ -213,6 +194,3 @@ class BestKernelRegressor(_BestKernel, _LpRegressor, KernelSettings):
     fit_intercept: bool = True
     tol: float = 1e-3
     max_iter: int = 500
-
-    def _targets(self, y: Array) -> list[Array]:
-        return [y]

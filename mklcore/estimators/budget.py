@@ -9,12 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from mklcore.arrays import Array
-from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelEstimator
 from mklcore.kernels.grams import GramStack
+from mklcore.parameters import check_whole
 from mklcore.solvers.driver import Fit, Status
 from mklcore.solvers.spectra import Spectra
 
@@ -28,10 +26,8 @@ class BudgetedEstimator(KernelEstimator):
 
     def _whole(self, *names: str) -> None:
         for name in names:
-            value = getattr(self, name)
-            whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-            if value is not None and not (whole and value >= 1):
-                raise ParameterError(f"{name} must be a whole number of 1 or more, or None for all; got {value!r}.")
+            if getattr(self, name) is not None:  # for all
+                check_whole(name, getattr(self, name))
 
     def _prepared(self, stack: GramStack) -> Spectra | None:
         """What every run on ``stack`` needs, whatever lam and the budget are."""

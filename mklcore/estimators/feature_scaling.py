@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelEstimator
-from mklcore.estimators.problems import signs
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF
-from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
+from mklcore.losses import Loss
+from mklcore.parameters import check_whole
 from mklcore.penalties.terms import make_terms
 from mklcore.solvers.driver import run, warn_unless_converged
 from mklcore.solvers.feature_scaling import FeatureScaling
@@ -28,7 +27,6 @@ _NO_SCALE = 1e100  # what a column is divided by whose scale is zero
 class _ScalingBase(KernelEstimator):
     """min over scales s of G(r) + C sum V + 1/2 ||f||^2 under the kernel exp(-1/2 sum_j s_j^2 (x_j - z_j)^2)."""
 
-    tasks: ClassVar[tuple[str, ...]] = ()
     kernels = None
     normalise = None
     center = False
@@ -50,21 +48,12 @@ class _ScalingBase(KernelEstimator):
         self._positive("C", "tol")
         self.loss_in_use  # noqa: B018  the loss checks itself
         make_terms(self.terms, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
-        if not (isinstance(self.max_iter, (int, np.integer)) and self.max_iter >= 1):
-            raise ParameterError(f"max_iter must be a whole number of 1 or more; got {self.max_iter!r}.")
-
-    @property
-    def loss_in_use(self) -> Loss:
-        return loss_for(self.loss, self.tasks)
+        check_whole("max_iter", self.max_iter)
 
     def _stack(self, X: Any) -> Any:
         if hasattr(X, "transform"):
             raise DataError("Feature scaling learns the kernel itself: hand over the table, not a stack of kernels.")
         return KernelDictionary((RBF(1.0),)).grams(X, normalise=None)
-
-    @abstractmethod
-    def _columns(self, y: Array) -> Array:
-        """The target as rows (T, n)."""
 
     def _named_groups(self, d: int) -> list[tuple[str, Indices]]:
         if self.groups is None:
@@ -83,7 +72,7 @@ class _ScalingBase(KernelEstimator):
         return found
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
-        Z, Y = np.asarray(stack.transform.rows), self._columns(y)
+        Z, Y = np.asarray(stack.transform.rows), np.array(self._targets(y))
         named = self._named_groups(Z.shape[1])
         term = make_terms(self.terms, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
         method = FeatureScaling(
@@ -159,12 +148,6 @@ class FeatureScalingClassifier(_ScalingBase, KernelClassifier):
     Subrahmanya and Shin (2010), section 3 (feature scaling kernels), equations (1) to (3).
     """
 
-    tasks = CLASSIFICATION
-
-    def _columns(self, y: Array) -> Array:
-        classes = [1] if self.classes_.size == 2 else range(self.classes_.size)
-        return np.array([signs(y, k) for k in classes])
-
 
 class FeatureScalingRegressor(_ScalingBase, KernelRegressor):
     """One Gaussian kernel with a scale for every column, learned under a group selection term, for numbers.
@@ -210,8 +193,3 @@ class FeatureScalingRegressor(_ScalingBase, KernelRegressor):
     ----------
     Subrahmanya and Shin (2010), section 3 (feature scaling kernels), equations (1) to (3).
     """
-
-    tasks = REGRESSION
-
-    def _columns(self, y: Array) -> Array:
-        return y[None]

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.copies import without_copies
 from mklcore.estimators.greedy_losses import counts_checked, expected, greedy_loss
-from mklcore.estimators.problems import signs, worst
-from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
+from mklcore.estimators.problems import worst
+from mklcore.estimators.tasks import KernelClassifier, SeveralTargets
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.operators.base import Capability
 from mklcore.kernels.operators.factored import FeatureStack
-from mklcore.losses import CLASSIFICATION, REGRESSION, Loss
+from mklcore.losses import CLASSIFICATION, Loss
 from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
 from mklcore.solvers.foba import ForwardBackward
@@ -37,8 +36,6 @@ BACK_AND_FORTH = 4  # steps per kernel that backward steps may take
 @dataclass(eq=False, repr=False)
 class _GompBase(BudgetedEstimator):
     """min_f (1/n) sum V(y_i, f(x_i)) + lam ||f||^2 over at most ``n_kernels`` kernels, chosen greedily."""
-
-    tasks: ClassVar[tuple[str, ...]] = ()
 
     lam: float = 0.01
     n_kernels: int | None = None
@@ -85,9 +82,12 @@ class _GompBase(BudgetedEstimator):
     def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
         return self.loss_in_use.quadratic and n <= MOST_SUMMED and self._is_too_large(dictionary, n)
 
-    @abstractmethod
     def _columns(self, y: Array) -> tuple[Array, Array]:
         """The target as columns (n, T) and what to add back to predictions (T,)."""
+        counts_checked(self.loss_in_use, y)
+        Y = np.column_stack(self._targets(y))
+        shift = Y.mean(axis=0) if self.fit_intercept and self.loss_in_use.quadratic else np.zeros(Y.shape[1])
+        return Y - shift, shift
 
     def _run(self, stack: GramStack | FeatureStack, y: Array, prepared: Spectra | None) -> None:
         Y, shift = self._columns(y)
@@ -197,8 +197,6 @@ class GOMPClassifier(_GompBase, KernelClassifier, KernelSettings):
         Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
     """
 
-    tasks = CLASSIFICATION
-
     _: KW_ONLY
     tol: float = SETTINGS.hinge_tol
     probability: bool = False
@@ -212,15 +210,9 @@ class GOMPClassifier(_GompBase, KernelClassifier, KernelSettings):
                 'use fit_intercept=False with loss="hinge".'
             )
 
-    def _columns(self, y: Array) -> tuple[Array, Array]:
-        classes = [1] if self.classes_.size == 2 else range(self.classes_.size)
-        Y = np.column_stack([signs(y, k) for k in classes])
-        shift = Y.mean(axis=0) if self.fit_intercept and self.loss_in_use.quadratic else np.zeros(Y.shape[1])
-        return Y - shift, shift
-
 
 @dataclass(eq=False, repr=False)
-class GOMPRegressor(_GompBase, KernelRegressor, KernelSettings):
+class GOMPRegressor(_GompBase, SeveralTargets, KernelSettings):
     """MKL-GOMP for regression, with one target or several that share one set of kernels.
 
     ``y`` is (n,) or (n, T); predictions have its shape, ``dual_coef_`` is (n,) or (n, T). ``fit_intercept`` subtracts
@@ -272,20 +264,9 @@ class GOMPRegressor(_GompBase, KernelRegressor, KernelSettings):
     2010.
     """
 
-    tasks = REGRESSION
-
     output_groups: Sequence[Sequence[int]] | None = None
     _: KW_ONLY
     fit_intercept: bool = True
-
-    def _target(self, y: Any) -> Array:
-        table = np.asarray(y)
-        if table.ndim != 2:
-            return super()._target(y)
-        columns = [super(GOMPRegressor, self)._target(column) for column in table.T]
-        if not columns:
-            raise DataError("The target has no columns; give at least one.")
-        return np.column_stack(columns)
 
     def label(self, decision: Array) -> Array:
         """Predictions from decision values."""
@@ -297,12 +278,6 @@ class GOMPRegressor(_GompBase, KernelRegressor, KernelSettings):
 
     def _centre(self, y: Array) -> float:
         return 0.0  # every column has a mean of its own
-
-    def _columns(self, y: Array) -> tuple[Array, Array]:
-        counts_checked(self.loss_in_use, y)
-        Y = y[:, None] if y.ndim == 1 else y
-        shift = Y.mean(axis=0) if self.fit_intercept and self.loss_in_use.quadratic else np.zeros(Y.shape[1])
-        return Y - shift, shift
 
     def _run(self, stack: GramStack | FeatureStack, y: Array, prepared: Spectra | None) -> None:
         if self.output_groups is None:
@@ -365,11 +340,6 @@ class GOMPRegressor(_GompBase, KernelRegressor, KernelSettings):
 
     def _machines(self) -> tuple[Array, Array]:
         return super()._machines() if self.weights_.ndim == 1 else (self.weights_, self._coefficients)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
 
 def _score_of(part: Any, step: int) -> float:

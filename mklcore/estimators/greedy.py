@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
@@ -14,11 +13,11 @@ from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.greedy_losses import counts_checked, expected, greedy_loss, is_smooth, rate_notes
-from mklcore.estimators.problems import signs
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators.base import Capability
-from mklcore.losses import CLASSIFICATION, REGRESSION, Loss
+from mklcore.losses import Loss
+from mklcore.parameters import check_choice, check_whole
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam, unit_step_divisors
 from mklcore.solvers.spectra import Spectra
@@ -36,8 +35,6 @@ class _GreedyBase(BudgetedEstimator):
     _dual_per_kernel = True
     _scored_together = False
 
-    tasks: ClassVar[tuple[str, ...]] = ()
-
     criterion: str = "functional"
     lam: float = 0.01
     n_kernels: int | None = None
@@ -53,10 +50,8 @@ class _GreedyBase(BudgetedEstimator):
         super()._check_parameters()
         self._positive("tol")
         for name, known in (("criterion", CRITERIA), ("step", STEPS)):
-            if getattr(self, name) not in known:
-                raise ParameterError(f"{name} must be one of {', '.join(known)}; got {getattr(self, name)!r}.")
-        if not (isinstance(self.max_iter, (int, np.integer)) and self.max_iter >= 1):
-            raise ParameterError(f"max_iter must be a whole number of 1 or more; got {self.max_iter!r}.")
+            check_choice(name, getattr(self, name), known)
+        check_whole("max_iter", self.max_iter)
 
         loss, mu = self.loss_in_use, self.mu
         if not (isinstance(mu, (int, float, np.number)) and np.isfinite(mu) and mu >= 0):
@@ -77,9 +72,10 @@ class _GreedyBase(BudgetedEstimator):
     def _prepared(self, stack: GramStack) -> Spectra | None:
         return None if self._is_empirical else super()._prepared(stack)
 
-    @abstractmethod
     def _problems(self, y: Array) -> list[tuple[Array, float]]:
         """The targets to fit, one after the other, each with what to add back to its predictions."""
+        counts_checked(self.loss_in_use, y)
+        return [self._centred(target) for target in self._targets(y)]
 
     def _centred(self, y: Array) -> tuple[Array, float]:
         shift = float(y.mean()) if self.fit_intercept and self.loss_in_use.quadratic else 0.0
@@ -237,12 +233,6 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier, KernelSettings):
     _: KW_ONLY
     probability: bool = False
 
-    tasks = CLASSIFICATION
-
-    def _problems(self, y: Array) -> list[tuple[Array, float]]:
-        classes = [1] if self.classes_.size == 2 else range(self.classes_.size)
-        return [self._centred(signs(y, k)) for k in classes]
-
 
 @dataclass(eq=False, repr=False)
 class GreedyMKLRegressor(_GreedyBase, KernelRegressor, KernelSettings):
@@ -293,8 +283,6 @@ class GreedyMKLRegressor(_GreedyBase, KernelRegressor, KernelSettings):
     _: KW_ONLY
     fit_intercept: bool = True
 
-    tasks = REGRESSION
-
     def label(self, decision: Array) -> Array:
         """Predictions from decision values."""
         return expected(self.loss_in_use, decision)
@@ -305,7 +293,3 @@ class GreedyMKLRegressor(_GreedyBase, KernelRegressor, KernelSettings):
 
     def _centre(self, y: Array) -> float:
         return 0.0  # the methods take the mean themselves
-
-    def _problems(self, y: Array) -> list[tuple[Array, float]]:
-        counts_checked(self.loss_in_use, y)
-        return [self._centred(y)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -14,10 +14,10 @@ from mklcore.data.dataset import Dataset, row_fingerprints
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.base import _BLOCK_MB, KernelEstimator
 from mklcore.estimators.graph_rows import AnyGraph, check_graph, checked_rows, count_rows, space_of
-from mklcore.estimators.problems import signs
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.operators.base import is_operator
-from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
+from mklcore.losses import Loss, loss_for
+from mklcore.parameters import check_choice, check_whole
 from mklcore.solvers.driver import Fit, Status, run, warn_unless_converged
 from mklcore.solvers.hkl.bases import Basis
 from mklcore.solvers.hkl.dag import Node
@@ -40,7 +40,6 @@ class _HKLBase(KernelEstimator):
     kernels.
     """
 
-    tasks: ClassVar[tuple[str, ...]] = ()
     _scored_together = False
 
     basis: Basis | str | Array | None = None
@@ -149,12 +148,9 @@ class _HKLBase(KernelEstimator):
                 self._positive(name)
         self.loss_in_use  # noqa: B018  the loss checks itself
         check_graph(self.graph, self.basis, self.refit)
-        if self.search not in SEARCHES:
-            raise ParameterError(f"search must be one of {', '.join(SEARCHES)}; got {self.search!r}.")
+        check_choice("search", self.search, SEARCHES)
         for name in ("max_iter", "max_nodes"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not (isinstance(value, (int, np.integer)) and value >= 1):
-                raise ParameterError(f"{name} must be a whole number of 1 or more; got {value!r}.")
+            check_whole(name, getattr(self, name))
 
     @property
     def loss_in_use(self) -> Loss:
@@ -215,9 +211,6 @@ class _HKLBase(KernelEstimator):
         self.proof_ = None if None in proofs else tuple(proof.arrays for proof in proofs if proof is not None)
         if self.refit:
             self._refit(stack, np.column_stack(targets))
-
-    def _targets(self, y: Array) -> list[Array]:
-        return [y]
 
     def _publish_hull(self, design: KernelSpace, searches: Sequence[HullSearch]) -> None:
         """The hull (of all problems together), and per node of it zeta, eta, ||beta_D(v)||; zero where a problem lacks
@@ -457,15 +450,9 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     Source: Bach (2008), equations (1) to (3), Propositions 1 to 3.
     """
 
-    tasks = CLASSIFICATION
-
     loss: str | Loss = "logistic"
     _: KW_ONLY
     probability: bool = False
-
-    def _targets(self, y: Array) -> list[Array]:
-        count = self.classes_.size
-        return [signs(y, 1)] if count == 2 else [signs(y, k) for k in range(count)]
 
 
 class HKLRegressor(_HKLBase, KernelRegressor):
@@ -515,8 +502,6 @@ class HKLRegressor(_HKLBase, KernelRegressor):
     ----------
     Bach (2008), equations (1) to (3), Propositions 1 to 3.
     """
-
-    tasks = REGRESSION
 
 
 def _edges(design: GraphSpace, nodes: Sequence[Node]) -> tuple[tuple[Any, Any], ...]:

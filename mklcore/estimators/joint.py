@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelEstimator, KernelSettings
-from mklcore.estimators.problems import signs
-from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
+from mklcore.estimators.tasks import KernelClassifier, SeveralTargets
 from mklcore.kernels.nystroem import Nystroem
-from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
+from mklcore.losses import Loss
+from mklcore.parameters import check_whole
 from mklcore.penalties import LpNorm
 from mklcore.solvers.driver import warn_unless_converged
 from mklcore.solvers.joint import fit_joint
@@ -26,26 +26,15 @@ from mklcore.solvers.problem import WarmStart
 class _JointBase(KernelEstimator):
     """min over ||theta||_p <= 1 of sum_t C sum_i V(y_it, f_t(x_i) + b_t) + 1/2 sum_m ||w_mt||^2 / theta_m."""
 
-    tasks: ClassVar[tuple[str, ...]] = ()
-
     def _check_parameters(self) -> None:
         self._positive("C", "tol")
         self._check_approximation()
         LpNorm(self.p)
         self.loss_in_use  # noqa: B018  the loss checks itself
-        if not (isinstance(self.max_iter, (int, np.integer)) and self.max_iter >= 1):
-            raise ParameterError(f"max_iter must be a whole number of 1 or more; got {self.max_iter!r}.")
-
-    @property
-    def loss_in_use(self) -> Loss:
-        return loss_for(self.loss, self.tasks, epsilon=getattr(self, "epsilon", 0.1))
-
-    @abstractmethod
-    def _columns(self, y: Array) -> Array:
-        """The target as rows (T, n)."""
+        check_whole("max_iter", self.max_iter)
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
-        Y = self._columns(y)
+        Y = np.array(self._targets(y))
         shift = Y.mean(axis=1) if self.fit_intercept and self.loss_in_use.of_residuals else np.zeros(len(Y))
         fit, intercepts = fit_joint(
             stack,
@@ -161,8 +150,6 @@ class JointMKLClassifier(_JointBase, KernelClassifier, KernelSettings):
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), section 2, with the weights shared over one-against-rest machines.
     """
 
-    tasks = CLASSIFICATION
-
     p: float = 1.0
     C: float = 1.0
     loss: str | Loss = "hinge"
@@ -172,17 +159,13 @@ class JointMKLClassifier(_JointBase, KernelClassifier, KernelSettings):
     tol: float = 1e-3
     max_iter: int = 500
 
-    def _columns(self, y: Array) -> Array:
-        classes = [1] if self.classes_.size == 2 else range(self.classes_.size)
-        return np.array([signs(y, k) for k in classes])
-
     def _seen(self, y: Any) -> Array:
         places: Any = np.searchsorted(self.classes_, np.asarray(y))
-        return self._columns(places).T
+        return np.column_stack(self._targets(places))
 
 
 @dataclass(eq=False, repr=False)
-class JointMKLRegressor(_JointBase, KernelRegressor, KernelSettings):
+class JointMKLRegressor(_JointBase, SeveralTargets, KernelSettings):
     """lp-norm MKL for several targets with one set of kernel weights: the same kernels count for all of them.
 
         min_{theta} sum_t min_{w_t, b_t} C sum_i V(y_it, f_t(x_i)) + 1/2 sum_m ||w_mt||^2 / theta_m, ||theta||_p <= 1
@@ -225,8 +208,6 @@ class JointMKLRegressor(_JointBase, KernelRegressor, KernelSettings):
     Kloft, Brefeld, Sonnenburg, Zien (2011), sections 2 and 4, with a sum over targets.
     """
 
-    tasks = REGRESSION
-
     p: float = 1.0
     C: float = 1.0
     loss: str | Loss = "squared"
@@ -236,23 +217,6 @@ class JointMKLRegressor(_JointBase, KernelRegressor, KernelSettings):
     tol: float = 1e-3
     max_iter: int = 500
 
-    def _target(self, y: Any) -> Array:
-        table = np.asarray(y)
-        if table.ndim != 2:
-            return super()._target(y)
-        columns = [super(JointMKLRegressor, self)._target(column) for column in table.T]
-        if not columns:
-            raise DataError("The target has no columns; give at least one.")
-        return np.column_stack(columns)
-
-    def _columns(self, y: Array) -> Array:
-        return y[None] if y.ndim == 1 else y.T
-
     def _seen(self, y: Any) -> Array:
         table = self._target(y)
         return table[:, None] if table.ndim == 1 else table
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags

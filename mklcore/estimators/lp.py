@@ -20,8 +20,9 @@ from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.operators import Capability, as_operator, is_stored
 from mklcore.kernels.operators.base import is_operator
 from mklcore.kernels.operators.packed import place_for
-from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
+from mklcore.losses import Loss
 from mklcore.machines import ON_FEATURES
+from mklcore.parameters import check_choice, check_whole
 from mklcore.penalties import LpNorm, Penalty, make_penalty
 from mklcore.solvers import FEATURE_SOLVERS, MOST_SUMMED, SOLVERS, fit_weighted
 from mklcore.solvers.driver import Fit, warn_unless_converged
@@ -35,16 +36,13 @@ COLUMNS_FROM = 500  # rows from which linear kernels are kept as the columns the
 class LpBase(KernelEstimator):
     """min C sum_i V(f(x_i) + b, y_i) + 1/2 sum_m ||w_m||^2 / theta_m  over  ||theta||_p <= 1, theta >= 0."""
 
-    tasks: ClassVar[tuple[str, ...]] = ()
     _may_take_columns: ClassVar[bool] = False  # whether linear kernels may become the columns they see
 
     def _check_parameters(self) -> None:
         self._positive("C", "tol")
         self.loss_in_use  # noqa: B018  the loss checks itself
-        if self._solver_name not in ("auto", *SOLVERS):
-            raise ParameterError(f"solver must be one of auto, {', '.join(SOLVERS)}; got {self._solver_name!r}.")
-        if not (isinstance(self.max_iter, (int, np.integer)) and self.max_iter >= 1):
-            raise ParameterError(f"max_iter must be a whole number of 1 or more; got {self.max_iter!r}.")
+        check_choice("solver", self._solver_name, ("auto", *SOLVERS))
+        check_whole("max_iter", self.max_iter)
         self.penalty_in_use  # noqa: B018  the penalty checks p itself
         self._check_approximation()
         if getattr(self, "approximation", None) is not None and self._solver_name not in FEATURE_SOLVERS:
@@ -57,10 +55,6 @@ class LpBase(KernelEstimator):
     @property
     def penalty_in_use(self) -> Penalty:
         return LpNorm(self.p) if self.penalty is None else make_penalty(self.penalty, p=self.p)
-
-    @property
-    def loss_in_use(self) -> Loss:
-        return loss_for(self.loss, self.tasks, epsilon=getattr(self, "epsilon", 0.1))
 
     @property
     def _solver_name(self) -> str:
@@ -166,8 +160,6 @@ def _checked_weights(sample_weight: Any, X: Any, is_stack: bool) -> Array:
 
 
 class _LpClassifier(LpBase, KernelClassifier):
-    tasks = CLASSIFICATION
-
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         w = getattr(self, "sample_weight_", None)
         if w is not None and np.unique(y[w > 0]).size < self.classes_.size:
@@ -192,8 +184,6 @@ class _LpClassifier(LpBase, KernelClassifier):
 
 
 class _LpRegressor(LpBase, KernelRegressor):
-    tasks = REGRESSION
-
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         self._publish(self._fit_one(stack, y, warm_start(warm, None)))
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -21,7 +21,8 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators.base import KernelOperator
-from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
+from mklcore.losses import Loss
+from mklcore.parameters import check_choice, check_whole
 from mklcore.penalties.terms import GroupTerm, as_eta, make_terms
 from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.smkl import TOL_MODES, Search, fit_selection, starts
@@ -34,7 +35,6 @@ class _SMKLBase(KernelEstimator):
     """min g(w) + C sum_i V(f(x_i), y_i) with a group selection term g, from equal weights."""
 
     default_normalise = "trace"
-    tasks: ClassVar[tuple[str, ...]] = ()
 
     tol: float = 1e-3
     tol_mode: str = "relative"
@@ -47,20 +47,13 @@ class _SMKLBase(KernelEstimator):
     def _check_parameters(self) -> None:
         self._positive("C", "tol")
         self.loss_in_use  # noqa: B018  the loss checks itself
-        if self.tol_mode not in TOL_MODES:
-            raise ParameterError(f"tol_mode must be one of {', '.join(TOL_MODES)}; got {self.tol_mode!r}.")
+        check_choice("tol_mode", self.tol_mode, TOL_MODES)
         for name in ("max_iter", "n_starts"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not (isinstance(value, (int, np.integer)) and value >= 1):
-                raise ParameterError(f"{name} must be a whole number of 1 or more; got {value!r}.")
+            check_whole(name, getattr(self, name))
         jitter = self.init_jitter
         if not (isinstance(jitter, (int, float, np.number)) and 0 <= jitter < 1):
             raise ParameterError(f"init_jitter is a share of the first weights, from 0 to below 1; got {jitter!r}.")
         make_terms(self.terms, eta=self.eta, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
-
-    @property
-    def loss_in_use(self) -> Loss:
-        return loss_for(self.loss, self.tasks, epsilon=getattr(self, "epsilon", 0.1))
 
     def _penalty(self, stack: GramStack) -> GroupTerm:
         eta = group_sizes(stack) if self.eta is None else self.eta
@@ -144,8 +137,6 @@ class _SMKLBase(KernelEstimator):
 
 
 class _SMKLClassifier(_SMKLBase, KernelClassifier):
-    tasks = CLASSIFICATION
-
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
         self.pairs_ = tuple(combinations(range(self.classes_.size), 2))
         if len(self.pairs_) == 1:
@@ -185,10 +176,6 @@ class _SMKLClassifier(_SMKLBase, KernelClassifier):
             votes[:, second] += wins + margin
             votes[:, first] += ~wins - margin
         return votes
-
-
-class _SMKLRegressor(_SMKLBase, KernelRegressor):
-    tasks = REGRESSION
 
 
 def group_sizes(stack: GramStack) -> Any:
@@ -284,7 +271,7 @@ class SMKLClassifier(_SMKLClassifier, KernelSettings):
 
 
 @dataclass(eq=False, repr=False)
-class SMKLRegressor(_SMKLRegressor, KernelSettings):
+class SMKLRegressor(_SMKLBase, KernelRegressor, KernelSettings):
     """Sparse MKL for regression: kernel ridge or support vector regression that keeps few kernels.
 
     ``loss`` is "squared" or "epsilon_insensitive" with the tube ``epsilon``, in units of the target. Everything else as

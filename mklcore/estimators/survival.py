@@ -13,6 +13,7 @@ from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelEstimator, KernelSettings
 from mklcore.losses.survival import PartialLikelihood, Times, as_times, concordance
+from mklcore.parameters import check_whole
 from mklcore.penalties import LpNorm
 from mklcore.solvers.driver import warn_unless_converged
 from mklcore.solvers.survival import CoxProblem, fit_cox
@@ -78,8 +79,7 @@ class CoxMKL(RegressorMixin, KernelEstimator, KernelSettings):
     def _check_parameters(self) -> None:
         self._positive("C", "tol")
         LpNorm(self.p)
-        if not (isinstance(self.max_iter, (int, np.integer)) and self.max_iter >= 1):
-            raise ParameterError(f"max_iter must be a whole number of 1 or more; got {self.max_iter!r}.")
+        check_whole("max_iter", self.max_iter)
 
     def _target(self, y: Any) -> Array:
         times = as_times(y)

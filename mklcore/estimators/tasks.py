@@ -16,7 +16,8 @@ from mklcore.arrays import Array, Indices, Labels
 from mklcore.errors import DataError
 from mklcore.estimators.base import KernelEstimator, target_of
 from mklcore.estimators.calibration import held_out_decisions
-from mklcore.losses import Loss
+from mklcore.estimators.problems import signs
+from mklcore.losses import CLASSIFICATION, REGRESSION, Loss
 from mklcore.losses.intercepts import centre_of, total_loss
 from mklcore.selection.probabilities import calibrate, sigmoids
 from mklcore.selection.scoring import accuracy, explained
@@ -35,6 +36,7 @@ _if_calibrated: Callable[[Callable[..., Array]], Any] = available_if(_is_calibra
 class KernelClassifier(ClassifierMixin, KernelEstimator):
     """Targets as class codes; ``decision_function`` > 0 means ``classes_[1]`` for two classes."""
 
+    tasks = CLASSIFICATION
     score_name: ClassVar[str] = "accuracy"
     probability: bool = False
     calibration_: Array
@@ -106,6 +108,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
             )
         return codes
 
+    def _targets(self, y: Array) -> list[Array]:
+        return [signs(y, k) for k in ((1,) if self.classes_.size == 2 else range(self.classes_.size))]
+
     def decision_function(self, X: Any) -> Array:
         """Signed scores of rows X (n_new, d), or of a test block (M, n_new, n).
 
@@ -126,6 +131,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 class KernelRegressor(RegressorMixin, KernelEstimator):
     """Targets as floats."""
 
+    tasks = REGRESSION
     score_name: ClassVar[str] = "R²"
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -179,3 +185,21 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
     def predict(self, X: Any) -> Array:
         """Predicted targets (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n)."""
         return self._decisions(X)
+
+
+class SeveralTargets(KernelRegressor):
+    """Targets as floats, in one column or in several."""
+
+    def _target(self, y: Any) -> Array:
+        table = np.asarray(y)
+        if table.ndim != 2:
+            return super()._target(y)
+        columns = [super(SeveralTargets, self)._target(column) for column in table.T]
+        if not columns:
+            raise DataError("The target has no columns; give at least one.")
+        return np.column_stack(columns)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -17,9 +17,9 @@ section 4.2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -41,6 +41,7 @@ RIDGES = np.logspace(-6.0, 1.0, 15)  # times the number of rows
 SURE = 2.0  # standard errors from zero
 MOST_NAMED = 8  # source columns of a set beyond which it is of higher order
 Columns = tuple[str, ...]
+Key = TypeVar("Key", bound=Hashable)
 
 
 class Term(NamedTuple):
@@ -141,7 +142,9 @@ def decompose(
     variances = np.mean(values * values, axis=1).mean(axis=1)
     total = float(variances.sum())
     order = [t for t in np.argsort(-variances, kind="stable").tolist() if variances[t] > 1e-12 * total]
-    importance = parts.importance(order, held_out, scoring, repeats, seed) if held_out is not None else {}
+    importance = {}
+    if held_out is not None:
+        importance = parts.drops({t: [t] for t in order}, held_out, scoring, repeats, seed)
     none: tuple[float | None, float | None] = (None, None)
     terms = tuple(Term(parts.columns[t], float(variances[t] / total), *importance.get(t, none)) for t in order)
     flat = values[order].reshape(len(order), values[0].size if len(values) else 0)
@@ -185,16 +188,8 @@ def term_drops(
     `decompose`.
     """
     parts = TermValues(model, data)
-    values, n = parts.values(held_out.table), held_out.n_samples
-    rng = np.random.default_rng(seed)
-    orders = [rng.permutation(n) for _ in range(repeats)]
-    total = values.sum(axis=0)
-    loss = ScoreLoss(model, held_out.y, scoring, parts._decided(total), rng)
-    found: dict[Columns, Drop] = {}
-    for one in columns:
-        own = values[[t for t, other in enumerate(parts.columns) if set(one) <= set(other)]].sum(axis=0)
-        found[one] = Drop(*loss(parts._decided(total - own + own[order]) for order in orders))
-    return found
+    groups = {one: [t for t, other in enumerate(parts.columns) if set(one) <= set(other)] for one in columns}
+    return {one: Drop(*lost) for one, lost in parts.drops(groups, held_out, scoring, repeats, seed).items()}
 
 
 class TermValues:
@@ -266,15 +261,16 @@ class TermValues:
         said = _outputs(self.model, steps, [m])[0]
         return {j: (said[k] - said[-1]) / found.column_scales[j] for k, j in enumerate(columns)}
 
-    def importance(
-        self, order: Sequence[int], data: Dataset, scoring: Scoring, repeats: int, seed: int
-    ) -> dict[int, tuple[float, float]]:
-        """What the score loses when the values of one term are shuffled among the rows of ``data``, as `ScoreLoss`."""
+    def drops(
+        self, groups: Mapping[Key, Sequence[int]], data: Dataset, scoring: Scoring, repeats: int, seed: int
+    ) -> dict[Key, tuple[float, float]]:
+        """What the score loses when some terms are shuffled together among the rows of ``data``, as `ScoreLoss`."""
         rng, values = np.random.default_rng(seed), self.values(data.table)
         orders = [rng.permutation(data.n_samples) for _ in range(repeats)]
         total = values.sum(axis=0)
         loss = ScoreLoss(self.model, data.y, scoring, self._decided(total), rng)
-        return {t: loss(self._decided(total - values[t] + values[t][shuffled]) for shuffled in orders) for t in order}
+        parts = {key: values[list(places)].sum(axis=0) for key, places in groups.items()}
+        return {key: loss(self._decided(total - own + own[one]) for one in orders) for key, own in parts.items()}
 
     def _decided(self, total: Array) -> Labels:
         """Decision values of the model where its terms sum to ``total`` (n, K)."""

@@ -24,6 +24,7 @@ from mklcore.data.dataset import LARGEST_VALUE
 from mklcore.errors import DataError, ParameterError
 from mklcore.experiments.claims import ANSWERS, DISAGREES, Claim, Record, Verdict
 from mklcore.parallel.sweep import sweep
+from mklcore.parameters import check_whole
 
 Progress = Callable[[int, int], Any] | None
 _QUICK: ContextVar[bool] = ContextVar("quick", default=False)
@@ -461,8 +462,7 @@ class Experiment:
         repetitions. DataError where no row is available.
         """
         count = self.repetitions if repetitions is None else repetitions
-        if not (isinstance(count, (int, np.integer)) and count >= 1):
-            raise ParameterError(f"repetitions must be a whole number of 1 or more; got {repetitions!r}.")
+        check_whole("repetitions", count)
         data = data if data is not None else folder()
         chosen = self.rows_on_disk(data, quick) if rows is None else tuple(rows)
         if not chosen and rows is None:

@@ -25,6 +25,7 @@ from mklcore.errors import MKLError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.parallel.cluster import alone, connected, on_cluster
+from mklcore.parameters import check_whole
 from mklcore.selection.scoring import Scoring, scorer_of
 
 BACKENDS = ("serial", "processes", "dask")
@@ -282,8 +283,7 @@ def repeat_splits(
     Kernels, their normalisation and relative widths are made anew on every training part. ``n_jobs``, ``known`` and
     ``callback`` as in ``sweep``. The model's parameters stay as they are: nothing is chosen on the validation rows.
     """
-    if isinstance(n_repeats, bool) or not isinstance(n_repeats, int | np.integer) or not 2 <= n_repeats <= MOST_REPEATS:
-        raise ParameterError(f"n_repeats must be a whole number from 2 to {MOST_REPEATS}; got {n_repeats!r}.")
+    check_whole("n_repeats", n_repeats, 2, MOST_REPEATS)
     start = first or SplitSpec(0)
     specs = [SplitSpec(start.seed + k, start.validation, start.test, start.stratified) for k in range(int(n_repeats))]
     return Repeats(tuple(sweep(problem, specs, backend, n_jobs, known, callback).values()))

@@ -28,6 +28,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators.base import Capability, is_operator
 from mklcore.losses import Loss, Squared, make_loss
 from mklcore.losses.intercepts import centre_of
+from mklcore.parameters import check_choice, check_positive
 from mklcore.paths.estimator_protocol import PathEstimator
 from mklcore.paths.path import check_scoring, score_name, score_of
 from mklcore.selection.scoring import Scoring, label_of
@@ -66,8 +67,7 @@ def leave_one_out(K: Array, y: Array, C: float, *, weights: Array | None = None,
     ``K`` (n, n), or a stack (M, n, n) with ``weights`` (M,); ``y`` (n,), labels -1 / +1 for classes; ``C`` > 0. Returns
     (n,), exact, from one inverse. ParameterError where C is not above 0. Source: specification of sparse MKL, C.5.
     """
-    if not (np.isfinite(C) and C > 0):
-        raise ParameterError(f"C must be a finite number above 0; got {C!r}.")
+    check_positive("C", C)
     K, y = _combined(K, weights, y)
     y = y - centre_of(Squared(), y, fit_intercept)
     with one_blas_thread():
@@ -201,8 +201,7 @@ def _rule(estimator: PathEstimator, rule: str, scoring: Scoring = None) -> str:
         raise ParameterError(f"{type(estimator).__name__} has no parameter C to choose.")
     if is_outlier_detector(estimator):
         raise ParameterError("Without a target no error can be estimated, so none can choose C. Set C or nu yourself.")
-    if rule not in RULES:
-        raise ParameterError(f"rule must be one of {', '.join(RULES)}; got {rule!r}.")
+    check_choice("rule", rule, RULES)
     check_scoring(estimator, scoring)
     if scoring is not None and rule in ("loo", "xi_alpha"):
         way = "Leave-one-out" if rule == "loo" else "The xi-alpha estimate"

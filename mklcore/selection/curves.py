@@ -15,6 +15,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices, Labels, Mask
 from mklcore.errors import ParameterError, warn_short
+from mklcore.parameters import check_choice, check_whole
 from mklcore.paths.estimator_protocol import PathEstimator, SizedEstimator
 from mklcore.paths.path import (
     PATH_ATTRIBUTES,
@@ -412,8 +413,7 @@ def choose(
     int or tuple of int
         Index of the chosen point.
     """
-    if rule not in RULES:
-        raise ParameterError(f"rule must be one of {', '.join(RULES)}; got {rule!r}.")
+    check_choice("rule", rule, RULES)
     if path.score_name == ACCEPTED:
         raise ParameterError(
             "Without a target the score is the share of rows accepted as ordinary: it tells how tight the boundary is "
@@ -549,8 +549,7 @@ def selection_frequency(
     """
     from sklearn.base import clone
 
-    if isinstance(n_resamples, bool) or not (isinstance(n_resamples, (int, np.integer)) and n_resamples >= 1):
-        raise ParameterError(f"n_resamples must be a whole number of 1 or more; got {n_resamples!r}.")
+    check_whole("n_resamples", n_resamples)
     target, found = np.asarray(y), []
     names: dict[str, int] = {}
     if callback is not None:

@@ -19,6 +19,7 @@ import numpy as np
 from mklcore.arrays import Array, Labels
 from mklcore.data.splitting import codes_of, fold_rows
 from mklcore.errors import DataError, ParameterError
+from mklcore.parameters import check_choice
 
 METHODS = ("platt", "isotonic")
 FEWEST = 2  # rows of a class that a map needs on both sides
@@ -72,8 +73,7 @@ def calibrate(decision: Array, y: Labels, classes: Labels, method: str = "platt"
     rows. A class with fewer than two of the rows gets Platt's sigmoid, whose prior of one row stands for what is not
     known of it. DataError where fewer than two classes have two of the rows. Source: as in the module.
     """
-    if method not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
+    check_choice("method", method, METHODS)
     values, y = np.asarray(decision, dtype=float), np.asarray(y)
     expected = 1 if values.ndim == 1 else values.shape[1]
     if (

@@ -39,6 +39,7 @@ from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.stacks import rows_of
 from mklcore.parallel.sweep import sweep
+from mklcore.parameters import check_positive
 from mklcore.paths.path import PATH_ATTRIBUTES, Path, check_scoring, fit_path, path_grid, score_name
 from mklcore.selection.bandwidths import widened
 from mklcore.selection.references import plain_references
@@ -212,8 +213,7 @@ def search_models(
     dict. ``stack`` : ready kernels of the same rows, which candidates without a dictionary are fitted on.
     ParameterError where the time did not suffice for two folds of any candidate.
     """
-    if not (np.isfinite(seconds) and seconds > 0):
-        raise ParameterError(f"seconds must be a finite number above 0; got {seconds!r}.")
+    check_positive("seconds", seconds)
     asked = tuple(candidates(data, stack) if tried is None else tried)
     if not asked:
         raise ParameterError("There is nothing to try: hand over at least one candidate.")

@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from mklcore.errors import ParameterError
+from mklcore.parameters import check_positive
 
 
 class Bound(float):
@@ -34,4 +35,4 @@ def require(condition: bool, message: str) -> None:
 def require_positive(**values: float) -> None:
     """ParameterError naming the first value that is not a finite number above 0."""
     for name, value in values.items():
-        require(np.isfinite(value) and value > 0, f"{name} must be a finite number above 0; got {value!r}.")
+        check_positive(name, value)

@@ -21,6 +21,7 @@ from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF
 from mklcore.kernels.nystroem import Nystroem
+from mklcore.parameters import check_choice
 from mklcore.uncertainty.knockoffs import Copies, knockoff_copies
 
 METHODS = ("knockoffs", "stability")
@@ -86,8 +87,7 @@ def select_columns(
     Selection
         The chosen columns with their statistics.
     """
-    if method not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
+    check_choice("method", method, METHODS)
     if method == "stability" and fdr is not None:
         raise ParameterError(
             'method="stability" bounds a number of columns, not a rate: give max_false instead of fdr.'

@@ -34,6 +34,7 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import target_of
 from mklcore.estimators.lp import LpBase
 from mklcore.kernels.checks import one_blas_thread
+from mklcore.parameters import check_choice
 from mklcore.uncertainty.held_out import checked_level, margins, rank_of
 
 CONFORMITIES = ("margin", "adaptive")
@@ -119,8 +120,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model that predicts and those without the held-out rows; ``X`` rows or a ``Dataset``, ``y`` (n,)."""
         checked_level(self.level)
-        if self.conformity not in CONFORMITIES:
-            raise ParameterError(f"conformity must be one of {', '.join(CONFORMITIES)}; got {self.conformity!r}.")
+        check_choice("conformity", self.conformity, CONFORMITIES)
         classes = is_classifier(self.estimator)
         if not (classes or is_regressor(self.estimator)):
             raise ParameterError(
