@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices, Labels
-from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.grams import GramStack
@@ -30,7 +29,8 @@ from mklcore.losses import Loss, Squared, make_loss
 from mklcore.losses.intercepts import centre_of
 from mklcore.parameters import check_choice, check_positive
 from mklcore.paths.estimator_protocol import PathEstimator
-from mklcore.paths.path import check_scoring, score_name, score_of
+from mklcore.paths.path import check_scoring, score_name
+from mklcore.selection.curves import cross_validate_path, offset
 from mklcore.selection.scoring import Scoring, label_of
 from mklcore.selection.splitters import folds, rare_in_folds
 
@@ -148,13 +148,12 @@ def choose_C(
     tubes = _tubes(estimator, epsilons)
     rule = _rule(estimator, rule, scoring)
     y = np.asarray(y)
-    report = _counter(len(tubes) * (n_splits if rule == "kfold" else 1) * grid.size, callback)
     if not is_operator(X) and estimator.get_params().get("kernels") == "precomputed":
         X = GramStack.from_array(X)
     if rule == "kfold":
-        errors, counts = _by_folds(estimator, X, y, grid, tubes, folds(estimator, y, n_splits, seed), report, scoring)
+        errors, counts = _by_folds(estimator, X, y, grid, tubes, folds(estimator, y, n_splits, seed), callback, scoring)
     else:
-        errors, counts = _by_one_fit(estimator, X, y, grid, tubes, rule, report)
+        errors, counts = _by_one_fit(estimator, X, y, grid, rule, callback)
     order = np.lexsort((np.broadcast_to(grid, errors.shape).ravel(), counts.ravel(), errors.ravel()))
     row, place = (int(k) for k in np.unravel_index(order[0], errors.shape))
     best = _with(estimator, tubes[row]).copy_with("C", float(grid[place])).fit(X, y)
@@ -239,51 +238,26 @@ def _with(estimator: PathEstimator, epsilon: float | None) -> PathEstimator:
     return estimator if epsilon is None else estimator.copy_with("epsilon", epsilon)
 
 
-def _counter(total: int, callback: Callable[[int, int], Any] | None) -> Callable[[], None]:
-    done = 0
-
-    def report() -> None:
-        nonlocal done
-        done += 1
-        if callback is not None:
-            callback(done, total)
-
-    if callback is not None:
-        callback(0, total)
-    return report
-
-
-def _fits(model: PathEstimator, X: Any, y: Array, grid: Array) -> tuple[GramStack, Iterator[Any]]:
-    """The training stack and one fitted model per C, each started from its neighbour where the method can."""
-    model = model.copy_with("C", float(grid[0]))
-    stack, target = model.training_stack(X, y)
-    return stack, model.along(stack, target, "C", grid.tolist(), "C")
-
-
 def _by_one_fit(
     estimator: PathEstimator,
     X: Any,
     y: Array,
     grid: Array,
-    tubes: list[float | None],
     rule: str,
-    report: Callable[[], None],
+    callback: Callable[[int, int], Any] | None,
 ) -> tuple[Array, Array]:
-    stack, fits = _fits(_with(estimator, tubes[0]), X, y, grid)
+    model = estimator.copy_with("C", float(grid[0]))
+    stack, target = model.training_stack(X, y)
     if not stack.capabilities & {Capability.DENSE, Capability.FEATURES}:
         raise ParameterError(
             f'rule="{rule}" reads stored kernels, which {type(stack).__name__} are not; use rule="kfold".'
         )
     errors, counts = np.empty((1, grid.size)), np.empty((1, grid.size))
-    for place, fitted in enumerate(fits):
+    for place, fitted in enumerate(model.along(stack, target, "C", grid.tolist(), "C")):
         errors[0, place], counts[0, place] = _estimate(fitted, stack.values, y, rule), fitted.n_kernels_
-        report()
+        if callback is not None:
+            callback(place + 1, grid.size)
     return errors, counts
-
-
-def _some(X: Any, rows: Indices) -> Any:
-    """Some rows of a table or a data set."""
-    return X.take(rows) if isinstance(X, Dataset) else np.asarray(X)[rows]
 
 
 def _by_folds(
@@ -293,34 +267,25 @@ def _by_folds(
     grid: Array,
     tubes: list[float | None],
     parts: list[tuple[Indices, Indices]],
-    report: Callable[[], None],
+    callback: Callable[[int, int], Any] | None,
     scoring: Scoring,
 ) -> tuple[Array, Array]:
-    errors, counts = np.zeros((len(tubes), grid.size)), np.zeros((len(tubes), grid.size))
-    total = sum(held.size for _, held in parts)
-    for rows, held in parts:
-        part = X.take(rows) if is_operator(X) or isinstance(X, Dataset) else np.asarray(X)[rows]
-        for row, epsilon in enumerate(tubes):
-            stack, fits = _fits(_with(estimator, epsilon), part, y[rows], grid)
-            blocks = X.block(held, rows) if is_operator(X) else stack.cross(_some(X, held))
-            for place, fitted in enumerate(fits):
-                errors[row, place] += _fold_error(fitted, blocks, y[held], total, len(parts), scoring)
-                counts[row, place] += fitted.n_kernels_ / len(parts)
-                report()
-    return errors, counts
-
-
-def _fold_error(fitted: Any, blocks: Any, y: Labels, total: int, n_folds: int, scoring: Scoring) -> float:
-    """What one fold adds to the error: its wrong rows over those of all folds, or minus its score over the number of
-    folds.
-    """
+    """Errors and numbers of kernels of every epsilon and C: all rows count alike, or, with a score, all folds."""
     from sklearn.base import is_classifier
 
-    if scoring is not None:
-        return -score_of(fitted, blocks, y, scoring) / n_folds
-    predicted = fitted.predict_blocks(blocks)
-    wrong = predicted != y if is_classifier(fitted) else (predicted - y) ** 2
-    return float(np.sum(wrong)) / total
+    classes = scoring is None and is_classifier(estimator)
+    sizes = None if scoring is not None else [held.size for _, held in parts]
+    errors, counts, each = [], [], len(parts) * grid.size
+    for row, epsilon in enumerate(tubes):
+        found = cross_validate_path(
+            _with(estimator, epsilon), X, y, "C", grid, cv=parts,
+            callback=offset(callback, row * each, len(tubes) * each),
+            scoring=scoring if scoring is not None or classes else "neg_mean_squared_error",
+        )  # fmt: skip
+        mean = np.average(found.scores, axis=0, weights=sizes)
+        errors.append(np.round(1.0 - mean, 12) if classes else -mean)  # shares of as many wrong rows are equal
+        counts.append(found.n_nonzero)
+    return np.array(errors), np.array(counts)
 
 
 def _estimate(fitted: Any, K: Array, y: Array, rule: str) -> float:

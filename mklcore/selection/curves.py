@@ -303,7 +303,7 @@ def cross_validate_path(
     ((name, grid),) = axes
     total, paths = len(cuts) * grid.size, list[Path]()
     for (rows, left_out), train, test in cuts:
-        tick = _after(len(paths) * grid.size, total, callback)
+        tick = offset(callback, len(paths) * grid.size, total)
         paths.append(fit_path(estimator, rows, target[train], name, grid, left_out, target[test], tick, None, scoring))
     used = [path.weights > 1e-6 * np.maximum(path.weights.max(axis=1, keepdims=True), 1e-300) for path in paths]
     same = len({path.kernel_names for path in paths}) == 1
@@ -329,7 +329,8 @@ def _axes(param: str | None, values: Any, params: Mapping[str, Any] | None) -> l
     return [(name, checked_values(name, grid)) for name, grid in asked.items()]
 
 
-def _after(done: int, total: int, callback: Callable[[int, int], Any] | None) -> Callable[[int, int], Any] | None:
+def offset(callback: Callable[[int, int], Any] | None, done: int, total: int) -> Callable[[int, int], Any] | None:
+    """A callback that counts from ``done`` of ``total``; None where there is none."""
     return None if callback is None else lambda k, _: callback(done + k, total)
 
 
@@ -359,7 +360,7 @@ def _surface(
     greedy = (outer, inner) == ("lam", "s") and hasattr(estimator, "along_grid")
     for f, ((part, left_out), train, test) in enumerate(cuts):
         if greedy:
-            tick = _after(f * rows.size, total, callback)
+            tick = offset(callback, f * rows.size, total)
             found = validation_curve(
                 estimator, part, y[train], left_out, y[test], rows, columns, tick, scoring  # type: ignore[arg-type]  # it has along_grid
             )  # fmt: skip
