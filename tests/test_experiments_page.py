@@ -151,16 +151,18 @@ def test_a_run_carries_its_seed_and_time_and_survives_json():
 def test_a_run_can_be_cancelled_within_a_repetition(experiment):
     """A repetition may take seconds, so every experiment listens between its fits."""
     heard: list[int] = []
+    needs_file = experiment.rows[0] in dict(experiment.files)
+    last = 1 if needs_file or experiment.key == "lp_fig1" else 2  # before its file is opened; bounds are no fits
 
     def listen() -> None:
         heard.append(1)
-        if len(heard) == 2:
+        if len(heard) == last:
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
         experiment.run(1, experiment.rows[:1], listen=listen)
     pause()  # outside a run nobody listens
-    assert len(heard) == 2
+    assert len(heard) == last
 
 
 GOOD = json.loads(Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2))).to_json())

@@ -9,20 +9,18 @@ Source: Bach (2008), section 5, Figure 2; specification, section 8.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.data.synthetic import make_sparse_polynomial
-from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.hkl import HKLRegressor
-from mklcore.experiments.base import Experiment, is_quick, pause, seed_of
+from mklcore.experiments.base import Experiment, is_quick, seed_of
 from mklcore.experiments.claims import Claim, below
-from mklcore.experiments.hkl_full import full_kernel, hulls_along
-from mklcore.solvers.hkl.baselines import hkl_greedy, hkl_l2
+from mklcore.experiments.hkl_full import Models, full_kernel, grown, hulls_along, line, squared
+from mklcore.solvers.hkl.baselines import hkl_l2
 from mklcore.solvers.hkl.bases import PolynomialBasis
-from mklcore.solvers.hkl.design import Design
 
 SIZES, N_TRAIN, N_VALIDATION, N_TEST = (4, 8, 16, 32, 64, 128), 1024, 512, 1024
 QUICK_TRAIN = 256
@@ -40,35 +38,19 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
     data, _ = make_sparse_polynomial(n + N_VALIDATION + N_TEST, p, int(draw), rotate=turned == "rotated")
     X, y = np.array(data.X), np.array(data.y)
     parts = [(X[a:b], y[a:b]) for a, b in ((0, n), (n, n + N_VALIDATION), (n + N_VALIDATION, len(y)))]
-    with suppress_convergence_warnings():  # a hull at a small lam may stop short of its tolerance
-        models = [
-            full_kernel(hkl_l2, *parts[0], PolynomialBasis(4), lams(0, p)),
-            _grown(*parts[0]),
-            hulls_along(HKLRegressor(PolynomialBasis(4), tol=_TOL, max_seconds=_SECONDS), *parts[0], lams(-2, p)),
-        ]
-    line = [_chosen(own, parts)[0] for own in models]
-    return [*line, float(len(_chosen(models[-1], parts)[1].hull_))]
+    return line(_models(*parts[0]), parts, squared)
+
+
+def _models(X: Array, y: Array) -> Iterator[Models]:
+    basis, p = PolynomialBasis(4), X.shape[1]
+    yield full_kernel(hkl_l2, X, y, basis, lams(0, p))
+    yield grown(X, y, basis, GREEDY_LAMS, GREEDY_SIZES)
+    yield hulls_along(HKLRegressor(basis, tol=_TOL, max_seconds=_SECONDS), X, y, lams(-2, p))
 
 
 def lams(first: int, p: int) -> Array:
     """Powers of ten from 10^first down to the least λ that is tried with p variables."""
     found: Array = 10.0 ** np.arange(float(first), LEAST.get(p, -6) - 0.5, -1.0)
-    return found
-
-
-def _chosen(models: list[Any], parts: list[tuple[Array, Array]]) -> tuple[float, Any]:
-    """Test error of the model that is best on the validation points, and that model."""
-    errors = [float(np.mean((predict(parts[1][0]) - parts[1][1]) ** 2)) for predict, _ in models]
-    predict, model = models[int(np.argmin(errors))]
-    return float(np.mean((predict(parts[2][0]) - parts[2][1]) ** 2)), model
-
-
-def _grown(X: Array, y: Array) -> list[Any]:
-    design, found = Design(X, PolynomialBasis(4)), list[Any]()
-    for lam in GREEDY_LAMS:
-        pause()
-        model = hkl_greedy(design, y, lam, max(GREEDY_SIZES))
-        found += [(lambda rows, m=model, s=size: m.predict(rows, s), model) for size in GREEDY_SIZES]
     return found
 
 

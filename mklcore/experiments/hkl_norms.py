@@ -9,21 +9,19 @@ Source: Bach (2008), Table 2; specification, section 8.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.data.synthetic import make_ringnorm, make_twonorm
-from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.hkl import HKLClassifier
 from mklcore.experiments.base import Experiment, pause
 from mklcore.experiments.claims import Claim, above, below, published
-from mklcore.experiments.hkl_full import full_kernel
+from mklcore.experiments.hkl_full import Models, full_kernel, grown, line, wrong
 from mklcore.experiments.hkl_numbers import TABLE_2
-from mklcore.solvers.hkl.baselines import hkl_greedy, hkl_l2
+from mklcore.solvers.hkl.baselines import hkl_l2
 from mklcore.solvers.hkl.bases import PolynomialBasis
-from mklcore.solvers.hkl.design import Design
 
 N_TRAIN, N_CHECK, BASIS = 512, 2048, PolynomialBasis(4)
 L2_LAMS = 10.0 ** np.arange(0.0, -5.5, -1.0)
@@ -36,45 +34,16 @@ DATA = {"twonorm": make_twonorm, "ringnorm": make_ringnorm}
 def measure(row: str, seed: int, repetition: int) -> list[float]:
     """One repetition: test error in % of L2, greedy and HKL, then the nodes in the hull of HKL."""
     seeds = np.random.SeedSequence([seed, list(DATA).index(row), repetition]).generate_state(3)
-    train, validation, test = (DATA[row](n, int(s))[0] for n, s in zip((N_TRAIN, N_CHECK, N_CHECK), seeds, strict=True))
-    with suppress_convergence_warnings():  # a hull at a small lam may stop short of its tolerance
-        hulls = [_hull(train.X, train.y, lam) for lam in HKL_LAMS]
-        line = [
-            _best(decisions, validation.y, test.y)
-            for decisions in (
-                _full(train, validation.X, test.X),
-                _grown(train, validation.X, test.X),
-                [(hull.decision_function(validation.X), hull.decision_function(test.X)) for hull in hulls],
-            )
-        ]
-    found = min(hulls, key=lambda hull: _wrong(hull.decision_function(validation.X), validation.y))
-    return [*line, float(len(found.hull_))]
+    drawn = [DATA[row](n, int(s))[0] for n, s in zip((N_TRAIN, N_CHECK, N_CHECK), seeds, strict=True)]
+    parts = [(data.X, data.y.astype(float)) for data in drawn]
+    return line(_models(*parts[0]), parts, wrong)
 
 
-def _wrong(decisions: Array, labels: Array) -> float:
-    return 100.0 * float(np.mean(np.where(decisions > 0, 1, -1) != labels))
-
-
-def _best(decisions: list[tuple[Array, Array]], y_val: Array, y_test: Array) -> float:
-    """Test error of the candidate with the smallest validation error; ties go to the first."""
-    return _wrong(min(decisions, key=lambda pair: _wrong(pair[0], y_val))[1], y_test)
-
-
-def _full(train: Any, X_val: Array, X_test: Array) -> list[tuple[Array, Array]]:
-    """Decisions of L2 along lam and the scale of the inputs."""
-    models = full_kernel(hkl_l2, train.X, train.y.astype(float), BASIS, L2_LAMS, depths=(), loss="logistic")
-    return [(say(X_val), say(X_test)) for say, _ in models]
-
-
-def _grown(train: Any, X_val: Array, X_test: Array) -> list[tuple[Array, Array]]:
-    """Decisions of the greedy hull along lam and its size."""
-    design = Design(train.X, BASIS)
-    y, found = train.y.astype(float), []
-    for lam in GREEDY_LAMS:
-        pause()
-        model = hkl_greedy(design, y, lam, max(GREEDY_SIZES), loss="logistic")
-        found += [(model.predict(X_val, size), model.predict(X_test, size)) for size in GREEDY_SIZES]
-    return found
+def _models(X: Array, y: Array) -> Iterator[Models]:
+    yield full_kernel(hkl_l2, X, y, BASIS, L2_LAMS, depths=(), loss="logistic")
+    yield grown(X, y, BASIS, GREEDY_LAMS, GREEDY_SIZES, "logistic")
+    hulls = [_hull(X, y, lam) for lam in HKL_LAMS]
+    yield [(hull.decision_function, hull) for hull in hulls]
 
 
 def _hull(X: Array, y: Array, lam: float) -> HKLClassifier:

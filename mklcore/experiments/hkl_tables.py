@@ -10,7 +10,7 @@ Source: Bach (2008), section 5, Tables 1 and 2; specification, section 8.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,23 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.data.reading import read_table
 from mklcore.data.synthetic import make_ringnorm, make_twonorm
-from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
 from mklcore.experiments.base import Experiment, file_of, is_quick, pause, seed_of
 from mklcore.experiments.claims import Claim, above, at_most, below, published
-from mklcore.experiments.hkl_full import DEPTHS, MEMORY, POWERS, full_kernel, hulls_along
+from mklcore.experiments.hkl_full import (
+    MEMORY,
+    POWERS,
+    Models,
+    Rows,
+    full_kernel,
+    grown,
+    hulls_along,
+    line,
+    squared,
+    wrong,
+)
 from mklcore.experiments.hkl_numbers import TABLE_1, TABLE_2
-from mklcore.solvers.hkl.baselines import hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
+from mklcore.solvers.hkl.baselines import hkl_flat_mkl, hkl_l2, hkl_lasso_alpha
 from mklcore.solvers.hkl.bases import GaussianBasis, PolynomialBasis
 from mklcore.solvers.hkl.design import Design
 
@@ -35,7 +45,6 @@ HKL_LAMS = 10.0 ** np.arange(-2.0, -6.75, -0.5)
 GREEDY_LAMS, GREEDY_SIZES = (1e-2, 1e-4), (5, 10, 20, 40)
 MOST_ROWS, QUICK_ROWS, CLASS_ROWS = 8192, 1024, 1024
 _TOL, _SECONDS = 1e-2, 60.0
-Rows = tuple[Array, Array]
 
 
 def regression(row: str, seed: int, repetition: int) -> list[float]:
@@ -43,41 +52,39 @@ def regression(row: str, seed: int, repetition: int) -> list[float]:
     HKL.
     """
     parts = _regression_parts(row.partition(", ")[0], seed, repetition)
-    ways = (_full(hkl_l2), _grown, _full(hkl_lasso_alpha, LAMS, POWERS[:1], ()), _flat, _hulls(HKLRegressor))
+    basis = BASES[row.rpartition(", ")[2]]
     scale = 100.0 / float(np.var(np.concatenate([y for _, y in parts])))
-    return _line(ways, parts, BASES[row.rpartition(", ")[2]], lambda said, y: scale * float(np.mean((said - y) ** 2)))
+    return line(_regressors(*parts[0], basis), parts, lambda said, y: scale * squared(said, y))
+
+
+def _regressors(X: Array, y: Array, basis: Any) -> Iterator[Models]:
+    yield full_kernel(hkl_l2, X, y, basis, L2_LAMS)
+    yield grown(X, y, basis, GREEDY_LAMS, GREEDY_SIZES)
+    yield full_kernel(hkl_lasso_alpha, X, y, basis, LAMS, POWERS[:1], ())
+    yield _flat(X, y, basis)
+    yield hulls_along(HKLRegressor(basis, tol=_TOL, max_seconds=_SECONDS, memory_mb=MEMORY), X, y, HKL_LAMS)
 
 
 def classification(row: str, seed: int, repetition: int) -> list[float]:
     """One half split: error in % of L2, greedy and HKL; nodes of HKL."""
     parts = _class_parts(row.partition(", ")[0], seed, repetition)
-    ways = (_full(hkl_l2, loss="logistic"), _grown_by_class, _hulls(HKLClassifier, loss="logistic"))
-    return _line(
-        ways, parts, BASES[row.rpartition(", ")[2]], lambda said, y: 100.0 * float(np.mean((said > 0) != (y > 0)))
-    )
+    return line(_classifiers(*parts[0], BASES[row.rpartition(", ")[2]]), parts, wrong)
 
 
-def _line(ways: Any, parts: list[Rows], basis: Any, error: Callable[[Array, Array], float]) -> list[float]:
-    """Test errors of the ways, each with the model that is best on the second part, and the nodes of the last one."""
-    found = []
-    with suppress_convergence_warnings():  # a hull at a small lam may stop short of its tolerance
-        for way in ways:
-            models = way(*parts[0], basis)
-            judged = [error(say(parts[1][0]), parts[1][1]) for say, _ in models]
-            say, model = models[int(np.argmin(judged))]
-            found.append(error(say(parts[2][0]), parts[2][1]))
-    return [*found, float(len(model.hull_))]
+def _classifiers(X: Array, y: Array, basis: Any) -> Iterator[Models]:
+    loss = "logistic"
+    yield full_kernel(hkl_l2, X, y, basis, L2_LAMS, loss=loss)
+    yield grown(X, y, basis, GREEDY_LAMS, GREEDY_SIZES, loss)
+    yield hulls_along(HKLClassifier(basis, tol=_TOL, max_seconds=_SECONDS, memory_mb=MEMORY, loss=loss), X, y, HKL_LAMS)
 
 
 def _regression_parts(name: str, seed: int, repetition: int) -> list[Rows]:
-    pause()
     pause()
     data = read_table(file_of(_file(name)), task="regression")
     return _cut(np.array(data.X), np.array(data.y, dtype=float), MOST_ROWS, seed, repetition)
 
 
 def _class_parts(name: str, seed: int, repetition: int) -> list[Rows]:
-    pause()
     pause()
     if name in MADE:
         draw = seed_of(seed, list(MADE).index(name), repetition)
@@ -100,45 +107,13 @@ def _file(name: str) -> str:
     return f"{name.replace('-', '')}.csv"
 
 
-def _full(
-    solve: Any,
-    lams: Array | None = None,
-    powers: tuple[float, ...] = POWERS,
-    depths: tuple[float, ...] = DEPTHS,
-    **more: Any,
-) -> Any:
-    return lambda X, y, basis: full_kernel(
-        solve, X, y, basis, L2_LAMS if lams is None else lams, powers, depths, **more
-    )
-
-
-def _grown(X: Array, y: Array, basis: Any, loss: str = "squared") -> list[Any]:
-    design, found = Design(X, basis, memory_mb=MEMORY), list[Any]()
-    for lam in GREEDY_LAMS:
-        pause()
-        model = hkl_greedy(design, y, lam, max(GREEDY_SIZES), loss=loss)
-        found += [(lambda rows, m=model, s=size: m.predict(rows, s), model) for size in GREEDY_SIZES]
-    return found
-
-
-def _grown_by_class(X: Array, y: Array, basis: Any) -> list[Any]:
-    return _grown(X, y, basis, "logistic")
-
-
-def _flat(X: Array, y: Array, basis: Any) -> list[Any]:
-    design, found = Design(X, basis, memory_mb=MEMORY), list[Any]()
+def _flat(X: Array, y: Array, basis: Any) -> Models:
+    design, found = Design(X, basis, memory_mb=MEMORY), Models()
     for lam in LAMS[:4]:
         pause()
         model = hkl_flat_mkl(design, y, lam, tol=_TOL)
         found.append((model.predict, model))
     return found
-
-
-def _hulls(kind: Any, **more: Any) -> Any:
-    def models(X: Array, y: Array, basis: Any) -> list[Any]:
-        return hulls_along(kind(basis, tol=_TOL, max_seconds=_SECONDS, memory_mb=MEMORY, **more), X, y, HKL_LAMS)
-
-    return models
 
 
 def _table(number: int, numbers: Any, columns: tuple[str, ...], unit: str, measure: Any, **more: Any) -> Experiment:

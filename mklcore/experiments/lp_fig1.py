@@ -22,7 +22,6 @@ UNIFORM, SPARSE = (tuple(f"{truth}, M = {M}" for M in KERNELS) for truth in ("un
 def measure(row: str, seed: int, repetition: int) -> list[float]:
     """The bound for the uniform truth, divided by M, and for the sparse one, at every number of kernels."""
     pause()
-    pause()
     p = NORMS[row]
     order = 0.5 + (0.0 if np.isinf(p) else 0.5 / p)  # 1 / q
     bounds = [lp_rademacher_bound(p, M, N_ROWS) for M in KERNELS]

@@ -34,7 +34,6 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
     """One fold: 100 AUC of the single kernels, the sum, every norm, and norms with more kernels; then three
     alignments.
     """
-    pause()
     pause()  # rows whose file is missing are listed as well
     K, related = made_network(QUICK_MADE if is_quick() else N_MADE, seed) if row == MADE else network("metabolic.npz")
     if len(K) != 3:

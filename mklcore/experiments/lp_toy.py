@@ -9,23 +9,14 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011), section 6.1; specification of t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.stats import norm
 
-from mklcore.arrays import Array
-from mklcore.data.dataset import Dataset
-from mklcore.data.synthetic import make_mkl_toy
-from mklcore.errors import suppress_convergence_warnings
-from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.experiments.base import Experiment, pause
 from mklcore.experiments.claims import Claim, all_of, at_least, at_most, close, highest, lowest, published
-from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.functions import Linear
-from mklcore.paths.path import fit_path
+from mklcore.lessons.norms import N_FEATURES, toy_draw
 
-N_FEATURES, N_TRAIN, N_CHECK = 50, 50, 10_000
+N_TRAIN, N_CHECK = 50, 10_000
 NORMS = (1.0, 4.0 / 3.0, 2.0, 4.0, np.inf)
 COSTS = 10.0 ** np.arange(-4, 0.25, 0.5)
 BAYES = 100.0 * float(norm.cdf(-1.75))
@@ -43,36 +34,9 @@ def measured(n_train: int, row: str, seed: int, repetition: int) -> list[float]:
     """The same for any number of training points."""
     count = INFORMATIVE[row]
     drawn = [seed, count, repetition] if n_train == N_TRAIN else [seed, count, repetition, n_train]
-    seeds = np.random.SeedSequence(drawn).generate_state(3)
-    train, validation, test = (
-        make_mkl_toy(n, count, int(s), N_FEATURES)[0] for n, s in zip((n_train, N_CHECK, N_CHECK), seeds, strict=True)
-    )
-    kernels = KernelDictionary(tuple(KernelDictionary.per_feature(Linear(), N_FEATURES)), standardize=False)
-    stack = kernels.grams(train.X, normalise="multiplicative")
-    truth = np.zeros(N_FEATURES)
-    truth[:count] = 1.0 / np.sqrt(count)
-    errors, distances = [], []
-    for p in NORMS:
-        pause()
-        with suppress_convergence_warnings():  # a few small-C fits at p = 1 stop short; gaps are kept
-            path = fit_path(LpMKLClassifier(p=p), stack, train.y, "C", COSTS)
-        columns = [point.weights_ / stack.scales * (train.X.T @ point.dual_coef_) for point in path.estimators]
-        offsets = np.array([point.intercept_ for point in path.estimators])
-        models, top = np.column_stack(columns), path.estimators[0].classes_[1]
-
-        best = int(np.argmin(_wrong(validation, models, offsets, top)))
-        errors.append(float(_wrong(test, models, offsets, top)[best]))
-        theta = path.weights[best]
-        distances.append(float(np.linalg.norm(theta / np.linalg.norm(theta) - truth)))
-    return [*errors, *distances]
-
-
-def _wrong(data: Dataset, models: Array, offsets: Array, top: Any) -> Array:
-    """Share of wrong rows in % of every linear model: one weight per feature, so 10,000 rows are scored by one
-    product.
-    """
-    wrong: Array = np.mean((data.X @ models + offsets > 0) != (data.y == top)[:, None], axis=0)
-    return 100.0 * wrong
+    errors, weights, _ = toy_draw(count, drawn, NORMS, n_train, N_CHECK, COSTS, pause)
+    truth = (np.arange(N_FEATURES) < count) / np.sqrt(count)
+    return [*errors, *np.linalg.norm(weights / np.linalg.norm(weights, axis=1, keepdims=True) - truth, axis=1).tolist()]
 
 
 NAMES = ("p = 1", "p = 4/3", "p = 2", "p = 4", "p = ∞")

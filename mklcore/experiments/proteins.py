@@ -103,7 +103,6 @@ def _pausing(done: int, total: int) -> None:
 
 def _split(row: str, seed: int, repetition: int) -> tuple[GramStack, Array, Labels, Labels]:
     """Training kernels, blocks (M, n_test, n) of the test rows, and the classes of both."""
-    pause()
     pause()  # rows whose file is missing are listed as well
     if row == MADE:
         n, per_view = (QUICK_MADE, QUICK_PER_VIEW) if is_quick() else (N_MADE, PER_VIEW)

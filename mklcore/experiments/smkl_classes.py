@@ -96,7 +96,6 @@ def _rows(y: Labels, share: float, seed: int, repetition: int) -> tuple[Indices,
 
 def _mass_spectra(row: str, seed: int) -> tuple[Array, Labels]:
     """Readings (n, d), neighbours averaged, and classes (n,)."""
-    pause()
     pause()  # rows whose file is missing are listed as well
     if row == MADE_SPECTRA:
         data = make_spectra(N_MADE, MADE_READINGS, 2, seed)[0]
@@ -114,7 +113,6 @@ def _mass_spectra(row: str, seed: int) -> tuple[Array, Labels]:
 
 def _pixels(row: str, seed: int) -> tuple[Array, Labels, int]:
     """Features (n, 11 bands) of the labelled pixels, their classes (n,), and how many bands there are."""
-    pause()
     pause()
     if row == MADE_IMAGE:
         cube, classes = made_image(QUICK_SIDE if is_quick() else SIDE, seed)

@@ -57,7 +57,6 @@ def measure(row: str, seed: int, repetition: int) -> list[float]:
     """One split: NMSE of SMKL, MKL (p = 1), the best single kernel and partial least squares; bands that SMKL and MKL
     use.
     """
-    pause()
     pause()  # rows whose file is missing are listed as well
     data = _data(row, seed)
     train, test = data.split(0.2, seed_of(seed, repetition) % 2**31)

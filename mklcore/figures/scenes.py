@@ -162,10 +162,19 @@ def curve(x: Scale, y: Scale, xs: Any, ys: Any, colour: str, dark: bool, **more:
 
 
 def traced(
-    title: str, alt: str, x: Scale, y: Scale, lines: Sequence[Line], values: Iterable[Any], **more: Any
+    title: str,
+    alt: str,
+    x: Scale,
+    y: Scale,
+    lines: Sequence[Line],
+    values: Iterable[Any],
+    dotted: Sequence[Line] | None = None,
+    **more: Any,
 ) -> Panel:
-    """Return a panel of lines with a dot on each, at one of the ``values`` per position of the slider."""
-    dots = tuple(Dot(line.colour, line.points) for line in lines)
+    """Return a panel of lines with a dot on each, or on those of ``dotted``, at one of the ``values`` per position of
+    the slider.
+    """
+    dots = tuple(Dot(line.colour, line.points) for line in (lines if dotted is None else dotted))
     cursor = tuple(x.at(float(value)) for value in values)
     return Panel(title, alt, x, y, lines=parted(lines), dots=dots, cursor=cursor, **more)
 

@@ -9,7 +9,7 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011), section 6.1; specification of t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,29 +150,38 @@ def _after(tick: Tick, before: int, total: int) -> Callable[[int], Any]:
 def _norms(count: int, seed: int, draws: int, norms: tuple[float, ...], tick: Callable[[int], Any]) -> Norms:
     found = []
     for draw in range(draws):
-        found.append(_draw(count, (seed, count, draw), norms))
+        found.append(toy_draw(count, (seed, count, draw), norms))
         tick(draw + 1)
     errors, weights, short = zip(*found, strict=True)
     truth = make_mkl_toy(2, count, 0, N_FEATURES)[1]
     return Norms(count, norms, np.array(errors), weights[0], 100.0 * truth.bayes_error, sum(short))
 
 
-def _draw(count: int, seeds: tuple[int, ...], norms: tuple[float, ...]) -> tuple[list[float], Array, int]:
-    """One draw: test error in % and weights at every norm, with the cost that errs least on the validation rows, and
-    how many of these machines stopped before their tolerance.
+def toy_draw(
+    count: int,
+    seeds: Sequence[int],
+    norms: Sequence[float],
+    n_train: int = N_TRAIN,
+    n_check: int = N_CHECK,
+    costs: Array = COSTS,
+    pause: Callable[[], Any] = lambda: None,
+) -> tuple[list[float], Array, int]:
+    """One draw of the toy with ``count`` informative features: test error in % and weights at every norm, with the cost
+    that errs least on the validation rows, and how many of these machines stopped before their tolerance.
     """
     from mklcore.estimators.lp import LpMKLClassifier
 
     three = np.random.SeedSequence(seeds).generate_state(3)
     train, validation, test = (
-        make_mkl_toy(n, count, int(s), N_FEATURES)[0] for n, s in zip((N_TRAIN, N_CHECK, N_CHECK), three, strict=True)
+        make_mkl_toy(n, count, int(s), N_FEATURES)[0] for n, s in zip((n_train, n_check, n_check), three, strict=True)
     )
     kernels = KernelDictionary(tuple(KernelDictionary.per_feature(Linear(), N_FEATURES)), standardize=False)
     stack = kernels.grams(train.X, normalise="multiplicative")
     errors, weights, short = [], [], 0
     for p in norms:
+        pause()
         with suppress_convergence_warnings():
-            path = fit_path(LpMKLClassifier(p=p), stack, train.y, "C", COSTS)
+            path = fit_path(LpMKLClassifier(p=p), stack, train.y, "C", costs)
         best = int(np.argmin(_wrong(path, stack.scales, train, validation)))
         errors.append(float(_wrong(path, stack.scales, train, test)[best]))
         weights.append(path.weights[best])

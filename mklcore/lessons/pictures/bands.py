@@ -6,7 +6,7 @@ from mklcore.figures import scenes as scene
 from mklcore.figures import style
 from mklcore.figures.scenes import Bar, Dot, Line, Panel, Scene
 from mklcore.lessons import bands as spectral
-from mklcore.lessons.pictures.panels import ROOM, hue, share_axis, slots
+from mklcore.lessons.pictures.panels import ROOM, bar_panel, hue
 
 
 def spectra(story: spectral.Bands, dark: bool) -> Scene:
@@ -42,13 +42,16 @@ def spectra(story: spectral.Bands, dark: bool) -> Scene:
     )
     top = ROOM * float(path.weights.max())
     share = np.array(path.weights, dtype=float)
-    weights = Panel(
+    weights = bar_panel(
         "Weight of every band",
         f"Bars: weights of {len(names)} bands along C; at the best validation score the largest is "
         f"{names[int(np.argmax(share[own]))]}.",
-        scene.Scale("band", -0.5, len(names) - 0.5, ticks=tuple((float(b), str(b)) for b in range(len(names)))),
-        share_axis("weight β", top),
-        bars=slots(names, share, top, [blue if b in story.truth else tone.grey for b in range(len(names))]),
+        ("band", "weight β"),
+        names,
+        share,
+        top,
+        [blue if b in story.truth else tone.grey for b in range(len(names))],
+        list(map(str, range(len(names)))),
     )
     said = tuple(
         f"{style.counted(len(used[k]), 'band')} in use"

@@ -6,7 +6,7 @@ from mklcore.figures import scenes as scene
 from mklcore.figures import style
 from mklcore.figures.scenes import Panel, Scene
 from mklcore.lessons import copies
-from mklcore.lessons.pictures.panels import hue, share_axis, slots
+from mklcore.lessons.pictures.panels import bar_panel, hue, share_axis
 
 
 def duplicates(story: copies.Copies, dark: bool) -> Scene:
@@ -61,13 +61,8 @@ def _padded(shares: np.ndarray, most: int) -> np.ndarray:
 
 
 def _copies_panel(title: str, names: list[str], heights: np.ndarray, hues: list[str]) -> Panel:
-    ticks = tuple((float(k), name) for k, name in enumerate(names))
-    return Panel(
-        title,
-        f"Bars: shares of {style.counted(len(names) - 1, 'copy').replace('copys', 'copies')} of A and of B. With all "
-        f"copies "
-        f"the largest is {names[int(np.argmax(heights[-1].round(6)))]}, {style.number(heights[-1].max())}.",
-        scene.Scale("kernel", -0.5, len(names) - 0.5, ticks=ticks),
-        share_axis("share", 1.0),
-        bars=slots(names, heights, 1.0, hues),
+    alt = (
+        f"Bars: shares of {len(names) - 1} copies of A and of B. With all copies the largest is "
+        f"{names[int(np.argmax(heights[-1].round(6)))]}, {style.number(heights[-1].max())}."
     )
+    return bar_panel(title, alt, ("kernel", "share"), names, heights, 1.0, hues, names)

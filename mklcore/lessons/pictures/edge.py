@@ -4,9 +4,9 @@ import numpy as np
 
 from mklcore.figures import scenes as scene
 from mklcore.figures import style
-from mklcore.figures.scenes import Bar, Panel, Scale, Scene
+from mklcore.figures.scenes import Bar, Scene
 from mklcore.lessons import edge
-from mklcore.lessons.pictures.panels import ROOM, hue, share_axis, slots
+from mklcore.lessons.pictures.panels import ROOM, bar_panel, hue
 
 
 def beyond(story: edge.Edge, dark: bool) -> Scene:
@@ -37,13 +37,16 @@ def beyond(story: edge.Edge, dark: bool) -> Scene:
     weights = np.asarray(path.weights, dtype=float)
     top, bands = ROOM * float(weights.max()), weights.shape[1]
     names = [f"band {b}" for b in range(bands)]
-    used = Panel(
+    used = bar_panel(
         "Weight of every band",
         f"Bars: weights of {bands} bands. {path.n_nonzero[story.edge]} are in use at the last value tried and "
         f"{path.n_nonzero[story.best]} at the best.",
-        Scale("band", -0.5, bands - 0.5, ticks=tuple((float(b), str(b)) for b in range(bands))),
-        share_axis("weight θ", top),
-        bars=slots(names, weights, top, [hue("linear", dark)] * bands),
+        ("band", "weight θ"),
+        names,
+        weights,
+        top,
+        [hue("linear", dark)] * bands,
+        list(map(str, range(bands))),
     )
     said = tuple(
         f"{'Tried at first' if k < story.tried else 'Beyond'}: validation R² {path.val_score[k]:.3f}, test "

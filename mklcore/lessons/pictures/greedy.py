@@ -6,7 +6,7 @@ from mklcore.figures import scenes as scene
 from mklcore.figures import style
 from mklcore.figures.scenes import Dot, Line, Panel, Scale, Scene
 from mklcore.lessons import greedy
-from mklcore.lessons.pictures.panels import ROOM, hue, share_axis, slots
+from mklcore.lessons.pictures.panels import ROOM, bar_panel, hue, share_axis
 
 
 def against_convex(story: greedy.Greedy, dark: bool) -> Scene:
@@ -34,14 +34,17 @@ def against_convex(story: greedy.Greedy, dark: bool) -> Scene:
     )
     names = list(greedy.NAMES)
     colours = [blue if m in makers else orange if m == decoy else tone.grey for m in range(len(names))]
-    ticks = (*((float(m), names[m]) for m in (*makers, decoy)), ((noise[0] + noise[-1]) / 2.0, "noise"))
-    bars = Panel(
+    shown = {m: names[m] for m in (*makers, decoy)} | {(noise[0] + noise[-1]) // 2: "noise"}
+    bars = bar_panel(
         "Under the ℓ1 norm: weight of every kernel",
         f"Bars: shares of {len(names)} kernels. At the best validation score the two largest are "
         f"{' and '.join(names[m] for m in story.top)}.",
-        Scale("column", -0.5, len(names) - 0.5, ticks=ticks),
-        share_axis("share", ROOM),
-        bars=slots(names, shares, ROOM, colours),
+        ("column", "share"),
+        names,
+        shares,
+        ROOM,
+        colours,
+        [shown.get(m, "") for m in range(len(names))],
     )
     said = tuple(_said(story, k) for k in range(costs.size))
     steps = tuple(f"C = {style.number(value)}" for value in costs)

@@ -7,7 +7,7 @@ import numpy as np
 
 from mklcore.figures import kernel_count, style
 from mklcore.figures import scenes as scene
-from mklcore.figures.scenes import Cell, Dot, Panel, Scene
+from mklcore.figures.scenes import Cell, Panel, Scene
 from mklcore.lessons import hull
 from mklcore.lessons.pictures.panels import hue
 
@@ -37,16 +37,16 @@ def hulls(story: hull.Hulls, dark: bool) -> Scene:
         scene.curve(along, size, lam, story.visited, tone.ink, dark, label="looked at"),
         scene.curve(along, size, lam, [len(m.hull_) for m in story.models], blue, dark, label="in the hull"),
     )
-    seen = Panel(
+    seen = scene.traced(
         "Kernels there are, and kernels looked at",
         f"Lines: of {kernel_count(story.kernels)} kernels the search looks at {min(story.visited)} to "
         f"{max(story.visited)}; the hull holds {len(story.models[0].hull_)} to "
         f"{max(len(m.hull_) for m in story.models)}.",
         along,
         size,
-        lines=scene.parted(counted),
-        dots=tuple(Dot(line.colour, line.points) for line in counted[1:]),
-        cursor=tuple(along.at(value) for value in lam),
+        counted,
+        lam,
+        counted[1:],
     )
     low = min(0.0, float(np.nanmin(path.val_score)), story.additive)
     r2 = scene.linear("R² on validation rows", low, 1.0)
@@ -54,16 +54,16 @@ def hulls(story: hull.Hulls, dark: bool) -> Scene:
         scene.curve(along, r2, lam, path.val_score, blue, dark, label="hulls"),
         scene.curve(along, r2, lam, [story.additive] * lam.size, tone.grey, dark, dash="5 4", label="one column"),
     )
-    fit = Panel(
+    fit = scene.traced(
         "With and without interactions",
         f"Lines: validation R² of the hulls, at best {style.number(path.val_score[story.best])}, and of sparse MKL "
         f"with "
         f"one kernel per column, {style.number(story.additive)}.",
         along,
         r2,
-        lines=scene.parted(scores),
-        dots=(Dot(blue, scores[0].points),),
-        cursor=tuple(along.at(value) for value in lam),
+        scores,
+        lam,
+        scores[:1],
     )
     said = tuple(_hull_said(story, k, f"{first}·{second}") for k in range(lam.size))
     steps = tuple(f"λ = {style.number(value)}" for value in lam)

@@ -4,9 +4,9 @@ import numpy as np
 
 from mklcore.figures import scenes as scene
 from mklcore.figures import style
-from mklcore.figures.scenes import Dot, Panel, Scale, Scene
+from mklcore.figures.scenes import Scene
 from mklcore.lessons import landmarks
-from mklcore.lessons.pictures.panels import ROOM, hue, share_axis, slots
+from mklcore.lessons.pictures.panels import ROOM, bar_panel, hue
 
 
 def few(story: landmarks.Landmarks, dark: bool) -> Scene:
@@ -20,21 +20,21 @@ def few(story: landmarks.Landmarks, dark: bool) -> Scene:
         scene.curve(x, y, counts, [story.exact] * counts.size, tone.grey, dark, label="exact"),
         scene.curve(x, y, counts, story.accuracy, tone.ink, dark, width=3, label="landmarks"),
     )
-    accuracy = Panel(
+    accuracy = scene.traced(
         "How well it predicts",
         f"Lines: test accuracy is {style.number(story.accuracy[0])} % with {story.landmarks[0]} landmarks and "
         f"{style.number(story.accuracy[story.arrived])} % with {story.landmarks[story.arrived]}; exact kernels reach "
         f"{style.number(story.exact)} %.",
         x,
         y,
-        lines=scene.parted(lines),
-        dots=(Dot(tone.ink, lines[1].points),),
-        cursor=tuple(x.at(value) for value in counts),
+        lines,
+        counts,
+        lines[1:],
     )
     gaps = 100.0 * np.asarray(story.proved, dtype=float)
     y2 = scene.logarithmic("proven gap, % of the objective", 0.5 * float(gaps.min()), 100.0)
     proven = scene.curve(x, y2, counts, gaps, orange, dark, width=3)
-    proof = Panel(
+    proof = scene.traced(
         "What it proves about the exact kernels",
         f"Line: the gap proven for the exact kernels is {style.percent(story.proved[0])} with {story.landmarks[0]} "
         f"landmarks, "
@@ -42,22 +42,23 @@ def few(story: landmarks.Landmarks, dark: bool) -> Scene:
         f"rows.",
         x,
         y2,
-        lines=(proven,),
-        dots=(Dot(orange, proven.points),),
-        cursor=tuple(x.at(value) for value in counts),
+        (proven,),
+        counts,
     )
     lost = np.asarray(story.lost, dtype=float)
     names = [f"RBF, width {style.number(width)} x median" for width in landmarks.WIDTHS]
-    ticks = tuple((float(m), style.number(width)) for m, width in enumerate(landmarks.WIDTHS))
-    trace = Panel(
+    trace = bar_panel(
         "Share of each kernel that is lost",
         f"Bars: the share of the trace that is lost. With {story.landmarks[story.arrived]} landmarks it is "
         f"{style.percent(lost[story.arrived].max())} of the narrowest kernel and "
         f"{style.percent(lost[story.arrived].min())} of "
         "the widest.",
-        Scale("width, in median distances", -0.5, len(names) - 0.5, ticks=ticks),
-        share_axis("share lost", ROOM),
-        bars=slots(names, lost, ROOM, [hue("rbf", dark, m) for m in range(len(names))]),
+        ("width, in median distances", "share lost"),
+        names,
+        lost,
+        ROOM,
+        [hue("rbf", dark, m) for m in range(len(names))],
+        [style.number(width) for width in landmarks.WIDTHS],
     )
     said = tuple(
         f"{count} of {story.landmarks[-1]} rows as landmarks: accuracy {style.number(story.accuracy[k])} %, exact "

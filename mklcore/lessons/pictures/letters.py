@@ -2,9 +2,9 @@
 
 from mklcore.figures import scenes as scene
 from mklcore.figures import style
-from mklcore.figures.scenes import Panel, Scale, Scene
+from mklcore.figures.scenes import Scene
 from mklcore.lessons import letters
-from mklcore.lessons.pictures.panels import ROOM, hue, share_axis, slots
+from mklcore.lessons.pictures.panels import ROOM, bar_panel, hue, share_axis
 
 LEAST_ACCURACY = 40.0  # per cent at the foot of the axis, below that of guessing
 
@@ -40,13 +40,16 @@ def weighing(story: letters.Letters, dark: bool) -> Scene:
     )
     names = [f"band {b + 1}" for b in range(count)] + ["words"]
     colours = [blue if b == planted else tone.grey for b in range(count)] + [orange]
-    bars = Panel(
+    bars = bar_panel(
         "Weight of every kernel",
         f"Bars: shares of {count} bands of places and of the words. Where the word does not move the largest is band "
         f"{int(heights[0].argmax()) + 1}.",
-        Scale("band of places, and words", -0.5, count + 0.5, ticks=_ticks(count)),
-        share_axis("share", ROOM),
-        bars=slots(names, heights, ROOM, colours),
+        ("band of places, and words", "share"),
+        names,
+        heights,
+        ROOM,
+        colours,
+        [*(str(b + 1) for b in range(count)), "words"],
     )
     y2 = scene.linear("validation accuracy, %", LEAST_ACCURACY, 100.0)
     drawn = tuple(
@@ -74,7 +77,3 @@ def weighing(story: letters.Letters, dark: bool) -> Scene:
     )
     steps = tuple(f"moves by {j}" for j in jitters)
     return Scene(steps, said, len(jitters) - 1, (share, bars, accuracy))
-
-
-def _ticks(count: int) -> tuple[tuple[float, str], ...]:
-    return (*((float(b), str(b + 1)) for b in range(count)), (float(count), "words"))

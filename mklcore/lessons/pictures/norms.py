@@ -8,7 +8,7 @@ from mklcore.figures import scenes as scene
 from mklcore.figures import style
 from mklcore.figures.scenes import Dot, Panel, Scene
 from mklcore.lessons import norms
-from mklcore.lessons.pictures.panels import ROOM, hue, share_axis, slots
+from mklcore.lessons.pictures.panels import ROOM, bar_panel, hue, share_axis
 
 
 def _features(weights: np.ndarray, informative: int, dark: bool, title: str) -> Panel:
@@ -17,13 +17,16 @@ def _features(weights: np.ndarray, informative: int, dark: bool, title: str) -> 
     names = [f"x{j + 1}, {'informative' if j < informative else 'noise'}" for j in range(count)]
     colours = [hue("linear", dark) if j < informative else tone.grey for j in range(count)]
     top = ROOM * max(float(weights.max()), 1e-300)
-    ticks = tuple((float(j), str(j + 1)) for j in range(0, count, max(1, count // 5)))
-    return Panel(
+    step = max(1, count // 5)
+    return bar_panel(
         title,
         f"Bars: the weights of {count} kernels, one per feature; {style.counted(informative, 'feature')} informative.",
-        scene.Scale("feature", -0.5, count - 0.5, ticks=ticks),
-        share_axis("weight θ", top),
-        bars=slots(names, weights, top, colours),
+        ("feature", "weight θ"),
+        names,
+        weights,
+        top,
+        colours,
+        ["" if j % step else str(j + 1) for j in range(count)],
     )
 
 
@@ -59,16 +62,16 @@ def sparse(story: norms.Norms, dark: bool) -> Scene:
         f"{style.counted(count, 'kernel')} in use in the first replication."
         for error, count in zip(story.mean, used, strict=True)
     )
-    panel = Panel(
+    panel = scene.traced(
         f"Test error against p, {story.informative} of {story.weights.shape[1]} features informative",
         f"Lines: test error against p. The mean is lowest, {style.number(story.mean[story.best])} %, at p = "
         f"{style.number(story.norms[story.best])} and highest, {style.number(story.mean.max())} %, at p = "
         f"{style.number(story.norms[int(np.argmax(story.mean))])}; the Bayes error is {style.number(story.bayes)} %.",
         x,
         y,
-        lines=scene.parted((*draws, bayes, mean)),
-        dots=(Dot(tone.ink, mean.points),),
-        cursor=tuple(x.at(k) for k in places),
+        (*draws, bayes, mean),
+        places,
+        (mean,),
         wide=True,
     )
     bars = _features(story.weights, story.informative, dark, "Weights in the first replication")
@@ -131,11 +134,10 @@ def _errors(story: norms.Levels, x: scene.Scale, cursor: tuple[float, ...], dark
             for level in story.levels
         ]
     )
-    return Panel(
+    return scene.traced(
         f"Test error: 1, 9 or all {count} features carry the class",
         f"Lines: test error against p by the number of informative features. The least error is {each}.",
-        x, y, lines=scene.parted(lines), dots=tuple(Dot(line.colour, line.points) for line in lines), cursor=cursor,
-        wide=True,
+        x, y, lines, cursor, wide=True,
     )  # fmt: skip
 
 

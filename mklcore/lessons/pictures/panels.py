@@ -1,4 +1,4 @@
-"""Colours, bars side by side, and the axis of weights."""
+"""Colours, panels of bars side by side, and the axis of weights."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from mklcore.figures import scenes as scene
 from mklcore.figures import style
-from mklcore.figures.scenes import Bar
+from mklcore.figures.scenes import Bar, Panel
 
 BAR_SHARE = 0.76  # of its slot that a bar fills
 ROOM = 1.06  # above the highest value
@@ -37,3 +37,19 @@ def slots(names: Sequence[str], heights: np.ndarray, top: float, colours: Sequen
 def share_axis(title: str, top: float) -> scene.Scale:
     """Return the axis of weights and shares."""
     return scene.linear(title, 0.0, top)
+
+
+def bar_panel(
+    title: str,
+    alt: str,
+    axes: tuple[str, str],
+    names: Sequence[str],
+    heights: np.ndarray,
+    top: float,
+    colours: Sequence[str],
+    labels: Sequence[str],
+) -> Panel:
+    """Return a panel of one bar per column of ``heights`` (L, B) with its label below, where it has one."""
+    ticks = tuple((float(k), label) for k, label in enumerate(labels) if label)
+    x = scene.Scale(axes[0], -0.5, len(names) - 0.5, ticks=ticks)
+    return Panel(title, alt, x, share_axis(axes[1], top), bars=slots(names, heights, top, colours))

@@ -4,9 +4,9 @@ import numpy as np
 
 from mklcore.figures import scenes as scene
 from mklcore.figures import style
-from mklcore.figures.scenes import Panel, Scene
+from mklcore.figures.scenes import Scene
 from mklcore.lessons import prices
-from mklcore.lessons.pictures.panels import ROOM, hue, share_axis, slots
+from mklcore.lessons.pictures.panels import ROOM, bar_panel, hue
 
 MOST_TICKS = 18
 
@@ -54,14 +54,16 @@ def ridge(story: prices.Prices, dark: bool) -> Scene:
     names = [f"x{j + 1}" for j in ever]
     colours = [blue if j < prices.N_INFORMATIVE else tone.grey for j in ever]
     top3 = ROOM * float(heights.max())
-    ticks = tuple((float(k), str(j + 1)) for k, j in enumerate(ever)) if len(names) <= MOST_TICKS else ()
-    parts = Panel(
+    parts = bar_panel(
         "Size of each part in MKL-GOMP",
         f"Bars: the norms of the parts MKL-GOMP takes, {', '.join(names)}. The largest shrinks from "
         f"{style.number(heights[0].max())} to {style.number(heights[-1].max())} as λ grows.",
-        scene.Scale("feature", -0.5, len(names) - 0.5, ticks=ticks),
-        share_axis("‖f‖", top3),
-        bars=slots(names, heights, top3, colours),
+        ("feature", "‖f‖"),
+        names,
+        heights,
+        top3,
+        colours,
+        [str(j + 1) for j in ever] if len(names) <= MOST_TICKS else [],
     )
     said = tuple(
         f"MKL-GOMP: {story.gomp_used[k]} kernels, the largest part {style.number(story.norms[k].max())}. ℓ1-MKL: "

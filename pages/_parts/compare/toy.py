@@ -7,8 +7,9 @@ import numpy as np
 import streamlit as st
 
 from mklcore.experiments import EXPERIMENTS
-from mklcore.experiments.lp_toy import INFORMATIVE, N_CHECK, N_FEATURES, N_TRAIN, NORMS
+from mklcore.experiments.lp_toy import INFORMATIVE, N_CHECK, N_TRAIN, NORMS
 from mklcore.figures import sparsity_figure, style
+from mklcore.lessons.norms import N_FEATURES
 from pages._parts.derive import caches
 from pages._parts.drawing import charts
 from pages._parts.jobs.job import Job, Piece, Report
