@@ -10,9 +10,9 @@ from mklcore.errors import ParameterError
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.figures import style
 from mklcore.figures.components import component_plot, relevance_bars
-from mklcore.figures.hull_graph import hull_graph
+from mklcore.figures.hull_graph import hull_graph, hull_grid
 from mklcore.figures.hull_states import hull_layout, hull_state, way
-from mklcore.figures.hulls import hull_grid, kernel_count
+from mklcore.figures.hulls import kernel_count
 from mklcore.solvers.hkl.bases import PolynomialBasis
 
 NAMES = ["length", "width", "height", "age"]
@@ -85,9 +85,10 @@ def test_the_graph_lies_by_depth_with_area_by_weight_and_hollow_sources(model):
     assert {tuple(map(int, name.split(","))) for name in inside.ids} == set(model.hull_)
     assert sorted(inside.y) == sorted(sum(node) for node in model.hull_)
     assert max(inside.marker.size) == pytest.approx(36)
-    areas = dict(zip((text.split("<br>")[0] for text in inside.customdata), inside.marker.size, strict=True))
-    names = dict(zip(model.kernel_names_, model.component_norms_, strict=True))
-    assert max(areas, key=areas.__getitem__) == max(names, key=names.__getitem__)
+    areas = dict(zip(inside.ids, inside.marker.size, strict=True))
+    norms = dict(zip((",".join(map(str, node)) for node in model.hull_), model.component_norms_, strict=True))
+    assert max(areas, key=areas.__getitem__) == max(norms, key=norms.__getitem__)
+    assert all("‖β‖ = " in text for text in inside.customdata)
     assert sum(width > 0 for width in inside.marker.line.width) == len(model.extreme_points_)
     assert edges.line.dash == "solid"
     assert outside.marker.color == style.theme(False).paper

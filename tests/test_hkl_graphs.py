@@ -385,7 +385,7 @@ def test_hull_of_a_graph_is_drawn_with_its_edges_and_sources(strings):
     ends = set(zip(edges.x, edges.y, strict=True))
     assert places["AB"] in ends
     assert places["A"] in ends
-    assert "nodes down to depth" in figure.layout.meta["alt"]
+    assert "graph down to depth" in figure.layout.meta["alt"]
     small = mkl.figures.hull_graph(model, limit=2, dark=True)
     assert "left out" in small.layout.meta["alt"]
 

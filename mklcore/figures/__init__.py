@@ -13,8 +13,8 @@ from mklcore.figures.contributions import contribution_bars
 from mklcore.figures.experiments import comparison_plot
 from mklcore.figures.explore import class_weights, component_grid, selection_bars, surface_plot
 from mklcore.figures.grams import alignment_heatmap, eigenvalue_decay, gram_heatmap
-from mklcore.figures.hull_graph import hull_graph
-from mklcore.figures.hulls import hull_grid, kernel_count
+from mklcore.figures.hull_graph import hull_graph, hull_grid
+from mklcore.figures.hulls import kernel_count
 from mklcore.figures.judging import choice_figure, confusion_figure, reliability_figure, residual_figure, roc_figure
 from mklcore.figures.paths import explore_figure, gap_convergence, path_positions, score_path, weight_path
 from mklcore.figures.runs import weights_beside

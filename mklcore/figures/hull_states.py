@@ -14,12 +14,15 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.figures import captions, style
-from mklcore.figures.hull_graph import depth_by, node_name, parents_by, parents_of, places_by_depth
 from mklcore.figures.hulls import (
     Levels,
     certificate_words,
     checked_pair,
+    depth_by,
+    node_name,
     own_norms,
+    parents_by,
+    places_by_depth,
     slice_of_two,
     top_level,
     variable_names,
@@ -49,48 +52,39 @@ class HullLayout:
 
 
 def hull_layout(
-    models: Sequence[Any], names: Sequence[str] | None = None, pair: tuple[int, int] | None = None
+    models: Sequence[Any],
+    names: Sequence[str] | None = None,
+    pair: tuple[int, int] | None = None,
+    *,
+    limit: int = N_NODES,
 ) -> HullLayout:
     """Places for the hulls of ``models`` along a path: nodes with the largest norms anywhere, and who is next to enter.
 
-    ``names`` are the variable names, ``pair`` the two of the grid (the two most relevant along the path without it).
+    ``names`` are the variable names, ``pair`` the two of the grid (the two most relevant along the path without it);
+    hulls of a graph with nodes of its own have neither. ``limit`` is how many nodes inside are drawn at most.
     """
-    if hasattr(models[0], "edges_"):
-        return _listed_layout(models)
-    p = len(models[0].hull_[0])
-    labels = variable_names(names, p)
-    inside = _shown(models)
-    outside = _candidates(models, inside)
-    nodes = sorted({*inside, *outside}, key=lambda node: (sum(node), [-level for level in node]))
-    found, place = places_by_depth(nodes), {node: k for k, node in enumerate(nodes)}
-    ranked = most_relevant(models)
-    two = checked_pair(pair, p) if pair is not None else None if p < 2 else (min(ranked[:2]), max(ranked[:2]))
-    return HullLayout(
-        tuple(nodes),
-        tuple(node_name(node, labels, models[0]) for node in nodes),
-        _in_lines(nodes, found),
-        tuple(tuple(place[parent] for parent in parents_of(node) if parent in place) for node in nodes),
-        tuple(labels),
-        two,
-        top_level(models[0]),
-        tuple(ranked[:N_RELEVANT]),
-    )
+    above, depth, inside = parents_by(models), depth_by(models), _shown(models, limit)
+    listed = hasattr(models[0], "edges_")
+    labels = [] if listed else variable_names(names, len(models[0].hull_[0]))
+    ranked = [] if listed else most_relevant(models)
+    two = None if len(labels) < 2 else (min(ranked[:2]), max(ranked[:2]))
+    if pair is not None and not listed:
+        two = checked_pair(pair, len(labels))
 
+    def order(node: Any) -> tuple[int, Any]:
+        return depth(node), str(node) if listed else [-level for level in node]
 
-def _listed_layout(models: Sequence[Any]) -> HullLayout:
-    """The same for hulls of a graph with nodes of its own, which have no grid and no variables."""
-    above, depth, inside = parents_by(models), depth_by(models), _shown(models)
-    nodes = sorted({*inside, *_candidates(models, inside)}, key=lambda node: (depth(node), str(node)))
+    nodes = sorted({*inside, *_candidates(models, inside)}, key=order)
     place = {node: k for k, node in enumerate(nodes)}
     return HullLayout(
         tuple(nodes),
-        tuple(node_name(node, (), models[0]) for node in nodes),
+        tuple(node_name(node, labels, models[0]) for node in nodes),
         _in_lines(nodes, places_by_depth(nodes, above, depth)),
         tuple(tuple(place[parent] for parent in above(node) if parent in place) for node in nodes),
-        (),
-        None,
-        0,
-        (),
+        tuple(labels),
+        two,
+        0 if listed else top_level(models[0]),
+        tuple(ranked[:N_RELEVANT]),
     )
 
 
@@ -197,8 +191,8 @@ def _frame(layout: HullLayout, numbers: Sequence[int]) -> dict[str, Any] | None:
 # Which nodes
 
 
-def _shown(models: Sequence[Any]) -> set[Levels]:
-    """Nodes by their largest share of the norm along the path, each with its ancestors, until ``N_NODES`` would be
+def _shown(models: Sequence[Any], limit: int) -> set[Levels]:
+    """Nodes by their largest share of the norm along the path, each with its ancestors, until ``limit`` would be
     passed.
     """
     peaks: dict[Levels, float] = {}
@@ -215,7 +209,7 @@ def _shown(models: Sequence[Any]) -> set[Levels]:
             fresh = {parent for parent in above(stack.pop()) if parent not in kept and parent not in needed}
             needed |= fresh
             stack += fresh
-        if len(kept | needed) <= N_NODES:
+        if len(kept | needed) <= limit:
             kept |= needed
     return kept
 

@@ -1,4 +1,4 @@
-"""The hull as a grid of two variables, and what its pictures share.
+"""What pictures of hulls share.
 
 They read a fitted hierarchical model by its fields alone: ``hull_``, ``kernel_names_``, ``component_norms_`` (m,),
 ``extreme_points_``, ``sources_`` (node -> share of the threshold), ``certified_``, ``relative_gap_``,
@@ -9,50 +9,16 @@ is dashed and says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from mklcore.errors import ParameterError
 from mklcore.figures import style
-from mklcore.figures.graph_objects import go
 
-CELL = 46
 Levels = tuple[int, ...]
-Cell = tuple[int, int]
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def hull_grid(
-    model: Any, variables: tuple[int, int], names: Sequence[str] | None = None, *, dark: bool = False
-) -> go.Figure:
-    """Level against level for two variables: filled squares are in the hull, outlined ones its extreme points, + could
-    enter.
-
-    Shows the nodes that touch no variable but these two. ``variables`` are column indices, ``names`` all variable
-    names. Raises ParameterError where the two are the same or outside the model.
-    """
-    p, q = len(model.hull_[0]), top_level(model)
-    first, second = checked_pair(variables, p)
-    labels = variable_names(names, p)
-    inside = slice_of_two(dict(zip(model.hull_, own_norms(model), strict=True)), first, second)
-    outside = slice_of_two(model.sources_, first, second)
-    extreme = set(slice_of_two(dict.fromkeys(model.extreme_points_, 1.0), first, second))
-    figure = style.new_figure("", dark, height=100 + CELL * (q + 1), margin={"l": 56, "r": 16, "t": 16, "b": 48})
-    _draw_outside(figure, outside, {(a, b) for a in range(q + 1) for b in range(q + 1)} - inside.keys(), dark)
-    _draw_inside(figure, inside, extreme, dark)
-    ticks = {"range": [-0.6, q + 0.6], "tickvals": list(range(q + 1)), "showgrid": False}
-    figure.layout.xaxis = style.axis(f"level of {labels[first]}", dark, **ticks)
-    figure.layout.yaxis = style.axis(f"level of {labels[second]}", dark, **ticks)
-    figure.layout.meta["alt"] = (
-        f"Levels of {labels[first]} against levels of {labels[second]}, from 0 to {q}. "
-        f"{style.counted(len(inside), 'node')} of "
-        f"the hull {'touches' if len(inside) == 1 else 'touch'} only these two variables, {len(extreme)} of them "
-        f"extreme; "
-        f"{len(outside)} could enter next." + certificate_words(model)
-    )
-    return figure
 
 
 def kernel_count(count: int) -> str:
@@ -62,9 +28,6 @@ def kernel_count(count: int) -> str:
     digits = str(count)
     power, head = len(digits) - 1, f"{int(digits[:5]) / 10 ** (len(digits[:5]) - 1):.3g}"
     return f"{head} × 10{str(power).translate(_SUPERSCRIPTS)}"
-
-
-# Reading the model
 
 
 def own_norms(model: Any) -> list[float]:
@@ -107,39 +70,61 @@ def certificate_words(model: Any) -> str:
     return f" Not certified: the gap is {style.percent(float(np.max(model.relative_gap_)))} of the objective."
 
 
-# Drawing
+def parents_of(node: Levels) -> list[Levels]:
+    return [(*node[:i], level - 1, *node[i + 1 :]) for i, level in enumerate(node) if level]
 
 
-def _draw_outside(figure: go.Figure, outside: dict[Cell, float], free: set[Cell], dark: bool) -> None:
-    tone = style.theme(dark)
-    never = sorted(free - outside.keys())
-    _cells(figure, never, "outside, not looked at next", {"symbol": "circle", "size": 3, "color": tone.grey})
-    cross = {"symbol": "cross-thin", "size": 12, "line": {"width": 2, "color": tone.muted}}
-    words = [f"{style.percent(share)} of the way to entering" for share in outside.values()]
-    _cells(figure, list(outside), "could enter next", cross, words)
+def parents_by(models: Sequence[Any]) -> Callable[[Any], Sequence[Any]]:
+    """The parents of a node: of a grid its levels say them, of another graph the edges that the models tell."""
+    if not hasattr(models[0], "edges_"):
+        return parents_of
+    above: dict[Any, dict[Any, None]] = {}
+    for model in models:
+        for parent, child in model.edges_:
+            above.setdefault(child, {})[parent] = None
+    return lambda node: list(above.get(node, ()))
 
 
-def _draw_inside(figure: go.Figure, inside: dict[Cell, float], extreme: set[Cell], dark: bool) -> None:
-    square = {"symbol": "square", "size": CELL - 10, "color": style.readable(style.FAMILY_HUES["hkl"], dark)}
-    for what, width in (("in the hull", 0), ("extreme point of the hull", 3)):
-        cells = [cell for cell in inside if (cell in extreme) == bool(width)]
-        words = [f"‖β‖ = {style.number(inside[cell])}" for cell in cells]
-        _cells(figure, cells, what, {**square, "line": {"width": width, "color": style.theme(dark).ink}}, words)
+def depth_by(models: Sequence[Any]) -> Callable[[Any], int]:
+    """The depth of a node: of a grid the sum of its levels, of another graph the longest way from a root."""
+    if not hasattr(models[0], "edges_"):
+        return sum
+    above, known = parents_by(models), {}
+
+    def depth(node: Any) -> int:
+        if node not in known:
+            known[node] = 1 + max((depth(parent) for parent in above(node)), default=-1)
+        return int(known[node])
+
+    return depth
 
 
-def _cells(
-    figure: go.Figure,
-    cells: Sequence[tuple[int, int]],
-    what: str,
-    marker: dict[str, Any],
-    extra: Sequence[str] | None = None,
-) -> None:
-    figure.add_scatter(
-        x=[cell[0] for cell in cells],
-        y=[cell[1] for cell in cells],
-        name=what,
-        mode="markers",
-        marker=marker,
-        text=[what if extra is None else f"{what}<br>{more}" for more in (extra or cells)],
-        hovertemplate="(%{x}, %{y}) %{text}<extra></extra>",
-    )
+def places_by_depth(
+    nodes: Sequence[Any], above: Callable[[Any], Sequence[Any]], depth: Callable[[Any], int]
+) -> dict[Any, tuple[float, int]]:
+    """Rows by depth; within a row, nodes are below the mean of their parents and are spread evenly."""
+    rows: dict[int, list[Any]] = {}
+    for node in nodes:
+        rows.setdefault(depth(node), []).append(node)
+    found: dict[Any, tuple[float, int]] = {}
+    for level in sorted(rows):
+        wanted = {
+            node: float(np.mean([found[parent][0] for parent in above(node) if parent in found] or [0.5]))
+            for node in rows[level]
+        }
+        order = sorted(rows[level], key=wanted.__getitem__)
+        found.update({node: ((k + 0.5) / len(order), level) for k, node in enumerate(order)})
+    return found
+
+
+def node_name(node: Levels, labels: Sequence[str], model: Any) -> str:
+    """The name of a node in or outside the hull, from the grid's own words where there are any."""
+    if hasattr(model, "edges_"):
+        return str(node) or "1"
+    design: Any = getattr(model, "design_", None)
+    if design is not None and not any(node):
+        name: str = design.name(())
+        return name
+    word: Callable[[str, int], str] | None = None if design is None else design.levels.level_name
+    parts = [word(labels[i], level) if word else f"{labels[i]}^{level}" for i, level in enumerate(node) if level]
+    return "·".join(parts) or "1"
