@@ -34,7 +34,7 @@ def test_the_ring_is_what_its_truth_says(ring):
     assert away[truth.outside].min() >= RING_GAP
     assert away[~truth.outside].max() < 5 * truth.noise_std
     assert data == mkl.data.make_ring(120, 8, seed=1)[0]
-    with pytest.raises(ParameterError, match="n_outside is 5"):
+    with pytest.raises(ParameterError, match="n_outside must be a whole number from 0 to 4; got 5"):
         mkl.data.make_ring(5, 5, seed=0)
 
 

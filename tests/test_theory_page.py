@@ -15,7 +15,7 @@ from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators import GOMPRegressor
 from mklcore.estimators.greedy import GreedyMKLRegressor
 from mklcore.figures import Curve, style
-from mklcore.figures.theory import norm_positions
+from mklcore.figures.paths import norm_positions
 from mklcore.penalties import LpNorm
 from mklcore.solvers.gomp import GOMP
 from pages._parts.derive import bounds, caches, tables

@@ -16,9 +16,9 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.figures import style
+from mklcore.figures import captions, style
 from mklcore.figures.graph_objects import go
-from mklcore.figures.paths import norm_axis, path_positions, solved, stretches
+from mklcore.figures.paths import kernel_lines, measured_scores, norm_axis, path_positions
 from mklcore.selection.scoring import SHARES
 
 LEFT, RIGHT = 164, 74  # pixels: names of the bars below stand left of the first method, line labels right of the last
@@ -103,7 +103,7 @@ def methods_figure(methods: Sequence[MethodView], *, dark: bool = False, height:
     titles = _titles([method.title for method in methods])
     margin = {"l": LEFT, "r": RIGHT, "t": 26 + 18 * any("<br>" in title for title in titles), "b": 42}
     drawing = _Drawing(style.house_layout(_alt(methods), dark, height, margin=margin))
-    scores = _score_range(paths)
+    scores = style.around(measured_scores(paths))
     named = style.largest(peaks)
     colours = style.distinct_colours(peaks, dark)
     width = (1 - GAP * (len(methods) - 1)) / max(len(methods), 1)
@@ -120,15 +120,6 @@ def methods_figure(methods: Sequence[MethodView], *, dark: bool = False, height:
 
 def _suffixes(place: int) -> tuple[str, str]:
     return ("" if place == 0 else str(2 * place + 1)), str(2 * place + 2)
-
-
-def _score_range(paths: Sequence[Any]) -> tuple[float, float]:
-    every = [np.asarray(s, dtype=float) for path in paths for s in (path.train_score, path.val_score)]
-    known = np.concatenate([values[np.isfinite(values)] for values in every]) if every else np.zeros(0)
-    if not known.size:
-        return 0.0, 1.0
-    room = 0.06 * float(np.ptp(known)) or 0.05
-    return float(known.min()) - room, float(known.max()) + room
 
 
 def _axes(
@@ -185,7 +176,7 @@ def _parameter_axis(path: Any, dark: bool) -> dict[str, Any]:
             "tickvals": [value for value, _ in kept],
             "ticktext": [text for _, text in kept],
         }
-    return norm_axis(path, title, NORM_TICKS, 0.13, dark, automargin=False)
+    return norm_axis(path.values, title, NORM_TICKS, 0.13, dark, automargin=False)
 
 
 def _weights(
@@ -194,44 +185,17 @@ def _weights(
     shares = shares_of_weight(path.weights)
     rest = [m for m in range(shares.shape[1]) if m not in named]
     grey = style.faded(style.theme(dark).grey)
-    _lines(drawing, place, path, shares, rest, {"color": grey, "width": 1})
-    for m, symbol in reversed([*zip(named, style.GLYPHS, strict=False)]):
-        _lines(drawing, place, path, shares, [m], {"color": colours[m], "width": 2}, symbol)
-
-
-def _lines(
-    drawing: _Drawing, place: int, path: Any, shares: Array, kernels: Sequence[int], line: dict[str, Any],
-    symbol: str = "",
-) -> None:  # fmt: skip
     upper, _ = _suffixes(place)
-    order = np.argsort(path_positions(path), kind="stable")
-    positions = path_positions(path)[order].tolist()  # numbers of Python: plotly asks what each other one is
-    heights = shares[order].tolist()
-    for is_solved, runs in stretches(solved(path)[order]).items():
-        x: list[Any] = []
-        y: list[Any] = []
-        text: list[Any] = []
-        for m in kernels:
-            for start, stop in runs:
-                x += [*positions[start:stop], None]
-                y += [*(row[m] for row in heights[start:stop]), None]
-                text += [style.short(path.kernel_names[m], 60)] * (stop - start + 1)
-        if x:
-            drawing.line(
-                x=x[:-1],
-                y=y[:-1],
-                text=text[:-1],
-                mode="lines+markers" if symbol and len(positions) > 1 else "lines" if len(positions) > 1 else "markers",
-                marker={"symbol": symbol or "circle", "size": 7, "maxdisplayed": MARKS, "color": line["color"]},
-                line={**line, "dash": "solid" if is_solved else "dash"},
-                meta={"solved": is_solved, "kernels": list(kernels)},
-                hovertemplate="%{text}<br>%{y:.1%} of the weight at "
-                + f"{'λ' if path.param == 'lam' else path.param} = %{{x:.3g}}"
-                + ("" if is_solved else "<br>not solved to tolerance")
-                + "<extra></extra>",
-                xaxis=f"x{upper}",
-                yaxis=f"y{upper}",
-            )
+    drawn = [(rest, {"color": grey, "width": 1}, "")]
+    drawn += [
+        ([m], {"color": colours[m], "width": 2}, glyph)
+        for m, glyph in reversed([*zip(named, style.GLYPHS, strict=False)])
+    ]
+    for kernels, line, glyph in drawn:
+        for trace in kernel_lines(path, shares, kernels, line, "%{y:.1%} of the weight"):
+            marker = {"symbol": glyph or "circle", "size": 7, "maxdisplayed": MARKS, "color": line["color"]}
+            mode = "lines+markers" if glyph and trace["mode"] == "lines" else trace["mode"]
+            drawing.line(**{**trace, "mode": mode}, marker=marker, xaxis=f"x{upper}", yaxis=f"y{upper}")
 
 
 def _scores(drawing: _Drawing, place: int, path: Any, dark: bool) -> None:
@@ -325,11 +289,10 @@ def _alt(methods: Sequence[MethodView]) -> str:
             continue
         scores = np.asarray(method.path.val_score, dtype=float)
         at = int(np.nanargmax(scores)) if np.isfinite(scores).any() else len(scores) - 1
-        sign = "λ" if method.path.param == "lam" else method.path.param
         used = int(np.count_nonzero(np.asarray(method.path.weights)[at] > 0))
         sentences.append(
-            f"{method.title}: highest validation {method.path.score_name} {style.number(scores[at])} at {sign} = "
-            f"{style.number(method.path.values[at])} with {style.counted(used, 'kernel')}."
+            f"{method.title}: highest validation {method.path.score_name} {style.number(scores[at])} at "
+            f"{captions.label(method.path.param, method.path.values[at])} with {style.counted(used, 'kernel')}."
         )
     return f"There are {len(methods)} methods side by side. " + " ".join(sentences)
 

@@ -30,20 +30,10 @@ def relevance_bars(relevance: Any, names: Sequence[str], *, limit: int = 20, dar
     order = np.argsort(-values, kind="stable")[:limit]
     shares = values / (float(values.max(initial=0.0)) or 1.0)
     figure = style.new_figure("", dark, height=72 + 22 * len(order), bargap=0.3)
-    figure.add_bar(
-        x=shares[order],
-        y=np.arange(len(order)),
-        orientation="h",
-        marker={"color": style.readable(style.FAMILY_HUES["hkl"], dark), "line": {"width": 0}},
-        text=[style.short(names[i], 60) for i in order],
-        textposition="none",
-        hovertemplate="%{text}<br>%{x:.1%} of the most relevant<extra></extra>",
-    )
+    hues = [style.readable(style.FAMILY_HUES["hkl"], dark)] * len(order)
+    hover = "%{text}<br>%{x:.1%} of the most relevant<extra></extra>"
+    style.add_row_bars(figure, shares[order], [names[i] for i in order], hues, hover, dark)
     figure.layout.xaxis = style.axis("relevance, share of the largest", dark, range=[0, 1.05])
-    figure.layout.yaxis = style.axis(
-        "", dark, tickvals=list(range(len(order))), ticktext=[style.short(names[i]) for i in order],
-        autorange="reversed", showgrid=False,
-    )  # fmt: skip
     used = int(np.count_nonzero(values > 0))
     figure.layout.meta["alt"] = (
         f"Relevance of variables. {used} of {style.counted(values.size, 'variable')} "

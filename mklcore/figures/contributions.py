@@ -45,10 +45,15 @@ def contribution_bars(
     shown, rest = (order, order[:0]) if parts.size <= limit + 1 else (order[:limit], order[limit:])
     colours = style.kernel_colours(families, np.abs(parts) if peaks is None else peaks, dark)
     rows = _rows(parts, shown, rest)
-    labels = [style.short(names[m], 24) for m in shown] + ([f"{rest.size} others, summed"] if rest.size else [])
+    called = [names[m] for m in shown] + ([f"{rest.size} others, summed"] if rest.size else [])
     hues = [colours[m] for m in shown] + ([style.theme(dark).grey] if rest.size else [])
     figure = style.new_figure("", dark, height=76 + ROW_HEIGHT * len(rows), bargap=0.3, margin={"l": 8, "t": 8})
-    _draw(figure, rows, labels, hues, [names[m] for m in shown], parts, dark)
+    style.add_row_bars(
+        figure, rows, called, hues,
+        "%{text}<br>adds %{x:.3g}, %{customdata} of what all kernels add<extra></extra>", dark, 24,
+        customdata=[style.percent(share) for share in np.abs(rows) / (float(np.abs(parts).sum()) or 1.0)],
+    )  # fmt: skip
+    figure.layout.xaxis = style.axis("added to f(x)", dark, zeroline=True, zerolinecolor=style.theme(dark).muted)
     if before is not None:
         _draw_before(figure, _rows(np.asarray(before, dtype=float), shown, rest), dark)
     total = float(parts.sum()) + intercept
@@ -68,34 +73,6 @@ def shares(values: Any) -> Array:
 
 def _rows(parts: Array, shown: Indices, rest: Indices) -> Array:
     return np.append(parts[shown], parts[rest].sum()) if rest.size else parts[shown]
-
-
-def _draw(
-    figure: go.Figure,
-    rows: Array,
-    labels: list[str],
-    hues: list[str],
-    full: list[str],
-    parts: Array,
-    dark: bool,
-) -> None:
-    names = [style.short(name, 60) for name in full] + labels[len(full) :]
-    total = float(np.abs(parts).sum()) or 1.0
-    figure.add_bar(
-        x=rows,
-        y=np.arange(len(rows)),
-        orientation="h",
-        marker={"color": hues, "line": {"width": 0}},
-        text=names,
-        textposition="none",
-        customdata=[style.percent(abs(value) / total) for value in rows],
-        hovertemplate="%{text}<br>adds %{x:.3g}, %{customdata} of what all kernels add<extra></extra>",
-    )
-    tone = style.theme(dark)
-    figure.layout.xaxis = style.axis("added to f(x)", dark, zeroline=True, zerolinecolor=tone.muted)
-    figure.layout.yaxis = style.axis(
-        "", dark, tickvals=list(range(len(rows))), ticktext=labels, autorange="reversed", showgrid=False
-    )
 
 
 def _draw_before(figure: go.Figure, rows: Array, dark: bool) -> None:

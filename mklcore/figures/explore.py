@@ -165,23 +165,13 @@ def surface_plot(
     return figure
 
 
-def _bar_of(title: str, dark: bool) -> dict[str, Any]:
-    tone = style.theme(dark)
-    return {
-        "title": {"text": title, "font": {"color": tone.muted}},
-        "tickfont": {"color": tone.muted},
-        "thickness": 12,
-        "outlinewidth": 0,
-    }
-
-
 def _score_map(figure: go.Figure, surface: Any, table: Array, dark: bool) -> None:
     reach = float(np.abs(table).max()) or 1.0
     cold, warm = (_class_colour(k, dark) for k in (0, 1))
     paper = style.theme(dark).paper
     figure.add_heatmap(
         x=surface.x, y=surface.y, z=table, zmin=-reach, zmax=reach, colorscale=[[0, cold], [0.5, paper], [1, warm]],
-        opacity=0.6, zsmooth="best", colorbar=_bar_of("score", dark),
+        opacity=0.6, zsmooth="best", colorbar=style.colour_bar("score", dark),
         hovertemplate="%{x:.3g}, %{y:.3g}<br>score %{z:.3g}<extra></extra>",
     )  # fmt: skip
     figure.add_contour(
@@ -204,7 +194,7 @@ def _class_map(figure: go.Figure, surface: Any, table: Array, dark: bool) -> Non
 
 def _number_map(figure: go.Figure, surface: Any, table: Array, dark: bool) -> None:
     figure.add_heatmap(
-        x=surface.x, y=surface.y, z=table, colorscale=style.SEQUENTIAL, colorbar=_bar_of("prediction", dark),
+        x=surface.x, y=surface.y, z=table, colorscale=style.SEQUENTIAL, colorbar=style.colour_bar("prediction", dark),
         zmin=float(table.min()), zmax=float(table.max()), zsmooth="best",
         hovertemplate="%{x:.3g}, %{y:.3g}<br>prediction %{z:.3g}<extra></extra>",
     )  # fmt: skip
@@ -287,15 +277,12 @@ def class_weights(
     called = [style.short(name, 30) for name in problems]
     figure.add_heatmap(
         x=called, y=list(range(len(shown))), z=table[:, shown].T, zmin=0.0, zmax=float(table.max()) or 1.0,
-        colorscale=style.SEQUENTIAL, xgap=1, ygap=1, colorbar=_bar_of("weight θ", dark),
+        colorscale=style.SEQUENTIAL, xgap=1, ygap=1, colorbar=style.colour_bar("weight θ", dark),
         text=[[style.short(names[m], 60)] * len(called) for m in shown],
         hovertemplate="%{text}<br>%{x}: θ = %{z:.3g}<extra></extra>",
     )  # fmt: skip
     figure.layout.xaxis = style.axis("", dark, showgrid=False)
-    figure.layout.yaxis = style.axis(
-        "", dark, tickvals=list(range(len(shown))), ticktext=[style.short(names[m], 26) for m in shown],
-        autorange="reversed", showgrid=False,
-    )  # fmt: skip
+    figure.layout.yaxis = style.row_axis([style.short(names[m], 26) for m in shown], dark)
     sentences = [f"{problem}: {leaders(row, names, 1)}" for problem, row in zip(problems, table, strict=True)]
     left_out = style.counted(len(names) - len(shown), "kernel")
     figure.layout.meta["alt"] = f"Largest kernel weight per problem. {'; '.join(sentences)}. {left_out} not drawn."
@@ -318,22 +305,11 @@ def selection_bars(
         "", dark, height=64 + 22 * len(order), bargap=0.3, margin={"l": 48, "r": 48, "t": 8, "b": 40}
     )
     counts = np.round(values * n_resamples).astype(int)
-    figure.add_bar(
-        x=counts[order],
-        y=np.arange(len(order)),
-        orientation="h",
-        marker={"color": [colours[m] for m in order], "line": {"width": 0}},
-        text=[style.short(names[m], 60) for m in order],
-        textposition="none",
-        hovertemplate=f"%{{text}}<br>used in %{{x}} of {n_resamples}<extra></extra>",
-    )
+    hover = f"%{{text}}<br>used in %{{x}} of {n_resamples}<extra></extra>"
+    style.add_row_bars(figure, counts[order], [names[m] for m in order], [colours[m] for m in order], hover, dark)
     figure.layout.xaxis = style.axis(
         f"times used in {n_resamples} refits", dark, range=[0, n_resamples], tickformat="d"
     )
-    figure.layout.yaxis = style.axis(
-        "", dark, tickvals=list(range(len(order))), ticktext=[style.short(names[m]) for m in order],
-        autorange="reversed", showgrid=False,
-    )  # fmt: skip
     always, never = int(np.sum(counts == n_resamples)), int(np.sum(counts == 0))
     figure.layout.meta["alt"] = (
         f"Times each of {style.counted(values.size, 'kernel')} was used in {n_resamples} refits on half of the rows. "

@@ -128,19 +128,13 @@ def _sorting(labels: Any, n: int) -> tuple[Indices, list[tuple[str, int]]]:
 
 
 def _heatmap(cells: Array, what: str, limits: tuple[float, float], dark: bool) -> go.Figure:
-    tone = style.theme(dark)
     figure = style.new_figure("", dark, height=420)
     figure.add_heatmap(
         z=cells,
         colorscale=style.SEQUENTIAL,
         zmin=limits[0],
         zmax=limits[1],
-        colorbar={
-            "title": {"text": what, "font": {"color": tone.muted, "size": style.LABEL_SIZE}},
-            "tickfont": {"color": tone.muted, "size": style.LABEL_SIZE},
-            "thickness": 10,
-            "outlinewidth": 0,
-        },
+        colorbar=style.colour_bar(what, dark, thickness=10),
     )
     hidden = {"showgrid": False, "showticklabels": False, "constrain": "domain"}
     figure.layout.xaxis = style.axis("", dark, **hidden)

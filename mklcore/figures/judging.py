@@ -11,7 +11,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.figures import style
+from mklcore.figures import captions, style
 from mklcore.figures.graph_objects import go
 
 HEIGHT = 300
@@ -146,7 +146,7 @@ def choice_figure(
     ``sizes``; a ring marks the chosen ``place``.
     """
     tone, table = style.theme(dark), np.asarray(scores, dtype=float)
-    sign = {"lam": "λ"}.get(param, param)
+    sign = captions.symbol(param)
     best = style.number(float(table[place]))
     margin = {"l": 56, "r": 16, "t": 12, "b": 44}
     if sizes is None:
@@ -168,7 +168,7 @@ def choice_figure(
         figure = style.new_figure(alt, dark, HEIGHT, margin=margin)
         figure.add_heatmap(
             z=table, x=sizes, y=list(range(len(values))), colorscale=style.SEQUENTIAL,
-            colorbar={"title": {"text": measure}, "outlinewidth": 0, "thickness": 12},
+            colorbar=style.colour_bar(measure, dark),
             hovertemplate="%{x} kernels: %{z:.4g}<extra></extra>",
         )  # fmt: skip
         ticks = {"tickvals": list(range(len(values))), "ticktext": [style.number(float(v)) for v in values]}

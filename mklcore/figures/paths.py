@@ -7,9 +7,9 @@ points solved to tolerance and dashed elsewhere: what is not certain is drawn, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from mklcore.arrays import Array, Mask
 from mklcore.errors import ParameterError
 from mklcore.figures import style
+from mklcore.figures.captions import symbol
 from mklcore.figures.graph_objects import go
 from mklcore.figures.weights import leaders
 
@@ -26,7 +27,6 @@ AXIS_TITLES = {
     "p": "p, norm of the weights",
     "s": "s, number of kernels",
 }
-SYMBOLS = {"lam": "λ"}
 NORM_TICKS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 LABEL_ROOM = 130
 WEIGHT_DOMAIN = (0.0, 0.48)
@@ -35,16 +35,26 @@ REACH = 0.5  # of the spread of the scores, by which a reference may be outside 
 SAME = 0.02  # of that spread: references nearer to each other share a label
 
 
-def path_positions(path: Any) -> Array:
-    """Where each solved value is on the x axis (L,): the value itself, with p = ∞ one doubling to the right."""
-    values = np.asarray(path.values, dtype=float)
+def norm_positions(p: Any) -> Array:
+    """Where each value is on an axis (L,): the value itself, and infinity a doubling beyond the largest finite."""
+    values = np.asarray(p, dtype=float)
     finite = values[np.isfinite(values)]
     return np.where(np.isfinite(values), values, 2 * finite.max() if finite.size else 1.0)
+
+
+def path_positions(path: Any) -> Array:
+    """Where each solved value is on the x axis (L,): the value itself, with p = ∞ one doubling to the right."""
+    return norm_positions(path.values)
 
 
 def solved(path: Any) -> Mask:
     """Which points of the path did all they were asked to do (L,); the others stopped before their tolerance."""
     return np.array([status.ok for status in path.statuses], dtype=bool)
+
+
+def measured_scores(paths: Sequence[Any]) -> list[float]:
+    """Every training and validation score of some paths."""
+    return [float(value) for path in paths for scores in (path.train_score, path.val_score) for value in scores]
 
 
 def weight_path(path: Any, index: int | None = None, *, dark: bool = False) -> go.Figure:
@@ -89,7 +99,7 @@ def score_path(
         if ticks:
             figure.update_xaxes(tickvals=ticks[::step], ticktext=figure.layout.xaxis.ticktext[::step])
         scale = " (log scale)" if figure.layout.xaxis.type == "log" else ""
-        figure.update_xaxes(tickangle=0, title_text=f"{_symbol(path)}{scale}")
+        figure.update_xaxes(tickangle=0, title_text=f"{symbol(path.param)}{scale}")
         figure.update_yaxes(title_text=None)
         figure.update_layout(margin_l=36, margin_r=62)
     return figure
@@ -166,9 +176,11 @@ def _draw_weights(figure: go.Figure, path: Any, dark: bool, axes: str) -> None:
     named = [m for m in style.largest(peaks) if peaks[m] > 0]
     rest = [m for m in range(weights.shape[1]) if m not in named]
     grey = style.faded(style.theme(dark).grey)
-    _add_lines(figure, path, rest, "the other kernels", {"color": grey, "width": 1}, axes)
-    for m in named:
-        _add_lines(figure, path, [m], path.kernel_names[m], {"color": colours[m], "width": 2}, axes)
+    drawn = [("the other kernels", rest, {"color": grey, "width": 1})]
+    drawn += [(path.kernel_names[m], [m], {"color": colours[m], "width": 2}) for m in named]
+    for name, kernels, line in drawn:
+        for trace in kernel_lines(path, weights, kernels, line, "θ = %{y:.3g}"):
+            figure.add_scatter(name=name, xaxis=f"x{axes}", yaxis=f"y{axes}", **trace)
     top = 1.05 * (float(peaks.max(initial=0.0)) or 1.0)
     figure.update_layout(
         {
@@ -181,37 +193,33 @@ def _draw_weights(figure: go.Figure, path: Any, dark: bool, axes: str) -> None:
     style.label_ends(figure, ends, (-0.01 * top, top), dark, axes)
 
 
-def _add_lines(
-    figure: go.Figure, path: Any, kernels: Sequence[int], name: str, line: dict[str, Any], axes: str
-) -> None:
-    """The given kernels as one trace, and a dashed one where the path is not solved; gaps part the lines."""
-    weights = np.asarray(path.weights, dtype=float)
+def kernel_lines(
+    path: Any, heights: Array, kernels: Sequence[int], line: dict[str, Any], said: str
+) -> Iterator[dict[str, Any]]:
+    """The given kernels as one trace, and a dashed one where the path is not solved; gaps part the lines.
+
+    ``heights`` (L, M) with what is ``said`` of each on hover. Numbers of Python: plotly asks what each other one is.
+    """
     order = np.argsort(path_positions(path), kind="stable")
-    positions, done = path_positions(path)[order], solved(path)[order]
-    for is_solved, runs in stretches(done).items():
-        if not runs or not kernels:
-            continue
-        x, y, text = [], [], []
-        for m in kernels:
-            for start, stop in runs:
-                x += [*positions[start:stop], None]
-                y += [*weights[order[start:stop], m], None]
-                text += [style.short(path.kernel_names[m], 60)] * (stop - start + 1)
-        figure.add_scatter(
-            x=x[:-1],
-            y=y[:-1],
-            text=text[:-1],
-            name=name,
-            mode="lines" if len(positions) > 1 else "markers",
-            line={**line, "dash": "solid" if is_solved else "dash"},
-            meta={"solved": is_solved},
-            hovertemplate="%{text}<br>θ = %{y:.3g} at "
-            + f"{_symbol(path)} = %{{x:.3g}}"
-            + ("" if is_solved else "<br>not solved to tolerance")
-            + "<extra></extra>",
-            xaxis=f"x{axes}",
-            yaxis=f"y{axes}",
-        )
+    positions, table = path_positions(path)[order].tolist(), heights[order].tolist()
+    for is_solved, runs in stretches(solved(path)[order]).items():
+        x, y, text = list[Any](), list[Any](), list[Any]()
+        for m, (start, stop) in product(kernels, runs):
+            x += [*positions[start:stop], None]
+            y += [*(row[m] for row in table[start:stop]), None]
+            text += [style.short(path.kernel_names[m], 60)] * (stop - start + 1)
+        if x:
+            yield {
+                "x": x[:-1],
+                "y": y[:-1],
+                "text": text[:-1],
+                "mode": "lines" if len(positions) > 1 else "markers",
+                "line": {**line, "dash": "solid" if is_solved else "dash"},
+                "meta": {"solved": is_solved, "kernels": list(kernels)},
+                "hovertemplate": f"%{{text}}<br>{said} at {symbol(path.param)} = %{{x:.3g}}"
+                + ("" if is_solved else "<br>not solved to tolerance")
+                + "<extra></extra>",
+            }
 
 
 def stretches(done: Mask) -> dict[bool, list[tuple[int, int]]]:
@@ -253,7 +261,7 @@ def _draw_scores(
             name=name,
             mode="markers" if len(order) == 1 else mode,
             line={"color": colour, "width": 2, "dash": dash},
-            hovertemplate=f"{name} {path.score_name} %{{y:.3f}} at {_symbol(path)} = %{{x:.3g}}<extra></extra>",
+            hovertemplate=f"{name} {path.score_name} %{{y:.3f}} at {symbol(path.param)} = %{{x:.3g}}<extra></extra>",
             xaxis=f"x{axes}",
             yaxis=f"y{axes}",
         )
@@ -262,9 +270,7 @@ def _draw_scores(
         every += known.tolist()
     _mark_provisional(figure, path, dark, axes)
     ends += _draw_references(figure, references, every, positions, dark, axes)
-    low, high = (min(every), max(every)) if every else (0.0, 1.0)
-    room = 0.06 * (high - low) or 0.05
-    limits = (low - room, high + room)
+    limits = style.around(every)
     figure.update_layout(
         {
             f"xaxis{axes}": _parameter_axis(path, dark),
@@ -371,15 +377,12 @@ def _parameter_axis(path: Any, dark: bool) -> dict[str, Any]:
         return style.axis(title, dark, tickformat="d", showgrid=False)
     if path.param != "p":
         return style.log_axis(title, positions, dark)
-    return norm_axis(path, title, NORM_TICKS, 0.09, dark)
+    return norm_axis(path.values, title, NORM_TICKS, 0.09, dark)
 
 
-def norm_axis(
-    path: Any, title: str, all_ticks: Sequence[float], room: float, dark: bool, **more: Any
-) -> dict[str, Any]:
-    """The axis of p with those of ``all_ticks`` that are within, a share ``room`` of it apart, and ∞ at the end."""
-    positions = path_positions(path)
-    finite = np.isfinite(np.asarray(path.values, dtype=float))
+def norm_axis(p: Any, title: str, all_ticks: Sequence[float], room: float, dark: bool, **more: Any) -> dict[str, Any]:
+    """The axis of norms with those of ``all_ticks`` that are within, a share ``room`` of it apart, and ∞ at the end."""
+    positions, finite = norm_positions(p), np.isfinite(np.asarray(p, dtype=float))
     ticks = [t for t in all_ticks if positions.min() <= t <= positions[finite].max(initial=1.0)]
     ticks = style.thinned(ticks, room * float(np.log(positions.max() / positions.min()) or 1.0))
     labels = [f"{t:g}" for t in ticks] + ([] if finite.all() else ["∞"])
@@ -406,15 +409,10 @@ def _checked(path: Any, index: int) -> int:
 # Words
 
 
-def _symbol(path: Any) -> str:
-    param: str = path.param
-    return SYMBOLS.get(param, param)
-
-
 def _extent(path: Any) -> str:
     values = np.asarray(path.values, dtype=float)
     return (
-        f"along {_symbol(path)} from {style.number(values.min())} to {style.number(values.max())} "
+        f"along {symbol(path.param)} from {style.number(values.min())} to {style.number(values.max())} "
         f"({style.counted(len(values), 'solved point')})"
     )
 
@@ -425,7 +423,7 @@ def _weight_alt(path: Any, index: int | None) -> str:
     used, provisional = int(np.count_nonzero(weights[at] > 0)), int((~solved(path)).sum())
     return (
         f"Weights of {style.counted(weights.shape[1], 'kernel')} {_extent(path)}. "
-        f"At {_symbol(path)} = {style.number(path.values[at])} the largest weights are "
+        f"At {symbol(path.param)} = {style.number(path.values[at])} the largest weights are "
         f"{leaders(weights[at], path.kernel_names)}; {style.counted(used, 'kernel')} "
         f"{'has' if used == 1 else 'have'} a positive weight."
         + (f" Dashed: {style.counted(provisional, 'point')} not solved to tolerance." if provisional else "")
@@ -436,7 +434,7 @@ def _score_alt(path: Any, index: int | None, test: Sequence[float] | None) -> st
     sentences = []
     for name, scores in _scores(path, test).items():
         best = int(np.nanargmax(scores))
-        at = f"{_symbol(path)} = {style.number(path.values[best])}"
+        at = f"{symbol(path.param)} = {style.number(path.values[best])}"
         sentence = f"The {name} {path.score_name} is highest, {style.number(scores[best])}, at {at}"
         if index is not None:
             sentence += f", and {style.number(scores[_checked(path, index)])} at the cursor"

@@ -51,9 +51,7 @@ def weights_beside(
         f"weight θ: ○ {style.short(titles[0], 30)}, ● {style.short(titles[1], 30)}", dark, rangemode="tozero"
     )
     labels = [style.short(names[m], 28) for m in shown.tolist()]
-    figure.layout.yaxis = style.axis(
-        "", dark, tickvals=list(range(len(shown))), ticktext=labels, autorange="reversed", showgrid=False
-    )
+    figure.layout.yaxis = style.row_axis(labels, dark)
     return figure
 
 

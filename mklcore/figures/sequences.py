@@ -30,7 +30,7 @@ def positions_figure(found: Any, name: str, *, dark: bool = False) -> go.Figure:
         zmin=-reach,
         zmax=reach,
         colorscale="RdBu_r",
-        colorbar={"thickness": 10, "outlinewidth": 0, "tickfont": {"color": style.theme(dark).muted}, "nticks": 5},
+        colorbar=style.colour_bar("", dark, thickness=10, nticks=5),
         hovertemplate="%{y} at place %{x}: %{z:+.3g}<extra></extra>",
     )
     figure.update_layout(

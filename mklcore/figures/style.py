@@ -341,6 +341,40 @@ def axis(title: str, dark: bool, **more: Any) -> dict[str, Any]:
     }
 
 
+def row_axis(labels: Sequence[str], dark: bool) -> dict[str, Any]:
+    """The axis of labelled rows, the first on top."""
+    places = list(range(len(labels)))  # two names may be cut to the same text
+    return axis("", dark, tickvals=places, ticktext=list(labels), autorange="reversed", showgrid=False)
+
+
+def add_row_bars(
+    figure: go.Figure, values: Any, names: Sequence[str], hues: Sequence[str], hover: str, dark: bool,
+    letters: int = 18, **more: Any,
+) -> None:  # fmt: skip
+    """A bar per row with its name beside it, cut to ``letters``; ``hover`` has room for the whole name, %{text}."""
+    bars = {"text": [short(name, 60) for name in names], "textposition": "none", "hovertemplate": hover, **more}
+    marker = {"color": list(hues), "line": {"width": 0}}
+    figure.add_bar(x=values, y=np.arange(len(names)), orientation="h", marker=marker, **bars)
+    figure.layout.yaxis = row_axis([short(name, letters) for name in names], dark)
+
+
+def colour_bar(title: str, dark: bool, **more: Any) -> dict[str, Any]:
+    """The scale beside a map."""
+    tone = theme(dark)
+    named = {"text": title, "font": {"color": tone.muted, "size": LABEL_SIZE}}
+    return {"title": named, "tickfont": named["font"], "thickness": 12, "outlinewidth": 0, **more}
+
+
+def around(values: Any, share: float = 0.06, least: float = 0.05) -> tuple[float, float]:
+    """From a little below the finite ``values`` to a little above; 0 to 1 where there are none."""
+    known = np.asarray(values, dtype=float)
+    known = known[np.isfinite(known)]
+    if not known.size:
+        return 0.0, 1.0
+    room = share * float(np.ptp(known)) or least
+    return float(known.min()) - room, float(known.max()) + room
+
+
 def log_axis(title: str, values: Any, dark: bool, pad: float = 0.02, **more: Any) -> dict[str, Any]:
     """A logarithmic axis over the positive ``values``, which says so and carries human ticks (0.01, 0.1, 1, 10)."""
     positive = np.asarray(values, dtype=float)

@@ -38,18 +38,14 @@ def term_bars(terms: Sequence[Any], *, limit: int = MOST_BARS, dark: bool = Fals
     figure = style.new_figure(
         "", dark, height=56 + ROW_HEIGHT * len(names), bargap=0.3, margin={"l": 8, "r": 56, "t": 6, "b": 40}
     )
-    figure.add_bar(
-        x=shares, y=np.arange(len(names)), orientation="h", marker={"color": hues, "line": {"width": 0}},
+    style.add_row_bars(
+        figure, shares, names, hues, "%{customdata}<br>%{x:.1%}<extra></extra>", dark, 34,
         text=[style.percent(share) for share in shares], textposition="outside", cliponaxis=False,
-        customdata=[style.short(name, 80) for name in names], hovertemplate="%{customdata}<br>%{x:.1%}<extra></extra>",
+        customdata=[style.short(name, 80) for name in names],
     )  # fmt: skip
     figure.layout.xaxis = style.axis(
         "share of the variance", dark, range=[0, 1.02 * max(shares)], tickformat=".0%", nticks=5
     )
-    figure.layout.yaxis = style.axis(
-        "", dark, tickvals=list(range(len(names))), ticktext=[style.short(name, 34) for name in names],
-        autorange="reversed", showgrid=False,
-    )  # fmt: skip
     figure.layout.meta["alt"] = _bars_alt(terms, shown)
     return figure
 
@@ -109,10 +105,7 @@ def _surface(effect: Any, said: str, dark: bool) -> go.Figure:
     figure.add_heatmap(
         x=_ticks(first), y=_ticks(second), z=table, zmin=-reach, zmax=reach,
         colorscale=[[0, cold], [0.5, style.theme(dark).paper], [1, warm]], customdata=error,
-        colorbar={
-            "title": {"text": f"adds to {said}", "side": "right", "font": {"color": style.theme(dark).muted}},
-            "tickfont": {"color": style.theme(dark).muted}, "thickness": 12, "outlinewidth": 0,
-        },
+        colorbar=style.colour_bar(f"adds to {said}", dark, title_side="right"),
         hovertemplate=f"{names[0]} %{{x}}, {names[1]} %{{y}}<br>%{{z:+.3g}}{reported}<extra></extra>",
     )  # fmt: skip
     figure.layout.xaxis = _axis(first, dark)

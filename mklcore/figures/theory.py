@@ -15,11 +15,11 @@ import numpy as np
 from mklcore.arrays import Array, Indices
 from mklcore.figures import style
 from mklcore.figures.graph_objects import go
+from mklcore.figures.paths import NORM_TICKS, norm_axis, norm_positions
 
 HEIGHT = 380
 LABEL_ROOM = 100
 MANY_POINTS = 20
-NORM_TICKS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0)
 MOST_BARS = 16
 
 
@@ -31,13 +31,6 @@ class Curve:
     y: Array
     role: str = "bound"
     error: Array | None = None
-
-
-def norm_positions(p: Any) -> Array:
-    """Where each norm is on the axis (L,): p itself, and infinity one doubling beyond the largest finite one."""
-    values = np.asarray(p, dtype=float)
-    finite = values[np.isfinite(values)]
-    return np.where(np.isfinite(values), values, 2.0 * finite.max() if finite.size else 1.0)
 
 
 def bound_curves(
@@ -172,14 +165,7 @@ def _x_axis(x: Any, where: Array, title: str, kind: str, dark: bool) -> dict[str
         return style.axis(title, dark, range=[float(where.min()) - 0.02 * top, top * 1.01], showgrid=False, **step)
     if kind == "log":
         return style.log_axis(title, where, dark)
-    axis = style.log_axis(title, where, dark)
-    ticks = [tick for tick in NORM_TICKS if where.min() <= tick <= where.max()]
-    text = [style.number(tick) for tick in ticks]
-    if np.isinf(np.asarray(x, dtype=float)).any():
-        last = float(where.max())
-        kept = [(tick, words) for tick, words in zip(ticks, text, strict=True) if tick < 0.8 * last]
-        ticks, text = [*(tick for tick, _ in kept), last], [*(words for _, words in kept), "∞"]
-    return {**axis, "tickvals": ticks, "ticktext": text}
+    return norm_axis(x, title, NORM_TICKS, 0.09, dark)
 
 
 def _alt(curves: Sequence[Curve], x: Any, level: float | None, x_title: str) -> str:

@@ -50,7 +50,7 @@ def view_rows(
     ]  # fmt: skip
     called = [style.short(name) for name in names]
     figure.layout.xaxis = style.axis("rows, those with the same views together", dark, range=[0, 1.3 * total])
-    figure.layout.yaxis = style.axis("", dark, showgrid=False, autorange="reversed", tickvals=places, ticktext=called)
+    figure.layout.yaxis = style.row_axis(called, dark)
     return figure
 
 

@@ -152,21 +152,11 @@ def _bars(
     shown = _order(ranking, limit)
     colours = style.kernel_colours(families, ranking, dark)
     figure = style.new_figure("", dark, height=72 + ROW_HEIGHT * len(shown), bargap=0.3)
-    figure.add_bar(
-        x=values[shown],
-        y=np.arange(len(shown)),
-        orientation="h",
-        marker={"color": [colours[m] for m in shown], "line": {"width": 0}},
-        text=[style.short(names[m], 60) for m in shown],
-        textposition="none",
-        hovertemplate="%{text}<br>θ = %{x:.3g}<extra></extra>",
-    )
-    tone = style.theme(dark)
-    figure.layout.xaxis = style.axis("", dark, zeroline=True, zerolinecolor=tone.muted)
-    labels = [style.short(names[m]) for m in shown]
-    figure.layout.yaxis = style.axis(
-        "", dark, tickvals=list(range(len(shown))), ticktext=labels, autorange="reversed", showgrid=False
-    )
+    style.add_row_bars(
+        figure, values[shown], [names[m] for m in shown], [colours[m] for m in shown],
+        "%{text}<br>θ = %{x:.3g}<extra></extra>", dark,
+    )  # fmt: skip
+    figure.layout.xaxis = style.axis("", dark, zeroline=True, zerolinecolor=style.theme(dark).muted)
     return figure
 
 

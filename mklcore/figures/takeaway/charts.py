@@ -160,9 +160,7 @@ def scores_chart(
     known = [value for line in lines for value in line["ys"] if value is not None]
     if not known:
         return None
-    room = 0.06 * (max(known) - min(known)) or 0.05
-    low, high = min(known) - room, max(known) + room
-    x, y = axis_of(path, captions.symbol(path.param)), score_axis(path.score_name, low, high)
+    x, y = axis_of(path, captions.symbol(path.param)), score_axis(path.score_name, *style.around(known))
     title = f"{path.score_name[:1].upper()}{path.score_name[1:]}"
     panel = panel_of(path, x, y, labelled(lines, dict(zip(ends, ends, strict=True)), y, path, ends), title=title)
     return {

@@ -12,6 +12,7 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import captions, scenes, side_by_side, style
 from mklcore.figures.compare import AXIS_TITLES, peak_shares, shares_of_weight
+from mklcore.figures.paths import measured_scores
 from mklcore.figures.side_by_side import NAME_LENGTH
 from mklcore.figures.steps import Steps, nearest_to, steps
 from mklcore.figures.takeaway import charts
@@ -149,7 +150,7 @@ def _chart(paths: Mapping[str, Any], found: Steps, dark: bool) -> dict[str, Any]
     every = list(paths.values())
     peaks = peak_shares(every)
     top = 1.05 * (float(peaks.max(initial=0.0)) or 1.0)
-    limits = _limits(every)
+    limits = style.around(measured_scores(every))
     panels: list[dict[str, Any]] = []
     for method, (title, path) in enumerate(paths.items()):
         panels += _panels(method, title, path, peaks, top, limits, dark, last=method == len(every) - 1)
@@ -198,15 +199,6 @@ def _panels(
 
 def _bare(x: scenes.Scale) -> scenes.Scale:
     return replace(x, title="", ticks=())
-
-
-def _limits(paths: Sequence[Any]) -> tuple[float, float]:
-    every = np.concatenate([np.asarray(s, dtype=float) for path in paths for s in (path.train_score, path.val_score)])
-    known = every[np.isfinite(every)]
-    if not known.size:
-        return 0.0, 1.0
-    room = 0.06 * float(np.ptp(known)) or 0.05
-    return float(known.min()) - room, float(known.max()) + room
 
 
 def _said(paths: Mapping[str, Any], points: Sequence[int | None]) -> str:

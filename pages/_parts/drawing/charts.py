@@ -86,7 +86,7 @@ def _classes(parts: Split, dark: bool) -> go.Figure:
     ]  # fmt: skip
     reach = [0, 1.3 * max(totals, default=1)]
     figure.layout.xaxis = style.axis("rows for training, validation and test, from the left", dark, range=reach)
-    figure.layout.yaxis = style.axis("", dark, showgrid=False, autorange="reversed", tickvals=places, ticktext=called)
+    figure.layout.yaxis = style.row_axis(called, dark)
     return figure
 
 
