@@ -12,17 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mklcore.data.columns import (
-    MAX_LEVELS,
-    MISSING_LEVEL,
-    OTHER_LEVEL,
     WORDS,
+    Feature,
     Profile,
     as_strings,
     as_texts,
     clean_name,
+    features_of,
+    levels_of,
     missing_cells,
     numbers_or_labels,
-    strings_of,
     to_numbers,
 )
 from mklcore.data.dataset import Dataset, counted, joined, listed
@@ -30,31 +29,10 @@ from mklcore.data.joining import PRESENT, parsed_table
 from mklcore.data.packed import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, Format
 from mklcore.data.parsing import Source, Table
 from mklcore.data.reading import columns_of_table
-from mklcore.data.sequences import composition
 from mklcore.data.sequences import letters as letters_of
+from mklcore.data.sequences import share_of
 from mklcore.data.settings import Settings
 from mklcore.errors import DataError, never_asked
-
-
-@dataclass(frozen=True)
-class Feature:
-    """What one feature is made from: ``column`` of the file, filled with ``median`` where missing, or 1 for a
-    ``level``.
-
-    role : "number", "gap" (1 where a number is missing), "level" (of a category), "other" (any level not in ``known``)
-        or
-    "missing". lenient : the training column held other things than numbers too, which counted as missing. sentinel :
-    the number that was read as missing.
-    """
-
-    name: str
-    column: str
-    role: str = "number"
-    median: float = 0.0
-    level: str = ""
-    known: tuple[str, ...] = ()
-    lenient: bool = False
-    sentinel: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +109,7 @@ class Reading:
             if name in self.sequences:
                 strings[name] = self._strings(cells[name], name)
                 for j in members:
-                    X[:, j] = _share(strings[name], self.features[j].level)
+                    X[:, j] = share_of(self.features[j].level, strings[name])
                 continue
             _fill(X, members, [self.features[j] for j in members], cells[name], table.decimal, notes)
         used = {places[name] for name in wanted}
@@ -176,14 +154,6 @@ def _with_marks(table: Table, missing: list[str]) -> Table:
         return table
     every = tuple(np.ones(table.n_rows) for _ in marks)
     return replace(table, names=(*table.names, *marks), columns=(*table.columns, *every))
-
-
-def _share(strings: Sequence[str], letter: str) -> np.ndarray:
-    """The share of a letter in every string, or the lengths where no letter is named; as `sequences.composition` has
-    them.
-    """
-    sizes = np.array([len(text) for text in strings], dtype=float)
-    return sizes if not letter else np.array([text.count(letter) for text in strings]) / sizes
 
 
 def plain_reading(data: Dataset) -> Reading:
@@ -238,8 +208,12 @@ def learn_reading(
     read = columns_of_table(table, settings, tick)
     found: dict[str, Feature] = {}
     for before, item in zip(read.before, read.profiles, strict=True):
-        for feature in _features(item, lenient=missing == "drop"):
-            found.setdefault(feature.name, replace(feature, sentinel=_gone(before, item)))
+        for feature in features_of(item):
+            name, lenient = (
+                clean_name(feature.name),
+                feature.lenient or (missing == "drop" and item.numbers is not None),
+            )
+            found.setdefault(name, replace(feature, name=name, lenient=lenient, sentinel=_gone(before, item)))
     features = tuple(found[name] for name in data.feature_names if name in found)
     letters = tuple(name for name, _ in data.sequences)
     reading = Reading(features, data.target_name, data.task, letters, data.width, data.class_names, marks, key)
@@ -266,49 +240,6 @@ def _gone(before: Profile, after: Profile) -> float | None:
 
 def _differing(X: np.ndarray, data: Dataset) -> list[str]:
     return [data.feature_names[j] for j in np.flatnonzero((X != data.X).any(axis=0))]
-
-
-def _features(item: Profile, lenient: bool = False) -> list[Feature]:
-    """What a profile's column can become, as `columns.encode` does it."""
-    name = item.column.name
-    if item.numbers is not None:
-        present = item.numbers[~np.isnan(item.numbers)]
-        if not present.size:
-            return []
-        number = Feature(clean_name(name), name, median=float(np.median(present)), lenient=lenient or item.stray > 0)
-        return [
-            number,
-            Feature(clean_name(f"{name} {MISSING_LEVEL}"), name, "gap", lenient=number.lenient, median=number.median),
-        ]
-    assert item.labels is not None
-    if item.column.kind == "sequence":
-        names = composition(name, strings_of(item))[0]
-        letters = [
-            "" if label == names[0] and label.startswith("length") else label[len("share of ")] for label in names
-        ]
-        return [Feature(clean_name(label), name, level=level) for label, level in zip(names, letters, strict=True)]
-    labels = item.labels
-    levels, counts = np.unique(labels[labels != ""], return_counts=True)
-    if not levels.size:
-        return []
-    shown = [str(level) for level in levels]
-    if len(shown) > MAX_LEVELS:
-        most = np.sort(levels[np.argsort(-counts, kind="stable")[:MAX_LEVELS]])
-        shown = [str(level) for level in most if level != OTHER_LEVEL]
-        known = tuple(shown)
-        made = [_level(name, level, known) for level in shown] + [_level(name, OTHER_LEVEL, known, "other")]
-    else:
-        known = tuple(shown)
-        made = [_level(name, level, known) for level in shown]
-    if (labels == "").any():
-        made.append(_level(name, MISSING_LEVEL, known, "missing"))
-    if len(made) == 2:
-        made = made[:1] if made[1].role == "missing" else made[1:]
-    return made
-
-
-def _level(name: str, level: str, known: tuple[str, ...], role: str = "level") -> Feature:
-    return Feature(clean_name(f"{name}={level}"), name, role, 0.0, level, known)
 
 
 def _place(names: Sequence[str], wanted: str) -> int | None:
@@ -349,12 +280,7 @@ def _fill(
     gone = missing_cells(cells, None if has_other else first.known) & ~np.isin(texts, list(words))
     labels = np.where(gone, "", texts)
     known = np.isin(labels, first.known)
-    for j, feature in zip(members, features, strict=True):
-        X[:, j] = {
-            "level": labels == feature.level,
-            "other": ~known & ~gone,
-            "missing": gone,
-        }[feature.role]
+    X[:, members] = np.column_stack(levels_of(features, labels))
     new = sorted({str(label) for label in labels[~known & ~gone]})
     if new and not has_other:
         cells_new = counted(int((~known & ~gone).sum()), "cell")

@@ -6,7 +6,7 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from mklcore.arrays import Array, Labels, Mask
 from mklcore.data.dataset import LARGEST_VALUE, counted, joined, listed
 from mklcore.data.notes import Note
-from mklcore.data.sequences import composition, look_like_sequences
+from mklcore.data.sequences import composition, look_like_sequences, share_of
 from mklcore.errors import DataError, Repair
 
 MISSING = (
@@ -285,34 +285,77 @@ def missing_rows(item: Profile) -> Mask:
     return empty
 
 
+@dataclass(frozen=True)
+class Feature:
+    """What one feature is made from: ``column`` of the file, filled with ``median`` where missing, or 1 for a
+    ``level``.
+
+    role : "number", "gap" (1 where a number is missing), "level" (of a category), "other" (any level not in ``known``)
+        or
+    "missing". lenient : the training column held other things than numbers too, which counted as missing. sentinel :
+    the number that was read as missing.
+    """
+
+    name: str
+    column: str
+    role: str = "number"
+    median: float = 0.0
+    level: str = ""
+    known: tuple[str, ...] = ()
+    lenient: bool = False
+    sentinel: float | None = None
+
+
+def features_of(item: Profile) -> list[Feature]:
+    """What a profile's column becomes: itself and its gaps, numbers of its strings, or a column of 0 and 1 per
+    level.
+    """
+    name = item.column.name
+    if item.numbers is not None:
+        middle, lenient = float(np.nanmedian(item.numbers)), item.stray > 0
+        gap = f"{name} {MISSING_LEVEL}"
+        return [Feature(title, name, role, middle, lenient=lenient) for title, role in ((name, "number"), (gap, "gap"))]
+    assert item.labels is not None
+    if item.column.kind == "sequence":
+        letters = composition(strings_of(item))
+        return [Feature(f"share of {a} in {name}" if a else f"length of {name}", name, level=a) for a in letters]
+    levels, counts = np.unique(item.labels[item.labels != ""], return_counts=True)
+    rare = len(levels) > MAX_LEVELS
+    if rare:
+        levels = np.sort(levels[np.argsort(-counts, kind="stable")[:MAX_LEVELS]])
+    known = tuple(str(level) for level in levels if not rare or level != OTHER_LEVEL)
+    made = [("level", level) for level in known] + [("other", OTHER_LEVEL)] * rare
+    if (item.labels == "").any():
+        made.append(("missing", MISSING_LEVEL))
+    if len(made) == 2:  # the other column would be its mirror image
+        made = made[:1] if made[1][0] == "missing" else made[1:]
+    return [Feature(f"{name}={level}", name, role, 0.0, level, known) for role, level in made]
+
+
+def levels_of(features: Sequence[Feature], labels: Labels) -> list[Mask]:
+    """Where the levels are that a category's features stand for; "" is a missing one."""
+    gone, known = labels == "", np.isin(labels, features[0].known)
+    where = {"other": ~known & ~gone, "missing": gone}
+    return [where.get(feature.role, labels == feature.level) for feature in features]
+
+
 def encode(item: Profile, indicator: bool = False) -> tuple[list[str], list[np.ndarray]]:
     """Names and values of the feature columns a profile gives: itself with missing cells filled, or 0/1 columns.
 
     With ``indicator`` a number with missing cells brings a second column that is 1 where it was missing.
     """
-    name = item.column.name
+    made = features_of(item)
     if item.numbers is not None:
         missing = np.isnan(item.numbers)
-        filled = np.where(missing, np.median(item.numbers[~missing]), item.numbers) if missing.any() else item.numbers
-        if indicator and missing.any():
-            return [name, f"{name} {MISSING_LEVEL}"], [filled, missing.astype(np.float64)]
-        return [name], [filled]
-    assert item.labels is not None
-    if item.column.kind == "sequence":
-        names, values = composition(name, strings_of(item))
-        return list(names), list(values.T)
-    labels = item.labels
-    levels, counts = np.unique(labels[labels != ""], return_counts=True)
-    if len(levels) > MAX_LEVELS:
-        levels = np.sort(levels[np.argsort(-counts, kind="stable")[:MAX_LEVELS]])
-        labels = np.where((labels == "") | np.isin(labels, levels), labels, OTHER_LEVEL)
-        levels = np.append(levels[levels != OTHER_LEVEL], OTHER_LEVEL)
-    wanted = [(str(level), labels == level) for level in levels]
-    if (labels == "").any():
-        wanted.append((MISSING_LEVEL, labels == ""))
-    if len(wanted) == 2:  # the other column would be its mirror image
-        wanted = wanted[:1] if wanted[1][0] == MISSING_LEVEL else wanted[1:]
-    return [f"{name}={level}" for level, _ in wanted], [where.astype(np.float64) for _, where in wanted]
+        made = made if indicator and missing.any() else made[:1]
+        filled = np.where(missing, made[0].median, item.numbers) if missing.any() else item.numbers
+        values = [filled, missing][: len(made)]
+    elif item.column.kind == "sequence":
+        values = [share_of(feature.level, strings_of(item)) for feature in made]
+    else:
+        assert item.labels is not None
+        values = list(levels_of(made, item.labels)) if made else []
+    return [feature.name for feature in made], [one.astype(np.float64) for one in values]
 
 
 def strings_of(item: Profile) -> tuple[str, ...]:

@@ -114,16 +114,16 @@ def look_like_sequences(texts: Sequence[str]) -> bool:
     )
 
 
-def composition(name: str, strings: Sequence[str]) -> tuple[tuple[str, ...], Array]:
-    """The length and the share of every frequent letter: columns (n, c) and their names; constant ones are left out."""
-    counts = [Counter(text) for text in strings]
-    total: Counter[str] = sum(counts, Counter())
-    size = np.array([len(text) for text in strings], dtype=float)
-    columns = [(f"length of {name}", size)]
-    for letter, _ in sorted(total.most_common(20)):
-        columns.append((f"share of {letter} in {name}", np.array([own[letter] for own in counts]) / size))
-    kept = [(label, values) for label, values in columns if np.ptp(values) > 0]
-    return tuple(label for label, _ in kept), np.array([values for _, values in kept]).reshape(-1, len(strings)).T
+def composition(strings: Sequence[str]) -> list[str]:
+    """What numbers tell of strings: "" for their length, and the frequent letters; those alike in all are left out."""
+    total: Counter[str] = sum(map(Counter, strings), Counter())
+    return [letter for letter in ("", *sorted(dict(total.most_common(20)))) if np.ptp(share_of(letter, strings)) > 0]
+
+
+def share_of(letter: str, strings: Sequence[str]) -> Array:
+    """The share of a letter in every string (n,), or its length where no letter is named."""
+    sizes = np.array([len(text) for text in strings], dtype=float)
+    return sizes if not letter else np.array([text.count(letter) for text in strings]) / sizes
 
 
 # FASTA

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.data.applying import Feature, Reading, learn_reading, plain_reading
+from mklcore.data.applying import Reading, learn_reading, plain_reading
+from mklcore.data.columns import Feature
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
 from mklcore.estimators.explain import NOVELTY, column_influence, kernels_in_use, problem_names, typical_parts
