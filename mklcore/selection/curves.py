@@ -135,7 +135,7 @@ def validation_curve(
         scores[i] = scores_of(fitted, blocks, y_val, scoring)
         used[i] = [point.n_kernels_ for point in fitted]
         objective[i] = [float(np.sum(point.objective_)) for point in fitted]
-        place = _first_of(scores[: i + 1], used[: i + 1], -rows[: i + 1, None] + 0.0 * columns)
+        place = _first_of(scores[: i + 1], used[: i + 1], -rows[: i + 1, None])
         if place[0] == i:
             chosen, best = fitted[place[1]], (int(place[0]), int(place[1]))
         if callback is not None:
@@ -145,10 +145,15 @@ def validation_curve(
     return ValidationCurve(rows, columns.astype(int), scores, kept, objective, place, chosen, name)
 
 
-def _first_of(scores: Array, used: Array, strength: Array) -> tuple[int, ...]:
-    """Index of the highest score; ties: fewest kernels, then the smallest ``strength``, then the first."""
-    tied = scores >= np.nanmax(scores) - _SAME
-    order = np.lexsort((strength.ravel(), used.ravel(), ~tied.ravel()))
+def _first_of(
+    scores: Array, used: Array, *strengths: Array, slack: float = 0.0, size_first: bool = True
+) -> tuple[int, ...]:
+    """Index of the choice among the scores within ``slack`` of the highest: fewest kernels, then the smallest
+    ``strengths``, or these first; then the first.
+    """
+    far = ~(scores >= np.nanmax(scores) - slack - _SAME)
+    keys = (*strengths[::-1], used) if size_first else (used, *strengths[::-1])
+    order = np.lexsort([np.broadcast_to(key, scores.shape).ravel() for key in (*keys, far)])
     return tuple(int(k) for k in np.unravel_index(order[0], scores.shape))
 
 
@@ -421,40 +426,18 @@ def choose(
             "and cannot choose a point. Choose by the share of rows you expect outside."
         )
     if isinstance(path, CrossValidatedSurface):
-        return _on_surface(path, rule, slack)
-    scores = np.asarray(path.val_score, dtype=float)
+        axes, scores = list(zip(path.params, path.values, strict=True)), path.val_score
+    else:
+        axes, scores = [(path.param, path.values)], _of_the_finished(path, np.asarray(path.val_score, dtype=float))
     if np.all(np.isnan(scores)):
         raise ParameterError("This path has no validation scores to choose by: pass X_val and y_val to fit_path.")
-    scores = _of_the_finished(path, scores)
     used = np.asarray(path.n_nonzero, dtype=float)
-    strength = -path.values if path.param == "lam" else path.values
-    best = _first_of(scores, used, strength)[0]
-    if rule == "best":
-        return best
-    near = scores >= scores[best] - _slack(path, best, slack) - _SAME
-    keys = (used, strength) if rule == "1se" else (strength, used)
-    return int(np.lexsort((*keys, ~near))[0])
-
-
-def _on_surface(path: CrossValidatedSurface, rule: str, slack: float | None) -> tuple[int, int]:
-    """The chosen cell of a surface; regularisation is compared by the first parameter, then by the second."""
-    scores = path.val_score
-    used, keys = path.n_nonzero, []
-    for axis, (param, values) in enumerate(zip(path.params, path.values, strict=True)):
-        strength = -values if param == "lam" else values
-        keys.append(np.broadcast_to(strength[:, None] if axis == 0 else strength, scores.shape))
-    by_size, by_strength = (*keys[::-1], used), (used, *keys[::-1])
-
-    def first(slack: float, order: Sequence[Array]) -> int:
-        far = scores < np.nanmax(scores) - slack - _SAME
-        return int(np.lexsort([key.ravel() for key in (*order, far)])[0])
-
-    place = first(0.0, by_size)
+    strengths = np.meshgrid(*[-values if param == "lam" else values for param, values in axes], indexing="ij")
+    place = _first_of(scores, used, *strengths)
     if rule != "best":
-        allowed = float(path.standard_error.ravel()[place]) if slack is None else _checked_slack(slack)
-        place = first(allowed, by_strength if rule == "1se" else by_size)
-    i, j = np.unravel_index(place, scores.shape)
-    return int(i), int(j)
+        allowed = _slack(path, place, slack)
+        place = _first_of(scores, used, *strengths, slack=allowed, size_first=rule == "sparsest")
+    return (place[0], place[1]) if len(place) == 2 else place[0]
 
 
 def _of_the_finished(path: Path | CrossValidated, scores: Array) -> Array:
@@ -475,18 +458,14 @@ def _of_the_finished(path: Path | CrossValidated, scores: Array) -> Array:
     return sure
 
 
-def _slack(path: Path | CrossValidated, best: int, slack: float | None) -> float:
-    if slack is not None:
-        return _checked_slack(slack)
-    if not isinstance(path, CrossValidated):
-        raise ParameterError(
-            "One validation score per point has no standard error: use cross_validate_path, or say with slack how far "
-            "below the best score a point may be."
-        )
-    return float(path.standard_error[best])
-
-
-def _checked_slack(slack: float) -> float:
+def _slack(path: Path | CrossValidated | CrossValidatedSurface, place: tuple[int, ...], slack: float | None) -> float:
+    if slack is None:
+        if isinstance(path, Path):
+            raise ParameterError(
+                "One validation score per point has no standard error: use cross_validate_path, or say with slack how "
+                "far below the best score a point may be."
+            )
+        return float(path.standard_error[place])
     if not slack >= 0:
         raise ParameterError(f"slack is a difference of scores and must be 0 or more; got {slack!r}.")
     return float(slack)
