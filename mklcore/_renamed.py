@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -127,3 +127,15 @@ def install() -> None:
     """Let the import system find the old paths; once is enough."""
     if not any(isinstance(finder, _Renamed) for finder in sys.meta_path):
         sys.meta_path.append(_Renamed())
+
+
+def lazily(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], object]:
+    """The ``__getattr__`` of a package: its names by the modules they are taken from when they are first used."""
+    home = {name: module for module, names in homes.items() for name in names}
+
+    def found(name: str) -> object:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}.")
+        return getattr(import_module(f"{package}.{home[name]}"), name)
+
+    return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -64,30 +63,6 @@ def _rounded(data: Dataset) -> Dataset:
     return replace(data, X=np.round(data.X, DECIMALS) + 0.0, y=y)  # without -0.0
 
 
-def _breast_cancer() -> Dataset:
-    from sklearn import datasets
-
-    bunch = datasets.load_breast_cancer()
-    groups = _spans(("mean", 10), ("error", 10), ("worst", 10))
-    note = "Wisconsin diagnostic breast cancer, 10 measurements of cell nuclei as mean, standard error and worst value."
-    return _from_sklearn(bunch, "diagnosis", "binary", groups=groups, note=note)
-
-
-def _wine() -> Dataset:
-    from sklearn import datasets
-
-    note = "Chemical analysis of wines from three growers of one region of Italy."
-    return _from_sklearn(datasets.load_wine(), "grower", "multiclass", note=note)
-
-
-def _iris() -> Dataset:
-    from sklearn import datasets
-
-    note = "Sepals and petals of 150 iris flowers, in cm."
-    groups = _spans(("sepal", 2), ("petal", 2))
-    return _from_sklearn(datasets.load_iris(), "species", "multiclass", groups=groups, note=note)
-
-
 def _diabetes() -> Dataset:
     from sklearn import datasets
 
@@ -130,32 +105,13 @@ def _digit_views() -> Dataset:
     return _rounded(Dataset(X, y, names, "digit", "multiclass", groups=groups, notes=notes))
 
 
-def _mkl_toy() -> Dataset:
-    return make_mkl_toy(n=400, n_informative=9, seed=0)[0]
+def _classes(name: str, target: str, note: str, groups: Groups = ()) -> Dataset:
+    """A sample of scikit-learn whose target are classes with names."""
+    from sklearn import datasets
 
-
-def _mkl_toy_sparse() -> Dataset:
-    return make_mkl_toy(n=400, n_informative=1, seed=0)[0]
-
-
-def _mkl_toy_dense() -> Dataset:
-    return make_mkl_toy(n=400, n_informative=50, seed=0)[0]
-
-
-def _sparse_polynomial() -> Dataset:
-    return _rounded(make_sparse_polynomial(n=500, p=12, seed=4)[0])
-
-
-def _spectra() -> Dataset:
-    return _rounded(make_spectra(n=200, n_wavelengths=150, informative_bands=3, seed=0)[0])
-
-
-def _ring() -> Dataset:
-    return make_ring(n=300, n_outside=15, seed=0)[0]
-
-
-def _from_sklearn(bunch: Any, target: str, task: str, note: str, groups: Groups = ()) -> Dataset:
+    bunch = getattr(datasets, f"load_{name}")()
     y = np.array([str(name) for name in bunch.target_names], dtype=object)[bunch.target]
+    task = "binary" if len(bunch.target_names) == 2 else "multiclass"
     return Dataset(bunch.data, y, tuple(bunch.feature_names), target, task, groups=groups, notes=(note,))
 
 
@@ -176,7 +132,13 @@ SAMPLES: dict[str, Sample] = {
         "Breast cancer",
         "binary",
         "One kernel per feature: which of 30 overlapping measurements does a sparse mixture keep?",
-        _breast_cancer,
+        lambda: _classes(
+            "breast_cancer",
+            "diagnosis",
+            "Wisconsin diagnostic breast cancer, 10 measurements of cell nuclei as mean, standard error and worst "
+            "value.",
+            _spans(("mean", 10), ("error", 10), ("worst", 10)),
+        ),
         source="W. Wolberg, O. Mangasarian, W. N. Street, 1995: Breast Cancer Wisconsin (Diagnostic), "
         "doi:10.24432/C5DW2B",
         licence=CC_BY,
@@ -185,7 +147,7 @@ SAMPLES: dict[str, Sample] = {
         "MKL toy, 9 of 50 informative",
         "binary",
         "Sparse or not? Nine of 50 features carry the class, and no rule errs less than 4.0 %: which p comes close?",
-        _mkl_toy,
+        lambda: make_mkl_toy(n=400, n_informative=9, seed=0)[0],
         by_column=True,
         source="generated: make_mkl_toy(n=400, n_informative=9, seed=0), after Kloft and others (2011)",
         licence=OWN,
@@ -212,7 +174,7 @@ SAMPLES: dict[str, Sample] = {
         "Wine",
         "multiclass",
         "Three classes, 13 features on very different scales: one mixture of kernels per class.",
-        _wine,
+        lambda: _classes("wine", "grower", "Chemical analysis of wines from three growers of one region of Italy."),
         source="S. Aeberhard and M. Forina, 1992: Wine, doi:10.24432/C5PC7J",
         licence=CC_BY,
     ),
@@ -220,7 +182,12 @@ SAMPLES: dict[str, Sample] = {
         "Iris",
         "multiclass",
         "Small enough to see: petals tell the species apart better than sepals; do the group weights say so?",
-        _iris,
+        lambda: _classes(
+            "iris",
+            "species",
+            "Sepals and petals of 150 iris flowers, in cm.",
+            _spans(("sepal", 2), ("petal", 2)),
+        ),
         source="R. A. Fisher, 1936: Iris, doi:10.24432/C56C76",
         licence=CC_BY,
     ),
@@ -237,7 +204,7 @@ SAMPLES: dict[str, Sample] = {
         "MKL toy, 1 of 50 informative",
         "binary",
         "One feature carries the class, 49 are noise: the case for p = 1, where few kernels keep a weight.",
-        _mkl_toy_sparse,
+        lambda: make_mkl_toy(n=400, n_informative=1, seed=0)[0],
         by_column=True,
         source="generated: make_mkl_toy(n=400, n_informative=1, seed=0)",
         licence=OWN,
@@ -246,7 +213,7 @@ SAMPLES: dict[str, Sample] = {
         "MKL toy, all 50 informative",
         "binary",
         "Every feature carries a little of the class: the case for p = ∞, where all kernels count alike.",
-        _mkl_toy_dense,
+        lambda: make_mkl_toy(n=400, n_informative=50, seed=0)[0],
         by_column=True,
         source="generated: make_mkl_toy(n=400, n_informative=50, seed=0)",
         licence=OWN,
@@ -255,7 +222,7 @@ SAMPLES: dict[str, Sample] = {
         "Sparse polynomial, 12 columns",
         "regression",
         "A sum of products of few columns: which of them act together, among millions of kernels?",
-        _sparse_polynomial,
+        lambda: _rounded(make_sparse_polynomial(n=500, p=12, seed=4)[0]),
         source="generated: make_sparse_polynomial(n=500, p=12, seed=4), rounded",
         licence=OWN,
     ),
@@ -263,7 +230,7 @@ SAMPLES: dict[str, Sample] = {
         "Spectra, 3 of 10 bands decide",
         "regression",
         "150 wavelengths in ten bands, of which three decide the target: which method keeps just those?",
-        _spectra,
+        lambda: _rounded(make_spectra(n=200, n_wavelengths=150, informative_bands=3, seed=0)[0]),
         source="generated: make_spectra(n=200, n_wavelengths=150, informative_bands=3, seed=0), rounded",
         licence=OWN,
     ),
@@ -271,7 +238,7 @@ SAMPLES: dict[str, Sample] = {
         "Ring, 15 of 300 rows elsewhere",
         "novelty",
         "No target: what is unlike the others? Wide kernels call the empty middle ordinary, narrow ones do not.",
-        _ring,
+        lambda: make_ring(n=300, n_outside=15, seed=0)[0],
         source="generated: make_ring(n=300, n_outside=15, seed=0)",
         licence=OWN,
     ),

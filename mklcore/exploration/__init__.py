@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
+
+from mklcore._renamed import lazily as _lazily
 
 if TYPE_CHECKING:
     from mklcore.exploration.candidates import grid_points
     from mklcore.exploration.first_answer import BEHIND, PREPARED, Exploration, Preliminary, best_preparation, explore
     from mklcore.exploration.scaling import NormalScores, PreparedSpectra
 
-_NAMES = {
-    "candidates": ["grid_points"],
-    "first_answer": ["BEHIND", "PREPARED", "Exploration", "Preliminary", "best_preparation", "explore"],
-    "scaling": ["NormalScores", "PreparedSpectra"],
-}
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
+__getattr__ = _lazily(
+    __name__,
+    {
+        "candidates": ["grid_points"],
+        "first_answer": ["BEHIND", "PREPARED", "Exploration", "Preliminary", "best_preparation", "explore"],
+        "scaling": ["NormalScores", "PreparedSpectra"],
+    },
+)
 __all__ = [
     "BEHIND",
     "PREPARED",
@@ -27,9 +30,3 @@ __all__ = [
     "explore",
     "grid_points",
 ]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOME:
-        return getattr(_import_module(f"{__name__}.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}.")

@@ -9,10 +9,10 @@ exact over all rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -122,7 +122,7 @@ def fit_parts(
 
 
 def _fitted(estimator: Any, parts: Parts, sample: int, seed: int, backend: str | Executor, callback: Progress) -> Any:
-    drawn = sweep(_Drawn(parts, -(-sample // len(parts)), seed), range(len(parts)), backend).values()
+    drawn = sweep(partial(_drawn, parts, -(-sample // len(parts)), seed), range(len(parts)), backend).values()
     X, y = np.concatenate([rows for rows, _ in drawn]), np.concatenate([target for _, target in drawn])
     started = clone(estimator)
     started.set_params(callback=estimator.callback)
@@ -134,14 +134,16 @@ def _fitted(estimator: Any, parts: Parts, sample: int, seed: int, backend: str |
             "class against the rest at a time."
         )
     if is_passed(started):
-        run = _Passed(parts, stack.transform, started)
+        run = partial(_passed, parts, stack.transform, started)
 
         def ask(v: Array, b: float) -> LossSums:
             found = sweep(run, [_Place(k, v, b) for k in range(len(parts))], backend, callback=callback)
             return reduce(LossSums.__add__, found.values())
 
         return fit_in_passes(started, stack, ask)
-    sums = sweep(_Summed(parts, stack.transform, started), range(len(parts)), backend, callback=callback).values()
+    sums = sweep(
+        partial(_summed, parts, stack.transform, started), range(len(parts)), backend, callback=callback
+    ).values()
     return fit_totals(started, stack, reduce(Totals.__add__, sums))
 
 
@@ -149,14 +151,14 @@ def predict_parts(
     model: Any, parts: Parts, *, backend: str | Executor = "serial", callback: Progress = None
 ) -> list[Array]:
     """The predictions of ``model`` for every part, in their order."""
-    return list(sweep(_Predicted(model, parts), range(len(parts)), backend, callback=callback).values())
+    return list(sweep(partial(_predicted, model, parts), range(len(parts)), backend, callback=callback).values())
 
 
 def score_parts(model: Any, parts: Parts, *, backend: str | Executor = "serial", callback: Progress = None) -> float:
     """The score of ``model`` on all rows of ``parts``: the share of classes that are right, or R²; only sums are
     sent.
     """
-    found = sweep(_Judged(model, parts), range(len(parts)), backend, callback=callback).values()
+    found = sweep(partial(_judged, model, parts), range(len(parts)), backend, callback=callback).values()
     wrong = sum(missed for missed, _ in found)
     of_all = reduce(Totals.__add__, (totals for _, totals in found))
     most = of_all.n if is_classifier(model) else float(of_all.scatter[0, 0])
@@ -166,30 +168,23 @@ def score_parts(model: Any, parts: Parts, *, backend: str | Executor = "serial",
 # What is run on a part
 
 
-@dataclass(frozen=True, eq=False)
-class _Drawn:
-    parts: Parts
-    most: int
-    seed: int
-
-    def __call__(self, k: int) -> tuple[Array, Any]:
-        X, y = self.parts(k)
-        rng = np.random.default_rng([self.seed, k])
-        some = np.sort(rng.choice(len(X), min(self.most, len(X)), replace=False))
-        return X[some], np.asarray(y)[some]
+def _drawn(parts: Parts, most: int, seed: int, k: int) -> tuple[Array, Any]:
+    X, y = parts(k)
+    rng = np.random.default_rng([seed, k])
+    some = np.sort(rng.choice(len(X), min(most, len(X)), replace=False))
+    return X[some], np.asarray(y)[some]
 
 
-@dataclass(frozen=True, eq=False)
-class _Summed:
-    parts: Parts
-    transform: Any
-    started: Any
+def _pieces(parts: Parts, transform: Any, started: Any, k: int) -> Iterator[tuple[Array, Array]]:
+    """The features of some rows of a part after the other, and their target."""
+    X, y = parts(k)
+    signed = signed_target(started, y)
+    for top in range(0, len(X), _ROWS):
+        yield transform.cross(X[top : top + _ROWS]).table, signed[top : top + _ROWS]
 
-    def __call__(self, k: int) -> Totals:
-        X, y = self.parts(k)
-        signed = signed_target(self.started, y)
-        pieces = (slice(top, top + _ROWS) for top in range(0, len(X), _ROWS))
-        return reduce(Totals.__add__, (Totals.of(self.transform.cross(X[p]).table, signed[p]) for p in pieces))
+
+def _summed(parts: Parts, transform: Any, started: Any, k: int) -> Totals:
+    return reduce(Totals.__add__, (Totals.of(*piece) for piece in _pieces(parts, transform, started, k)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,41 +196,22 @@ class _Place:
     b: float
 
 
-@dataclass(frozen=True, eq=False)
-class _Passed:
-    parts: Parts
-    transform: Any
-    started: Any
-
-    def __call__(self, at: _Place) -> LossSums:
-        X, y = self.parts(at.k)
-        signed, loss = signed_target(self.started, y), self.started.loss_in_use
-        pieces = (slice(top, top + _ROWS) for top in range(0, len(X), _ROWS))
-        own = (LossSums.of(loss, self.transform.cross(X[p]).table, signed[p], at.v, at.b) for p in pieces)
-        return reduce(LossSums.__add__, own)
+def _passed(parts: Parts, transform: Any, started: Any, at: _Place) -> LossSums:
+    pieces = _pieces(parts, transform, started, at.k)
+    return reduce(LossSums.__add__, (LossSums.of(started.loss_in_use, *piece, at.v, at.b) for piece in pieces))
 
 
-@dataclass(frozen=True, eq=False)
-class _Predicted:
-    model: Any
-    parts: Parts
-
-    def __call__(self, k: int) -> Array:
-        found: Array = self.model.predict(self.parts(k)[0])
-        return found
+def _predicted(model: Any, parts: Parts, k: int) -> Array:
+    found: Array = model.predict(parts(k)[0])
+    return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Judged:
-    model: Any
-    parts: Parts
-
-    def __call__(self, k: int) -> tuple[float, Totals]:
-        """Errors (wrong ones, or the sum of squares), and what the target says of how it varies; of classes their
-        number alone.
-        """
-        X, y = self.parts(k)
-        said = self.model.predict(X)
-        if is_classifier(self.model):
-            return float(np.sum(said != y)), Totals.of(np.empty((len(y), 0)), np.zeros(len(y)))
-        return float(np.sum((said - y) ** 2)), Totals.of(np.empty((len(y), 0)), y)
+def _judged(model: Any, parts: Parts, k: int) -> tuple[float, Totals]:
+    """Errors (wrong ones, or the sum of squares), and what the target says of how it varies; of classes their number
+    alone.
+    """
+    X, y = parts(k)
+    said = model.predict(X)
+    if is_classifier(model):
+        return float(np.sum(said != y)), Totals.of(np.empty((len(y), 0)), np.zeros(len(y)))
+    return float(np.sum((said - y) ** 2)), Totals.of(np.empty((len(y), 0)), y)

@@ -4,8 +4,9 @@ probabilities.
 
 from __future__ import annotations
 
-from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
+
+from mklcore._renamed import lazily as _lazily
 
 if TYPE_CHECKING:
     from mklcore.selection.bandwidths import widened
@@ -23,23 +24,25 @@ if TYPE_CHECKING:
     from mklcore.selection.screening import column_scores
     from mklcore.selection.search import ModelSearch, search_models
 
-_NAMES = {
-    "curves": [
-        "CrossValidatedSurface",
-        "SelectionFrequency",
-        "choose",
-        "cross_validate_path",
-        "selection_frequency",
-        "validation_curve",
-    ],
-    "search": ["ModelSearch", "search_models"],
-    "references": ["best_single_kernel", "hull_references", "plain_references"],
-    "probabilities": ["brier", "calibrate", "reliability"],
-    "choose_c": ["choose_C", "leave_one_out", "xi_alpha"],
-    "bandwidths": ["widened"],
-    "screening": ["column_scores"],
-}
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
+__getattr__ = _lazily(
+    __name__,
+    {
+        "curves": [
+            "CrossValidatedSurface",
+            "SelectionFrequency",
+            "choose",
+            "cross_validate_path",
+            "selection_frequency",
+            "validation_curve",
+        ],
+        "search": ["ModelSearch", "search_models"],
+        "references": ["best_single_kernel", "hull_references", "plain_references"],
+        "probabilities": ["brier", "calibrate", "reliability"],
+        "choose_c": ["choose_C", "leave_one_out", "xi_alpha"],
+        "bandwidths": ["widened"],
+        "screening": ["column_scores"],
+    },
+)
 __all__ = [
     "CrossValidatedSurface",
     "ModelSearch",
@@ -61,9 +64,3 @@ __all__ = [
     "widened",
     "xi_alpha",
 ]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOME:
-        return getattr(_import_module(f"{__name__}.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}.")
