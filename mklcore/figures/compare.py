@@ -81,12 +81,6 @@ class _Drawing:
     def line(self, **trace: Any) -> None:
         self.traces.append({"type": "scatter", **trace})
 
-    def note(self, **words: Any) -> None:
-        self.notes.append(words)
-
-    def shape(self, **what: Any) -> None:
-        self.shapes.append(what)
-
     def figure(self) -> go.Figure:
         return go.Figure(self.traces, {**self.layout, "annotations": self.notes, "shapes": self.shapes})
 
@@ -232,21 +226,21 @@ def _words(
     drawing: _Drawing, place: int, method: MethodView, title: str, domain: tuple[float, float], dark: bool
 ) -> None:
     tone = style.theme(dark)
-    common = {"xref": "paper", "yref": "paper", "showarrow": False}
-    drawing.note(
-        text=title, name="title", x=domain[0], xanchor="left", y=1.0, yanchor="bottom", align="left",
-        yshift=5, font={"size": 12, "color": tone.ink}, **common,
-    )  # fmt: skip
+    paper = {"xref": "paper", "yref": "paper"}
+    drawing.notes.append(style.words(
+        title, tone.ink, name="title", x=domain[0], xanchor="left", y=1.0, yanchor="bottom", align="left", yshift=5,
+        **paper,
+    ))  # fmt: skip
     if method.path is None:
-        drawing.note(
-            text=_wrapped(method.note), name="note", x=sum(domain) / 2, xanchor="center", y=0.55, yanchor="middle",
-            font={"size": 12, "color": tone.muted}, **common,
-        )  # fmt: skip
+        drawing.notes.append(style.words(
+            _wrapped(method.note), tone.muted, name="note", x=sum(domain) / 2, xanchor="center", y=0.55,
+            yanchor="middle", **paper,
+        ))  # fmt: skip
     elif method.waiting:
-        drawing.shape(
-            type="rect", xref="paper", yref="paper", x0=domain[0] - 0.01, x1=domain[1] + 0.01, y0=-0.15, y1=1.0,
-            fillcolor=style.faded(tone.paper, 0.33), line={"width": 0},
-        )  # fmt: skip
+        drawing.shapes.append({
+            "type": "rect", "x0": domain[0] - 0.01, "x1": domain[1] + 0.01, "y0": -0.15, "y1": 1.0,
+            "fillcolor": style.faded(tone.paper, 0.33), "line": {"width": 0}, **paper,
+        })  # fmt: skip
 
 
 def _wrapped(note: str, width: int = 30) -> str:
@@ -274,11 +268,21 @@ def _name_scores(drawing: _Drawing, methods: Sequence[MethodView], limits: tuple
     places = style.spread([(y - limits[0]) * scale for _, y, _ in shown], style.LABEL_GAP, 0.0, panel)
     _, lower = _suffixes(drawn[-1])
     for (name, y, colour), after in zip(shown, places, strict=True):
-        drawing.note(
-            text=name, name="end label", x=1.0, xref=f"x{lower} domain", xanchor="left", xshift=6, y=y,
-            yref=f"y{lower}", yanchor="middle", yshift=float(after - (y - limits[0]) * scale), showarrow=False,
-            font={"size": style.LABEL_SIZE, "color": style.readable(colour, dark, style.TEXT_CONTRAST)},
-        )  # fmt: skip
+        drawing.notes.append(
+            style.words(
+                name,
+                style.readable(colour, dark, style.TEXT_CONTRAST),
+                name="end label",
+                x=1.0,
+                xref=f"x{lower} domain",
+                xanchor="left",
+                xshift=6,
+                y=y,
+                yref=f"y{lower}",
+                yanchor="middle",
+                yshift=float(after - (y - limits[0]) * scale),
+            )
+        )
 
 
 def _alt(methods: Sequence[MethodView]) -> str:
@@ -333,9 +337,16 @@ def sparsity_figure(
     tone = style.theme(dark)
     figure.add_hline(floor, line={"color": tone.muted, "width": 1.5, "dash": "dot"}, name="Bayes error")
     figure.add_annotation(
-        text=f"Bayes error {style.number(floor)} %", x=0, xref="paper", xanchor="left", y=floor, yanchor="top",
-        showarrow=False, font={"size": style.LABEL_SIZE, "color": tone.muted},
-    )  # fmt: skip
+        style.words(
+            f"Bayes error {style.number(floor)} %",
+            tone.muted,
+            x=0,
+            xref="paper",
+            xanchor="left",
+            y=floor,
+            yanchor="top",
+        )
+    )
     ticks: dict[str, Any] = {"tickvals": list(places), "ticktext": [style.number(p) for p in norms]}
     figure.layout.xaxis = style.log_axis("p, norm of the weights", places, dark, **ticks)
     figure.layout.yaxis = style.axis("test error, %", dark, range=[0, top])

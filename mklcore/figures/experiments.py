@@ -99,9 +99,15 @@ def _head_series(figure: go.Figure, places: Any, named: Sequence[tuple[str, slic
     """The name of every series above it."""
     for name, own in named:
         figure.add_annotation(
-            text=f"<b>{escape(name)}</b>", x=float(places[own].mean()), y=1.0, yref="paper", yanchor="bottom",
-            showarrow=False, font={"size": style.LABEL_SIZE, "color": style.theme(dark).ink},
-        )  # fmt: skip
+            style.words(
+                f"<b>{escape(name)}</b>",
+                style.theme(dark).ink,
+                x=float(places[own].mean()),
+                y=1.0,
+                yref="paper",
+                yanchor="bottom",
+            )
+        )
 
 
 def _series_of(marks: Sequence[tuple[str, str]]) -> list[slice]:
@@ -217,9 +223,16 @@ def _close_limits(reached: Any) -> tuple[float, float]:
 def _head_rows(figure: go.Figure, rows: Sequence[str], tops: Any, dark: bool) -> None:
     for row, top in zip(rows, tops, strict=True):
         figure.add_annotation(
-            text=f"<b>{row}</b>", x=0.0, xref="paper", xanchor="left", y=float(top), yanchor="middle",
-            showarrow=False, font={"size": style.LABEL_SIZE, "color": style.theme(dark).ink},
-        )  # fmt: skip
+            style.words(
+                f"<b>{row}</b>",
+                style.theme(dark).ink,
+                x=0.0,
+                xref="paper",
+                xanchor="left",
+                y=float(top),
+                yanchor="middle",
+            )
+        )
 
 
 def _names(figure: go.Figure, columns: Sequence[str], hues: Sequence[str], dark: bool) -> None:
@@ -227,16 +240,17 @@ def _names(figure: go.Figure, columns: Sequence[str], hues: Sequence[str], dark:
     tones = [style.readable(hue, dark, style.TEXT_CONTRAST) for hue in hues]
     words = [f'<span style="color:{tone}">{style.short(c, 16)}</span>' for c, tone in zip(columns, tones, strict=True)]
     figure.add_annotation(
-        text=" &nbsp; ".join(words),
-        x=0.0,
-        xref="paper",
-        xanchor="left",
-        y=1.0,
-        yref="paper",
-        yanchor="bottom",
-        yshift=4,
-        showarrow=False,
-        font={"size": style.LABEL_SIZE},
+        style.words(
+            " &nbsp; ".join(words),
+            None,
+            x=0.0,
+            xref="paper",
+            xanchor="left",
+            y=1.0,
+            yref="paper",
+            yanchor="bottom",
+            yshift=4,
+        )
     )
 
 
@@ -255,10 +269,9 @@ def _floor(figure: go.Figure, x: Any, y: Any, dark: bool) -> None:
 
 
 def _name_floor(figure: go.Figure, dark: bool, **place: Any) -> None:
-    figure.add_annotation({
-        "text": "Bayes error", "xanchor": "left", "yanchor": "top", "showarrow": False,
-        "font": {"size": style.LABEL_SIZE, "color": style.theme(dark).muted}, **place,
-    })  # fmt: skip
+    figure.add_annotation(
+        style.words("Bayes error", style.theme(dark).muted, **{"xanchor": "left", "yanchor": "top", **place})
+    )
 
 
 def _cell(row: str, ours: float, theirs: float) -> str:

@@ -83,9 +83,19 @@ def roc_figure(curves: Sequence[tuple[str, Array, Array, float]], *, dark: bool 
         for k, (name, _, _, area) in enumerate(curves)
     ]
     figure.add_annotation(
-        text="<br>".join(lines), name="curves", x=0.98, y=0.03, xref="x domain", yref="y domain", xanchor="right",
-        yanchor="bottom", align="right", showarrow=False, font={"color": tone.ink, "size": 12},
-    )  # fmt: skip
+        style.words(
+            "<br>".join(lines),
+            tone.ink,
+            name="curves",
+            x=0.98,
+            y=0.03,
+            xref="x domain",
+            yref="y domain",
+            xanchor="right",
+            yanchor="bottom",
+            align="right",
+        )
+    )
     return figure
 
 

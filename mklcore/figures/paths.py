@@ -125,16 +125,17 @@ def explore_figure(path: Any, *, dark: bool = False, height: int = style.FIGURE_
     figure.update_layout(yaxis2_title_text=None)  # the title above says it, and the labels need the room
     for axes, title in (("", "Solution path"), ("2", score_title)):
         figure.add_annotation(
-            text=title,
-            name="title",
-            x=0.5,
-            xref=f"x{axes} domain",
-            y=1.0,
-            yref="paper",
-            yanchor="bottom",
-            yshift=6,
-            showarrow=False,
-            font={"size": 12, "color": style.theme(dark).ink},
+            style.words(
+                title,
+                style.theme(dark).ink,
+                name="title",
+                x=0.5,
+                xref=f"x{axes} domain",
+                y=1.0,
+                yref="paper",
+                yanchor="bottom",
+                yshift=6,
+            )
         )
     return figure
 
@@ -328,19 +329,20 @@ def _draw_references(
         if label:  # beside the end of the axis that they are beyond, where no curve is
             below = arrow == "↓"
             figure.add_annotation(
-                text="<br>".join(label),
-                name="far",
-                x=1.0,
-                xref=f"x{axes} domain",
-                xanchor="left",
-                xshift=6,
-                align="left",
-                y=0 if below else 1,
-                yref=f"y{axes} domain",
-                yanchor="top" if below else "bottom",
-                yshift=-8 if below else 8,
-                showarrow=False,
-                font={"size": style.LABEL_SIZE, "color": tone.muted},
+                style.words(
+                    "<br>".join(label),
+                    tone.muted,
+                    name="far",
+                    x=1.0,
+                    xref=f"x{axes} domain",
+                    xanchor="left",
+                    xshift=6,
+                    align="left",
+                    y=0 if below else 1,
+                    yref=f"y{axes} domain",
+                    yanchor="top" if below else "bottom",
+                    yshift=-8 if below else 8,
+                )
             )
             side = "b" if below else "t"
             figure.layout.margin[side] = max(figure.layout.margin[side], 12 + 2 * style.LABEL_GAP * len(label))

@@ -34,9 +34,8 @@ def target_views(found: Any, *, dark: bool = False) -> go.Figure:
         )  # fmt: skip
     for name, r2, shares in zip(found.targets, found.r2, found.shares.T, strict=True):
         figure.add_annotation(
-            x=name, y=float(shares.max()), text=f"R² {float(r2):.2f}", showarrow=False, yanchor="bottom", yshift=4,
-            font={"size": style.LABEL_SIZE, "color": tone.muted},
-        )  # fmt: skip
+            style.words(f"R² {float(r2):.2f}", tone.muted, x=name, y=float(shares.max()), yanchor="bottom", yshift=4)
+        )
     figure.layout.xaxis = style.axis("", dark, showgrid=False)
     figure.layout.yaxis = style.axis("share of variance explained", dark, tickformat=".0%")
     return figure

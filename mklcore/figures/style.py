@@ -457,6 +457,11 @@ class EndLabel:
     x: float | None = None
 
 
+def words(text: str, colour: str | None, **place: Any) -> dict[str, Any]:
+    """Words on a figure, at a place as annotations of plotly have it."""
+    return {"text": text, "showarrow": False, "font": {"size": LABEL_SIZE, "color": colour}, **place}
+
+
 def label_ends(
     figure: go.Figure, labels: Sequence[EndLabel], y_range: tuple[float, float], dark: bool, axes: str = ""
 ) -> None:
@@ -470,20 +475,19 @@ def label_ends(
     placed = spread(wanted, LABEL_GAP, 0.0, plot_height)
     # All at once: plotly looks at every annotation again when one more is added.
     figure.layout.annotations += tuple(
-        {
-            "text": label.text,
-            "name": "end label",
-            "x": 1.0 if label.x is None else label.x,
-            "xref": f"x{axes} domain" if label.x is None else f"x{axes}",
-            "xanchor": "left",
-            "xshift": 6,
-            "y": label.y,
-            "yref": f"y{axes}",
-            "yanchor": "middle",
-            "yshift": float(after - before),
-            "showarrow": False,
-            "font": {"size": LABEL_SIZE, "color": readable(label.colour, dark, TEXT_CONTRAST)},
-        }
+        words(
+            label.text,
+            readable(label.colour, dark, TEXT_CONTRAST),
+            name="end label",
+            x=1.0 if label.x is None else label.x,
+            xref=f"x{axes} domain" if label.x is None else f"x{axes}",
+            xanchor="left",
+            xshift=6,
+            y=label.y,
+            yref=f"y{axes}",
+            yanchor="middle",
+            yshift=float(after - before),
+        )
         for label, before, after in zip(labels, wanted, placed, strict=True)
     )
 
@@ -491,13 +495,6 @@ def label_ends(
 def empty_figure(message: str, dark: bool, height: int = FIGURE_HEIGHT) -> go.Figure:
     """A figure with nothing to draw, which says what to do next."""
     figure = new_figure(message, dark, height, xaxis={"visible": False}, yaxis={"visible": False})
-    figure.add_annotation(
-        text=html.escape(message, quote=False),
-        x=0.5,
-        y=0.5,
-        xref="paper",
-        yref="paper",
-        showarrow=False,
-        font={"size": 12, "color": theme(dark).muted},
-    )
+    text = html.escape(message, quote=False)
+    figure.add_annotation(words(text, theme(dark).muted, x=0.5, y=0.5, xref="paper", yref="paper"))
     return figure

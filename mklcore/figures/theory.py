@@ -145,16 +145,17 @@ def _shade(figure: go.Figure, level: float, name: str, high: float, dark: bool) 
     figure.add_hrect(y0=level, y1=10**high, fillcolor=style.faded(tone.grey, 0.13), line_width=0, layer="below")
     figure.add_hline(y=level, line={"color": tone.muted, "width": 1})
     figure.add_annotation(
-        text=f"{name} {style.number(level)}",
-        x=0.0,
-        xref="x domain",
-        xanchor="left",
-        xshift=4,
-        y=float(np.log10(level)),
-        yref="y",
-        yanchor="bottom",
-        showarrow=False,
-        font={"size": style.LABEL_SIZE, "color": tone.muted},
+        style.words(
+            f"{name} {style.number(level)}",
+            tone.muted,
+            x=0.0,
+            xref="x domain",
+            xanchor="left",
+            xshift=4,
+            y=float(np.log10(level)),
+            yref="y",
+            yanchor="bottom",
+        )
     )
 
 
@@ -270,16 +271,17 @@ def duplicate_bars(found: Any, names: tuple[str, str] = ("A", "B"), *, dark: boo
             )  # fmt: skip
         if kept:
             figure.add_annotation(
-                text=f"two stages<br>keep {style.short(keeps[kept], 14)}",
-                x=1.0,
-                y=title,
-                xref="x",
-                yref="y",
-                xanchor="left",
-                xshift=6,
-                align="left",
-                showarrow=False,
-                font={"size": style.LABEL_SIZE, "color": tone.muted},
+                style.words(
+                    f"two stages<br>keep {style.short(keeps[kept], 14)}",
+                    tone.muted,
+                    x=1.0,
+                    y=title,
+                    xref="x",
+                    yref="y",
+                    xanchor="left",
+                    xshift=6,
+                    align="left",
+                )
             )
     figure.layout.xaxis = style.axis("share of the weight, ‖f‖ of each kernel over their sum", dark, range=[0, 1])
     figure.layout.yaxis = style.axis("", dark, autorange="reversed", showgrid=False)

@@ -42,12 +42,11 @@ def view_rows(
         )  # fmt: skip
     total = int(counts.sum())
     figure.layout.annotations = [
-        {
-            "x": total, "y": place, "text": _beside(int(row.sum()), (weights or {}).get(name)), "showarrow": False,
-            "xanchor": "left", "xshift": 6, "font": {"size": style.LABEL_SIZE, "color": tone.muted},
-        }
+        style.words(
+            _beside(int(row.sum()), (weights or {}).get(name)), tone.muted, x=total, y=place, xanchor="left", xshift=6
+        )
         for place, name, row in zip(places, names, there, strict=True)
-    ]  # fmt: skip
+    ]
     called = [style.short(name) for name in names]
     figure.layout.xaxis = style.axis("rows, those with the same views together", dark, range=[0, 1.3 * total])
     figure.layout.yaxis = style.row_axis(called, dark)

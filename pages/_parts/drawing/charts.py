@@ -78,10 +78,7 @@ def _classes(parts: Split, dark: bool) -> go.Figure:
             hovertemplate=f"%{{customdata}}, {part}: %{{x}} rows<extra></extra>",
         )
     figure.layout.annotations = [
-        {
-            "x": total, "y": place, "text": f"{total} ({100 * total / n_rows:.0f} %)", "showarrow": False,
-            "xanchor": "left", "xshift": 6, "font": {"size": style.LABEL_SIZE, "color": tone.muted},
-        }
+        style.words(f"{total} ({100 * total / n_rows:.0f} %)", tone.muted, x=total, y=place, xanchor="left", xshift=6)
         for place, total in zip(places, totals, strict=True)
     ]  # fmt: skip
     reach = [0, 1.3 * max(totals, default=1)]
