@@ -161,14 +161,18 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "held_out_")
         if is_classifier(self.estimator):
             raise ParameterError("Intervals are for numbers, and this model predicts classes: use predict_set.")
-        k = self._rank(level)
-        said, n = self.held_out_.outputs(X), self.scores_.size
+        said = self.held_out_.outputs(X)
+        return self._ends(said, said, self._rank(level))
+
+    def _ends(self, low: Array, high: Array, k: int) -> Array:
+        """Lower and upper ends (n_new, 2) around what every model says (n_new, K) at either of them."""
+        n, ends = self.scores_.size, np.empty((len(low), 2))
         step = max(1, _NUMBERS // n)
-        ends = np.empty((len(said), 2))
-        for first in range(0, len(said), step):
-            f = said[first : first + step, self.held_out_.model_of]
-            ends[first : first + step, 0] = np.partition(f - self.scores_, n - k, axis=1)[:, n - k]
-            ends[first : first + step, 1] = np.partition(f + self.scores_, k - 1, axis=1)[:, k - 1]
+        for first in range(0, len(low), step):
+            part = slice(first, first + step)
+            lower, upper = (said[part, self.held_out_.model_of] for said in (low, high))
+            ends[part, 0] = np.partition(lower - self.scores_, n - k, axis=1)[:, n - k]
+            ends[part, 1] = np.partition(upper + self.scores_, k - 1, axis=1)[:, k - 1]
         return ends
 
     def predict_set(self, X: Any, level: float | None = None) -> Mask:
@@ -406,10 +410,6 @@ def _rows_of(X: Any) -> int:
 
 
 def _is_share(cv: Any) -> bool:
-    if cv == "split" if isinstance(cv, str) else False:
-        return True
-    if isinstance(cv, float):
-        if not 0.0 < cv < 1.0:
-            raise ParameterError(f"cv as a share of rows to hold out must be between 0 and 1; got {cv!r}.")
-        return True
-    return False
+    if isinstance(cv, float) and not 0.0 < cv < 1.0:
+        raise ParameterError(f"cv as a share of rows to hold out must be between 0 and 1; got {cv!r}.")
+    return isinstance(cv, float) or (isinstance(cv, str) and cv == "split")

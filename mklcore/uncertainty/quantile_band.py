@@ -123,13 +123,11 @@ class QuantileBand(Conformal):
         DataError where too few rows were held out for the level.
         """
         check_is_fitted(self, "held_out_")
-        k, n = self._rank(level), self.scores_.size
-        said = self.held_out_.outputs(X)[:, self.held_out_.model_of]
-        lower = np.partition(said[:, :, 0] - self.scores_, n - k, axis=1)[:, n - k]
-        upper = np.partition(said[:, :, 1] + self.scores_, k - 1, axis=1)[:, k - 1]
-        middle = 0.5 * (lower + upper)
-        crossed = lower > upper
-        return np.column_stack([np.where(crossed, middle, lower), np.where(crossed, middle, upper)])
+        said = self.held_out_.outputs(X)
+        ends = self._ends(said[..., 0], said[..., 1], self._rank(level))
+        crossed = ends[:, 0] > ends[:, 1]
+        ends[crossed] = ends[crossed].mean(axis=1, keepdims=True)
+        return ends
 
     def __sklearn_tags__(self) -> Any:
         tags = BaseEstimator.__sklearn_tags__(self)
