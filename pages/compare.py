@@ -21,8 +21,9 @@ from pages._parts.derive.comparison import Shown
 from pages._parts.drawing import beside, charts, refusals
 from pages._parts.export import downloads
 from pages._parts.frame import notices
+from pages._parts.params.algorithms import METHODS
 from pages._parts.params.methods import Method
-from pages._parts.params.parameters import METHODS, Params, PathParams
+from pages._parts.params.parameters import Params, PathParams
 from pages._parts.players import compare_player
 from pages._parts.session import fields, history
 from pages._parts.session import words as session_words

@@ -31,6 +31,7 @@ from pages._parts.explore import (
 from pages._parts.frame import notices
 from pages._parts.params import parameters
 from pages._parts.params import places as params_places
+from pages._parts.params.algorithms import METHODS
 from pages._parts.players import path_player
 from pages._parts.session import fields, history, words
 
@@ -94,9 +95,9 @@ def usable() -> bool:
     st.info(f"{method.label} needs a target, and this table has none. Take a method that learns without one, or "
             f"choose a "
             "target on the Data page.")  # fmt: skip
-    for name in parameters.METHODS.offered(task):
+    for name in METHODS.offered(task):
         st.button(
-            f"Take {parameters.METHODS[name].label}", key=f"take_{name}", type="primary", on_click=history.change,
+            f"Take {METHODS[name].label}", key=f"take_{name}", type="primary", on_click=history.change,
             kwargs={"algorithm": name, "path": "", "at": None},
         )  # fmt: skip
     nav.link("data", "Go to Data")

@@ -24,7 +24,7 @@ from pages._parts.derive import caches, gram_stacks, paths
 from pages._parts.jobs import preparing, worker
 from pages._parts.jobs.job import Job, JobState, Piece, Progress, Report
 from pages._parts.params import link as params_link
-from pages._parts.params import parameters
+from pages._parts.params.algorithms import METHODS
 from pages._parts.params.parameters import DataParams, HullParams, KernelParams, Params, PathParams
 from pages._parts.session import nav
 from tests.pages import (
@@ -63,13 +63,13 @@ def each_algorithm_on_one_sample(turn: int) -> list:
     """Classes and numbers in turn, the other way round on the other ``turn``; the rest of the product waits for those
     who ask for it.
     """
-    pairs = enumerate(product(parameters.METHODS, ("iris", "diabetes")))
+    pairs = enumerate(product(METHODS, ("iris", "diabetes")))
     return [pytest.param(*pair, marks=() if (k // 2 + k) % 2 == turn else pytest.mark.full) for k, pair in pairs]
 
 
 @pytest.mark.parametrize(("algorithm", "sample"), each_algorithm_on_one_sample(1))
 def test_every_algorithm_ends_with_its_certificate_or_says_that_it_has_none(algorithm: str, sample: str) -> None:
-    method = parameters.METHODS[algorithm]
+    method = METHODS[algorithm]
     for param in method.path_params:
         app = open_app("pages/explore.py", data=sample, **SMALL, algorithm=algorithm, path=param)
         wait_for_path(app)
@@ -126,7 +126,7 @@ def test_every_figure_carries_an_alternative_text() -> None:
         ("widths", "-1", "a whole number from 0 to 20"),
         ("linear", "maybe", "yes or no"),
         ("each", "twice", "one of auto, none, linear"),
-        ("algorithm", "magic", "one of " + ", ".join(parameters.METHODS)),
+        ("algorithm", "magic", "one of " + ", ".join(METHODS)),
         ("path", "s", "one of C, p"),
         ("at", "-3", "a number above 0"),
         ("p", "0.5", "within the range its control shows"),

@@ -22,18 +22,19 @@ from pages._parts.derive import comparison, paths
 from pages._parts.derive.comparison import Shown
 from pages._parts.export import explorable
 from pages._parts.jobs.job import Job, JobState
-from pages._parts.params import link, parameters
+from pages._parts.params import link
 from pages._parts.params import methods as params_methods
 from pages._parts.params import steps as params_steps
+from pages._parts.params.algorithms import METHODS
 from pages._parts.params.methods import Method
-from pages._parts.params.parameters import METHODS, Params, PathParams
+from pages._parts.params.parameters import Params, PathParams
 from tests.pages import go, memory, open_app, quiet, table, upload, wait_until, words
 
 SMALL = {"widths": "2", "each": "none"}
 
 
 def read(text: str) -> tuple[Method, ...]:
-    return params_methods.read(text, METHODS, parameters.accepts)
+    return params_methods.read(text)
 
 
 def compare(methods: str = "", data: str = "iris", **query: str) -> AppTest:
@@ -73,13 +74,13 @@ def path(name: str, param: str, values: tuple[float, ...], **settings: float) ->
 def test_every_method_over_every_path_survives_the_link(name: str) -> None:
     for over in METHODS[name].path_params:
         methods = (
-            params_methods.method(METHODS[name], over, {}, parameters.accepts),
+            params_methods.method(name, over),
             Method("uniform", settings=(("loss", "squared"),)),
         )
         params, refused = link.read({"methods": params_methods.write(methods)})
         assert refused == ()
         assert comparison.methods(params) == methods
-        assert methods[0].over(METHODS) == over
+        assert methods[0].over == over
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_what_is_usual_or_moved_by_the_path_is_not_written() -> None:
 
 
 def test_methods_are_named_by_what_parts_them() -> None:
-    found = params_methods.labels(read("lp;lp,p=2.0,loss=logistic;gomp:lam;uniform"), METHODS, "binary")
+    found = params_methods.labels(read("lp;lp,p=2.0,loss=logistic;gomp:lam;uniform"), "binary")
     assert found[0].endswith("hinge, p = 1")
     assert found[1].endswith("logistic, p = 2")
     assert found[2] == "MKL-GOMP, over λ"

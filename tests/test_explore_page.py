@@ -31,7 +31,8 @@ from pages._parts.derive import (
 from pages._parts.drawing import listings, ranked
 from pages._parts.explore import ahead, chart, edges, rail, views
 from pages._parts.jobs import worker
-from pages._parts.params import link, parameters, places
+from pages._parts.params import link, places
+from pages._parts.params.algorithms import METHODS
 from pages._parts.params.parameters import Params
 from pages._parts.session import words as session_words
 from tests.pages import FEW, cursor_texts, go, memory, open_app, quiet, table, upload, wait_for_path, wait_until, words
@@ -313,7 +314,7 @@ def test_a_point_the_solver_refuses_is_reported() -> None:
 # Controls
 
 
-@pytest.mark.parametrize("algorithm", parameters.METHODS)
+@pytest.mark.parametrize("algorithm", METHODS)
 @pytest.mark.parametrize("task", EVERY_TASK)
 def test_every_preset_sets_what_it_says_and_shows_itself(algorithm: str, task: str) -> None:
     params = Params(data=SAMPLE_OF[task], algorithm=algorithm)

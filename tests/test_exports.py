@@ -29,7 +29,8 @@ from mklcore.figures import style
 from mklcore.figures.formula import mathml
 from pages._parts.derive import comparison, paths
 from pages._parts.export import downloads, report, scripts, specification
-from pages._parts.params import link, parameters
+from pages._parts.params import link
+from pages._parts.params.algorithms import METHODS
 from pages._parts.params.parameters import Params
 from tests.pages import FEW, memory, open_app, wait_until
 
@@ -100,7 +101,7 @@ def handed_out(params: Params, page: str) -> tuple[str, nbformat.NotebookNode]:
     return scripts.script(parts), nbformat.reads(scripts.notebook(parts), as_version=4)
 
 
-METHOD_PARAMS = [(key, param) for key, method in parameters.METHODS.items() for param in method.path_params]
+METHOD_PARAMS = [(key, param) for key, method in METHODS.items() for param in method.path_params]
 
 
 @pytest.mark.parametrize(("algorithm", "param"), METHOD_PARAMS)

@@ -13,7 +13,8 @@ from mklcore.paths.path import ACCEPTED
 from pages._parts.derive import paths, predictions, tables
 from pages._parts.export import report as export_report
 from pages._parts.export import scripts
-from pages._parts.params import link, parameters, places
+from pages._parts.params import link, places
+from pages._parts.params.algorithms import METHODS
 from pages._parts.params.parameters import Params
 from pages._parts.predict import batch
 from tests.pages import go, memory, open_app, quiet, table, upload, wait_for_path, wait_until, words
@@ -57,16 +58,16 @@ def test_every_view_of_explore_says_what_the_score_is_and_starts_in_the_middle(l
 def test_only_methods_that_learn_without_a_target_are_offered() -> None:
     app = explore()
     names = app.selectbox(key="field_algorithm").options
-    assert names == [parameters.METHODS["lp"].label]
-    every = list(parameters.METHODS)
-    assert parameters.METHODS.offered("multiclass") == parameters.METHODS.offered("binary", chosen="joint") == every
-    assert parameters.METHODS.offered("binary") == [key for key in every if key != "joint"]
+    assert names == [METHODS["lp"].label]
+    every = list(METHODS)
+    assert METHODS.offered("multiclass") == METHODS.offered("binary", chosen="joint") == every
+    assert METHODS.offered("binary") == [key for key in every if key != "joint"]
 
 
-@pytest.mark.parametrize("algorithm", [name for name in parameters.METHODS if name != "lp"])
+@pytest.mark.parametrize("algorithm", [name for name in METHODS if name != "lp"])
 def test_other_methods_say_that_they_need_a_target_and_lead_on(algorithm: str) -> None:
     app = open_app("pages/explore.py", **RING, algorithm=algorithm)
-    assert f"{parameters.METHODS[algorithm].label} needs a target" in words(app)
+    assert f"{METHODS[algorithm].label} needs a target" in words(app)
     assert "needs a target" in words(go(app, "pages/predict.py"))
     go(app, "pages/explore.py").button(key="take_lp").click().run()
     assert memory(app).params.algorithm == "lp"

@@ -18,7 +18,7 @@ from mklcore.penalties import PENALTIES
 from mklcore.solvers import SOLVERS
 from pages._parts.frame import starting
 from pages._parts.params import link
-from pages._parts.params.parameters import METHODS
+from pages._parts.params.algorithms import METHODS
 
 MODULE = """
 from dataclasses import dataclass, replace

@@ -12,7 +12,7 @@ from mklcore.data.applying import NewRows
 from mklcore.figures import style
 from mklcore.figures.contributions import contribution_bars, shares
 from pages._parts.derive import bands, finals, paths, predictions, settling
-from pages._parts.params import parameters
+from pages._parts.params.algorithms import METHODS
 from pages._parts.params.parameters import Params
 from pages._parts.predict import batch as predict_batch
 from pages._parts.predict.batch import Batch
@@ -59,7 +59,7 @@ def slider(app: AppTest, label: str):
 # One row
 
 
-@pytest.mark.parametrize("algorithm", parameters.METHODS)
+@pytest.mark.parametrize("algorithm", METHODS)
 @pytest.mark.parametrize("sample", ["breast_cancer", "iris", "diabetes"])
 def test_every_algorithm_speaks_about_a_row_and_its_parts_add_up(algorithm, sample):
     app = ready(opened(data=sample, widths="2", each="linear", algorithm=algorithm, row="5", **FEW))

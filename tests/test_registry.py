@@ -16,7 +16,7 @@ from mklcore.errors import ParameterError
 from mklcore.penalties import column_prices
 from mklcore.penalties.terms import make_terms
 from pages._parts.derive import paths
-from pages._parts.params import parameters
+from pages._parts.params import algorithms, parameters
 
 ROOT = Path(__file__).resolve().parents[1]
 METHODS = pytest.mark.parametrize("method", mkl.estimators.ESTIMATORS.values(), ids=lambda method: method.key)
@@ -41,7 +41,7 @@ def test_what_is_reported_of_the_estimators_without_importing_them_is_so(method)
         assert has_loss == ("loss" in inspect.signature(method.kind(task)).parameters)
 
 
-@pytest.mark.parametrize("method", parameters.METHODS.values(), ids=lambda method: method.key)
+@pytest.mark.parametrize("method", algorithms.METHODS.values(), ids=lambda method: method.key)
 def test_every_control_is_a_parameter_or_is_made_into_one(method):
     made = {"norm": "penalty", "q": "penalty", "mu": "penalty", "delta": "loss", "quantile": "loss"}
     for control in method.controls:
@@ -69,7 +69,7 @@ def test_presets_are_states_of_the_controls(method, task):
             continue
         for name, value in preset.settings:
             control = next(c for c in method.controls if c.name == name and task in c.tasks)
-            assert parameters.accepts(control, value)
+            assert algorithms.accepts(control, value)
         assert not preset.path or preset.path in method.path_params
         assert preset.help.endswith(".")
     offered = [preset.label for preset in method.presets if task in preset.tasks]

@@ -18,7 +18,8 @@ from mklcore.errors import DataError
 from pages._parts.export import specification
 from pages._parts.jobs import worker
 from pages._parts.params import link
-from pages._parts.params.parameters import METHODS, Params
+from pages._parts.params.algorithms import METHODS
+from pages._parts.params.parameters import Params
 from pages._parts.session import nav
 
 APP = Path(__file__).resolve().parents[2] / "app.py"

@@ -17,7 +17,7 @@ import pytest
 from mklcore import load_model
 from mklcore.data import Dataset
 from mklcore.paths.path import Path
-from pages._parts.params.parameters import METHODS
+from pages._parts.params.algorithms import METHODS
 from pages._parts.session.nav import ROOMS
 from tests.browser.known import BATCH, SOURCES, Known, final_of, known, path_of, point_of, prices
 from tests.browser.server import Server

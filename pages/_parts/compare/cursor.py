@@ -17,7 +17,7 @@ from pages._parts.export import explorable, proof
 from pages._parts.jobs.job import JobState
 from pages._parts.params import places as params_places
 from pages._parts.params import steps
-from pages._parts.params.parameters import METHODS, Params
+from pages._parts.params.parameters import Params
 from pages._parts.params.steps import Place
 from pages._parts.players import compare_player
 from pages._parts.session import board, fields, history
@@ -100,7 +100,7 @@ def _number_box(found: Steps, here: Place) -> None:
 def draw(drawn: Sequence[Shown], figure: Callable[[], None]) -> None:
     """Draw the shared slider, the ``figure`` below it and everything that follows; a release runs only this."""
     paths = [one.path for one in drawn]
-    found = method_steps.steps(paths, [one.method.over(METHODS) for one in drawn])
+    found = method_steps.steps(paths, [one.method.over for one in drawn])
     name = tuple((derive_paths.key(one.params), one.waiting, one.path is None) for one in drawn)
     compare_player.listen(found, name)
     here = steps.place(found, paths, history.current().methods_at)

@@ -1,7 +1,6 @@
 """Compare, the rail: presets, and one fold per method with its method, its path and the controls of the registry."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import streamlit as st
 
@@ -10,9 +9,11 @@ from mklcore.figures import style
 from pages._parts.derive import comparison, paths, tables
 from pages._parts.drawing import controls
 from pages._parts.params import methods as params_methods
-from pages._parts.params import parameters, places
+from pages._parts.params import places
+from pages._parts.params.algorithms import METHODS, Setting
 from pages._parts.params.methods import FEWEST, MOST, Method
-from pages._parts.params.parameters import METHODS, Params
+from pages._parts.params.methods import method as method_of
+from pages._parts.params.parameters import Params
 from pages._parts.session import fields, history, nav
 from pages._parts.session.memory import memory
 
@@ -33,7 +34,7 @@ def draw() -> None:
     methods = comparison.methods(params)
     _preset(params, methods)
     controls.scoring()
-    labels = params_methods.labels(methods, METHODS, tables.table(params).task)
+    labels = params_methods.labels(methods, tables.table(params).task)
     for place, label in enumerate(labels):
         with st.expander(f"{place + 1}. {label}", key=f"method_{place}"):
             _method(params, methods, place)
@@ -72,32 +73,26 @@ def presets(params: Params) -> dict[str, tuple[Method, ...]]:
     now = comparison.of_explore(params)
     baselines = tuple(Method(name) for name in paths.BASELINES if name in METHODS and name != now.algorithm)
     found = {
-        "Four norms": tuple(_method_of("lp", p=p) for p in NORMS),
+        "Four norms": tuple(method_of("lp", p=p) for p in NORMS),
         "All methods and the uniform sum": (*map(Method, learners()), Method("uniform"))[:MOST],
         "What Explore shows, and the baselines": (now, *baselines),
-        "Kernel by kernel": tuple(
-            Method(name, _over(name, "s")) for name in learners() if "s" in METHODS[name].path_params
-        ),
+        "Kernel by kernel": tuple(method_of(name, "s") for name in learners() if "s" in METHODS[name].path_params),
         "MKL-GOMP and ridge under ℓq norms": (
-            Method("gomp", _over("gomp", "lam")),
-            *(_method_of("lp", p=q, loss="squared", fit_intercept=False) for q in NORMS),
+            method_of("gomp", "lam"),
+            *(method_of("lp", p=q, loss="squared", fit_intercept=False) for q in NORMS),
         ),
-        "Convex and concave prices": (_method_of("lp", p=1.0), Method("smkl"), _method_of("smkl", terms="log")),
-        "The norm as path, at three costs": tuple(replace(_method_of("lp", "p", C=cost)) for cost in COSTS),
+        "Convex and concave prices": (
+            method_of("lp", p=1.0),
+            Method("smkl"),
+            method_of("smkl", terms="log"),
+        ),
+        "The norm as path, at three costs": tuple(method_of("lp", "p", C=cost) for cost in COSTS),
     }
     if task == "multiclass":
         found["Weights for each class, and shared"] = (Method("lp"), Method("joint"))
     if losses is not None and len(losses.choices) > 1:
-        found["One norm, other losses"] = tuple(_method_of("lp", p=2.0, loss=loss) for loss in losses.choices)
+        found["One norm, other losses"] = tuple(method_of("lp", p=2.0, loss=loss) for loss in losses.choices)
     return {name: methods for name, methods in found.items() if FEWEST <= len(methods) <= MOST}
-
-
-def _over(name: str, key: str) -> str:
-    return "" if METHODS[name].path_params[0] == key else key
-
-
-def _method_of(name: str, path: str = "", **settings: parameters.Setting) -> Method:
-    return params_methods.method(METHODS[name], path, settings, parameters.accepts)
 
 
 def _preset(params: Params, methods: tuple[Method, ...]) -> None:
@@ -127,15 +122,13 @@ def _method(params: Params, methods: tuple[Method, ...], place: int) -> None:
     )  # fmt: skip
     if len(algorithm.path_params) > 1:
         fields.view(
-            st.segmented_control, "Path over", f"method_{place}_path", method.over(METHODS),
-            lambda key: put(params_methods.method(algorithm, key, dict(method.settings), parameters.accepts)),
+            st.segmented_control, "Path over", f"method_{place}_path", method.over,
+            lambda key: put(method_of(method.algorithm, key, **dict(method.settings))),
             options=list(algorithm.path_params), format_func=places.symbol, required=True,
         )  # fmt: skip
 
-    def keep(name: str) -> Callable[[parameters.Setting], None]:
-        return lambda value: put(
-            params_methods.method(algorithm, method.path, {**dict(method.settings), name: value}, parameters.accepts)
-        )
+    def keep(name: str) -> Callable[[Setting], None]:
+        return lambda value: put(method_of(method.algorithm, method.path, **{**dict(method.settings), name: value}))
 
     acting = paths.acting(own)
     rare = [control for control in acting if control.advanced]

@@ -13,7 +13,7 @@ from pages._parts.derive import caches, paths, tables
 from pages._parts.derive.comparison import Shown
 from pages._parts.drawing import listings
 from pages._parts.params import places
-from pages._parts.params.parameters import METHODS
+from pages._parts.params.algorithms import METHODS
 from pages._parts.params.steps import Indices
 from pages._parts.session import words
 from pages._parts.session.memory import memory

@@ -13,7 +13,8 @@ from mklcore.lessons.norms import N_FEATURES
 from pages._parts.derive import caches
 from pages._parts.drawing import charts
 from pages._parts.jobs.job import Job, Piece, Report
-from pages._parts.params.parameters import METHODS, Params
+from pages._parts.params.algorithms import METHODS
+from pages._parts.params.parameters import Params
 from pages._parts.session import board, fields, history, words
 
 TOY = EXPERIMENTS["lp_toy"]

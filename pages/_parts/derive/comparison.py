@@ -13,8 +13,9 @@ from pages._parts.derive import earlier, gram_stacks, low_rank, tables
 from pages._parts.derive import paths as derive_paths
 from pages._parts.jobs.job import Job
 from pages._parts.params import methods as params_methods
+from pages._parts.params.algorithms import METHODS
 from pages._parts.params.methods import Method
-from pages._parts.params.parameters import METHODS, KernelParams, Params, PathParams, accepts
+from pages._parts.params.parameters import KernelParams, Params, PathParams
 from pages._parts.session.memory import LastMethod, memory
 
 
@@ -42,12 +43,12 @@ def methods(params: Params) -> tuple[Method, ...]:
 
 @lru_cache(maxsize=64)
 def _read(text: str) -> tuple[Method, ...]:
-    return params_methods.read(text, METHODS, accepts)  # a page asks a dozen times
+    return params_methods.read(text)  # a page asks a dozen times
 
 
 def of_explore(params: Params) -> Method:
     """Return what Explore shows as a method."""
-    return params_methods.method(METHODS[params.algorithm], params.path, dict(params.settings), accepts)
+    return params_methods.method(params.algorithm, params.path, **dict(params.settings))
 
 
 @lru_cache(maxsize=256)
@@ -117,7 +118,7 @@ def forget_errors(params: Params) -> None:
 def shown(params: Params) -> list[Shown]:
     """Return what there is to show, method by method: its path, else the one this method had before, else nothing."""
     asked, mind = methods(params), memory().methods
-    labels = params_methods.labels(asked, METHODS, tables.table(params).task)
+    labels = params_methods.labels(asked, tables.table(params).task)
     found = []
     for place, (method, label) in enumerate(zip(asked, labels, strict=True)):
         one = method_params(params, method)

@@ -14,7 +14,8 @@ from mklcore.kernels.sequences import SequenceKernel, on_sequence
 from mklcore.kernels.units import MOST_COLUMNS, Unit, units
 from pages._parts.derive.caches import result_cache
 from pages._parts.derive.tables import on_stack, split, table
-from pages._parts.params.parameters import METHODS, DataParams, KernelParams, PathParams
+from pages._parts.params.algorithms import METHODS
+from pages._parts.params.parameters import DataParams, KernelParams, PathParams
 from pages._parts.session.uploads import ON_STACK, edited_text
 
 PAIRED = ("column", "category")  # kinds of columns whose products are looked at

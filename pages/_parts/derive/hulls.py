@@ -15,7 +15,8 @@ from mklcore.solvers.hkl.design import Design
 from pages._parts.derive import caches, tables
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.jobs.job import Job, Piece, Report
-from pages._parts.params import link, parameters
+from pages._parts.params import algorithms
+from pages._parts.params.algorithms import Setting
 from pages._parts.params.parameters import DataParams, HullParams, Params
 from pages._parts.session.memory import Answered, memory
 
@@ -74,15 +75,15 @@ def settings(params: HullParams) -> dict[str, Any]:
     values: dict[str, Any] = {control.name: control.default for control in METHOD.controls}
     for part in params.hull_more.split(";") if params.hull_more else ():
         name, _, text = part.partition("=")
-        values[name] = parameters.value_of(control(name), text)
+        values[name] = algorithms.read([control(name)], text)
     return values | {"basis": params.hull_basis, "loss": params.hull_loss}
 
 
-def with_setting(params: HullParams, name: str, value: parameters.Setting) -> str:
+def with_setting(params: HullParams, name: str, value: Setting) -> str:
     """Return what a link holds of the advanced controls once one of them is set."""
     values = settings(params) | {name: value}
     moved = [control for control in METHOD.controls if control.advanced and values[control.name] != control.default]
-    return ";".join(f"{control.name}={link.write(values[control.name])}" for control in moved)
+    return ";".join(f"{control.name}={algorithms.write(values[control.name])}" for control in moved)
 
 
 def acting(params: HullParams) -> tuple[Control, ...]:

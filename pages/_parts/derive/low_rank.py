@@ -16,7 +16,8 @@ from pages._parts.derive import gram_stacks, tables
 from pages._parts.derive.caches import result_cache
 from pages._parts.derive.dictionaries import dictionary, normalisation
 from pages._parts.derive.gram_stacks import Grams
-from pages._parts.params.parameters import LOW_RANK, METHODS, DataParams, KernelParams, PathParams
+from pages._parts.params.algorithms import METHODS
+from pages._parts.params.parameters import LOW_RANK, DataParams, KernelParams, PathParams
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session.memory import memory
 

@@ -36,16 +36,8 @@ from pages._parts.derive import (
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.derive.gram_stacks import Grams
 from pages._parts.jobs.job import Job, Piece, Report
-from pages._parts.params.parameters import (
-    LOW_RANK,
-    METHODS,
-    DataParams,
-    KernelParams,
-    Params,
-    PathParams,
-    Setting,
-    applicable,
-)
+from pages._parts.params.algorithms import METHODS, Setting, applicable
+from pages._parts.params.parameters import LOW_RANK, DataParams, KernelParams, Params, PathParams
 from pages._parts.session.memory import Answered, memory
 from pages._parts.session.uploads import MissingFileError
 

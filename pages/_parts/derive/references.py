@@ -17,7 +17,8 @@ from pages._parts.derive.derived import Derived, derived
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params import places
-from pages._parts.params.parameters import METHODS, PathParams
+from pages._parts.params.algorithms import METHODS
+from pages._parts.params.parameters import PathParams
 from pages._parts.session import board
 
 ENTRIES = (

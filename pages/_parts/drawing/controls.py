@@ -9,7 +9,7 @@ import streamlit as st
 from mklcore.catalog import Control
 from mklcore.figures import style
 from pages._parts.derive import scores
-from pages._parts.params import parameters
+from pages._parts.params.algorithms import Setting
 from pages._parts.session import fields, history
 from pages._parts.session.words import plain
 
@@ -19,13 +19,13 @@ NORMS = (1.0, 1.05, 1.1, 1.2, 4 / 3, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, math.inf)
 def setting(control: Control) -> None:
     """Draw one control of the algorithm in use, its help behind a question mark, as a view of the parameters."""
 
-    def keep(chosen: parameters.Setting) -> None:
+    def keep(chosen: Setting) -> None:
         history.set_params(history.current().with_setting(control.name, chosen))
 
     widget(control, history.current().setting(control), f"setting_{control.name}_{control.kind}", keep)
 
 
-def widget(control: Control, value: Any, key: str, keep: Callable[[parameters.Setting], None]) -> None:
+def widget(control: Control, value: Any, key: str, keep: Callable[[Setting], None]) -> None:
     """Draw a control in the form its kind asks for, as a view of ``value``; ``keep`` takes what a person chooses."""
     help_text = control.help or None
     match control.kind:

@@ -9,6 +9,7 @@ from pages._parts.derive import gram_stacks, paths, tables
 from pages._parts.drawing import controls
 from pages._parts.explore import many_rows
 from pages._parts.params import parameters, places
+from pages._parts.params.algorithms import METHODS, applicable
 from pages._parts.session import fields, history
 
 
@@ -19,8 +20,8 @@ def draw() -> None:
     fields.view(
         st.selectbox, "Algorithm", "field_algorithm", params.algorithm,
         lambda name: history.change(algorithm=name, path="", at=None),
-        options=parameters.METHODS.offered(tables.table(params).task, params.algorithm),
-        format_func=lambda name: parameters.METHODS[name].label,
+        options=METHODS.offered(tables.table(params).task, params.algorithm),
+        format_func=lambda name: METHODS[name].label,
         help=method.one_line,
     )  # fmt: skip
     acting = paths.acting(params)
@@ -77,7 +78,7 @@ def presets(params: parameters.Params) -> list[Preset]:
 def holds(preset: Preset, params: parameters.Params) -> bool:
     """Tell whether the parameters are those of the preset."""
     method, task = paths.algorithm(params), tables.table(params).task
-    now = {control.name: params.setting(control) for control in parameters.applicable(method, task)}
+    now = {control.name: params.setting(control) for control in applicable(method, task)}
     same_path = not preset.path or preset.path == paths.runs_over(params).key
     return same_path and all(now.get(name) == value for name, value in preset.settings)
 

@@ -24,7 +24,8 @@ from pages._parts.derive import shares as derive_shares
 from pages._parts.derive.comparison import Shown
 from pages._parts.export.downloads import file_name
 from pages._parts.params import link
-from pages._parts.params.parameters import METHODS, Params, completed
+from pages._parts.params.algorithms import METHODS
+from pages._parts.params.parameters import Params, completed
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session import nav
 

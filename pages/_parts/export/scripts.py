@@ -30,7 +30,7 @@ from pages._parts.derive import (
 )
 from pages._parts.params import methods as params_methods
 from pages._parts.params import places
-from pages._parts.params.parameters import METHODS, DataParams, Params, PathParams
+from pages._parts.params.parameters import DataParams, Params, PathParams
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session import uploads
 
@@ -274,7 +274,7 @@ def _fit_lines(params: PathParams) -> list[str]:
 def _method_cells(params: Params) -> list[Cell]:
     """Return the methods of Compare, one path after the other, and what each reaches."""
     methods = comparison.methods(params)
-    names = params_methods.labels(methods, METHODS, tables.table(params).task)
+    names = params_methods.labels(methods, tables.table(params).task)
     found = [
         *_kernel_cells(comparison.method_params(params, methods[0])),
         Cell("## The methods", is_code=False),

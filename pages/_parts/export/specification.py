@@ -2,14 +2,13 @@
 
 import json
 import platform
-from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import mklcore
 from mklcore.errors import DataError
 from pages._parts.derive import tables
-from pages._parts.params import link
+from pages._parts.params import algorithms, link
 from pages._parts.params.parameters import Params
 
 FORMAT, VERSION = "MKL Explorer specification", 1
@@ -38,9 +37,11 @@ def parameters(params: Params) -> dict[str, str]:
 
     The recipe is written even so: without a word on it, builders that are named mean the builders.
     """
-    named = {f.name: getattr(params, f.name) for f in fields(Params) if f.name != "settings"}
-    named |= dict(params.settings)
-    return {name: link.write(value) for name, value in named.items() if value not in (None, "") or name == "recipe"}
+    named = params.__getstate__() | dict(params.settings)
+    del named["settings"]
+    return {
+        name: algorithms.write(value) for name, value in named.items() if value not in (None, "") or name == "recipe"
+    }
 
 
 def versions() -> dict[str, str]:

@@ -8,7 +8,7 @@ from mklcore.catalog import Control
 from mklcore.catalog.controls import FIXED_LEVELS
 from pages._parts.derive import hulls, tables
 from pages._parts.drawing import controls
-from pages._parts.params import parameters
+from pages._parts.params.algorithms import Setting
 from pages._parts.session import fields, history
 
 
@@ -68,7 +68,7 @@ def _columns(chosen: list[int], called: Any) -> None:
 def _setting(control: Control, value: Any) -> None:
     """Draw one of the controls that are folded away."""
 
-    def keep(picked: parameters.Setting) -> None:
+    def keep(picked: Setting) -> None:
         history.change(hull_more=hulls.with_setting(history.current(), control.name, picked))
 
     controls.widget(control, value, f"hull_setting_{control.name}", keep)

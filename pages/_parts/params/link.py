@@ -1,12 +1,13 @@
 """Params and link: parameters as text and back, and one sentence for each part that had to be refused."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from mklcore.launcher import TABLE
-from pages._parts.params.parameters import BUILDERS, METHODS, DataParams, Params, Setting, accepts, value_of
+from pages._parts.params import algorithms
+from pages._parts.params.algorithms import METHODS, Setting, write
+from pages._parts.params.parameters import BUILDERS, DataParams, Params
 
 MOST_REFUSALS = 8  # of a link, listed one by one
 RENAMED = {"lanes": "methods", "lanes_at": "methods_at"}  # parts of links of version 0.1
@@ -18,14 +19,10 @@ def _read_setting(name: str, text: str) -> Setting:
     meant = [control for algorithm in METHODS.values() for control in algorithm.controls if control.name == name]
     if not meant:
         raise ValueError(f"The link speaks of {name[:40]!r}, which this app does not know. It is left out.")
-    for control in meant:
-        try:
-            value = value_of(control, text)
-        except (ValueError, KeyError):
-            continue
-        if accepts(control, value):
-            return value
-    raise ValueError(_refusal(name, text, "within the range its control shows", meant[0].default))
+    try:
+        return algorithms.read(meant, text)
+    except ValueError:
+        raise ValueError(_refusal(name, text, "within the range its control shows", meant[0].default)) from None
 
 
 def _refusal(name: str, text: str, expected: str, usual: object) -> str:
@@ -84,13 +81,6 @@ def _can_be_sent(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def write(value: object) -> str:
-    """Return one value as the text a link holds."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return repr(value) if isinstance(value, float) and math.isfinite(value) else str(value)
 
 
 def text(params: DataParams) -> dict[str, str]:

@@ -4,13 +4,15 @@
 over, commas before settings. What is at its usual value is not written, so that equal methods have equal texts.
 """
 
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mklcore.catalog import Algorithm, Control
+from mklcore.catalog import Control
 from mklcore.figures import style
+from pages._parts.params.algorithms import METHODS, Setting, accepts
+from pages._parts.params.algorithms import read as read_setting
+from pages._parts.params.algorithms import write as write_setting
 
 FEWEST, MOST = 2, 5
 LONGEST = 1200
@@ -19,9 +21,6 @@ EXPECTED = (
     f"from {FEWEST} to {MOST} methods with semicolons between them, each with its settings, as in lp,p=2.0;gomp,lam=0.1"
 )
 EXPECTED_PLACE = "a number above 0, or a share of the path from 0% to 100%"
-
-Setting = str | float | int | bool
-Accepts = Callable[[Control, Setting], bool]
 
 
 @dataclass(frozen=True)
@@ -35,33 +34,35 @@ class Method:
     def text(self) -> str:
         """Return the method as the link has it."""
         head = self.algorithm + (f":{self.path}" if self.path else "")
-        return ",".join([head, *(f"{name}={_written(value)}" for name, value in self.settings)])
+        return ",".join([head, *(f"{name}={write_setting(value)}" for name, value in self.settings)])
 
-    def over(self, algorithms: Mapping[str, Algorithm]) -> str:
+    @property
+    def over(self) -> str:
         """Return the key of the parameter the path runs over."""
-        return self.path or algorithms[self.algorithm].path_params[0]
+        return self.path or METHODS[self.algorithm].path_params[0]
 
 
-def method(algorithm: Algorithm, path: str, settings: Mapping[str, Setting], accepts: Accepts) -> Method:
+def method(name: str, path: str = "", /, **settings: Setting) -> Method:
     """Return the method with everything usual left out, and everything that does not belong to the algorithm."""
+    algorithm = METHODS[name]
     first = algorithm.path_params[0]
     over = path if path in algorithm.path_params else first
     moved = algorithm.path(over).attribute
     kept: dict[str, Setting] = {}
-    for name, value in settings.items():
-        known = [control for control in algorithm.controls if control.name == name]
+    for setting, value in settings.items():
+        known = [control for control in algorithm.controls if control.name == setting]
         fits = [control for control in known if accepts(control, value)]
-        if fits and name != moved and any(control.default != value for control in known):
-            kept[name] = value
-    return Method(algorithm.key, "" if over == first else over, tuple(sorted(kept.items())))
+        if fits and setting != moved and any(control.default != value for control in known):
+            kept[setting] = value
+    return Method(name, "" if over == first else over, tuple(sorted(kept.items())))
 
 
-def read(text: str, algorithms: Mapping[str, Algorithm], accepts: Accepts) -> tuple[Method, ...]:
+def read(text: str) -> tuple[Method, ...]:
     """Read the methods of a link; raises ``ValueError`` for anything but an exact account of methods."""
     parts = text.split(";")
     if len(text) > LONGEST or not FEWEST <= len(parts) <= MOST:
         raise ValueError
-    return tuple(_read_one(part, algorithms, accepts) for part in parts)
+    return tuple(_read_one(part) for part in parts)
 
 
 def write(methods: Sequence[Method]) -> str:
@@ -69,47 +70,18 @@ def write(methods: Sequence[Method]) -> str:
     return ";".join(one.text() for one in methods)
 
 
-def _read_one(text: str, algorithms: Mapping[str, Algorithm], accepts: Accepts) -> Method:
+def _read_one(text: str) -> Method:
     head, *parts = text.split(",")
     name, colon, path = head.partition(":")
-    if name not in algorithms or (colon and path not in algorithms[name].path_params):
+    if name not in METHODS or (colon and path not in METHODS[name].path_params):
         raise ValueError
-    algorithm, settings = algorithms[name], {}
+    algorithm, settings = METHODS[name], {}
     for part in parts:
         key, equals, value = part.partition("=")
         if not equals or key in settings:
             raise ValueError
-        settings[key] = _read_setting([c for c in algorithm.controls if c.name == key], value, accepts)
-    return method(algorithm, path, settings, accepts)
-
-
-def _read_setting(controls: Sequence[Control], text: str, accepts: Accepts) -> Setting:
-    for control in controls:
-        try:
-            value = _read_value(control, text)
-        except (ValueError, KeyError, OverflowError):
-            continue
-        if accepts(control, value):
-            return value
-    raise ValueError
-
-
-def _read_value(control: Control, text: str) -> Setting:
-    match control.kind:
-        case "choice":
-            return text
-        case "flag":
-            return {"yes": True, "no": False}[text]
-        case "integer":
-            return int(text)
-        case _:
-            return float(text)
-
-
-def _written(value: Setting) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return repr(value) if isinstance(value, float) and math.isfinite(value) else str(value)
+        settings[key] = read_setting([c for c in algorithm.controls if c.name == key], value)
+    return method(name, path, **settings)
 
 
 def read_place(text: str) -> str:
@@ -120,42 +92,39 @@ def read_place(text: str) -> str:
         return text
     if not float(text) > 0:
         raise ValueError
-    return _written(float(text))
+    return write_setting(float(text))
 
 
 # Names of methods
 
 
-def labels(methods: Sequence[Method], algorithms: Mapping[str, Algorithm], task: str) -> list[str]:
+def labels(methods: Sequence[Method], task: str) -> list[str]:
     """Return a name for each method: its algorithm, what is unusual about it, and what parts it from its like.
 
     Only settings that act for ``task`` are stated.
     """
-    return [
-        _label(one, [other for other in methods if other.algorithm == one.algorithm], algorithms, task)
-        for one in methods
-    ]
+    return [_label(one, [other for other in methods if other.algorithm == one.algorithm], task) for one in methods]
 
 
-def _label(one: Method, alike: Sequence[Method], algorithms: Mapping[str, Algorithm], task: str) -> str:
-    algorithm, own = algorithms[one.algorithm], dict(one.settings)
+def _label(one: Method, alike: Sequence[Method], task: str) -> str:
+    algorithm, own = METHODS[one.algorithm], dict(one.settings)
     parted = {name for other in alike for name, _ in set(other.settings) ^ set(one.settings)}
     usual = {control.name: control.default for control in algorithm.controls if task in control.tasks}
-    acting = algorithm.shown(task, one.over(algorithms), {**usual, **own})
+    acting = algorithm.shown(task, one.over, {**usual, **own})
     words = [
         _as_text(control, own.get(control.name, control.default))
         for control in acting
         if control.name in own or control.name in parted
     ]
     if one.path or any(other.path != one.path for other in alike):
-        sign = one.over(algorithms)
+        sign = one.over
         words.append(f"over {'λ' if sign == 'lam' else sign}")
     return ", ".join([algorithm.label, *words])
 
 
 def _as_text(control: Control, value: Setting) -> str:
     if isinstance(value, bool):
-        return f"{control.label.lower()}: {_written(value)}"
+        return f"{control.label.lower()}: {write_setting(value)}"
     shown = value.replace("_", "-") if isinstance(value, str) else style.number(value)
     last = control.label.split()[-1]
     if len(last) == 1:

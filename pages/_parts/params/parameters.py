@@ -1,11 +1,10 @@
 """Params, typed and frozen: one class for what each stage depends on, and all of them for what a screen depends on."""
 
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from mklcore.catalog import ESTIMATORS, Algorithm, Control
+from mklcore.catalog import ESTIMATORS, Control
 from mklcore.data.grouping import GROUPS
 from mklcore.data.spectra import PREPARATIONS
 from mklcore.data.splitting import HOLD_OUT, RANDOM
@@ -16,7 +15,9 @@ from mklcore.losses import CLASSIFICATION, losses_for
 from mklcore.selection.scoring import SCORINGS
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.machine import suits_hulls
+from pages._parts.params import algorithms
 from pages._parts.params import methods as params_methods
+from pages._parts.params.algorithms import METHODS, Setting, accepts
 from pages._parts.params.rules import (
     ENCODINGS,
     LONGEST_LIST,
@@ -36,36 +37,13 @@ from pages._parts.params.rules import (
     whole,
 )
 
-
-class Methods(Mapping[str, Algorithm]):
-    """The algorithms that learn from kernels, as the registry lists them now."""
-
-    def __getitem__(self, key: str) -> Algorithm:
-        method = ESTIMATORS[key]
-        if method.on != "kernels":
-            raise KeyError(key)
-        return method
-
-    def __iter__(self) -> Iterator[str]:
-        return (key for key, method in ESTIMATORS.items() if method.on == "kernels")
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def offered(self, task: str, chosen: str = "") -> list[str]:
-        """Return the keys of those that a list for ``task`` shows, and of the ``chosen`` one."""
-        return [key for key, method in self.items() if method.is_offered(task, chosen)]
-
-
 LOW_RANK, SAMPLE = "lowrank", "sample"  # ways to deal with many rows: features of all, or the kernels of some
 MOST_LANDMARKS = 1000
-METHODS = Methods()
 BUILDERS = tuple(one.name for one in fields(Recipe))  # the parameters that say what the builders make
-Setting = str | float | int | bool
 
 
 def _methods() -> Rule:
-    return Rule(lambda text: params_methods.write(params_methods.read(text, METHODS, accepts)), params_methods.EXPECTED)
+    return Rule(lambda text: params_methods.write(params_methods.read(text)), params_methods.EXPECTED)
 
 
 def _settings_of(method: str) -> Rule:
@@ -75,17 +53,10 @@ def _settings_of(method: str) -> Rule:
     def read(text: str) -> str:
         for part in text.split(";") if len(text) <= LONGEST_LIST else ["too long"]:
             name, _, value = part.partition("=")
-            if not accepts(known[name], value_of(known[name], value)):
-                raise ValueError
+            algorithms.read([known[name]], value)
         return text
 
     return Rule(read, "settings within the ranges their controls show, as in memory_mb=400;tol=0.0001")
-
-
-def value_of(control: Control, text: str) -> Setting:
-    """Read the value of a control from the text of a link. Raises ValueError or KeyError for what is none."""
-    readers: dict[str, Callable[[str], Setting]] = {"choice": str, "flag": flag().read, "integer": int}
-    return readers.get(control.kind, float)(text)
 
 
 P = TypeVar("P", bound="FileParams")
@@ -314,25 +285,3 @@ class Params(TheoryParams):
 def completed(part: DataParams) -> Params:
     """Return parameters with every one that ``part`` lacks at its usual value."""
     return Params(**part.__getstate__())
-
-
-def accepts(control: Control, value: Setting) -> bool:
-    """Tell whether ``value`` is one that ``control`` can take."""
-    match control.kind:
-        case "choice":
-            return value in control.choices
-        case "flag":
-            return isinstance(value, bool)
-        case _ if isinstance(value, bool | str):
-            return False
-        case "integer":
-            return value == int(value) and control.low <= value <= control.high
-        case "p":
-            return value >= 1
-        case _:
-            return control.low <= value <= control.high
-
-
-def applicable(algorithm: Algorithm, task: str) -> list[Control]:
-    """Return the controls of the algorithm that make sense for the task."""
-    return [control for control in algorithm.controls if not control.tasks or task in control.tasks]

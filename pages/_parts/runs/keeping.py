@@ -4,21 +4,19 @@ The browser remembers one secret, its owner's. The server makes nothing of it bu
 session sees the runs of its own browser and, through the secret in a link, one run of somebody else.
 """
 
-import platform
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from importlib.metadata import version
 from typing import Any
 
 import streamlit as st
 
-import mklcore
 from mklcore import launcher
 from mklcore.data.samples import SAMPLES
 from mklcore.paths.path import Path
 from pages._parts.derive import hulls, paths
-from pages._parts.params import link, places
+from pages._parts.export import specification
+from pages._parts.params import algorithms, link, places
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
 from pages._parts.runs import results as runs_results
@@ -38,7 +36,6 @@ TOLD = {
     NOT_KEPT: "Deleted from the server. This window shows the file until you close or reload it.",
 }
 LARGE_BYTES = 20_000_000  # from here on keeping takes long enough to be reported
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 def store() -> Store:
@@ -301,8 +298,7 @@ def _facts(params: Params, found: Results | None, at: float | None) -> dict[str,
         "table": table_name(params),
         "method": _method(params, memory().page),
         "seed": params.seed,
-        "versions": {"mklcore": mklcore.__version__, "python": platform.python_version()}
-        | {library: version(library) for library in LIBRARIES},
+        "versions": specification.versions(),
     }
     return facts | (runs_results.facts(*shown_point(found, at)) if found is not None else {})
 
@@ -377,7 +373,7 @@ def until(run: Run) -> str:
 
 def differences(first: Run, second: Run) -> list[tuple[str, str, str]]:
     """Return what the recipes of two runs ask for differently, by the names the link uses."""
-    usual = {name: link.write(value) for name, value in vars(Params()).items() if name != "settings"}
+    usual = {name: algorithms.write(value) for name, value in vars(Params()).items() if name != "settings"}
     return runs_results.differing(first.recipe, second.recipe, usual)
 
 
