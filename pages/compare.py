@@ -118,8 +118,7 @@ def _picture(one: Shown) -> Path | None:
 def tabs() -> None:
     """Draw the choice between the two views of the page."""
     fields.field_view(
-        st.segmented_control, "View", "compare", options=list(TABS), format_func=TABS.__getitem__, required=True,
-        label_visibility="collapsed",
+        "View", "compare", kind=st.segmented_control, options=TABS, required=True, label_visibility="collapsed",
     )  # fmt: skip
 
 

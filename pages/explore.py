@@ -44,7 +44,7 @@ def show(shown: paths.Answer) -> None:
     with st.container(key="explore_looks", horizontal=True, vertical_alignment="center", gap="small"):
         fields.view(
             st.segmented_control, "What to look at", "field_look", params.look, lambda look: history.change(look=look),
-            options=list(LOOKS), format_func=LOOKS.__getitem__, required=True, label_visibility="collapsed",
+            options=LOOKS, required=True, label_visibility="collapsed",
         )  # fmt: skip
         _go_on(params)
     here = params_places.place(shown.path, params.at)

@@ -138,7 +138,7 @@ def main() -> None:
 
 
 fields.field_view(
-    st.segmented_control, "View", "hulls", options=list(VIEWS), format_func=VIEWS.__getitem__, required=True,
+    "View", "hulls", kind=st.segmented_control, options=VIEWS, required=True,
     label_visibility="collapsed",
 )  # fmt: skip
 if history.current().hulls == "graphs":

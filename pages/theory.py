@@ -18,7 +18,7 @@ from pages._parts.theory import tabs
 def choice() -> None:
     """Draw the list of theorems, one tab per paper and question."""
     fields.field_view(
-        st.segmented_control, "Theorem", "theory", options=list(tabs.TABS),
+        "Theorem", "theory", kind=st.segmented_control, options=list(tabs.TABS),
         format_func=lambda name: tabs.TABS[name].label, required=True, label_visibility="collapsed",
     )  # fmt: skip
 

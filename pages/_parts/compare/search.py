@@ -21,7 +21,7 @@ SIGNS = {"lam": "λ", "s": "kernels"}
 def rail() -> None:
     """Draw how long to search, and what is scored."""
     fields.field_view(
-        st.number_input, "Seconds to search", "search_seconds", min_value=5, max_value=1800, step=5,
+        "Seconds to search", "search_seconds", step=5,
         help="More time: more folds, so surer means and narrower intervals. What was tried before is kept.",
     )  # fmt: skip
     st.caption("All candidates get a fold before any gets the next, so you can stop at any time and search on later.")

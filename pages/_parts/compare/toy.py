@@ -31,12 +31,12 @@ Runs = dict[tuple[str, int], list[float]]
 def rail() -> None:
     """Draw how often and with which seed."""
     fields.field_view(
-        st.number_input, "Repetitions", "toy_repetitions", min_value=1, max_value=TOY.repetitions, step=1
+        "Repetitions", "toy_repetitions", max_value=TOY.repetitions
     )  # fmt: skip
     st.caption(
         "More repetitions: the error bars shrink with their square root, and the run takes longer in proportion."
     )
-    fields.field_view(st.number_input, "Seed", "toy_seed", min_value=0, max_value=9999, step=1)
+    fields.field_view("Seed", "toy_seed")
     st.caption("Another seed: other made data, and errors that differ by about their error bars.")
 
 

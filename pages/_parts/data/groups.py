@@ -26,7 +26,7 @@ def draw(table: Dataset) -> None:
     with left:
         fields.view(
             st.selectbox, "Group columns", "field_grouping", chosen, lambda name: _regroup(name, table),
-            options=list(GROUPINGS), format_func=GROUPINGS.__getitem__,
+            options=GROUPINGS,
         )  # fmt: skip
     if chosen == "bands":
         with right:

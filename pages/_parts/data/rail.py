@@ -1,6 +1,6 @@
 """Data, the rail: the file, how it is read, target and task, and how its rows are divided."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -132,10 +132,10 @@ def stack_controls() -> None:
     """Draw what can be chosen for a kernel stack."""
     known = {name: label for name, label in TASKS.items() if name != "novelty"}  # a link may ask for it
     fields.field_view(
-        st.selectbox, "Task", "task", options=list(known), format_func=known.__getitem__,
+        "Task", "task", options=known,
         to=lambda name: name if name in known else "",
     )  # fmt: skip
-    fields.field_view(st.toggle, "Clip negative eigenvalues", "clip")
+    fields.field_view("Clip negative eigenvalues", "clip")
     st.caption("A kernel has no negative eigenvalues. On: they are set to 0. Off: such a kernel is refused.")
 
 
@@ -154,13 +154,13 @@ def table_controls() -> None:
         key_choice()
     with suppress(MKLError):  # the page itself says what is wrong with the table
         target_choice()
-    _choice("Missing values", "missing", MISSING)
+    fields.field_view("Missing values", "missing", options=MISSING)
     with suppress(MKLError):
         marks_choice()
     with suppress(MKLError):
         sentinel_choice()
     if params.task != "regression":
-        _choice("Rare classes", "rare", RARE, help="Classes with fewer than 10 rows")
+        fields.field_view("Rare classes", "rare", options=RARE, help="Classes with fewer than 10 rows")
     read_controls()
 
 
@@ -169,7 +169,7 @@ def sentinel_choice() -> None:
     found = tables.summary(history.current()).sentinels
     if not found and not history.current().gaps:
         return
-    fields.field_view(st.toggle, "Read these numbers as missing", "gaps")
+    fields.field_view("Read these numbers as missing", "gaps")
     values = joined(f"{one.value:g} in {words.plain(one.column)} ({one.cells:,})" for one in found)
     st.caption(f"Probably codes for missing values, far from all other values: {values}.")
 
@@ -181,7 +181,7 @@ def key_choice() -> None:
         return
     shared = views.shared_columns(params)
     fields.field_view(
-        st.selectbox, "Key", "key", options=["", *shared, *([] if params.key in ("", *shared) else [params.key])],
+        "Key", "key", options=["", *shared, *([] if params.key in ("", *shared) else [params.key])],
         format_func=lambda name: name or "as found", help="The column that says which row is which, in every table",
     )  # fmt: skip
 
@@ -190,7 +190,7 @@ def marks_choice() -> None:
     """Draw the texts that stand for a missing value: those found in the file, or those a person chose."""
     found = ", ".join(tables.summary(history.current()).marks)
     fields.field_view(
-        st.text_input, "Missing marks", "marks", to=lambda text: text if text.strip(" ,") else "",
+        "Missing marks", "marks", kind=st.text_input, to=lambda text: text if text.strip(" ,") else "",
         back=lambda text: rules.one_line(text), placeholder=f"found: {found}" if found else "found: empty cells only",
         help="Texts or numbers that stand for a missing value, with commas between them; empty cells always do. "
              "Leave the box empty to use the marks that are found.",
@@ -214,7 +214,9 @@ def target_choice() -> None:
         st.selectbox, "Target", "field_target", found, lambda name: history.change(target=name),
         options=["", *names] if novelty or not found else names, format_func=lambda name: name or without,
     )  # fmt: skip
-    _choice("Task", "task", TASKS, help="Classes: which one. A number: how much. One-class: which rows are unusual.")
+    fields.field_view(
+        "Task", "task", options=TASKS, help="Classes: which one. A number: how much. One-class: which rows are unusual."
+    )
 
 
 def read_controls() -> None:
@@ -223,17 +225,17 @@ def read_controls() -> None:
     changed = [name for name in HOW_READ if getattr(params, name) != getattr(parameters.Params(), name)]
     label = "How the file is read" + (f" ({counted(len(changed), 'choice')} of yours)" if changed else "")
     with st.expander(label, key="how_read"):
-        _choice("Encoding", "encoding", ENCODINGS)
-        _choice("Delimiter", "delimiter", DELIMITERS)
-        _choice("Decimal sign", "decimal", DECIMALS)
-        _choice("First line", "header", HEADERS)
+        fields.field_view("Encoding", "encoding", options=ENCODINGS)
+        fields.field_view("Delimiter", "delimiter", options=DELIMITERS)
+        fields.field_view("Decimal sign", "decimal", options=DECIMALS)
+        fields.field_view("First line", "header", options=HEADERS)
         fields.field_view(
-            st.number_input, "Lines to leave out above the header", "skip", min_value=0, max_value=999, step=1,
+            "Lines to leave out above the header", "skip", min_value=0, max_value=999, step=1,
             to=lambda text: int(text) if text else None, back=lambda count: "" if count is None else str(count),
             placeholder="as found",
         )  # fmt: skip
-        _choice("Lines of another length", "lines", BAD_LINES)
-        fields.field_view(st.toggle, "Quotation marks enclose cells", "quotes")
+        fields.field_view("Lines of another length", "lines", options=BAD_LINES)
+        fields.field_view("Quotation marks enclose cells", "quotes")
     as_found()
 
 
@@ -253,23 +255,21 @@ def division() -> None:
     params = history.current()
     most = 0.8
     fields.field_view(
-        st.slider, "Validation rows", "validation", min_value=0.05, max_value=min(0.45, round(most - params.test, 2)),
+        "Validation rows", "validation", kind=st.slider, max_value=min(0.45, round(most - params.test, 2)),
         step=0.05, format="percent", to=lambda v: round(v, 2), back=lambda v: round(v, 2),
     )  # fmt: skip
     fields.field_view(
-        st.slider, "Test rows", "test", min_value=0.05, max_value=min(0.45, round(most - params.validation, 2)),
+        "Test rows", "test", kind=st.slider, max_value=min(0.45, round(most - params.validation, 2)),
         step=0.05, format="percent", to=lambda v: round(v, 2), back=lambda v: round(v, 2),
     )  # fmt: skip
     st.caption("The validation set selects the model on the path. The test set is scored only when you ask.")
-    _choice("Held-out rows", "hold_out", HELD_OUT, help="By time where new rows are to be predicted from older ones")
+    fields.field_view(
+        "Held-out rows", "hold_out", options=HELD_OUT, help="By time where new rows are to be predicted from older ones"
+    )
     if params.hold_out != RANDOM:
         return
-    fields.field_view(st.toggle, "Stratified split", "stratified", help="Every part has the same share of each class")
+    fields.field_view("Stratified split", "stratified", help="Every part has the same share of each class")
     fields.field_view(
-        st.number_input, "Seed of the split", "seed", min_value=0, max_value=9999, step=1,
+        "Seed of the split", "seed",
         help="The same seed gives the same parts",
     )  # fmt: skip
-
-
-def _choice(label: str, name: str, options: Mapping[str, str], help: str | None = None) -> None:
-    fields.field_view(st.selectbox, label, name, options=list(options), format_func=options.__getitem__, help=help)

@@ -96,8 +96,13 @@ def tested(params: TheoryParams) -> Split:
 
 def radius(params: TheoryParams) -> float:
     """Return R: the one set, or the smallest that holds on the training rows."""
+    return params.theory_radius or own_radius(params)
+
+
+def own_radius(params: TheoryParams) -> float:
+    """Return the smallest R that holds on the training rows."""
     key = ("radius", params.part(KernelParams), dictionaries.normalisation(params))
-    return params.theory_radius or caches.result_cache(params).made(key, lambda: theory.kernel_radius(stack(params)))
+    return caches.result_cache(params).made(key, lambda: theory.kernel_radius(stack(params)))
 
 
 def sizes(params: TheoryParams) -> tuple[int, int]:

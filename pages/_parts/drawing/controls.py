@@ -32,7 +32,7 @@ def widget(control: Control, value: Any, key: str, keep: Callable[[Setting], Non
         case "choice":
             names = {name: name.replace("_", "-") for name in control.choices}
             fields.view(
-                st.selectbox, control.label, key, value, keep, options=list(names), format_func=names.__getitem__,
+                st.selectbox, control.label, key, value, keep, options=names,
                 help=help_text,
             )  # fmt: skip
         case "flag":

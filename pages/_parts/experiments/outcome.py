@@ -20,7 +20,7 @@ def picture(experiment: Experiment, comparison: Comparison) -> None:
     panels, place = experiment.groups(), history.current().experiment_panel
     if len(panels) > 1:
         fields.field_view(
-            st.segmented_control, "Measured", "experiment_panel", options=range(len(panels)), required=True,
+            "Measured", "experiment_panel", kind=st.segmented_control, options=range(len(panels)), required=True,
             format_func=lambda k: panels[k][0], to=lambda k: min(k, len(panels) - 1), label_visibility="collapsed",
         )  # fmt: skip
     title, part = panels[min(place, len(panels) - 1)]

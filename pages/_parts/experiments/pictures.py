@@ -23,17 +23,16 @@ VIEWS = {"published": "Published", "further": "Beyond the papers"}
 def choice() -> None:
     """Draw the choice between published experiments and further methods."""
     fields.field_view(
-        st.segmented_control, "View", "experiments", options=list(VIEWS), format_func=VIEWS.__getitem__, required=True,
-        label_visibility="collapsed",
+        "View", "experiments", kind=st.segmented_control, options=VIEWS, required=True, label_visibility="collapsed",
     )  # fmt: skip
 
 
 def rail() -> None:
     """Draw which method, and the seed of its rows."""
     fields.field_view(
-        st.radio, "Method", "picture", options=list(PICTURES), format_func=lambda key: PICTURES[key].title
+        "Method", "picture", kind=st.radio, options=list(PICTURES), format_func=lambda key: PICTURES[key].title
     )
-    fields.field_view(st.number_input, "Seed", "experiment_seed", min_value=0, max_value=9999, step=1,
+    fields.field_view("Seed", "experiment_seed",
                       help="Another seed generates other rows.")  # fmt: skip
 
 

@@ -22,8 +22,8 @@ def draw() -> None:
     )  # fmt: skip
     keys = papers[shown.article]
     fields.field_view(
-        st.radio, "Experiment", "experiment", options=keys, format_func=lambda key: EXPERIMENTS[key].place,
+        "Experiment", "experiment", kind=st.radio, options=keys, format_func=lambda key: EXPERIMENTS[key].place,
         captions=[EXPERIMENTS[key].title for key in keys], to=lambda key: key if key in keys else keys[0],
     )  # fmt: skip
-    fields.field_view(st.number_input, "Seed", "experiment_seed", min_value=0, max_value=9999, step=1)
+    fields.field_view("Seed", "experiment_seed")
     st.caption("Another seed: other made data, and numbers that differ by their standard errors.")

@@ -62,7 +62,7 @@ def _rows(params: parameters.Params) -> None:
     whole = len(tables.split(params).train.y)
     if params.rows or gram_stacks.is_drawn(params):
         fields.field_view(
-            st.number_input, "Training rows", "rows", min_value=0, max_value=whole, step=max(1, min(500, whole // 10)),
+            "Training rows", "rows", max_value=whole, step=max(1, min(500, whole // 10)),
             to=lambda rows: min(rows, whole),
             help="0: as many as answer soon. More rows: a surer answer, later; the time grows with their square.",
         )  # fmt: skip

@@ -85,7 +85,7 @@ def _inside(path: Path) -> None:
     found, progress = asked.value, board.mine(asked.key)
     left, right = st.columns([2, 5], gap="medium", vertical_alignment="bottom")
     with left:
-        fields.field_view(st.number_input, "Splits", "repeats", min_value=2, max_value=100, step=1)
+        fields.field_view("Splits", "repeats")
     with right:
         st.button(
             "Repeat at the cursor", key="repeat", on_click=_start, args=(path,),

@@ -22,9 +22,9 @@ model.hull_, model.relative_gap_"""
 def rail() -> None:
     """Draw which graph is shown, and the seed of its rows."""
     fields.field_view(
-        st.radio, "Graph", "graph", options=list(GRAPH_SAMPLES), format_func=lambda key: GRAPH_SAMPLES[key].label
+        "Graph", "graph", kind=st.radio, options=list(GRAPH_SAMPLES), format_func=lambda key: GRAPH_SAMPLES[key].label
     )  # fmt: skip
-    fields.field_view(st.number_input, "Seed", "seed", min_value=0, max_value=9999, step=1,
+    fields.field_view("Seed", "seed",
                       help="Another seed generates other rows.")  # fmt: skip
 
 

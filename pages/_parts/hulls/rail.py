@@ -18,17 +18,17 @@ def rail() -> None:
     table = tables.table(params)
     chosen, called = hulls.columns(params), table.feature_names.__getitem__
     fields.field_view(
-        st.selectbox, basis.label, "hull_basis", options=list(basis.choices), format_func=hulls.basis_label,
+        basis.label, "hull_basis", options=list(basis.choices), format_func=hulls.basis_label,
         help=basis.help,
     )  # fmt: skip
     if params.hull_basis not in FIXED_LEVELS:
         fields.field_view(
-            st.slider, "Degree q", "hull_degree", min_value=1, max_value=6,
+            "Degree q", "hull_degree", kind=st.slider,
             help="Larger q: every column has q levels, and the graph has (q + 1) to the power of the columns kernels.",
         )  # fmt: skip
     if table.task != "regression":
         loss = hulls.control("loss")
-        fields.field_view(st.selectbox, loss.label, "hull_loss", options=list(loss.choices), help=loss.help)
+        fields.field_view(loss.label, "hull_loss", options=list(loss.choices), help=loss.help)
     fields.view(
         st.multiselect, "Grid of", "field_hull_pair",
         [j for j in hulls.read_columns(params.hull_pair, table) if j in chosen],
@@ -47,7 +47,7 @@ def _rows(whole: int) -> None:
     """Draw how many training rows are used, where not all of them are unasked."""
     if whole > hulls.ROWS:
         fields.field_view(
-            st.number_input, "Training rows", "hull_rows", min_value=0, max_value=whole, step=500,
+            "Training rows", "hull_rows", max_value=whole, step=500,
             to=lambda rows: min(rows, whole),
             help=f"0: {hulls.ROWS:,} of {whole:,}, at random. More rows: more accurate and slower.",
         )  # fmt: skip

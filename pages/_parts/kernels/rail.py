@@ -58,7 +58,7 @@ def draw() -> None:
     spectra()
     fields.view(
         st.segmented_control, "Dictionary", "field_recipe", "recommended" if params.recommended else "builders",
-        lambda name: history.change(recipe=name), options=list(RECIPES), format_func=RECIPES.__getitem__, required=True,
+        lambda name: history.change(recipe=name), options=RECIPES, required=True,
         disabled=bool(params.edited),
     )  # fmt: skip
     if params.recommended:
@@ -73,9 +73,9 @@ def draw() -> None:
 def spectra() -> None:
     """Draw how spectra are prepared before kernels are made of them, where the table has some."""
     if tables.are_spectra(history.current()):
-        _choice(
-            "Spectra", "spectra", PREPARED, False,
-            "Curvature removes offset and slope; standardising each row removes differences of overall strength.",
+        fields.field_view(
+            "Spectra", "spectra", options=PREPARED,
+            help="Curvature removes offset and slope; standardising each row removes differences of overall strength.",
         )  # fmt: skip
 
 
@@ -86,15 +86,15 @@ def suggested() -> None:
     st.caption(_made_of(dictionaries.made_of(params), params.curved))
     edited = bool(params.edited)
     fields.field_view(
-        st.toggle, "Kernels of all columns", "together", disabled=edited,
+        "Kernels of all columns", "together", disabled=edited,
         help="One linear and one RBF kernel of all columns: they model what columns say only together.",
     )  # fmt: skip
     fields.field_view(
-        st.toggle, "Nonlinear kernels", "curved", disabled=edited,
+        "Nonlinear kernels", "curved", disabled=edited,
         help="Off: every column has a linear effect, right where a linear model is ahead.",
     )  # fmt: skip
     fields.field_view(
-        st.toggle, "Pairs of columns", "pairs", disabled=edited,
+        "Pairs of columns", "pairs", disabled=edited,
         help="Products of two columns that explain what a sum over columns leaves of the target on the training rows.",
     )  # fmt: skip
 
@@ -134,64 +134,62 @@ def builders() -> None:
 def whole_table(off: bool) -> None:
     """Draw the builders of kernels on all columns."""
     fields.field_view(
-        st.slider, "RBF kernels of all columns", "widths", min_value=0, max_value=20, step=1, disabled=off,
+        "RBF kernels of all columns", "widths", kind=st.slider, disabled=off,
         help="Widths from a quarter to four times the median distance. More widths: finer choice of smoothness.",
     )  # fmt: skip
-    fields.field_view(
-        st.slider, "Laplacian kernels of all columns", "laplacians", min_value=0, max_value=20, step=1, disabled=off
-    )
+    fields.field_view("Laplacian kernels of all columns", "laplacians", kind=st.slider, disabled=off)
     others = other_kernels()
     fields.field_view(
-        st.multiselect, "Other kernels of all columns", "others", options=list(others), disabled=off,
+        "Other kernels of all columns", "others", kind=st.multiselect, options=list(others), disabled=off,
         format_func=lambda key: KERNELS[key].word, to=lambda text: [key for key in text.split(",") if key in others],
         back=",".join,
     )  # fmt: skip
-    fields.field_view(st.toggle, "Linear kernel of all columns", "linear", disabled=off)
+    fields.field_view("Linear kernel of all columns", "linear", disabled=off)
     fields.field_view(
-        st.selectbox, "Polynomial kernel of all columns", "degree", options=[0, 2, 3, 4, 5, 6], disabled=off,
+        "Polynomial kernel of all columns", "degree", options=[0, 2, 3, 4, 5, 6], disabled=off,
         format_func=lambda degree: f"degree {degree}" if degree else "none",
     )  # fmt: skip
 
 
 def parts_of_the_table(off: bool) -> None:
     """Draw the builders of kernels on single columns and on groups."""
-    _choice("One kernel per column", "each", each_column(), off)
+    fields.field_view("One kernel per column", "each", options=each_column(), disabled=off)
     groups = tables.table(history.current()).groups
     count = f"{counted(len(groups), 'group')} in this table." if groups else "This table has no groups of columns."
-    fields.field_view(st.toggle, "Kernels per group of columns", "groups", disabled=off or not groups, help=count)
+    fields.field_view("Kernels per group of columns", "groups", disabled=off or not groups, help=count)
     if groups and history.current().groups:
-        _choice("Of each group", "group_kernels", ON_GROUPS, off)
+        fields.field_view("Of each group", "group_kernels", options=ON_GROUPS, disabled=off)
 
 
 def bands(off: bool) -> None:
     """Draw the builder of bands x families."""
     most = max(2, min(100, tables.table(history.current()).n_features))
     fields.field_view(
-        st.number_input, "Bands of neighbouring columns", "bands", min_value=0, max_value=most, step=1, disabled=off,
+        "Bands of neighbouring columns", "bands", max_value=most, disabled=off,
         to=lambda count: min(count, most),
         help="For ordered columns, such as wavelengths: each band is one interval of them.",
     )  # fmt: skip
     if history.current().bands:
-        _choice("Of each band", "band_kernels", ON_BANDS, off)
+        fields.field_view("Of each band", "band_kernels", options=ON_BANDS, disabled=off)
 
 
 def subspaces(off: bool) -> None:
     """Draw the builder of random choices of columns."""
     fields.field_view(
-        st.number_input, "Random choices of columns", "subspaces", min_value=0, max_value=100, step=1, disabled=off,
+        "Random choices of columns", "subspaces", disabled=off,
         help="Each is one kernel of a few columns chosen at random.",
     )  # fmt: skip
     if not history.current().subspaces:
         return
     most = min(1000, tables.table(history.current()).n_features)
     fields.field_view(
-        st.number_input, "Columns in each", "subspace_size", min_value=1, max_value=most, step=1, disabled=off,
+        "Columns in each", "subspace_size", max_value=most, disabled=off,
         to=lambda size: min(size, most),
     )  # fmt: skip
-    _choice("Of each choice", "subspace_kernel", {key: entry.word for key, entry in KERNELS.items()}, off)
     fields.field_view(
-        st.number_input, "Seed of the choices", "subspace_seed", min_value=0, max_value=9999, step=1, disabled=off
+        "Of each choice", "subspace_kernel", options={key: entry.word for key, entry in KERNELS.items()}, disabled=off
     )
+    fields.field_view("Seed of the choices", "subspace_seed", disabled=off)
 
 
 def sequences(off: bool) -> None:
@@ -202,18 +200,18 @@ def sequences(off: bool) -> None:
         number = SEQUENCE_KERNELS[key].parameters[place]
         label = f"{SEQUENCE_KERNELS[key].label}: {number.label[0].lower()}{number.label[1:]}"
         fields.field_view(
-            st.slider, label, name, min_value=0, max_value=int(number.high), step=1, disabled=off,
+            label, name, kind=st.slider, disabled=off,
             help=f"{number.help} 0 leaves the kernel out.",
         )  # fmt: skip
 
 
 def scale() -> None:
     """Draw normalisation and centring."""
-    _choice(
-        "Normalisation", "normalise", NORMALISATIONS, False,
-        "With normalised kernels a weight measures fit and not scale.",
+    fields.field_view(
+        "Normalisation", "normalise", options=NORMALISATIONS,
+        help="With normalised kernels a weight measures fit and not scale.",
     )  # fmt: skip
-    fields.field_view(st.toggle, "Centre in feature space", "center")
+    fields.field_view("Centre in feature space", "center")
 
 
 def stack_words() -> None:
@@ -221,9 +219,3 @@ def stack_words() -> None:
     st.info("A ready stack is used as it is: not built, normalised or centred.", icon=":material/layers:")
     if history.current().edited:
         st.button("All kernels of the stack", key="builders_back", width="stretch", on_click=back_to_builders)
-
-
-def _choice(label: str, name: str, options: dict[str, str], off: bool, help: str | None = None) -> None:
-    fields.field_view(
-        st.selectbox, label, name, options=list(options), format_func=options.__getitem__, disabled=off, help=help
-    )

@@ -209,7 +209,7 @@ def _head(params: Params, said: Words) -> None:
         fields.view(
             st.segmented_control, "Step", "field_lesson_step", params.lesson_step,
             lambda step: history.change(lesson_step=step or params.lesson_step),
-            options=list(STEPS), format_func=STEPS.__getitem__, required=True, label_visibility="collapsed",
+            options=STEPS, required=True, label_visibility="collapsed",
             width="stretch",
         )  # fmt: skip
 

@@ -20,39 +20,33 @@ MOVES = rf"{_MOVE}(,{_MOVE})*"
 
 @dataclass(frozen=True)
 class Rule:
-    """How one parameter is read from text, and what is expected instead when it cannot be."""
+    """How one parameter is read from text, what is expected instead when it cannot be, and between which numbers."""
 
     read: Callable[[str], Any]
     expected: str
+    bounds: tuple[Any, Any] | None = None
 
 
 def number(low: float, high: float) -> Rule:
-    def read(text: str) -> float:
-        value = float(text)
-        if not low <= value <= high:
-            raise ValueError
-        return value
-
-    return Rule(read, f"a number from {low:g} to {high:g}")
+    return _between(float, low, high, f"a number from {low:g} to {high:g}")
 
 
 def whole(low: int, high: int) -> Rule:
-    def read(text: str) -> int:
-        value = int(text)
+    return _between(int, low, high, f"a whole number from {low} to {high}")
+
+
+def _between(kind: Callable[[str], Any], low: float, high: float, expected: str) -> Rule:
+    def read(text: str) -> Any:
+        value = kind(text)
         if not low <= value <= high:
             raise ValueError
         return value
 
-    return Rule(read, f"a whole number from {low} to {high}")
+    return Rule(read, expected, (low, high))
 
 
 def choice(*names: str) -> Rule:
-    def read(text: str) -> str:
-        if text not in names:
-            raise ValueError
-        return text
-
-    return Rule(read, "one of " + ", ".join(name for name in names if name))
+    return one_of(lambda: names)
 
 
 def one_of(names: Callable[[], Iterable[str]]) -> Rule:

@@ -37,7 +37,7 @@ def _width(params: PathParams) -> None:
     if not bands.possible(params):
         return
     fields.field_view(
-        st.toggle, "Interval width varies with the row", "varying",
+        "Interval width varies with the row", "varying",
         help="Quantile regression on the same kernels, calibrated on held-out rows. Off: every row has the same width.",
     )  # fmt: skip
     if history.current().varying and bands.band(params).value is None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages._parts.params.parameters import Params
 from pages._parts.session.history import change, current
 from pages._parts.session.memory import memory
 
@@ -36,8 +37,11 @@ def view(
 
     The widget's state is set only where it differs: setting it on every run loses quick key presses. ``value`` is its
     default as well: where two runs follow each other closely the browser may see the second alone, which no longer sets
-    the state, and would report the widget's first option as the person's choice.
+    the state, and would report the widget's first option as the person's choice. ``options`` may be a table of what
+    each option is called.
     """
+    if isinstance(called := options.get("options"), dict):
+        options |= {"options": list(called), "format_func": called.__getitem__}
     echoes = kind.__name__ in ECHOES
     if key not in st.session_state or st.session_state[key] != value:
         if echoes and key in st.session_state:
@@ -78,10 +82,19 @@ def _default(kind: str, value: Any, options: Mapping[str, Any]) -> dict[str, Any
     return {"value": value} if kind in VALUED else {}
 
 
-def field_view(kind: Callable[..., Any], label: str, name: str, **options: Any) -> Any:
-    """Draw a widget for the parameter ``name``; ``to`` and ``back`` translate between parameter and widget."""
-    to = options.pop("to", lambda value: value)
-    back = options.pop("back", lambda value: value)
-    return view(
-        kind, label, f"field_{name}", to(getattr(current(), name)), lambda v: change(**{name: back(v)}), **options
-    )
+def field_view(label: str, name: str, kind: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Draw a widget for the parameter ``name``; ``to`` and ``back`` translate between parameter and widget.
+
+    Its kind and its bounds are those of the parameter unless others are given.
+    """
+    now, bounds = getattr(current(), name), bounds_of(name)
+    to, back = options.pop("to", lambda value: value), options.pop("back", lambda value: value)
+    kind = kind or (st.selectbox if "options" in options else st.toggle if isinstance(now, bool) else st.number_input)
+    if bounds and kind in (st.number_input, st.slider):
+        options = {"min_value": bounds[0], "max_value": bounds[1], "step": 1} | options
+    return view(kind, label, f"field_{name}", to(now), lambda v: change(**{name: back(v)}), **options)
+
+
+def bounds_of(name: str) -> tuple[Any, Any] | None:
+    """Return between which numbers a parameter is, None for one that is no number."""
+    return Params.__dataclass_fields__[name].metadata["rule"].bounds
