@@ -34,9 +34,9 @@ def request() -> None:
 def settle() -> None:
     """Mark a model that folds have not chosen yet, and start what settles it, unless a person chose the place."""
     params = history.current()
-    if params.at is None and (points := settling.model_points(params)):
+    if params.at is None and (points := settling.open_points(params, model=True)):
         preliminary.note(preliminary.follow(points))
-        preliminary.request_model(params)
+        preliminary.settle(params, model=True)
 
 
 def show(point: predictions.Chosen) -> None:

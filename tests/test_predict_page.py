@@ -85,7 +85,7 @@ def test_every_algorithm_speaks_about_a_row_and_its_parts_add_up(algorithm, samp
 def test_the_model_is_the_one_that_explore_settles_on_whatever_page_comes_first():
     here = {"data": "breast_cancer", "widths": "2", "each": "linear"}
     app = ready(opened(**here))
-    wait_until(lambda: not settling.model_points(memory(app).params), app)
+    wait_until(lambda: not settling.open_points(memory(app).params, model=True), app)
     first = predictions.chosen(memory(app).params)
     assert first.final is not None
     assert "this model fitted again on training and validation rows" in words(app.run())

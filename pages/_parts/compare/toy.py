@@ -11,6 +11,7 @@ from mklcore.experiments.lp_toy import INFORMATIVE, N_CHECK, N_TRAIN, NORMS
 from mklcore.figures import sparsity_figure, style
 from mklcore.lessons.norms import N_FEATURES
 from pages._parts.derive import caches
+from pages._parts.derive.derived import together
 from pages._parts.drawing import charts
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.algorithms import METHODS
@@ -64,9 +65,8 @@ def key(params: Params) -> object:
 
 def job(params: Params) -> Job:
     """Return the work that measures what is missing; every run is in the cache as soon as it ends."""
-    seed, name = params.toy_seed, key(params)
-    pieces = tuple(_piece(seed, *run) for run in missing(params))
-    return Job(name, "Sparse against non-sparse", pieces, lambda now: key(now) == name, slot="long")
+    pieces = [_piece(params.toy_seed, *run) for run in missing(params)]
+    return together(params, key, "Sparse against non-sparse", pieces, slot="long")
 
 
 def _piece(seed: int, row: str, repetition: int) -> Piece:

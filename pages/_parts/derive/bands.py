@@ -42,4 +42,4 @@ def job(params: PathParams) -> Job:
         with suppress_convergence_warnings():
             return QuantileBand(model, judging.LEVEL, random_state=params.seed).fit(rows.table, rows.y)
 
-    return found.job("Bands of varying width", found.piece(fit, FITS))
+    return found.work("Bands of varying width", fit, FITS)

@@ -169,7 +169,7 @@ def job(params: TheoryParams, tab: str) -> Job:
     """Return the work that measures for a tab; it is stored in the cache. Raises ``MKLError``."""
     measure, steps = _measures(params)[tab]()
     found = measured(params, tab)
-    return found.job("Measuring", found.piece(measure, steps))
+    return found.work("Measuring", measure, steps)
 
 
 def _measures(params: TheoryParams) -> dict[str, Callable[[], tuple[Measure, int]]]:

@@ -11,6 +11,7 @@ from mklcore.errors import MKLError
 from mklcore.paths.path import Path
 from pages._parts.derive import earlier, gram_stacks, low_rank, tables
 from pages._parts.derive import paths as derive_paths
+from pages._parts.derive.derived import together
 from pages._parts.jobs.job import Job
 from pages._parts.params import methods as params_methods
 from pages._parts.params.algorithms import METHODS
@@ -101,12 +102,9 @@ def job(params: Params) -> Job:
             pieces.append(derive_paths.piece(one, refused))
         except MKLError as error:
             refused(str(error))
-    name = key(params)
     needs = derive_paths.needs(*missing(params))
     seconds = sum(map(derive_paths.seconds, missing(params)))
-    return Job(
-        name, "Paths of all methods", tuple(pieces), lambda now: key(now) == name, needs=needs, seconds=seconds
-    )  # fmt: skip
+    return together(params, key, "Paths of all methods", pieces, needs=needs, seconds=seconds)
 
 
 def forget_errors(params: Params) -> None:
@@ -170,6 +168,5 @@ def points_key(params: Params, values: Values) -> object:
 
 def points_job(params: Params, drawn: Sequence[Shown], values: Values) -> Job:
     """Return the work that solves the methods at ``values``. Raises ``MKLError``."""
-    pieces = tuple(derive_paths.point_piece(one.params, at) for one, at in _unknown(drawn, values))
-    name = points_key(params, values)
-    return Job(name, "Solving every method here", pieces, lambda now: points_key(now, values) == name)
+    pieces = [derive_paths.point_piece(one.params, at) for one, at in _unknown(drawn, values)]
+    return together(params, lambda one: points_key(one, values), "Solving every method here", pieces)

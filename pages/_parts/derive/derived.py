@@ -2,7 +2,7 @@
 does.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -51,6 +51,10 @@ class Derived(Generic[T]):
         """Return the job that does ``pieces``; ``how`` as in ``Job``."""
         return Job(self.key, title, pieces, self.is_wanted, **how)
 
+    def work(self, title: str, make: Callable[[Report], T], steps: int = 1, **how: Any) -> Job:
+        """Return the job that computes the value in so many steps."""
+        return self.job(title, self.piece(make, steps), **how)
+
 
 def derived(
     params: P,
@@ -61,3 +65,9 @@ def derived(
     """Return what is called ``name`` and depends on ``depends`` of the parameters."""
     about = depends(params)
     return Derived((name, about), result_cache(params), lambda now: depends(now) == about)  # type: ignore[arg-type]
+
+
+def together(params: P, key: Callable[[P], object], title: str, pieces: Iterable[Piece], **how: Any) -> Job:
+    """Return the job that does ``pieces``, for as long as parameters have the ``key`` of these; ``how`` as in ``Job``."""
+    name = key(params)
+    return Job(name, title, tuple(pieces), lambda now: key(now) == name, **how)  # type: ignore[arg-type]

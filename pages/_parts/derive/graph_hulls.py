@@ -37,7 +37,7 @@ def job(params: Params) -> Job:
         return fit_path(asked, rows.train, rows.y, "lam", grid, rows.check, rows.y_check, report.tick)
 
     found = path(params)
-    return found.job("Hulls of a graph", found.piece(solve, POINTS), needs=("hkl",))
+    return found.work("Hulls of a graph", solve, POINTS, needs=("hkl",))
 
 
 def _key(params: Params) -> tuple[str, int]:

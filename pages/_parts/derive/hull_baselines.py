@@ -45,4 +45,4 @@ def job(shown: Answer) -> Job:
         return found
 
     models = fitted(params)
-    return models.job("Models beside the hulls", models.piece(fit, HULL_FITS), needs=hulls.NEEDS)
+    return models.work("Models beside the hulls", fit, HULL_FITS, needs=hulls.NEEDS)

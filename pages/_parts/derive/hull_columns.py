@@ -66,4 +66,4 @@ def job(shown: Answer, hull: Hull) -> Job:
         )
 
     found = ranking(params, hull.value)
-    return found.job("Columns", found.piece(shuffle, len(columns)), needs=hulls.NEEDS)
+    return found.work("Columns", shuffle, len(columns), needs=hulls.NEEDS)

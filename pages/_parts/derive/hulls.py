@@ -146,7 +146,7 @@ def job(params: HullParams) -> Job:
     """Return the work that comes next: the provisional hulls first, then the ones asked for."""
     first, last = provisional(params), certified(params)
     if first.value is None and settings(params)["search"] != "necessary":
-        return first.job("First hulls", first.piece(_provisional(params), POINTS), needs=NEEDS)
+        return first.work("First hulls", _provisional(params), POINTS, needs=NEEDS)
 
     def keep(path: Path) -> None:
         last.keep(path)
@@ -277,7 +277,7 @@ def exact_job(shown: Answer, value: float) -> Job:
         return Hull(value, fitted, train, validation, exact=True)
 
     found = exact(shown, value)
-    return found.job("Exact hull", found.piece(solve), patience=AT_ONCE_SECONDS, needs=NEEDS)
+    return found.work("Exact hull", solve, patience=AT_ONCE_SECONDS, needs=NEEDS)
 
 
 def test_score(params: HullParams, hull: Hull) -> float:

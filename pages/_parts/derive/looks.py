@@ -73,7 +73,7 @@ def job(params: PathParams) -> Job:
         return Look(path, distinct(best, judge, seen, scoring), score.error)
 
     found, needs = first(params), paths.needs(params)
-    return found.job("First look", found.piece(look, points), patience=PATIENCE, counts="points", needs=needs)
+    return found.work("First look", look, points, patience=PATIENCE, counts="points", needs=needs)
 
 
 def distinct(model: Any, judge: Dataset, seen: Sequence[Unit], scoring: Any) -> tuple[ColumnAnswer, ...]:

@@ -37,4 +37,4 @@ def job(params: DataParams, method: str) -> Job:
         return select_columns(rows, method, seed=params.seed, callback=report.tick, **bound)
 
     found = selection(params, method)
-    return found.job(f"Columns by {METHODS[method]}", found.piece(select, steps))
+    return found.work(f"Columns by {METHODS[method]}", select, steps)

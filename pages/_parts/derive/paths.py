@@ -427,7 +427,7 @@ def frequency_job(params: PathParams, value: float) -> Job:
         )
 
     found = frequency(params, value)
-    return found.job("Refits", found.piece(refit, RESAMPLES))
+    return found.work("Refits", refit, RESAMPLES)
 
 
 def test_score(params: PathParams, path: Path, index: int) -> float:

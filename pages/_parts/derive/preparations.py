@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from mklcore.data.spectra import PREPARATIONS
 from pages._parts.derive import looks, paths, tables
+from pages._parts.derive.derived import together
 from pages._parts.jobs.job import Job
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
@@ -54,10 +55,7 @@ def key(params: Params) -> object:
 
 def job(params: Params) -> Job:
     """Return the work that looks at every preparation for a moment."""
-    name = key(params)
     missing = [one for one in _ways(params).values() if looks.first(one).value is None]
-    pieces = tuple(piece for one in missing for piece in looks.job(one).pieces)
-    return Job(
-        name, "Ways to prepare the spectra", pieces, lambda now: key(now) == name, counts="points",
-        needs=paths.needs(params), asked=False,
-    )  # fmt: skip
+    pieces = [piece for one in missing for piece in looks.job(one).pieces]
+    more = {"counts": "points", "needs": paths.needs(params), "asked": False}
+    return together(params, key, "Ways to prepare the spectra", pieces, **more)

@@ -13,7 +13,7 @@ from mklcore.paths.path import Path
 from mklcore.selection.references import PLAIN, Reference, best_single_kernel, plain_references
 from mklcore.selection.scoring import scorer_of
 from pages._parts.derive import all_rows, earlier, gram_stacks, left_out, low_rank, paths, scores, tables
-from pages._parts.derive.derived import Derived, derived
+from pages._parts.derive.derived import Derived, derived, together
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params import places
@@ -124,7 +124,6 @@ def nobody_waits() -> bool:
 
 def job(params: PathParams) -> Job:
     """Return the work that gives the references that are missing, the quickest first."""
-    name = key(params)
     missing = {k for k, one in computed(params).items() if one is None}
     parts, grams, given = gram_stacks.parts(params), gram_stacks.grams(params), paths.prepared(_method(params))
     measure, rest = scores.scoring(params), tables.split(params).validation if all_rows.wanted(params) else None
@@ -146,9 +145,7 @@ def job(params: PathParams) -> Job:
     if SINGLE in missing:
         pieces.append(single(params).piece(alone, grams.train.n_kernels))
     needs = paths.needs(_method(params))
-    return Job(
-        name, "Plain models to compare with", tuple(pieces), lambda now: key(now) == name, needs=needs, asked=False
-    )
+    return together(params, key, "Plain models to compare with", pieces, needs=needs, asked=False)
 
 
 def plain_piece(params: PathParams) -> Piece:

@@ -63,4 +63,4 @@ def job(params: Params) -> Job:
             known=before, stack=ready,
         )  # fmt: skip
 
-    return given.job("Search for a model", given.piece(search, STEPS), slot="long")
+    return given.work("Search for a model", search, STEPS, slot="long")

@@ -133,7 +133,7 @@ def job(params: PathParams, path: Path, index: int) -> Job:
     def fit(report: Report) -> tuple[Any, ...]:
         return half_refits(model, train, stack=stack, seed=params.seed, callback=report.tick)
 
-    return found.job("Band", found.piece(fit, 2 * HALVES))
+    return found.work("Band", fit, 2 * HALVES)
 
 
 def _name(what: str, params: PathParams, path: Path, index: int) -> tuple[object, ...]:

@@ -1,13 +1,12 @@
 """Drawing what of an answer is still to come, and starting the work that settles it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 
 import streamlit as st
 
 from mklcore.figures import style
 from pages._parts.derive import many_rows, paths, settling
 from pages._parts.drawing.asking import offer
-from pages._parts.jobs.job import Job
 from pages._parts.params.parameters import Params
 from pages._parts.session import board, history
 
@@ -24,9 +23,10 @@ def to_come(shown: paths.Answer) -> str:
     return follow([*settling.open_points(shown.params), *(["a model on all training rows"] if low else [])])
 
 
-def follow(points: Sequence[str]) -> str:
+def follow(points: Iterable[str]) -> str:
     """Return these parts of an answer as what follows; empty where there are none."""
-    return f"{style.joined(points)} {'follows' if len(points) == 1 else 'follow'}" if points else ""
+    listed = list(points)
+    return f"{style.joined(listed)} {'follows' if len(listed) == 1 else 'follow'}" if listed else ""
 
 
 def note(waits: str) -> None:
@@ -37,19 +37,17 @@ def note(waits: str) -> None:
 def request(shown: paths.Answer) -> None:
     """Start what settles the answer, once it is drawn and nothing else runs."""
     if not (shown.waiting or shown.earlier) and settling.open_points(shown.params):
-        _ask(settling.key(shown.params), lambda: settling.job(shown.params), "The final answer")
+        settle(shown.params)
 
 
-def request_model(params: Params) -> None:
-    """Start what settles the model alone, once nothing else runs."""
-    _ask(settling.model_key(params), lambda: settling.model_job(params), "The final model")
-
-
-def _ask(name: object, job: Callable[[], Job], work: str) -> None:
-    held = board.held()
+def settle(params: Params, model: bool = False) -> None:
+    """Start what settles an answer, or the ``model`` alone, once nothing else runs."""
+    held, name = board.held(), settling.key(params, model)
     if held is not None and held.live:
         return
-    before = board.mine(name)
-    offer(name, lambda: board.ask(job()), work=work, label="Go on", button="settle", primary=False)
+    before, work = board.mine(name), "The final model" if model else "The final answer"
+    offer(
+        name, lambda: board.ask(settling.job(params, model)), work=work, label="Go on", button="settle", primary=False
+    )
     if board.mine(name) is not before:
         history.rerun()  # the whole app, so that its progress is drawn and watched

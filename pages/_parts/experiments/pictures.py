@@ -62,7 +62,7 @@ def _found(params: Params) -> Derived[Any]:
 
 def _job(params: Params) -> Job:
     found, compute, seed = _found(params), PICTURES[params.picture].compute, params.experiment_seed
-    return found.job("Fitting on generated rows", found.piece(lambda _: compute(seed)), needs=(EVERY_KERNEL, "lp"))
+    return found.work("Fitting on generated rows", lambda _: compute(seed), needs=(EVERY_KERNEL, "lp"))
 
 
 def _joint(found: JointFound) -> None:

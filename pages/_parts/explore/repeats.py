@@ -37,7 +37,7 @@ def job(params: Params, value: float) -> Job:
         report.heard_by(problem.estimator)
         return repeat_splits(problem, params.repeats, first, cluster.backend(), known=rows, callback=report.tick)
 
-    return found.job("Repeats", found.piece(repeat, params.repeats))
+    return found.work("Repeats", repeat, params.repeats)
 
 
 def _rows_key(params: Params, value: float) -> object:

@@ -209,5 +209,5 @@ def _checked(proof: Proof) -> Derived[str]:
 
 def _run(proof: Proof, found: Files) -> None:
     checked = _checked(proof)
-    board.ask(checked.job("Check", checked.piece(lambda report: found.printed())))
+    board.ask(checked.work("Check", lambda report: found.printed()))
     memory().wishes.watch_check = True
