@@ -123,7 +123,7 @@ def test_provisional_hulls_stand_until_the_certified_ones_are_there_and_are_not_
     assert "interactions can be missing altogether" in said
     assert "Not scored" in said
     assert "validation R²" not in said
-    assert not any(button.key == "show_hull_test" for button in app.button)
+    assert not any(button.key == "show_test" for button in app.button)
     assert app.number_input(key="hull_exact").disabled
     assert {(state["badge"], state["certified"]) for state in drawn["states"]} == {("provisional", False)}
     assert not any("R²" in state["status"] for state in drawn["states"])
@@ -380,7 +380,7 @@ def test_what_is_no_node_of_this_grid_is_not_taken_from_the_browser(node: str) -
 def test_a_test_score_is_shown_once_it_is_asked_for_and_belongs_to_its_lambda() -> None:
     app = ready(**SMALL)
     assert "test R²" not in words(app)
-    quiet(app.button(key="show_hull_test").click().run())
+    quiet(app.button(key="show_test").click().run())
     params = memory(app).params
     parts, chosen, path = tables.split(params), hulls.columns(params), path_of(app)
     index = int(np.argmax(path.val_score))

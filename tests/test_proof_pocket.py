@@ -19,7 +19,7 @@ import mklcore as mkl
 from mklcore.catalog import ESTIMATORS
 from mklcore.kernels.functions import Delta
 from mklcore.verify import main
-from pages._parts.derive import choices, gram_stacks, hulls
+from pages._parts.derive import choices, hulls
 from pages._parts.derive.predictions import Chosen, chosen
 from pages._parts.export import proof
 from tests.pages import (
@@ -68,7 +68,6 @@ def in_session(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What the app keeps for its visitor, for calls from outside of a run."""
     with monkeypatch.context() as patched:
         patched.setattr("streamlit.session_state", {KEY: memory(app)})
-        patched.setattr(gram_stacks, "_grams_cut", gram_stacks._cut_grams)  # its cache wants a run of the app
         yield
 
 

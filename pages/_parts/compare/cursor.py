@@ -20,7 +20,7 @@ from pages._parts.params import steps
 from pages._parts.params.parameters import Params
 from pages._parts.params.steps import Place
 from pages._parts.players import compare_player
-from pages._parts.session import board, fields, history
+from pages._parts.session import board, history
 from pages._parts.session import words as session_words
 
 
@@ -72,27 +72,15 @@ def _words(found: Steps, here: Place, is_solved: bool) -> str:
 
 def _number_box(found: Steps, here: Place) -> None:
     """Draw the box for one exact value in all methods; an emptied box sends each method to its best."""
-    sign = params_places.symbol(found.shared)
-    at = history.current().methods_at
-    value = None if here.best else float(at)
-    if value is not None and value > 1e6 and found.shared == "p":
-        value = None
-    if found.shared == "s":
-        limits: dict[str, object] = {"min_value": 1, "max_value": int(max(found.values)), "step": 1}
-        value = None if value is None else int(value)
-    else:
-        low, high = params_places.bounds(found.shared, found.values)
-        most = 1e6 if found.shared == "p" else high
-        limits = {"min_value": low, "max_value": most, "step": evidence.STEPS.get(found.shared, 0.1)}
-        limits["format"] = "%.4g"
 
     def keep(chosen: float | None) -> None:
         history.change(methods_at="" if chosen is None else repr(float(chosen)))
 
-    fields.view(
-        st.number_input, f"{sign}, exactly", f"compare_exact_{found.shared}", value, keep, **{"value": None, **limits},
-        placeholder=sign, label_visibility="collapsed",
-        help=f"Solves every method at this {sign}, also between the points of the paths.",
+    sign = params_places.symbol(found.shared)
+    value = None if here.best else float(history.current().methods_at)
+    evidence.exact_box(
+        found.shared, "compare_exact", value, found.values, keep, value=None, placeholder=sign,
+        label_visibility="collapsed", help=f"Solves every method at this {sign}, also between the points of the paths.",
     )  # fmt: skip
 
 

@@ -168,8 +168,7 @@ def entries(params: TheoryParams, tab: str) -> float:
 def job(params: TheoryParams, tab: str) -> Job:
     """Return the work that measures for a tab; it is stored in the cache. Raises ``MKLError``."""
     measure, steps = _measures(params)[tab]()
-    found = measured(params, tab)
-    return found.work("Measuring", measure, steps)
+    return measured(params, tab).work("Measuring", measure, steps)
 
 
 def _measures(params: TheoryParams) -> dict[str, Callable[[], tuple[Measure, int]]]:

@@ -68,6 +68,6 @@ def derived(
 
 
 def together(params: P, key: Callable[[P], object], title: str, pieces: Iterable[Piece], **how: Any) -> Job:
-    """Return the job that does ``pieces``, for as long as parameters have the ``key`` of these; ``how`` as in ``Job``."""
+    """Return the job that does ``pieces`` while parameters have the ``key`` of these; ``how`` as in ``Job``."""
     name = key(params)
     return Job(name, title, tuple(pieces), lambda now: key(now) == name, **how)  # type: ignore[arg-type]

@@ -114,27 +114,11 @@ def needs(params: KernelParams) -> tuple[str, ...]:
     return (EVERY_KERNEL,) if on_stack(params) else stages(dictionary(params))
 
 
-def _cut_grams(key: object, _parts: Split, _stack: GramStack) -> Grams:
-    validation = stacks.block_of(_stack, _parts.validation, _parts.train)
-    validation.setflags(write=False)
-    return Grams(_stack.take(stacks.rows_of(_parts.train)), validation)
-
-
 @st.cache_resource(max_entries=1, show_spinner=False)
 def budget() -> Budget:
     """Return the server's room for stacks; each is the same object for everyone who asks."""
     share = (SMALL_SHARE if machine.is_small() else SHARE) * machine.memory_bytes()
     return Budget(max(share - workers.count() * workers.EACH, min(share, 1e6 * MEMORY_LIMIT_MB)))
-
-
-def _grams_cut(key: object, cut: Split, stack: GramStack) -> Grams:
-    size = 8.0 * stack.n_kernels * len(cut.train.y) * (len(cut.train.y) + len(cut.validation.y))
-
-    def make() -> Grams:
-        with turns.slow("Cutting the stack"):
-            return _cut_grams(key, cut, stack)
-
-    return budget().made(key, size, make, memory().me)
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
@@ -145,28 +129,22 @@ def large_place() -> LargePlace:
 
 def grams(params: PathParams) -> Grams:
     """Return the Gram matrices for these parameters. Raises ``MKLError``."""
-    cost = foresee(params)
+    cost, cut, owner = foresee(params), parts(params), memory().me
     if on_stack(params):
-        cut = parts(params)
-        return _grams_cut((params.part(DataParams), params.edited, len(cut.train.y)), cut, chosen_stack(params))
-    settled = replace(params.part(KernelParams), normalise=normalisation(params))
+        stack, named = chosen_stack(params), (params.part(DataParams), params.edited, len(cut.train.y))
+        return budget().made(named, cost.bytes, turns.slow("Cutting the stack")(lambda: _cut_grams(cut, stack)), owner)
+    settled, kernels = replace(params.part(KernelParams), normalise=normalisation(params)), dictionary(params)
+    key = settled, len(cut.train.y)
+    make = turns.slow("Building the kernels")(lambda: _build_grams(settled, cut, kernels))
     if cost.megabytes > MEMORY_LIMIT_MB:
-        return _large_grams(settled)
-    cut, kernels = parts(params), dictionary(params)
-    owner = memory().me if params.data.startswith(UPLOAD) else None
-
-    def make() -> Grams:
-        with turns.slow("Building the kernels"):
-            return _build_grams(settled, cut, kernels)
-
-    return budget().made((settled, len(cut.train.y)), cost.bytes, make, owner)
+        return large_place().made(key, owner, make)
+    return budget().made(key, cost.bytes, make, owner if params.data.startswith(UPLOAD) else None)
 
 
-def _large_grams(settled: KernelParams) -> Grams:
-    """Return a stack above the usual limit from the server's one place for it."""
-    cut, kernels = parts(settled), dictionary(settled)
-    with turns.slow("Building the kernels"):
-        return large_place().made((settled, len(cut.train.y)), memory().me, lambda: _build_grams(settled, cut, kernels))
+def _cut_grams(cut: Split, stack: GramStack) -> Grams:
+    validation = stacks.block_of(stack, cut.validation, cut.train)
+    validation.setflags(write=False)
+    return Grams(stack.take(stacks.rows_of(cut.train)), validation)
 
 
 def chosen_kernels(params: KernelParams) -> tuple[int, ...]:

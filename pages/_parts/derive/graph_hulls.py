@@ -36,8 +36,7 @@ def job(params: Params) -> Job:
         grid = path_grid(asked, rows.train, rows.y, "lam", POINTS)[::-1]
         return fit_path(asked, rows.train, rows.y, "lam", grid, rows.check, rows.y_check, report.tick)
 
-    found = path(params)
-    return found.work("Hulls of a graph", solve, POINTS, needs=("hkl",))
+    return path(params).work("Hulls of a graph", solve, POINTS, needs=("hkl",))
 
 
 def _key(params: Params) -> tuple[str, int]:

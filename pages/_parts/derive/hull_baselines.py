@@ -44,5 +44,4 @@ def job(shown: Answer) -> Job:
         design.release()
         return found
 
-    models = fitted(params)
-    return models.work("Models beside the hulls", fit, HULL_FITS, needs=hulls.NEEDS)
+    return fitted(params).work("Models beside the hulls", fit, HULL_FITS, needs=hulls.NEEDS)

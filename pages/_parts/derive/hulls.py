@@ -276,8 +276,7 @@ def exact_job(shown: Answer, value: float) -> Job:
         train, validation = (float(fitted.score(part.X[:, chosen], part.y)) for part in (cut.train, cut.validation))
         return Hull(value, fitted, train, validation, exact=True)
 
-    found = exact(shown, value)
-    return found.work("Exact hull", solve, patience=AT_ONCE_SECONDS, needs=NEEDS)
+    return exact(shown, value).work("Exact hull", solve, patience=AT_ONCE_SECONDS, needs=NEEDS)
 
 
 def test_score(params: HullParams, hull: Hull) -> float:

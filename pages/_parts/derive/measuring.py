@@ -1,6 +1,5 @@
 """Derive what is measured on the kernels in use: alignments, ranks, repeated and constant ones, eigenvalues."""
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,15 +36,14 @@ class Measures:
 def measures(params: PathParams) -> Measures:
     """Return the alignments of the kernels in use."""
 
+    @turns.slow("Comparing the kernels")
     def compare() -> Measures:
         stack, train = grams(params).train, parts(params).train
         if train.task == "novelty":
             return Measures(alignment_matrix(stack), np.full(stack.n_kernels, np.nan))
         return Measures(alignment_matrix(stack), target_alignment(stack, train.y, train.task))
 
-    known = result_cache(params).get(("measures", params.part(KernelParams)))
-    with nullcontext() if known is not None else turns.slow("Comparing the kernels"):
-        return result_cache(params).made(("measures", params.part(KernelParams)), compare)
+    return result_cache(params).made(("measures", params.part(KernelParams)), compare)
 
 
 @dataclass(frozen=True, eq=False)

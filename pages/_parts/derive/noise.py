@@ -36,5 +36,4 @@ def job(params: DataParams, method: str) -> Job:
     def select(report: Report) -> ColumnSelection:
         return select_columns(rows, method, seed=params.seed, callback=report.tick, **bound)
 
-    found = selection(params, method)
-    return found.work(f"Columns by {METHODS[method]}", select, steps)
+    return selection(params, method).work(f"Columns by {METHODS[method]}", select, steps)

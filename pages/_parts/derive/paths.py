@@ -426,8 +426,7 @@ def frequency_job(params: PathParams, value: float) -> Job:
             given.asked, given.grams.train, given.parts.train.y, RESAMPLES, params.seed, report.tick
         )
 
-    found = frequency(params, value)
-    return found.work("Refits", refit, RESAMPLES)
+    return frequency(params, value).work("Refits", refit, RESAMPLES)
 
 
 def test_score(params: PathParams, path: Path, index: int) -> float:

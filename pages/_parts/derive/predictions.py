@@ -80,14 +80,7 @@ def reading(params: DataParams) -> Reading:
     if not params.data.startswith(UPLOAD):
         return plain_reading(table)
     key = ("reading", params.data, table.fingerprint)
-    how = {
-        **tables.as_read(params),
-        "uses": tables.uses(params),
-        "missing": params.missing,
-        "sentinels": "missing" if params.gaps else "keep",
-        "rare_classes": params.rare or "keep",
-    }
-    content = uploads.upload(params.data).content
+    how, content = tables.reading_options(params), uploads.upload(params.data).content
     return opened(
         caches.result_cache(params), key, content, "Reading the table once more",
         lambda tick: learn_reading(content, table, tick=tick, **how),

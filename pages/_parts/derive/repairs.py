@@ -1,6 +1,6 @@
 """Derive the parameters that a repair changes: the arguments of the library in the page's own parameters."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,8 +8,13 @@ from mklcore.errors import MKLError, Repair
 from pages._parts.derive import tables
 from pages._parts.params.parameters import DataParams, FileParams
 
-SIGNS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "spaces", None: ""}
 CLASSES = ("binary", "multiclass", "classification")
+
+
+def _back(words: Mapping[str, Any]) -> Callable[[Any], str]:
+    """Return what finds the page's word for an argument of the library."""
+    return {value: word for word, value in words.items()}.__getitem__
+
 
 # The argument of the library, the page's parameter, and its value there.
 FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
@@ -19,10 +24,10 @@ FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "sentinels": ("gaps", lambda rule: rule == "missing"),
     "missing_marks": ("marks", lambda marks: ",".join(marks) or ","),
     "rare_classes": ("rare", lambda rule: "" if rule == "keep" else rule),
-    "delimiter": ("delimiter", SIGNS.__getitem__),
+    "delimiter": ("delimiter", _back(tables.DELIMITERS)),
     "encoding": ("encoding", lambda name: name or ""),
-    "decimal": ("decimal", {".": "point", ",": "comma", None: ""}.__getitem__),
-    "header": ("header", {True: "yes", False: "no", None: ""}.__getitem__),
+    "decimal": ("decimal", _back(tables.DECIMALS)),
+    "header": ("header", _back(tables.HEADERS)),
     "skip_lines": ("skip", lambda lines: "" if lines is None else str(lines)),
     "on_bad_lines": ("lines", lambda rule: "skip" if rule == "skip" else ""),
     "quotes": ("quotes", bool),

@@ -107,21 +107,34 @@ def _read(params: DataParams, file: Upload, tick: Callable[[], None]) -> Dataset
     """Read an uploaded table as the parameters ask for. Raises ``DataError``."""
     with notes.for_people():
         return read_table(
-            file.content, params.target or None, task=params.task or None, uses=uses(params), missing=params.missing,
-            sentinels="missing" if params.gaps else "keep", rare_classes=params.rare or "keep", tick=tick,
-            **as_read(params),
+            file.content, params.target or None, task=params.task or None, tick=tick, **reading_options(params)
         )  # fmt: skip
+
+
+def reading_options(params: DataParams) -> dict[str, Any]:
+    """Return how the table is to be read, in the words of the library; target and task apart."""
+    return {
+        "uses": uses(params),
+        **as_read(params),
+        "missing": params.missing,
+        "sentinels": "missing" if params.gaps else "keep",
+        "rare_classes": params.rare or "keep",
+    }
+
+
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "spaces": " ", "": None}
+DECIMALS = {"point": ".", "comma": ",", "": None}
+HEADERS = {"yes": True, "no": False, "": None}
 
 
 def as_read(params: DataParams) -> dict[str, Any]:
     """Return how the file is to be opened, in the words of the library; None where reading finds out."""
-    delimiters = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "spaces": " ", "": None}
     return {
         "sheet": params.sheet or None,
         "encoding": params.encoding or None,
-        "delimiter": delimiters[params.delimiter],
-        "decimal": {"point": ".", "comma": ",", "": None}[params.decimal],
-        "header": {"yes": True, "no": False, "": None}[params.header],
+        "delimiter": DELIMITERS[params.delimiter],
+        "decimal": DECIMALS[params.decimal],
+        "header": HEADERS[params.header],
         "skip_lines": int(params.skip) if params.skip else None,
         "on_bad_lines": params.lines or "error",
         "quotes": params.quotes,

@@ -1,5 +1,6 @@
 """Drawing what stands behind a cursor: certificate, test score, weights as a table, formula and reading help."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,25 +21,36 @@ STEPS = {"C": 0.01, "lam": 0.001, "p": 0.1}
 
 def number_box(path: Path, here: places.Place) -> None:
     """Draw the box for an exact value of the path's own parameter; an empty box stands for infinity."""
-    sign = places.symbol(path.param)
-    value: float | int | None = here.value if here.value <= 1e6 or path.param != "p" else None
-    if path.param == "s":
-        value = int(here.value)
-        most = max(len(path.kernel_names), int(np.max(path.values)))
-        limits: dict[str, Any] = {"min_value": 1, "max_value": most, "step": 1}
-    else:
-        low, high = places.bounds(path.param, path.values.tolist())
-        limits = {"min_value": low, "max_value": high, "step": STEPS.get(path.param, 0.1), "format": "%.4g"}
-    if path.param == "p":
-        limits |= {"max_value": 1e6, "value": None, "placeholder": "∞"}
 
     def keep(chosen: float | None) -> None:
         if chosen is not None or path.param == "p":
             history.change(at=np.inf if chosen is None else float(chosen))
 
+    values = [len(path.kernel_names)] if path.param == "s" else []
+    exact_box(
+        path.param, "exact", here.value, [*values, *path.values.tolist()], keep,
+        help=f"Solves at any {places.symbol(path.param)}, also between the points of the path.",
+        **({"value": None, "placeholder": "∞"} if path.param == "p" else {}),
+    )  # fmt: skip
+
+
+def exact_box(
+    param: str,
+    key: str,
+    now: float | None,
+    values: Sequence[float],
+    keep: Callable[[float | None], None],
+    **more: Any,
+) -> None:
+    """Draw a box for one value of ``param``, whose solved ``values`` are known; a norm that it cannot show is none."""
+    low, high = places.bounds(param, values)
+    limits: dict[str, Any] = {"min_value": low, "max_value": high, "step": STEPS.get(param, 0.1), "format": "%.4g"}
+    if param == "s":
+        now, limits = now and int(now), {"min_value": 1, "max_value": int(max(values)), "step": 1}
+    elif param == "p":
+        now, limits["max_value"] = None if now is None or now > 1e6 else now, 1e6
     fields.view(
-        st.number_input, f"{sign}, exactly", f"exact_{path.param}", value, keep,
-        help=f"Solves at any {sign}, also between the points of the path.", **limits,
+        st.number_input, f"{places.symbol(param)}, exactly", f"{key}_{param}", now, keep, **limits, **more
     )  # fmt: skip
 
 
@@ -76,17 +88,21 @@ def test(path: Path, index: int, params: Params) -> None:
     """Draw the test score of this point once it is asked for."""
     if path.estimators[index] is None:  # figures kept with a saved run: its models are being fitted again
         return
-    asked = memory().tests
     point = (paths.key(params), float(path.values[index]))
+    once(params, point, path.score_name, "the point", lambda: paths.test_score(params, path, index))
+
+
+def once(params: Params, point: tuple[object, float], name: str, what: str, measure: Callable[[], float]) -> None:
+    """Draw the test score of a point once it is asked for: drawn along a path it would be used to choose."""
+    asked = memory().tests
     if point not in asked:
-        # One look per chosen point: the score is not drawn along the path, where it would be used to choose.
         st.button(
             "Show test score", key="show_test", on_click=asked.add, args=(point,),
-            help="Choose the point first, then look once.",
+            help=f"Choose {what} first, then look once.",
         )  # fmt: skip
         return
-    reached = caches.result_cache(params).made(("test", point), lambda: paths.test_score(params, path, index))
-    st.markdown(f"test {path.score_name} {score(path.score_name, reached)}")
+    reached = caches.result_cache(params).made(("test", point), measure)
+    st.markdown(f"test {name} {score(name, reached)}")
 
 
 def weights_table(point: Path, path: Path, index: int) -> None:

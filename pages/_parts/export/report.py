@@ -1,7 +1,7 @@
 """Export a report of one page that loads nothing: facts, kernels, formula, certificate, score and three figures."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -145,8 +145,7 @@ def _weights(path: Path, index: int) -> tuple[tuple[str, str, str], ...]:
 
 def write(gathered: Report) -> str:
     """Return the report as one HTML file that asks no server for anything."""
-    figures = _figures(gathered)
-    drawn = "".join(_figure(title, figure, first=k == 0) for k, (title, figure) in enumerate(figures))
+    drawn = "".join(_figure(title, make(), first=k == 0) for k, (title, make) in enumerate(figures(gathered).items()))
     used = int(gathered.point.n_nonzero[gathered.index])
     parts = [
         f"<h1>{_safe(gathered.title)}</h1>",
@@ -172,17 +171,19 @@ def write(gathered: Report) -> str:
     return f"<!DOCTYPE html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>"
 
 
-def _figures(gathered: Report) -> list[tuple[str, go.Figure]]:
-    path = gathered.point
-    peaks = gathered.path.weights if gathered.path.kernel_names == path.kernel_names else path.weights
-    bars = weights_bar(
-        path.weights[gathered.index], path.kernel_names, path.kernel_families,
-        peaks=style.peak_weights(peaks, len(path.kernel_names)), certified=path.statuses[gathered.index].ok,
-    )  # fmt: skip
-    found = [("Weights at the cursor", bars)]
-    if len(gathered.path) > 1:
-        found.append(("Solution path", weight_path(gathered.path, gathered.nearest)))
-        found.append(("Scores along the path", score_path(gathered.path, gathered.nearest)))
+def figures(gathered: Report) -> dict[str, Callable[[], go.Figure]]:
+    """Return what draws the figures of the model, by their titles."""
+    path, whole = gathered.point, gathered.path
+    peaks = whole.weights if whole.kernel_names == path.kernel_names else path.weights
+    found: dict[str, Callable[[], go.Figure]] = {
+        "Weights at the cursor": lambda: weights_bar(
+            path.weights[gathered.index], path.kernel_names, path.kernel_families,
+            peaks=style.peak_weights(peaks, len(path.kernel_names)), certified=path.statuses[gathered.index].ok,
+        )
+    }  # fmt: skip
+    if len(whole) > 1:
+        found["Solution path"] = lambda: weight_path(whole, gathered.nearest)
+        found["Scores along the path"] = lambda: score_path(whole, gathered.nearest)
     return found
 
 

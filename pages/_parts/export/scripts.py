@@ -156,17 +156,11 @@ def _grouping_lines(params: DataParams) -> list[str]:
 
 def reading_options(params: DataParams) -> dict[str, Any]:
     """Return the arguments of ``read_table`` for an uploaded file that are not the defaults."""
-    options: dict[str, Any] = {
-        "target": params.target or None,
-        "task": params.task or None,
-        "uses": tables.uses(params) or None,
+    asked, usual = {"target": params.target, "task": params.task}, tables.reading_options(DataParams())
+    options = tables.reading_options(params)
+    return {name: value for name, value in asked.items() if value} | {
+        name: value for name, value in options.items() if value != usual[name]
     }
-    usual = tables.as_read(DataParams())
-    options |= {name: value for name, value in tables.as_read(params).items() if value != usual[name]}
-    options["missing"] = None if params.missing == "median" else params.missing
-    options["sentinels"] = "missing" if params.gaps else None
-    options["rare_classes"] = params.rare or None
-    return {name: value for name, value in options.items() if value is not None}
 
 
 def _drawn_lines(params: DataParams, used: Split) -> list[str]:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from mklcore.figures import component_plot, hull_graph, hull_grid, relevance_bars
-from pages._parts.derive import caches, hull_words, hulls, tables
+from pages._parts.derive import hull_words, hulls, tables
 from pages._parts.derive.hulls import Answer, Hull
 from pages._parts.drawing import charts, evidence, listings
 from pages._parts.export import downloads, explorable, proof
@@ -11,7 +11,6 @@ from pages._parts.params import places
 from pages._parts.players import hull_player
 from pages._parts.session import board, fields, history
 from pages._parts.session import words as session_words
-from pages._parts.session.memory import memory
 
 
 def number_box(shown: Answer, value: float) -> None:
@@ -64,22 +63,8 @@ def _scores(shown: Answer, hull: Hull) -> None:
         + (f"  \n:small[○ {unsure}]" if (unsure := hull_words.higher_unsure(shown, hull)) else "")
     )
     if not shown.waiting:
-        _test(shown, hull)
-
-
-def _test(shown: Answer, hull: Hull) -> None:
-    """Draw the test score of this hull once it is asked for."""
-    asked, name = memory().tests, shown.path.score_name
-    point = (hulls.key(shown.params), hull.value)
-    if point not in asked:
-        # One look per chosen point: the score is not drawn along the path, where it would be used to choose.
-        st.button(
-            "Show test score", key="show_hull_test", on_click=asked.add, args=(point,),
-            help="Choose λ first, then look once.",
-        )  # fmt: skip
-        return
-    reached = caches.result_cache(shown.params).made(("test", point), lambda: hulls.test_score(shown.params, hull))
-    st.markdown(f"test {name} {evidence.score(name, reached)}")
+        point = (hulls.key(shown.params), hull.value)
+        evidence.once(shown.params, point, name, "λ", lambda: hulls.test_score(shown.params, hull))
 
 
 def progress(shown: Answer, value: float, drawn: float) -> None:

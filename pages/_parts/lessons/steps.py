@@ -24,60 +24,20 @@ ORDER = tuple(STEPS)
 KEPT = ("lesson", "lesson_step", "lesson_guess", "lesson_at", "present")  # on the way to another page
 CARDS = 5  # of the gallery in a row
 GALLERY = "lessons"  # key of the job that computes all lessons
-_one_per_feature = {"recipe": "builders", "widths": 0, "linear": False, "degree": 0, "each": "linear"}
+_bare = {"recipe": "builders", "widths": 0, "linear": False, "degree": 0, "each": "none", "look": "path"}
+_one_per_feature = _bare | {"each": "linear"}
+_one_per_band = _bare | {"data": "spectra", "groups": True, "group_kernels": "linear"}
 # Where each lesson goes on: a page, and what is loaded there.
 OPENS: dict[str, tuple[str, dict[str, Any]]] = {
-    "sparse": (
-        "explore",
-        {"data": "mkl_toy_sparse", **_one_per_feature, "algorithm": "lp", "path": "p", "look": "path"},
-    ),
+    "sparse": ("explore", _one_per_feature | {"data": "mkl_toy_sparse", "algorithm": "lp", "path": "p"}),
     "dense": ("compare", {"compare": "toy"}),
     "copies": ("theory", {"theory": "duplicates"}),
-    "prices": ("explore", {"data": "mkl_toy", **_one_per_feature, "algorithm": "gomp", "path": "lam", "look": "path"}),
+    "prices": ("explore", _one_per_feature | {"data": "mkl_toy", "algorithm": "gomp", "path": "lam"}),
     "hull": ("hulls", {"data": "sparse_polynomial"}),
-    "bands": (
-        "explore",
-        {
-            "data": "spectra",
-            "recipe": "builders",
-            "widths": 0,
-            "linear": False,
-            "degree": 0,
-            "each": "none",
-            "groups": True,
-            "group_kernels": "linear",
-            "algorithm": "smkl",
-            "look": "path",
-        },
-    ),
+    "bands": ("explore", _one_per_band | {"algorithm": "smkl"}),
     "letters": ("experiments", {"experiment": "lp_fig4_fig5"}),
-    "edge": (
-        "explore",
-        {
-            "data": "spectra",
-            "recipe": "builders",
-            "widths": 0,
-            "linear": False,
-            "degree": 0,
-            "each": "none",
-            "groups": True,
-            "group_kernels": "linear",
-            "algorithm": "lp",
-            "look": "path",
-        },
-    ),
-    "landmarks": (
-        "explore",
-        {
-            "data": "digits",
-            "recipe": "builders",
-            "widths": 4,
-            "linear": False,
-            "degree": 0,
-            "each": "none",
-            "look": "path",
-        },
-    ),
+    "edge": ("explore", _one_per_band | {"algorithm": "lp"}),
+    "landmarks": ("explore", _bare | {"data": "digits", "widths": 4}),
     "greedy": ("theory", {"theory": "recovery"}),
 }
 

@@ -34,13 +34,19 @@ def listen(shown: Answer) -> None:
     """Take the browser's last reports into the parameters, each of them once: where the cursor was let go, what was
     clicked.
     """
-    cursor, report, picked = memory().cursors.hull, fields.report(KEY), fields.report(KEY, "picked")
-    if cursor.is_new(report) and cursor.name == _name(shown):
-        index = min(max(int(report["index"]), 0), len(shown.path) - 1)
-        cursor.said = float(shown.path.values[index])
-        history.change(hull_at=cursor.said)
-    if cursor.takes_pick(picked) and _is_node(shown, str(picked["node"])):
+    picked = fields.report(KEY, "picked")
+    _follow(shown.path, _name(shown))
+    if memory().cursors.hull.takes_pick(picked) and _is_node(shown, str(picked["node"])):
         history.change(hull_node=str(picked["node"]))
+
+
+def _follow(path: Path, name: object) -> None:
+    """Take where the cursor of what is called ``name`` was let go into the parameters, once."""
+    cursor = memory().cursors.hull
+    index = cursor.let_go(fields.report(KEY), name, len(path))
+    if index is not None:
+        cursor.said = float(path.values[index])
+        history.change(hull_at=cursor.said)
 
 
 def _is_node(shown: Answer, text: str) -> bool:
@@ -63,11 +69,15 @@ def drawn(shown: Answer) -> tuple[HullLayout, list[dict[str, Any]]]:
 
     def make() -> tuple[HullLayout, list[dict[str, Any]]]:
         layout = hull_layout(shown.path.estimators, [table.feature_names[j] for j in chosen], pair)
-        return layout, [_state(shown, hulls.at(shown, i), layout) for i in range(len(shown.path))]
+        return layout, _states(shown, layout)
 
     return caches.result_cache(shown.params).made(
         ("hull states", hulls.key(shown.params), shown.provisional, pair), make
     )
+
+
+def _states(shown: Answer, layout: HullLayout) -> list[dict[str, Any]]:
+    return [_state(shown, hulls.at(shown, i), layout) for i in range(len(shown.path))]
 
 
 def _state(shown: Answer, hull: Hull, layout: HullLayout) -> dict[str, Any]:
@@ -85,38 +95,25 @@ def player_of(found: earlier.Hulls, params: Params) -> None:
     """Draw hulls that came with the project: cursor, grid, graph and relevance; there are no models to click for
     more.
     """
-    cursor, report = memory().cursors.hull, fields.report(KEY)
     name = "earlier", hulls.key(params)
-    if cursor.is_new(report) and cursor.name == name:
-        cursor.said = float(found.path.values[min(max(int(report["index"]), 0), len(found.path) - 1)])
-        history.change(hull_at=cursor.said)
+    _follow(found.path, name)
     now = history.current()
     here = places.place(found.path, now.hull_at)
-    turn = cursor.turns(name, now.hull_at)
-    _draw(found.layout, found.states, hulls.columns(params), index=here.index, exact=None, turn=turn, selected="")
+    _draw(found.layout, found.states, hulls.columns(params), index=here.index, turn=_turn(name))
 
 
 def graph_player(path: Path, params: Params) -> int:
     """Draw the hulls of a graph along lambda, whose nodes are described in the browser; return the point shown."""
-    cursor, report = memory().cursors.hull, fields.report(KEY)
     name = "graph", params.graph, params.seed, len(path)
-    if cursor.is_new(report) and cursor.name == name:
-        cursor.said = float(path.values[min(max(int(report["index"]), 0), len(path) - 1)])
-        history.change(hull_at=cursor.said)
+    _follow(path, name)
     here = places.place(path, history.current().hull_at)
 
     def make() -> tuple[HullLayout, list[dict[str, Any]]]:
         layout = hull_layout(path.estimators)
-        said = [
-            hull_states.hull_words(fitted, path.score_name, float(score))
-            for fitted, score in zip(path.estimators, path.val_score, strict=True)
-        ]
-        reported = zip(path.estimators, said, strict=True)
-        return layout, [hull_states.player_state(fitted, layout, line) for fitted, line in reported]
+        return layout, _states(Answer(path, params, waiting=False, provisional=False), layout)
 
     layout, states = caches.result_cache(Params()).made(("graph states", name), make)
-    turn = cursor.turns(name, history.current().hull_at)
-    _draw(layout, states, [], index=here.index, exact=None, turn=turn, selected="", tells=True)
+    _draw(layout, states, [], index=here.index, turn=_turn(name), tells=True)
     return here.index
 
 
@@ -124,35 +121,28 @@ def player(shown: Answer, index: int, between: Hull | None, selected: str) -> No
     """Draw the cursor and the pictures that follow it. ``between`` is a hull solved between the points of the path."""
     layout, states = drawn(shown)
     exact = None if between is None else _state(shown, between, layout)
-    turn = memory().cursors.hull.turns(_name(shown), history.current().hull_at, between is not None)
     _draw(
-        layout, states, hulls.columns(shown.params), index=index, exact=exact, turn=turn, selected=selected,
-        waiting=shown.waiting,
+        layout, states, hulls.columns(shown.params), index=index, exact=exact, waiting=shown.waiting,
+        selected=selected, turn=_turn(_name(shown), between is not None),
     )  # fmt: skip
+
+
+def _turn(name: object, given: object = None) -> int:
+    return memory().cursors.hull.turns(name, history.current().hull_at, given)
 
 
 def _draw(
     layout: HullLayout,
     states: Sequence[dict[str, Any]],
     chosen: list[int],
-    *,
-    index: int,
-    exact: dict[str, Any] | None,
-    turn: int,
-    selected: str,
-    waiting: bool = False,
-    tells: bool = False,
+    **now: Any,
 ) -> None:
     _component(
         key=KEY,
         data={
             **hull_states.hull_player(layout, states, [j + 1 for j in chosen], dark=charts.is_dark()),
-            "index": index,
-            "exact": exact,
-            "turn": turn,
-            "selected": selected,
-            "waiting": waiting,
-            "tells": tells,
+            **{"exact": None, "selected": "", "waiting": False, "tells": False},
+            **now,
         },
         default={"report": None, "picked": None},
         on_report_change=lambda: None,

@@ -132,6 +132,12 @@ class Cursor:
         self.heard = report if new else self.heard
         return new
 
+    def let_go(self, report: Any, name: object, count: int) -> int | None:
+        """Return at which of ``count`` points a player of what is called ``name`` was let go, once; None otherwise."""
+        if not self.is_new(report) or self.name != name:
+            return None
+        return min(max(int(report["index"]), 0), count - 1)
+
     def takes_pick(self, pick: object) -> bool:
         """Tell whether what was clicked in the player is new."""
         new = bool(pick) and pick != self.heard_pick
