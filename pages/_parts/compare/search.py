@@ -10,7 +10,6 @@ from mklcore.figures import style
 from mklcore.selection.search import Candidate, ModelSearch, Tried
 from pages._parts.derive import searches, tables
 from pages._parts.drawing import controls, listings
-from pages._parts.jobs.job import Progress
 from pages._parts.params.parameters import Params
 from pages._parts.session import board, fields, words
 
@@ -46,7 +45,7 @@ def show(params: Params) -> None:
     if live:
         st.caption("The progress stands beside the title, with the way to stop.")
     elif progress is not None and progress.broke_off:
-        _ended(progress)
+        st.warning(f"The search {board.ending(progress)} What was tried is kept: search on to use it.")
     if found is not None:
         _found(found)
     elif not tables.on_stack(params):
@@ -68,10 +67,6 @@ def _asked(wanted: Sequence[Candidate]) -> None:
 
 def _is_over(found: ModelSearch | None) -> bool:
     return found is not None and found.n_folds == 5 and not found.left_out
-
-
-def _ended(progress: Progress) -> None:
-    st.warning(f"The search {board.ending(progress)} What was tried is kept: search on to use it.")
 
 
 def _found(found: ModelSearch) -> None:

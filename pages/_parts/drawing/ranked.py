@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mklcore.estimators.importance import LEAST_ROWS, ColumnAnswer
+from mklcore.estimators.importance import LEAST_ROWS, ColumnAnswer, weight_share
 from mklcore.figures import style
+from mklcore.kernels.units import Unit
 from pages._parts.drawing import listings
 from pages._parts.session import words
 
@@ -38,6 +39,16 @@ def sentence(ranked: Sequence[ColumnAnswer], score: str, measured: bool, rows: i
     rest = len(ranked) - len(sure)
     others = f"; for {rest} of {len(ranked)} the drop is not distinguishable from zero" if rest else ""
     return f":small[Permuting {style.joined(columns)}{others}.]"
+
+
+def by_weight(model: Any, seen: Sequence[Unit], alone: float | None = None) -> tuple[ColumnAnswer, ...]:
+    """Return the columns by their share of weight, until it is known what the score loses without them.
+
+    ``alone``: the share of a column that no kernel sees alone.
+    """
+    shares = weight_share(model, seen)
+    found = [ColumnAnswer(unit.name, shares.get(unit.name, alone), np.nan, np.nan) for unit in seen]
+    return tuple(sorted(found, key=lambda one: -(one.share or 0.0)))
 
 
 def too_few(rows: int) -> str:

@@ -12,7 +12,6 @@ from mklcore.figures import selected_bands
 from mklcore.kernels.spectra import kernel_edges
 from mklcore.paths.path import Path
 from pages._parts.derive import gram_stacks, importance, paths, tables
-from pages._parts.drawing import charts
 from pages._parts.export import downloads
 from pages._parts.params import places
 
@@ -62,8 +61,7 @@ def draw(shown: paths.Answer, point: Path, index: int) -> None:
         unit=unit,
     )
     where = places.label(point.param, float(point.values[index]))
-    downloads.titled(f"**Which stretches are used**, at {where}", lambda: picture(), "Bands in use")
-    charts.show(picture(dark=charts.is_dark()), "bands_in_use")
+    downloads.figure(picture, "Bands in use", "bands_in_use", f"**Which stretches are used**, at {where}")
     total = float(weights.sum()) or 1.0
     whole = sum(float(weights[m]) for m, spec in enumerate(specs) if len(spec.settled) >= along.size) / total
     st.caption(

@@ -153,8 +153,7 @@ def _frequencies(shown: paths.Answer, found: SelectionFrequency, where: str) -> 
         families = _families(shown.path, found)
         names = captions.labels(found.kernel_names, families)
         draw = partial(selection_bars, found.share, found.n_resamples, names, families)
-        charts.show(draw(dark=charts.is_dark()), "frequency")
-        downloads.strip(draw, "How often each kernel was used")
+        downloads.figure(draw, "How often each kernel was used", "frequency")
     with right:
         st.markdown("At least one kernel used:\n" + "\n".join(_by_group(shown.path, found, members)))
         used = found.n_used

@@ -1,8 +1,9 @@
-"""Explore, the third tab: what the model at the cursor has learnt, taken apart."""
+"""Explore, the third tab: how right the model at the cursor is, and what it has learnt, taken apart."""
 
 from functools import partial
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -13,17 +14,30 @@ from mklcore.estimators.explain import (
     problem_names,
     weights_by_class,
 )
-from mklcore.figures import captions, class_weights, component_grid, kernel_colours, style, surface_plot
+from mklcore.figures import (
+    captions,
+    class_weights,
+    component_grid,
+    confusion_figure,
+    kernel_colours,
+    reliability_figure,
+    residual_figure,
+    roc_figure,
+    style,
+    surface_plot,
+)
 from mklcore.paths.path import Path
-from pages._parts.derive import caches, gram_stacks, paths, predictions, tables
+from mklcore.selection.probabilities import brier, reliability
+from pages._parts.derive import caches, gram_stacks, judging, paths, predictions, tables
+from pages._parts.derive.judging import Judged
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import charts, listings
-from pages._parts.explore import judged
 from pages._parts.export import downloads
 from pages._parts.params import parameters, places
 from pages._parts.session import fields, history, words
 
 N_COMPONENTS = 6
+MOST_CURVES = 6
 N_STARTS = 8  # rows of a table that stands in full
 
 
@@ -36,7 +50,7 @@ def draw(shown: paths.Answer, point: Path, index: int) -> None:
         st.info(words.ELSEWHERE if shown.stage else again)
         return
     if not shown.waiting:
-        judged.draw(Chosen(point, index, shown.params), where, history.current().output)
+        _judged(Chosen(point, index, shown.params), where, history.current().output)
     _per_class(shown, fitted, where)
     _starts(fitted, where)
     if tables.on_stack(shown.params):
@@ -61,8 +75,7 @@ def _per_class(shown: paths.Answer, fitted: Any, where: str) -> None:
     kind = "pair of classes" if getattr(fitted, "pairs_", None) else "class against the rest"
     called = captions.labels(shown.path.kernel_names, shown.path.kernel_families)
     draw = partial(class_weights, table, names, called)
-    downloads.titled(f"**Kernel weights per {kind}** at {where}", draw, "Kernel weights per class")
-    charts.show(draw(dark=charts.is_dark()), "class_weights")
+    downloads.figure(draw, "Kernel weights per class", "class_weights", f"**Kernel weights per {kind}** at {where}")
     st.caption("The other tabs show the mean of these. A kernel can serve one class alone.")
 
 
@@ -122,8 +135,7 @@ def _components(
         colours = kernel_colours(path.kernel_families, peaks, dark)
         return component_grid(found, table.feature_names, colours=[colours[one.kernel] for one in found], dark=dark)
 
-    downloads.titled(title, draw, "What single columns add")
-    charts.show(draw(dark=charts.is_dark()), "components")
+    downloads.figure(draw, "What single columns add", "components", title)
     st.caption(f"{_meaning(fitted, output)} Ticks: training rows. Kernels of several columns add their part on top.")
 
 
@@ -199,3 +211,79 @@ def _others(table: Dataset) -> str:
         return "The table has these two columns only: this is the whole model."
     held = "column is" if others == 1 else "columns are"
     return f"The other {others} {held} held at the training mean, so rows that differ there can be elsewhere."
+
+
+# How right it is
+
+
+def _judged(point: Chosen, where: str, output: int | None) -> None:
+    """Draw confusion matrix, ROC and calibration of a classifier, or the residuals of a regression."""
+    from sklearn.metrics import confusion_matrix
+
+    table = tables.table(point.params)
+    if table.task == "novelty":
+        return
+    found = judging.judged(point)
+    st.markdown(f"**Errors** at {where}, on the {found.y.size} validation rows")
+    if table.task == "regression":
+        downloads.figure(
+            partial(residual_figure, found.said, found.y, table.target_name),
+            "Residuals against prediction",
+            "residuals",
+            small=True,
+        )
+        st.caption("A bend says that something is not learnt yet; a funnel, that errors grow with the prediction.")
+        return
+    classes = point.fitted.classes_
+    names = table.class_names
+    left, middle, right = st.columns(3, gap="medium")
+    with left:
+        counts = confusion_matrix(found.y, found.said, labels=classes)
+        downloads.figure(partial(confusion_figure, counts, names), "Confusion matrix", "confusion", small=True)
+        st.caption("Each row of the picture is a true class; shades are shares of that class.")
+    with middle:
+        _roc(found, classes, names)
+    with right:
+        _calibration(point, found, table, output)
+
+
+def _roc(found: Judged, classes: Any, names: tuple[str, ...]) -> None:
+    """Draw one curve for two classes, one class against the rest for more."""
+    from sklearn.metrics import auc, roc_curve
+
+    columns = found.decision.reshape(len(found.y), -1)
+    if columns.shape[1] not in (1, len(classes)):
+        st.caption("One machine per pair of classes: a class has no ranking of its own, so no ROC curve.")
+        return
+    positives = [len(classes) - 1] if columns.shape[1] == 1 else range(len(classes))
+    curves = []
+    for values, k in zip(columns.T, positives, strict=True):
+        truth = found.y == classes[k]
+        if 0 < truth.sum() < truth.size:
+            false, true, _ = roc_curve(truth, values)
+            curves.append((names[k], false, true, float(auc(false, true))))
+    shown = sorted(curves, key=lambda one: one[3])[:MOST_CURVES]
+    downloads.figure(partial(roc_figure, shown), "ROC", "roc", small=True)
+    least = "" if len(shown) == len(curves) else f" The {len(shown)} classes with the smallest area are drawn."
+    st.caption(f"AUC: how often a row of the class is ranked above another. 0.5 is chance.{least}")
+
+
+def _calibration(point: Chosen, found: Judged, table: Dataset, output: int | None) -> None:
+    if found.fair is None:
+        st.caption(words.plain(found.why_not))
+        return
+    k = 1 if len(table.class_names) == 2 else (output or 0)
+    k = min(k, len(table.class_names) - 1)
+    bins = reliability(found.fair[:, k], np.asarray(found.y == point.fitted.classes_[k]))
+    downloads.figure(
+        partial(reliability_figure, *bins, table.class_names[k]),
+        "Calibration",
+        "calibration",
+        small=True,
+    )
+    score = style.number(brier(found.fair, found.y, point.fitted.classes_))
+    st.caption(
+        f"{judging.method(point)} Each row drawn here was left out of its own fit. Brier score {score}; 0 is perfect. "
+        f"Predict "
+        "shows these probabilities."
+    )

@@ -52,12 +52,8 @@ def follow(shown: paths.Answer) -> None:
     low = low_rank.approximately(params)
     if not many_rows.starts_unasked(params) or paths.known(low) is not None or board.mine(paths.key(low)) is not None:
         return
-    _ask(params)
-    history.rerun()  # the whole app, so that its progress is drawn and watched
-
-
-def _ask(params: Params) -> None:
     board.ask(many_rows.job(params))
+    history.rerun()  # the whole app, so that its progress is drawn and watched
 
 
 # The three ways

@@ -9,13 +9,13 @@ import streamlit as st
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
 from mklcore.estimators.explain import column_effect
-from mklcore.estimators.importance import ColumnAnswer, kernels_of, weight_share
+from mklcore.estimators.importance import ColumnAnswer, kernels_of
 from mklcore.estimators.positions import positional_importance
 from mklcore.figures import column_figure, positions_figure, style
 from mklcore.kernels.units import Unit
 from pages._parts.derive import caches, gram_stacks, importance, paths, tables
 from pages._parts.derive import shares as derive_shares
-from pages._parts.drawing import charts, ranked
+from pages._parts.drawing import ranked
 from pages._parts.explore import noise
 from pages._parts.export import downloads
 from pages._parts.params import places
@@ -51,7 +51,8 @@ def draw(shown: paths.Answer, index: int, *, elsewhere: bool = False) -> None:
         _without_model(shown, index)
         return
     if tables.table(params).task == "novelty":
-        _by_weight(shown, index)
+        st.markdown("**Which columns carry the weight**")
+        _table(shown, index, _unranked(shown, index), False)
         return
     value = float(path.values[index])
     computed = importance.ranking(params, value)
@@ -87,16 +88,7 @@ def _ask(shown: paths.Answer, index: int) -> None:
 
 
 def _unranked(shown: paths.Answer, index: int) -> tuple[ColumnAnswer, ...]:
-    """Return the columns by their share of weight, until it is known what the score loses without them."""
-    seen = importance.seen(shown.params)
-    shares = weight_share(shown.path.estimators[index], seen)
-    found = [ColumnAnswer(unit.name, shares.get(unit.name), np.nan, np.nan) for unit in seen]
-    return tuple(sorted(found, key=lambda one: -(one.share or 0.0)))
-
-
-def _by_weight(shown: paths.Answer, index: int) -> None:
-    st.markdown("**Which columns carry the weight**")
-    _table(shown, index, _unranked(shown, index), False)
+    return ranked.by_weight(shown.path.estimators[index], importance.seen(shown.params))
 
 
 def _without_model(shown: paths.Answer, index: int) -> None:
@@ -227,8 +219,7 @@ def _letters(shown: paths.Answer, index: int, unit: Unit) -> None:
         st.caption("No kernel in use reads its letters at this point of the path.")
         return
     draw = partial(positions_figure, found, unit.name)
-    charts.show(draw(dark=charts.is_dark()), "positions")
-    downloads.strip(draw, f"Letters of {unit.name}")
+    downloads.figure(draw, f"Letters of {unit.name}", "positions")
     listed = ", ".join(f"{one.word} at place {one.place + 1} ({one.effect:+.2g})" for one in found.words[:3])
     st.caption(
         f"What a letter adds to the decision, put there in {found.rows} validation rows. The strongest words of "
@@ -252,5 +243,4 @@ def _effect(shown: paths.Answer, index: int, unit: Unit) -> None:
     if data.task == "binary":
         said += f" of {style.short(data.class_names[1], 14)}"
     draw = partial(column_figure, found, unit.name, said)
-    charts.show(draw(dark=charts.is_dark()), "column_effect")
-    downloads.strip(draw, f"What {unit.name} adds")
+    downloads.figure(draw, f"What {unit.name} adds", "column_effect")

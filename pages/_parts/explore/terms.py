@@ -30,8 +30,7 @@ def draw(shown: paths.Answer, index: int) -> None:
     left, right = st.columns([1, 1.3], gap="large")
     with left:
         make = partial(term_bars, found.terms)
-        charts.show(make(dark=charts.is_dark()), "terms")
-        downloads.strip(make, "Columns and pairs")
+        downloads.figure(make, "Columns and pairs", "terms")
         st.caption(" ".join(_caption(params, found)))
         _offer(params)
     with right:

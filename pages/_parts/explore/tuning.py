@@ -8,7 +8,6 @@ from mklcore.errors import MKLError
 from mklcore.figures import choice_figure, style
 from pages._parts.derive import paths, tunings
 from pages._parts.derive.tunings import Tuned
-from pages._parts.drawing import charts
 from pages._parts.export import downloads
 from pages._parts.params import places
 from pages._parts.session import board, history, words
@@ -58,8 +57,7 @@ def _found(found: Tuned, shown: paths.Answer) -> None:
         choice_figure, found.scores, found.place, found.measure, path.param,
         found.values if found.lams is None else found.lams, found.sizes,
     )  # fmt: skip
-    downloads.titled(":small[**What was compared**]", figure, "What was compared")
-    charts.show(figure(dark=charts.is_dark()), "tuning_chart")
+    downloads.figure(figure, "What was compared", "tuning_chart", small=True)
     st.button(
         f"Go to {places.label(path.param, found.at)}", key="tune_go", on_click=history.change, kwargs={"at": found.at}
     )

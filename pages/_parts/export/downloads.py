@@ -14,6 +14,7 @@ import streamlit as st
 from mklcore.errors import MKLError
 from mklcore.figures import style
 from pages._parts.derive import predictions, tables
+from pages._parts.drawing import charts
 from pages._parts.export import proof, report, scripts
 from pages._parts.export import specification as export_specification
 from pages._parts.session import fields, history, uploads, words
@@ -71,6 +72,16 @@ def titled(title: str, make: Callable[[], go.Figure], name: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(title, width="content")
         strip(make, name)
+
+
+def figure(draw: Callable[..., go.Figure], name: str, key: str, title: str = "", small: bool = False) -> None:
+    """Draw a figure and the pocket to take it away, beside its title (``small``: its name) or else below it."""
+    title = f":small[**{name}**]" if small else title
+    if title:
+        titled(title, draw, name)
+    charts.show(draw(dark=charts.is_dark()), key)
+    if not title:
+        strip(draw, name)
 
 
 def light(figure: go.Figure) -> go.Figure:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from mklcore.estimators.importance import ColumnAnswer, weight_share
+from mklcore.estimators.importance import ColumnAnswer
 from pages._parts.derive import hull_columns
 from pages._parts.derive.hulls import Answer, Hull
 from pages._parts.drawing import ranked
@@ -19,7 +19,7 @@ def draw(shown: Answer, hull: Hull) -> None:
     found = asked.value
     if found is None and board.mine(asked.key) is None:
         found = _asked(shown, hull)
-    ranking = found or _by_weight(shown, hull)
+    ranking = found or ranked.by_weight(hull.fitted, hull_columns.seen(params), 0.0)
     text, table = st.columns([2, 3], gap="medium")
     text.markdown(f"**Which columns count**, at {places.label('lam', hull.value)}")
     rows = hull_columns.n_rows(params)
@@ -37,10 +37,3 @@ def _asked(shown: Answer, hull: Hull) -> tuple[ColumnAnswer, ...] | None:
     if board.ask(hull_columns.job(shown, hull)).live:
         history.rerun()  # the line of progress belongs to the frame
     return hull_columns.ranking(shown.params, hull.value).value
-
-
-def _by_weight(shown: Answer, hull: Hull) -> tuple[ColumnAnswer, ...]:
-    seen = hull_columns.seen(shown.params)
-    shares = weight_share(hull.fitted, seen)
-    answers = [ColumnAnswer(unit.name, shares.get(unit.name, 0.0), float("nan"), float("nan")) for unit in seen]
-    return tuple(sorted(answers, key=lambda one: -(one.share or 0.0)))

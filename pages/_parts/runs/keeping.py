@@ -47,9 +47,9 @@ def store() -> Store:
 # Whose
 
 
-def owner() -> str | None:
-    """Return the secret of this session's browser, if it has sent one."""
-    return memory().kept.owner
+def owner() -> str:
+    """Return the secret of this session's browser; empty where it has sent none."""
+    return memory().kept.owner or ""
 
 
 def address() -> str:
@@ -105,7 +105,7 @@ def _follow_link() -> None:
     lay_out(files)
     if alone:
         history.read_again(run.recipe)
-    if not (owner() and store().owns(owner() or "", run.id)):
+    if not store().owns(owner(), run.id):
         memory().kept.borrowed |= {file.source: secret for file in files if file.source.startswith(UPLOAD)}
     show_results(run)
 
@@ -149,10 +149,10 @@ def bring_back() -> None:
     """Bring back from this browser's kept work what the parameters need and the session lacks."""
     tried = memory().kept.tried
     for source in missing(history.current()):
-        if owner() is None or source in tried:
+        if not owner() or source in tried:
             continue
         try:
-            file = store().file(owner() or "", source)
+            file = store().file(owner(), source)
         except StoreError as error:
             history.refuse(str(error))
             file = None
@@ -170,14 +170,14 @@ def keep_upload() -> None:
     fresh = [source for source in _sources(params) if source not in done]
     if not fresh or not kept.keep_uploads or default_home() is None:
         return
-    if owner() is None:
+    if not owner():
         want_owner("upload")
         return
     for source in fresh:
         try:
             file = _file(source)
             with st.spinner("Keeping the file") if len(file.content) > LARGE_BYTES else nullcontext():
-                store().keep(owner() or "", file, address())
+                store().keep(owner(), file, address())
             memory().kept.files[source] = KEPT_SIGN
         except StoreError as error:
             memory().kept.files[source] = str(error)
@@ -207,7 +207,7 @@ def go_on_keeping() -> None:
 def _delete_sources(sources: Sequence[str]) -> None:
     for source in sources:
         try:
-            gone = owner() is None or store().forget(owner() or "", source)
+            gone = not owner() or store().forget(owner(), source)
             memory().kept.files[source] = (
                 NOT_KEPT if gone else "A saved run needs this file, so it stays until that run is deleted."
             )
@@ -244,7 +244,7 @@ def save(name: str) -> Run:
     content = runs_results.write(found) if found is not None else None
     files = [_file(source) for source in _sources(params)]
     run = store().save(
-        owner() or "",
+        owner(),
         name or suggestion(params),
         page,
         link.text(params),
@@ -305,17 +305,17 @@ def _facts(params: Params, found: Results | None, at: float | None) -> dict[str,
 
 def mine() -> list[Run]:
     """Return the runs of this browser, the latest first."""
-    return store().runs(owner() or "") if owner() else []
+    return store().runs(owner()) if owner() else []
 
 
 def secret(run: Run) -> str:
     """Return the secret of the link to one of this browser's runs."""
-    return link_secret(owner() or "", run.id)
+    return link_secret(owner(), run.id)
 
 
 def open_run(run_id: str) -> None:
     """Bring back a run of this browser: files, parameters, results, page. Raises ``StoreError``."""
-    run, files = store().run(owner() or "", run_id)
+    run, files = store().run(owner(), run_id)
     lay_out(files)
     for file in files:
         memory().kept.files[file.source] = KEPT_SIGN
@@ -351,10 +351,10 @@ def results(run: Run) -> Results | None:
 
 def delete(run_id: str) -> str:
     """Delete a run of this browser and its files; return what happened. Raises ``StoreError``."""
-    run, _ = store().run(owner() or "", run_id)
-    staying = store().delete(owner() or "", run_id)
+    run, _ = store().run(owner(), run_id)
+    staying = store().delete(owner(), run_id)
     for source, _ in run.files:
-        if not store().is_kept(owner() or "", source):
+        if not store().is_kept(owner(), source):
             memory().kept.files[source] = NOT_KEPT
     if staying:
         return f"Deleted. Another run uses {', '.join(staying)}, so that file stays."

@@ -3,7 +3,6 @@
 import secrets
 import sqlite3
 import time
-from contextlib import suppress
 
 SCHEMA = 2
 TABLES = """
@@ -47,13 +46,8 @@ def settle(base: sqlite3.Connection) -> None:
         base.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _log_beside(base)
     base.execute("BEGIN IMMEDIATE")
-    try:
+    with base:
         _bring_up_to_date(base)
-        base.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            base.execute("ROLLBACK")
-        raise
 
 
 def _log_beside(base: sqlite3.Connection) -> None:

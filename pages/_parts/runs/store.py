@@ -387,16 +387,11 @@ class Store:
         disk.blank(base, "runs", "results", row, size or 0)
         blanks = [" " * len(str(text).encode()) for text in (name, recipe, facts)]  # of one length: written in place
         base.execute("BEGIN IMMEDIATE")
-        try:
+        with base:
             base.execute("UPDATE runs SET name = ?, recipe = ?, facts = ? WHERE rowid = ?", (*blanks, row))
             base.execute("DELETE FROM runs WHERE rowid = ?", (row,))
             for file in set(held) - set(staying):
                 base.execute(f"DELETE FROM files WHERE id = ? AND id NOT IN ({_HELD})", (file,))
-            base.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                base.execute("ROLLBACK")
-            raise
         marks = ",".join("?" * len(staying))
         return tuple(name for (name,) in base.execute(f"SELECT name FROM files WHERE id IN ({marks})", staying))
 
@@ -419,13 +414,8 @@ class Store:
         """Write ``more`` bytes as one transaction; gives the connection and the age of the store."""
         with self.disk.open(more) as base:
             base.execute("BEGIN IMMEDIATE")
-            try:
+            with base:
                 yield base, self.clock.tell(base)
-                base.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    base.execute("ROLLBACK")
-                raise
 
 
 _COLUMNS = "id, name, page, recipe, facts, created, size, used"

@@ -44,7 +44,7 @@ def corner() -> None:
             data={
                 "make": kept.owner_wanted,
                 "keep": kept.keep_reported,
-                "known": keeping.owner() is not None,
+                "known": bool(keeping.owner()),
             },
             default={"report": None},
             on_report_change=lambda: None,
@@ -56,7 +56,7 @@ def corner() -> None:
         else:
             kept.said = kept.sure = kept.linked = None
     _show_two()
-    if kept.page is not None or (before is None and keeping.owner() is not None and waits):
+    if kept.page is not None or (not before and keeping.owner() and waits):
         history.rerun()
 
 
@@ -100,7 +100,7 @@ def _tell() -> None:
 
 def _ask() -> None:
     memory().kept.waiting = fields.value("runs_name") or ""  # it may have arrived with this very click
-    if keeping.owner() is None:
+    if not keeping.owner():
         keeping.want_owner("save")
     _save_what_waits()
 
