@@ -1,5 +1,6 @@
 """Data, the rail: the file, how it is read, target and task, and how its rows are divided."""
 
+import dataclasses
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -19,22 +20,7 @@ from pages._parts.session.memory import memory
 
 # What belongs to one table and returns to its usual value with another one.
 OF_THE_TABLE = (
-    "target",
-    "task",
-    "sheet",
-    "encoding",
-    "delimiter",
-    "decimal",
-    "header",
-    "uses",
-    "missing",
-    "gaps",
-    "marks",
-    "rare",
-    "skip",
-    "lines",
-    "quotes",
-    "key",
+    *(one.name for one in dataclasses.fields(parameters.FileParams)[1:]),
     "grouping",
     "spectra",
     "clip",
@@ -49,14 +35,7 @@ TASKS = {
 }
 MISSING = {"median": "median of the column", "indicator": "median, and a column that says where", "drop": "drop rows"}
 ENCODINGS = {"": "as found"} | {name: name.upper() for name in rules.ENCODINGS if name}
-DELIMITERS = {
-    "": "as found",
-    "comma": "comma",
-    "semicolon": "semicolon",
-    "tab": "tab",
-    "bar": "bar",
-    "spaces": "spaces",
-}
+DELIMITERS = {name: name or "as found" for name in sorted(tables.DELIMITERS, key=bool)}
 DECIMALS = {"": "as found", "point": "point: 1.5", "comma": "comma: 1,5"}
 HOW_READ = ("encoding", "delimiter", "decimal", "header", "skip", "lines", "quotes")
 RARE = {"": "keep", "merge": 'merge into "other"', "drop": "leave out"}

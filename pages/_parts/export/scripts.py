@@ -85,9 +85,13 @@ def _start(params: PathParams, label: str, used: Split | None = None) -> list[Ce
              f"computes "
              "the numbers of the screen with the library alone.", is_code=False),
         Cell(HEAD),
-        Cell("## The table", is_code=False),
-        Cell(data_code(params, used)),
+        *_section("## The table", data_code(params, used)),
     ]  # fmt: skip
+
+
+def _section(title: str, *lines: str) -> list[Cell]:
+    """Return a title, with what is said under it, and the code below."""
+    return [Cell(title, is_code=False), Cell("\n".join(lines))]
 
 
 def _table_name(params: DataParams) -> str:
@@ -189,13 +193,8 @@ def _kernel_cells(params: PathParams) -> list[Cell]:
             "blocks, test_blocks = (block_of(stack, part, train) for part in (validation, test))",
             "stack = stack.take(rows_of(train))",
         ]
-        return [Cell("## The kernels", is_code=False), Cell("\n".join(lines))]
-    lines = [
-        _dictionary_code(params),
-        *_gram_lines(params),
-        "print(stack)",
-    ]
-    return [Cell("## The kernels", is_code=False), Cell("\n".join(lines))]
+        return _section("## The kernels", *lines)
+    return _section("## The kernels", _dictionary_code(params), *_gram_lines(params), "print(stack)")
 
 
 def _dictionary_code(params: PathParams) -> str:
@@ -271,8 +270,7 @@ def _method_cells(params: Params) -> list[Cell]:
     names = params_methods.labels(methods, tables.table(params).task)
     found = [
         *_kernel_cells(comparison.method_params(params, methods[0])),
-        Cell("## The methods", is_code=False),
-        Cell("paths = {}"),
+        *_section("## The methods", "paths = {}"),
     ]
     for name, method in zip(names, methods, strict=True):
         own = comparison.method_params(params, method)
@@ -289,15 +287,9 @@ print(pd.DataFrame(rows).T.to_string())"""
 
 
 def _path_cells(params: Params) -> list[Cell]:
-    over, lines = paths.runs_over(params), _fit_lines(params)
-    return [
-        Cell(
-            f"## The path over {places.symbol(over.key)}\n\nThe problem: ${paths.words_for(params).formula}$",
-            is_code=False,
-        ),
-        Cell("\n".join(lines)),
-        *_point_cells(params),
-    ]
+    sign, formula = places.symbol(paths.runs_over(params).key), paths.words_for(params).formula
+    title = f"## The path over {sign}\n\nThe problem: ${formula}$"
+    return [*_section(title, *_fit_lines(params)), *_point_cells(params)]
 
 
 def _point_cells(params: Params) -> list[Cell]:
@@ -320,8 +312,7 @@ def _point_cells(params: Params) -> list[Cell]:
         ]
     else:
         lines = [f"point, index = path, {here.index}  # {key} = {here.value:.4g}"]
-    return [Cell("## The model at the cursor", is_code=False), Cell("\n".join([*lines, *_caption(key)])),
-            Cell(_test_line(params))]  # fmt: skip
+    return [*_section("## The model at the cursor", *lines, *_caption(key)), Cell(_test_line(params))]
 
 
 def _caption(key: str) -> list[str]:
@@ -366,7 +357,7 @@ def _final_cells(params: Params) -> list[Cell]:
         "rows = joined_rows(train, validation)",
         f"fitted = clone(model).set_params({over.attribute}={value}{given}).fit(rows.{_rows_of(params)}, rows.y)",
     ]
-    return [Cell("## The same model on all rows but the test rows", is_code=False), Cell("\n".join(lines))]
+    return _section("## The same model on all rows but the test rows", *lines)
 
 
 def _row_cells(params: Params) -> list[Cell]:
@@ -379,11 +370,11 @@ def _row_cells(params: Params) -> list[Cell]:
         "value = parts.sum(axis=0) + fitted.intercept_",
         "print(said, value)",
     ]
-    return [Cell("## One row", is_code=False), Cell("\n".join(lines))]
+    return _section("## One row", *lines)
 
 
 def _figure_cells(drawn: str) -> list[Cell]:
-    return [Cell("## The picture", is_code=False), Cell(f"figure = mkl.figures.{drawn}\nfigure")]
+    return _section("## The picture", f"figure = mkl.figures.{drawn}", "figure")
 
 
 def _hull_cells(params: Params) -> list[Cell]:
@@ -412,8 +403,7 @@ def _hull_cells(params: Params) -> list[Cell]:
         'print("\\n".join(fitted.kernel_names_))',
     ]
     return [
-        Cell(f"## Hulls along λ\n\nThe problem: ${hulls.METHOD.formula}$", is_code=False),
-        Cell("\n".join(lines)),
+        *_section(f"## Hulls along λ\n\nThe problem: ${hulls.METHOD.formula}$", *lines),
         Cell("\n".join(arguments)),
         *_figure_cells("hull_graph(fitted, names)"),
     ]

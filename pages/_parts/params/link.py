@@ -1,15 +1,15 @@
 """Params and link: parameters as text and back, and one sentence for each part that had to be refused."""
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from mklcore.launcher import TABLE
 from pages._parts.params import algorithms
 from pages._parts.params.algorithms import METHODS, Setting, write
-from pages._parts.params.parameters import BUILDERS, DataParams, Params
+from pages._parts.params.parameters import BUILDERS, RULES, DataParams, Params
 
 MOST_REFUSALS = 8  # of a link, listed one by one
+USUAL = Params()
 RENAMED = {"lanes": "methods", "lanes_at": "methods_at"}  # parts of links of version 0.1
 RUN = "run"  # the part of a link that is the secret of a saved run: no parameter, and never kept with them
 
@@ -37,7 +37,6 @@ def read(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
     good: dict[str, Any] = {}
     settings: dict[str, Setting] = {}
     refused: list[str] = []
-    known = {f.name: f for f in fields(Params) if "rule" in f.metadata}
     for name, text in query.items():
         if name in (RUN, TABLE):
             continue
@@ -45,19 +44,19 @@ def read(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
         if not _can_be_sent(name + text):
             refused.append(f"The link holds {(name + text)[:40]!r}, which no text can hold. It is left out.")
             continue
-        if name in known:
-            rule = known[name].metadata["rule"]
+        if name in RULES:
             try:
-                good[name] = rule.read(text)
+                good[name] = RULES[name].read(text)
             except (ValueError, KeyError):
-                refused.append(_refusal(name, text, rule.expected, known[name].default))
+                refused.append(_refusal(name, text, RULES[name].expected, getattr(USUAL, name)))
         else:
             try:
                 settings[name] = _read_setting(name, text)
             except ValueError as error:
                 refused.append(str(error))
     if "recipe" not in query and any(name in good for name in BUILDERS):
-        good["recipe"] = "" if any(good.get(name, usual) != usual for name, usual in _builders()) else "builders"
+        usual = {name: getattr(USUAL, name) for name in BUILDERS}
+        good["recipe"] = "" if any(good.get(name, value) != value for name, value in usual.items()) else "builders"
     if good.get("validation", 0.25) + good.get("test", 0.25) > 0.8:
         refused.append("The link leaves less than a fifth of the rows for training. The usual split is used.")
         good = {name: value for name, value in good.items() if name not in ("validation", "test")}
@@ -67,11 +66,6 @@ def read(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
     if more := refused[MOST_REFUSALS:]:
         refused = [*refused[:MOST_REFUSALS], f"{len(more)} more parts of the link cannot be used. They are left out."]
     return Params(**good, settings=tuple(sorted(settings.items()))), tuple(refused)
-
-
-def _builders() -> list[tuple[str, Any]]:
-    """Return the builders' parameters with their usual values."""
-    return [(f.name, f.default) for f in fields(Params) if f.name in BUILDERS]
 
 
 def _can_be_sent(text: str) -> bool:
@@ -85,7 +79,7 @@ def _can_be_sent(text: str) -> bool:
 
 def text(params: DataParams) -> dict[str, str]:
     """Return the link's parts: what differs from the usual values."""
-    named = {f.name: getattr(params, f.name) for f in fields(params) if f.name != "settings"}
-    usual = {f.name: f.default for f in fields(params)}
-    parts = {name: write(value) for name, value in named.items() if value != usual[name]}
-    return parts | {name: write(value) for name, value in getattr(params, "settings", ())}
+    named = params.__getstate__()
+    settings = named.pop("settings", ())
+    parts = {name: write(value) for name, value in named.items() if value != getattr(USUAL, name)}
+    return parts | {name: write(value) for name, value in settings}

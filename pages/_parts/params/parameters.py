@@ -84,12 +84,12 @@ class FileParams:
     header: str = _param("", choice("", "yes", "no"))
     uses: str = _param("", matching(r"\d{1,5}[ncx](,\d{1,5}[ncx])*", "columns with uses, as in 3n,5x", LONGEST_TABLE))
     missing: str = _param("median", choice("median", "indicator", "drop"))
-    gaps: bool = _param(False, flag())
+    gaps: bool = False
     marks: str = _param("", Rule(short_line, "texts that stand for a missing value, with commas between them"))
     rare: str = _param("", choice("", "merge", "drop"))
     skip: str = _param("", matching(r"\d{1,3}", "a number of lines"))
     lines: str = _param("", choice("", "skip"))
-    quotes: bool = _param(True, flag())
+    quotes: bool = True
     key: str = _param("", Rule(short_line, "the column that joins several tables"))
 
     def part(self, kind: type[P]) -> P:
@@ -127,14 +127,14 @@ class DataParams(FileParams):
     validation: float = _param(0.25, number(0.05, 0.45))
     test: float = _param(0.25, number(0.05, 0.45))
     seed: int = _param(0, whole(0, 9999))
-    stratified: bool = _param(True, flag())
+    stratified: bool = True
     hold_out: str = _param(RANDOM, choice(*HOLD_OUT))
     grouping: str = _param(
         "",
         matching(rf"none|prefix|categories|bands \d{{1,4}}|{GROUPS}", "groups, as in petal:3-4", LONGEST_TABLE),
     )
     spectra: str = _param("", choice("", *PREPARATIONS))
-    clip: bool = _param(False, flag())
+    clip: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,14 +143,14 @@ class KernelParams(DataParams):
 
     rows: int = _param(0, whole(0, 1_000_000))
     recipe: str = _param("", choice("", "recommended", "builders"))
-    together: bool = _param(True, flag())
-    curved: bool = _param(True, flag())
-    pairs: bool = _param(True, flag())
+    together: bool = True
+    curved: bool = True
+    pairs: bool = True
     widths: int = _param(5, whole(0, 20))
-    linear: bool = _param(True, flag())
+    linear: bool = True
     degree: int = _param(2, whole(0, 6))
     each: str = _param("auto", one_of(lambda: ("auto", "none", *KERNELS)))
-    groups: bool = _param(False, flag())
+    groups: bool = False
     laplacians: int = _param(0, whole(0, 20))
     others: str = _param("", several_of(other_kernels))
     group_kernels: str = _param("rbf", choice("rbf", "linear", "both"))
@@ -165,15 +165,14 @@ class KernelParams(DataParams):
     subspace_seed: int = _param(0, whole(0, 9999))
     edited: str = _param("", dictionary())
     normalise: str = _param("auto", choice("auto", "multiplicative", "spherical", "trace", "diag", "none"))
-    center: bool = _param(False, flag())
+    center: bool = False
 
     @property
     def recommended(self) -> bool:
         """Tell whether the table suggests the dictionary; without a word on it, it does until a builder is moved."""
-        usual = {f.name: f.default for f in fields(self) if f.name in BUILDERS}
-        return self.recipe == "recommended" or (
-            not self.recipe and all(getattr(self, name) == value for name, value in usual.items())
-        )
+        if self.recipe:
+            return self.recipe == "recommended"
+        return all(getattr(self, name) == getattr(KernelParams, name) for name in BUILDERS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +215,7 @@ class TheoryParams(HullParams, PathParams):
     theory_bound: float = _param(0.0, number(0.0, 1e9))
     theory_delta: float = _param(0.05, number(1e-6, 0.5))
     theory_margin: float = _param(1.0, number(0.01, 100.0))
-    theory_even: bool = _param(False, flag())
+    theory_even: bool = False
     theory_cost: float = _param(1.0, number(1e-4, 1e4))
     theory_tau: float = _param(0.0, number(0.0, 1e9))
     theory_lam: float = _param(0.01, number(1e-6, 1e2))
@@ -264,7 +263,7 @@ class Params(TheoryParams):
     lesson_step: str = _param("guess", choice("guess", "reveal", "why"))
     lesson_guess: str = _param("", matching(r"[a-z]{0,12}", "the name of an answer"))
     lesson_at: int | None = _param(None, whole(0, 99))
-    present: bool = _param(False, flag())
+    present: bool = False
     theory: str = _param("lp", choice("lp", "conversions", "gomp", "recovery", "greedy", "decay", "duplicates", "hkl"))
     experiment: str = _param("lp_toy", matching(r"[a-z0-9_]{1,40}", "the name of an experiment"))
     experiments: str = _param("published", choice("published", "further"))
@@ -274,12 +273,17 @@ class Params(TheoryParams):
     row: int = _param(1, whole(1, 1_000_000))
     moved: str = _param("", moves())
     outcome: int = _param(0, whole(0, 9999))
-    varying: bool = _param(False, flag())
+    varying: bool = False
     repeats: int = _param(10, whole(2, 100))
 
     def with_setting(self, name: str, value: Setting) -> "Params":
         """Return these parameters with one control of the algorithm set."""
         return replace(self, settings=tuple(sorted({**dict(self.settings), name: value}.items())))
+
+
+RULES: dict[str, Rule] = {
+    one.name: one.metadata.get("rule") or flag() for one in fields(Params) if one.name != "settings"
+}
 
 
 def completed(part: DataParams) -> Params:

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import RULES
 from pages._parts.session.history import change, current
 from pages._parts.session.memory import memory
 
@@ -97,4 +97,4 @@ def field_view(label: str, name: str, kind: Callable[..., Any] | None = None, **
 
 def bounds_of(name: str) -> tuple[Any, Any] | None:
     """Return between which numbers a parameter is, None for one that is no number."""
-    return Params.__dataclass_fields__[name].metadata["rule"].bounds
+    return RULES[name].bounds
