@@ -56,7 +56,6 @@ from pages._parts.derive import (
     references,
     scores,
     searches,
-    shares,
     tables,
     tunings,
 )  # fmt: skip
@@ -208,7 +207,7 @@ def _explore(found: Outcome, params: Params) -> None:
     index = path.first_look
     shown = paths.Answer(path, params, False)
     found.of("Explore: columns", lambda: done(importance.job(params, path, index)))
-    found.of("Explore: shares", lambda: [shares.shares(shown, what) for what in ("columns", "families")])
+    found.of("Explore: shares", lambda: [importance.shares(shown, what) for what in ("columns", "families")])
     found.of("Explore: plain models", lambda: done(references.job(params)))
     found.of("Explore: interval", lambda: paths.interval(params, path, float(np.sqrt(path.values[0] * path.values[1]))))
     found.of("Explore: refits", lambda: done(paths.frequency_job(params, float(path.values[index]))))

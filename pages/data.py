@@ -19,7 +19,6 @@ from pages._parts.derive import first_table, notes
 from pages._parts.derive import tables as derive_tables
 from pages._parts.drawing import charts, leaks, listings, refusals
 from pages._parts.frame import notices, starting
-from pages._parts.params import rules
 from pages._parts.session import history, uploads, words
 from pages._parts.session.memory import memory
 
@@ -130,14 +129,14 @@ with st.sidebar:
     with suppress(uploads.MissingFileError):  # the page itself says so
         if derive_tables.on_stack(history.current()):
             rail.stack_controls()
-        elif history.current().data.startswith(rules.UPLOAD):
+        elif history.current().is_upload:
             rail.table_controls()
     rail.division()
 
 answer = st.empty()
 if starting.is_first():  # what is below keeps its place
     answer.markdown("Reading the table.")
-if history.current().data.startswith(rules.UPLOAD):
+if history.current().is_upload:
     with st.expander("Other tables", key="other_tables"):
         gallery()
 else:

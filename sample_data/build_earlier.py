@@ -19,7 +19,7 @@ from mklcore.lessons import LESSONS, norms, pictures
 from mklcore.paths.files import write_paths
 from mklcore.paths.path import Path
 from mklcore.selection.references import Reference
-from pages._parts.derive import comparison, earlier, first_table, hulls, paths, references, shares, tables
+from pages._parts.derive import comparison, earlier, first_table, hulls, importance, paths, references, tables
 from pages._parts.jobs.job import Job, Progress, make
 from pages._parts.params.parameters import Params, PathParams
 from pages._parts.players import hull_player
@@ -116,7 +116,7 @@ def answer(params: Params) -> earlier.SampleAnswer:
     """What Explore shows first of one sample."""
     path = earlier.path(params)
     path = solved(params.part(PathParams)) if path is None else path
-    found = shares.shares(paths.Answer(path, params, waiting=False, earlier=True), "columns", every=True)
+    found = importance.shares(paths.Answer(path, params, waiting=False, earlier=True), "columns", every=True)
     here = path.first_look
     order = sorted(range(len(found.names)), key=lambda k: -found.values[here][k])
     each = tuple(round(float(found.values[here][k]), DIGITS) for k in order)

@@ -11,7 +11,7 @@ import mklcore as mkl
 from mklcore.data.applying import NewRows
 from mklcore.figures import style
 from mklcore.figures.contributions import contribution_bars, shares
-from pages._parts.derive import bands, finals, paths, predictions, settling
+from pages._parts.derive import finals, judging, paths, predictions, settling
 from pages._parts.params.algorithms import METHODS
 from pages._parts.params.parameters import Params
 from pages._parts.predict import batch as predict_batch
@@ -210,8 +210,8 @@ def batch(app: AppTest, content: bytes, name: str = "new.csv") -> AppTest:
 def test_intervals_vary_with_the_row_on_request_for_a_row_and_a_file():
     app = ready(opened(data="diabetes", widths="2", each="linear", row="3"))
     app.toggle(key="field_varying").set_value(True)
-    wait_until(lambda: bands.SENTENCE in words(app), quiet(app.run()))
-    band, table = bands.in_use(memory(app).params), mkl.load_sample("diabetes")
+    wait_until(lambda: judging.SENTENCE in words(app), quiet(app.run()))
+    band, table = judging.in_use(memory(app).params), mkl.load_sample("diabetes")
     assert band is not None
     ends = band.predict_interval(table.X)
     assert f"**{style.number(ends[2, 0])}** to **{style.number(ends[2, 1])}**" in words(app)
@@ -221,7 +221,7 @@ def test_intervals_vary_with_the_row_on_request_for_a_row_and_a_file():
     point = predictions.chosen(memory(app).params)
     frame = predict_batch.answers(point, NewRows(table.X[:5], None, ()), table, None, None, band).frame
     np.testing.assert_allclose(frame[["from (90% interval)", "to (90% interval)"]], ends[:5], rtol=1e-9)
-    assert bands.in_use(replace(memory(app).params, varying=False)) is None
+    assert judging.in_use(replace(memory(app).params, varying=False)) is None
 
 
 def test_a_file_is_predicted_as_the_training_rows_are_and_scored_where_it_has_the_target():

@@ -50,7 +50,7 @@ def frame(shown: Sequence[Row], tests: Sequence[float] | None = None) -> pd.Data
     """Return one row per method."""
     columns: dict[str, list[Any]] = {
         "method": [one.label for one, _, _ in shown],
-        "at": [places.label(path.param, float(path.values[k])) for _, path, k in shown],
+        "at": [places.where(path, k) for _, path, k in shown],
         "kernels used": [int(path.n_nonzero[k]) for _, path, k in shown],
         "train": [float(path.train_score[k]) for _, path, k in shown],
         "validation": [float(path.val_score[k]) for _, path, k in shown],

@@ -5,7 +5,6 @@ import streamlit as st
 from mklcore.data.dataset import Dataset
 from pages._parts.derive import tables as derive_tables
 from pages._parts.drawing import editing, listings
-from pages._parts.params import rules
 from pages._parts.session import history
 
 
@@ -13,7 +12,7 @@ def draw(table: Dataset) -> None:
     """Draw what each column is; for an uploaded table, what it is used for can be changed."""
     params = history.current()
     st.subheader("Columns", anchor=False)
-    if not params.data.startswith(rules.UPLOAD):
+    if not params.is_upload:
         frame = listings.columns(table, params)
         st.dataframe(frame, height=248, hide_index=True, alt="Type and range of each column")
         return

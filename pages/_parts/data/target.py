@@ -8,7 +8,6 @@ import streamlit as st
 from mklcore.data.target import TargetCandidate, is_sure
 from mklcore.errors import MKLError
 from pages._parts.derive import tables
-from pages._parts.params.rules import UPLOAD
 from pages._parts.session import history, uploads, words
 
 
@@ -17,7 +16,7 @@ def offer(*, refused: bool = False) -> None:
     refused.
     """
     params = history.current()
-    if not params.data.startswith(UPLOAD) or tables.on_stack(params) or params.task == "novelty":
+    if not params.is_upload or tables.on_stack(params) or params.task == "novelty":
         return
     candidates: tuple[TargetCandidate, ...] = ()
     with suppress(MKLError, uploads.MissingFileError):  # the page itself says so

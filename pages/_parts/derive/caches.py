@@ -17,7 +17,6 @@ import streamlit as st
 
 from mklcore.errors import KernelError
 from pages._parts.params.parameters import DataParams
-from pages._parts.params.rules import UPLOAD
 from pages._parts.session.memory import memory
 from pages._parts.session.presence import Presence
 from pages._parts.session.result_cache import ResultCache
@@ -94,7 +93,7 @@ def result_cache(params: DataParams) -> ResultCache:
     """Return the cache for results about these parameters' table: everybody's for a sample, the session's for a
     file.
     """
-    if params.data.startswith(UPLOAD):
+    if params.is_upload:
         return memory().caches.results
     return _shared_results()
 
@@ -106,7 +105,7 @@ def _shared_hulls() -> ResultCache:
 
 def hulls(params: DataParams) -> ResultCache:
     """Return the cache for paths of hulls, which hold their levels for prediction: large, so few are kept."""
-    if params.data.startswith(UPLOAD):
+    if params.is_upload:
         return memory().caches.hulls
     return _shared_hulls()
 

@@ -59,7 +59,7 @@ def piece(params: PathParams) -> Piece:
     """Return the piece of work that chooses a point of the path, which is there by then."""
     result_cache, name, rows = caches.result_cache(params), paths.key(params), rest(params)
     over, attribute, scoring = paths.runs_over(params).key, paths.runs_over(params).attribute, scores.scoring(params)
-    kernels, named = dictionaries.dictionary(params), dictionaries.normalisation(params)
+    kernels, named = dictionaries.dictionary(params), dictionaries.scale(params)
     make, center, seed = paths.maker(params), params.center, params.seed
 
     def choose(report: Report) -> Path:
@@ -68,7 +68,7 @@ def piece(params: PathParams) -> Piece:
         cuts = fold_rows(codes, rows.n_samples, FOLDS, seed)
         found = []
         for done, (train, test) in enumerate(cuts):
-            stack = kernels.grams(rows.take(train), None if named == "none" else named, center)
+            stack = kernels.grams(rows.take(train), named, center)
             asked: Any = report.heard_by(make(partial(_itself, stack), partial(alignment_matrix, stack)))
             found.append(_scores(asked, stack, rows.y[train], stack.cross(rows.take(test)), rows.y[test], path,
                                  (over, attribute), scoring))  # fmt: skip

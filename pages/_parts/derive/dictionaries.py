@@ -128,3 +128,9 @@ def normalisation(params: PathParams) -> str:
     if params.normalise != "auto":
         return params.normalise
     return METHODS[params.algorithm].normalise or "none"
+
+
+def scale(params: PathParams) -> str | None:
+    """Return how kernels are normalised, as the library takes it."""
+    named = normalisation(params)
+    return None if named == "none" else named

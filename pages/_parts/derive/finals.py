@@ -48,9 +48,9 @@ def final_key(path: object, value: float) -> object:
 
 def settings(params: PathParams, asked: Any) -> dict[str, Any]:
     """Return what an estimator that computes the kernels itself has to be given, as far as it takes it."""
-    named = dictionaries.normalisation(params)
+    named = dictionaries.scale(params)
     known = asked.get_params(deep=False)
-    found = {"normalise": None if named == "none" else named, "center": params.center}
+    found = {"normalise": named, "center": params.center}
     return {name: given for name, given in found.items() if name in known}
 
 

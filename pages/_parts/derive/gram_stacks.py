@@ -16,13 +16,12 @@ from mklcore.kernels.grams import Forecast, GramStack
 from mklcore.kernels.interactions import Interaction
 from pages._parts.derive import workers
 from pages._parts.derive.budget import SHARE, SMALL_SHARE, Budget
-from pages._parts.derive.caches import LargePlace, result_cache
+from pages._parts.derive.caches import LargePlace
 from pages._parts.derive.dictionaries import dictionary, normalisation
-from pages._parts.derive.tables import on_stack, split, stack_file
+from pages._parts.derive.tables import drawn, on_stack, split, stack_file
 from pages._parts.jobs import machine
 from pages._parts.jobs.preparing import preparation
 from pages._parts.params.parameters import DataParams, KernelParams, PathParams
-from pages._parts.params.rules import UPLOAD
 from pages._parts.session import turns
 from pages._parts.session.memory import memory
 from pages._parts.session.uploads import ON_STACK, edited_text
@@ -50,18 +49,8 @@ def parts(params: KernelParams) -> Split:
     Test rows stay as they are. Without a number of rows asked for at most ``ROWS``, and as many as the usual limit of
     memory holds; with one, as many as the limit for large stacks holds.
     """
-    full = split(params)
-    most = _most_rows(params, len(full.validation.y))
-    if len(full.train.y) <= most and len(full.validation.y) <= max(most, FEWEST_JUDGES):
-        return full
-    key = ("drawn", params.part(DataParams), most)
-    return result_cache(params).made(key, lambda: _drawn(full, most, params.seed))
-
-
-def _drawn(full: Split, most: int, seed: int) -> Split:
-    return full._replace(
-        train=full.train.drawn(most, seed), validation=full.validation.drawn(max(most, FEWEST_JUDGES), seed)
-    )
+    most = _most_rows(params, len(split(params).validation.y))
+    return drawn(params, most, max(most, FEWEST_JUDGES))
 
 
 def _most_rows(params: KernelParams, n_validation: int) -> int:
@@ -138,7 +127,7 @@ def grams(params: PathParams) -> Grams:
     make = turns.slow("Building the kernels")(lambda: _build_grams(settled, cut, kernels))
     if cost.megabytes > MEMORY_LIMIT_MB:
         return large_place().made(key, owner, make)
-    return budget().made(key, cost.bytes, make, owner if params.data.startswith(UPLOAD) else None)
+    return budget().made(key, cost.bytes, make, owner if params.is_upload else None)
 
 
 def _cut_grams(cut: Split, stack: GramStack) -> Grams:

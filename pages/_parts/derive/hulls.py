@@ -125,16 +125,7 @@ def parts(params: HullParams) -> Split:
 
     Test rows stay as they are. ``hull_rows`` training rows where a person asked for a number of them, else ``ROWS``.
     """
-    full, most = tables.split(params), params.hull_rows or ROWS
-    if len(full.train.y) <= most and len(full.validation.y) <= JUDGES:
-        return full
-    key = ("drawn for hulls", params.part(DataParams), most)
-    return caches.result_cache(params).made(
-        key,
-        lambda: full._replace(
-            train=full.train.drawn(most, params.seed), validation=full.validation.drawn(JUDGES, params.seed)
-        ),
-    )
+    return tables.drawn(params, params.hull_rows or ROWS, JUDGES)
 
 
 def is_small(params: HullParams) -> bool:

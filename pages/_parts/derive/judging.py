@@ -7,11 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.errors import DataError, MKLError
+from mklcore.errors import DataError, MKLError, suppress_convergence_warnings
+from mklcore.estimators.lp import LpMKLRegressor
+from mklcore.figures import style
 from mklcore.selection.probabilities import Probabilities, calibrate, cross_fitted
-from mklcore.uncertainty import HeldOutScores
-from pages._parts.derive import caches, gram_stacks, low_rank, tables
+from mklcore.uncertainty import HeldOutScores, QuantileBand
+from pages._parts.derive import caches, choices, dictionaries, finals, gram_stacks, low_rank, paths, tables
+from pages._parts.derive.derived import Derived, derived
 from pages._parts.derive.predictions import Chosen
+from pages._parts.jobs.job import Job, Report
+from pages._parts.params.parameters import Params, PathParams
 
 LEVEL = 0.9  # share of new rows that intervals and sets are to cover
 ISOTONIC_ROWS = 1000  # validation rows from which steps are as sure as a sigmoid
@@ -94,3 +99,39 @@ def _held_out(point: Chosen) -> HeldOutScores | None:
     except MKLError:
         return None
     return scores
+
+
+SENTENCE = (
+    f"Conformalized quantile regression: intervals cover at least {style.percent(LEVEL)} of new "
+    "exchangeable rows and are wide where the target varies much."
+)
+FITS = 6  # three quantiles, with and without the rows held out
+
+
+def possible(params: PathParams) -> bool:
+    """Tell whether there can be bands: the target is a number, and the kernels of all rows have room."""
+    return choices.fits_whole(params) and tables.table(params).task == "regression"
+
+
+def band(params: PathParams) -> Derived[QuantileBand]:
+    """Return the quantile models, fitted on all rows but the test rows."""
+    return derived(params, "band", paths.key)
+
+
+def in_use(params: Params) -> QuantileBand | None:
+    """Return the bands where they are asked for and computed."""
+    return band(params).value if params.varying and possible(params) else None
+
+
+def job(params: PathParams) -> Job:
+    """Return the work that fits the quantile models."""
+    rows, found = choices.rest(params), band(params)
+    model = LpMKLRegressor(kernels=dictionaries.dictionary(params), p=getattr(paths.estimator(params), "p", 1.0))
+    model.set_params(**finals.settings(params, model))
+
+    def fit(report: Report) -> QuantileBand:
+        report.heard_by(model)
+        with suppress_convergence_warnings():
+            return QuantileBand(model, LEVEL, random_state=params.seed).fit(rows.table, rows.y)
+
+    return found.work("Bands of varying width", fit, FITS)

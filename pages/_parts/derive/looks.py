@@ -59,11 +59,11 @@ def job(params: PathParams) -> Job:
     cut, seen = gram_stacks.parts(params), dictionaries.made_of(params)
     train, judge = cut.train.drawn(ROWS, params.seed), cut.validation.drawn(ROWS, params.seed)
     kernels, make, over = dictionaries.dictionary(params), paths.maker(params), paths.runs_over(params).key
-    named, scoring, center = dictionaries.normalisation(params), scores.scoring(params), params.center
+    named, scoring, center = dictionaries.scale(params), scores.scoring(params), params.center
     points = grid_points(cut.train)
 
     def look(report: Report) -> Look:
-        stack = kernels.grams(train, None if named == "none" else named, center)
+        stack = kernels.grams(train, named, center)
         asked: Any = report.heard_by(make(lambda: stack, lambda: alignment_matrix(stack)))
         values, blocks = path_grid(asked, stack, train.y, over, points), stack.cross(judge)
         until = no_better(blocks, judge.y, points // 2, BEHIND, scoring) if over == "C" else None

@@ -13,12 +13,10 @@ from mklcore.catalog import NOVELTY
 from mklcore.data.dataset import Split
 from mklcore.kernels.nystroem import Nystroem
 from pages._parts.derive import gram_stacks, tables
-from pages._parts.derive.caches import result_cache
-from pages._parts.derive.dictionaries import dictionary, normalisation
+from pages._parts.derive.dictionaries import dictionary, normalisation, scale
 from pages._parts.derive.gram_stacks import Grams
 from pages._parts.params.algorithms import METHODS
-from pages._parts.params.parameters import LOW_RANK, DataParams, KernelParams, PathParams
-from pages._parts.params.rules import UPLOAD
+from pages._parts.params.parameters import LOW_RANK, KernelParams, PathParams
 from pages._parts.session.memory import memory
 
 P = TypeVar("P", bound=PathParams)
@@ -75,10 +73,7 @@ def parts(params: PathParams) -> Split:
     whole = tables.split(params)
     most = int(LIMIT_MB * 1e6 / (4 * len(dictionary(params)) * (params.landmarks or LANDMARKS)))
     most = max(len(drawn.train.y), min(params.rows or len(whole.train.y), most))
-    if most >= len(whole.train.y):
-        return drawn._replace(train=whole.train)
-    key = ("many", params.part(DataParams), most)
-    return result_cache(params).made(key, lambda: drawn._replace(train=whole.train.drawn(most, params.seed)))
+    return tables.drawn(params, most, len(drawn.validation.y))
 
 
 def entries(params: PathParams) -> float:
@@ -95,13 +90,13 @@ def work(params: PathParams) -> Callable[[], Grams]:
         return lambda: found
     how, cut, kernels, room = approximation(params), parts(params), dictionary(params), gram_stacks.budget()
     assert how is not None
-    named = normalisation(params)
+    named = scale(params)
     # A session keeps one stack of its own and, so that neither drives the other out, one set of features.
-    owner = memory().caches.results if params.data.startswith(UPLOAD) else None
-    key = ("features", replace(params.part(KernelParams), normalise=named), how, len(cut.train.y))
+    owner = memory().caches.results if params.is_upload else None
+    key = ("features", replace(params.part(KernelParams), normalise=normalisation(params)), how, len(cut.train.y))
 
     def make() -> Grams:
-        stack = how.features(kernels, cut.train.table, None if named == "none" else named, params.center)
+        stack = how.features(kernels, cut.train.table, named, params.center)
         return Grams(stack, stack.cross(cut.validation.table))
 
     size = 4.0 * how.n_components * len(kernels) * (len(cut.train.y) + len(cut.validation.y))

@@ -134,8 +134,8 @@ def takes_shards(params: PathParams) -> bool:
 def _with_scales(exact: PathParams) -> Any:
     """Return the estimator, which itself makes its kernels as they are asked for."""
     asked: Any = paths.estimator(exact)
-    named = dictionaries.normalisation(exact)
-    return asked.set_params(normalise=None if named == "none" else named, center=exact.center)
+    named = dictionaries.scale(exact)
+    return asked.set_params(normalise=named, center=exact.center)
 
 
 def room(params: PathParams) -> str:

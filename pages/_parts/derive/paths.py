@@ -259,11 +259,11 @@ def piece(params: PathParams, refused: Callable[[str], None] | None = None) -> P
 
 def _afar(params: PathParams, given: Prepared, lay: Callable[[Path], None]) -> Callable[[Report], Path]:
     """Return what has a worker of the cluster make the features of all rows and solve the path on them."""
-    how, named = low_rank.approximation(params), dictionaries.normalisation(params)
+    how, named = low_rank.approximation(params), dictionaries.scale(params)
     assert how is not None
     train, judges = given.parts.train, given.parts.validation
     task = remote.FeaturePath(
-        given.asked, dictionaries.dictionary(params), how, None if named == "none" else named, params.center,
+        given.asked, dictionaries.dictionary(params), how, named, params.center,
         train.table, train.y, judges.table, judges.y, given.over, given.size, given.first, given.grow, given.scoring,
     )  # fmt: skip
 

@@ -15,7 +15,6 @@ from pages._parts.derive import caches, choices, finals, gram_stacks, low_rank, 
 from pages._parts.derive.opening import opened
 from pages._parts.params import places
 from pages._parts.params.parameters import DataParams, Params, PathParams
-from pages._parts.params.rules import UPLOAD
 from pages._parts.session import history, uploads
 
 STEPS = 200
@@ -77,7 +76,7 @@ def chosen(params: Params) -> Chosen | None:
 def reading(params: DataParams) -> Reading:
     """Return how a new file becomes rows of this table. Raises ``DataError``."""
     table = tables.unprepared(params)
-    if not params.data.startswith(UPLOAD):
+    if not params.is_upload:
         return plain_reading(table)
     key = ("reading", params.data, table.fingerprint)
     how, content = tables.reading_options(params), uploads.upload(params.data).content

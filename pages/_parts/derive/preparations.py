@@ -7,7 +7,6 @@ from pages._parts.derive import looks, paths, tables
 from pages._parts.derive.derived import together
 from pages._parts.jobs.job import Job
 from pages._parts.params.parameters import Params
-from pages._parts.params.rules import UPLOAD
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ def wanted(params: Params) -> bool:
     """Tell whether ways of preparing are to be tried: nobody has chosen one, and neighbouring columns mean
     something.
     """
-    ours = params.data.startswith(UPLOAD) and params.recommended and not (params.spectra or params.edited)
+    ours = params.is_upload and params.recommended and not (params.spectra or params.edited)
     if not (ours and tables.are_spectra(params)):
         return False
     return tables.can_be_prepared(params) and tables.table(params).task != "novelty"

@@ -4,9 +4,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from mklcore.data.leaks import Leak, find_leaks, rows_in_order
+from mklcore.data.splitting import RANDOM
 from mklcore.errors import MKLError, Repair
 from pages._parts.derive import tables
-from pages._parts.params.parameters import DataParams, FileParams
+from pages._parts.derive.caches import result_cache
+from pages._parts.params.parameters import DataParams, FileParams, Params
 
 CLASSES = ("binary", "multiclass", "classification")
 
@@ -89,3 +92,28 @@ def as_found(params: DataParams) -> list[tuple[str, dict[str, Any]]]:
     chosen = (*(field for field, _ in FIELDS.values() if field != "stratified"), "sheet", "uses")
     different = {name: getattr(USUAL, name) for name in chosen if getattr(params, name) != getattr(USUAL, name)}
     return [("Read the file as found", different)] if different else []
+
+
+def leaks(params: Params) -> tuple[Leak, ...]:
+    """Return the columns that may give the target away or sort the rows, the strongest first; none for a stack."""
+    if tables.on_stack(params):
+        return ()
+    data = tables.unprepared(params)
+    return result_cache(params).made(("leaks", data.fingerprint), lambda: find_leaks(data))
+
+
+def by_time(params: Params) -> str:
+    """Return which rows to hold out where a column sorts the rows and they are still drawn at random; "" elsewhere."""
+    return rows_in_order(tables.unprepared(params)) if params.hold_out == RANDOM else ""
+
+
+def without(params: Params, column: str) -> str:
+    """Return the text of ``uses`` under which a column of an uploaded table is left out; "" where there is none."""
+    if not params.is_upload:
+        return ""
+    names = [one.name for one in tables.summary(replace(params, uses="")).columns]
+    if column not in names:
+        return ""
+    place = names.index(column) + 1
+    kept = [part for part in params.uses.split(",") if part and part[:-1] != str(place)]
+    return ",".join(sorted([*kept, f"{place}x"], key=lambda part: int(part[:-1])))

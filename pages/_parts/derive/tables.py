@@ -36,7 +36,7 @@ def table(params: DataParams) -> Dataset:
     """Return the table in use. Raises ``DataError``, or ``MissingFileError``."""
     if on_stack(params):
         return stack_file(params).table
-    if params.data.startswith(UPLOAD):
+    if params.is_upload:
         file = upload(params.data)
         key = "table", params.part(FileParams)
         data = opened(
@@ -205,6 +205,19 @@ def stack_file(params: DataParams) -> stacks.StackFile:
             file.content, task=params.task or None, clip=params.clip, fingerprint=digest, tick=tick
         ),
     )  # fmt: skip
+
+
+def drawn(params: DataParams, most: int, judges: int) -> Split:
+    """Return the split with at most so many training and validation rows, drawn where there are more."""
+    full = split(params)
+    if len(full.train.y) <= most and len(full.validation.y) <= judges:
+        return full
+
+    def draw() -> Split:
+        train, validation = full.train.drawn(most, params.seed), full.validation.drawn(judges, params.seed)
+        return full._replace(train=train, validation=validation)
+
+    return result_cache(params).made(("drawn", params.part(DataParams), most, judges), draw)
 
 
 def split(params: DataParams) -> Split:

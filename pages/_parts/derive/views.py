@@ -6,17 +6,16 @@ import numpy as np
 
 from mklcore.data.joining import packed_tables
 from mklcore.data.reading import describe_table
-from pages._parts.derive import paths, shares, tables
+from pages._parts.derive import importance, paths, tables
 from pages._parts.derive.caches import result_cache
 from pages._parts.params.parameters import DataParams, Params
 from pages._parts.params.places import place
-from pages._parts.params.rules import UPLOAD
 from pages._parts.session.uploads import upload
 
 
 def parts(params: DataParams) -> dict[str, bytes]:
     """Return the tables of an upload of several, by the names of the views; none for other data."""
-    if not params.data.startswith(UPLOAD):
+    if not params.is_upload:
         return {}
     return packed_tables(upload(params.data).content)
 
@@ -47,7 +46,7 @@ def weights(params: Params) -> dict[str, float]:
     path = paths.known(params)
     if path is None:
         return {}
-    members = shares.members(paths.Answer(path, params, waiting=False), "views")
+    members = importance.members(paths.Answer(path, params, waiting=False), "views")
     at = place(path, params.at).index
     sizes = np.abs(np.asarray(path.weights[at], dtype=float))
     total = float(sizes.sum()) or 1.0

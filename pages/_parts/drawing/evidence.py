@@ -107,7 +107,7 @@ def once(params: Params, point: tuple[object, float], name: str, what: str, meas
 
 def weights_table(point: Path, path: Path, index: int) -> None:
     """Draw the weights of one point as a table, once it is opened; they and the whole path can be taken away."""
-    where = places.label(point.param, float(point.values[index]))
+    where = places.where(point, index)
     label = f"All weights at {where}, as a table"
     opened = st.expander(label, icon=":material/table_rows:", key="weights_table", type="compact", on_change="rerun")
     if not opened.open:

@@ -5,8 +5,7 @@ from typing import Any
 import streamlit as st
 
 from mklcore.errors import MKLError
-from pages._parts.derive import leaking
-from pages._parts.params import rules
+from pages._parts.derive import repairs
 from pages._parts.session import history, uploads, words
 
 MOST = 4  # columns that are shown
@@ -15,19 +14,19 @@ MOST = 4  # columns that are shown
 def draw(key: str) -> None:
     """Draw a warning for each suspicious column of a file, with "Leave it out"; samples have none."""
     params = history.current()
-    if not params.data.startswith(rules.UPLOAD):
+    if not params.is_upload:
         return
     try:
-        found = leaking.leaks(params)
+        found = repairs.leaks(params)
     except (MKLError, uploads.MissingFileError):
         return  # the page itself says so
     for place, leak in enumerate(found[:MOST]):
         said, button = st.columns([5, 1], vertical_alignment="center")
         said.warning(words.plain(leak.text), icon=":material/visibility:")
-        without = leaking.without(params, leak.column)
+        without = repairs.without(params, leak.column)
         if without:
             _offer(button, "Leave it out", f"{key}_leak_{place}", uses=without)
-        if leak.kind == "order" and (newest := leaking.by_time(params)):
+        if leak.kind == "order" and (newest := repairs.by_time(params)):
             _offer(button, "Split by time", f"{key}_by_time_{place}", hold_out=newest)
     if len(found) > MOST:
         others = ", ".join(one.column for one in found[MOST:])

@@ -15,7 +15,6 @@ from mklcore.kernels.grams import GramStack
 from mklcore.paths.path import Path
 from pages._parts.derive import tables
 from pages._parts.params.parameters import Params
-from pages._parts.params.rules import UPLOAD
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,7 +81,7 @@ def columns(table: Dataset, params: Params) -> pd.DataFrame:
     """Return what is known about each column: of the file for an upload, of the features for a sample."""
     import pandas as pd
 
-    if params.data.startswith(UPLOAD):
+    if params.is_upload:
         found = tables.summary(params).columns
         return pd.DataFrame(
             {

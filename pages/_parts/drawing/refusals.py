@@ -7,7 +7,6 @@ import streamlit as st
 
 from mklcore.errors import MKLError, Repair
 from pages._parts.derive import repairs
-from pages._parts.params.rules import UPLOAD
 from pages._parts.session import history, words
 
 MOST = 4  # buttons beside each other
@@ -18,7 +17,7 @@ def draw(error: MKLError, key: str) -> None:
     st.error(words.plain(error), icon=":material/block:")
     params = history.current()
     offered = repairs.offered(params, error.repairs)
-    if params.data.startswith(UPLOAD):
+    if params.is_upload:
         offered += repairs.as_found(params)
     _buttons(offered, f"{key}_repair", "secondary")
 

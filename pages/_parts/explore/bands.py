@@ -60,7 +60,7 @@ def draw(shown: paths.Answer, point: Path, index: int) -> None:
         spread=train.X[:, order].std(axis=0),
         unit=unit,
     )
-    where = places.label(point.param, float(point.values[index]))
+    where = places.where(point, index)
     downloads.figure(picture, "Bands in use", "bands_in_use", f"**Which stretches are used**, at {where}")
     total = float(weights.sum()) or 1.0
     whole = sum(float(weights[m]) for m, spec in enumerate(specs) if len(spec.settled) >= along.size) / total

@@ -8,8 +8,8 @@ import streamlit as st
 from mklcore.estimators.explain import Shares
 from mklcore.figures import moving, style
 from mklcore.paths.path import Path
+from pages._parts.derive import importance as derive_importance
 from pages._parts.derive import looks, paths, terms
-from pages._parts.derive import shares as derive_shares
 from pages._parts.derive.terms import Along
 from pages._parts.drawing import charts, ranked
 from pages._parts.explore import noise, views
@@ -46,7 +46,7 @@ def view(shown: paths.Answer) -> View:
 
 def by_weight(shown: paths.Answer) -> Shares:
     """Return the shares of the weight; in a first look those of the columns that are distinguishable from zero."""
-    found = derive_shares.shares(shown, "columns")
+    found = derive_importance.shares(shown, "columns")
     if shown.stage != looks.FIRST:
         return found
     sure = {one.name for one in shown.columns}

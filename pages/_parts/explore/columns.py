@@ -13,7 +13,6 @@ from mklcore.selection import SelectionFrequency
 from mklcore.selection.references import Reference
 from pages._parts.derive import importance, looks, paths, tables
 from pages._parts.derive import noise as derive_noise
-from pages._parts.derive import shares as derive_shares
 from pages._parts.drawing import beside, charts, leaks
 from pages._parts.explore import chart, noise, ranking, terms, verdict
 from pages._parts.explore import views as explore_views
@@ -28,7 +27,7 @@ Baselines = dict[str, Reference | None]
 
 def views(shown: paths.Answer, baselines: Baselines) -> list[path_player.View]:
     """Return what follows the cursor on this tab."""
-    columns, families = (derive_shares.shares(shown, what) for what in ("columns", "families"))
+    columns, families = (importance.shares(shown, what) for what in ("columns", "families"))
     return [
         chart.view(shown),
         explore_views.sentence(shown, columns, baselines),
@@ -73,7 +72,7 @@ def _models(shown: paths.Answer, index: int, baselines: Baselines) -> None:
     verdict.table(shown)
     baselines = beside.found(shown.params, shown.waiting or shown.earlier)
     _, said, weights, families, scores = views(shown, baselines)
-    by_column, by_family = (derive_shares.shares(shown, what) for what in ("columns", "families"))
+    by_column, by_family = (importance.shares(shown, what) for what in ("columns", "families"))
     path_player.texts(said, path, index, [1], waiting=waiting)
     left, right = st.columns(2, gap="large")
     with left:
@@ -147,7 +146,7 @@ def _ask(shown: paths.Answer, value: float) -> None:
 
 
 def _frequencies(shown: paths.Answer, found: SelectionFrequency, where: str) -> None:
-    members = derive_shares.shares(shown, "columns")
+    members = importance.shares(shown, "columns")
     left, right = st.columns([1.6, 1], gap="large")
     with left:
         families = _families(shown.path, found)

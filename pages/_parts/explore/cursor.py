@@ -5,8 +5,8 @@ import streamlit as st
 from mklcore.errors import MKLError
 from mklcore.figures import style
 from mklcore.paths.path import Path
+from pages._parts.derive import importance as derive_importance
 from pages._parts.derive import looks, paths, references
-from pages._parts.derive import shares as derive_shares
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import beside, evidence
 from pages._parts.explore import ahead, bands, columns, edges, inside, views
@@ -115,7 +115,7 @@ def _save(shown: paths.Answer, index: int) -> None:
     known = beside.found(shown.params, True)
     explorable.path(
         params, shown.path, paths.algorithm(params), paths.words_for(params), index=index,
-        shares=derive_shares.shares(shown, "columns"), references=tuple(references.lines(known)),
+        shares=derive_importance.shares(shown, "columns"), references=tuple(references.lines(known)),
     )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ def _path(shown: paths.Answer) -> None:
     end = path.at_edge
     if end is None:
         return
-    where = places.label(path.param, float(path.values[end]))
+    where = places.where(path, end)
     way = "beyond" if (end == -1) else "below"
     _offer(
         f"Optimum at the grid boundary: the validation score still rises at {where}, the last value tried.",
@@ -51,7 +51,7 @@ def _widths(shown: paths.Answer) -> None:
     if end is None:
         return
     way, other = ("widest", "a wider one") if end == -1 else ("narrowest", "a narrower one")
-    where = words.plain(places.label(path.param, float(path.values[path.first_look])))
+    where = words.plain(places.where(path, path.first_look))
     _offer(
         f"Widths at their edge: at {where} the {way} kernel of its grid carries the most; {other} may do better.",
         f"Add {other}", key="one_more_width", on_click=_one_more, args=(params, end),

@@ -44,7 +44,7 @@ N_STARTS = 8  # rows of a table that stands in full
 def draw(shown: paths.Answer, point: Path, index: int) -> None:
     """Draw weights per class, functions of single columns and the surface over two, of the model at the cursor."""
     fitted = point.estimators[index]
-    where = places.label(point.param, float(point.values[index]))
+    where = places.where(point, index)
     if fitted is None:  # an answer kept with a saved run holds figures; its models are on their way
         again = "The model of this point is being fitted again. What it has learnt appears here."
         st.info(words.ELSEWHERE if shown.stage else again)

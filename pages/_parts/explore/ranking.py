@@ -14,7 +14,6 @@ from mklcore.estimators.positions import positional_importance
 from mklcore.figures import column_figure, positions_figure, style
 from mklcore.kernels.units import Unit
 from pages._parts.derive import caches, gram_stacks, importance, paths, tables
-from pages._parts.derive import shares as derive_shares
 from pages._parts.drawing import ranked
 from pages._parts.explore import noise
 from pages._parts.export import downloads
@@ -93,12 +92,12 @@ def _unranked(shown: paths.Answer, index: int) -> tuple[ColumnAnswer, ...]:
 
 def _without_model(shown: paths.Answer, index: int) -> None:
     """Draw the columns by their share of the weight at the cursor, while the model is still to be fitted here."""
-    found = derive_shares.shares(shown, "columns", every=True)
+    found = importance.shares(shown, "columns", every=True)
     named = {unit.name for unit in importance.seen(shown.params)}
     pairs = zip(found.names, found.values[index], strict=True)
     shares = sorted([(name, float(share)) for name, share in pairs if name in named], key=lambda one: -one[1])
     ranking = [ColumnAnswer(name, share, np.nan, np.nan) for name, share in shares]
-    where = places.label(shown.path.param, float(shown.path.values[index]))
+    where = places.where(shown.path, index)
     st.markdown(f"**Which columns carry the weight**, at {where}")
     st.caption("What the score loses without each column is measured as soon as the model is fitted here.")
     ranked.table(ranking, shown.path.score_name, False, f"ranking_{hash((shown.tag, 'shares'))}")
@@ -152,7 +151,7 @@ def detail(shown: paths.Answer, index: int) -> None:
     unit = seen[params.column - 1] if 0 < params.column <= len(seen) else _first(shown, index, seen)
     left, right = st.columns([1, 1.6], gap="large")
     with left:
-        where = places.label(path.param, float(path.values[index]))
+        where = places.where(path, index)
         st.markdown(f"**{words.plain(unit.name)}**, at {words.plain(where)}")
         st.markdown("\n".join(_facts(shown, index, unit)))
     if unit.kind == "kernel":

@@ -51,13 +51,13 @@ def _problem(params: Params, value: float) -> SplitProblem:
     if tables.on_stack(params):
         stack = stacks.subset(tables.stack_file(params).stack, gram_stacks.chosen_kernels(params))
         return SplitProblem(tables.table(params), asked, stack=stack, scoring=scores.scoring(params))
-    normalise = dictionaries.normalisation(params)
+    normalise = dictionaries.scale(params)
     return SplitProblem(
         tables.table(params),
         asked,
         dictionaries.dictionary(params),
         None,
-        None if normalise == "none" else normalise,
+        normalise,
         params.center,
         scores.scoring(params),
         len(gram_stacks.parts(params).train.y) if gram_stacks.is_drawn(params) else None,

@@ -26,7 +26,7 @@ def draw(shown: paths.Answer, index: int) -> None:
     found = terms.terms(params, path, index)
     if not found.terms:
         return
-    st.markdown(f"**Columns, alone and together**, at {places.label(path.param, float(path.values[index]))}")
+    st.markdown(f"**Columns, alone and together**, at {places.where(path, index)}")
     left, right = st.columns([1, 1.3], gap="large")
     with left:
         make = partial(term_bars, found.terms)

@@ -86,5 +86,5 @@ def table(shown: paths.Answer) -> None:
         rows.append((references.LABELS[key], words.score(name, one.score), gap, PLACES[one.place]))
     frame = pd.DataFrame(rows, columns=["model", name, "this model's lead ± standard error", "beside this model"])
     st.table(frame.set_index("model"))
-    where = places.label(shown.path.param, float(shown.path.values[shown.path.first_look]))
+    where = places.where(shown.path, shown.path.first_look)
     st.caption(f"All on the same {found.rows:,} held-out rows; this model at {where}.")

@@ -127,7 +127,7 @@ def sentence(shown: paths.Answer, found: Shares, baselines: dict[str, Reference 
 def _say(
     names: Sequence[str], row: Sequence[float], path: Path, index: int, baselines: dict[str, Reference | None]
 ) -> str:
-    where = places.label(path.param, float(path.values[index]))
+    where = places.where(path, index)
     named = [k for k in range(len(row)) if row[k] >= LEAST_SHARE and not OTHERS.fullmatch(names[k])]
     order = sorted(named, key=lambda k: -row[k])[:3]
     if not order:

@@ -20,13 +20,12 @@ from mklcore.lessons import Lesson
 from mklcore.lessons.page import Scenes, lesson_page
 from mklcore.paths.path import Path
 from pages._parts.derive import caches, gram_stacks, paths, tables
-from pages._parts.derive import shares as derive_shares
+from pages._parts.derive import importance as derive_importance
 from pages._parts.derive.comparison import Shown
 from pages._parts.export.downloads import file_name
 from pages._parts.params import link
 from pages._parts.params.algorithms import METHODS
 from pages._parts.params.parameters import Params, completed
-from pages._parts.params.rules import UPLOAD
 from pages._parts.session import nav
 
 LABEL = "Save as one file"
@@ -69,7 +68,7 @@ def _columns(one: Shown, path: Path) -> dict[str, list[int]]:
         return {}
     answer = paths.Answer(path, completed(one.params), waiting=False, earlier=one.earlier)
     name = "columns seen", paths.key(one.params), one.earlier
-    return caches.result_cache(one.params).made(name, lambda: derive_shares.members(answer, "columns"))
+    return caches.result_cache(one.params).made(name, lambda: derive_importance.members(answer, "columns"))
 
 
 def problems(drawn: Sequence[Shown]) -> list[Problem]:
@@ -101,7 +100,7 @@ def _problem(solved: Algorithm | Variant, title: str = "") -> Problem:
 def _about(params: Params, page: str, algorithms: Sequence[Algorithm], solved: Sequence[Problem]) -> About:
     """Return what the file tells of the table, its rows, the algorithms and the way back to this screen."""
     table, parts = tables.table(params), gram_stacks.parts(params)
-    name = "uploaded file" if params.data.startswith(UPLOAD) else SAMPLES[params.data].label
+    name = "uploaded file" if params.is_upload else SAMPLES[params.data].label
     facts = [
         ("Table", f"{name}, target {table.target_name}"),
         ("Rows", f"{len(parts.train.y)} for training, {len(parts.validation.y)} for validation, seed {params.seed}"),

@@ -26,7 +26,6 @@ from pages._parts.derive.derived import Derived, derived
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import listings
 from pages._parts.params.parameters import DataParams, Params
-from pages._parts.params.rules import UPLOAD
 from pages._parts.session import board, history, words
 from pages._parts.session.memory import memory
 
@@ -181,7 +180,7 @@ def _inside(proof: Proof, name: str) -> None:
         on_click="ignore", width="stretch",
     )  # fmt: skip
     st.code(found.command, language="bash", wrap_lines=True)
-    if proof.params.data.startswith(UPLOAD) and proof.stack is None:
+    if proof.params.is_upload and proof.stack is None:
         st.caption(words.text("proof_upload"))
     _answer(proof, found, name)
 

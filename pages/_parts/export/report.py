@@ -16,7 +16,6 @@ from mklcore.paths.path import Path
 from pages._parts.derive import gram_stacks, judging, low_rank, paths, tables, terms
 from pages._parts.derive.predictions import Chosen
 from pages._parts.params import places
-from pages._parts.params.rules import UPLOAD
 from pages._parts.session import words
 
 MOST_KERNELS = 20
@@ -62,7 +61,7 @@ def gather(point: Chosen) -> Report:
     table, parts, method = tables.table(params), low_rank.parts(params), paths.algorithm(params)
     whole = paths.known(params) or path
     nearest = point.index if whole is path else places.place(whole, point.value).index
-    name = "uploaded file" if params.data.startswith(UPLOAD) else SAMPLES[params.data].label
+    name = "uploaded file" if params.is_upload else SAMPLES[params.data].label
     facts = [
         ("Table", f"{name}: {table.n_samples:,} rows, {table.n_features} columns; "
                   f"fingerprint {table.fingerprint[:16]}"),

@@ -95,7 +95,7 @@ def _section(title: str, *lines: str) -> list[Cell]:
 
 
 def _table_name(params: DataParams) -> str:
-    if not params.data.startswith(UPLOAD):
+    if not params.is_upload:
         return SAMPLES[params.data].label
     return "an uploaded file"
 
@@ -106,7 +106,7 @@ def data_code(params: PathParams, used: Split | None = None) -> str:
     ``used``: the parts whose rows are drawn where all would be too many; those that kernels are built on by default.
     """
     table = tables.table(params)
-    upload = params.data.startswith(UPLOAD)
+    upload = params.is_upload
     lines = _file_lines(params) if upload else [f"data = mkl.load_sample({params.data!r})"]
     lines += [
         *_grouping_lines(params),
@@ -218,8 +218,7 @@ def _gram_lines(params: PathParams) -> list[str]:
     """Return the lines that build the kernels on training and validation rows; an algorithm may want its own scale."""
     if tables.on_stack(params):
         return []
-    named = dictionaries.normalisation(params)
-    normalise = None if named == "none" else named
+    normalise = dictionaries.scale(params)
     rows = "" if tables.table(params).sequences else ".X"  # a data set brings its sequences along
     how = low_rank.approximation(params)
     if how is not None:

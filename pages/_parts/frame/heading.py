@@ -8,7 +8,6 @@ from streamlit.delta_generator import DeltaGenerator
 from pages._parts.export import downloads
 from pages._parts.frame import present, theme
 from pages._parts.params import link as params_link
-from pages._parts.params import rules
 from pages._parts.runs import view
 from pages._parts.session import history
 
@@ -65,7 +64,7 @@ def _address() -> None:
     url = (st.context.url or "").split("?")[0]
     parts = urlencode(params_link.text(history.current()))
     st.code(f"{url}?{parts}" if parts else url, language=None, wrap_lines=True)
-    if history.current().data.startswith(rules.UPLOAD):
+    if history.current().is_upload:
         st.caption(
             "The link names your file by its fingerprint. A person who opens it is asked for the file itself. Save the "
             "screen for a link that brings the file along."

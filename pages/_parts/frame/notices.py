@@ -5,7 +5,6 @@ import streamlit as st
 from mklcore.errors import MKLError
 from pages._parts.derive import tables
 from pages._parts.drawing import refusals
-from pages._parts.params.rules import UPLOAD
 from pages._parts.session import history, nav, uploads
 from pages._parts.session.memory import memory
 from pages._parts.session.words import plain
@@ -44,7 +43,7 @@ def usable_table() -> bool:
 def first_rows() -> None:
     """Draw how an uploaded file that was refused begins, and what to do about it."""
     params = history.current()
-    if not params.data.startswith(UPLOAD) or tables.on_stack(params):
+    if not params.is_upload or tables.on_stack(params):
         return
     try:
         found = tables.summary(params)

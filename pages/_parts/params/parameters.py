@@ -22,6 +22,7 @@ from pages._parts.params.rules import (
     ENCODINGS,
     LONGEST_LIST,
     LONGEST_TABLE,
+    UPLOAD,
     Rule,
     choice,
     dictionary,
@@ -91,6 +92,11 @@ class FileParams:
     lines: str = _param("", choice("", "skip"))
     quotes: bool = True
     key: str = _param("", Rule(short_line, "the column that joins several tables"))
+
+    @property
+    def is_upload(self) -> bool:
+        """Tell whether the table came as a file."""
+        return self.data.startswith(UPLOAD)
 
     def part(self, kind: type[P]) -> P:
         """Return those of these parameters that ``kind`` holds."""

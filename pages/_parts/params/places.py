@@ -9,7 +9,7 @@ import numpy as np
 from mklcore.figures.captions import label, symbol
 from mklcore.paths.path import Path
 
-__all__ = ["BOUNDS", "Place", "bounds", "label", "place", "symbol"]
+__all__ = ["BOUNDS", "Place", "bounds", "label", "place", "symbol", "where"]
 
 BOUNDS = {"C": (1e-6, 1e6), "lam": (1e-10, 1e6), "p": (1.0, math.inf)}  # where an exact value may be
 
@@ -29,6 +29,11 @@ def bounds(param: str, values: Sequence[float]) -> tuple[float, float]:
     """
     low, high = BOUNDS.get(param, (1e-10, 1e10))
     return min([low, *values]), max([high, *values])
+
+
+def where(path: Path, index: int) -> str:
+    """Return what the point of a path is called, as in "C = 1"."""
+    return label(path.param, float(path.values[index]))
 
 
 def place(path: Path, at: float | None) -> Place:

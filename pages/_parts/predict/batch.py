@@ -18,7 +18,7 @@ from mklcore.figures import style
 from mklcore.selection.probabilities import Probabilities
 from mklcore.selection.scoring import scored
 from mklcore.uncertainty import HeldOutScores, QuantileBand
-from pages._parts.derive import bands, judging, paths, predictions, scores, tables
+from pages._parts.derive import judging, paths, predictions, scores, tables
 from pages._parts.derive.opening import opened
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import controls, evidence, listings, refusals
@@ -95,7 +95,7 @@ def _batch(point: Chosen, file: Upload) -> Batch | None:
 
     They stay in this session: the file is the person's own.
     """
-    band = bands.in_use(history.current())
+    band = judging.in_use(history.current())
     key = ("batch", point.key, hashlib.sha256(file.content).hexdigest(), band is not None)
     found = memory().caches.batch.get(key)
     if found is not None:
@@ -121,7 +121,7 @@ def _batch(point: Chosen, file: Upload) -> Batch | None:
 
 def _held_out(point: Chosen) -> HeldOutScores | QuantileBand | None:
     """Return what intervals and sets are made from."""
-    return bands.in_use(history.current()) or judging.held_out(point)
+    return judging.in_use(history.current()) or judging.held_out(point)
 
 
 def _later(point: Chosen, new: NewRows, key: object) -> Batch | None:
@@ -238,8 +238,8 @@ def _table(point: Chosen, batch: Batch) -> None:
     more = len(batch.frame) - SHOWN_ROWS
     if more > 0:
         st.caption(f"{more:,} more rows are in the download.")
-    if bands.in_use(history.current()) is not None:
-        st.caption(bands.SENTENCE)
+    if judging.in_use(history.current()) is not None:
+        st.caption(judging.SENTENCE)
     elif (sure := judging.held_out(point)) is not None:
         level, what = style.percent(judging.LEVEL), "intervals" if sure.classes is None else "sets"
         st.caption(

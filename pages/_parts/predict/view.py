@@ -7,7 +7,7 @@ import streamlit as st
 
 from mklcore.data.dataset import Dataset
 from mklcore.figures import captions, contribution_bars, style
-from pages._parts.derive import bands, judging, paths, predictions, tables
+from pages._parts.derive import judging, paths, predictions, tables
 from pages._parts.derive.predictions import Chosen, Knob, Row, Spoken
 from pages._parts.drawing import asking, charts, evidence
 from pages._parts.export import proof
@@ -34,15 +34,15 @@ def facts(point: Chosen) -> None:
 
 def _width(params: PathParams) -> None:
     """Draw the choice of intervals whose width varies with the row, which are fitted on request."""
-    if not bands.possible(params):
+    if not judging.possible(params):
         return
     fields.field_view(
         "Interval width varies with the row", "varying",
         help="Quantile regression on the same kernels, calibrated on held-out rows. Off: every row has the same width.",
     )  # fmt: skip
-    if history.current().varying and bands.band(params).value is None:
+    if history.current().varying and judging.band(params).value is None:
         asking.offer(
-            bands.band(params).key, lambda: board.ask(bands.job(params)),
+            judging.band(params).key, lambda: board.ask(judging.job(params)),
             work="The fit of the bands",
             label="Fit again", button="band_again", primary=False,
         )  # fmt: skip
@@ -221,11 +221,11 @@ def _probability(point: Chosen, table: Dataset, answer: Spoken) -> None:
 def _sure(point: Chosen, table: Dataset, answer: Spoken, here: Row) -> None:
     """Draw the prediction interval, or the prediction set."""
     level = style.percent(judging.LEVEL)
-    band = bands.in_use(history.current())
+    band = judging.in_use(history.current())
     if band is not None:
         low, high = band.predict_interval(here.now[None])[0]
         st.markdown(f"{level} prediction interval: **{style.number(low)}** to **{style.number(high)}**")
-        st.caption(bands.SENTENCE)
+        st.caption(judging.SENTENCE)
         return
     found = judging.held_out(point)
     if found is None:

@@ -218,7 +218,7 @@ def _delete_sources(sources: Sequence[str]) -> None:
 def kept_sentence() -> str:
     """Return what becomes of the uploaded table in use; empty where it is none of this session's."""
     params, kept = history.current(), memory().kept
-    if not params.data.startswith(UPLOAD) or missing(params):
+    if not params.is_upload or missing(params):
         return ""
     if params.data in kept.borrowed:
         return "This file came with a link to a saved run. The link brings it back for as long as the run exists."
