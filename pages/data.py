@@ -23,12 +23,6 @@ from pages._parts.session import history, uploads, words
 from pages._parts.session.memory import memory
 
 SAMPLES_A_ROW = 4
-TASKS = {
-    "binary": "two classes",
-    "multiclass": "more than two classes",
-    "regression": "a number (regression)",
-    "novelty": "one-class (anomaly detection)",
-}
 
 
 def gallery() -> None:
@@ -59,7 +53,7 @@ def facts(table: Dataset, parts: Split) -> None:
         what = f"**{table.n_samples:,}** rows, **{table.n_features:,}** features"
     st.markdown(
         f"{what}. Target **{words.plain(table.target_name)}**: "
-        f"{TASKS[table.task]}. Rows for training **{rows[0]}**, validation **{rows[1]}**, test **{rows[2]}**."
+        f"{words.TASKS[table.task]}. Rows for training **{rows[0]}**, validation **{rows[1]}**, test **{rows[2]}**."
     )
     sample = SAMPLES.get(history.current().data)
     if sample is not None:

@@ -87,13 +87,13 @@ def test_a_lead_of_boosted_trees_by_more_than_an_error_is_explained(gap, error, 
 def test_the_first_screen_is_a_verdict_and_a_chart(task: str) -> None:
     app = settled(explore(data=SAMPLE_OF[task], **FEW))
     path, params = memory(app).answer.path, memory(app).params
-    found = verdicts.known(params)
+    found = verdicts.verdict(params).value
     assert verdicts.sentence(found) in words(app)
     assert set(found.plain) == {"mean" if task == "regression" else "majority", "linear", "RBF", "forest", "boosting"}
     index = places.place(path, None).index
     assert path.chosen == index  # by folds: rows are few
     assert found.ours.score == pytest.approx(path.val_score[index])
-    data, along = component(app, "bars_columns"), terms.known(params)
+    data, along = component(app, "bars_columns"), terms.along(params).value
     assert np.sum(data["weights"], axis=1)[path.n_nonzero > 0] == pytest.approx(1.0, abs=0.01)
     assert data["index"] == index
     shares = [along.shares[index][k] for k in range(len(along.columns))]

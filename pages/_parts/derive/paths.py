@@ -251,9 +251,12 @@ def piece(params: PathParams, refused: Callable[[str], None] | None = None) -> P
     if shorter is not None and shorter.estimators[0] is not None:
         return found.piece(lambda report: given.further(given.again(shorter), report), GROW, refused)
     keep_part = so_far(params).keep
-    make: Callable[[Report], Path] = partial(_shown, given, keep_part)
+
+    def make(report: Report) -> Path:
+        return given.solve(report, show=partial(_lay, keep_part, report))
+
     if low_rank.in_use(params) and cluster.scheduler_address():
-        make = _afar(params, given, keep_part)
+        return found.piece(_afar(params, given, keep_part), given.size, refused)
     return found.piece(make, given.size, refused)
 
 
@@ -271,12 +274,6 @@ def _afar(params: PathParams, given: Prepared, lay: Callable[[Path], None]) -> C
         return remote.run(task, report.tick, partial(_lay, lay, report), report.note)
 
     return make
-
-
-def _shown(given: Prepared, lay: Callable[[Path], None], report: Report) -> Path:
-    """Return the whole path; on the way there lay what is solved so far, now and then."""
-
-    return given.solve(report, show=partial(_lay, lay, report))
 
 
 def _lay(lay: Callable[[Path], None], report: Report, path: Path) -> None:
@@ -305,11 +302,6 @@ def so_far(params: PathParams) -> Derived[Path]:
 def needs(*every: PathParams) -> tuple[str, ...]:
     """Return the stages of preparing the solvers that the paths of these parameters need."""
     return tuple(dict.fromkeys(stage for params in every for stage in _needs(params)))
-
-
-def needs_of_kernels(params: PathParams) -> tuple[str, ...]:
-    """Return the stage that the kernels need."""
-    return needs(params)[:1]
 
 
 def _needs(params: PathParams) -> tuple[str, ...]:

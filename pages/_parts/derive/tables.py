@@ -65,6 +65,11 @@ def _mended_by(label: str, **settings: str) -> Iterator[None]:
         raise
 
 
+def called(params: DataParams) -> str:
+    """Return what a sample is called; a file of a person is not named."""
+    return "an uploaded file" if params.is_upload else SAMPLES[params.data].label
+
+
 def unprepared(params: DataParams) -> Dataset:
     """Return the table as its file has it, before its spectra are prepared."""
     return table(replace(params, spectra=""))

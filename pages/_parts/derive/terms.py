@@ -20,7 +20,6 @@ __all__ = [
     "can_be_found",
     "effect",
     "job",
-    "known",
     "piece",
     "refits",
     "shares_of",
@@ -87,11 +86,6 @@ def along(params: PathParams) -> Derived[Along]:
 def n_rows(params: PathParams) -> int:
     """Return on how many validation rows drops are measured."""
     return min(DROP_ROWS, gram_stacks.parts(params).validation.n_samples)
-
-
-def known(params: PathParams) -> Along | None:
-    """Return the terms along the path, computed here or earlier."""
-    return along(params).value
 
 
 def piece(params: PathParams) -> Piece:

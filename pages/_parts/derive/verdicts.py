@@ -39,11 +39,6 @@ def verdict(params: PathParams) -> Derived[Verdict]:
     return derived(params, "verdict", derive_paths.key)
 
 
-def known(params: PathParams) -> Verdict | None:
-    """Return the verdict, computed here or earlier."""
-    return verdict(params).value
-
-
 def can_be_had(params: PathParams) -> bool:
     """Tell whether there is a score on held-out rows."""
     return scores.scoring(params) is not None and not tables.on_stack(params)

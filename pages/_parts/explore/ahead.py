@@ -15,7 +15,7 @@ WHOLE = {"recipe": "builders", "widths": 5, "linear": True, "degree": 0, "each":
 def draw(shown: paths.Answer) -> None:
     """Offer what may catch up where a plain model is ahead by more than chance on the held-out rows."""
     params = shown.params
-    found = None if shown.waiting or shown.stage else verdicts.known(params)
+    found = None if shown.waiting or shown.stage else verdicts.verdict(params).value
     if found is None or not params.recommended or params.edited:
         return
     ahead = {name for name in found.ahead_of_us() if name in MODELS}

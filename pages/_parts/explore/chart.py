@@ -25,7 +25,7 @@ def known(shown: paths.Answer) -> Along | None:
     """Return the terms of the models along the path that is shown, where they are known."""
     if shown.stage or shown.waiting or not terms.can_be_found(shown.params):
         return None
-    found = terms.known(shown.params)
+    found = terms.along(shown.params).value
     return found if found is not None and len(found.shares) == len(shown.path) else None
 
 

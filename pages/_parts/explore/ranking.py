@@ -121,8 +121,7 @@ def _places(shown: paths.Answer) -> dict[str, int]:
 
 def _pick(key: str, names: tuple[str, ...], known: dict[str, int]) -> None:
     """Look at the column whose row was clicked."""
-    chosen = fields.value(key)["selection"]
-    rows = [*(int(row) for row, _ in chosen["cells"]), *map(int, chosen["rows"])]
+    rows = fields.clicked(key)
     if rows and rows[0] < len(names):
         history.change(column=known.get(names[rows[0]], 0))
 

@@ -17,7 +17,7 @@ PLACES = {"ahead": "behind this model", "level": "level", "behind": "ahead of th
 
 def known(shown: paths.Answer) -> Verdict | None:
     """Return the verdict on an answer that no longer changes its point."""
-    return None if shown.stage or shown.waiting else verdicts.known(shown.params)
+    return None if shown.stage or shown.waiting else verdicts.verdict(shown.params).value
 
 
 def draw(shown: paths.Answer) -> None:

@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from mklcore.catalog import Algorithm, Variant
-from mklcore.data.samples import SAMPLES
 from mklcore.estimators.explain import Shares
 from mklcore.figures import style
 from mklcore.figures.takeaway import About, Problem, hulls_page, methods_page, path_page
@@ -100,7 +99,7 @@ def _problem(solved: Algorithm | Variant, title: str = "") -> Problem:
 def _about(params: Params, page: str, algorithms: Sequence[Algorithm], solved: Sequence[Problem]) -> About:
     """Return what the file tells of the table, its rows, the algorithms and the way back to this screen."""
     table, parts = tables.table(params), gram_stacks.parts(params)
-    name = "uploaded file" if params.is_upload else SAMPLES[params.data].label
+    name = tables.called(params)
     facts = [
         ("Table", f"{name}, target {table.target_name}"),
         ("Rows", f"{len(parts.train.y)} for training, {len(parts.validation.y)} for validation, seed {params.seed}"),

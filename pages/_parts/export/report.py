@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 
 import mklcore
 from mklcore.catalog import Algorithm, Variant
-from mklcore.data.samples import SAMPLES
 from mklcore.figures import captions, score_path, style, weight_path, weights_bar
 from mklcore.figures.formula import mathml
 from mklcore.paths.path import Path
@@ -19,12 +18,6 @@ from pages._parts.params import places
 from pages._parts.session import words
 
 MOST_KERNELS = 20
-TASKS = {
-    "binary": "two classes",
-    "multiclass": "several classes",
-    "regression": "a number",
-    "novelty": "one-class (anomaly detection)",
-}
 STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;color:#1a1a1a;background:#fff;max-width:60rem;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.6rem;margin:0}h2{font-size:1.1rem;margin:1.6rem 0 .4rem}p{margin:.4rem 0}
@@ -61,11 +54,11 @@ def gather(point: Chosen) -> Report:
     table, parts, method = tables.table(params), low_rank.parts(params), paths.algorithm(params)
     whole = paths.known(params) or path
     nearest = point.index if whole is path else places.place(whole, point.value).index
-    name = "uploaded file" if params.is_upload else SAMPLES[params.data].label
+    name = tables.called(params)
     facts = [
         ("Table", f"{name}: {table.n_samples:,} rows, {table.n_features} columns; "
                   f"fingerprint {table.fingerprint[:16]}"),
-        ("Target", f"{table.target_name}, {TASKS[table.task]}"),
+        ("Target", f"{table.target_name}, {words.TASKS[table.task]}"),
         ("Rows", f"{len(parts.train.y)} for training, {len(parts.validation.y)} for validation, {len(parts.test.y)} "
                  f"for test, "
                  f"seed {params.seed}"),

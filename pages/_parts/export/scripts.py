@@ -11,7 +11,6 @@ from typing import Any
 import mklcore
 from mklcore.data.columns import clean_name
 from mklcore.data.dataset import Split
-from mklcore.data.samples import SAMPLES
 from mklcore.data.splitting import RANDOM
 from mklcore.io.script import call, code, dictionary_code, imports_for, model_code, path_code
 from mklcore.kernels.units import MOST_COLUMNS
@@ -81,7 +80,7 @@ def _cells(params: Params, page: str) -> list[Cell]:
 
 def _start(params: PathParams, label: str, used: Split | None = None) -> list[Cell]:
     return [
-        Cell(f"# {label} on {_table_name(params)}\n\nWritten by MKL Explorer, mklcore {mklcore.__version__}. It "
+        Cell(f"# {label} on {tables.called(params)}\n\nWritten by MKL Explorer, mklcore {mklcore.__version__}. It "
              f"computes "
              "the numbers of the screen with the library alone.", is_code=False),
         Cell(HEAD),
@@ -92,12 +91,6 @@ def _start(params: PathParams, label: str, used: Split | None = None) -> list[Ce
 def _section(title: str, *lines: str) -> list[Cell]:
     """Return a title, with what is said under it, and the code below."""
     return [Cell(title, is_code=False), Cell("\n".join(lines))]
-
-
-def _table_name(params: DataParams) -> str:
-    if not params.is_upload:
-        return SAMPLES[params.data].label
-    return "an uploaded file"
 
 
 def data_code(params: PathParams, used: Split | None = None) -> str:

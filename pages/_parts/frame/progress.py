@@ -99,7 +99,7 @@ def prepare(page: str, params: Params) -> None:
 def _needs(page: str, params: Params) -> tuple[str, ...]:
     """Return the stages a page needs before it can compute."""
     if page in BEFORE_PATHS:
-        return paths.needs_of_kernels(params)
+        return paths.needs(params)[:1]
     if page in ("explore", "predict"):
         return paths.needs(params)
     return ("hkl",) if page == "hulls" else preparation().stages

@@ -110,10 +110,8 @@ def _overview_key(names: Sequence[str], shown: int) -> str:
 
 def pick(key: str) -> None:
     """Show the kernel whose row was clicked."""
-    chosen = fields.value(key)["selection"]
     shown = history.current().shown
-    rows = [*(int(row) for row, _ in chosen["cells"]), *map(int, chosen["rows"])]
-    new = next((row for row in rows if row != shown), None)
+    new = next((row for row in fields.clicked(key) if row != shown), None)
     if new is not None:
         history.change(shown=new)
 

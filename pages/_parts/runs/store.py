@@ -117,10 +117,7 @@ class Store:
 
     def file(self, owner: str, source: str) -> File | None:
         """Return one of the owner's files; looking at it renews its days."""
-        with self.disk.open() as base:
-            row = base.execute(
-                "SELECT id, name, content FROM files WHERE owner = ? AND source = ?", (digest(owner), source)
-            ).fetchone()
+        row = self._row("SELECT id, name, content FROM files WHERE owner = ? AND source = ?", digest(owner), source)
         if row is None:
             return None
         self._touch("files", row[0])
@@ -128,9 +125,7 @@ class Store:
 
     def is_kept(self, owner: str, source: str) -> bool:
         """Tell whether the file is kept for the owner."""
-        with self.disk.open() as base:
-            found = base.execute("SELECT 1 FROM files WHERE owner = ? AND source = ?", (digest(owner), source))
-            return found.fetchone() is not None
+        return self._row("SELECT 1 FROM files WHERE owner = ? AND source = ?", digest(owner), source) is not None
 
     def forget(self, owner: str, source: str) -> bool:
         """Delete a file at once unless a run needs it; tell whether it is gone."""
@@ -208,14 +203,11 @@ class Store:
 
     def owns(self, owner: str, run: str) -> bool:
         """Tell whether the run is one of the owner's."""
-        with self.disk.open() as base:
-            found = base.execute("SELECT 1 FROM runs WHERE owner = ? AND id = ?", (digest(owner), run))
-            return found.fetchone() is not None
+        return self._row("SELECT 1 FROM runs WHERE owner = ? AND id = ?", digest(owner), run) is not None
 
     def results(self, run: str) -> bytes | None:
         """Return the results of a run that has been found by its owner or its secret."""
-        with self.disk.open() as base:
-            row = base.execute("SELECT results FROM runs WHERE id = ?", (run,)).fetchone()
+        row = self._row("SELECT results FROM runs WHERE id = ?", run)
         return None if row is None else row[0]
 
     def delete(self, owner: str, run: str) -> tuple[str, ...]:
@@ -302,6 +294,11 @@ class Store:
             return [str(content) for (content,) in found]
 
     # How it works inside
+
+    def _row(self, question: str, *values: object) -> tuple[Any, ...] | None:
+        with self.disk.open() as base:
+            row: tuple[Any, ...] | None = base.execute(question, values).fetchone()
+        return row
 
     def _keep(self, base: sqlite3.Connection, now: float, who: str, file: File, address: str) -> int:
         row = base.execute("SELECT id FROM files WHERE owner = ? AND source = ?", (who, file.source)).fetchone()

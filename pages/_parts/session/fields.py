@@ -25,6 +25,12 @@ def report(key: str, name: str = "report") -> Any:
     return (st.session_state.get(key) or {}).get(name)
 
 
+def clicked(key: str) -> list[int]:
+    """Return the rows of a table that a person clicked, or a cell of them."""
+    chosen = value(key)["selection"]
+    return [*(int(row) for row, _ in chosen["cells"]), *map(int, chosen["rows"])]
+
+
 def put(key: str, value: Any) -> None:
     """Have a keyed widget show ``value`` when it is drawn next."""
     st.session_state[key] = value

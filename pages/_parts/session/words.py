@@ -17,6 +17,12 @@ SCALES = {  # what a normalisation does to kernels
     "diag": "scaled to a largest entry of 1",
     "none": "not scaled",
 }
+TASKS = {
+    "binary": "two classes",
+    "multiclass": "more than two classes",
+    "regression": "a number (regression)",
+    "novelty": "one-class (anomaly detection)",
+}
 
 
 def text(name: str) -> str:
