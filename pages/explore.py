@@ -14,6 +14,7 @@ import streamlit as st
 from mklcore.errors import MKLError
 from mklcore.selection.scoring import ACCEPTED
 from pages._parts.derive import looks, paths, references, tables
+from pages._parts.drawing import asking as drawing_asking
 from pages._parts.drawing import beside, evidence, preliminary, refusals
 from pages._parts.explore import (
     asking,
@@ -115,7 +116,7 @@ if usable():
         looking = not came_earlier and asking.look()
         shown = looks.answer(history.current())
         drawn_first = shown is not None and bool(shown.stage)
-        to_be_asked = not (looking or drawn_first or came_earlier) and asking.request()
+        to_be_asked = not (looking or drawn_first or came_earlier) and drawing_asking.path()
         shown = looks.answer(history.current())
         if shown is not None:
             with st.container(key=f"explore_answer_{history.current().look}"):

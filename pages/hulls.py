@@ -10,7 +10,7 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from pages._parts.derive import earlier, hull_words, hulls, tables
-from pages._parts.drawing import evidence, refusals
+from pages._parts.drawing import asking, evidence, refusals
 from pages._parts.export import explorable
 from pages._parts.frame import notices
 from pages._parts.hulls import beside, graphs, rail, ranking, terms, view
@@ -30,21 +30,14 @@ def request() -> bool:
     if hulls.certified(params).value is not None:
         return False
     hulls.estimator(params)  # refused here rather than in the worker
-    job = board.mine(hulls.certified(params).key) or board.mine(hulls.provisional(params).key)
-    quick = hulls.provisional(params).value is not None
-    if (job is None and (quick or hulls.is_small(params))) or (job is not None and job.state is JobState.DONE):
-        ask(params)
-        return False
-    if job is not None and job.live:
-        return False
-    if job is None:
-        st.info(f"Hulls on {len(hulls.parts(params).train.y)} rows take a while. Start them when you like.")
-    elif job.error:
-        st.warning(f"The hulls {board.ending(job)}")
-    else:
-        st.warning(f"The search {board.ending(job)}")
-    st.button("Compute the hulls", key="compute_hulls", type="primary", on_click=ask, args=(params,))
-    return True
+    quick, first, last = hulls.provisional(params).value, hulls.provisional(params).key, hulls.certified(params).key
+    rows = len(hulls.parts(params).train.y)
+    return asking.offer(
+        first if board.mine(last) is None else last, lambda: ask(params), again=True,
+        small=lambda: quick is not None or hulls.is_small(params),
+        waits=lambda: f"Hulls on {rows} rows take a while. Start them when you like.",
+        work="The search", label="Compute the hulls", button="compute_hulls",
+    )  # fmt: skip
 
 
 def ask(params: Params) -> None:

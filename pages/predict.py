@@ -9,26 +9,14 @@ nav.through_app()
 import streamlit as st
 
 from mklcore.errors import MKLError
-from pages._parts.derive import paths, predictions, settling, tables
+from pages._parts.derive import predictions, settling, tables
 from pages._parts.drawing import asking, preliminary, refusals
 from pages._parts.frame import notices
 from pages._parts.predict import away as predict_away
 from pages._parts.predict import batch, view
-from pages._parts.session import board, history, words
+from pages._parts.session import history, words
 
 TABS = ("One row", "A whole file", "Take away")
-
-
-def request() -> None:
-    """See to it that the path with the model is there or on its way, or let the person ask for it."""
-    params = history.current()
-    asking.offer(
-        paths.key(params), lambda: board.ask(paths.job(params)),
-        small=lambda: paths.is_small(params),
-        waits=lambda: "The model comes from a path that takes a while here. Start it when you like.",
-        work="The path",
-        label="Compute the path", button="compute",
-    )  # fmt: skip
 
 
 def settle() -> None:
@@ -63,8 +51,7 @@ if notices.usable_table():
         nav.link("data", "Go to Data")
     else:
         try:
-            if paths.known(history.current()) is None:
-                request()
+            asking.path()
             point = predictions.chosen(history.current())
             if point is not None:
                 show(point)

@@ -6,6 +6,7 @@ from mklcore.figures import style
 from pages._parts.derive import comparison, gram_stacks
 from pages._parts.derive import paths as derive_paths
 from pages._parts.derive.comparison import Shown
+from pages._parts.drawing.asking import offer
 from pages._parts.jobs.preparing import preparation
 from pages._parts.params.parameters import Params
 from pages._parts.session import board, history, words
@@ -16,23 +17,21 @@ REFRESH_SECONDS = 0.5
 def request(params: Params) -> None:
     """See to it that every method's path is there or on its way; large work waits for its button."""
     wanted = comparison.missing(params)
-    job = board.mine(comparison.key(params))
-    if not wanted or (job is not None and job.live):
-        return
-    if job is None and comparison.is_small(params, wanted):
-        ask(params)
+    if not wanted:
         return
     paths = style.counted(len(wanted), "path")
-    if job is None:
+
+    def waits() -> str:
         stack = gram_stacks.grams(params).train
-        st.info(
-            f"{paths} over {stack.n_kernels} kernels on {stack.n_samples:,} rows take a while. Start when you like."
-        )
-    elif job.error:
-        st.warning(f"The paths {board.ending(job)}")
-    elif job.broke_off:
-        st.warning(f"The work on the methods {board.ending(job)} Methods that had ended stay.")
-    st.button(f"Compute {paths}", key="compare_run", type="primary", on_click=ask, args=(params,))
+        return f"{paths} over {stack.n_kernels} kernels on {stack.n_samples:,} rows take a while. Start when you like."
+
+    offer(
+        comparison.key(params), lambda: ask(params), again=True,
+        small=lambda: comparison.is_small(params, wanted),
+        waits=waits,
+        work="The work on the methods", stays=" Methods that had ended stay.",
+        label=f"Compute {paths}", button="compare_run",
+    )  # fmt: skip
 
 
 def ask(params: Params) -> None:

@@ -13,6 +13,7 @@ from mklcore.lessons.norms import N_FEATURES
 from pages._parts.derive import caches
 from pages._parts.derive.derived import together
 from pages._parts.drawing import charts
+from pages._parts.drawing.asking import offer
 from pages._parts.jobs.job import Job, Piece, Report
 from pages._parts.params.algorithms import METHODS
 from pages._parts.params.parameters import Params
@@ -109,20 +110,14 @@ def levels() -> list[str]:
 def request(params: Params) -> None:
     """See to it that a small run is there or on its way; a larger one waits for its button."""
     left = missing(params)
-    progress = board.mine(key(params))
-    if not left or (progress is not None and progress.live):
+    if not left:
         return
-    if progress is None and params.toy_repetitions <= SMALL:
-        ask(params)
-        return
-    if progress is not None and progress.broke_off:
-        stays = "" if progress.error else " What was measured stays."
-        st.warning(f"The run {board.ending(progress)}{stays}")
     seconds = TOY.seconds * len(left)
     length = f"about {seconds:.0f} s" if seconds < 100 else f"about {seconds / 60:.0f} min"
-    st.button(
-        f"Measure {style.counted(len(left), 'run')} more, {length}", key="toy_run", type="primary", on_click=ask,
-        args=(params,),
+    offer(
+        key(params), lambda: ask(params), small=lambda: params.toy_repetitions <= SMALL, again=True,
+        work="The run", stays=" What was measured stays.",
+        label=f"Measure {style.counted(len(left), 'run')} more, {length}", button="toy_run",
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 from mklcore.selection.references import Reference
 from pages._parts.derive import left_out, references
+from pages._parts.drawing import asking
 from pages._parts.params.parameters import Params, PathParams
 from pages._parts.session import board, history, words
 
@@ -46,14 +47,10 @@ def unfinished(params: Params, known: dict[str, Reference | None], waiting: bool
     """Offer the references where they are not computed unasked, or say how their work ended."""
     if None not in known.values() or waiting:
         return
-    job = board.mine(references.key(params))
-    if job is not None and job.live:
-        st.caption("The baselines are being computed.")
-        return
-    if job is not None:
-        tell = st.warning if job.error else st.caption
-        tell(f"The baselines {board.ending(job, 'were')}")
-    st.button("Compute the baselines", key="ask_baselines", on_click=ask, args=(params,))
+    asking.button(
+        references.key(params), lambda: ask(params), "Compute the baselines", "ask_baselines", "The baselines", "were",
+        "The baselines are being computed.",
+    )  # fmt: skip
 
 
 def score_all(several: Sequence[PathParams]) -> None:

@@ -1,26 +1,10 @@
 """Explore, the answer: asked for, looked at first on a few rows, or to be started by a person."""
 
-from pages._parts.derive import gram_stacks, looks, paths
-from pages._parts.drawing.asking import offer
+from pages._parts.derive import looks, paths
+from pages._parts.drawing import asking
 from pages._parts.jobs.preparing import preparation
 from pages._parts.params import parameters
 from pages._parts.session import board, history
-
-
-def request() -> bool:
-    """See to it that the path is there or on its way; tell whether a person has to ask for it first."""
-    params = history.current()
-    if paths.known(params) is not None:
-        return False
-    cost = gram_stacks.foresee(params)
-    rows = len(gram_stacks.parts(params).train.y)
-    return offer(
-        paths.key(params), lambda: board.ask(paths.job(params)),
-        small=lambda: paths.is_small(params),
-        waits=lambda: f"A path over {cost.n_kernels} kernels on {rows:,} rows takes a while. Start it when you like.",
-        work="The path",
-        label="Compute the path", button="compute",
-    )  # fmt: skip
 
 
 def look() -> bool:
@@ -35,7 +19,7 @@ def look() -> bool:
 def go_on() -> None:
     """Have the first look followed by the answer itself, once it has been drawn."""
     before = board.mine(paths.key(history.current()))
-    request()
+    asking.path()
     now = board.mine(paths.key(history.current()))
     if now is not before and now is not None:
         history.rerun()  # the whole app, so that its progress is drawn and watched
@@ -46,6 +30,6 @@ def follow(params: parameters.Params) -> None:
     ready.
     """
     if preparation().ready(paths.needs(params)):
-        request()
+        asking.path()
         if paths.known(params) is not None:
             history.rerun()

@@ -13,14 +13,13 @@ from mklcore.selection import SelectionFrequency
 from mklcore.selection.references import Reference
 from pages._parts.derive import importance, looks, paths, tables
 from pages._parts.derive import noise as derive_noise
-from pages._parts.drawing import beside, charts, leaks
+from pages._parts.drawing import asking, beside, charts, leaks
 from pages._parts.explore import chart, noise, ranking, terms, verdict
 from pages._parts.explore import views as explore_views
 from pages._parts.export import downloads
 from pages._parts.params import places
 from pages._parts.players import path_player
 from pages._parts.session import board, history, words
-from pages._parts.session.memory import memory
 
 Baselines = dict[str, Reference | None]
 
@@ -119,30 +118,15 @@ def _stability(shown: paths.Answer, point: Path, index: int) -> None:
     if found is not None:
         _frequencies(shown, found, where)
         return
-    job = board.mine(frequency.key)
-    if job is not None and job.live:
-        if memory().wishes.granted("watch_refits"):
-            history.rerun()  # the whole app, so that the progress is drawn and watched
-        st.caption(f"Refitting on half samples of the training rows at {where}; the progress is beside the title.")
-        return
-    if job is not None:
-        st.warning(f"The refits {board.ending(job, 'were')}")
     st.caption(
         f"Refits the model at {where} on {paths.RESAMPLES} random half samples of the training rows and counts "
         f"which kernels it uses."
     )
-    st.button(
-        "Run stability selection",
-        key="ask_frequency",
+    asking.button(
+        frequency.key, lambda: board.ask(paths.frequency_job(params, value)), "Run stability selection",
+        "ask_frequency", "The refits", "were", "Refitting; the progress is beside the title.",
         disabled=shown.waiting or shown.earlier,
-        on_click=_ask,
-        args=(shown, value),
-    )
-
-
-def _ask(shown: paths.Answer, value: float) -> None:
-    board.ask(paths.frequency_job(shown.params, value))
-    memory().wishes.watch_refits = True
+    )  # fmt: skip
 
 
 def _frequencies(shown: paths.Answer, found: SelectionFrequency, where: str) -> None:

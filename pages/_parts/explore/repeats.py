@@ -96,7 +96,7 @@ def _inside(path: Path) -> None:
         "them and fits with the parameters on the screen."
     )
     history.end()
-    if memory().wishes.granted("watch_repeats"):
+    if memory().wishes.granted("watch"):
         history.rerun()
     if found is not None:
         _show(found, path, places.label(path.param, value))
@@ -108,7 +108,7 @@ def _inside(path: Path) -> None:
 def _start(path: Path) -> None:
     params = history.current()
     board.ask(job(params, places.place(path, params.at).value))
-    memory().wishes.watch_repeats = True
+    memory().wishes.watch = True
 
 
 def _show(found: Repeats, path: Path, where: str) -> None:

@@ -8,7 +8,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.estimators.terms import Columns, Decomposition
 from mklcore.figures import style, term_bars, term_plot
 from pages._parts.derive import dictionaries, hulls, paths, tables, terms
-from pages._parts.drawing import charts
+from pages._parts.drawing import asking, charts
 from pages._parts.export import downloads
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
@@ -123,21 +123,10 @@ def _band(shown: paths.Answer, index: int) -> None:
     refits = terms.refits(shown.params, float(shown.path.values[index]))
     if refits.value is not None:
         return
-    job = board.mine(refits.key)
-    if job is not None and job.live:
-        st.caption("Fitting on half samples of the rows.")
-        return
-    st.button(
-        "Add a band",
-        key="ask_band",
-        on_click=_ask,
-        args=(shown, index),
-        help="Fits the model on ten half samples of the rows.",
-    )
-
-
-def _ask(shown: paths.Answer, index: int) -> None:
-    board.ask(terms.job(shown.params, shown.path, index))
+    asking.button(
+        refits.key, lambda: board.ask(terms.job(shown.params, shown.path, index)), "Add a band", "ask_band", "The fits",
+        "were", "Fitting on half samples of the rows.", help="Fits the model on ten half samples of the rows.",
+    )  # fmt: skip
 
 
 def around(pair: Columns, found: Decomposition, table: Dataset) -> dict[str, str]:

@@ -8,6 +8,7 @@ from mklcore.errors import MKLError
 from mklcore.figures import choice_figure, style
 from pages._parts.derive import paths, tunings
 from pages._parts.derive.tunings import Tuned
+from pages._parts.drawing import asking
 from pages._parts.export import downloads
 from pages._parts.params import places
 from pages._parts.session import board, history, words
@@ -27,22 +28,15 @@ def draw(shown: paths.Answer) -> None:
 
 def _inside(shown: paths.Answer) -> None:
     chosen = tunings.tuned(shown.params)
-    found, progress = chosen.value, board.mine(chosen.key)
-    if found is not None:
-        _found(found, shown)
+    if chosen.value is not None:
+        _found(chosen.value, shown)
         return
     st.caption(
         "Leave-one-out where the loss is squared, the xi-alpha estimate for the hinge, folds for other losses and "
         "scores; for methods that add kernels one by one, folds over λ and the number of kernels together."
     )
-    live = progress is not None and progress.live
-    if progress is not None and progress.broke_off:
-        st.warning(f"The choice {board.ending(progress)}")
-    st.button("Choose", key="tune", disabled=live, on_click=_ask, args=(shown,))
-
-
-def _ask(shown: paths.Answer) -> None:
-    board.ask(tunings.job(shown.params, shown.path.values))
+    ask = lambda: board.ask(tunings.job(shown.params, shown.path.values))  # noqa: E731
+    asking.button(chosen.key, ask, "Choose", "tune", "The choice")
 
 
 def _found(found: Tuned, shown: paths.Answer) -> None:

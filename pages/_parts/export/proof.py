@@ -24,10 +24,9 @@ from mklcore.verify import report
 from pages._parts.derive import caches, gram_stacks, hulls, tables
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.derive.predictions import Chosen
-from pages._parts.drawing import listings
+from pages._parts.drawing import asking, listings
 from pages._parts.params.parameters import DataParams, Params
-from pages._parts.session import board, history, words
-from pages._parts.session.memory import memory
+from pages._parts.session import board, words
 
 MODEL = "model.mkl"
 MOST_ENTRIES = 60e6  # of all kernels together; above, the person's own machine is the place
@@ -165,8 +164,6 @@ def pocket(proof: Proof | None, name: str, label: str = "Check it yourself") -> 
 
 
 def _inside(proof: Proof, name: str) -> None:
-    if memory().wishes.granted("watch_check"):
-        history.rerun()  # the line of progress belongs to the frame
     found = files(proof)
     st.markdown(words.text("proof"))
     one, two = st.columns(2)
@@ -187,26 +184,12 @@ def _inside(proof: Proof, name: str) -> None:
 
 def _answer(proof: Proof, found: Files, name: str) -> None:
     """Draw what the command prints, or the button that has it run here."""
-    checked = _checked(proof)
-    printed, progress = checked.value, board.mine(checked.key)
-    if printed is not None:
-        st.code(printed, language=None, wrap_lines=True)
+    checked: Derived[str] = derived(proof.params, ("checked", proof.key), lambda params: params.data)
+    if checked.value is not None:
+        st.code(checked.value, language=None, wrap_lines=True)
         return
     if not proof.is_small:
         st.caption("All kernels once more are too large a piece for this server: run the command on your own machine.")
         return
-    live = progress is not None and progress.live
-    st.button("Run it here", key=f"proof_run_{name}", on_click=_run, args=(proof, found), disabled=live)
-    if progress is not None and progress.broke_off:
-        st.warning(f"The check {board.ending(progress)}")
-
-
-def _checked(proof: Proof) -> Derived[str]:
-    """Return what the command prints."""
-    return derived(proof.params, ("checked", proof.key), lambda params: params.data)
-
-
-def _run(proof: Proof, found: Files) -> None:
-    checked = _checked(proof)
-    board.ask(checked.work("Check", lambda report: found.printed()))
-    memory().wishes.watch_check = True
+    ask = lambda: board.ask(checked.work("Check", lambda report: found.printed()))  # noqa: E731
+    asking.button(checked.key, ask, "Run it here", f"proof_run_{name}", "The check")

@@ -195,9 +195,7 @@ class Wishes:
     answer: bool = False  # to leave the first screen for Explore
     leave_compare: bool = False
     leave_lesson: bool = False
-    watch_refits: bool = False
-    watch_repeats: bool = False
-    watch_check: bool = False
+    watch: bool = False  # the whole app, whose frame draws the progress of what a part of it asked for
     restored: bool = False
 
     def granted(self, name: str) -> bool:
