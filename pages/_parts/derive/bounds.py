@@ -135,20 +135,8 @@ def measured(params: TheoryParams, tab: str) -> Derived[Any]:
 
 
 def _depends(params: TheoryParams, tab: str) -> tuple[Any, ...]:
-    more = {
-        "lp": (params.theory_cost,),
-        "gomp": (params.theory_lam,),
-        "greedy": (params.theory_share,),
-        "recovery": (
-            params.theory_lam,
-            params.theory_good,
-            params.theory_sample,
-            params.theory_noise,
-            params.theory_size,
-        ),
-        "hkl": (method(params),),
-    }
-    return *bottom(params), *more[tab]
+    own = (method(params),) if tab == "hkl" else (getattr(params, name) for name in _MEASURES[tab][1])
+    return *bottom(params), *own
 
 
 def bottom(params: TheoryParams) -> tuple[Any, ...]:
@@ -167,18 +155,8 @@ def entries(params: TheoryParams, tab: str) -> float:
 
 def job(params: TheoryParams, tab: str) -> Job:
     """Return the work that measures for a tab; it is stored in the cache. Raises ``MKLError``."""
-    measure, steps = _measures(params)[tab]()
+    measure, steps = _MEASURES[tab][0](params)
     return measured(params, tab).work("Measuring", measure, steps)
-
-
-def _measures(params: TheoryParams) -> dict[str, Callable[[], tuple[Measure, int]]]:
-    return {
-        "lp": lambda: _lp(params),
-        "gomp": lambda: _gomp(params),
-        "greedy": lambda: _greedy(params),
-        "recovery": lambda: _recovery(params),
-        "hkl": lambda: _hkl(params),
-    }
 
 
 def rows(params: TheoryParams) -> Callable[[], tuple[GramStack, np.ndarray, np.ndarray, np.ndarray]]:
@@ -279,3 +257,13 @@ def _conditions(path: Path, index: int) -> theory.HKLConsistency | str:
         return theory.hkl_consistency(fitted.design_, fitted.hull_, fitted.beta_)
     except MKLError as error:
         return str(error)
+
+
+# What measures for each tab, and the parameters it depends on besides the kernels
+_MEASURES: dict[str, tuple[Callable[[TheoryParams], tuple[Measure, int]], tuple[str, ...]]] = {
+    "lp": (_lp, ("theory_cost",)),
+    "gomp": (_gomp, ("theory_lam",)),
+    "greedy": (_greedy, ("theory_share",)),
+    "recovery": (_recovery, ("theory_lam", "theory_good", "theory_sample", "theory_noise", "theory_size")),
+    "hkl": (_hkl, ()),
+}

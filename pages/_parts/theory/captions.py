@@ -1,9 +1,12 @@
 """Theory in common: how every tab draws its figure and says whether its theorem says anything here."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import plotly.graph_objects as go
 import streamlit as st
 
-from mklcore.figures import style
+from mklcore.figures import Curve, bound_curves, style
 from pages._parts.derive import bounds as derive_bounds
 from pages._parts.drawing import charts
 from pages._parts.params.parameters import Params
@@ -17,6 +20,11 @@ def picture(figure: go.Figure, key: str, height: int | None = None) -> None:
     """Draw a figure, dimmed while it answers the settings before these."""
     waiting = memory().theory.waiting
     charts.show(charts.dimmed(figure, dark=charts.is_dark()) if waiting else figure, key, height)
+
+
+def bound(key: str, x: Any, lines: Sequence[Curve], **options: Any) -> None:
+    """Draw a bound with what is measured beside it, over ``x``."""
+    picture(bound_curves(x, lines, dark=charts.is_dark(), **options), key, HEIGHT)
 
 
 def explained(name: str) -> None:

@@ -6,13 +6,12 @@ import numpy as np
 import streamlit as st
 
 from mklcore import theory
-from mklcore.figures import Curve, bound_curves, style
+from mklcore.figures import Curve, style
 from mklcore.solvers.forms import ivanov_to_tikhonov
 from pages._parts.derive import bounds as derive_bounds
-from pages._parts.drawing import charts
 from pages._parts.params.parameters import Params
 from pages._parts.session import nav
-from pages._parts.theory.captions import HEIGHT, picture, speaks
+from pages._parts.theory.captions import bound, speaks
 from pages._parts.theory.lp import DENSE
 
 SIZES = np.geomspace(0.01, 100.0, 81)  # of the penalised weights
@@ -40,15 +39,14 @@ def _carried(params: Params) -> None:
     start = theory.lp_rademacher_bound(q, M, n, R)
     carried = np.array([theory.lp_conversion(start, q, p, M) if p >= q else np.nan for p in DENSE])
     st.markdown("**A bound carried to larger norms**, Theorem 6")
-    figure = bound_curves(
+    bound(
+        "theory_carried",
         DENSE,
         [Curve(f"from q = {style.number(q)}", carried), Curve("Rad(p)", own, "other")],
         x_title="p, norm of the weights",
         y_title="Rademacher complexity",
         kind="norm",
-        dark=charts.is_dark(),
     )
-    picture(figure, "theory_carried", HEIGHT)
     end, plain = float(carried[-1]), float(own[-1])
     st.caption(
         f"From q = {style.number(q)} to p = ∞ the bound grows by $M^{{1/(2q)}}$, from {style.number(start)} to "
@@ -68,11 +66,14 @@ def _forms(params: Params, found: theory.LpMeasured) -> None:
     mu, here = np.array([twin.mu for twin in twins]), int(np.flatnonzero(s == params.theory_scale)[0])
     st.markdown("**Penalised problems with the same model**, Theorem 1")
     chosen = np.where(np.arange(s.size) == here, mu, np.nan)
-    figure = bound_curves(
-        [twin.C_tilde for twin in twins], [Curve("same w and b", mu), Curve("this s", chosen, "test")],
-        x_title="C̃, cost of the penalised form", y_title="μ, price of the weights", kind="log", dark=charts.is_dark(),
-    )  # fmt: skip
-    picture(figure, "theory_forms", HEIGHT)
+    bound(
+        "theory_forms",
+        [twin.C_tilde for twin in twins],
+        [Curve("same w and b", mu), Curve("this s", chosen, "test")],
+        x_title="C̃, cost of the penalised form",
+        y_title="μ, price of the weights",
+        kind="log",
+    )
     twin = twins[here]
     speaks(
         f"The model at p = {style.number(float(found.p[at]))} with ‖θ‖ ≤ 1 and C = {style.number(params.theory_cost)} "

@@ -8,10 +8,9 @@ import numpy as np
 import streamlit as st
 
 from mklcore import theory
-from mklcore.figures import Curve, bound_curves, style
-from pages._parts.drawing import charts
+from mklcore.figures import Curve, style
 from pages._parts.params.parameters import Params
-from pages._parts.theory.captions import HEIGHT, picture, speaks, vacuous
+from pages._parts.theory.captions import bound, speaks, vacuous
 
 POINTS = 200
 TRIVIAL = 0.5  # the loss of f = 0 for targets in [-1, 1]
@@ -26,7 +25,8 @@ def draw(params: Params, _: Any) -> None:
     decay = np.array([float(theory.greedy_decay_bound(int(k), gamma, eps, mu)) for k in d])
     promise = np.where(d >= float(steps), 6 * eps, np.nan)
     st.markdown("**The bound on the loss above the best** over the steps of Algorithm 2")
-    figure = bound_curves(
+    bound(
+        "theory_decay",
         d,
         [Curve("Lemma 3", decay), Curve("Theorem 4", promise, "other")],
         x_title="d, steps",
@@ -34,9 +34,7 @@ def draw(params: Params, _: Any) -> None:
         level=TRIVIAL,
         level_name="f = 0 is as close as",
         kind="log",
-        dark=charts.is_dark(),
     )
-    picture(figure, "theory_decay", HEIGHT)
     _words(float(steps), eps, mu, decay)
 
 

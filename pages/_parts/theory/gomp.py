@@ -4,17 +4,16 @@ import numpy as np
 import streamlit as st
 
 from mklcore import theory
-from mklcore.figures import Curve, bound_curves, style
+from mklcore.figures import Curve, style
 from pages._parts.derive import bounds as derive_bounds
 from pages._parts.derive import tables
-from pages._parts.drawing import charts
 from pages._parts.params.parameters import Params
-from pages._parts.theory.captions import HEIGHT, picture, speaks, vacuous, what_if
+from pages._parts.theory.captions import bound, speaks, vacuous, what_if
 
 
 def draw(params: Params, found: theory.GompMeasured | None) -> None:
     """Draw the bound on the excess error over s beside the test error, and the price of s kernels."""
-    dark, (M, n), kappa = charts.is_dark(), derive_bounds.sizes(params), derive_bounds.radius(params) ** 2
+    (M, n), kappa = derive_bounds.sizes(params), derive_bounds.radius(params) ** 2
     if found is None:
         st.caption("The picture appears here once the path is solved.")
         return
@@ -30,19 +29,28 @@ def draw(params: Params, found: theory.GompMeasured | None) -> None:
             Curve("test error", found.held_out, "test", found.held_out_error),
             Curve("training error", found.train, "train"),
         ]
-        figure = bound_curves(
-            found.s, curves, x_title="s, number of kernels", y_title="squared error", level=top**2,
-            level_name="f = 0 is never worse than", dark=dark,
-        )  # fmt: skip
-        picture(figure, "theory_error_of_s", HEIGHT)
+        bound(
+            "theory_error_of_s",
+            found.s,
+            curves,
+            x_title="s, number of kernels",
+            y_title="squared error",
+            level=top**2,
+            level_name="f = 0 is never worse than",
+        )
     with right:
         st.markdown("**The price of s kernels**, and of ℓ1-MKL over all M")
         ours = np.array([theory.gomp_complexity(s, kappa, tau, n) for s in found.s])
         curves = [Curve("MKL-GOMP", ours)]
         if M >= 2:
             curves.append(Curve("ℓ1-MKL", np.full(ours.size, theory.l1_complexity(M, kappa, tau, n)), "other"))
-        figure = bound_curves(found.s, curves, x_title="s, number of kernels", y_title="complexity", dark=dark)
-        picture(figure, "theory_price_of_s", HEIGHT)
+        bound(
+            "theory_price_of_s",
+            found.s,
+            curves,
+            x_title="s, number of kernels",
+            y_title="complexity",
+        )
     if what_if(params):
         st.caption(what_if(params))
 

@@ -7,12 +7,12 @@ import pandas as pd
 import streamlit as st
 
 from mklcore import theory
-from mklcore.figures import Curve, bound_curves, duplicate_bars, style
+from mklcore.figures import Curve, duplicate_bars, style
 from pages._parts.derive import bounds as derive_bounds
 from pages._parts.drawing import charts
 from pages._parts.params.parameters import Params
 from pages._parts.session import words
-from pages._parts.theory.captions import HEIGHT, picture, speaks, vacuous
+from pages._parts.theory.captions import bound, picture, speaks, vacuous
 
 
 def draw(params: Params, found: theory.GreedyMeasured | None) -> None:
@@ -28,11 +28,15 @@ def draw(params: Params, found: theory.GreedyMeasured | None) -> None:
     curves = [Curve("the bound", bounds), Curve("measured", shown, "test")]
     _words(params, found, bounds)
     st.markdown("**The bound on the distance to the optimum** beside the distance measured")
-    figure = bound_curves(
-        found.d, curves, x_title="d, kernels chosen", y_title="L(f) above the optimum", level=found.start,
-        level_name="f = 0 is as close as", dark=charts.is_dark(),
-    )  # fmt: skip
-    picture(figure, "theory_rate", HEIGHT)
+    bound(
+        "theory_rate",
+        found.d,
+        curves,
+        x_title="d, kernels chosen",
+        y_title="L(f) above the optimum",
+        level=found.start,
+        level_name="f = 0 is as close as",
+    )
     st.caption(_risk_words(params, found))
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mklcore.figures import Curve, bound_curves, style
-from pages._parts.drawing import charts, listings
+from mklcore.figures import Curve, style
+from pages._parts.drawing import listings
 from pages._parts.params.parameters import Params
-from pages._parts.theory.captions import HEIGHT, picture, speaks, vacuous
+from pages._parts.theory.captions import bound, speaks, vacuous
 
 
 def draw(params: Params, found: dict[str, Any] | None) -> None:
@@ -24,23 +24,32 @@ def draw(params: Params, found: dict[str, Any] | None) -> None:
         for name in ("necessary", "sufficient")
     }
     left, right = st.columns(2, gap="medium")
-    dark = charts.is_dark()
     with left:
         st.markdown("**Could the hull at λ be recovered?** Both conditions on these rows")
         curves = [Curve("sufficient", values["sufficient"]), Curve("necessary", values["necessary"], "other")]
-        figure = bound_curves(
-            path.values, curves, x_title="λ, the price of the norm", y_title="value of the condition", level=1.0,
-            level_name="has to be below", kind="log", dark=dark,
-        )  # fmt: skip
-        picture(figure, "theory_consistency", HEIGHT)
+        bound(
+            "theory_consistency",
+            path.values,
+            curves,
+            x_title="λ, the price of the norm",
+            y_title="value of the condition",
+            level=1.0,
+            level_name="has to be below",
+            kind="log",
+        )
     with right:
         st.markdown("**Squared error on the test rows**, as a share of their variance")
         error = Curve("test error", 1.0 - path.val_score, "test")
-        figure = bound_curves(
-            path.values, [error], x_title="λ, the price of the norm", y_title="1 − R²", level=1.0,
-            level_name="the mean alone has", kind="log", dark=dark,
-        )  # fmt: skip
-        picture(figure, "theory_hull_error", HEIGHT)
+        bound(
+            "theory_hull_error",
+            path.values,
+            [error],
+            x_title="λ, the price of the norm",
+            y_title="1 − R²",
+            level=1.0,
+            level_name="the mean alone has",
+            kind="log",
+        )
     _words(path, conditions)
 
 

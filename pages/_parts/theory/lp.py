@@ -6,13 +6,12 @@ import numpy as np
 import streamlit as st
 
 from mklcore import theory
-from mklcore.figures import Curve, bound_curves, style
+from mklcore.figures import Curve, style
 from pages._parts.derive import bounds as derive_bounds
-from pages._parts.drawing import charts
 from pages._parts.params.parameters import Params
 from pages._parts.session import nav
 from pages._parts.theory import rail as theory_rail
-from pages._parts.theory.captions import HEIGHT, picture, speaks, vacuous, what_if
+from pages._parts.theory.captions import bound, speaks, vacuous, what_if
 
 DENSE = (1.0, *(1.0 + np.geomspace(0.005, 31.0, 320)).tolist(), np.inf)
 LEAST = 1e-4  # margin risk that is drawn: below it the axis would be about nothing else
@@ -45,22 +44,25 @@ def _measured(params: Params, found: theory.LpMeasured) -> None:
         theory_rail.radius(params)
         theory_rail.margin()
     with picture_side:
-        _error(params, found, charts.is_dark())
+        _error(params, found)
     _words(params, found)
 
 
 def _price(params: Params) -> None:
-    (M, n), R, dark = derive_bounds.sizes(params), derive_bounds.radius(params), charts.is_dark()
+    (M, n), R = derive_bounds.sizes(params), derive_bounds.radius(params)
     price = np.array([theory.lp_rademacher_bound(p, M, n, R, params.theory_even) for p in DENSE])
     st.markdown(
         f"**The price of learning the weights of {M} kernels**, Rad(p): least at "
         f"p = {style.number(DENSE[int(np.argmin(price))])}. The steps come from rounding p* up to a whole number."
     )
-    figure = bound_curves(
-        DENSE, [Curve("the bound", price)], x_title="p, norm of the weights", y_title="Rademacher complexity",
-        kind="norm", dark=dark,
-    )  # fmt: skip
-    picture(figure, "theory_price_of_p", HEIGHT)
+    bound(
+        "theory_price_of_p",
+        DENSE,
+        [Curve("the bound", price)],
+        x_title="p, norm of the weights",
+        y_title="Rademacher complexity",
+        kind="norm",
+    )
 
 
 def _bounds(params: Params, found: theory.LpMeasured) -> np.ndarray:
@@ -98,17 +100,22 @@ def _choices(params: Params, found: theory.LpMeasured) -> int:
     return int(found.p.size * (1 if params.theory_bound else theory.NORM_GRID.size))
 
 
-def _error(params: Params, found: theory.LpMeasured, dark: bool) -> None:
+def _error(params: Params, found: theory.LpMeasured) -> None:
     error, risk = found.error, found.margin_risk(params.theory_margin)
     curves = [
         Curve("the bound", _bounds(params, found)),
         Curve("test error", error, "test", np.sqrt(error * (1 - error) / found.y_held_out.size)),
         Curve("margin risk", np.where(risk > LEAST, risk, np.nan), "train"),
     ]
-    figure = bound_curves(
-        found.p, curves, x_title="p, norm of the weights", y_title="share of errors", level=1.0, kind="norm", dark=dark
+    bound(
+        "theory_error_of_p",
+        found.p,
+        curves,
+        x_title="p, norm of the weights",
+        y_title="share of errors",
+        level=1.0,
+        kind="norm",
     )
-    picture(figure, "theory_error_of_p", HEIGHT)
 
 
 def _words(params: Params, found: theory.LpMeasured) -> None:
