@@ -36,7 +36,7 @@ def request() -> bool:
         first if board.mine(last) is None else last, lambda: ask(params), again=True,
         small=lambda: quick is not None or hulls.is_small(params),
         waits=lambda: f"Hulls on {rows} rows take a while. Start them when you like.",
-        work="The search", label="Compute the hulls", button="compute_hulls",
+        work="The search for hulls", label="Compute the hulls", button="compute_hulls",
     )  # fmt: skip
 
 

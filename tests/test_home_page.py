@@ -58,7 +58,7 @@ def test_a_card_leads_to_the_answer_about_its_sample() -> None:
     app = open_app(HOME)
     app.session_state[cards.KEY] = {"picked": {"name": "iris", "time": 1}}
     quiet(app.run())
-    memory(app).wishes.answer = True  # what the callback of the component asks for
+    memory(app).next_page = "explore"  # what the callback of the component asks for
     quiet(app.run())
     assert memory(app).page == "explore"
 

@@ -519,7 +519,7 @@ def test_a_search_that_was_cancelled_can_be_asked_for_again() -> None:
         gate.set()
     memory(app).jobs["short"].ended.wait(PATIENCE)
     quiet(app.run())
-    assert f"The search was {JobState.CANCELLED.value}" in words(app)
+    assert f"The search for hulls was {JobState.CANCELLED.value}" in words(app)
     quiet(app.button(key="compute_hulls").click().run())
     assert "nodes in the hull" in words(wait_for_hulls(app))
 
@@ -541,7 +541,7 @@ def test_columns_the_table_does_not_have_and_a_single_one_are_dealt_with() -> No
 
 def test_levels_beyond_the_memory_are_refused_with_their_control(monkeypatch) -> None:
     app = at_hulls(data="digits", hull_basis="anova", hull_more="memory_mb=50")
-    wait_until(lambda: "The hulls failed" in words(app), app)
+    wait_until(lambda: "The search for hulls failed" in words(app), app)
     assert "memory\\_mb=50" in words(app)
     assert app.number_input(key="hull_setting_memory_mb").label == "Memory in MB"
 

@@ -14,7 +14,7 @@ from pages._parts.params.algorithms import METHODS, Setting
 from pages._parts.params.methods import FEWEST, MOST, Method
 from pages._parts.params.methods import method as method_of
 from pages._parts.params.parameters import Params
-from pages._parts.session import fields, history, nav
+from pages._parts.session import fields, history
 from pages._parts.session.memory import memory
 
 NORMS = (1.0, 4 / 3, 2.0, float("inf"))
@@ -27,9 +27,7 @@ def learners() -> tuple[str, ...]:
 
 
 def draw() -> None:
-    """Draw presets and methods, or leave for Explore when a method is to be opened there."""
-    if memory().wishes.granted("leave_compare"):
-        nav.go("explore")
+    """Draw presets and methods."""
     params = history.current()
     methods = comparison.methods(params)
     _preset(params, methods)
@@ -50,7 +48,7 @@ def draw() -> None:
 
 def _open(own: Params) -> None:
     history.change(algorithm=own.algorithm, path=own.path, settings=own.settings, at=None)
-    memory().wishes.leave_compare = True
+    memory().next_page = "explore"
 
 
 def _keep(methods: Sequence[Method]) -> None:

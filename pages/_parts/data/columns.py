@@ -13,7 +13,7 @@ def draw(table: Dataset) -> None:
     params = history.current()
     st.subheader("Columns", anchor=False)
     if not params.is_upload:
-        frame = listings.columns(table, params)
+        frame = listings.columns(table)
         st.dataframe(frame, height=248, hide_index=True, alt="Type and range of each column")
         return
     editing.editor(

@@ -1,4 +1,4 @@
-"""Derive which columns count: what the validation score loses when a column is shuffled, at a point of the path."""
+"""Derive which columns count: what the validation score loses when one is shuffled, and how the weight is spread."""
 
 from collections.abc import Callable
 from dataclasses import replace

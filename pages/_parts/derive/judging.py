@@ -1,5 +1,5 @@
-"""Derive how right the model at a cursor is on the validation rows: its decisions, and the probabilities fitted to
-them.
+"""Derive how right the model at a cursor is on the validation rows: its decisions, the probabilities fitted to them,
+and prediction bands whose width varies with the row.
 """
 
 from dataclasses import dataclass

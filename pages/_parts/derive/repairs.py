@@ -1,4 +1,4 @@
-"""Derive the parameters that a repair changes: the arguments of the library in the page's own parameters."""
+"""Derive the parameters that a repair changes, as the library's arguments or to leave out a column that leaks."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

@@ -13,8 +13,6 @@ import streamlit as st
 from mklcore.data.dataset import Dataset
 from mklcore.kernels.grams import GramStack
 from mklcore.paths.path import Path
-from pages._parts.derive import tables
-from pages._parts.params.parameters import Params
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,22 +75,10 @@ def first_rows(table: Dataset) -> pd.DataFrame:
     return frame
 
 
-def columns(table: Dataset, params: Params) -> pd.DataFrame:
-    """Return what is known about each column: of the file for an upload, of the features for a sample."""
+def columns(table: Dataset) -> pd.DataFrame:
+    """Return what is known about each feature of a sample."""
     import pandas as pd
 
-    if params.is_upload:
-        found = tables.summary(params).columns
-        return pd.DataFrame(
-            {
-                "column": [column.name for column in found],
-                "type": [column.kind for column in found],
-                "what was done": ["target" if c.name == table.target_name else c.done for c in found],
-                "missing": [column.missing for column in found],
-                "different values": [column.distinct for column in found],
-                "first value": [column.example for column in found],
-            }
-        )
     return pd.DataFrame(
         {
             "column": table.feature_names,

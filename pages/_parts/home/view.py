@@ -16,9 +16,7 @@ _scene = st.components.v2.component("home_scene", **players.player("lesson")._as
 
 
 def draw() -> None:
-    """Draw the first screen, or leave it for Explore where a table was dropped or chosen."""
-    if memory().wishes.granted("answer"):
-        nav.go("explore")
+    """Draw the first screen; where a table is dropped or chosen Explore follows."""
     toy, table = st.columns([1.7, 1], gap="large")
     with toy:
         scene()
@@ -65,4 +63,4 @@ def _take(sample: str) -> None:
 
 
 def _to_answer() -> None:
-    memory().wishes.answer = True
+    memory().next_page = "explore"

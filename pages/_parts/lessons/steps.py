@@ -16,7 +16,7 @@ from pages._parts.export import explorable
 from pages._parts.jobs.job import Job, Piece
 from pages._parts.params.parameters import Params
 from pages._parts.players import scene
-from pages._parts.session import board, fields, history, nav
+from pages._parts.session import board, fields, history
 from pages._parts.session.memory import memory
 
 STEPS = {"guess": "Guess", "reveal": "Reveal", "why": "Why"}
@@ -143,8 +143,6 @@ def go(lesson: str) -> None:
 def lesson() -> None:
     """Draw the lesson the parameters ask for, at its step."""
     params = history.current()
-    if memory().wishes.granted("leave_lesson"):
-        _leave(params)
     here, said = LESSONS[params.lesson], words(params.lesson)
     _head(params, said)
     request(here)
@@ -232,11 +230,7 @@ def _why(params: Params, said: Words, facts: dict[str, str]) -> None:
     look, limits = st.columns(2, gap="large")
     look.markdown(f"**What to look for.** {fill(said.parts['look'], facts)}")
     limits.markdown(f"**What it cannot tell.** {fill(said.parts['limits'], facts)}")
-    st.button(said.parts["link"], key="open_preset", icon=":material/arrow_forward:", on_click=_leave_soon)
-
-
-def _leave_soon() -> None:
-    memory().wishes.leave_lesson = True
+    st.button(said.parts["link"], key="open_preset", icon=":material/arrow_forward:", on_click=_leave, args=(params,))
 
 
 def _leave(params: Params) -> None:
@@ -248,7 +242,7 @@ def _leave(params: Params) -> None:
     if params.lesson == "hull" and found is not None:
         kept["hull_pair"] = ",".join(str(j + 1) for j in found.pair)  # the two columns the lesson shows
     history.set_params(Params(**preset, **kept))
-    nav.go(page)
+    memory().next_page = page
 
 
 def _foot(params: Params, said: Words, found: Any) -> None:

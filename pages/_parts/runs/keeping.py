@@ -87,7 +87,7 @@ def begin() -> None:
     _take_table()
     bring_back()
     keep_upload()
-    page, memory().kept.page = memory().kept.page, None
+    page, memory().next_page = memory().next_page, None
     if page is not None and page != memory().page:
         nav.go(page)
 
@@ -323,7 +323,7 @@ def open_run(run_id: str) -> None:
     history.set_params(params)
     history.refuse(*refused)
     show_results(run)
-    memory().kept.page = run.page if run.page in {room.file for room in nav.ROOMS} else "data"
+    memory().next_page = run.page if run.page in {room.file for room in nav.ROOMS} else "data"
 
 
 def show_results(run: Run) -> None:

@@ -56,7 +56,7 @@ def corner() -> None:
         else:
             kept.said = kept.sure = kept.linked = None
     _show_two()
-    if kept.page is not None or (not before and keeping.owner() and waits):
+    if memory().next_page is not None or (not before and keeping.owner() and waits):
         history.rerun()
 
 

@@ -64,9 +64,9 @@ def stop(slot: str = "short") -> None:
         progress.stop.set()
 
 
-def forget(slot: str = "short") -> None:
-    """Forget how this session's job of a slot ended, so that its page asks for it again."""
-    memory().jobs.pop(slot, None)
+def forget() -> None:
+    """Forget how what a page was waiting for ended, so that the page asks for it again."""
+    memory().jobs.pop("short", None)
 
 
 def follow(params: Params) -> None:

@@ -192,9 +192,6 @@ class Overview:
 class Wishes:
     """What a click asked of the next run; the code that grants a wish takes it away with :meth:`granted`."""
 
-    answer: bool = False  # to leave the first screen for Explore
-    leave_compare: bool = False
-    leave_lesson: bool = False
     watch: bool = False  # the whole app, whose frame draws the progress of what a part of it asked for
     restored: bool = False
 
@@ -218,7 +215,6 @@ class KeptWork:
     tried: set[str] = field(default_factory=set)
     files: dict[str, str] = field(default_factory=dict)  # what became of each file
     borrowed: dict[str, str] = field(default_factory=dict)  # the secret of the run each file came with
-    page: str | None = None  # of a run that was opened
     waiting: str | None = None  # the name of a screen to save once the browser has sent its secret
     said: tuple[bool, str] | None = None
     sure: str | None = None
@@ -235,6 +231,7 @@ class Memory:
     link: Link = field(default_factory=Link)
     steps: Steps = field(default_factory=Steps)
     page: str = ""
+    next_page: str | None = None  # to which a click leads, in the next run
     inside: bool = False  # the page runs inside ``app.py``
     refused: tuple[str, ...] = ()  # what of a link was not taken
     notice: str = ""  # what changed without being asked for
