@@ -259,8 +259,7 @@ def small_settling(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 def _forget_what_is_shared() -> None:
     caches = sys.modules.get("pages._parts.derive.caches")
     if caches is not None:
-        for kept in (caches._shared_results, caches._shared_hulls, caches.lessons, caches.outcomes):
-            kept.clear()
+        caches.shared.clear()
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary((mkl.
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two hundred rows count as many, and a stack holds forty of them; nothing is left of other tests' stacks."""
-    caches._shared_results.clear()
+    caches.shared.clear()
     for place, name, value in ((low_rank, "MANY", 200), (low_rank, "LANDMARKS", 15), (gram_stacks, "ROWS", 40),
                                (gram_stacks, "FEWEST_JUDGES", 40)):  # fmt: skip
         monkeypatch.setattr(place, name, value)

@@ -384,7 +384,7 @@ def test_what_is_measured_on_an_upload_stays_with_its_session():
     params = memory(app).params
     name = bounds.measured(params, "gomp").key
     assert memory(app).caches.results.get(name) is not None
-    assert caches._shared_results().get(name) is None
+    assert caches.shared("results", 96).get(name) is None
 
 
 def test_the_measured_path_is_that_of_the_solver():

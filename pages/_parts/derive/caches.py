@@ -84,41 +84,31 @@ def _owner_of(array: np.ndarray) -> np.ndarray:
     return array if not isinstance(array.base, np.ndarray) else _owner_of(array.base)
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
-def _shared_results() -> ResultCache:
-    return ResultCache(96)
+@st.cache_resource(max_entries=4, show_spinner=False)
+def shared(name: str, size: int) -> ResultCache:
+    """Return the cache of this name for what belongs to everybody."""
+    return ResultCache(size)
 
 
 def result_cache(params: DataParams) -> ResultCache:
     """Return the cache for results about these parameters' table: everybody's for a sample, the session's for a
     file.
     """
-    if params.is_upload:
-        return memory().caches.results
-    return _shared_results()
-
-
-@st.cache_resource(max_entries=1, show_spinner=False)
-def _shared_hulls() -> ResultCache:
-    return ResultCache(6)
+    return memory().caches.results if params.is_upload else shared("results", 96)
 
 
 def hulls(params: DataParams) -> ResultCache:
     """Return the cache for paths of hulls, which hold their levels for prediction: large, so few are kept."""
-    if params.is_upload:
-        return memory().caches.hulls
-    return _shared_hulls()
+    return memory().caches.hulls if params.is_upload else shared("hulls", 6)
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
 def lessons() -> ResultCache:
     """Return the cache for what lessons found: about made data, so everybody's, and never pushed out by other
     results.
     """
-    return ResultCache(24)
+    return shared("lessons", 24)
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
 def outcomes() -> ResultCache:
     """Return the cache for what experiments found; it is about made data, so it is everybody's."""
-    return ResultCache(24)
+    return shared("outcomes", 24)

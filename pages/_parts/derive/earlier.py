@@ -6,7 +6,6 @@ of them is another one there is no such file, and the answer is computed. ``samp
 files.
 """
 
-import gzip
 import hashlib
 import json
 from collections.abc import Sequence
@@ -24,6 +23,7 @@ from mklcore.paths.files import read_paths
 from mklcore.paths.path import Path
 from mklcore.selection.references import Reference
 from pages._parts.derive import dictionaries, tables
+from pages._parts.derive.first_table import read_json, write_json
 from pages._parts.params import link
 from pages._parts.params.parameters import DataParams, HullParams, PathParams
 
@@ -164,12 +164,12 @@ def _path(file: File) -> Path | None:
 
 @lru_cache(maxsize=32)
 def _references(file: File) -> tuple[Reference, ...]:
-    return tuple(Reference(name, score, chosen, None) for name, score, chosen in _json(file) or ())
+    return tuple(Reference(name, score, chosen, None) for name, score, chosen in read_json(file) or ())
 
 
 @lru_cache(maxsize=16)
 def _hulls(file: File) -> Hulls | None:
-    found, along = _json(file), _path(file.with_name(file.name.replace(".json.gz", ".npz")))
+    found, along = read_json(file), _path(file.with_name(file.name.replace(".json.gz", ".npz")))
     if found is None or along is None:
         return None
     layout = {name: _tuples(value) for name, value in found["layout"].items()}
@@ -178,21 +178,14 @@ def _hulls(file: File) -> Hulls | None:
 
 @lru_cache(maxsize=16)
 def _story(file: File) -> Story | None:
-    found = _json(file)
+    found = read_json(file)
     return None if found is None else replace(Story(**found), pair=tuple(found["pair"]))
 
 
 @lru_cache(maxsize=2)
 def _answers(file: File) -> dict[str, SampleAnswer]:
-    found = _json(file) or {}
+    found = read_json(file) or {}
     return {name: SampleAnswer(**one | {"shares": tuple(one["shares"])}) for name, one in found.items()}
-
-
-def _json(file: File) -> Any:
-    try:
-        return json.loads(gzip.decompress(file.read_bytes()))
-    except (OSError, ValueError):
-        return None
 
 
 def _tuples(value: Any) -> Any:
@@ -204,18 +197,14 @@ def write(file: File, found: Hulls | Story) -> None:
     content = {name: value for name, value in vars(found).items() if name != "path"}
     if isinstance(found, Hulls):
         content["layout"] = asdict(found.layout)
-    _write(file, content)
+    write_json(file, content)
 
 
 def write_references(file: File, found: Sequence[Reference]) -> None:
     """Write what plain models scored, and what was chosen for each."""
-    _write(file, [(one.name, one.score, one.chosen) for one in found])
+    write_json(file, [(one.name, one.score, one.chosen) for one in found])
 
 
 def write_answers(file: File, found: dict[str, SampleAnswer]) -> None:
     """Write what Explore shows first of every sample."""
-    _write(file, {name: asdict(one) for name, one in found.items()})
-
-
-def _write(file: File, content: Any) -> None:
-    file.write_bytes(gzip.compress(json.dumps(content).encode(), mtime=0))
+    write_json(file, {name: asdict(one) for name, one in found.items()})

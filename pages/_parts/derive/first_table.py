@@ -50,7 +50,20 @@ def write(file: File) -> None:
     content = {"X": whole.X.tolist(), "y": whole.y.tolist(), "rows": rows} | {
         name: getattr(whole, name) for name in FACTS
     }
+    write_json(file, content)
+
+
+def write_json(file: File, content: Any) -> None:
+    """Write what comes with the project, to the same bytes at any time."""
     file.write_bytes(gzip.compress(json.dumps(content).encode(), mtime=0))
+
+
+def read_json(file: File | None) -> Any:
+    """Return what is in a file that comes with the project, None where there is none."""
+    try:
+        return json.loads(gzip.decompress(file.read_bytes())) if file else None
+    except (OSError, ValueError):
+        return None
 
 
 def _row(whole: Dataset, x: np.ndarray) -> int:
@@ -60,10 +73,7 @@ def _row(whole: Dataset, x: np.ndarray) -> int:
 
 @lru_cache(maxsize=1)
 def _read() -> tuple[Dataset, Split] | None:
-    try:
-        content: dict[str, Any] = json.loads(gzip.decompress(FILE.read_bytes())) if FILE else {}
-    except (OSError, ValueError):
-        content = {}
+    content = read_json(FILE)
     if not content:
         return None
     facts = {name: content[name] for name in FACTS}
