@@ -104,11 +104,11 @@ class KernelEstimator(Parts, BaseEstimator):
             raise ParameterError(f'kernels must be None, a KernelDictionary or "precomputed"; got {self.kernels!r}.')
         return isinstance(self.kernels, str)
 
-    def _stack(self, X: Any) -> Any:
-        """The kernels of ``X``: ready ones, or built from the dictionary; KernelError where they cannot do what this
-        estimator ``requires``.
+    def _stack(self, X: Any, once: bool = False) -> Any:
+        """The kernels of ``X``: ready ones, or built from the dictionary, for a path or to solve one problem ``once``;
+        KernelError where they cannot do what this estimator ``requires``.
         """
-        stack = X if is_operator(X) else self._built(X)
+        stack = X if is_operator(X) else self._built(X, once)
         if self.requires and (lacking := self.requires - stack.capabilities):
             needed = " and ".join(sorted(one.value for one in lacking))
             raise KernelError(
@@ -117,7 +117,7 @@ class KernelEstimator(Parts, BaseEstimator):
             )
         return stack if is_stored(stack) else stack.exact  # certificates need doubles; methods take less by themselves
 
-    def _built(self, X: Any) -> Any:
+    def _built(self, X: Any, once: bool) -> Any:
         """Kernels built from the dictionary, or checked when they are precomputed."""
         if self._is_precomputed:
             return GramStack.from_array(X)
@@ -135,7 +135,7 @@ class KernelEstimator(Parts, BaseEstimator):
             return approximation.features(dictionary, X, normalise, self.center)
         if self._takes_columns(dictionary, *X.shape):
             return column_features(dictionary, X, normalise, self.center)
-        place = self._single_place(dictionary, X.shape[0])
+        place = self._single_place(dictionary, X.shape[0], once)
         if place is not None:
             return PackedKernels.build(dictionary, X, normalise, self.center, place)
         if self._wants_rows(dictionary, X.shape[0]):
@@ -143,8 +143,8 @@ class KernelEstimator(Parts, BaseEstimator):
         return dictionary.grams(X, normalise=normalise, center=self.center)
 
     def foresee(self, n_samples: int, n_features: int) -> Forecast:
-        """Bytes in which ``fit`` will hold the kernels of ``n_samples`` rows, and in which form, before anything is
-        made.
+        """Bytes in which a path will hold the kernels of ``n_samples`` rows, and in which form, before anything is
+        made; ``fit``, which solves one problem, takes a quarter where it packs kernels that a path stores in double.
 
         The form is what this estimator takes by itself: a stack in double precision (8 M n² bytes), above the limit one
         triangle of each kernel in single precision (2 M n (n + 1)), in memory or on disk, features where there is an
@@ -159,7 +159,7 @@ class KernelEstimator(Parts, BaseEstimator):
         if self._takes_columns(dictionary, n_samples, n_features):
             features = sum(len(spec.columns(n_features)) for spec in dictionary.specs)
             return replace(plain, bytes=4 * n_samples * features, stored="features")
-        place = self._single_place(dictionary, n_samples)
+        place = self._single_place(dictionary, n_samples, once=False)
         if place is not None:
             stored = "single" if place == "memory" else "single, on disk"
             return replace(plain, bytes=triangle_bytes(len(dictionary), n_samples), stored=stored)
@@ -196,7 +196,7 @@ class KernelEstimator(Parts, BaseEstimator):
         """Whether kernels that are products of columns are kept as these columns; only some methods can."""
         return False
 
-    def _single_place(self, dictionary: KernelDictionary, n: int) -> str | None:
+    def _single_place(self, dictionary: KernelDictionary, n: int, once: bool) -> str | None:
         """Where kernels are to be stored in single precision, as in ``single.place_for``; only some methods can."""
         return None
 
@@ -280,7 +280,7 @@ class KernelEstimator(Parts, BaseEstimator):
         y = target_of(X, y)
         X = self._checked_rows(X, reset=True)
         y = self._checked_target(X, y)
-        self._fit_stack(self._stack(X), y)
+        self._fit_stack(self._stack(X, once=True), y)
         self._carry = None  # a path hands it on; alone it would only hold memory
         return self
 

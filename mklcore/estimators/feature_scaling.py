@@ -50,7 +50,7 @@ class _ScalingBase(KernelEstimator):
         make_terms(self.terms, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
         check_whole("max_iter", self.max_iter)
 
-    def _stack(self, X: Any) -> Any:
+    def _stack(self, X: Any, once: bool = False) -> Any:
         if hasattr(X, "transform"):
             raise DataError("Feature scaling learns the kernel itself: hand over the table, not a stack of kernels.")
         return KernelDictionary((RBF(1.0),)).grams(X, normalise=None)

@@ -102,7 +102,7 @@ class _HKLBase(KernelEstimator):
             self.row_fingerprints_ = row_fingerprints(rows)
         return rows
 
-    def _stack(self, X: Any) -> Any:
+    def _stack(self, X: Any, once: bool = False) -> Any:
         if self.graph is not None:
             return space_of(self.graph, X, self.normalize_basis, self.memory_mb)
         if isinstance(X, Design):

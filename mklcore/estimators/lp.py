@@ -31,6 +31,9 @@ from mklcore.solvers.problem import WarmStart
 from mklcore.solvers.schedule import SETTINGS as SCHEDULE
 
 COLUMNS_FROM = 500  # rows from which linear kernels are kept as the columns they see
+# From so many rows and kernels on, one problem is solved on packed kernels. Fewer, or a path, are proved in double
+# precision from the columns for more than packing saves.
+PACKED_ROWS, PACKED_KERNELS = 500, 12
 
 
 class LpBase(KernelEstimator):
@@ -73,11 +76,18 @@ class LpBase(KernelEstimator):
             return False
         return d + sum(len(spec.columns(d)) for spec in dictionary.specs) <= n // 2
 
-    def _single_place(self, dictionary: KernelDictionary, n: int) -> str | None:
-        """In memory where the stack is too large for it; on disk only where the fit would be refused otherwise."""
+    def _single_place(self, dictionary: KernelDictionary, n: int, once: bool) -> str | None:
+        """In memory where the stack is too large for it, or one problem is solved ``once``; on disk only where the fit
+        would be refused otherwise.
+        """
         single = self._solver_name in ("auto", "wrapper", "newton") and self.tol >= SCHEDULE.finest and not self._is_sum
-        tied = self.penalty_in_use.simplex and self._pairs_can  # pairs over rows take half the time there
-        if not single or tied or is_quick(dictionary) or not self._is_too_large(dictionary, n):
+        if not single or is_quick(dictionary):
+            return None
+        if not self._is_too_large(dictionary, n):
+            weighted = getattr(self, "sample_weight_", None) is not None  # whose rows of no weight are left out
+            worth = n >= PACKED_ROWS and len(dictionary) >= PACKED_KERNELS
+            return "memory" if once and worth and not weighted else None
+        if self.penalty_in_use.simplex and self._pairs_can:  # pairs over rows take half the time there
             return None
         return place_for(len(dictionary), n, may_use_disk=not self._wants_rows(dictionary, n))
 
