@@ -10,6 +10,7 @@ from pages._parts.drawing.asking import offer
 from pages._parts.jobs.preparing import preparation
 from pages._parts.params.parameters import Params
 from pages._parts.session import board, history, words
+from pages._parts.session.memory import memory
 
 REFRESH_SECONDS = 0.5
 
@@ -43,7 +44,8 @@ def ask(params: Params) -> None:
 
 def again(params: Params) -> None:
     """Forget what failed and start once more."""
-    comparison.forget_errors(params)
+    for method in comparison.methods(params):
+        memory().methods.errors.pop(derive_paths.key(comparison.method_params(params, method)), None)
     ask(params)
 
 

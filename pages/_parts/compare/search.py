@@ -32,13 +32,13 @@ def show(params: Params) -> None:
     search = searches.found(params)
     progress, found = board.mine(search.key), search.value
     live = progress is not None and progress.live
-    rows = searches.learned(params)
+    rows, over = searches.learned(params), found is not None and found.n_folds == 5 and not found.left_out
     st.markdown(
         "**Which model should I take?** MKL methods, a linear model and gradient boosting are scored on the same five "
         "folds."
     )
     st.button(
-        "Search" if found is None else "Search on", key="search", type="primary", disabled=live or _is_over(found),
+        "Search" if found is None else "Search on", key="search", type="primary", disabled=live or over,
         on_click=_ask, args=(params,),
     )  # fmt: skip
     st.caption(f"On {rows.n_samples:,} rows of training and validation; the test rows stay unseen.")
@@ -63,10 +63,6 @@ def _asked(wanted: Sequence[Candidate]) -> None:
     st.markdown(f"**What is tried**: {len(wanted)} models, each with its own parameter chosen inside every fold")
     rows = [{"model": one.name, "chosen": SIGNS.get(one.param, one.param)} for one in wanted]
     st.dataframe(pd.DataFrame(rows), hide_index=True, key="search_asked", alt=f"{len(rows)} models that are tried")
-
-
-def _is_over(found: ModelSearch | None) -> bool:
-    return found is not None and found.n_folds == 5 and not found.left_out
 
 
 def _found(found: ModelSearch) -> None:

@@ -57,13 +57,13 @@ def known(params: PathParams) -> bool:
 
 def piece(params: PathParams) -> Piece:
     """Return the piece of work that chooses a point of the path, which is there by then."""
-    result_cache, name, rows = caches.result_cache(params), paths.key(params), rest(params)
+    solved, rows = paths.solution(params), rest(params)
     over, attribute, scoring = paths.runs_over(params).key, paths.runs_over(params).attribute, scores.scoring(params)
     kernels, named = dictionaries.dictionary(params), dictionaries.scale(params)
     make, center, seed = paths.maker(params), params.center, params.seed
 
     def choose(report: Report) -> Path:
-        path: Path = result_cache.get(name)
+        path = solved.made
         codes = None if rows.task == "regression" else codes_of(rows.y)
         cuts = fold_rows(codes, rows.n_samples, FOLDS, seed)
         found = []
@@ -76,14 +76,13 @@ def piece(params: PathParams) -> Piece:
         return replace(path, chosen=best(np.array(found), path.finished))
 
     def there() -> Path | None:
-        path = result_cache.get(name)
+        path = solved.value
         return path if path is not None and (path.chosen is not None or not path.can_choose) else None
 
     def refused(text: str) -> None:
-        path: Path = result_cache.get(name)
-        result_cache.put(name, replace(path, chosen=path.first_look))
+        solved.keep(replace(solved.made, chosen=solved.made.first_look))
 
-    return Piece(choose, lambda path: result_cache.put(name, path), FOLDS, refused, ("choice", name), there)
+    return Piece(choose, solved.keep, FOLDS, refused, ("choice", solved.key), there)
 
 
 def _itself(stack: Any) -> Any:

@@ -107,12 +107,6 @@ def job(params: Params) -> Job:
     return together(params, key, "Paths of all methods", pieces, needs=needs, seconds=seconds)
 
 
-def forget_errors(params: Params) -> None:
-    """Forget why methods have no path, so that they are asked for once more."""
-    for method in methods(params):
-        memory().methods.errors.pop(derive_paths.key(method_params(params, method)), None)
-
-
 def shown(params: Params) -> list[Shown]:
     """Return what there is to show, method by method: its path, else the one this method had before, else nothing."""
     asked, mind = methods(params), memory().methods

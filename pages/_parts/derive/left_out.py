@@ -12,11 +12,7 @@ from pages._parts.params.parameters import KernelParams, PathParams
 def known(params: PathParams) -> bool:
     """Tell whether the path is scored on all of them."""
     path = paths.known(params)
-    return path is not None and caches.result_cache(params).get(_name(params)) is path
-
-
-def _name(params: PathParams) -> object:
-    return _named(paths.key(params))
+    return path is not None and caches.result_cache(params).get(_named(paths.key(params))) is path
 
 
 def _named(path: object) -> object:
@@ -50,12 +46,12 @@ def job(several: Sequence[PathParams]) -> Job:
 
 def piece(params: PathParams) -> Piece:
     """Return the piece of work that scores one path, which is there by then; it takes the place of the one before."""
-    judge, result_cache, name = all_rows.judge(params), caches.result_cache(params), paths.key(params)
+    judge, solved = all_rows.judge(params), paths.solution(params)
     rows = len(tables.split(params).validation.y)
     foreseen = 1 if low_rank.in_use(params) else steps(low_rank.work(params)().train, rows)
 
     def lay(path: Path) -> None:
-        result_cache.put(name, path)
-        result_cache.put(_named(name), path)
+        solved.keep(path)
+        solved.result_cache.put(_named(solved.key), path)
 
-    return Piece(lambda report: judge(result_cache.get(name), report.tick), lay, foreseen)
+    return Piece(lambda report: judge(solved.made, report.tick), lay, foreseen)

@@ -209,11 +209,6 @@ def move(knob: Knob, values: dict[int, float]) -> None:
     history.change(moved=written({j: float(v) for j, v in moves.items() if v != here.before[j]}))
 
 
-def start_from(number: int) -> None:
-    """Take another row of the table, without changes."""
-    history.change(row=int(number), moved="")
-
-
 # The prediction
 
 

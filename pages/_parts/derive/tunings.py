@@ -50,13 +50,9 @@ def can(params: PathParams) -> bool:
     return (over == "C" and has_loss) or _is_greedy(params)
 
 
-def _kind(params: PathParams) -> Any:
-    """Return the class in use: an estimator would ask for the Gram matrices, which a page must not wait for."""
-    return paths.algorithm(params).kind(tables.table(params).task)
-
-
 def _is_greedy(params: PathParams) -> bool:
-    return paths.runs_over(params).key in ("lam", "s") and hasattr(_kind(params), "along_grid")
+    kind = paths.algorithm(params).kind(tables.table(params).task)  # an estimator would ask for the Gram matrices
+    return paths.runs_over(params).key in ("lam", "s") and hasattr(kind, "along_grid")
 
 
 def tuned(params: PathParams) -> Derived[Tuned]:

@@ -61,14 +61,14 @@ def draw(shown: paths.Answer, index: int, *, elsewhere: bool = False) -> None:
     measured = ranking is found or ranking is first
     st.markdown(f"**Which columns count**, at {places.label(path.param, value)}")
     offered = found is None and not shown.waiting and (elsewhere if asked is None else asked.broke_off)
-    st.markdown(BY_WEIGHT if offered and asked is None else _sentence(shown, ranking, measured))
+    st.markdown(
+        BY_WEIGHT
+        if offered and asked is None
+        else ranked.sentence(ranking, path.score_name, measured, importance.n_rows(params))
+    )
     if offered:
         st.button("Rank the columns", key="ask_importance", on_click=_ask, args=(shown, index))
     _table(shown, index, ranking, measured)
-
-
-def _sentence(shown: paths.Answer, ranking: Sequence[ColumnAnswer], measured: bool) -> str:
-    return ranked.sentence(ranking, shown.path.score_name, measured, importance.n_rows(shown.params))
 
 
 def offer(shown: paths.Answer, index: int) -> None:
@@ -108,15 +108,12 @@ def _table(shown: paths.Answer, index: int, ranking: Sequence[ColumnAnswer], mea
     selected = noise.known(history.current())
     key = f"ranking_{hash((shown.tag, measured, index, tuple(selected)))}"
     names = tuple(one.name for one in ranking)
+    places_of = {unit.name: k for k, unit in enumerate(importance.seen(shown.params), 1)}
     ranked.table(
         ranking, shown.path.score_name, measured, key, _often(shown, index),
-        picked=partial(_pick, key, names, _places(shown)), chosen=noise.shares(selected),
+        picked=partial(_pick, key, names, places_of), chosen=noise.shares(selected),
         faint=noise.indistinct(selected),
     )  # fmt: skip
-
-
-def _places(shown: paths.Answer) -> dict[str, int]:
-    return {unit.name: k for k, unit in enumerate(importance.seen(shown.params), 1)}
 
 
 def _pick(key: str, names: tuple[str, ...], known: dict[str, int]) -> None:

@@ -28,9 +28,9 @@ def repeated(params: Params, value: float) -> Derived[Repeats]:
 
 
 def job(params: Params, value: float) -> Job:
-    """Return the work that fits at ``value`` on other splits."""
+    """Return the work that fits at ``value`` on other splits; it goes on from what an earlier run found."""
     found = repeated(params, value)
-    rows: dict[SplitSpec, SplitRow] = found.result_cache.made(_rows_key(params, value), dict)
+    rows: dict[SplitSpec, SplitRow] = found.result_cache.made(("repeated rows", paths.key(params), value), dict)
     problem, first = _problem(params, value), SplitSpec(params.seed, params.validation, params.test, params.stratified)
 
     def repeat(report: Report) -> Repeats:
@@ -38,11 +38,6 @@ def job(params: Params, value: float) -> Job:
         return repeat_splits(problem, params.repeats, first, cluster.backend(), known=rows, callback=report.tick)
 
     return found.work("Repeats", repeat, params.repeats)
-
-
-def _rows_key(params: Params, value: float) -> object:
-    """Return the name of the rows that are known so far: more repeats, or a cancelled run, go on from them."""
-    return "repeated rows", paths.key(params), value
 
 
 def _problem(params: Params, value: float) -> SplitProblem:

@@ -181,12 +181,8 @@ def _guess(params: Params, here: Lesson, said: Words) -> None:
         mark = "checked" if option == params.lesson_guess else "unchecked"
         st.button(
             label, key=f"guess_{option}", icon=f":material/radio_button_{mark}:", shortcut=str(number),
-            on_click=_choose, args=(option,),
+            on_click=history.change, kwargs={"lesson_guess": option},
         )  # fmt: skip
-
-
-def _choose(option: str) -> None:
-    history.change(lesson_guess=option)
 
 
 def _reveal(params: Params, said: Words, found: Any, facts: dict[str, str]) -> None:

@@ -73,7 +73,8 @@ def _start(params: Params, here: Row) -> None:
     number, back = st.columns([3, 2], vertical_alignment="bottom")
     with number:
         fields.view(
-            st.number_input, "Start from row", "what_row", here.number, predictions.start_from,
+            st.number_input, "Start from row", "what_row", here.number,
+            lambda number: history.change(row=int(number), moved=""),
             min_value=1, max_value=table.n_samples, step=1,
         )  # fmt: skip
     back.button(

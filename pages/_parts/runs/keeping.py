@@ -193,7 +193,14 @@ def _file(source: str) -> File:
 def stop_keeping() -> None:
     """Delete the table in use from the server and keep no more uploads of this browser."""
     memory().kept.keep_uploads = memory().kept.keep_reported = False
-    _delete_sources(_sources(history.current()))
+    for source in _sources(history.current()):
+        try:
+            gone = not owner() or store().forget(owner(), source)
+            memory().kept.files[source] = (
+                NOT_KEPT if gone else "A saved run needs this file, so it stays until that run is deleted."
+            )
+        except StoreError as error:
+            memory().kept.files[source] = str(error)
 
 
 def go_on_keeping() -> None:
@@ -202,17 +209,6 @@ def go_on_keeping() -> None:
     for source in _sources(history.current()):
         memory().kept.files.pop(source, None)
     keep_upload()
-
-
-def _delete_sources(sources: Sequence[str]) -> None:
-    for source in sources:
-        try:
-            gone = not owner() or store().forget(owner(), source)
-            memory().kept.files[source] = (
-                NOT_KEPT if gone else "A saved run needs this file, so it stays until that run is deleted."
-            )
-        except StoreError as error:
-            memory().kept.files[source] = str(error)
 
 
 def kept_sentence() -> str:
