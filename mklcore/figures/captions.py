@@ -45,12 +45,14 @@ def score(name: str, value: float | None, mark: str = "") -> str:
     """A score, its figure between ``mark``s: shares of rows as percentages."""
     if value is None or math.isnan(value):
         return "not measured"
-    return f"{mark}{figure_of(name, value)}{' %' if name in SHARES else ''}{mark}"
+    return f"{mark}{figure_of(name, value, zeros=True)}{' %' if name in SHARES else ''}{mark}"
 
 
-def figure_of(name: str, value: float) -> str:
-    """A score, or a difference of scores, as the figure alone: points of a share of rows, else three digits."""
-    return f"{100 * value:.1f}" if name in SHARES else style.number(value, zeros=True)
+def figure_of(name: str, value: float, zeros: bool = False) -> str:
+    """A score, or a difference of scores, as the figure alone: points of a share of rows, else three digits, whose
+    ``zeros`` at the end are kept.
+    """
+    return f"{100 * value:.1f}" if name in SHARES else style.number(value, zeros)
 
 
 def runs(text: str, kind: str = "") -> Line:

@@ -79,7 +79,7 @@ def sentence(found: Verdict) -> str:
     groups: dict[str, list[str]] = {"ahead": [], "level": [], "behind": []}
     for name, one in sorted(found.plain.items(), key=lambda pair: -pair[1].score):
         if name not in NOTHING:
-            groups[one.place].append(f"{SHORT[name]} {captions.figure_of(found.score_name, one.score)}")
+            groups[one.place].append(f"{SHORT[name]} {captions.figure_of(found.score_name, one.score, zeros=True)}")
     said = {"ahead": "ahead of", "level": "level with", "behind": "behind"}
     listed = [f"{said[place]} {style.joined(names)}" for place, names in groups.items() if names]
     return f"{text}: {', '.join(listed)}." if listed else f"{text}."
