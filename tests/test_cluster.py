@@ -230,6 +230,21 @@ def test_work_that_a_stranger_cancels_says_so_and_goes_on_from_what_had_arrived(
     assert sweep(cube, range(12), "dask", 2, rows) == {number: number**3 for number in range(12)}
 
 
+def test_work_cancelled_between_a_look_and_its_answer_says_so_too(scheduler, monkeypatch):
+    gather = distributed.Client.gather
+
+    def cancelled_first(client, futures, **more):
+        for future in futures:
+            future.cancel()
+        while any(future.status == "finished" for future in futures):
+            time.sleep(0.01)
+        return gather(client, futures, **more)
+
+    monkeypatch.setattr(distributed.Client, "gather", cancelled_first)
+    with pytest.raises(MKLError, match=r"cancelled the work, with \d+ of 12 runs to go"):
+        sweep(cube, range(12), "dask", 2, {})
+
+
 class Patient:
     """Work that tells how far it is until somebody no longer wants it, and leaves a mark then; or does its steps."""
 

@@ -15,6 +15,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, NoReturn, TypeAlias, TypeVar
@@ -177,7 +178,11 @@ def on_cluster(client: Any, run: Callable[[S], R], specs: Sequence[S]) -> Iterat
             _check(client, left, kept_where)
             arrived = [future for future in waiting if future.done()]
             well = [future for future in arrived if future.status == "finished"]
-            for future, row in zip(well, client.gather(well) if well else (), strict=True):
+            try:
+                rows = client.gather(well) if well else ()
+            except CancelledError:  # by another client, since it was looked at: the next look finds it so
+                continue
+            for future, row in zip(well, rows, strict=True):
                 yield waiting.pop(future), row
             for future in arrived:
                 if future in waiting:  # this raises, after all that went well has been handed on
