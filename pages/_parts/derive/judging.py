@@ -3,20 +3,22 @@ and prediction bands whose width varies with the row.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mklcore.errors import DataError, MKLError, suppress_convergence_warnings
-from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.figures import style
 from mklcore.selection.probabilities import Probabilities, calibrate, cross_fitted
-from mklcore.uncertainty import HeldOutScores, QuantileBand
+from mklcore.uncertainty import HeldOutScores
 from pages._parts.derive import caches, choices, dictionaries, finals, gram_stacks, low_rank, paths, tables
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.derive.predictions import Chosen
 from pages._parts.jobs.job import Job, Report
 from pages._parts.params.parameters import Params, PathParams
+
+if TYPE_CHECKING:
+    from mklcore.uncertainty import QuantileBand
 
 LEVEL = 0.9  # share of new rows that intervals and sets are to cover
 ISOTONIC_ROWS = 1000  # validation rows from which steps are as sure as a sigmoid
@@ -113,23 +115,26 @@ def possible(params: PathParams) -> bool:
     return choices.fits_whole(params) and tables.table(params).task == "regression"
 
 
-def band(params: PathParams) -> Derived[QuantileBand]:
+def band(params: PathParams) -> "Derived[QuantileBand]":
     """Return the quantile models, fitted on all rows but the test rows."""
     return derived(params, "band", paths.key)
 
 
-def in_use(params: Params) -> QuantileBand | None:
+def in_use(params: Params) -> "QuantileBand | None":
     """Return the bands where they are asked for and computed."""
     return band(params).value if params.varying and possible(params) else None
 
 
 def job(params: PathParams) -> Job:
     """Return the work that fits the quantile models."""
+    from mklcore.estimators.lp import LpMKLRegressor  # both load scikit-learn, which the frame is drawn without
+    from mklcore.uncertainty import QuantileBand
+
     rows, found = choices.rest(params), band(params)
     model = LpMKLRegressor(kernels=dictionaries.dictionary(params), p=getattr(paths.estimator(params), "p", 1.0))
     model.set_params(**finals.settings(params, model))
 
-    def fit(report: Report) -> QuantileBand:
+    def fit(report: Report) -> "QuantileBand":
         report.heard_by(model)
         with suppress_convergence_warnings():
             return QuantileBand(model, LEVEL, random_state=params.seed).fit(rows.table, rows.y)
