@@ -173,7 +173,7 @@ def test_the_admin_and_nobody_else_is_reported_that_compiled_routines_are_not_ke
     store: Store, kept: str, monkeypatch
 ) -> None:
     monkeypatch.setattr(routine_cache, "_given_up", [])
-    monkeypatch.setenv(routine_cache.TOLD, "1")
+    monkeypatch.setenv(routine_cache.WARNED, "1")
     app = open_app("pages/admin.py")
     routine_cache.give_up("No space left on device (/var/cache/*routines*)")
     app.text_input[0].set_value("not the password")

@@ -59,7 +59,7 @@ def other(monkeypatch):
     """The asking side, with the solving side in a thread of this process: everything passes over a socket all the
     same.
     """
-    monkeypatch.setattr(apart, "TOLD_EVERY", 0.0)
+    monkeypatch.setattr(apart, "REPORT_EVERY", 0.0)
     monkeypatch.setattr(apart, "SHOWN_EVERY", 0.0)
     monkeypatch.setattr(apart, "STOPS_WITHIN", 30.0)
     monkeypatch.setattr(apart, "LARGE", 64)

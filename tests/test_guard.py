@@ -10,7 +10,7 @@ from streamlit import config
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from pages._parts.admin import password
-from pages._parts.frame.guard import FORBIDDEN, FRAMED_BY, METRICS, MOST_TOLD, Guard
+from pages._parts.frame.guard import FORBIDDEN, FRAMED_BY, METRICS, MOST_LOGGED, Guard
 from pages._parts.frame.left_page import SECONDS, LeftPage
 from pages._parts.session import inside
 
@@ -92,10 +92,10 @@ def test_hosts_of_the_environment_are_answered_and_refused_ones_stand_in_the_log
 
 def test_the_log_takes_few_refused_hosts_and_none_twice(caplog) -> None:
     guard = Guard(None)
-    for k in range(2 * MOST_TOLD):
+    for k in range(2 * MOST_LOGGED):
         guard._tell_refused(b"\x1bhost%d" % (k // 2))
         guard._tell_refused(b"another%d:80" % (k % 3))
-    assert len(caplog.messages) == MOST_TOLD
+    assert len(caplog.messages) == MOST_LOGGED
     assert all("\x1b" not in line for line in caplog.messages)
 
 

@@ -37,7 +37,7 @@ def fresh(tmp_path, monkeypatch):
     monkeypatch.setattr(routine_cache, "_given_up", [])
     monkeypatch.setattr(routine_cache, "_place", routine_cache._place.__wrapped__)
     monkeypatch.setattr(routine_cache, "sources", routine_cache.sources.__wrapped__)
-    monkeypatch.delenv(routine_cache.TOLD, raising=False)
+    monkeypatch.delenv(routine_cache.WARNED, raising=False)
     monkeypatch.delenv(routine_cache.NAMED, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(routine_cache, "SOURCES", tmp_path / "not there")  # an installation that cannot be written
@@ -193,7 +193,7 @@ def test_an_account_without_a_home_folder_keeps_nothing_and_is_reported(monkeypa
     monkeypatch.setattr(routine_cache, "SOURCES", tmp_path / "site-packages" / "mklcore" / "_numba")
     monkeypatch.setattr(platformdirs, "user_cache_path", lambda *_, **__: Path("~/.cache/mklcore"))
     monkeypatch.setattr(disk, "user_data_path", lambda *_, **__: Path("~/.local/share/mkl-explorer"))
-    monkeypatch.delenv(routine_cache.TOLD, raising=False)
+    monkeypatch.delenv(routine_cache.WARNED, raising=False)
     monkeypatch.delenv(routine_cache.NAMED, raising=False)
     monkeypatch.delenv(disk.HOME, raising=False)
     with pytest.warns(RuntimeWarning, match="this account has no home folder.*Name a folder that only you may write"):
@@ -272,6 +272,6 @@ def test_one_warning_for_a_process_and_those_it_starts(tmp_path):
         "routine_cache.give_up('full')\nroutine_cache.give_up('again')\n"
         "subprocess.run([sys.executable, '-c', 'from mklcore import routine_cache as r; r.give_up(\"there\")'])"
     )
-    there = {name: value for name, value in os.environ.items() if name != routine_cache.TOLD}
+    there = {name: value for name, value in os.environ.items() if name != routine_cache.WARNED}
     done = subprocess.run([sys.executable, "-c", code], env=there, capture_output=True, text=True, check=True)
     assert done.stderr.count("RuntimeWarning") == 1

@@ -43,7 +43,7 @@ PHRASES = {
 }
 # Whole words of names: `told` in `told`, `_told` and `rows_told`, not in `toldX`.
 NAMES = {
-    "told": "reported", "untold": "omit", "whoever": "", "afresh": "again", "hears": "receives",
+    "told": "reported", "TOLD": "reported", "untold": "omit", "whoever": "", "afresh": "again", "hears": "receives",
     "breathe": "check_cancelled",
     "lane": "method", "lanes": "methods", "keeper": "admin", "crew": "worker pool", "errand": "task",
     "errands": "tasks",

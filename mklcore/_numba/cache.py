@@ -26,7 +26,7 @@ PACKAGE = SOURCES.parent
 NAMED = "NUMBA_CACHE_DIR"
 PREFIX = "routines-"  # of the folder for one state of the sources
 KEPT = 4  # such folders: those of the versions and branches that were used last
-TOLD = "MKLCORE_CACHE_TOLD"  # for the processes of this one: one warning for all of them
+WARNED = "MKLCORE_CACHE_WARNED"  # for the processes of this one: one warning for all of them
 _given_up: list[str] = []
 
 
@@ -115,6 +115,6 @@ def _place(named: str) -> Place:
 
 
 def _tell(message: str) -> None:
-    if not os.environ.get(TOLD):
-        os.environ[TOLD] = "1"
+    if not os.environ.get(WARNED):
+        os.environ[WARNED] = "1"
         warnings.warn(message, RuntimeWarning, stacklevel=2)

@@ -18,7 +18,7 @@ from mklcore.errors import DataError, ParameterError, Repair
 
 RANDOM = "random"
 HOLD_OUT = (RANDOM, "last", "first")  # which rows are held out
-MOST_TOLD = 6  # rare classes that a note names
+MOST_NAMED = 6  # rare classes that a note names
 
 
 def codes_of(y: Labels) -> Indices:
@@ -42,8 +42,8 @@ def rare_note(y: Labels, parts: int, doing: str = "their rows stay in training, 
     rare = [(label, int(count)) for label, count in zip(labels.tolist(), counts, strict=True) if count < parts]
     if not rare:
         return ""
-    named = [f"'{label}' ({count} {'row' if count == 1 else 'rows'})" for label, count in rare[:MOST_TOLD]]
-    more = f" and {len(rare) - MOST_TOLD} more" if len(rare) > MOST_TOLD else ""
+    named = [f"'{label}' ({count} {'row' if count == 1 else 'rows'})" for label, count in rare[:MOST_NAMED]]
+    more = f" and {len(rare) - MOST_NAMED} more" if len(rare) > MOST_NAMED else ""
     return f"Too rare to be held out: {'class' if len(rare) == 1 else 'classes'} {', '.join(named)}{more}; {doing}."
 
 

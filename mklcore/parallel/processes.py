@@ -36,7 +36,7 @@ from mklcore.errors import MKLError, suppress_convergence_warnings
 
 NICE = 10  # drawing pages goes first
 LARGE = 1 << 16  # bytes from which an array travels as it is
-TOLD_EVERY = 0.05  # seconds between two signs of progress
+REPORT_EVERY = 0.05  # seconds between two signs of progress
 SHOWN_EVERY = 1.0  # seconds between two looks at what there is so far
 LOOK_EVERY = 0.1  # seconds between two looks at whether the work is still wanted
 STOPS_WITHIN = 2.0  # seconds in which a solver learns that it is not; a process that does not is ended
@@ -310,7 +310,7 @@ class _Solving:
         self._line, self._reported, self._shown = line, 0.0, time.monotonic()
 
     def tick(self, done: int, total: int) -> None:
-        if time.monotonic() - self._reported > TOLD_EVERY:
+        if time.monotonic() - self._reported > REPORT_EVERY:
             self.listen()
             self._line.send(("tick", done, total))
             self._reported = time.monotonic()

@@ -91,8 +91,6 @@ def fit_weighted(
     if method is None:
         make = partial(scheduled, "auto") if solver == "auto" else SOLVERS[solver]
         method = make(problem, tol=tol, warm=warm)
-        if solver == "auto":
-            method.name += f", chosen because {reason(row_for(problem, solver, tol), problem)}"
     fit = run(method, tol=tol, max_iter=max_iter, callback=callback)
     carried = fit.carry if isinstance(fit.carry, Carried) else Carried()
     return replace(fit, carry=WarmState(problem, replace(fit, carry=None), carried))

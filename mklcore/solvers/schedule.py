@@ -590,7 +590,8 @@ def reason(row: Row, problem: Problem) -> str:
 
 
 def scheduled(solver: str, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> WeightedMethod[Any]:
-    """The methods of ``solver`` for a problem, first in single precision where its sums are to be had so.
+    """The methods of ``solver`` for a problem, first in single precision where its sums are to be had so; "auto" says
+    why it took them.
 
     Stored in single precision are the kernels themselves; where they are not stored, sums of very many exponentials
     take half the time.
@@ -602,8 +603,6 @@ def scheduled(solver: str, problem: Problem, *, tol: float, warm: WarmStart | No
         solver == "auto" and row.phases == (_MACHINE,) and not is_stored(K) and problem.penalty.exponent is not None
     )
     quick = K.with_float32_sums() if summed and tol >= SETTINGS.finest else K
-    if not packed and quick is K:
-        return Phased(problem, row.phases, tol=tol, warm=warm)
 
     def lean(task: Problem, *, tol: float, warm: WarmStart | None = None) -> WeightedMethod[Any]:
         task = replace(task, K=quick)
@@ -613,7 +612,11 @@ def scheduled(solver: str, problem: Problem, *, tol: float, warm: WarmStart | No
         task = replace(task, K=K.exact)
         return Phased(task, row_for(task, "auto", tol).phases, tol=tol, warm=warm)
 
-    return Phased(problem, (Phase("", lean), Phase("the same in double precision", exact)), tol=tol, warm=warm)
+    both = Phase("", lean), Phase("the same in double precision", exact)
+    found = Phased(problem, both if packed or quick is not K else row.phases, tol=tol, warm=warm)
+    if solver == "auto":
+        found.name += f", chosen because {reason(row, problem)}"
+    return found
 
 
 def kernels_for(K: Any, solver: str, tol: float, plain_sum: bool, warm: WarmStart | None) -> CachedOperator:

@@ -31,7 +31,7 @@ Receive = Callable[[], Awaitable[Message]]
 Ask = Callable[[Message, Receive, Send], Awaitable[None]]
 METRICS, HEALTH = "/_stcore/metrics", "/_stcore/health"
 FRAMED_BY = "MKL_EXPLORER_FRAMED_BY"  # addresses of pages that may show the app in a frame, with spaces between
-MOST_TOLD = 20  # refused hosts in the log: anybody can ask for any
+MOST_LOGGED = 20  # refused hosts in the log: anybody can ask for any
 LOG = logging.getLogger(__name__)
 ADDRESS = re.compile(r"(https?://)?(\*\.)?[\w-]+(\.[\w-]+)*(:(\d+|\*))?")
 FORBIDDEN = ((b"referrer-policy", b"no-referrer"), (b"x-content-type-options", b"nosniff"))
@@ -80,7 +80,7 @@ class Guard:
 
     def _tell_refused(self, host: bytes) -> None:
         """Write a refused host into the log, each once, and what answers it."""
-        if host not in self._refused and len(self._refused) < MOST_TOLD:
+        if host not in self._refused and len(self._refused) < MOST_LOGGED:
             self._refused.add(host)
             name = "".join(sign for sign in host.decode("latin-1") if sign.isprintable())[:100].partition(":")[0]
             LOG.warning(

@@ -29,7 +29,7 @@ from pages._parts.session import history, nav, uploads
 from pages._parts.session.memory import Answered, memory
 
 KEPT_SIGN, NOT_KEPT = "kept", "deleted"
-TOLD = {
+SENTENCES = {
     KEPT_SIGN: f"Kept on the server for {UNNAMED_DAYS} days after its last use, for this browser alone: a reload "
     f"brings it "
     "back. It is not encrypted there.",
@@ -225,7 +225,7 @@ def kept_sentence() -> str:
     sentence = memory().kept.files.get(
         params.data, "The file stays in this session: your browser has sent no secret to keep it under."
     )
-    return TOLD.get(sentence, sentence)
+    return SENTENCES.get(sentence, sentence)
 
 
 # Runs
