@@ -14,6 +14,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import streamlit as st
 from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -21,6 +22,7 @@ from mklcore.data import SAMPLES
 from mklcore.errors import KernelError, NotConvergedWarning, warn_short
 from mklcore.estimators.lp import LpMKLClassifier
 from pages._parts.derive import caches, gram_stacks, paths
+from pages._parts.frame import visit
 from pages._parts.jobs import preparing, worker
 from pages._parts.jobs.job import Job, JobState, Piece, Progress, Report
 from pages._parts.params import link as params_link
@@ -540,3 +542,27 @@ def test_rows_are_drawn_where_the_kernels_of_all_would_not_fit(monkeypatch: pyte
     kernels, rows = map(int, re.search(r"\*\*(\d+)\*\* kernels on \*\*(\d+)\*\* training rows", words(app)).groups())
     assert 100 < rows < 250
     assert 8 * kernels * rows**2 < 20e6
+
+
+def test_a_run_that_lost_the_state_of_a_widget_is_drawn_again_and_a_fault_is_not_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn, lost = visit.heading.heading, [True]
+
+    def heading(question: str) -> object:
+        if lost and lost.pop(0):
+            st.session_state["setting_p"]  # as Streamlit itself asks for it, between two runs
+        return drawn(question)
+
+    monkeypatch.setattr(visit.heading, "heading", heading)
+    app = open_app("pages/theory.py")
+    assert not lost
+    assert app.title
+    lost[:] = [True]
+    assert app.run().exception
+    memory(app).overlapped = -np.inf
+    lost[:] = [True]
+    quiet(app.run())
+    monkeypatch.setattr(visit.heading, "heading", lambda question: {}["p"])
+    memory(app).overlapped = -np.inf
+    assert app.run().exception

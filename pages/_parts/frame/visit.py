@@ -1,5 +1,7 @@
 """Frame of every visit: parameters in, menu, one line of progress, the page, and nothing else."""
 
+import time
+
 import streamlit as st
 
 from pages._parts.derive import first_table, paths
@@ -9,12 +11,26 @@ from pages._parts.frame import progress as frame_progress
 from pages._parts.params.parameters import Params
 from pages._parts.runs import keeping
 from pages._parts.session import board, history, nav, turns
+from pages._parts.session.memory import memory
+
+AGAIN_SECONDS = 5.0
+LOST = "st.session_state has no key"  # what Streamlit says of a widget without a state
 
 
 def draw() -> None:
-    """Draw the frame and in it the page asked for, when it is its turn."""
+    """Draw the frame and in it the page asked for, when it is its turn.
+
+    A run that Streamlit stops may still end while the next one of its session draws, and take the state of a widget
+    away from it: that one is drawn once more.
+    """
     with turns.PAGES.taken():
-        _draw()
+        try:
+            _draw()
+        except KeyError as error:
+            before, memory().overlapped = memory().overlapped, time.monotonic()
+            if LOST not in str(error) or memory().overlapped - before < AGAIN_SECONDS:
+                raise
+            history.rerun()
 
 
 def _draw() -> None:

@@ -233,6 +233,7 @@ class Memory:
     page: str = ""
     next_page: str | None = None  # to which a click leads, in the next run
     inside: bool = False  # the page runs inside ``app.py``
+    overlapped: float = -math.inf  # when the end of a stopped run last took state away from the next
     refused: tuple[str, ...] = ()  # what of a link was not taken
     notice: str = ""  # what changed without being asked for
     written_over: dict[str, tuple[tuple[Any, float], ...]] = field(default_factory=dict)  # in number boxes, and when
