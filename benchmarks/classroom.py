@@ -261,6 +261,8 @@ async def student(number: int, url: str, end: float, found: Figures, small: bool
     query = "" if small else KERNELS if uploads else f"{KERNELS}&seed={number % 3}"
     async with Session(url, "" if uploads else "explore", query) as session:
         await session.run()
+        if uploads:  # a link with settings leads from the start on to Data, in a run of its own
+            await session.until(lambda: session.found("file_uploader"), begun + PATIENCE)
         if uploads and not (
             await session.upload(f"table{number}.csv", table(number)) and await session.run(page="explore")
         ):
