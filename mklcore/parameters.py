@@ -30,12 +30,14 @@ class Parameter:
     help: str
 
 
-def check_whole(name: str, value: Any, least: int = 1, most: int | None = None) -> None:
-    """ParameterError unless ``value`` is a whole number from ``least`` on, up to ``most``."""
+def check_whole(name: str, value: Any, least: int = 1, most: int | None = None, other: str = "") -> None:
+    """ParameterError unless ``value`` is a whole number from ``least`` on, up to ``most``; ``other`` says what else the
+    caller takes.
+    """
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         bounds = f"of {least} or more" if most is None else f"from {least} to {most}"
-        raise ParameterError(f"{name} must be a whole number {bounds}; got {value!r}.")
+        raise ParameterError(f"{name} must be a whole number {bounds}{other}; got {value!r}.")
 
 
 def check_positive(name: str, value: Any) -> None:

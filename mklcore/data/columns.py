@@ -344,14 +344,16 @@ def encode(item: Profile, indicator: bool = False) -> tuple[list[str], list[np.n
 
     With ``indicator`` a number with missing cells brings a second column that is 1 where it was missing.
     """
+    missing = np.zeros(0, dtype=bool) if item.numbers is None else np.isnan(item.numbers)
+    if item.numbers is not None and not missing.any():  # nothing to fill: no median, and no copy
+        return [item.column.name], [item.numbers]
     made = features_of(item)
     if item.numbers is not None:
-        missing = np.isnan(item.numbers)
-        made = made if indicator and missing.any() else made[:1]
-        filled = np.where(missing, made[0].median, item.numbers) if missing.any() else item.numbers
-        values = [filled, missing][: len(made)]
+        made = made if indicator else made[:1]
+        values = [np.where(missing, made[0].median, item.numbers), missing][: len(made)]
     elif item.column.kind == "sequence":
-        values = [share_of(feature.level, strings_of(item)) for feature in made]
+        strings = strings_of(item)
+        values = [share_of(feature.level, strings) for feature in made]
     else:
         assert item.labels is not None
         values = list(levels_of(made, item.labels)) if made else []

@@ -26,8 +26,8 @@ class BudgetedEstimator(KernelEstimator):
 
     def _whole(self, *names: str) -> None:
         for name in names:
-            if getattr(self, name) is not None:  # for all
-                check_whole(name, getattr(self, name))
+            if getattr(self, name) is not None:
+                check_whole(name, getattr(self, name), other=", or None for all")
 
     def _prepared(self, stack: GramStack) -> Spectra | None:
         """What every run on ``stack`` needs, whatever lam and the budget are."""

@@ -253,6 +253,8 @@ def _by_one_fit(
             f'rule="{rule}" reads stored kernels, which {type(stack).__name__} are not; use rule="kfold".'
         )
     errors, counts = np.empty((1, grid.size)), np.empty((1, grid.size))
+    if callback is not None:
+        callback(0, grid.size)
     for place, fitted in enumerate(model.along(stack, target, "C", grid.tolist(), "C")):
         errors[0, place], counts[0, place] = _estimate(fitted, stack.values, y, rule), fitted.n_kernels_
         if callback is not None:

@@ -335,8 +335,10 @@ def _axes(param: str | None, values: Any, params: Mapping[str, Any] | None) -> l
 
 
 def offset(callback: Callable[[int, int], Any] | None, done: int, total: int) -> Callable[[int, int], Any] | None:
-    """A callback that counts from ``done`` of ``total``; None where there is none."""
-    return None if callback is None else lambda k, _: callback(done + k, total)
+    """A callback that counts on from ``done`` of ``total``, which has been reported unless it is 0; None where there
+    is none.
+    """
+    return None if callback is None else lambda k, _: callback(done + k, total) if k or not done else None
 
 
 def _surface(
