@@ -43,7 +43,6 @@ _HOMES = {
     "estimators.one_class": ["LpMKLOneClass"],
     "estimators.smkl": ["SMKLClassifier", "SMKLRegressor"],
     "estimators.terms": ["decompose"],
-    "estimators.survival": ["CoxMKL"],
     "experiments": ["EXPERIMENTS"],
     "exploration": ["explore"],
     "kernels.composed": ["Product", "Sum"],

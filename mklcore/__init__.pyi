@@ -76,7 +76,6 @@ from mklcore.estimators.lp import (
 from mklcore.estimators.one_class import LpMKLOneClass as LpMKLOneClass
 from mklcore.estimators.smkl import SMKLClassifier as SMKLClassifier, SMKLRegressor as SMKLRegressor
 from mklcore.estimators.terms import decompose as decompose
-from mklcore.estimators.survival import CoxMKL as CoxMKL
 from mklcore.experiments import EXPERIMENTS as EXPERIMENTS
 from mklcore.exploration import explore as explore
 from mklcore.kernels.composed import Product as Product, Sum as Sum

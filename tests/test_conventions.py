@@ -18,7 +18,6 @@ MODELS: dict[type[BaseEstimator], list[BaseEstimator]] = {
     mkl.BestKernelClassifier: [mkl.BestKernelClassifier(kernels=FEW)],
     mkl.BestKernelRegressor: [mkl.BestKernelRegressor(kernels=FEW)],
     mkl.Conformal: [mkl.Conformal(model, cv=3) for model in (Ridge(), LogisticRegression(), SVC())],
-    mkl.CoxMKL: [mkl.CoxMKL(p=2.0)],
     mkl.FeatureScalingClassifier: [mkl.FeatureScalingClassifier(max_iter=2)],
     mkl.FeatureScalingRegressor: [mkl.FeatureScalingRegressor(max_iter=2)],
     mkl.GOMPClassifier: [mkl.GOMPClassifier(), mkl.GOMPClassifier(kernels=FEW, loss="hinge")],

@@ -17,7 +17,7 @@ CORE = ROOT / "mklcore"
 PLANNED = {
     "Conformal", "Delta", "Interaction", "Pinball", "QuantileBand", "SequenceDictionary", "Spectrum", "WeightedDegree",
     "decompose", "explore", "select_columns",
-    "CoxMKL", "FeatureScalingClassifier", "FeatureScalingRegressor", "Graph", "JointMKLClassifier",
+    "FeatureScalingClassifier", "FeatureScalingRegressor", "Graph", "JointMKLClassifier",
     "JointMKLRegressor", "read_tables",
 }  # fmt: skip
 

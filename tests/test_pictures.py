@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from mklcore.experiments.pictures import PICTURES, kaplan_meier
-from mklcore.figures.pictures import column_scales, survival_curves, target_views
+from mklcore.experiments.pictures import PICTURES
+from mklcore.figures.pictures import column_scales, target_views
 
-DRAWN = {"joint": target_views, "scales": column_scales, "survival": survival_curves}
+DRAWN = {"joint": target_views, "scales": column_scales}
 
 
 @pytest.fixture(scope="module")
@@ -26,22 +26,6 @@ def test_scales_are_above_zero_on_the_bands_that_decide_alone(found):
     scales = found["scales"]
     assert (scales.scales[scales.decides] > 0).all()
     assert (scales.scales[~scales.decides] > 0).mean() < 0.2
-
-
-def test_survival_puts_weight_on_the_pathways_that_decide_and_orders_the_thirds(found):
-    survival = found["survival"]
-    assert survival.weights[survival.decides].sum() > 0.8 * survival.weights.sum()
-    assert (np.diff(survival.predicted[:, 1:], axis=0) < 0).all()  # a higher risk, an earlier event
-    assert survival.concordance > 0.65
-    assert survival.gap < 1e-3
-
-
-def test_kaplan_meier_is_the_share_left_where_nothing_is_censored():
-    times = np.array([3.0, 1.0, 2.0, 4.0])
-    y = np.column_stack([times, np.ones(4)])
-    np.testing.assert_allclose(kaplan_meier(y, np.array([0.5, 1.0, 2.5, 9.0])), [1.0, 0.75, 0.5, 0.0])
-    y[1, 1] = 0.0  # censored at 1: three are left, of whom one has an event at 2
-    np.testing.assert_allclose(kaplan_meier(y, np.array([1.5, 2.0])), [1.0, 2 / 3])
 
 
 @pytest.mark.parametrize("dark", [False, True])

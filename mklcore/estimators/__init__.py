@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
     from mklcore.estimators.one_class import LpMKLOneClass
     from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
-    from mklcore.estimators.survival import CoxMKL
     from mklcore.estimators.terms import Decomposition, Term, decompose
 
 __all__ = [
@@ -32,7 +31,6 @@ __all__ = [
     "BestKernelClassifier",
     "BestKernelRegressor",
     "Control",
-    "CoxMKL",
     "Decomposition",
     "FeatureScalingClassifier",
     "FeatureScalingRegressor",
@@ -72,7 +70,6 @@ _HOMES = {
     "lp": ("LpMKLClassifier", "LpMKLRegressor", "UniformMKLClassifier", "UniformMKLRegressor"),
     "one_class": ("LpMKLOneClass",),
     "smkl": ("SMKLClassifier", "SMKLRegressor"),
-    "survival": ("CoxMKL",),
     "terms": ("Decomposition", "Term", "decompose"),
 }
 _CATALOG = ("ESTIMATORS", "Algorithm", "Control")  # were defined here until version 0.1

@@ -16,7 +16,6 @@ from mklcore.experiments.own_graphs import OWN_GRAPHS
 from mklcore.experiments.proteins import GOMP_FIG2, LP_TABLE1
 from mklcore.experiments.smkl_classes import SMKL_TABLE2, SMKL_TABLE3
 from mklcore.experiments.smkl_tables import SMKL_TABLE4, SMKL_TABLE5, SMKL_TABLE6
-from mklcore.experiments.survival import SURVIVAL_PATHWAYS
 from mklcore.experiments.times import LP_FIG7, SMKL_TIMES
 from mklcore.experiments.views import VIEWS_MISSING
 
@@ -43,7 +42,6 @@ _ALL = (
     SMKL_TIMES,
     OWN_GRAPHS,
     VIEWS_MISSING,
-    SURVIVAL_PATHWAYS,
     HKL_WIDE,
 )
 EXPERIMENTS: dict[str, Experiment] = {experiment.key: experiment for experiment in _ALL}

@@ -1,4 +1,4 @@
-"""Three methods beyond the five papers, each fitted on generated rows with known truth, as numbers for a picture."""
+"""Two methods beyond the five papers, each fitted on generated rows with known truth, as numbers for a picture."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mklcore.arrays import Array, Mask
-from mklcore.data.survival import make_survival
 from mklcore.estimators.feature_scaling import FeatureScalingRegressor
 from mklcore.estimators.joint import JointMKLRegressor
-from mklcore.estimators.survival import CoxMKL
-from mklcore.experiments.base import pause, seed_of
+from mklcore.experiments.base import pause
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 
@@ -20,7 +18,6 @@ N_TRAIN, N_TEST = 150, 300
 VIEWS, TARGETS, VIEW_COLUMNS = 4, 3, 4
 BANDS, BAND = (2, 6), 4  # which of the bands of so many columns decide
 COLUMNS = 32
-TIMES = np.linspace(0.0, 3.0, 61)
 
 
 class JointFound(NamedTuple):
@@ -40,19 +37,6 @@ class ScalesFound(NamedTuple):
     scales: Array
     decides: Mask
     r2: float
-
-
-class SurvivalFound(NamedTuple):
-    """Weights of pathways, which decide, survival curves (thirds, times) predicted and observed, concordances."""
-
-    pathways: tuple[str, ...]
-    weights: Array
-    decides: Mask
-    times: Array
-    predicted: Array
-    observed: Array
-    concordance: float
-    gap: float
 
 
 def joint(seed: int) -> JointFound:
@@ -88,39 +72,6 @@ def scales(seed: int) -> ScalesFound:
     return ScalesFound(np.abs(model.scales_), decides, float(model.score(X[N_TRAIN:], y[N_TRAIN:])))
 
 
-def survival(seed: int) -> SurvivalFound:
-    """Ten pathways of genes, two of which decide how early an event comes; three rows in ten are censored."""
-    data = make_survival(N_TRAIN + N_TEST, seed=seed_of(seed, 2))
-    kernels = KernelDictionary.per_group(Linear(), data.groups)
-    train, test = slice(0, N_TRAIN), slice(N_TRAIN, None)
-    pause()
-    model = CoxMKL(p=1.0, C=0.1, kernels=kernels).fit(data.X[train], data.y[train])
-    thirds = np.array_split(np.argsort(model.predict(data.X[test])), 3)
-    curves = model.survival(data.X[test], TIMES)
-    y = data.y[test]
-    names = tuple(name for name, _ in data.groups)
-    return SurvivalFound(
-        names,
-        model.weights_,
-        np.isin(names, data.informative),
-        TIMES,
-        np.array([curves[rows].mean(axis=0) for rows in thirds]),
-        np.array([kaplan_meier(y[rows], TIMES) for rows in thirds]),
-        float(model.score(data.X[test], y)),
-        float(model.dual_gap_ / abs(float(model.objective_))),
-    )
-
-
-def kaplan_meier(y: Array, times: Array) -> Array:
-    """The share of rows (k,) without an event until each of ``times``, from times and events ``y`` (n, 2)."""
-    order = np.argsort(y[:, 0], kind="stable")
-    at_risk = len(y) - np.arange(len(y))
-    left = np.cumprod(1.0 - y[order, 1] / at_risk)
-    steps = np.searchsorted(y[order, 0], times, side="right")
-    found: Array = np.concatenate([[1.0], left])[steps]
-    return found
-
-
 class Picture(NamedTuple):
     """One picture: its title, what is fitted on which rows, the class that does it, and ``compute(seed)``."""
 
@@ -144,12 +95,5 @@ PICTURES = {
         "kernel has a scale for every column, and a group selection term removes bands.",
         "FeatureScalingRegressor",
         scales,
-    ),
-    "survival": Picture(
-        "Survival: which pathways decide when an event comes",
-        "Ten pathways of eight genes; pathways 1 and 2 decide, and three rows in ten are censored. Cox's partial "
-        "likelihood with one linear kernel per pathway.",
-        "CoxMKL",
-        survival,
     ),
 }  # fmt: skip

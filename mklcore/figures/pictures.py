@@ -1,4 +1,4 @@
-"""Pictures of methods beyond the five papers: views of several targets, scales of columns, survival of thirds."""
+"""Pictures of methods beyond the five papers: views of several targets, scales of columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from mklcore.figures import style
 from mklcore.figures.graph_objects import go
 
 HEIGHT = 300
-THIRDS = ("low risk", "middle", "high risk")
 
 
 def target_views(found: Any, *, dark: bool = False) -> go.Figure:
@@ -57,29 +56,4 @@ def column_scales(found: Any, *, dark: bool = False) -> go.Figure:
         figure.add_bar(x=numbers[rows], y=scales[rows], name=name, marker={"color": colour})
     figure.layout.xaxis = style.axis("column", dark, showgrid=False)
     figure.layout.yaxis = style.axis("scale", dark, rangemode="tozero")
-    return figure
-
-
-def survival_curves(found: Any, *, dark: bool = False) -> go.Figure:
-    """Survival predicted for thirds of the rows by risk, beside what was observed (Kaplan and Meier, dotted).
-
-    ``found`` with ``times`` (k,), ``predicted`` and ``observed`` (3, k).
-    """
-    hues, ends = style.six_hues(dark), []
-    finals = [f"{name} {style.percent(float(c[-1]))}" for name, c in zip(THIRDS, found.predicted, strict=True)]
-    figure = style.new_figure(
-        f"Survival of thirds by predicted risk; at the end predicted {style.joined(finals)}.", dark, HEIGHT,
-        margin={"l": 52, "r": 90, "t": 14, "b": 44},
-    )  # fmt: skip
-    for name, hue, predicted, observed in zip(THIRDS, hues, found.predicted, found.observed, strict=False):
-        for what, curve, dash in (("predicted", predicted, "solid"), ("observed", observed, "dot")):
-            figure.add_scatter(
-                x=found.times, y=curve, mode="lines", name=f"{name}, {what}",
-                line={"color": hue, "width": 2, "dash": dash, "shape": "hv"},
-                hovertemplate=f"{name}, {what}: %{{y:.0%}} at time %{{x:.2f}}<extra></extra>",
-            )  # fmt: skip
-        ends.append(style.EndLabel(name, float(predicted[-1]), hue))
-    figure.layout.xaxis = style.axis("time", dark, showgrid=False)
-    figure.layout.yaxis = style.axis("share without event", dark, tickformat=".0%", range=[0, 1.02])
-    style.label_ends(figure, ends, (0.0, 1.02), dark)
     return figure

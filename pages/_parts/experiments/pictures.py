@@ -1,21 +1,20 @@
 """Experiments, methods beyond the five papers: each fitted on generated rows with known truth, as a picture."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
 
 from mklcore._numba.stages import EVERY_KERNEL
-from mklcore.experiments.pictures import PICTURES, JointFound, ScalesFound, SurvivalFound
+from mklcore.experiments.pictures import PICTURES, JointFound, ScalesFound
 from mklcore.figures import style
-from mklcore.figures.pictures import column_scales, survival_curves, target_views
-from mklcore.figures.weights import weights_bar
+from mklcore.figures.pictures import column_scales, target_views
 from pages._parts.derive import caches
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.drawing import asking, charts
 from pages._parts.jobs.job import Job
 from pages._parts.params.parameters import Params
-from pages._parts.session import board, fields, words
+from pages._parts.session import board, fields
 
 VIEWS = {"published": "Published", "further": "Beyond the papers"}
 
@@ -50,7 +49,7 @@ def draw(params: Params) -> None:
     if found.value is None:
         st.caption("The picture appears here once the model is fitted.")
         return
-    drawings: dict[str, Callable[[Any], None]] = {"joint": _joint, "scales": _scales, "survival": _survival}
+    drawings: dict[str, Callable[[Any], None]] = {"joint": _joint, "scales": _scales}
     drawings[params.picture](found.value)
 
 
@@ -79,22 +78,3 @@ def _scales(found: ScalesFound) -> None:
         "The problem is not convex, so there is no certificate."
     )
     charts.show(column_scales(found, dark=charts.is_dark()), "picture_scales")
-
-
-def _survival(found: SurvivalFound) -> None:
-    share = float(found.weights[found.decides].sum() / found.weights.sum())
-    st.markdown(
-        f"**Concordance on held-out rows: {found.concordance:.2f}** (0.5: no order); {100 * share:.0f} % of the weight "
-        f"is on the two pathways that decide. Certified within {style.percent(found.gap)}."
-    )
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        charts.show(survival_curves(found, dark=charts.is_dark()), "picture_survival")
-        st.caption("Solid: predicted. Dotted: observed (Kaplan and Meier), on held-out rows.")
-    with right:
-        _weights(found.weights, found.pathways)
-
-
-def _weights(weights: Any, names: Sequence[str]) -> None:
-    bars = weights_bar(weights, [words.plain(name) for name in names], ["linear"] * len(names), dark=charts.is_dark())
-    charts.show(bars, "picture_weights")
