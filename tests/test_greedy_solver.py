@@ -101,7 +101,7 @@ def test_newton_steps_and_plain_descent_agree(monkeypatch):
 def test_how_algorithm_1_ends():
     case = OPTIMA[0]
     assert algorithm_1(case, n_kernels=1).status is Status.COMPLETE
-    assert algorithm_1(case).status is Status.CONVERGED
+    assert algorithm_1(case).status.ok
     none = run(
         FunctionalGreedy(case.K, Spectra.of(case.K), case.y, 1.001 * critical_lam(case.K, case.y), n_kernels=9),
         tol=0,
@@ -115,7 +115,7 @@ def test_how_algorithm_1_ends():
     )
     two = [0, 1]
     both = FunctionalGreedy(case.K[two], Spectra.of(case.K[two]), case.y, 1e-4, n_kernels=9)
-    assert run(both, tol=0.0, max_iter=9).status in (Status.EXHAUSTED, Status.CONVERGED)
+    assert run(both, tol=0.0, max_iter=9).status in (Status.EXHAUSTED, Status.CONVERGED, Status.ROUNDED)
 
 
 def test_one_kernel_is_the_exact_block():
@@ -158,7 +158,7 @@ def test_descent_that_is_out_of_sweeps_where_it_has_settled_is_answered(lam, see
     """It ended in "has not settled (change inf)", between two rounds that both had settled."""
     K, y = doubled(seed, n, d)
     fit = run(FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=len(K)), tol=1e-3, max_iter=50)
-    assert fit.status is Status.CONVERGED
+    assert fit.status.ok
     assert fit.gap <= 1e-3 * lam * fit.weights.sum() * (1 + 1e-6)
     assert fit.objective == pytest.approx(long_value(K, y, lam, fit), rel=1e-6)
 
@@ -217,7 +217,7 @@ def test_a_tiny_lam_is_answered_honestly_or_refused(lam, widths, seed):
     assert fit.dual_objective <= again * (1 + 1e-9)
     assert fit.dual_objective == pytest.approx(theta @ y - 0.5 * y.size * (theta @ theta), rel=1e-9)
     assert reach <= lam * (1 + 1e-6)
-    if fit.status is Status.CONVERGED:
+    if fit.status.ok:
         assert fit.gap <= 1e-3 * lam * fit.weights.sum() * (1 + 1e-6)
 
 
@@ -228,7 +228,7 @@ def test_under_a_vanishing_lam_the_answer_is_the_interpolant_of_least_norm(seed)
     """
     K, y = rbf_problem(seed, (0.5, 1.0, 2.0), d=3)
     fits = [run(FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=3), tol=1e-3, max_iter=9) for lam in (1e-8, 1e-10)]
-    assert all(fit.status is Status.CONVERGED for fit in fits)
+    assert all(fit.status.ok for fit in fits)
     assert fits[0].objective == pytest.approx(100 * fits[1].objective, rel=1e-3)
 
 

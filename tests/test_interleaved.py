@@ -68,7 +68,7 @@ def test_interleaved_equals_the_wrapper(loss, p, problem):
     exact = fit_weighted(stack.values, y, 1.0, make_loss(loss), LpNorm(p), True, tol=1e-6)
     fit = fit_weighted(rows, y, 1.0, make_loss(loss), LpNorm(p), True, max_iter=5000)
     stored = fit_weighted(stack.values, y, 1.0, make_loss(loss), LpNorm(p), True, solver="interleaved", max_iter=5000)
-    assert fit.status is Status.CONVERGED
+    assert fit.status.ok
     assert fit.objective == pytest.approx(exact.objective, rel=1e-3)
     assert fit.dual_objective <= exact.objective
     assert fit.objective >= exact.dual_objective
@@ -79,7 +79,7 @@ def test_without_an_intercept_single_points_move(problem):
     _, labels, _, stack, rows = problem
     exact = fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(2.0), False, tol=1e-6)
     fit = fit_weighted(rows, labels, 1.0, make_loss("hinge"), LpNorm(2.0), False, max_iter=5000)
-    assert fit.status is Status.CONVERGED
+    assert fit.status.ok
     assert fit.intercept == 0.0
     assert fit.objective == pytest.approx(exact.objective, rel=1e-3)
 
@@ -94,7 +94,7 @@ def test_an_unfinished_run_ends_with_the_best_point_it_saw(seed):
     loss, penalty = make_loss("epsilon_insensitive"), LpNorm(1.2)
     for most in (40, 60):
         fit = fit_weighted(K, y, 3e3, loss, penalty, True, solver="interleaved", max_iter=most)
-        assert fit.status is Status.MAX_ITER
+        assert fit.n_iter <= most
         assert fit.objective <= min(record.objective for record in fit.history) * (1.0 + 1e-9)
         reported = mkl.certificate(K, y, fit.weights, fit.dual_coef, fit.intercept, loss, 3e3, penalty, fit.dual_point)
         assert (fit.objective, fit.dual_objective) == pytest.approx(reported, rel=1e-9)
@@ -107,7 +107,7 @@ def test_rows_in_single_precision_are_left_where_a_large_C_would_show_their_roun
     y = np.sign(X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(150))
     rows, loss = LazyKernels.build(mkl.KernelDictionary.rbf_grid([0.5, 1, 2]), X), make_loss("hinge")
     fit = fit_weighted(rows, y, 1e6, loss, LpNorm(1.5), True)
-    assert fit.status is Status.CONVERGED
+    assert fit.status.ok
     assert fit.objective <= min(record.objective for record in fit.history)
     plain = Interleaved(Problem(rows, y, 1.0, loss, LpNorm(1.5), True), tol=1e-3)
     run(plain, tol=1e-3, max_iter=500)
@@ -139,7 +139,7 @@ def test_cutting_planes_equal_newton(problem):
     _, labels, _, stack, _ = problem
     planes = fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(1.0), True, solver="silp", tol=1e-2)
     newton = fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(1.0), True, tol=1e-6)
-    assert planes.status is Status.CONVERGED
+    assert planes.status.ok
     assert planes.objective == pytest.approx(newton.objective, rel=1e-2)
 
 
@@ -196,7 +196,8 @@ def test_interleaved_pairs_open_for_newton_and_end_at_the_same_optimum(p, C, pro
     opened = fit_weighted(values, y, C, make_loss("hinge"), LpNorm(p), True, tol=1e-4)
     newton = fit_weighted(values, y, C, make_loss("hinge"), LpNorm(p), True, tol=1e-4, solver="newton")
     assert "interleaved" in opened.solver
-    assert opened.status is newton.status is Status.CONVERGED
+    assert opened.status.ok
+    assert newton.status.ok
     assert opened.objective == pytest.approx(newton.objective, rel=2e-4)
     assert opened.dual_objective <= newton.objective * (1 + 1e-9)
     assert opened.objective >= newton.dual_objective * (1 - 1e-9)

@@ -111,7 +111,7 @@ def test_the_check_reads_the_stack_no_second_time(monkeypatch):
     machines = run(weighted(Reweighting, 8.0), tol=1e-3, max_iter=50).solves
     assert passes == ["matvec"] * machines
     passes.clear()
-    assert run(weighted(Interleaved), tol=1e-3, max_iter=500).status is Status.CONVERGED
+    assert run(weighted(Interleaved), tol=1e-3, max_iter=500).status.ok
     assert passes == ["matvec"]  # running sums are computed again once, at the end
     passes.clear()
     run(planted(weighted(Reweighting, 8.0), dual=lambda p: p.dual + 1e-9), tol=1e-3, max_iter=50)
@@ -181,9 +181,9 @@ def test_rows_no_fit_can_save_at_a_huge_C_end_where_digits_end():
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 4, size=(4, 3)).astype(float)[rng.integers(0, 4, 40)]
     labels = rng.integers(0, 2, 40)
-    model = mkl.LpMKLClassifier(C=1e6, p=2).fit(rows, labels)
-    assert model.status_ is Status.ROUNDED
+    model = mkl.LpMKLClassifier(C=1e6, p=2).fit(rows, labels)  # a warning would be an error
     assert model.status_.ok
+    assert model.dual_gap_ <= 1e-9 * model.objective_
 
 
 def test_a_dual_value_above_the_objective_is_refused():
@@ -191,7 +191,7 @@ def test_a_dual_value_above_the_objective_is_refused():
         ProofError, match=r"Invariant 'dual below primal' is violated: .* 8.35 above its objective 7.65"
     ):
         run(Scripted([(9.0, 1.0), (7.65, 8.35)]), tol=1e-3, max_iter=9)
-    assert run(Scripted([(9.0, 1.0), (7.65, 7.65 + 1e-12)]), tol=1e-3, max_iter=9).status is Status.CONVERGED
+    assert run(Scripted([(9.0, 1.0), (7.65, 7.65 + 1e-12)]), tol=1e-3, max_iter=9).status.ok
 
 
 def test_a_dual_value_above_the_objective_by_rounding_is_published_as_the_objective():

@@ -14,7 +14,7 @@ from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.column_generation import ColumnGeneration
 from mklcore.solvers.complement import Factorised, Halved, Through
-from mklcore.solvers.driver import Status, run
+from mklcore.solvers.driver import run
 from mklcore.solvers.interior import Interior, Sides
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.problem import Problem, WarmStart
@@ -35,7 +35,7 @@ def tied(n: int, M: int, loss: str) -> Problem:
 
 
 def checked(problem: Problem, fit, tol: float) -> None:
-    assert fit.status is Status.CONVERGED
+    assert fit.status.ok
     drawn = Drawn(problem.K.values, problem.y, problem.C, problem.loss, problem.fit_intercept)
     assert gap_of(drawn, fit) <= tol * (1 + 1e-6)
 
@@ -44,7 +44,7 @@ def checked(problem: Problem, fit, tol: float) -> None:
 def test_newton_that_stands_still_gives_way_to_the_path_inside(loss):
     problem = tied(200, 40, loss)
     alone = run(Newton(problem, tol=1e-6), tol=1e-6, max_iter=28)
-    assert alone.status is Status.MAX_ITER
+    assert not alone.status.ok
     fit = run(scheduled("newton", problem, tol=1e-6), tol=1e-6, max_iter=28)
     checked(problem, fit, 1e-6)
     assert fit.dual_objective <= alone.objective
@@ -56,11 +56,11 @@ def test_newton_that_stands_still_gives_way_to_the_path_inside(loss):
 def test_the_path_inside_alone_is_certified_from_a_cold_start(loss, tol):
     problem = tied(60, 12, loss)
     fit = run(Interior(problem, tol=tol), tol=tol, max_iter=60)
-    assert fit.status is Status.CONVERGED
+    assert fit.status.ok
     if loss != "nu_one_class":  # its primal carries the intercept itself
         checked(problem, fit, tol)
     other = run(scheduled("newton", problem, tol=1e-5), tol=1e-5, max_iter=200)
-    assert other.status is Status.CONVERGED
+    assert other.status.ok
     slack = 1e-9 * abs(fit.objective)
     assert fit.dual_objective <= other.objective + slack
     assert fit.objective >= other.dual_objective - slack
@@ -107,7 +107,7 @@ def test_a_box_without_an_inside_is_left_to_newton():
 def test_random_problems_end_certified(k):
     problem = draw(np.random.default_rng([7, k]))
     fit = solve(problem, 1e-3)
-    assert fit.status is Status.CONVERGED
+    assert fit.status.ok
     assert gap_of(problem, fit) <= 1e-3 * (1 + 1e-6)
 
 
@@ -142,7 +142,7 @@ def test_pairs_next_to_p_1_do_not_take_a_dual_at_rest_for_the_end(p, C):
     task = tied(120, 20, "hinge")
     fit = fit_weighted(task.K, task.y, C, task.loss, LpNorm(p), True, tol=1e-3, solver="interleaved")
     exact = fit_weighted(task.K, task.y, C, task.loss, LpNorm(p), True, tol=1e-6, solver="newton")
-    assert fit.status is Status.CONVERGED
+    assert fit.status.ok
     assert fit.dual_objective <= exact.objective * (1 + 1e-9)
     assert exact.objective <= fit.objective * (1 + 1e-6)
 
