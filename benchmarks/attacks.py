@@ -388,7 +388,8 @@ def quota() -> Found:
             thread.start()
         for thread in threads:
             thread.join()
-        held = sum(holder.size for holder in stores[0].holders()) / 1e6
+        runs = stores[0].runs(owner)
+        held = 0.4 * len({source for run in runs for source, _ in run.files})
         most = stores[0].limits.owner_mb
     kinds = statistics.multimode(refused)[0] if refused else "nothing"
     return Found(

@@ -241,7 +241,6 @@ def apart_sessions() -> Verdict:
                 "experiments",
                 "predict",
                 "lessons",
-                "admin",
             ):
                 for query in ("", f"data={source}"):
                     async with Session(url, page, query) as other:

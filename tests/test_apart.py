@@ -226,7 +226,7 @@ def test_a_process_that_cannot_be_had_is_tried_three_times(monkeypatch):
 
 
 @pytest.mark.parametrize(("asked", "most"), [("0", 0), ("1", 1), ("99", workers.MOST), ("many", None), ("", None)])
-def test_the_admin_says_how_many_there_are(monkeypatch, asked, most):
+def test_the_environment_says_how_many_there_are(monkeypatch, asked, most):
     monkeypatch.delenv(workers.SOLVERS, raising=False)
     usual = workers.count()
     monkeypatch.setenv(workers.SOLVERS, asked)

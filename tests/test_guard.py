@@ -1,7 +1,6 @@
-"""What stands before the server: addresses are sent to nobody, and the server's own figures are the administrator's."""
+"""What stands before the server: addresses are sent to nobody, and nobody reads the server's own figures."""
 
 import asyncio
-import base64
 from typing import Any
 
 import pytest
@@ -9,17 +8,12 @@ import streamlit as st
 from streamlit import config
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from pages._parts.admin import password
 from pages._parts.frame.guard import FORBIDDEN, FRAMED_BY, METRICS, MOST_LOGGED, Guard
 from pages._parts.frame.left_page import SECONDS, LeftPage
 from pages._parts.session import inside
 
-SECRET = "a long enough password"
 
-
-def ask(
-    path: str, said: str | None = None, scheme: str = "Basic", host: bytes = b"localhost:8501"
-) -> tuple[int, dict[bytes, bytes], bytes]:
+def ask(path: str, host: bytes = b"localhost:8501") -> tuple[int, dict[bytes, bytes], bytes]:
     """Ask an application behind the guard that answers everything."""
     answers: list[dict[str, Any]] = []
 
@@ -30,20 +24,9 @@ def ask(
     async def send(message) -> None:
         answers.append(message)
 
-    reported = [(b"host", host)] + ([] if said is None else [(b"authorization", f"{scheme} {said}".encode())])
-    asyncio.run(Guard(everything)({"type": "http", "method": "GET", "path": path, "headers": reported}, None, send))
+    scope = {"type": "http", "method": "GET", "path": path, "headers": [(b"host", host)]}
+    asyncio.run(Guard(everything)(scope, None, send))
     return answers[0]["status"], dict(answers[0]["headers"]), answers[1]["body"]
-
-
-def basic(secret: str) -> str:
-    return base64.b64encode(f"anyone:{secret}".encode()).decode()
-
-
-@pytest.fixture
-def admin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(password._COST, "n", 2**4)
-    monkeypatch.setenv(password.HASH, password.hashed(SECRET))
-    monkeypatch.setattr(password, "DOOR", password.Door())
 
 
 def test_every_answer_forbids_to_send_the_address_on() -> None:
@@ -109,25 +92,8 @@ def test_no_page_of_another_host_is_listened_to() -> None:
 
 
 @pytest.mark.parametrize("path", [METRICS, f"{METRICS}/", f"/below{METRICS}"])
-def test_without_a_admin_there_are_no_metrics(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(password.HASH, raising=False)
-    for said in (None, basic(SECRET), basic("")):
-        assert ask(path, said)[::2] == (404, b"")
-
-
-@pytest.mark.parametrize("said", [None, "", "???", "ä", basic(""), basic("wrong"), base64.b64encode(b"\xff").decode()])
-def test_who_is_not_the_admin_is_asked_who_it_is(admin: None, said: str | None) -> None:
-    status, headers, body = ask(METRICS, said)
-    assert (status, body) == (401, b"")
-    assert headers[b"www-authenticate"].startswith(b"Basic")
-
-
-def test_the_admin_reads_the_metrics_until_somebody_guesses(admin: None) -> None:
-    assert ask(METRICS, basic(SECRET))[2] == b"figures"
-    assert ask(METRICS, basic(SECRET), "Bearer")[0] == 401
-    for _ in range(password.PATIENCE):
-        ask(METRICS, basic("wrong"))
-    assert ask(METRICS, basic(SECRET))[0] == 401  # the door is closed for everybody
+def test_nobody_reads_the_metrics(path: str) -> None:
+    assert ask(path)[::2] == (404, b"")
 
 
 def test_what_is_no_request_passes() -> None:

@@ -98,7 +98,6 @@ ROWS = {
     "pages._parts.predict": 13.9,
     "pages._parts.lessons": 13.9,
     "pages._parts.experiments": 13.9,
-    "pages._parts.admin": 13.9,
     "pages._parts.home": 13.92,
     "pages._parts.frame": 13.95,
     "pages": 14,

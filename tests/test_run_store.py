@@ -405,8 +405,6 @@ def test_rows_that_changed_are_listed_so_that_they_can_be_deleted(store: Store) 
     store.delete(ANNA, run.id)
     with store.disk.open() as base:
         base.execute("UPDATE runs SET used = 'x'")
-    with pytest.raises(StoreError, match="A part of what this server keeps cannot be read"):
-        store.holders()
     assert [(found.id, found.name) for found in store.runs(ANNA)] == [(other.id, UNREAD)]
 
 

@@ -180,7 +180,7 @@ def test_after_another_first_page_data_takes_none(monkeypatch):
     slept: list[float] = []
     at_the_start(monkeypatch)
     monkeypatch.setattr(starting.time, "sleep", slept.append)
-    open_app("pages/admin.py")
+    open_app("pages/lessons.py")
     starting.first_page_drawn(comes_along=True)
     assert not slept
 

@@ -9,6 +9,7 @@ import secrets
 import shutil
 import tempfile
 from collections import namedtuple
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
@@ -19,7 +20,7 @@ from benchmarks.fuzzing.targets import Target, as_text
 from pages._parts.runs import disk
 from pages._parts.runs.clock import DAY, Clock
 from pages._parts.runs.disk import StoreError
-from pages._parts.runs.secrets import digest, link_secret
+from pages._parts.runs.secrets import link_secret
 from pages._parts.runs.store import File, Limits, Store
 
 OWNERS = tuple(hashlib.sha256(bytes([k])).hexdigest()[:43] for k in range(3))
@@ -93,14 +94,8 @@ def delete(world: World, store: Store, who: str, seed: int, size: int, text: str
 
 
 def free(world: World, store: Store, who: str, seed: int, size: int, text: str) -> None:
-    """Free what nobody used, or everything of one browser, as the administrator does."""
+    """Delete a file that no run needs."""
     store.forget(who, _file(seed, size).source)
-    store.let_go_unused(seed % 5)
-    if seed % 7 == 0:
-        store.delete_all_of(digest(who))
-        for run in [run for run, kept in world.runs.items() if kept[0] == who]:
-            del world.runs[run]
-            world.gone.add(run)
 
 
 def outcome(world: World, store: Store, who: str, seed: int, size: int, text: str) -> None:
@@ -193,11 +188,8 @@ def _still_answers(world: World) -> None:
     """After damage every question is answered, with an error message at worst, and new work is kept."""
     store = world.store()
     for who in OWNERS:
-        for ask in (store.runs, lambda who=who: store.holders()):
-            try:
-                ask(who) if ask == store.runs else ask()
-            except StoreError:
-                continue
+        with suppress(StoreError):
+            store.runs(who)
     if not world.full:
         for _ in range(2):  # the first may be the one that notices
             try:

@@ -87,9 +87,3 @@ class Budget:
         """Let go of what is under a name."""
         with self._lock:
             self._held.pop(name, None)
-
-    def empty(self) -> None:
-        """Let go of everything that is not being made just now."""
-        with self._lock:
-            for name in [name for name, (value, _) in self._held.items() if value is not None]:
-                del self._held[name]

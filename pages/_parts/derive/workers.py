@@ -138,15 +138,13 @@ class Workers:
             self._begun -= 1
         self.want()
 
-    def forget(self, left: bool = True) -> None:
-        """Have idle processes let go of kernels that nobody in the server holds any more, or, if not ``left``, of
-        all.
-        """
+    def forget(self) -> None:
+        """Have idle processes let go of kernels that nobody in the server holds any more."""
         with self._changed:
             idle, self._free = self._free, []
         for one in idle:
             try:
-                one.forget(left)
+                one.forget(left=True)
             except EndedError:
                 one.end()
             self._give_back(one)

@@ -1,18 +1,14 @@
-"""Frame, before the server: which requests it answers, what every answer forbids the browser, and whom it tells its own
-figures.
+"""Frame, before the server: which requests it answers, and what every answer forbids the browser.
 
 The link of a saved run is a key, so no page sends its address on. A page of somebody else shows the app in no frame,
 unless the server's environment names it: in a frame a person can be led to press what they do not see. Requests to
 other hosts are refused as WebSockets are, so that no name that leads here makes the app a page of its own. Streamlit's
-metrics count sessions and name functions: they are for the administrator alone, by HTTP basic authentication.
+metrics count sessions and name functions: nobody reads them.
 Files are counted as they come (``arriving``). A session and its files answer the browser that began it (``owner``).
 What a page says after it was left is ignored. The page that a browser loads first names the root of the server
 (``first_answer``).
 """
 
-import asyncio
-import base64
-import binascii
 import logging
 import os
 import re
@@ -20,7 +16,6 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from mklcore.launcher import HOSTS
-from pages._parts.admin import password
 from pages._parts.frame import arriving, first_answer, owner
 from pages._parts.frame.left_page import LeftPage
 from pages._parts.session import inside
@@ -45,7 +40,7 @@ class Guard:
         self._forbidden = (*FORBIDDEN, (b"content-security-policy", f"frame-ancestors {_framers()}".encode()))
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Pass the request on, unless it is for another host or asks for the metrics without the password."""
+        """Pass the request on, unless it is for another host or asks for the metrics."""
         if scope["type"] == "websocket":
             owner.ASKING.set(owner.browser(scope["headers"]))
             await self._app(scope, _of_this_page(receive), send)
@@ -61,10 +56,8 @@ class Guard:
             await self._refuse(
                 send, 403, b"This server answers under other names. Its administrator lists them in MKL_EXPLORER_HOSTS."
             )
-        elif METRICS in scope["path"] and not await asyncio.to_thread(_is_admin, headers):
-            is_kept = bool(password.configured())
-            asked = [(b"www-authenticate", b'Basic realm="admin"')] if is_kept else []
-            await self._refuse(send, 401 if is_kept else 404, b"", *asked)
+        elif METRICS in scope["path"]:
+            await self._refuse(send, 404, b"")
         elif not owner.may_ask(arriving.tab_of(scope), owner.browser(scope["headers"])):
             await self._refuse(send, 404, b"There is no such file for this browser.")
         elif first_answer.asks_for_page(scope):
@@ -95,8 +88,8 @@ class Guard:
 
         return forbidding
 
-    async def _refuse(self, send: Send, status: int, words: bytes, *more: tuple[bytes, bytes]) -> None:
-        headers = [*self._forbidden, (b"content-type", b"text/plain; charset=utf-8"), *more]
+    async def _refuse(self, send: Send, status: int, words: bytes) -> None:
+        headers = [*self._forbidden, (b"content-type", b"text/plain; charset=utf-8")]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": words})
 
@@ -123,14 +116,3 @@ def _of_this_page(receive: Receive) -> Receive:
                 return message
 
     return heard
-
-
-def _is_admin(headers: dict[bytes, bytes]) -> bool:
-    kept, (scheme, _, said) = password.configured(), headers.get(b"authorization", b"").partition(b" ")
-    if not kept or scheme.lower() != b"basic":
-        return False
-    try:
-        password_sent = base64.b64decode(said, validate=True).decode().partition(":")[2]
-        return password.DOOR.opens(password_sent, kept)
-    except (binascii.Error, ValueError):  # no password at all, or the door is closed for a while
-        return False

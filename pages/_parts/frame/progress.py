@@ -23,7 +23,7 @@ SELDOM_SECONDS = 2.0
 COMPILING_SECONDS = 1.0  # between two looks at what takes half a minute, while the browser has a page to draw
 LOOKS = 10  # at work that is on its way, as far as the two above allow
 STAGES = dict.fromkeys(USUAL, "the first path") | {USUAL_GRAMS: "the first kernels", EVERY_KERNEL: "kernels"}
-BEFORE_PATHS = "home", "data", "kernels", "admin"  # pages that a path follows
+BEFORE_PATHS = "home", "data", "kernels"  # pages that a path follows
 CANCEL = {"short": "job_cancel", "long": "long_job_cancel"}
 
 

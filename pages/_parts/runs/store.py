@@ -71,18 +71,6 @@ class Run:
     until: float = 0.0
 
 
-class Holder(NamedTuple):
-    """What one browser keeps: the digest of its secret, how many files and runs, their bytes, and days since it used
-    one.
-    """
-
-    who: str
-    files: int
-    runs: int
-    size: int
-    idle_days: float
-
-
 class _Rule(NamedTuple):
     """A bound on what some rows take together, and which unnamed files may leave for it."""
 
@@ -230,44 +218,6 @@ class Store:
         with self.disk.open() as base:
             self._expire(base, now)
         self.disk.wipe()
-
-    # For the administrator of the server: sizes, and no names
-
-    def holders(self) -> list[Holder]:
-        """Return what every browser keeps, the largest first."""
-        if not self.disk.exists():
-            return []
-        with self.disk.open() as base:
-            now = clock.age(base)
-            found = base.execute(
-                "SELECT owner, sum(file), sum(1 - file), sum(size), max(used) FROM (SELECT owner, 1 AS file, size, "
-                "used FROM files UNION ALL SELECT owner, 0, size, used FROM runs) GROUP BY owner ORDER BY 4 DESC"
-            ).fetchall()
-            return [
-                Holder(who, files, runs, size, max(0.0, now - used) / DAY) for who, files, runs, size, used in found
-            ]
-
-    def let_go_unused(self, days: float) -> int:
-        """Delete the unnamed files that nobody used for ``days``; return how many they were."""
-
-        def act(base: sqlite3.Connection) -> int:
-            rows = _ids(base, "used <= ?", (clock.age(base) - days * DAY,))
-            self._let_go(base, rows)
-            return len(rows)
-
-        return self.disk.free(act)
-
-    def delete_all_of(self, who: str) -> int:
-        """Delete the runs and files of the browser with this digest; return how many runs they were."""
-
-        def act(base: sqlite3.Connection) -> int:
-            runs = base.execute("SELECT rowid FROM runs WHERE owner = ?", (who,)).fetchall()
-            for (row,) in runs:
-                self._delete(base, row)
-            self._let_go(base, _ids(base, "owner = ?", (who,)))
-            return len(runs)
-
-        return self.disk.free(act)
 
     # Outcomes of experiments: about made data, so everybody's
 

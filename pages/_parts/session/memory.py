@@ -257,8 +257,6 @@ class Memory:
     overview: Overview = field(default_factory=Overview)
     wishes: Wishes = field(default_factory=Wishes)
     kept: KeptWork = field(default_factory=KeptWork)
-    admin: str = ""  # the hash whose password this session knew
-    admin_message: str = ""
 
     def files(self) -> list[bytes]:
         """Return the bytes of the files this session has brought along."""

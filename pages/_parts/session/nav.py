@@ -39,9 +39,6 @@ ROOMS = (
 
 START = ROOMS[0]
 
-# Not in the menu: reached by its address.
-ADMIN = Room("admin", "Administration", ":material/shield_person:", "What does this server hold, and what may go?")
-
 
 def _pages() -> dict[str, StreamlitPage]:
     """Return the pages. Outside of a run Streamlit makes them without file and title: such are not kept."""
@@ -55,14 +52,13 @@ def _kept() -> dict[str, StreamlitPage]:
 
 def _build() -> dict[str, StreamlitPage]:
     """Build the pages. The first one is the default and lives at ``/``."""
-    return {room.file: _page(room) for room in (*ROOMS, ADMIN)}
+    return {room.file: _page(room) for room in ROOMS}
 
 
 def _page(room: Room) -> StreamlitPage:
     return st.Page(
-        f"pages/{room.file}.py", title=room.title, icon=room.icon, url_path=room.file, default=room is ROOMS[0],
-        visibility="hidden" if room is ADMIN else "visible",
-    )  # fmt: skip
+        f"pages/{room.file}.py", title=room.title, icon=room.icon, url_path=room.file, default=room is ROOMS[0]
+    )
 
 
 def frame() -> None:
@@ -78,7 +74,7 @@ def menu() -> tuple[StreamlitPage, Room]:
     """Draw the menu along the top and return the page asked for with its room."""
     pages = [copy(page) for page in _pages().values()]  # a page notes that it may run, and other sessions run theirs
     chosen = st.navigation(pages, position="top")
-    return chosen, next(room for room in (*ROOMS, ADMIN) if room.title == chosen.title)
+    return chosen, next(room for room in ROOMS if room.title == chosen.title)
 
 
 def link(file: str, label: str) -> None:
