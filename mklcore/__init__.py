@@ -14,10 +14,6 @@ type checkers and editors read; everything else is found in the rooms: ``mkl.dat
 import sys as _sys
 from importlib import import_module as _import_module
 
-from mklcore._renamed import RENAMED  # after numba knows its cache
-from mklcore._renamed import install as _install
-
-_install()
 _HOMES = {
     "data.dataset": ["Dataset"],
     "data.reading": ["read_table"],
@@ -146,7 +142,7 @@ __all__ = sorted([*_HOME, "figures", "theory"], key=lambda name: (not name.isupp
 
 
 def __getattr__(name: str) -> object:
-    if name in (*_ROOMS, "_numba") or f"mklcore.{name}" in RENAMED:
+    if name in (*_ROOMS, "_numba"):
         room = _import_module(f"mklcore.{name}")
         _let_explore()
         return room

@@ -84,13 +84,6 @@ class ProofError(MKLError):
         )
 
 
-_RENAMED = {
-    "first_page_drawn": "check_cancelled",
-    "may_be_ended": "cancellation_scope",
-    "told_elsewhere": "suppress_convergence_warnings",
-}
-
-
 @cache
 def _not_converged() -> type[Warning]:
     """The warning that a solver stopped short, which is scikit-learn's warning, too."""
@@ -101,10 +94,7 @@ def _not_converged() -> type[Warning]:
 
 
 def __getattr__(name: str) -> Any:
-    """Make the warning when it is first used, because it needs scikit-learn; find names of version 0.1."""
-    if name in _RENAMED:
-        warnings.warn(f"errors.{name} is errors.{_RENAMED[name]} from this version on.", FutureWarning, stacklevel=2)
-        return globals()[_RENAMED[name]]
+    """Make the warning when it is first used, because it needs scikit-learn."""
     if name != "NotConvergedWarning":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}.")
     return _not_converged()

@@ -158,7 +158,7 @@ def test_a_path_over_C_is_warm_and_lets_kernels_in(case, tmp_path):
 
 
 def test_it_is_a_choice_with_a_control_of_its_own(case):
-    lp = mkl.estimators.ESTIMATORS["lp"]
+    lp = mkl.catalog.ESTIMATORS["lp"]
     usual = {control.name: control.default for control in lp.controls}
     assert "mu" in [control.name for control in lp.shown("binary", "C", usual | {"norm": "elastic net"})]
     assert "mu" not in [control.name for control in lp.shown("binary", "C", usual)]

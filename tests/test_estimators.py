@@ -136,7 +136,7 @@ def test_stopping_early_warns_with_the_gap_and_what_to_change(table):
     assert model.status_ is mkl.solvers.Status.MAX_ITER
 
 
-@pytest.mark.parametrize("algorithm", mkl.estimators.ESTIMATORS.values(), ids=lambda a: a.key)
+@pytest.mark.parametrize("algorithm", mkl.catalog.ESTIMATORS.values(), ids=lambda a: a.key)
 @pytest.mark.parametrize("task", EVERY_TASK)
 def test_registry_entries_fit_with_their_own_defaults(algorithm, task):
     rng = np.random.default_rng(0)

@@ -12,7 +12,7 @@ from mklcore.estimators import explain
 from tests.test_exploration import made
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3)
-METHODS = [key for key, method in mkl.estimators.ESTIMATORS.items() if method.on == "kernels"]
+METHODS = [key for key, method in mkl.catalog.ESTIMATORS.items() if method.on == "kernels"]
 
 
 def table(task):
@@ -34,7 +34,7 @@ def fitted(request):
     key, task = request.param
     X, y = table(task)
     settings = {"C": 5.0, "lam": 0.01}
-    return mkl.estimators.ESTIMATORS[key].estimator(task, kernels=KERNELS, **settings).fit(X, y), X
+    return mkl.catalog.ESTIMATORS[key].estimator(task, kernels=KERNELS, **settings).fit(X, y), X
 
 
 def test_contributions_sum_to_what_the_model_says(fitted):

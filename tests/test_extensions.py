@@ -408,21 +408,6 @@ def test_a_lesson(monkeypatch):
     assert len(answer.get("plotly_chart")) == 1
 
 
-def test_a_loss_written_for_version_0_1_keeps_working_with_a_warning():
-    with pytest.warns(FutureWarning, match=r"Old\.slope is called derivative"):
-
-        class Old(mkl.losses.SquaredHinge):
-            def slope(self, t, y):
-                return 3.0 * t
-
-    old = "bend"
-    assert Old().derivative(np.ones(1), np.ones(1)) == 3.0
-    with pytest.warns(FutureWarning, match=rf"Old\.{old} is called second_derivative"):
-        assert getattr(Old(), old)(np.zeros(1), np.ones(1)) == 1.0
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = Old().nothing
-
-
 def test_an_estimator_that_lacks_a_part_is_refused_with_its_name():
     class Half(mkl.estimators.base.KernelEstimator):
         """Nothing but a name."""

@@ -352,13 +352,3 @@ def test_backward_steps_are_refused_where_they_cannot_be_taken():
     K, y = decoy()
     with pytest.raises(ParameterError, match="Backward steps need exact kernels and squared loss"):
         mkl.GOMPClassifier(loss="hinge", backward=True, kernels="precomputed").fit(K, y > 0)
-
-
-def test_the_class_for_the_hinge_of_version_0_1_works():
-    from mklcore.solvers import gomp
-
-    with pytest.warns(FutureWarning, match=r"LossGOMP"):
-        old = gomp.HingeGOMP
-    assert old(KERNELS["P5"], TARGETS["P5"][:, None], LAM, n_kernels=2, score_tol=0.0).loss == Hinge()
-    with pytest.raises(AttributeError, match=r"no attribute 'Nobody'"):
-        gomp.Nobody  # noqa: B018 -- the access is what is tested

@@ -125,7 +125,7 @@ def test_by_name_and_as_an_object(case, tmp_path):
 
 
 def test_its_delta_is_a_control_where_it_is_chosen():
-    lp = mkl.estimators.ESTIMATORS["lp"]
+    lp = mkl.catalog.ESTIMATORS["lp"]
     usual = {control.name: control.default for control in lp.controls}
     assert "delta" in [control.name for control in lp.shown("regression", "C", usual | {"loss": "huber"})]
     assert "delta" not in [control.name for control in lp.shown("regression", "C", usual | {"loss": "squared"})]

@@ -26,7 +26,7 @@ def test_the_optimum_lies_in_the_interval(task, param, values, between):
     stack, y = table(task)
     losses = ("squared", "epsilon_insensitive") if task == "regression" else ("hinge", "logistic", "squared")
     for loss in losses:
-        model = mkl.estimators.ESTIMATORS["lp"].estimator(task, loss=loss, p=1.5, tol=1e-5)
+        model = mkl.catalog.ESTIMATORS["lp"].estimator(task, loss=loss, p=1.5, tol=1e-5)
         path = mkl.fit_path(model, stack, y, param, values)
         for value in between:
             found = mkl.paths.interval_along(path, stack, y, value)
@@ -66,7 +66,7 @@ def test_other_norms_have_an_interval_and_methods_without_a_dual_have_none():
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
 def test_a_start_changes_the_work_and_not_the_answer(task):
     stack, y = table(task)
-    model = mkl.estimators.ESTIMATORS["lp"].estimator(task, p=1.2, tol=1e-6)
+    model = mkl.catalog.ESTIMATORS["lp"].estimator(task, p=1.2, tol=1e-6)
     path = mkl.fit_path(model, stack, y, "C", [1.0])
     warm = mkl.fit_path(model, stack, y, "C", [1.05], start=path.estimators[0])
     cold = mkl.fit_path(model, stack, y, "C", [1.05])

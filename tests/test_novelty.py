@@ -143,7 +143,7 @@ def test_the_surface_is_zero_on_the_boundary(ring):
 
 @pytest.mark.parametrize("norm", ["lp", "weighted lp", "block norm", "elliptic"])
 def test_the_registry_makes_the_estimator_for_a_table_without_target(ring, norm):
-    method, stack = mkl.estimators.ESTIMATORS["lp"], ring[2]
+    method, stack = mkl.catalog.ESTIMATORS["lp"], ring[2]
     model = method.estimator("novelty", kernels="precomputed", stack=stack, norm=norm, p=1.5, C=0.05, loss="hinge")
     assert type(model) is mkl.LpMKLOneClass
     assert model.fit(stack).status_.ok
@@ -156,7 +156,7 @@ def test_the_registry_makes_the_estimator_for_a_table_without_target(ring, norm)
     assert ("p" in shown) == (norm in ("lp", "weighted lp"))
 
 
-@pytest.mark.parametrize("method", mkl.estimators.ESTIMATORS.values(), ids=lambda method: method.key)
+@pytest.mark.parametrize("method", mkl.catalog.ESTIMATORS.values(), ids=lambda method: method.key)
 def test_other_methods_say_that_they_need_a_target(method):
     assert method.fits("binary")
     assert method.fits("regression")

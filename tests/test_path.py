@@ -32,7 +32,7 @@ RUNS = [
 ATTRIBUTES = {"C": "C", "p": "p", "lam": "lam", "s": "n_kernels"}
 
 
-@pytest.mark.parametrize("method", mkl.estimators.ESTIMATORS.values(), ids=lambda method: method.key)
+@pytest.mark.parametrize("method", mkl.catalog.ESTIMATORS.values(), ids=lambda method: method.key)
 def test_every_estimator_keeps_the_protocol_of_paths(method):
     asked = {name for name in vars(PathEstimator) if not name.startswith("_")} | {"score_name"}
     assert {"along", "copy_with", "path_score", "training_stack"} <= asked

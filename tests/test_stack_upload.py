@@ -201,8 +201,6 @@ def test_some_kernels_of_a_stack():
     some = subset(stack, [4, 0])
     assert some.names == ("all", "one")
     np.testing.assert_array_equal(some.values, K[[4, 0]])
-    with pytest.warns(FutureWarning, match=r"GramStack\.select"):
-        assert stack.some([4, 0]).names == some.names
     with pytest.raises(KernelError, match="No kernel of the stack is switched on"):
         subset(stack, [])
 

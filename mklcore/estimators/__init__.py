@@ -72,13 +72,10 @@ _HOMES = {
     "smkl": ("SMKLClassifier", "SMKLRegressor"),
     "terms": ("Decomposition", "Term", "decompose"),
 }
-_CATALOG = ("ESTIMATORS", "Algorithm", "Control")  # were defined here until version 0.1
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    if name in _CATALOG:
-        return getattr(import_module("mklcore.catalog"), name)
     if name not in _HOME and not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
         return import_module(f"{__name__}.{name}")
     if name not in _HOME:

@@ -3,9 +3,6 @@
 Every function takes ``dark`` for the theme and leaves its alternative text in ``figure.layout.meta["alt"]``.
 """
 
-import warnings
-from typing import Any
-
 from mklcore.figures.columns import column_figure
 from mklcore.figures.compare import methods_figure, sparsity_figure
 from mklcore.figures.components import component_plot, relevance_bars
@@ -68,11 +65,3 @@ __all__ = [
     "weights_bar",
     "weights_beside",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Find the name of version 0.1."""
-    if name != "lanes_figure":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}.")
-    warnings.warn("lanes_figure is methods_figure from this version on.", FutureWarning, stacklevel=2)
-    return methods_figure

@@ -26,7 +26,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from mklcore import estimators
+from mklcore import catalog, estimators
 from mklcore.errors import DataError, ParameterError
 from mklcore.io.archive import KINDS, Members, write_archive
 from mklcore.io.checks import (
@@ -76,7 +76,7 @@ def _estimators() -> dict[str, type]:
     from sklearn.base import BaseEstimator
 
     found = [kind for kind in (getattr(estimators, name) for name in estimators.__all__) if isinstance(kind, type)]
-    for algorithm in estimators.ESTIMATORS.values():
+    for algorithm in catalog.ESTIMATORS.values():
         found += [kind for kind in (algorithm.classifier, algorithm.regressor, algorithm.novelty) if kind is not None]
     return {kind.__name__: kind for kind in found if issubclass(kind, BaseEstimator)}
 

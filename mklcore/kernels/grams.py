@@ -18,7 +18,6 @@ Centring comes before normalisation, so that the stack that comes out has the pr
 | diag | s = max_i K_ii | k(x, x) <= 1 on the training rows |
 """
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -285,11 +284,6 @@ class GramStack(DenseKernels):
         specs = None if self.specs is None else tuple(self.specs[m] for m in chosen)
         transform = None if self.transform is None else self.transform.subset(chosen)
         return GramStack(values, names, self.scales[chosen], families, specs, (), transform)
-
-    def some(self, kernels: Sequence[int]) -> "GramStack":
-        """``select`` by its name of version 0.1, for this version."""
-        warnings.warn("GramStack.some is GramStack.select from this version on.", FutureWarning, stacklevel=2)
-        return self.select(kernels)
 
     def _indices(self, rows: Any) -> Indices:
         chosen = np.asarray(rows)

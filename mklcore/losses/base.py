@@ -19,7 +19,6 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import scipy
 
-from mklcore._renamed import adopt_members, present_name
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.parameters import Interface, Parameter
@@ -76,13 +75,6 @@ class Loss(Interface):
     of_residuals: ClassVar[bool] = False
     total: ClassVar[float] = 0.0
     least_curvature: ClassVar[float] = 0.0
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        adopt_members(cls, "loss")
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self, present_name(name, type(self), "loss"))
 
     @property
     def far_slopes(self) -> tuple[float, float]:

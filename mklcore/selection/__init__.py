@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mklcore._renamed import lazily as _lazily
+from mklcore._lazy import lazily as _lazily
 
 if TYPE_CHECKING:
     from mklcore.selection.bandwidths import widened

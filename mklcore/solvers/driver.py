@@ -23,7 +23,6 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from mklcore._renamed import adopt_members
 from mklcore.arrays import Array
 from mklcore.errors import MKLError, warn_short
 from mklcore.kernels.checks import one_blas_thread
@@ -230,10 +229,6 @@ class Method(ABC, Generic[State]):
     name: str
     keeps_points: ClassVar[bool] = False
     descends: bool = True
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        adopt_members(cls, "method")
 
     @abstractmethod
     def init(self) -> Iterate[State]:

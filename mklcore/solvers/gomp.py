@@ -17,11 +17,8 @@ there is no certificate.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
-from functools import partial
-from importlib import import_module
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import scipy
@@ -187,12 +184,3 @@ class GOMP(Method[Chosen]):
         weights[list(chosen)] = 1.0
         solves = self.Y.shape[1] if solves is None else solves
         return Iterate(weights, dual, 0.0, objective, solves=solves, selected=chosen, state=state)
-
-
-def __getattr__(name: str) -> Any:
-    """Find the class for the hinge of version 0.1."""
-    if name != "HingeGOMP":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}.")
-    losses, solvers = import_module("mklcore.losses"), import_module("mklcore.solvers.gomp_losses")
-    warnings.warn("HingeGOMP is gomp_losses.LossGOMP with a loss from this version on.", FutureWarning, stacklevel=2)
-    return partial(solvers.LossGOMP, loss=losses.Hinge())

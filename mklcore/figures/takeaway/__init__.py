@@ -7,9 +7,6 @@ paths.py     the page of a path
 scenes.py    the page of a lesson's scene
 """
 
-import warnings
-from typing import Any
-
 from mklcore.figures.takeaway.hulls import hulls_page
 from mklcore.figures.takeaway.page import About, Problem
 from mklcore.figures.takeaway.paths import path_page
@@ -17,11 +14,3 @@ from mklcore.figures.takeaway.scenes import Guess, scene_page
 from mklcore.figures.takeaway.side_by_side import methods_page
 
 __all__ = ["About", "Guess", "Problem", "hulls_page", "methods_page", "path_page", "scene_page"]
-
-
-def __getattr__(name: str) -> Any:
-    """Find the name of version 0.1."""
-    if name != "lanes_page":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}.")
-    warnings.warn("lanes_page is methods_page from this version on.", FutureWarning, stacklevel=2)
-    return methods_page

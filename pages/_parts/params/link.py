@@ -10,7 +10,6 @@ from pages._parts.params.parameters import BUILDERS, RULES, DataParams, Params
 
 MOST_REFUSALS = 8  # of a link, listed one by one
 USUAL = Params()
-RENAMED = {"lanes": "methods", "lanes_at": "methods_at"}  # parts of links of version 0.1
 RUN = "run"  # the part of a link that is the secret of a saved run: no parameter, and never kept with them
 
 
@@ -40,7 +39,6 @@ def read(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
     for name, text in query.items():
         if name in (RUN, TABLE):
             continue
-        name, text = RENAMED.get(name, name), RENAMED.get(text, text) if name == "compare" else text
         if not _can_be_sent(name + text):
             refused.append(f"The link holds {(name + text)[:40]!r}, which no text can hold. It is left out.")
             continue
