@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mklcore.catalog import ESTIMATORS, Algorithm, Control
     from mklcore.estimators.aligned import AlignedMKLClassifier, AlignedMKLRegressor
     from mklcore.estimators.baselines import BestKernelClassifier, BestKernelRegressor
     from mklcore.estimators.effects import TermEffect, half_refits, term_effect
@@ -24,13 +23,10 @@ if TYPE_CHECKING:
     from mklcore.estimators.terms import Decomposition, Term, decompose
 
 __all__ = [
-    "ESTIMATORS",
-    "Algorithm",
     "AlignedMKLClassifier",
     "AlignedMKLRegressor",
     "BestKernelClassifier",
     "BestKernelRegressor",
-    "Control",
     "Decomposition",
     "FeatureScalingClassifier",
     "FeatureScalingRegressor",
