@@ -18,7 +18,6 @@ _HOMES = {
     "data.dataset": ["Dataset"],
     "data.reading": ["read_table"],
     "data.samples": ["SAMPLES", "load_sample"],
-    "data.tables": ["read_tables"],
     "data.synthetic": [
         "make_mkl_toy",
         "make_ringnorm",

@@ -37,7 +37,6 @@ from mklcore.data.synthetic import (
     make_spectra as make_spectra,
     make_twonorm as make_twonorm,
 )
-from mklcore.data.tables import read_tables as read_tables
 from mklcore.errors import (
     DataError as DataError,
     KernelError as KernelError,

@@ -157,9 +157,6 @@ def table_of(table: Any, target: str | None) -> tuple[Array, Array | None]:
 
 def gram(spec: dict[str, Any], Z: Array) -> Array:
     """k(x_i, x_j) for the (standardised) rows Z (n, d)."""
-    if spec["is"] == "InView":
-        there = Z[:, int(spec["present"])] >= 0.0
-        return gram(spec["part"], Z) * np.outer(there, there)
     X = Z[:, [int(i) for i in spec["features"]]]
     inner = X @ X.T
     squares = np.diag(inner)

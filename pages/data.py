@@ -14,7 +14,7 @@ from mklcore.data.dataset import Dataset, Split
 from mklcore.data.notes import is_urgent, repairs_of
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import MKLError
-from pages._parts.data import columns, groups, rail, target, views
+from pages._parts.data import columns, groups, rail, target
 from pages._parts.derive import first_table, notes
 from pages._parts.derive import tables as derive_tables
 from pages._parts.drawing import charts, leaks, listings, refusals
@@ -104,8 +104,6 @@ def show(table: Dataset, parts: Split) -> None:
     with right:
         st.subheader("Target", anchor=False)
         charts.show(charts.target_figure(table, parts, dark=dark), "target_chart")
-    if not stack:
-        views.draw()
     left, right = st.columns([3, 2], gap="large")
     with left:
         if not stack:
@@ -119,7 +117,6 @@ def show(table: Dataset, parts: Split) -> None:
 
 with st.sidebar:
     rail.uploader()
-    rail.several_tables()
     with suppress(uploads.MissingFileError):  # the page itself says so
         if derive_tables.on_stack(history.current()):
             rail.stack_controls()

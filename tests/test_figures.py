@@ -125,7 +125,6 @@ def test_every_public_figure_keeps_the_house_style(dark):
     explored |= {"column_figure"}  # see test_explain
     explored |= {"term_bars", "term_plot"}  # see test_effects
     explored |= {"positions_figure"}  # see test_sequences
-    explored |= {"view_rows"}  # see test_joining
     bounds = {"Curve", "bound_curves", "coherence_dots", "comparison_plot", "duplicate_bars"}  # see test_theory_page
     assert (
         set(drawn) == set(figures.__all__) - {"kernel_colours", "path_positions"} - hulls - spectra - explored - bounds

@@ -18,7 +18,7 @@ PLANNED = {
     "Conformal", "Delta", "Interaction", "Pinball", "QuantileBand", "SequenceDictionary", "Spectrum", "WeightedDegree",
     "decompose", "explore", "select_columns",
     "FeatureScalingClassifier", "FeatureScalingRegressor", "Graph", "JointMKLClassifier",
-    "JointMKLRegressor", "read_tables",
+    "JointMKLRegressor",
 }  # fmt: skip
 
 

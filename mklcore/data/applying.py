@@ -25,9 +25,8 @@ from mklcore.data.columns import (
     to_numbers,
 )
 from mklcore.data.dataset import Dataset, counted, joined, listed
-from mklcore.data.joining import PRESENT, parsed_table
 from mklcore.data.packed import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, Format
-from mklcore.data.parsing import Source, Table
+from mklcore.data.parsing import Source, Table, parse
 from mklcore.data.reading import columns_of_table
 from mklcore.data.sequences import letters as letters_of
 from mklcore.data.sequences import share_of
@@ -64,7 +63,6 @@ class Reading:
     width: int = 0
     classes: tuple[str, ...] = ()
     missing_marks: tuple[str, ...] | None = None
-    key: str | None = None
 
     def apply(
         self,
@@ -87,13 +85,11 @@ class Reading:
             delimiter, encoding, decimal, None, max_bytes, max_rows, max_columns,
             missing_marks=self.missing_marks, tick=tick,
         )  # fmt: skip
-        return self.of_table(parsed_table(source, form, self.key))
+        return self.of_table(parse(source, form))
 
     def of_table(self, table: Table) -> NewRows:
         """The same for a table that is already parsed."""
         wanted = dict.fromkeys((*(feature.column for feature in self.features), *self.sequences))
-        places = {name: _place(table.names, name) for name in wanted}
-        table = _with_marks(table, [name for name, place in places.items() if place is None])
         places = {name: _place(table.names, name) for name in wanted}
         if gone := [name for name, place in places.items() if place is None]:
             raise DataError(
@@ -147,15 +143,6 @@ class Reading:
         return np.array(["" if gone else text for text, gone in zip(texts, missing, strict=True)], dtype=object)
 
 
-def _with_marks(table: Table, missing: list[str]) -> Table:
-    """The table with columns that say that every row is in a view, where such columns are missing."""
-    marks = tuple(name for name in missing if name.endswith(f": {PRESENT}"))
-    if not marks:
-        return table
-    every = tuple(np.ones(table.n_rows) for _ in marks)
-    return replace(table, names=(*table.names, *marks), columns=(*table.columns, *every))
-
-
 def plain_reading(data: Dataset) -> Reading:
     """The reading of a table whose columns were numbers from the start, as those of the samples are."""
     medians = np.median(data.X, axis=0)
@@ -181,7 +168,6 @@ def learn_reading(
     skip_lines: int | None = None,
     on_bad_lines: str = "error",
     quotes: bool = True,
-    key: str | None = None,
     tick: Callable[[], None] = never_asked,
 ) -> Reading:
     """How ``data`` was made from the table in ``source``; the arguments are those given to `read_table`.
@@ -193,7 +179,7 @@ def learn_reading(
         delimiter, encoding, decimal, header, sheet=sheet, skip_lines=skip_lines, on_bad_lines=on_bad_lines,
         quotes=quotes, missing_marks=marks, tick=tick,
     )  # fmt: skip
-    table = parsed_table(source, form, key)
+    table = parse(source, form)
     place = _place(table.names, data.target_name)
     wanted = set(data.feature_names)
     settings = Settings.of(
@@ -216,7 +202,7 @@ def learn_reading(
             found.setdefault(name, replace(feature, name=name, lenient=lenient, sentinel=_gone(before, item)))
     features = tuple(found[name] for name in data.feature_names if name in found)
     letters = tuple(name for name, _ in data.sequences)
-    reading = Reading(features, data.target_name, data.task, letters, data.width, data.class_names, marks, key)
+    reading = Reading(features, data.target_name, data.task, letters, data.width, data.class_names, marks)
     strange = [name for name in data.feature_names if name not in found]
     if not strange:
         X = reading.of_table(table).X[read.rows]

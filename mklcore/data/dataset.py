@@ -36,8 +36,6 @@ class Dataset:
     groups : (name, column indices) pairs: families of columns. columns : the columns of the table as the person knows
         it,
     as (name, column indices) pairs: the 0/1 columns of a category are one of them; one per feature unless given.
-    present : (group, column index) pairs: the column of a group that is 1 for the rows it knows and -1 for those
-        missing in it.
     sequences : (name, strings) pairs with one string per row, DNA or any other; with some of them X may have no column.
     ``table`` is X with the letters beside it, which kernels on sequences compare; it has room for strings of ``width``
     letters, the longest of the table this one is a part of.
@@ -70,8 +68,6 @@ class Dataset:
         Strings of every sequence column.
     width : int, default 0
         Number of letters that strings have room for; at least that of the longest string.
-    present : sequence of (str, int) pairs
-        Column of a group that is 1 for the rows that the group knows.
     """
 
     X: Array
@@ -85,7 +81,6 @@ class Dataset:
     columns: Groups = ()
     sequences: Sequences = ()
     width: int = 0
-    present: tuple[tuple[str, int], ...] = ()
     fingerprint: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
@@ -107,7 +102,6 @@ class Dataset:
             "notes": tuple(note if isinstance(note, str) else str(note) for note in self.notes),
             "columns": _checked_columns(self.columns, names),
             "sequences": strings_of.checked(self.sequences, X.shape[0]),
-            "present": _checked_present(self.present, X),
         }
         for name, value in settled.items():
             object.__setattr__(self, name, value)
@@ -186,7 +180,6 @@ class Dataset:
             feature_names=tuple(self.feature_names[j] for j in columns),
             groups=_moved(self.groups, place),
             columns=_moved(self.columns, place),
-            present=tuple((name, place[j]) for name, j in self.present if j in place),
         )
 
     def drop(self, features: Iterable[int | str]) -> Dataset:
@@ -411,14 +404,6 @@ def _checked_columns(columns: Iterable[tuple[str, Iterable[int]]], names: tuple[
     return settled
 
 
-def _checked_present(present: Iterable[tuple[str, int]], X: Array) -> tuple[tuple[str, int], ...]:
-    settled = tuple((str(name), int(j)) for name, j in present)
-    for name, j in settled:
-        if not 0 <= j < X.shape[1] or not np.isin(X[:, j], (-1.0, 1.0)).all():
-            raise DataError(f"The column that says which rows {name!r} knows must hold 1 and -1 only.")
-    return settled
-
-
 def _moved(groups: Groups, place: dict[int, int]) -> Groups:
     """Groups on the columns that stay, at their new places; empty ones go."""
     found = ((name, tuple(place[j] for j in members if j in place)) for name, members in groups)
@@ -433,8 +418,6 @@ def _fingerprint(data: Dataset) -> str:
         words += (data.columns,)
     if data.sequences:
         words += (data.sequences,)
-    if data.present:
-        words += ("present", data.present)
     digest = hashlib.sha256(repr(words).encode())
     digest.update(data.X.tobytes())
     digest.update(repr((data.y.dtype.kind, data.y.tolist())).encode())

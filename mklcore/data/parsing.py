@@ -67,7 +67,6 @@ class Table:
     header: bool = True
     sheets: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
-    views: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of joined tables: their names and columns
     values: frozenset[str] | None = None  # texts that are values although they often stand for a missing one
 
     @property

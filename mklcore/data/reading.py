@@ -28,10 +28,9 @@ from mklcore.data.columns import (
 )
 from mklcore.data.dataset import Dataset, Groups, counted, joined, listed
 from mklcore.data.grouping import families
-from mklcore.data.joining import mark_of, parsed_table, with_views
 from mklcore.data.notes import Note
 from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, Format, ticked
-from mklcore.data.parsing import DELIMITERS, Source, Table, delimiter_as_text
+from mklcore.data.parsing import DELIMITERS, Source, Table, delimiter_as_text, parse
 from mklcore.data.sentinels import Sentinel, sentinel_of
 from mklcore.data.settings import Settings
 from mklcore.data.target import MAX_CLASSES, SETTLED, TargetCandidate, as_text, rank_targets
@@ -81,7 +80,6 @@ def describe_table(
     on_bad_lines: str = "error",
     quotes: bool = True,
     missing_marks: Sequence[str] | None = None,
-    key: str | None = None,
     max_bytes: int = MAX_BYTES,
     max_rows: int = MAX_ROWS,
     max_columns: int = MAX_COLUMNS,
@@ -93,7 +91,7 @@ def describe_table(
         delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet,
         skip_lines, on_bad_lines, quotes, marks, tick,
     )  # fmt: skip
-    table = parsed_table(source, form, key)
+    table = parse(source, form)
     profiles = _looked_at(table, tick)
     rows = min(PREVIEW_ROWS, table.n_rows)
     candidates = rank_targets(table.names, profiles, table.header, task)
@@ -133,7 +131,6 @@ def read_table(
     skip_lines: int | None = None,
     on_bad_lines: str = "error",
     quotes: bool = True,
-    key: str | None = None,
     max_bytes: int = MAX_BYTES,
     max_rows: int = MAX_ROWS,
     max_columns: int = MAX_COLUMNS,
@@ -187,8 +184,6 @@ def read_table(
         Whether lines with another number of cells are an "error" or left out ("skip").
     quotes : bool, default True
         Whether quotation marks enclose cells; else they are letters.
-    key : str or None, default None
-        The column that joins several tables in one file (``pack_tables``); None finds it.
     max_bytes : int, default 20971520
         Most bytes that are accepted.
     max_rows : int, default 100000
@@ -223,27 +218,23 @@ def read_table(
         delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet,
         skip_lines, on_bad_lines, quotes, marks, tick,
     )  # fmt: skip
-    return _dataset(parsed_table(source, form, key), settings, tick)
+    return _dataset(source if isinstance(source, Table) else parse(source, form), settings, tick)
 
 
 def _dataset(table: Table, settings: Settings, tick: Callable[[], None]) -> Dataset:
     """The data set of a parsed table."""
-    if table.views and settings.missing != "drop":
-        marks = [name for name in table.names if name in {mark_of(view) for view, _ in table.views}]
-        uses = {**settings.uses, **dict.fromkeys(marks, "number")}
-        settings = settings.named((*settings.keep, *marks), uses)
     read = columns_of_table(table, settings, tick)
     indicator = settings.missing == "indicator"
     X, feature_names, members = _features(read.profiles, read.kept, indicator, tick)
     notes = [*_how_read(table), *table.notes, *read.notes]
     notes += notes_on_use(read.profiles, read.kept, indicator)
     notes += rows_together(read.profiles)
-    groups = () if table.views else families(members)
+    groups = families(members)
     if groups:
         notes.append(f"Columns whose names begin alike are groups: {listed([name for name, _ in groups])}.")
     used = [item for item in read.profiles if item.column.kind == "sequence" and item.column.used]
     strings = tuple((item.column.name, strings_of(item)) for item in used)
-    data = Dataset(
+    return Dataset(
         X,
         read.y,
         feature_names,
@@ -254,7 +245,6 @@ def _dataset(table: Table, settings: Settings, tick: Callable[[], None]) -> Data
         columns=members,
         sequences=strings,
     )
-    return with_views(data, table) if table.views else data
 
 
 class ColumnsRead(NamedTuple):

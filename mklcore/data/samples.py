@@ -164,7 +164,7 @@ SAMPLES: dict[str, Sample] = {
     "digit_views": Sample(
         "Digits in six views",
         "multiclass",
-        "Six tables about the same pictures, one group of columns each: which views does a mixture of them keep?",
+        "Six descriptions of the same pictures, one group of columns each: which does a mixture keep?",
         _digit_views,
         source="E. Alpaydin and C. Kaynak, 1998: Optical Recognition of Handwritten Digits (its test set), "
         "doi:10.24432/C50P49",

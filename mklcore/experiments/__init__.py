@@ -17,7 +17,6 @@ from mklcore.experiments.proteins import GOMP_FIG2, LP_TABLE1
 from mklcore.experiments.smkl_classes import SMKL_TABLE2, SMKL_TABLE3
 from mklcore.experiments.smkl_tables import SMKL_TABLE4, SMKL_TABLE5, SMKL_TABLE6
 from mklcore.experiments.times import LP_FIG7, SMKL_TIMES
-from mklcore.experiments.views import VIEWS_MISSING
 
 _ALL = (
     LP_TOY,
@@ -41,7 +40,6 @@ _ALL = (
     SMKL_TABLE6,
     SMKL_TIMES,
     OWN_GRAPHS,
-    VIEWS_MISSING,
     HKL_WIDE,
 )
 EXPERIMENTS: dict[str, Experiment] = {experiment.key: experiment for experiment in _ALL}

@@ -20,7 +20,6 @@ from mklcore.figures.spectra import selected_bands
 from mklcore.figures.style import kernel_colours
 from mklcore.figures.terms import term_bars, term_plot
 from mklcore.figures.theory import Curve, bound_curves, coherence_dots, duplicate_bars
-from mklcore.figures.views import view_rows
 from mklcore.figures.weights import target_alignment_bar, weights_bar
 
 __all__ = [
@@ -60,7 +59,6 @@ __all__ = [
     "target_alignment_bar",
     "term_bars",
     "term_plot",
-    "view_rows",
     "weight_path",
     "weights_bar",
     "weights_beside",

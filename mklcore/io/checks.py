@@ -13,7 +13,6 @@ from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.maps import KernelMap
 from mklcore.kernels.operators.factored import FeatureMap
-from mklcore.kernels.views import InView
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.levels import Table
 from mklcore.solvers.hkl.listed import ListedSpace
@@ -57,8 +56,6 @@ def _all_specs(specs: Sequence[KernelSpec]) -> Iterator[KernelSpec]:
     for spec in specs:
         yield spec
         yield from _all_specs(getattr(spec, "parts", ()))
-        if isinstance(spec, InView):
-            yield spec.part
 
 
 def check_features(found: FeatureMap) -> None:

@@ -47,7 +47,6 @@ from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.operators.factored import FeatureMap
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
-from mklcore.kernels.views import InView
 from mklcore.losses import LOSSES
 from mklcore.losses.counts import Poisson
 from mklcore.penalties import PENALTIES, SumOfTerms
@@ -93,7 +92,6 @@ def _parts() -> dict[str, type]:
         *(
             Band,
             RandomColumns,
-            InView,
             Poisson,
             KernelDictionary,
             SequenceDictionary,

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from mklcore.data.dataset import Dataset, listed
-from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.columns import LazyColumns
 from mklcore.kernels.functions import RBF, Delta, KernelSpec, Linear, Polynomial
 from mklcore.kernels.grams import Forecast, GramStack, build_grams, forecast, kernel_table
@@ -23,7 +23,6 @@ from mklcore.kernels.maps import as_rows
 from mklcore.kernels.screening import interacting
 from mklcore.kernels.sequences import USUAL_DEGREE, USUAL_K, on_sequence
 from mklcore.kernels.units import MOST_COLUMNS, Unit, units
-from mklcore.kernels.views import InView
 
 WHOLE_WIDTH = 0.5  # of the median distance: about scikit-learn's own width for an RBF of all columns
 DEFAULT_MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -235,37 +234,12 @@ class KernelDictionary:
         specs: list[KernelSpec] = []
         for unit in units(data, most_columns):
             if unit.kind != "sequence":
-                specs += _in_view(_on_unit(unit, curved), unit.name, data)
+                specs += _on_unit(unit, curved)
         if whole and len(data.columns) > 1:
             specs += [RBF(WHOLE_WIDTH, relative=True), Linear()] if curved else [Linear()]
         for s in range(len(data.sequences)):
             specs += on_sequence(data, s, k, degree, shift)
         return cls(tuple(specs), feature_names=data.feature_names)
-
-    @classmethod
-    def views(
-        cls,
-        data: Dataset,
-        specs: KernelSpec | Iterable[KernelSpec] | None = None,
-        *,
-        standardize: bool = True,
-    ) -> Self:
-        """Each spec once on every group of columns of ``data``, such as the tables that ``read_tables`` has joined.
-
-        ``specs`` are by default a linear kernel and an RBF kernel of the median distance. Where a view lacks rows, its
-        kernels are masked (see ``InView``): they say nothing about these rows. DataError for data without groups.
-
-        >>> from mklcore.data.samples import load_sample
-        >>> KernelDictionary.views(load_sample("iris")).names
-        ('linear sepal', 'RBF 1 × median, sepal', 'linear petal', 'RBF 1 × median, petal')
-        """
-        if not data.groups:
-            raise DataError("The data have no groups of columns; join tables with read_tables, or give groups.")
-        found = (Linear(), RBF(1.0, relative=True)) if specs is None else _without_columns(specs)
-        kernels: list[KernelSpec] = []
-        for name, members in data.groups:
-            kernels += _in_view([replace(spec, features=members, label=name) for spec in found], name, data)
-        return cls(tuple(kernels), standardize, data.feature_names)
 
     @classmethod
     def interactions(
@@ -301,7 +275,7 @@ class KernelDictionary:
         if isinstance(order, bool | np.bool_) or not isinstance(order, Integral) or not 1 <= order <= MOST_PARTS:
             raise ParameterError(f"order must be a whole number from 1 to {MOST_PARTS}, got {order!r}.")
         alone = cls.recommended(data, whole=False, curved=curved, most_columns=most_columns)
-        specs = [spec if spec.reads_strings or isinstance(spec, InView) else Interaction(spec) for spec in alone]
+        specs = [spec if spec.reads_strings else Interaction(spec) for spec in alone]
         sets = interacting(data, int(order)) if candidates is None and order > 1 else candidates or ()
         for members in _as_sets(data, sets):
             kinds = [_on_unit(unit, curved) for unit in members]
@@ -425,17 +399,6 @@ def _on_unit(unit: Unit, curved: bool) -> tuple[KernelSpec, ...]:
         kinds = (Linear(), RBF(1.0, relative=True)) if curved else (Linear(),)
     label = None if len(unit.columns) == 1 else unit.name
     return tuple(replace(spec, features=unit.columns, label=label) for spec in kinds)
-
-
-def _in_view(specs: Sequence[KernelSpec], name: str, data: Dataset) -> list[KernelSpec]:
-    """Kernels of a group, masked where the group lacks rows; what says which rows is then no column of the kernel
-    itself.
-    """
-    present = dict(data.present).get(name)
-    if present is None:
-        return list(specs)
-    bare = [replace(spec, features=tuple(j for j in spec.settled if j != present)) for spec in specs]
-    return [InView(spec, present) if spec.features else spec for spec in bare]
 
 
 def _as_sets(data: Dataset, sets: Iterable[Sequence[str]]) -> Iterator[list[Unit]]:

@@ -3,16 +3,13 @@
 import dataclasses
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 import streamlit as st
 
-from mklcore.data.columns import distinct_names
 from mklcore.data.dataset import counted, joined
-from mklcore.data.joining import pack_tables
 from mklcore.data.splitting import RANDOM
 from mklcore.errors import MKLError
-from pages._parts.derive import tables, views
+from pages._parts.derive import tables
 from pages._parts.params import parameters, rules
 from pages._parts.runs import view
 from pages._parts.session import fields, history, uploads, words
@@ -68,28 +65,6 @@ def take_upload() -> bool:
     return True
 
 
-def several_tables() -> None:
-    """Draw the upload of more than one table about the same rows."""
-    with st.expander("Several tables about the same rows", key="several_tables"):
-        st.file_uploader(
-            "Tables to join by a key", type=KINDS[:-1], accept_multiple_files=True, key="views_uploader",
-            max_upload_size=uploads.UPLOAD_LIMIT_MB, on_change=take_views,
-            help="Two files or more with a column that says which row is which. Every file becomes a view, a group of "
-                 "columns with kernels of its own; rows missing in a view are kept.",
-        )  # fmt: skip
-
-
-def take_views() -> None:
-    """Keep several tables as one file of views, and make it the table in use."""
-    files = fields.value("views_uploader") or []
-    if refused := next(filter(None, map(uploads.refusal, files)), ""):
-        memory().notice = refused
-    elif len(files) > 1:
-        names = distinct_names(Path(file.name).stem for file in files)
-        packed = pack_tables({name: file.getvalue() for name, file in zip(names, files, strict=True)})
-        choose(uploads.keep_upload(" + ".join(names), packed))
-
-
 def uploader(label: str = "Your own table or kernel stack", then: Callable[[], None] = lambda: None) -> None:
     """Draw the upload; ``then`` is called when a file was taken."""
     st.file_uploader(
@@ -129,8 +104,6 @@ def table_controls() -> None:
             lambda name: history.change(sheet="" if name == sheets[0] else name, target="", uses="", grouping=""),
             options=list(sheets),
         )  # fmt: skip
-    with suppress(MKLError):
-        key_choice()
     with suppress(MKLError):  # the page itself says what is wrong with the table
         target_choice()
     fields.field_view("Missing values", "missing", options=MISSING)
@@ -151,18 +124,6 @@ def sentinel_choice() -> None:
     fields.field_view("Read these numbers as missing", "gaps")
     values = joined(f"{one.value:g} in {words.plain(one.column)} ({one.cells:,})" for one in found)
     st.caption(f"Probably codes for missing values, far from all other values: {values}.")
-
-
-def key_choice() -> None:
-    """Draw the choice of the column that joins several tables."""
-    params = history.current()
-    if not views.parts(params):
-        return
-    shared = views.shared_columns(params)
-    fields.field_view(
-        "Key", "key", options=["", *shared, *([] if params.key in ("", *shared) else [params.key])],
-        format_func=lambda name: name or "as found", help="The column that says which row is which, in every table",
-    )  # fmt: skip
 
 
 def marks_choice() -> None:

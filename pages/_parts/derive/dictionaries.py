@@ -8,7 +8,7 @@ from mklcore.errors import KernelError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.notation import Entry, read_entries
-from mklcore.kernels.recipes import KINDS, Recipe
+from mklcore.kernels.recipes import Recipe
 from mklcore.kernels.screening import interacting
 from mklcore.kernels.sequences import SequenceKernel, on_sequence
 from mklcore.kernels.units import MOST_COLUMNS, Unit, units
@@ -61,9 +61,6 @@ def built(params: KernelParams) -> tuple[KernelSpec, ...]:
     if params.recommended:
         return recommended(params).specs
     strings = [spec for s in range(len(data.sequences)) for spec in on_sequence(data, s, *of_strings(params))]
-    if data.present and params.groups:  # kernels of a view that lacks rows are masked there
-        on_views = KernelDictionary.views(data, KINDS[params.group_kernels]).specs
-        return (*Recipe.of(params).specs(data.n_features), *on_views, *strings)
     return (*Recipe.of(params).specs(data.n_features, data.groups), *strings)
 
 

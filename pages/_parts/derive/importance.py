@@ -135,7 +135,6 @@ def members(shown: Answer, what: str) -> dict[str, list[int]]:
     else:
         specs = _specs(shown.params, path) if shown.earlier else gram_stacks.grams(shown.params).train.specs or ()
     units = [(unit.name, unit.columns) for unit in seen(shown.params)]
-    units = list(table.groups) if what == "views" else units
     views = [(name, members) for name, members in table.groups if len(members) > 1]
     return kernels_by_columns(specs, units, table.source_names, views)
 

@@ -34,7 +34,6 @@ FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "skip_lines": ("skip", lambda lines: "" if lines is None else str(lines)),
     "on_bad_lines": ("lines", lambda rule: "skip" if rule == "skip" else ""),
     "quotes": ("quotes", bool),
-    "key": ("key", lambda name: name or ""),
     "stratify": ("stratified", bool),
 }
 LETTERS = {use: letter for letter, use in tables.USES.items()}

@@ -144,7 +144,6 @@ def as_read(params: DataParams) -> dict[str, Any]:
         "on_bad_lines": params.lines or "error",
         "quotes": params.quotes,
         "missing_marks": marks(params),
-        "key": params.key or None,
     }
 
 

@@ -91,7 +91,6 @@ class FileParams:
     skip: str = _param("", matching(r"\d{1,3}", "a number of lines"))
     lines: str = _param("", choice("", "skip"))
     quotes: bool = True
-    key: str = _param("", Rule(short_line, "the column that joins several tables"))
 
     @property
     def is_upload(self) -> bool:
