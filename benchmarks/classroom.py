@@ -3,7 +3,6 @@ lessons.
 
     python -m benchmarks.classroom [SESSIONS] [SECONDS] [--layer workqueue] [--url URL]
     python -m benchmarks.classroom --rss 200
-    python -m benchmarks.classroom 5 90 --small
 
 Without ``--url`` it starts a server of its own. Wanted on two cores, 30 sessions for 300 s: no errors, 95 % of the
 released cursors answered within 0.5 s, a first path for everybody within 30 s, health checks within 0.2 s. ``--layer``
@@ -12,10 +11,6 @@ and ``docs/serving.md`` is written from what is kept.
 
 ``--rss N`` asks something else: N tabs come one after the other, six at a time, each with a table of its own and a
 path, and close; a minute later the server holds at most a tenth more than after the first thirty.
-
-``--small`` starts the server as a free host has it: one core, the settings of a small server, an empty home and cache.
-Compiled code comes along where ``python -m mklcore._numba.portable`` has made it. Its visitors open samples with the
-settings that the app suggests, two of five bring a table. Wanted: a first path within 10 s, at most 690 MB.
 """
 
 from __future__ import annotations
@@ -27,10 +22,9 @@ import json
 import os
 import random
 import secrets
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,14 +37,12 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from benchmarks.records import add, on_page
-from benchmarks.serving import App, running_app
-from mklcore._numba import portable
+from benchmarks.serving import running_app
 
 ROWS, COLUMNS, POINTS = 600, 20, 25
 KERNELS = "widths=8&linear=yes&degree=2&each=linear"  # 30 kernels on 300 training rows
 PATIENCE = 60.0
 CLOCK_SECONDS = 2.0  # for a fragment that runs by itself: one of a page that has been drawn again is never answered
-SMALL_MB = 690  # what a free host gives
 ANSWERS = "file_urls_response", "backend_operation_response"
 FEW, AT_A_TIME, CALM = (
     30,
@@ -254,11 +246,11 @@ def table(seed: int) -> bytes:
     return "\n".join([",".join([*(f"c{j}" for j in range(COLUMNS)), "target"]), *lines]).encode()
 
 
-async def student(number: int, url: str, end: float, found: Figures, small: bool) -> None:
+async def student(number: int, url: str, end: float, found: Figures) -> None:
     """Come with a table or take a sample, wait for the path, and work with it until the lesson is over."""
-    chance, uploads = random.Random(number), number % 5 in (1, 3) if small else number % 2 == 0
+    chance, uploads = random.Random(number), number % 2 == 0
     begun = time.monotonic()
-    query = "" if small else KERNELS if uploads else f"{KERNELS}&seed={number % 3}"
+    query = KERNELS if uploads else f"{KERNELS}&seed={number % 3}"
     async with Session(url, "" if uploads else "explore", query) as session:
         await session.run()
         if uploads:  # a link with settings leads from the start on to Data, in a run of its own
@@ -363,14 +355,14 @@ def _started_by(process: int) -> list[str]:
     return found
 
 
-async def lesson(sessions: int, seconds: float, url: str, process: int = 0, small: bool = False) -> Figures:
+async def lesson(sessions: int, seconds: float, url: str, process: int = 0) -> Figures:
     """Let ``sessions`` students work for so long; they come a tenth of a second apart."""
     found, end = Figures(), time.monotonic() + seconds
 
     async def late(number: int) -> None:
         await asyncio.sleep(0.1 * number)
         try:
-            await student(number, url, end, found, small)
+            await student(number, url, end, found)
         except Exception as error:  # what goes wrong for one student is counted, and the class goes on
             found.errors.append(f"session {number}: {type(error).__name__} {error}")
 
@@ -403,9 +395,8 @@ async def coming_and_going(tabs: int, url: str, process: int) -> tuple[float, fl
     return await some(0, few), await some(few, tabs), errors
 
 
-def verdicts(found: Figures, sessions: int, small: bool = False) -> list[tuple[str, float, str, bool]]:
+def verdicts(found: Figures, sessions: int) -> list[tuple[str, float, str, bool]]:
     """The targets: what is measured, what was reached, what is wanted, and whether it is met."""
-    patience = 10 if small else 30
     never = sessions - len(found.first)
     late = float(np.percentile(found.released, 95)) if found.released else np.inf
     first = max(found.first, default=np.inf) if not never else np.inf
@@ -414,26 +405,24 @@ def verdicts(found: Figures, sessions: int, small: bool = False) -> list[tuple[s
         ("errors", len(found.errors), "0", len(found.errors) == 0),
         ("sessions without a first path", never, "0", never == 0),
         ("released cursor to evidence, 95 %, s", late, "under 0.5", late < 0.5),
-        ("the slowest first path, s", first, f"at most {patience}", first <= patience),
+        ("the slowest first path, s", first, "at most 30", first <= 30),
         ("health check, 95 %, s", health, "under 0.2", health < 0.2),
     ]
 
 
-def _rows(lessons: dict[str, Any], most: str = "") -> list[str]:
+def _rows(lessons: dict[str, Any]) -> list[str]:
     """A table of lessons with the same targets."""
     lines = ["|  | " + " | ".join(lessons) + " | wanted |", "|---|" + "---|" * (len(lessons) + 1)]
     for k, (name, _, wanted, _) in enumerate(next(iter(lessons.values()))["targets"]):
         reached = [f"{one['targets'][k][1]:.3g}" for one in lessons.values()]
         lines.append(f"| {name} | {' | '.join(reached)} | {wanted} |")
     held = [f"{one['megabytes']:.0f}" for one in lessons.values()]
-    return [*lines, f"| memory, at most, MB | {' | '.join(held)} | {most} |"]
+    return [*lines, f"| memory, at most, MB | {' | '.join(held)} |  |"]
 
 
 def written(record: dict[str, Any]) -> dict[Path, str]:
     """The figures on the page about serving a class."""
     lines = _rows(record["found"]["lessons"])
-    if "small" in record["found"]:
-        lines += ["", "A small server, one core:", "", *_rows(record["found"]["small"], f"at most {SMALL_MB}")]
     for tabs, one in record["found"].get("memory", {}).items():
         before = f"it held {one['few']:.0f} MB after the first {min(FEW, int(tabs) // 2)}."
         lines += ["", f"After {tabs} tabs with a table and a path each the server holds {one['all']:.0f} MB; {before}"]
@@ -458,7 +447,6 @@ def main() -> None:
     asked.add_argument(
         "--rss", type=int, default=0, metavar="TABS", help="memory after so many tabs have come and gone"
     )
-    asked.add_argument("--small", action="store_true", help="a small server on one core, started for the first time")
     given = asked.parse_args()
     if given.rss:
         _tell_memory(given.rss)
@@ -467,10 +455,9 @@ def main() -> None:
         url, process, printed = given.url, 0, ""
         if not url:
             layer = {"NUMBA_THREADING_LAYER": given.layer} if given.layer else {}
-            server = _small() if given.small else running_app(**layer)
-            app = stack.enter_context(server)
+            app = stack.enter_context(running_app(**layer))
             url, process = app.url, app.process
-        found = asyncio.run(lesson(given.sessions, given.seconds, url, process, given.small))
+        found = asyncio.run(lesson(given.sessions, given.seconds, url, process))
         printed, computed = ("", 0.0) if given.url else (app.tracebacks(), cpu_seconds(process))
     print(f"{given.sessions} sessions, {given.seconds:.0f} s, threading layer {given.layer or 'as found'}")
     for name, values in (
@@ -481,15 +468,12 @@ def main() -> None:
         ("health check", found.health),
     ):
         print(reported(name, values))
-    targets = verdicts(found, given.sessions, given.small)
+    targets = verdicts(found, given.sessions)
     for name, value, wanted, met in targets:
         print(f"{'met    ' if met else 'not met'} {name}: {value:.4g}, wanted {wanted}")
     if not given.url:
         name = f"{given.sessions} sessions, {given.seconds:.0f} s{', ' * bool(given.layer)}{given.layer}"
-        if given.small:
-            name += ", compiled code" if portable.is_current() else ", nothing compiled"
-        part = "small" if given.small else "lessons"
-        add("classroom", part, name, {"targets": targets, "megabytes": max(found.megabytes)})
+        add("classroom", "lessons", name, {"targets": targets, "megabytes": max(found.megabytes)})
     if found.megabytes:
         print(f"memory of the server: {max(found.megabytes):.0f} MB at most, {found.megabytes[-1]:.0f} MB at the end")
         print(f"the server computed for {computed:.0f} s of one core, its start included")
@@ -497,17 +481,6 @@ def main() -> None:
     if printed:
         print(f"the server printed:\n{printed[-3000:]}")
     print(f"{os.cpu_count()} cores; load of the last minute {os.getloadavg()[0]:.1f}, everything counted")
-
-
-@contextmanager
-def _small() -> Iterator[App]:
-    """A small server on one core with an empty home."""
-    one_core = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"
-    bounds = f"from pages._parts.jobs import machine; machine.memory_bytes = lambda: {SMALL_MB}e6"
-    with ExitStack() as stack:
-        home = stack.enter_context(tempfile.TemporaryDirectory())
-        cold = {"HOME": home, "NUMBA_CACHE_DIR": home, "MKL_EXPLORER_SMALL": "1"}
-        yield stack.enter_context(running_app(before=f"{one_core}; {bounds}", **cold))
 
 
 def _tell_memory(tabs: int) -> None:

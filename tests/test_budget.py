@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages._parts.derive import gram_stacks, workers
 from pages._parts.derive.budget import Budget, BudgetError
 from pages._parts.jobs import machine
 
@@ -42,29 +41,6 @@ def test_the_container_bounds_memory_and_cores_where_there_is_one(tmp_path, monk
     monkeypatch.setattr(machine.psutil, "virtual_memory", lambda: SimpleNamespace(total=8e9))
     monkeypatch.setattr(machine.os, "sched_getaffinity", lambda process: range(4), raising=False)
     assert (machine.memory_bytes(tmp_path), machine.cores(tmp_path)) == (memory, cores)
-
-
-def test_a_server_is_small_by_its_memory_or_as_its_admin_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    reported = []
-    for said in ("", "0", "1"):
-        monkeypatch.setenv(machine.SMALL, said)
-        for size in (690e6, 8e9):
-            monkeypatch.setattr(machine, "memory_bytes", lambda size=size: size)
-            reported.append(machine.is_small())
-    assert reported == [True, False, False, False, True, True]
-
-
-def test_a_small_server_starts_no_process_for_solving_and_holds_few_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(workers.SOLVERS, raising=False)
-    monkeypatch.setattr(workers.worker, "CORES", 2)
-    monkeypatch.setitem(workers.worker.MOST, "short", 2)
-    monkeypatch.setattr(machine, "memory_bytes", lambda: 8e9)
-    monkeypatch.setenv(machine.SMALL, "0")
-    assert workers.count() == 2 * workers.POSSIBLE
-    monkeypatch.setenv(machine.SMALL, "1")
-    assert workers.count() == 0
-    monkeypatch.setattr(machine, "memory_bytes", lambda: 690e6)
-    assert gram_stacks.budget.__wrapped__().most == pytest.approx(69e6)
 
 
 def test_the_least_recently_used_leave_and_are_made_again() -> None:

@@ -13,7 +13,6 @@ from mklcore.errors import KernelError
 from pages._parts.jobs.job import Claims
 from pages._parts.session import turns
 
-SMALL_SHARE = 0.1  # of a small server, most of whose memory the imports take
 SHARE = 0.4  # of the memory; the rest is for solving, tables, paths and the system
 MOST = 60
 T = TypeVar("T")

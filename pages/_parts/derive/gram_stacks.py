@@ -15,7 +15,7 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import Forecast, GramStack
 from mklcore.kernels.interactions import Interaction
 from pages._parts.derive import workers
-from pages._parts.derive.budget import SHARE, SMALL_SHARE, Budget
+from pages._parts.derive.budget import SHARE, Budget
 from pages._parts.derive.caches import LargePlace
 from pages._parts.derive.dictionaries import dictionary, normalisation
 from pages._parts.derive.tables import drawn, on_stack, split, stack_file
@@ -106,7 +106,7 @@ def needs(params: KernelParams) -> tuple[str, ...]:
 @st.cache_resource(max_entries=1, show_spinner=False)
 def budget() -> Budget:
     """Return the server's room for stacks; each is the same object for everyone who asks."""
-    share = (SMALL_SHARE if machine.is_small() else SHARE) * machine.memory_bytes()
+    share = SHARE * machine.memory_bytes()
     return Budget(max(share - workers.count() * workers.EACH, min(share, 1e6 * MEMORY_LIMIT_MB)))
 
 

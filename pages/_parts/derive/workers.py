@@ -31,11 +31,11 @@ T = TypeVar("T")
 
 
 def count() -> int:
-    """Return how many processes there may be: as configured, else as many as solve at a time; none if small."""
+    """Return how many processes there may be: as configured, else as many as solve at a time and fit into memory."""
     asked = os.environ.get(SOLVERS, "")
     if not POSSIBLE or asked.isdecimal():
         return min(int(asked or 0), MOST) * POSSIBLE
-    if worker.CORES < 2 or machine.is_small():
+    if worker.CORES < 2:
         return 0
     return min(MOST, worker.MOST["short"], int(SHARE * machine.memory_bytes() / EACH))
 

@@ -17,7 +17,7 @@ from mklcore import launcher
 from mklcore.errors import ParameterError
 from mklcore.io import plugins
 from pages._parts.frame import sending
-from pages._parts.jobs import importing, machine
+from pages._parts.jobs import importing
 from pages._parts.session import inside, turns
 from pages._parts.session.leaving import look_after
 
@@ -81,8 +81,6 @@ _free = threading.Event()
 async def serving(_: st.App) -> AsyncIterator[None]:
     """Import in a thread from the server's first moment on, and open the browser unless the server is headless."""
     global _importing
-    if machine.is_small():
-        machine.share_heap()
     inside.report_missing()
     load_plugins()
     inside.answer_hosts(os.environ.get(launcher.HOSTS, ""))

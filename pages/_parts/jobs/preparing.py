@@ -16,7 +16,7 @@ from mklcore._numba import compiling
 from mklcore._numba.compiling import Compiler
 from mklcore._numba.stages import EVERY_KERNEL, USUAL
 from mklcore.catalog import ESTIMATORS
-from pages._parts.jobs import importing, machine
+from pages._parts.jobs import importing
 
 # Between compiled calls a solver holds the interpreter. At the usual 5 ms a turn everybody waits long beside a path
 # that is solved here; at 0.5 ms a class of thirty spends a sixth of the server's time on changing hands.
@@ -84,10 +84,8 @@ class Preparation:
 
         Where it is compiled already, nobody has to wait. Either way the first page is drawn before, by the browser,
         too, which needs both cores of a small machine for it; unless somebody asks for an answer that has to be
-        computed. A small server has memory for one other process: it begins to load when that has compiled what every
-        first path needs, and compiles what else it needs itself.
+        computed.
         """
-        small = machine.is_small()
         try:
             self.is_filled = compiling.is_filled()
             self._drawn.wait(PATIENCE_SECONDS)
@@ -97,16 +95,14 @@ class Preparation:
                 self.report(self.stages, "")
             self._asked.wait(BROWSER_SECONDS)
             if not self.is_filled and compiling.can_fill() and not self._leaving.is_set():
-                self._compilers = [compiling.Compiler(self._front) for _ in range(1 if small else COMPILERS)]
-                if not small:
-                    threading.Thread(target=self._prepare, name="loading", daemon=True).start()
-                self._follow(self._until_usual if small else self.report)
+                self._compilers = [compiling.Compiler(self._front) for _ in range(COMPILERS)]
+                threading.Thread(target=self._prepare, name="loading", daemon=True).start()
+                self._follow(self.report)
             if self._leaving.is_set():
                 return
             self._prepare()
-            if self.is_filled or not small:
-                with suppress(CancelledError):
-                    mklcore._numba.warmup.warm_up(self._report_until_left)
+            with suppress(CancelledError):
+                mklcore._numba.warmup.warm_up(self._report_until_left)
         finally:
             self.end()
 
@@ -135,12 +131,6 @@ class Preparation:
         for thread in rest:
             thread.join()
         self._compilers = []
-
-    def _until_usual(self, done: Iterable[str], now: str) -> None:
-        """End the other process when it has compiled what every first path needs; that is loaded before it is ready."""
-        if set(USUAL).issubset(done):
-            for compiler in self._compilers:
-                compiler.end()
 
     def _prepare(self) -> None:
         """Import all there is to load, and set the process up for it."""

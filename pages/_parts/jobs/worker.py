@@ -22,7 +22,7 @@ from pages._parts.jobs import machine
 from pages._parts.jobs.job import JobState, Progress
 from pages._parts.jobs.preparing import Preparation, preparation
 
-CORES = 1 if machine.is_small() else machine.cores()
+CORES = machine.cores()
 MOST = {"short": max(1, CORES), "long": 1}  # threads of a slot: more than cores would only make everybody slower
 MOST_WAITING = 60
 LEARNING = 0.3  # how much the last duration of a kind of work counts in what is expected of the next
@@ -193,8 +193,6 @@ class Workers:
                 work = self._first.popleft() if not job.job.total and self._first else None
             if work is None:
                 do(job, self.prepared)
-                if machine.is_small():
-                    machine.give_back()
             else:
                 work()
                 self.line.leave(job)
