@@ -13,15 +13,13 @@ from pages._parts.derive import earlier, hull_words, hulls, tables
 from pages._parts.drawing import asking, evidence, refusals
 from pages._parts.export import explorable
 from pages._parts.frame import notices
-from pages._parts.hulls import beside, graphs, rail, ranking, terms, view
+from pages._parts.hulls import beside, rail, ranking, terms, view
 from pages._parts.jobs.job import JobState
 from pages._parts.jobs.preparing import preparation
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
 from pages._parts.players import hull_player
-from pages._parts.session import board, fields, history, words
-
-VIEWS = {"columns": "Products of columns", "graphs": "Other graphs"}
+from pages._parts.session import board, history, words
 
 
 def request() -> bool:
@@ -130,18 +128,7 @@ def main() -> None:
         st.markdown(words.text("waiting_hulls"))
 
 
-fields.field_view(
-    "View", "hulls", kind=st.segmented_control, options=VIEWS, required=True,
-    label_visibility="collapsed",
-)  # fmt: skip
-if history.current().hulls == "graphs":
-    with st.sidebar:
-        graphs.rail()
-    try:
-        graphs.draw(history.current())
-    except MKLError as error:
-        st.error(words.plain(error))
-elif notices.usable_table():
+if notices.usable_table():
     try:
         if tables.on_stack(history.current()):
             st.info(

@@ -16,9 +16,8 @@ from streamlit.testing.v1 import AppTest
 from mklcore.catalog.controls import COLUMN_BASES
 from mklcore.errors import NotConvergedWarning
 from mklcore.estimators.hkl import HKLRegressor
-from mklcore.experiments.graph_samples import GRAPH_SAMPLES
 from mklcore.figures import kernel_count, style
-from mklcore.paths.path import fit_path, path_grid
+from mklcore.paths.path import fit_path
 from mklcore.selection import references
 from mklcore.solvers.driver import Status
 from mklcore.solvers.hkl.bases import BASES, GaussianBasis
@@ -587,34 +586,3 @@ def test_the_terms_of_a_hull_are_drawn_with_shares_that_add_up() -> None:
     options = app.selectbox(key="field_hull_term").options
     assert len(options) >= 1
     assert not app.error
-
-
-# Other graphs
-
-
-@pytest.mark.parametrize("name", GRAPH_SAMPLES)
-def test_the_hull_of_every_graph_holds_the_nodes_that_decide(name: str) -> None:
-    sample = GRAPH_SAMPLES[name]
-    rows = sample.make(0)
-    model = HKLRegressor(graph=rows.graph, tol=1e-2)
-    path = fit_path(model, rows.train, rows.y, "lam", path_grid(model, rows.train, rows.y, "lam", 8)[::-1],
-                    rows.check, rows.y_check)  # fmt: skip
-    best = path.estimators[path.first_look]
-    assert set(sample.truth) <= set(best.hull_)
-    assert best.certified_
-    assert path.val_score.max() > 0.8
-
-
-def test_the_hulls_of_a_graph_are_dragged_like_any_other() -> None:
-    app = at_hulls(hulls="graphs", graph="tree")
-    wait_until(lambda: data_found(app))
-    app = quiet(app.run())
-    states = data_of(app)["states"]
-    assert data_of(app)["grid"] is None
-    report(app, report={"index": 0, "turn": data_of(app)["turn"]})
-    assert memory(app).params.hull_at is not None
-    assert f"it has {len(states[0]['inside'])} node" in words(app)
-
-
-def data_found(app: AppTest) -> bool:
-    return not ("short" in memory(app).jobs and memory(app).jobs["short"].live)

@@ -244,8 +244,6 @@ class Params(TheoryParams):
     """Everything the screen depends on."""
 
     hull_at: float | None = _param(None, position())
-    hulls: str = _param("columns", choice("columns", "graphs"))
-    graph: str = _param("strings", choice("strings", "groups", "regions", "tree"))
     hull_pair: str = _param("", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5"))
     hull_term: str = _param("", Rule(short_line, "a line of text"))
     hull_node: str = _param(

@@ -102,21 +102,6 @@ def player_of(found: earlier.Hulls, params: Params) -> None:
     _draw(found.layout, found.states, hulls.columns(params), index=here.index, turn=_turn(name))
 
 
-def graph_player(path: Path, params: Params) -> int:
-    """Draw the hulls of a graph along lambda, whose nodes are described in the browser; return the point shown."""
-    name = "graph", params.graph, params.seed, len(path)
-    _follow(path, name)
-    here = places.place(path, history.current().hull_at)
-
-    def make() -> tuple[HullLayout, list[dict[str, Any]]]:
-        layout = hull_layout(path.estimators)
-        return layout, _states(Answer(path, params, waiting=False, provisional=False), layout)
-
-    layout, states = caches.result_cache(Params()).made(("graph states", name), make)
-    _draw(layout, states, [], index=here.index, turn=_turn(name), tells=True)
-    return here.index
-
-
 def player(shown: Answer, index: int, between: Hull | None, selected: str) -> None:
     """Draw the cursor and the pictures that follow it. ``between`` is a hull solved between the points of the path."""
     layout, states = drawn(shown)
