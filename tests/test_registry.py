@@ -15,8 +15,7 @@ from mklcore.catalog.controls import NORMS
 from mklcore.errors import ParameterError
 from mklcore.penalties import column_prices
 from mklcore.penalties.terms import make_terms
-from pages._parts.derive import paths
-from pages._parts.params import algorithms, parameters
+from pages._parts.params import algorithms
 
 ROOT = Path(__file__).resolve().parents[1]
 METHODS = pytest.mark.parametrize("method", mkl.catalog.ESTIMATORS.values(), ids=lambda method: method.key)
@@ -96,16 +95,6 @@ def test_controls_without_effect_are_not_shown():
     shown = [control.name for control in greedy.shown("binary", "s", {"criterion": "empirical"})]
     assert "step" in shown
     assert "tol" not in shown
-
-
-@pytest.mark.parametrize("algorithm", ["gomp", "greedy"])
-@pytest.mark.parametrize(("data", "counts"), [("diabetes", True), ("sparse_polynomial", False)])
-def test_losses_for_counts_are_offered_only_for_counts(algorithm, data, counts):
-    params = parameters.Params(data=data, algorithm=algorithm)
-    for asked, expected in ((params, counts), (params.with_setting("loss", "poisson"), True)):
-        (loss,) = [control for control in paths.acting(asked) if control.name == "loss"]
-        assert ("poisson" in loss.choices) == expected
-        assert {"squared", "huber"} < {*loss.choices, "poisson"}
 
 
 def test_a_control_that_changes_the_problem_changes_its_formula_and_words():

@@ -53,7 +53,7 @@ class Control:
     ``kind`` is "choice", "log" (positive, on a log scale), "p" (1 .. infinity), "integer" or "flag"; ``help`` says what
     moving it does to the picture; ``tasks`` are the kinds of data for which it is shown. ``advanced`` controls are
     folded away. ``when`` names another control and the values of it for which this one acts; ``paths`` the paths, all
-    by default. ``of_counts`` are the choices offered only where the target holds counts.
+    by default.
     """
 
     name: str
@@ -68,11 +68,6 @@ class Control:
     advanced: bool = False
     when: tuple[str, tuple[Any, ...]] | None = None
     paths: tuple[str, ...] = ()
-    of_counts: tuple[str, ...] = ()
-
-    def offered(self, value: Any, are_counts: bool) -> tuple[str, ...]:
-        """The choices that suit the target, with the current ``value`` of the control."""
-        return tuple(name for name in self.choices if are_counts or name not in self.of_counts or name == value)
 
 
 @dataclass(frozen=True)

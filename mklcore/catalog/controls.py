@@ -334,10 +334,9 @@ GREEDY_LOSS_REAL = Control(
     "Loss",
     "choice",
     "squared",
-    "Huber limits the effect of outliers; Poisson is for counts: a target of whole numbers from 0 on.",
-    choices=("squared", "huber", "poisson"),
+    "Huber limits the effect of outliers.",
+    choices=("squared", "huber"),
     tasks=REGRESSION,
-    of_counts=("poisson",),
 )
 
 HULL_SHAPES = (

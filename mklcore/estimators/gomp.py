@@ -13,7 +13,7 @@ from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.copies import without_copies
-from mklcore.estimators.greedy_losses import counts_checked, expected, greedy_loss
+from mklcore.estimators.greedy_losses import greedy_loss
 from mklcore.estimators.problems import worst
 from mklcore.estimators.tasks import KernelClassifier, SeveralTargets
 from mklcore.kernels.dictionary import KernelDictionary
@@ -84,7 +84,6 @@ class _GompBase(BudgetedEstimator):
 
     def _columns(self, y: Array) -> tuple[Array, Array]:
         """The target as columns (n, T) and what to add back to predictions (T,)."""
-        counts_checked(self.loss_in_use, y)
         Y = np.column_stack(self._targets(y))
         shift = Y.mean(axis=0) if self.fit_intercept and self.loss_in_use.quadratic else np.zeros(Y.shape[1])
         return Y - shift, shift
@@ -216,8 +215,8 @@ class GOMPRegressor(_GompBase, SeveralTargets, KernelSettings):
     """MKL-GOMP for regression, with one target or several that share one set of kernels.
 
     ``y`` is (n,) or (n, T); predictions have its shape, ``dual_coef_`` is (n,) or (n, T). ``fit_intercept`` subtracts
-    each target's training mean and adds it back. ``loss`` is "squared", "huber" or, for counts, "poisson", whose
-    predictions are expected counts. ``output_groups`` lists the columns of the target that choose their kernels
+    each target's training mean and adds it back. ``loss`` is "squared" or "huber".
+    ``output_groups`` lists the columns of the target that choose their kernels
     together, such as ``[[0, 1], [2]]``: every choice is of a kernel for a group, the best one first, ``n_kernels``
     bounds these choices, and ``weights_`` is then (T, M) and ``dual_coef_`` (T, n). None: all targets share one set of
     kernels. Everything else as in ``GOMPClassifier``.
@@ -267,14 +266,6 @@ class GOMPRegressor(_GompBase, SeveralTargets, KernelSettings):
     output_groups: Sequence[Sequence[int]] | None = None
     _: KW_ONLY
     fit_intercept: bool = True
-
-    def label(self, decision: Array) -> Array:
-        """Predictions from decision values."""
-        return expected(self.loss_in_use, decision)
-
-    def predict(self, X: Any) -> Array:
-        """Predicted targets (n_new,) or (n_new, T) for rows X (n_new, d), or for a test block (M, n_new, n)."""
-        return self.label(self._decisions(X))
 
     def _centre(self, y: Array) -> float:
         return 0.0  # every column has a mean of its own

@@ -12,7 +12,7 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.budget import BudgetedEstimator, truncated
-from mklcore.estimators.greedy_losses import counts_checked, expected, greedy_loss, is_smooth, rate_notes
+from mklcore.estimators.greedy_losses import greedy_loss, is_smooth, rate_notes
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators.base import Capability
@@ -74,7 +74,6 @@ class _GreedyBase(BudgetedEstimator):
 
     def _problems(self, y: Array) -> list[tuple[Array, float]]:
         """The targets to fit, one after the other, each with what to add back to its predictions."""
-        counts_checked(self.loss_in_use, y)
         return [self._centred(target) for target in self._targets(y)]
 
     def _centred(self, y: Array) -> tuple[Array, float]:
@@ -237,8 +236,8 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier, KernelSettings):
 @dataclass(eq=False, repr=False)
 class GreedyMKLRegressor(_GreedyBase, KernelRegressor, KernelSettings):
     """Sparse MKL by greedy coordinate descent for regression. Parameters and attributes as ``GreedyMKLClassifier``;
-    ``fit_intercept`` subtracts the training mean of the target and adds it back. ``loss`` is "squared", "huber" or, for
-    counts, "poisson", whose predictions are expected counts.
+    ``fit_intercept`` subtracts the training mean of the target and adds it back. ``loss`` is "squared" or
+    "huber".
 
         min_f 1/(2n) sum_i (y_i - f(x_i))^2 + lam sum_j ||f_j|| (1)
 
@@ -282,14 +281,6 @@ class GreedyMKLRegressor(_GreedyBase, KernelRegressor, KernelSettings):
 
     _: KW_ONLY
     fit_intercept: bool = True
-
-    def label(self, decision: Array) -> Array:
-        """Predictions from decision values."""
-        return expected(self.loss_in_use, decision)
-
-    def predict(self, X: Any) -> Array:
-        """Predicted targets (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n)."""
-        return self.label(self._decisions(X))
 
     def _centre(self, y: Array) -> float:
         return 0.0  # the methods take the mean themselves

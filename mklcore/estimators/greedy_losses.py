@@ -1,17 +1,12 @@
-"""Which losses the greedy methods take: squared and hinge by themselves, and every loss with a slope, counts among
-them."""
+"""Which losses the greedy methods take: squared and hinge by themselves, and every loss with a slope."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.losses import REGRESSION, Loss, losses_for, make_loss
-from mklcore.losses.counts import Poisson, check_counts
+from mklcore.losses import Loss, losses_for, make_loss
 from mklcore.solvers.greedy import has_rate
 
 NO_RATE = (
@@ -22,13 +17,10 @@ NO_RATE = (
 
 def greedy_loss(loss: Any, tasks: Sequence[str], *, hinge: bool = False) -> Loss:
     """The loss object; ParameterError for losses without a slope, but for the hinge where it is ``hinge``."""
-    if (loss == "poisson" if isinstance(loss, str) else isinstance(loss, Poisson)) and set(REGRESSION) & set(tasks):
-        return Poisson()
     known = [name for name in losses_for(tasks) if _suits(make_loss(name), hinge)]
-    counts = ["poisson"] if set(REGRESSION) & set(tasks) else []
     found = loss if isinstance(loss, Loss) else make_loss(loss) if isinstance(loss, str) and loss in known else None
     if found is None or not (set(found.tasks) & set(tasks)) or not _suits(found, hinge):
-        raise ParameterError(f"loss must be one of {', '.join([*known, *counts])} here; got {loss!r}.")
+        raise ParameterError(f"loss must be one of {', '.join(known)} here; got {loss!r}.")
     return found
 
 
@@ -39,17 +31,6 @@ def _suits(loss: Loss, hinge: bool) -> bool:
 def is_smooth(loss: Loss) -> bool:
     """Whether the methods for losses with a slope are needed."""
     return loss.sloped and not loss.quadratic
-
-
-def counts_checked(loss: Loss, y: Array) -> None:
-    """DataError for a target that is no count where the loss is for counts."""
-    if isinstance(loss, Poisson):
-        check_counts(np.asarray(y))
-
-
-def expected(loss: Loss, decision: Array) -> Array:
-    """Predictions from decision values: under the Poisson loss these are logarithms of expected counts."""
-    return np.exp(decision) if isinstance(loss, Poisson) else decision
 
 
 def rate_notes(loss: Loss) -> tuple[str, ...]:

@@ -48,7 +48,6 @@ from mklcore.kernels.operators.factored import FeatureMap
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 from mklcore.losses import LOSSES
-from mklcore.losses.counts import Poisson
 from mklcore.penalties import PENALTIES, SumOfTerms
 from mklcore.solvers.driver import Fit, Record, Status
 from mklcore.solvers.hkl.bases import BASES
@@ -92,7 +91,6 @@ def _parts() -> dict[str, type]:
         *(
             Band,
             RandomColumns,
-            Poisson,
             KernelDictionary,
             SequenceDictionary,
             ColumnMeasure,

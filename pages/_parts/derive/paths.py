@@ -13,7 +13,6 @@ from mklcore.data.dataset import Split
 from mklcore.errors import MKLError, suppress_convergence_warnings
 from mklcore.estimators.importance import ColumnAnswer
 from mklcore.kernels.grams import GramStack
-from mklcore.losses.counts import are_counts
 from mklcore.parallel import cluster
 from mklcore.parallel import tasks as remote
 from mklcore.parallel.processes import SHOWN_EVERY
@@ -98,14 +97,7 @@ def acting(params: PathParams) -> tuple[Control, ...]:
     """
     method, task = algorithm(params), tables.table(params).task
     values: dict[str, Setting] = {control.name: params.setting(control) for control in applicable(method, task)}
-    return tuple(_suiting(control, params) for control in method.shown(task, runs_over(params).key, values))
-
-
-def _suiting(control: Control, params: PathParams) -> Control:
-    """Return the control with the choices that suit the target: losses for counts need a target that holds counts."""
-    if not control.of_counts:
-        return control
-    return replace(control, choices=control.offered(params.setting(control), are_counts(tables.table(params).y)))
+    return method.shown(task, runs_over(params).key, values)
 
 
 def words_for(params: PathParams) -> Algorithm | Variant:
