@@ -1,7 +1,5 @@
 """MKL-GOMP beyond squared loss and one target: hinge scores, several targets, copies, subsamples, paths."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -297,58 +295,3 @@ def test_the_hinge_takes_a_tolerance():
     assert sharp.selected_[0] == loose.selected_[0] == 0
     with pytest.raises(ParameterError, match="tol must be a finite number above 0"):
         mkl.GOMPClassifier(tol=0).fit(X, y)
-
-
-# Backward steps
-
-
-def decoy(n=40, noise=0.05):
-    """Three kernels: two columns, and the sum of both with noise, which alone explains more than either."""
-    rng = np.random.default_rng(4)
-    X = rng.standard_normal((n, 2))
-    near = X.sum(axis=1) + 0.4 * rng.standard_normal(n)
-    K = np.stack([np.outer(x, x) for x in (*X.T, near)])
-    return K, X.sum(axis=1) + noise * rng.standard_normal(n)
-
-
-def best_subset(K, y, lam, size):
-    """The set of ``size`` kernels with the lowest objective, by trying all."""
-    n = y.size
-    values = {
-        chosen: lam * float(y @ np.linalg.solve(K[list(chosen)].sum(axis=0) + lam * n * np.eye(n), y))
-        for chosen in combinations(range(len(K)), size)
-    }
-    return min(values.items(), key=lambda pair: pair[1])
-
-
-def test_a_kernel_that_stood_in_for_two_leaves_when_both_are_in():
-    K, y = decoy()
-    lam, given = 1e-3, {"kernels": "precomputed", "fit_intercept": False, "score_tol": 1e-3}
-    forward = mkl.GOMPRegressor(lam, 2, **given).fit(K, y)
-    assert 2 in forward.selected_  # the decoy is taken first, and stays
-    model = mkl.GOMPRegressor(lam, 3, backward=True, **given).fit(K, y)
-    chosen, objective = best_subset(K, y, lam, 2)
-    assert tuple(sorted(model.selected_)) == chosen == (0, 1)
-    assert model.objective_ == pytest.approx(objective, rel=1e-9)
-    assert model.objective_ < forward.objective_
-    values = [point.objective for point in model.fit_.points]
-    assert (np.diff(values) < 0).all()
-
-
-def test_a_path_over_sizes_with_backward_steps_is_that_of_single_fits():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((50, 8))
-    K = np.stack([np.outer(x, x) for x in (*X.T, X[:, 0] + X[:, 1])])
-    y = X @ np.array([2.0, 2.0, 1.0, -1.0, 0.5, 0.0, 0.0, 0.0]) + 0.1 * rng.standard_normal(50)
-    model = mkl.GOMPRegressor(1e-2, backward=True, score_tol=0.0, kernels="precomputed", fit_intercept=False)
-    path = mkl.fit_path(model, K, y, "s", [1, 2, 3, 4, 5])
-    for size, point in zip(path.values, path.estimators, strict=True):
-        alone = model.copy_with("n_kernels", int(size)).fit(K, y)
-        assert point.selected_.tolist() == alone.selected_.tolist()
-        assert point.objective_ == pytest.approx(alone.objective_)
-
-
-def test_backward_steps_are_refused_where_they_cannot_be_taken():
-    K, y = decoy()
-    with pytest.raises(ParameterError, match="Backward steps need exact kernels and squared loss"):
-        mkl.GOMPClassifier(loss="hinge", backward=True, kernels="precomputed").fit(K, y > 0)

@@ -112,7 +112,6 @@ FIXED_NUMBERS = {
     "solvers/__init__.py": {"MOST_SUMMED"},
     "solvers/exact.py": {"_SPLITTER"},
     "solvers/exact_pass.py": {"_VALUES"},
-    "solvers/foba.py": {"GIVEN_BACK"},
     "solvers/hkl/baselines.py": {"_LASSO_STEPS", "_LASSO_TOL"},
     "solvers/hkl/bases.py": {"_MOST_LEVELS", "_LEVELLED", "_TERMS", "_SHORT", "_SMALLEST_SHARE"},
     "solvers/hkl/inner.py": {"_FLOOR", "_SHARPEST"},

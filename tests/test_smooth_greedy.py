@@ -1,6 +1,5 @@
 """The greedy methods with every loss that has a slope: scores, refits and minimisers against independent solvers."""
 
-import io
 import warnings
 
 import cvxpy as cp
@@ -198,63 +197,6 @@ def test_a_price_on_the_data_shrinks_and_selects():
     assert plain.score(X, y) > priced.score(X, y)
 
 
-# Groups of outputs
-
-
-def test_groups_of_outputs_choose_their_own_kernels():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((80, 5))
-    Y = np.column_stack([X[:, 0], X[:, 0] + X[:, 1], X[:, 3]]) + 0.05 * rng.standard_normal((80, 3))
-    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 5)
-    model = mkl.GOMPRegressor(lam=1e-3, n_kernels=3, output_groups=[[0, 1], [2]], kernels=kernels).fit(X, Y)
-    assert set(model.choices_) == {(0, 0), (0, 1), (1, 3)}
-    assert model.weights_.tolist() == [[1, 1, 0, 0, 0], [1, 1, 0, 0, 0], [0, 0, 0, 1, 0]]
-    pair = mkl.GOMPRegressor(lam=1e-3, n_kernels=2, kernels=kernels).fit(X, Y[:, :2])
-    assert model.predict(X)[:, :2] == pytest.approx(pair.predict(X))
-    assert model.score(X, Y) > 0.95
-    whole = mkl.GOMPRegressor(lam=1e-3, n_kernels=3, output_groups=[[0, 1, 2]], kernels=kernels).fit(X, Y)
-    shared = mkl.GOMPRegressor(lam=1e-3, n_kernels=3, kernels=kernels).fit(X, Y)
-    assert whole.predict(X) == pytest.approx(shared.predict(X))
-    file = io.BytesIO()
-    mkl.save_model(file, model)
-    file.seek(0)
-    assert mkl.load_model(file).predict(X) == pytest.approx(model.predict(X))
-    assert model.contributions(X).shape == (5, 80, 3)
-
-
-@pytest.mark.parametrize("seed", range(50))
-def test_choices_of_output_groups_by_brute_force(seed):
-    rng = np.random.default_rng(seed)
-    n, lam, groups = 12, 10.0 ** rng.uniform(-3, -1), ([0, 2], [1])
-    factors = [rng.standard_normal((n, 2)) for _ in range(5)]
-    K = np.array([L @ L.T for L in factors])
-    Y = np.column_stack([sum(factors[j] @ rng.standard_normal(2) for j in (t, 3)) for t in range(3)])
-    ridge, left, order = lam * n * np.eye(n), Y.copy(), []
-    for _ in range(4):
-        gains = {
-            (g, j): np.sum(left[:, own] * (K[j] @ np.linalg.solve(K[j] + ridge, left[:, own])))
-            for g, own in enumerate(groups)
-            for j in range(5)
-            if (g, j) not in order
-        }
-        g, _ = best = max(gains, key=gains.__getitem__)
-        order.append(best)
-        own = sum(K[j] for group, j in order if group == g)
-        left[:, groups[g]] = ridge @ np.linalg.solve(own + ridge, Y[:, groups[g]])
-    model = mkl.GOMPRegressor(
-        lam=lam, n_kernels=4, output_groups=groups, kernels="precomputed", fit_intercept=False, score_tol=0.0
-    )
-    assert model.fit(K, Y).choices_ == tuple(order)
-    assert model.predict(K) == pytest.approx(Y - left, abs=1e-8)
-
-
-@pytest.mark.parametrize("groups", [[[0]], [[0, 1], [1, 2]], [[0, 1, 2], []], "all"])
-def test_groups_that_are_none(groups):
-    X = np.random.default_rng(0).standard_normal((20, 3))
-    with pytest.raises(ParameterError, match="every column of the target once"):
-        mkl.GOMPRegressor(output_groups=groups).fit(X, X)
-
-
 def test_refusals():
     X = np.random.default_rng(0).standard_normal((30, 3))
     y, signs = X[:, 0], np.sign(X[:, 0])
@@ -262,7 +204,6 @@ def test_refusals():
         (mkl.GOMPRegressor(loss="hinge"), y, "loss must be one of squared, huber here"),
         (mkl.GOMPClassifier(loss="huber"), signs, "loss must be one of"),
         (mkl.GreedyMKLClassifier(loss="hinge"), signs, "loss must be one of"),
-        (mkl.GOMPRegressor(loss="huber", backward=True), y, 'loss="huber"'),
         (mkl.GOMPRegressor(loss="huber", approximation=mkl.Nystroem(10)), y, "alone"),
         (mkl.GreedyMKLRegressor(mu=-1.0), y, "mu must be"),
         (mkl.GreedyMKLRegressor("empirical", mu=0.1), y, "no norms"),
@@ -274,5 +215,3 @@ def test_refusals():
     without_slope = make_loss("epsilon_insensitive")
     with pytest.raises(ParameterError, match="has none"):
         LossGOMP(np.eye(3)[None], np.ones((3, 1)), 0.1, n_kernels=1, score_tol=0.0, loss=without_slope)
-    with pytest.raises(ParameterError, match="output_groups=None"):
-        mkl.fit_path(mkl.GOMPRegressor(output_groups=[[0]]), X, y, param="s", values=[1, 2])

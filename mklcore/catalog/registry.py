@@ -142,14 +142,6 @@ ESTIMATORS: dict[str, Algorithm] = {
                     advanced=True,
                 ),
                 Control(
-                    "backward",
-                    "Backward steps",
-                    "flag",
-                    False,
-                    "On: a kernel that later ones made needless leaves again; with squared loss only.",
-                    advanced=True,
-                ),
-                Control(
                     "keep_duplicates",
                     "Let copies compete",
                     "flag",

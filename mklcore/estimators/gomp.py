@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -14,7 +13,6 @@ from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.copies import without_copies
 from mklcore.estimators.greedy_losses import greedy_loss
-from mklcore.estimators.problems import worst
 from mklcore.estimators.tasks import KernelClassifier, SeveralTargets
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
@@ -24,13 +22,10 @@ from mklcore.kernels.operators.factored import FeatureStack
 from mklcore.losses import CLASSIFICATION, Loss
 from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
-from mklcore.solvers.foba import ForwardBackward
 from mklcore.solvers.gomp import GOMP
 from mklcore.solvers.gomp_features import FeatureGOMP
 from mklcore.solvers.gomp_losses import SETTINGS, LossGOMP
 from mklcore.solvers.spectra import Spectra
-
-BACK_AND_FORTH = 4  # steps per kernel that backward steps may take
 
 
 @dataclass(eq=False, repr=False)
@@ -44,7 +39,6 @@ class _GompBase(BudgetedEstimator):
     keep_duplicates: bool = False
     loss: str | Loss = "squared"
     _: KW_ONLY
-    backward: bool = False
     approximation: Nystroem | None = None
     fit_intercept: bool = False
 
@@ -57,13 +51,7 @@ class _GompBase(BudgetedEstimator):
             raise ParameterError(
                 f"score_tol is a share of the target's energy and must be 0 or more; got {self.score_tol!r}."
             )
-        squared = self.loss_in_use.quadratic
-        if self.backward and (not squared or self.approximation is not None):
-            raise ParameterError(
-                "Backward steps need exact kernels and squared loss: use backward=False with "
-                + ("an approximation." if squared else f'loss="{self.loss_in_use.name}".')
-            )
-        if not squared and self.approximation is not None:
+        if not self.loss_in_use.quadratic and self.approximation is not None:
             raise ParameterError(
                 'MKL-GOMP works on approximated kernels with loss="squared" alone; use it, or approximation=None.'
             )
@@ -96,7 +84,7 @@ class _GompBase(BudgetedEstimator):
         self, stack: GramStack | FeatureStack, Y: Array, shift: Array, flat: bool, prepared: Spectra | None
     ) -> None:
         M, loss, options = stack.n_kernels, self.loss_in_use, {}
-        kind: type[GOMP] = ForwardBackward if self.backward else GOMP
+        kind: type[GOMP] = GOMP
         if Capability.FEATURES in stack.capabilities:
             kind = FeatureGOMP
         elif not loss.quadratic:
@@ -116,8 +104,7 @@ class _GompBase(BudgetedEstimator):
             **options,
             **tol,
         )
-        most = M * (BACK_AND_FORTH if self.backward else 1) + 1
-        fit = run(method, tol=tol.get("tol", 0.0), max_iter=most, callback=self.callback)
+        fit = run(method, tol=tol.get("tol", 0.0), max_iter=M + 1, callback=self.callback)
         warn_unless_converged(fit, 0.0)
         self._publish_columns(fit, shift, flat, notes)
 
@@ -129,13 +116,7 @@ class _GompBase(BudgetedEstimator):
 
     def _cut_to(self, whole: Any, size: int) -> None:
         flat = whole.dual_coef_.ndim == 1
-        steps = [k for k, point in enumerate(whole.fit_.points) if len(point.selected) >= size]
-        self._publish_columns(
-            truncated(whole.fit_, steps[0] if steps else len(whole.fit_.points)),
-            np.atleast_1d(whole.intercept_),
-            flat,
-            whole.notes_,
-        )
+        self._publish_columns(truncated(whole.fit_, size), np.atleast_1d(whole.intercept_), flat, whole.notes_)
 
     def _publish_columns(self, fit: Fit, shift: Array, flat: bool, notes: tuple[str, ...]) -> None:
         """``flat`` says that the target was (n,): then so are coefficients and predictions, if there is one column."""
@@ -182,9 +163,6 @@ class GOMPClassifier(_GompBase, KernelClassifier, KernelSettings):
         Seed of everything that is drawn at random; a number gives the same fit each time.
     callback : callable or None, default None
         Called after every step with a record of it; raising ``CancelledError`` ends the fit.
-    backward : bool, default False
-        After every kernel that enters, drop those that later ones made needless, as long as the drops cost less than
-        half of what the step gained (squared loss, exact kernels).
     approximation : Nystroem or None, default None
         Features of low rank in place of the kernels; None for the kernels themselves.
     fit_intercept : bool, default False
@@ -215,11 +193,8 @@ class GOMPRegressor(_GompBase, SeveralTargets, KernelSettings):
     """MKL-GOMP for regression, with one target or several that share one set of kernels.
 
     ``y`` is (n,) or (n, T); predictions have its shape, ``dual_coef_`` is (n,) or (n, T). ``fit_intercept`` subtracts
-    each target's training mean and adds it back. ``loss`` is "squared" or "huber".
-    ``output_groups`` lists the columns of the target that choose their kernels
-    together, such as ``[[0, 1], [2]]``: every choice is of a kernel for a group, the best one first, ``n_kernels``
-    bounds these choices, and ``weights_`` is then (T, M) and ``dual_coef_`` (T, n). None: all targets share one set of
-    kernels. Everything else as in ``GOMPClassifier``.
+    each target's training mean and adds it back. ``loss`` is "squared" or "huber". Everything else as in
+    ``GOMPClassifier``.
 
     Parameters
     ----------
@@ -235,8 +210,6 @@ class GOMPRegressor(_GompBase, SeveralTargets, KernelSettings):
         Whether exact copies of a kernel compete; without it only the first one can enter.
     loss : str or Loss, default "squared"
         How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
-    output_groups : sequence of sequences of int or None, default None
-        Targets that choose their kernels together; None for all targets at once.
     kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
         The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
         bandwidth of a grid and one linear kernel.
@@ -249,8 +222,6 @@ class GOMPRegressor(_GompBase, SeveralTargets, KernelSettings):
         Seed of everything that is drawn at random; a number gives the same fit each time.
     callback : callable or None, default None
         Called after every step with a record of it; raising ``CancelledError`` ends the fit.
-    backward : bool, default False
-        Whether kernels that later ones made needless are removed again; squared loss only.
     approximation : Nystroem or None, default None
         Features of low rank in place of the kernels; None for the kernels themselves.
     fit_intercept : bool, default True
@@ -258,82 +229,11 @@ class GOMPRegressor(_GompBase, SeveralTargets, KernelSettings):
 
     References
     ----------
-    Sindhwani and Lozano (2011), equation (5), with the corrected score of the specification; output groups as in
-    Lozano and Sindhwani, Block variable selection in multivariate regression and high-dimensional causal inference,
-    2010.
+    Sindhwani and Lozano (2011), equation (5), with the corrected score of the specification.
     """
 
-    output_groups: Sequence[Sequence[int]] | None = None
     _: KW_ONLY
     fit_intercept: bool = True
 
     def _centre(self, y: Array) -> float:
         return 0.0  # every column has a mean of its own
-
-    def _run(self, stack: GramStack | FeatureStack, y: Array, prepared: Spectra | None) -> None:
-        if self.output_groups is None:
-            super()._run(stack, y, prepared)
-            return
-        groups = self._checked_groups(1 if y.ndim == 1 else y.shape[1])
-        parts = []
-        for columns in groups:
-            part = self.copy_with("output_groups", None)
-            part._run(stack, y[:, columns] if y.ndim == 2 else y[:, None], prepared)
-            parts.append(part)
-        self._join(groups, parts)
-
-    def _checked_groups(self, count: int) -> list[list[int]]:
-        try:
-            groups = [[int(t) for t in group] for group in self.output_groups or ()]
-        except (TypeError, ValueError):
-            groups = []
-        if sorted(t for group in groups for t in group) != list(range(count)) or not all(groups):
-            raise ParameterError(
-                f"output_groups must hold every column of the target once, from 0 to {count - 1}; got "
-                f"{self.output_groups!r}."
-            )
-        return groups
-
-    def _join(self, groups: list[list[int]], parts: list[Any]) -> None:
-        """The choices of all groups in the order of their scores, as far as the budget goes."""
-        steps = [0] * len(parts)
-        chosen: list[tuple[int, int]] = []
-        budget = self.n_kernels or sum(len(part.selected_) for part in parts)
-        while len(chosen) < budget:
-            open_ = [g for g, part in enumerate(parts) if steps[g] < len(part.selected_)]
-            if not open_:
-                break
-            best = max(open_, key=lambda g: _score_of(parts[g], steps[g]))
-            chosen.append((best, int(parts[best].selected_[steps[best]])))
-            steps[best] += 1
-        for part, size in zip(parts, steps, strict=True):
-            flat = part.dual_coef_.ndim == 1
-            part._publish_columns(truncated(part.fit_, size), np.atleast_1d(part.intercept_), flat, part.notes_)
-        self._publish(parts[0].fit_)
-        T, (n, M) = sum(map(len, groups)), (len(parts[0].dual_coef_), len(parts[0].weights_))
-        self.weights_, self.dual_coef_, self.intercept_ = np.zeros((T, M)), np.zeros((T, n)), np.zeros(T)
-        for columns, part in zip(groups, parts, strict=True):
-            self.weights_[columns], self.dual_coef_[columns] = part.weights_, part.dual_coef_.reshape(n, -1).T
-            self.intercept_[columns] = part.intercept_
-        self.objective_ = float(sum(part.objective_ for part in parts))
-        self.fit_ = tuple(part.fit_ for part in parts)
-        self.history_ = tuple(part.history_ for part in parts)
-        self.n_iter_, self.n_solves_ = len(chosen), sum(part.n_solves_ for part in parts)
-        self.status_ = worst([part.status_ for part in parts])
-        self.selected_ = np.array(list(dict.fromkeys(kernel for _, kernel in chosen)), dtype=np.intp)
-        self.choices_, self.notes_ = tuple(chosen), parts[0].notes_
-
-    def _cut_to(self, whole: Any, size: int) -> None:
-        if self.output_groups is None:
-            super()._cut_to(whole, size)
-            return
-        raise ParameterError("A path over the number of kernels needs one set of kernels: output_groups=None.")
-
-    def _machines(self) -> tuple[Array, Array]:
-        return super()._machines() if self.weights_.ndim == 1 else (self.weights_, self._coefficients)
-
-
-def _score_of(part: Any, step: int) -> float:
-    """The score with which a group made its choice number ``step``."""
-    scores = part.fit_.points[step + 1].state.scores
-    return float(scores[part.selected_[step]])
