@@ -268,7 +268,8 @@ NOVELTY_WORDS = Variant(
 STEPS_VARIANT = Variant(
     "criterion",
     "empirical",
-    r"\min_f\;\tfrac1{2n}\sum_i\big(y_i-f(x_i)\big)^2,\qquad f\leftarrow f+\text{a step along the steepest kernel}",
+    r"\min_f\;\tfrac1n\sum_i V\big(y_i,f(x_i)\big),\qquad f\leftarrow f+\text{a step along the steepest kernel},\qquad "
+    r"V=\tfrac12(y-f)^2\text{ for squared loss}",
     "How the training error falls step by step, and after how many steps the validation score turns.",
     "There is no λ and no certificate: only the greedy order and the number of steps hold the fit back. "
     "Copies of a kernel are never distinguished.",

@@ -175,16 +175,6 @@ ESTIMATORS: dict[str, Algorithm] = {
             controls.GREEDY_PATHS,
             (
                 Control(
-                    "loss",
-                    "Loss",
-                    "choice",
-                    "squared",
-                    "Squared hinge ignores rows beyond the margin, and no rate is claimed for it.",
-                    choices=("squared", "logistic", "squared_hinge"),
-                    tasks=CLASSIFICATION,
-                ),
-                controls.GREEDY_LOSS_REAL,
-                Control(
                     "lam",
                     "Penalty λ",
                     "log",
@@ -220,12 +210,22 @@ ESTIMATORS: dict[str, Algorithm] = {
                     choices=("unit", "linesearch"),
                     when=("criterion", ("empirical",)),
                 ),
+                Control(
+                    "loss",
+                    "Loss",
+                    "choice",
+                    "squared",
+                    "Squared hinge ignores rows beyond the margin, and no rate is claimed for it.",
+                    choices=("squared", "logistic", "squared_hinge"),
+                    tasks=CLASSIFICATION,
+                    when=("criterion", ("empirical",)),
+                ),
+                replace(controls.GREEDY_LOSS_REAL, when=("criterion", ("empirical",))),
                 controls.MEAN_CLASS,
                 controls.MEAN_REAL,
                 controls.TOL_GREEDY,
             ),
-            r"\min_f\;\tfrac1n\sum_i V\big(y_i,f(x_i)\big)+\lambda\sum_j\|f_j\|_{\mathcal H_j},\qquad "
-            r"V=\tfrac12(y-f)^2\text{ for squared loss}",
+            r"\min_f\;\tfrac1{2n}\sum_i\big(y_i-f(x_i)\big)^2+\lambda\sum_j\|f_j\|_{\mathcal H_j}",
             "The certificate tightens with every kernel that enters; after the last one the l1 optimum is reached and "
             "no kernel outside is steeper than λ.",
             "Kernels that enter early may end with weight zero, and copies of a kernel are never distinguished: the "

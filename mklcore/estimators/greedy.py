@@ -12,7 +12,7 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.budget import BudgetedEstimator, truncated
-from mklcore.estimators.greedy_losses import greedy_loss, is_smooth, rate_notes
+from mklcore.estimators.greedy_losses import greedy_loss, rate_notes
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators.base import Capability
@@ -40,7 +40,6 @@ class _GreedyBase(BudgetedEstimator):
     n_kernels: int | None = None
     step: str = "unit"
     loss: str | Loss = "squared"
-    mu: float = 0.0
     _: KW_ONLY
     fit_intercept: bool = False
     tol: float = 1e-3
@@ -53,11 +52,12 @@ class _GreedyBase(BudgetedEstimator):
             check_choice(name, getattr(self, name), known)
         check_whole("max_iter", self.max_iter)
 
-        loss, mu = self.loss_in_use, self.mu
-        if not (isinstance(mu, (int, float, np.number)) and np.isfinite(mu) and mu >= 0):
-            raise ParameterError(f"mu must be a finite number of 0 or more; got {mu!r}.")
-        if self._is_empirical and mu > 0:
-            raise ParameterError('Algorithm 2 has no norms to add to: mu needs criterion="functional".')
+        loss = self.loss_in_use
+        if not (self._is_empirical or loss.quadratic):
+            raise ParameterError(
+                f'Algorithm 1 (criterion="functional") has squared loss alone; got loss="{loss.name}". '
+                'Use loss="squared", or criterion="empirical".'
+            )
         if self._is_empirical and self.step == "linesearch" and not loss.quadratic:
             raise ParameterError('The best step has a closed form for squared loss alone; use step="unit".')
 
@@ -96,17 +96,14 @@ class _GreedyBase(BudgetedEstimator):
     def _fit_one(self, K: Array, y: Array, prepared: Spectra | None, divisors: Array) -> Fit:
         method: EmpiricalGreedy | FunctionalGreedy
         loss = self.loss_in_use
-        free = self.fit_intercept and not loss.quadratic
         if self._is_empirical:
             method = EmpiricalGreedy(
                 K, y, loss=loss, n_steps=self.n_kernels or DEFAULT_STEPS, linesearch=self.step == "linesearch",
-                divisors=divisors, fit_intercept=free,
+                divisors=divisors, fit_intercept=self.fit_intercept and not loss.quadratic,
             )  # fmt: skip
         else:
-            method = FunctionalGreedy(
-                K, prepared or Spectra.of(K), y, self.lam, loss=loss, mu=float(self.mu), fit_intercept=free,
-                n_kernels=min(self.n_kernels or len(K), len(K)), tol=self.tol,
-            )  # fmt: skip
+            size = min(self.n_kernels or len(K), len(K))
+            method = FunctionalGreedy(K, prepared or Spectra.of(K), y, self.lam, n_kernels=size)
         fit = run(method, tol=self.tol, max_iter=self.max_iter, callback=self.callback)
         warn_unless_converged(fit, self.tol)
         return fit
@@ -117,7 +114,7 @@ class _GreedyBase(BudgetedEstimator):
         self._publish_fits([truncated(fit, size) for fit in fits], np.atleast_1d(whole.intercept_).tolist())
 
     def _publish_fits(self, fits: list[Fit], shifts: Sequence[float]) -> None:
-        if is_smooth(self.loss_in_use):  # fitted beside the kernels, step by step
+        if not self.loss_in_use.quadratic:  # fitted beside the kernels, step by step
             shifts = [(fit.points or ())[-1].state.intercept for fit in fits]
         duals = [_spread(fit) for fit in fits]
         steps = tuple(_steps(fit) for fit in fits)
@@ -136,15 +133,8 @@ class _GreedyBase(BudgetedEstimator):
         """Three decades of lam, down from where nothing enters."""
         probe = self.copy_with("lam", 1.0)
         targets = [target for target, _ in probe._problems(probe._target(y))]
-        pulls = [probe._pull(target) for target in targets]
-        critical = max(critical_lam(stack.values, pull) for pull in pulls) or 1.0  # 0 for a constant target
+        critical = max(critical_lam(stack.values, target) for target in targets) or 1.0  # 0 for a constant target
         return 1e-3 * critical, critical
-
-    def _pull(self, y: Array) -> Array:
-        """Minus the slope of the losses where nothing is fitted yet: the target, less its mean, under squared loss."""
-        loss = self.loss_in_use
-        b = loss.best_intercept(np.zeros(y.size), y) if self.fit_intercept else 0.0
-        return -loss.derivative(np.full(y.size, b), y)
 
     def _decide(self, blocks: Array) -> Array:
         if self.weights_.ndim == 1:
@@ -194,11 +184,8 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier, KernelSettings):
     step : str, default "unit"
         "unit" or "linesearch" (ours, Algorithm 2 only: the best step instead of the unit step).
     loss : str or Loss, default "squared"
-        "squared", "logistic" or "squared_hinge"; Algorithm 2 then halves its step until the loss falls, and ``notes_``
-        says where the rates of the paper do not apply. With other losses than the squared one ``fit_intercept`` fits a
-        free b.
-    mu : float, default 0.0
-        Price of the norms on the data, mu sum_j (1/n sum_i f_j(x_i)^2)^(1/2), beside lam; 0 as in (1) (Algorithm 1)
+        "squared", or for Algorithm 2 "logistic" or "squared_hinge": it halves its step until the loss falls,
+        ``fit_intercept`` fits a free b, and ``notes_`` says where the rates of the paper do not apply.
         kernels, normalise ("auto" is "diag": k(x, x) <= 1 on the training rows), center, max_iter, callback : see
         ``KernelEstimator`` Attributes: dual_coef_ (M, n), f = sum_m k_m(x, X) dual_coef_[m] + intercept_; weights_ (M,)
         = ||f_m||_H; selected_ in order of entry; steps_ the kernel of every step; objective_ (of (1), or 1/(2n) ||y -
@@ -236,8 +223,8 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier, KernelSettings):
 @dataclass(eq=False, repr=False)
 class GreedyMKLRegressor(_GreedyBase, KernelRegressor, KernelSettings):
     """Sparse MKL by greedy coordinate descent for regression. Parameters and attributes as ``GreedyMKLClassifier``;
-    ``fit_intercept`` subtracts the training mean of the target and adds it back. ``loss`` is "squared" or
-    "huber".
+    ``fit_intercept`` subtracts the training mean of the target and adds it back. ``loss`` is "squared" or,
+    for Algorithm 2, "huber".
 
         min_f 1/(2n) sum_i (y_i - f(x_i))^2 + lam sum_j ||f_j|| (1)
 
@@ -253,8 +240,6 @@ class GreedyMKLRegressor(_GreedyBase, KernelRegressor, KernelSettings):
         "unit" or "linesearch", for the empirical criterion.
     loss : str or Loss, default "squared"
         How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
-    mu : float, default 0.0
-        Weight of a norm on the data beside that in the function space, >= 0.
     kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
         The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
         bandwidth of a grid and one linear kernel.

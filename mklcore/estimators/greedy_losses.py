@@ -28,11 +28,6 @@ def _suits(loss: Loss, hinge: bool) -> bool:
     return loss.quadratic or loss.sloped or (hinge and loss.piecewise_linear and loss.signed)
 
 
-def is_smooth(loss: Loss) -> bool:
-    """Whether the methods for losses with a slope are needed."""
-    return loss.sloped and not loss.quadratic
-
-
 def rate_notes(loss: Loss) -> tuple[str, ...]:
     """What is said of the rates of greedy coordinate descent under this loss."""
     return () if has_rate(loss) else (NO_RATE.format(loss.name),)

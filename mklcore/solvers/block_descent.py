@@ -69,7 +69,6 @@ class Minimum:
     theta: Array
     gradients: Array
     scale: float
-    intercept: float = 0.0
 
 
 @jit_helper()
@@ -238,7 +237,7 @@ class BlockDescent:
                 raise self._beyond("a system of the chosen kernels is singular") from None
         return self._published(chosen)
 
-    def certificate(self, chosen: Sequence[int], dual: Array, intercept: float, theta: Array | None) -> Certificate:
+    def certificate(self, chosen: Sequence[int], dual: Array, theta: Array | None) -> Certificate:
         """Objective and dual value from the coefficients; the gradient norms at ``theta`` say whether it is
         feasible."""
         forms = None if theta is None else self.spectra.forms(theta)

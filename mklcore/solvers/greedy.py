@@ -1,10 +1,9 @@
-"""Greedy coordinate descent for sparse MKL: Algorithms 1 and 2 of Jin, Yang and Mahdavi (2013), for every loss.
+"""Greedy coordinate descent for sparse MKL: Algorithms 1 and 2 of Jin, Yang and Mahdavi (2013).
 
-    min_f  L(f) = E_N(f) + sum_j ( lam ||f_j||_Hj + mu ||f_j||_l2(D) ),   E_N(f) = (1/N) sum_i V(f(x_i) + b, y_i)   (1)
+    min_f  L(f) = E_N(f) + lam sum_j ||f_j||_Hj,   E_N(f) = (1/N) sum_i V(f(x_i), y_i),   V = (y - t)^2 / 2         (1)
 
-with f = sum_j f_j; V = (y - t)^2 / 2 and mu = 0 in the paper. With the residual r = -V' the functional gradients have
-norms
-||grad_j||_H = sqrt(r'K_j r) / N and ||grad_j||_l2 = ||K_j r|| / N^{3/2}.
+with f = sum_j f_j. With the residual r = -V' the functional gradients have norms ||grad_j||_H = sqrt(r'K_j r) / N and
+||grad_j||_l2 = ||K_j r|| / N^{3/2}.
 
     Algorithm 1 (``FunctionalGreedy``)                       Algorithm 2 (``EmpiricalGreedy``)
     S <- {}, f <- 0                                          f <- 0
@@ -13,13 +12,14 @@ norms
         exit if ||grad_j||_H <= lam (1 + 1e-6)                   f_j <- f_j + eta/N sum_i r_i k_j(x_i, .)
         S <- S + j;  f <- the minimiser of (1) on S
 
-The minimiser on S is found by ``BlockDescent`` for the paper's problem and by ``Alternation`` for the others.
+The minimiser on S is found by ``BlockDescent``.
 
-Algorithm 2 ignores lam. Its unit step (eta = 1) descends when lmax(K_j / N) <= 1, which k(x, x) <= 1 implies, and
-diverges above 2: kernels beyond 1 are divided by their lmax(K_j / N), and the run says so. The projection of r on the
-span of K_j in the paper changes coefficients, not the function, and is left out. eta = r'Kr / ||Kr||^2 (K = K_j / N) is
-an option of ours. Under another loss than the squared one the unit step is halved until the loss falls. The rates of
-the paper are for losses of quadratic type: where V'' may vanish (squared hinge, Huber) none is claimed (footnote 1).
+Algorithm 2 ignores lam, and takes every loss with a slope, with a free b. Its unit step (eta = 1) descends when
+lmax(K_j / N) <= 1, which k(x, x) <= 1 implies, and diverges above 2: kernels beyond 1 are divided by their
+lmax(K_j / N), and the run says so. The projection of r on the span of K_j in the paper changes coefficients, not the
+function, and is left out. eta = r'Kr / ||Kr||^2 (K = K_j / N) is an option of ours. Under another loss than the squared
+one the unit step is halved until the loss falls. The rates of the paper are for losses of quadratic type: where V'' may
+vanish (squared hinge, Huber) none is claimed (footnote 1).
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.losses import Loss, Squared
-from mklcore.solvers.block_alternation import Alternation
 from mklcore.solvers.block_descent import BlockDescent, Minimum
 from mklcore.solvers.driver import Iterate, Method, Status, Trace
 from mklcore.solvers.proof import Certificate
@@ -78,35 +77,18 @@ def critical_lam(K: Array, y: Array) -> float:
 
 class FunctionalGreedy(Method[Gradients]):
     """Algorithm 1 as the driver's method. ``K`` (M, n, n) and its ``spectra``; ``y`` (n,) numbers, or labels -1 / +1;
-    ``lam`` > 0, ``mu`` >= 0; ``n_kernels`` the bound d on the number of kernels; ``tol`` relative duality gap asked.
+    ``lam`` > 0; ``n_kernels`` the bound d on the number of kernels.
 
-    A point's ``dual`` is (|S|, n): the coefficients of the chosen kernels in order of entry; ``weights`` are ||f_j||_H,
-    its state holds the intercept.
+    A point's ``dual`` is (|S|, n): the coefficients of the chosen kernels in order of entry; ``weights`` are ||f_j||_H.
     """
 
     keeps_points = True
     name = "greedy coordinate descent (Algorithm 1)"
 
-    def __init__(
-        self,
-        K: Array,
-        spectra: Spectra,
-        y: Array,
-        lam: float,
-        *,
-        n_kernels: int,
-        loss: Loss | None = None,
-        mu: float = 0.0,
-        fit_intercept: bool = False,
-        tol: float = 1e-3,
-    ) -> None:
-        self.lam, self.n_kernels, loss = lam, n_kernels, loss or Squared()
-        self.minimiser: BlockDescent | Alternation
+    def __init__(self, K: Array, spectra: Spectra, y: Array, lam: float, *, n_kernels: int) -> None:
+        self.lam, self.n_kernels = lam, n_kernels
+        self.minimiser = BlockDescent(K, spectra, y, lam)
         self._last: Minimum
-        if loss.quadratic and mu == 0.0 and not fit_intercept:
-            self.minimiser = BlockDescent(K, spectra, y, lam)
-        else:
-            self.minimiser = Alternation(K, spectra, y, lam, loss, mu, fit_intercept, tol)
 
     def init(self) -> GreedyIterate:
         return self._point((), None)
@@ -125,15 +107,14 @@ class FunctionalGreedy(Method[Gradients]):
 
     def certify(self, best: GreedyIterate, dual_point: Array | None) -> Certificate:
         """Objective and dual value of (1) from the coefficients and the kernels."""
-        return self.minimiser.certificate(best.selected or (), best.dual, best.state.intercept, dual_point)
+        return self.minimiser.certificate(best.selected or (), best.dual, dual_point)
 
     def _point(self, chosen: tuple[int, ...], pick: int | None) -> GreedyIterate:
         before = None if pick is None else self._last.gradients
         self._last = at = self.minimiser.minimum(chosen)
-        state = Gradients(before, pick, None, at.intercept)
         return Iterate(
             at.norms, at.dual, 0.0, at.objective, at.lower, at.scale, solves=min(1, len(chosen)), selected=chosen,
-            state=state, dual_point=at.theta,
+            state=Gradients(before, pick), dual_point=at.theta,
         )  # fmt: skip
 
 
