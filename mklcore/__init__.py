@@ -88,6 +88,7 @@ _HOMES = {
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
+    "answer",
     "arrays",
     "catalog",
     "data",

@@ -1,6 +1,7 @@
 """The public names with their types; ``__init__.py`` loads them when they are first used."""
 
 from mklcore import (
+    answer as answer,
     arrays as arrays,
     catalog as catalog,
     data as data,

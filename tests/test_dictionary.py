@@ -190,3 +190,10 @@ def test_dictionaries_show_themselves():
     assert "KernelDictionary(20 kernels)" in html
     assert "polynomial 2, &lt;b&gt;" in html
     assert "and 8 more" in html
+
+
+def test_laplacian_widths_count_median_l1_distances_of_the_training_rows(X):
+    stack = KernelDictionary.laplacian_grid([0.5, 2.0]).grams(X)
+    apart = pdist((X - X.mean(axis=0)) / X.std(axis=0), "cityblock")
+    assert [spec.width for spec in stack.specs] == pytest.approx([0.5 * np.median(apart), 2.0 * np.median(apart)])
+    assert stack.names == ("Laplacian 0.5 × median", "Laplacian 2 × median")

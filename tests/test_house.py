@@ -79,6 +79,8 @@ ROWS = {
     "mklcore.__main__": 12,
     "mklcore.notebook": 12,
     "mklcore.exploration": 12,
+    "mklcore.answer": 12,
+    "mklcore.answer.shapley": 8,
     "mklcore.uncertainty": 12,
     "mklcore.lessons": 12,
     "pages._parts.params": 13.1,

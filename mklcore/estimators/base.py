@@ -14,8 +14,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mklcore.answer.shapley import background_rows, shapley_values
 from mklcore.arrays import Array, Labels
-from mklcore.data.dataset import Dataset, row_fingerprints
+from mklcore.data.dataset import Dataset, Groups, row_fingerprints
 from mklcore.data.sequences import lengths
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.problems import dual_points, weighted_blocks, worst
@@ -37,7 +38,10 @@ from mklcore.solvers.driver import Fit
 STACK_LIMIT_MB = 2048.0  # above this no stack is stored, where the method can do without
 QUICK_LIMIT_MB = 512.0  # the same where making a kernel again costs no more than reading it
 _BLOCK_MB = 256.0
-_OF_ROWS = ("classes_", "n_features_in_", "feature_names_in_", "row_fingerprints_", "sequence_names_", "n_numeric_")
+_OF_ROWS = (
+    "classes_", "n_features_in_", "feature_names_in_", "row_fingerprints_", "sequence_names_", "n_numeric_",
+    "source_columns_", "background_",
+)  # fmt: skip
 _FEWEST_ROWS = 256  # where blocks would hold fewer new rows, kernels are summed as they are computed
 _FEWEST_SUMMED = 64
 USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
@@ -208,7 +212,7 @@ class KernelEstimator(Parts, BaseEstimator):
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """``X`` as a validated table, or as it is when it is a stack."""
         if reset:
-            for name in ("row_fingerprints_", "sequence_names_", "n_numeric_"):
+            for name in ("row_fingerprints_", "sequence_names_", "n_numeric_", "source_columns_", "background_"):
                 self.__dict__.pop(name, None)
         if is_operator(X):
             if not hasattr(X, "names"):
@@ -217,6 +221,7 @@ class KernelEstimator(Parts, BaseEstimator):
                     'GramStack.from_array(values), or the array with kernels="precomputed".'
                 )
             return X
+        columns = X.columns if isinstance(X, Dataset) else None
         if isinstance(X, Dataset):
             if X.sequences or hasattr(self, "sequence_names_"):
                 return self._rows_with_letters(X, reset)
@@ -229,8 +234,18 @@ class KernelEstimator(Parts, BaseEstimator):
             return as_stack(X) if reset else X
         rows = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1)
         if reset:
-            self.row_fingerprints_ = row_fingerprints(rows)
+            self._know_rows(rows, columns)
         return rows
+
+    def _know_rows(self, rows: Array, columns: Groups | None) -> None:
+        """Remember which rows these are, some of them as the background of `shapley`, and the source ``columns``, one
+        for every feature by default.
+        """
+        self.row_fingerprints_ = row_fingerprints(rows)
+        names = getattr(self, "feature_names_in_", None)
+        known = [f"x{j + 1}" for j in range(rows.shape[1])] if names is None else [str(name) for name in names]
+        self.source_columns_ = columns or tuple((name, (j,)) for j, name in enumerate(known))
+        self.background_ = rows[background_rows(len(rows), getattr(self, "random_state", None))]
 
     def _rows_with_letters(self, data: Dataset, reset: bool) -> Array:
         """The rows of a data set with the letters of its sequences beside them."""
@@ -243,7 +258,9 @@ class KernelEstimator(Parts, BaseEstimator):
             rows = data.table
             self.sequence_names_, self.n_numeric_, self.n_features_in_ = names, data.n_features, rows.shape[1]
             self.__dict__.pop("feature_names_in_", None)
-            self.row_fingerprints_ = row_fingerprints(rows)
+            own = dict(data.columns)
+            letters = {name: (*own.get(name, ()), *data.letter_columns(name)) for name in names}
+            self._know_rows(rows, tuple((own | letters).items()))
             return rows
         known = getattr(self, "sequence_names_", ())
         if names != known or data.n_features != self.n_numeric_:
@@ -523,6 +540,18 @@ class KernelEstimator(Parts, BaseEstimator):
         step = max(1, int(_BLOCK_MB * 1e6 / (8 * share * self._numbers_per_row)))
         pieces = [self._parts(part.cross(rows[k : k + step]), chosen) for k in range(0, max(rows.shape[0], 1), step)]
         return np.concatenate(pieces, axis=1)
+
+    def shapley(self, X: Any) -> tuple[Array, Any]:
+        """What every source column adds to the decision of rows X: exact Shapley values, and the base they add to.
+
+        Absent columns are drawn, each by itself, from ``background_``, at most 200 training rows. Returns values (n, d)
+        or (n, d, n_classes) for the d columns of ``source_columns_``, and the base, a number or (n_classes,), which is
+        the decision with every column drawn by itself; it sums with the values to the decision. KernelError, by name,
+        for kernels of several columns that are no product or sum over columns, and for models of ready stacks. See
+        `mklcore.answer.shapley.shapley_values`, which also tells what a column says alone.
+        """
+        values, base, _ = shapley_values(self, X)
+        return values, base
 
     def _parts(self, blocks: Array, chosen: Sequence[int]) -> Array:
         """f_m of the chosen kernels on their blocks (m, n_new, n)."""

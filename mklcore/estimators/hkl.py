@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mklcore.arrays import Array
-from mklcore.data.dataset import Dataset, row_fingerprints
+from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.base import _BLOCK_MB, KernelEstimator
 from mklcore.estimators.graph_rows import AnyGraph, check_graph, checked_rows, count_rows, space_of
@@ -78,14 +78,12 @@ class _HKLBase(KernelEstimator):
             return checked_rows(self, self.graph, X, reset)
         if isinstance(X, Design):
             return X
-        if isinstance(X, Dataset):
-            if X.sequences:
-                raise KernelError(
-                    f"{type(self).__name__} searches products of columns and has no kernels on sequences; hand over "
-                    f"data.X, or "
-                    "use a method with a dictionary, such as LpMKLClassifier."
-                )
-            X = X.X
+        if isinstance(X, Dataset) and X.sequences:
+            raise KernelError(
+                f"{type(self).__name__} searches products of columns and has no kernels on sequences; hand over "
+                "data.X, or use a method with a dictionary, such as LpMKLClassifier."
+            )
+        columns, X = (X.columns, X.X) if isinstance(X, Dataset) else (None, X)
         dimensions = np.ndim(X) if isinstance(X, (np.ndarray, list, tuple)) else getattr(X, "ndim", 2)
         if is_operator(X) or dimensions == 3:
             raise KernelError(
@@ -99,7 +97,7 @@ class _HKLBase(KernelEstimator):
             return X  # the design says which shape of block it expects
         rows = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1)
         if reset:
-            self.row_fingerprints_ = row_fingerprints(rows)
+            self._know_rows(rows, columns)
         return rows
 
     def _stack(self, X: Any, once: bool = False) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from mklcore.data.dataset import Dataset, listed
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.columns import LazyColumns
-from mklcore.kernels.functions import RBF, Delta, KernelSpec, Linear, Polynomial
+from mklcore.kernels.functions import RBF, Delta, KernelSpec, Laplacian, Linear, Polynomial
 from mklcore.kernels.grams import Forecast, GramStack, build_grams, forecast, kernel_table
 from mklcore.kernels.interactions import MOST_PARTS, Interaction
 from mklcore.kernels.maps import as_rows
@@ -134,6 +134,11 @@ class KernelDictionary:
     def rbf_grid(cls, multiples: Iterable[float], *, standardize: bool = True) -> Self:
         """RBF kernels on all columns, widths in multiples of the median distance between training rows."""
         return cls(tuple(RBF(width, relative=True) for width in multiples), standardize)
+
+    @classmethod
+    def laplacian_grid(cls, multiples: Iterable[float], *, standardize: bool = True) -> Self:
+        """Laplacian kernels on all columns, widths in multiples of the median l1 distance between training rows."""
+        return cls(tuple(Laplacian(width, relative=True) for width in multiples), standardize)
 
     @classmethod
     def rbf_widths(cls, widths: Iterable[float], *, standardize: bool = True) -> Self:

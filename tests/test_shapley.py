@@ -1,0 +1,189 @@
+"""Shapley values in closed form against all coalitions, for every estimator whose kernels are products over columns."""
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.answer.shapley import shapley_values
+from mklcore.data.dataset import Dataset
+from mklcore.errors import suppress_convergence_warnings
+from mklcore.kernels.functions import RBF, Delta, Laplacian, Linear, Matern, Polynomial
+
+d = 6
+rng = np.random.default_rng(0)
+X = np.column_stack([rng.standard_normal((40, d - 2)), np.eye(2)[rng.integers(2, size=40)]])
+y = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + X[:, 4]
+labels = np.array(["low", "middle", "high"])[np.digitize(y, [-0.5, 0.7])]
+# the last two features are one source column
+COLUMNS = (("a", (0,)), ("b", (1,)), ("c", (2,)), ("e", (3,)), ("kind", (4, 5)))
+data = Dataset(X, y, columns=COLUMNS)
+classes = Dataset(X, labels, task="multiclass", columns=COLUMNS)
+WHOLE = [Laplacian(1.0, relative=True), RBF(2.0)]
+MIXED = [
+    *WHOLE,
+    Linear(),
+    Polynomial(3),
+    Polynomial(2, coef0=0.5, features=(0, 1, 4)),
+    Delta(features=(4, 5)),
+    Delta(features=(3, 4, 5)),
+    Matern(1.0, nu=1.5, features=(2,)),
+    Matern(1.0, nu=math.inf, features=(0, 2)),
+    RBF(1.0, features=(0,)),
+    mkl.Product(Linear(features=(0, 1)), RBF(1.0, features=(1, 2))),
+    mkl.Product(Polynomial(2, features=(0, 1)), RBF(1.0, features=(1, 2)), Laplacian(1.0, features=(3, 4, 5))),
+    mkl.Sum(Linear(features=(0, 1)), RBF(1.0, features=(1, 2))),
+    mkl.Interaction(RBF(1.0, features=(0,)), Linear(features=(1,))),
+    mkl.Interaction(RBF(1.0, features=(2,))),
+]
+
+
+def decide(model, rows):
+    values = getattr(model, "decision_function", model.predict)(rows)
+    return np.asarray(values, dtype=float)
+
+
+def by_coalitions(model, rows, columns=COLUMNS):
+    """Values, what columns say alone, and base from v of every coalition: the mean over all combinations of background
+    values of the absent columns, each drawn by itself."""
+    background = model.background_
+    members = [list(own) for _, own in columns]
+    count, out = len(members), []
+
+    def value(row, coalition):
+        absent = [j for j in range(count) if j not in coalition]
+        every = np.array(list(itertools.product(background, repeat=len(absent))))  # () where none is absent
+        mixed = np.tile(row, (len(every), 1))
+        for place, j in enumerate(absent):
+            mixed[:, members[j]] = every[:, place][:, members[j]]
+        return decide(model, mixed).mean(axis=0)
+
+    for row in rows:
+        known = {S: value(row, S) for r in range(count + 1) for S in itertools.combinations(range(count), r)}
+        values = []
+        for j in range(count):
+            others = [i for i in range(count) if i != j]
+            values.append(
+                sum(
+                    math.factorial(r)
+                    * math.factorial(count - r - 1)
+                    / math.factorial(count)
+                    * (known[tuple(sorted((*S, j)))] - known[S])
+                    for r in range(count)
+                    for S in itertools.combinations(others, r)
+                )
+            )
+        out.append((values, [known[(j,)] - known[()] for j in range(count)], known[()]))
+    return tuple(np.array(part) for part in zip(*out, strict=True))
+
+
+def agrees(model, rows, columns=COLUMNS, digits=1e-9):
+    model.background_ = model.background_[:4]  # all combinations of few
+    found = shapley_values(model, rows)
+    values, alone, base = by_coalitions(model, rows, columns)
+    size = max(1.0, np.abs(values).max())
+    np.testing.assert_allclose(found.values, values, atol=digits * size)
+    np.testing.assert_allclose(found.alone, alone, atol=digits * size)
+    np.testing.assert_allclose(np.broadcast_to(found.base, base.shape), base, atol=digits * size)
+    np.testing.assert_allclose(found.base + found.values.sum(axis=1), decide(model, rows), atol=digits * size)
+
+
+def fitted(model, table):
+    with suppress_convergence_warnings():
+        return model.fit(table)
+
+
+@pytest.mark.parametrize("normalise", ["multiplicative", "trace", "diag", None])
+@pytest.mark.parametrize("center", [False, True])
+def test_every_product_and_every_scale_agrees_with_all_coalitions(normalise, center):
+    kernels = mkl.KernelDictionary(tuple(MIXED))
+    agrees(fitted(mkl.LpMKLRegressor(p=2.0, kernels=kernels, normalise=normalise, center=center), data), X[:2])
+
+
+def test_one_kernel_of_nine_columns_agrees_with_all_coalitions():
+    rows = np.random.default_rng(1).standard_normal((30, 9))
+    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary((RBF(3.0),))).fit(rows, np.sin(rows[:, 0]) * rows[:, 1])
+    model.background_ = model.background_[:1]
+    agrees(model, rows[:1], tuple((f"x{j}", (j,)) for j in range(9)))
+
+
+ESTIMATORS = {
+    "classes": (mkl.LpMKLClassifier(p=2.0, kernels=mkl.KernelDictionary(tuple(MIXED))), classes),
+    "joint": (mkl.JointMKLClassifier(p=2.0, loss="squared", kernels=mkl.KernelDictionary(tuple(WHOLE))), classes),
+    "greedy": (mkl.GreedyMKLRegressor(kernels=mkl.KernelDictionary(tuple(MIXED))), data),
+    "greedy, classes": (mkl.GreedyMKLClassifier(kernels=mkl.KernelDictionary(tuple(WHOLE))), classes),
+    "gomp": (mkl.GOMPRegressor(kernels=mkl.KernelDictionary(tuple(MIXED))), data),
+    "gomp, classes": (mkl.GOMPClassifier(kernels=mkl.KernelDictionary(tuple(WHOLE))), classes),
+    "smkl": (mkl.SMKLRegressor(kernels=mkl.KernelDictionary(tuple(MIXED))), data),
+    "scaling": (mkl.FeatureScalingRegressor(), data),
+    "one class": (mkl.LpMKLOneClass(kernels=mkl.KernelDictionary(tuple(WHOLE))), data),
+    "hull of columns": (mkl.HKLRegressor(lam=1e-3), data),
+    "hull of matrices": (mkl.HKLRegressor(lam=1e-3, basis="gaussian"), data),
+    "refitted hull": (mkl.HKLRegressor(lam=1e-2, refit=True), data),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_estimator_agrees_with_all_coalitions(name):
+    model, table = ESTIMATORS[name]
+    agrees(fitted(model, table), X[:2], digits=1e-8)
+
+
+def test_low_rank_kernels_agree_with_all_coalitions():
+    kernels = mkl.KernelDictionary(tuple(MIXED))
+    model = mkl.LpMKLRegressor(p=2.0, kernels=kernels, approximation=mkl.Nystroem(20))
+    agrees(fitted(model, data), X[:2], digits=1e-5)  # features are in single precision
+
+
+def test_spherical_scale_is_a_product_where_rows_have_length_one():
+    kernels = mkl.KernelDictionary((*WHOLE, Linear(features=(0,)), Polynomial(2, features=(4, 5))))
+    agrees(fitted(mkl.LpMKLRegressor(p=2.0, kernels=kernels, normalise="spherical"), data), X[:2])
+
+
+def test_with_one_background_row_it_is_what_shap_samples():
+    shap = pytest.importorskip("shap")
+    rows = X[:, :4]
+    model = mkl.LpMKLRegressor(p=2.0, kernels=mkl.KernelDictionary((*WHOLE, Polynomial(3)))).fit(rows, y)
+    model.background_ = model.background_[:1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sampled = shap.KernelExplainer(model.predict, model.background_).shap_values(rows[:3], silent=True)
+    values, base = model.shapley(rows[:3])
+    np.testing.assert_allclose(values, sampled, atol=1e-8)
+    assert base == pytest.approx(model.predict(model.background_)[0])
+
+
+def test_the_background_is_200_rows_by_the_seed_and_is_saved(tmp_path):
+    rows = np.random.default_rng(2).standard_normal((300, 3))
+    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.laplacian_grid([1.0]), random_state=1)
+    model.fit(rows, rows[:, 0])
+    assert model.background_.shape == (200, 3)
+    mkl.save_model(tmp_path / "model.mkl", model)
+    again = mkl.load_model(tmp_path / "model.mkl")
+    np.testing.assert_array_equal(again.shapley(rows[:5])[0], model.shapley(rows[:5])[0])
+
+
+REFUSED = {
+    "Matern 1 .* is no product": (mkl.LpMKLRegressor(kernels=mkl.KernelDictionary((Matern(1.0),))), data),
+    "linear .* row by row": (
+        mkl.LpMKLRegressor(kernels=mkl.KernelDictionary((Linear(),)), normalise="spherical"),
+        data,
+    ),
+    "pairs of classes vote": (mkl.SMKLClassifier(kernels=mkl.KernelDictionary(tuple(WHOLE))), classes),
+}
+
+
+@pytest.mark.parametrize("sentence", REFUSED)
+def test_what_is_no_sum_of_products_is_refused_by_name(sentence):
+    model, table = REFUSED[sentence]
+    with pytest.raises(mkl.KernelError, match=sentence):
+        fitted(model, table).shapley(X[:2])
+
+
+def test_ready_kernels_know_no_columns():
+    model = mkl.LpMKLRegressor(kernels="precomputed").fit(np.array([X @ X.T]), y)
+    with pytest.raises(mkl.KernelError, match="ready kernels knows no columns"):
+        model.shapley(X[:2])
