@@ -58,7 +58,7 @@ def test_without_a_header_the_one_column_of_two_words_is_the_target():
     data = read_table(content)
     assert data.target_name == "x2"
     assert data.class_names == ("B", "M")
-    assert any("the only one with words among numbers" in note for note in data.notes)
+    assert any("the only one of its kind among numbers" in note for note in data.notes)
 
 
 def test_columns_without_name_and_value_are_left_out():

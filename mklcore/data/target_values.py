@@ -18,7 +18,7 @@ from mklcore.data.parsing import Table
 from mklcore.data.sentinels import as_missing, sentinel_of
 from mklcore.data.settings import Settings
 from mklcore.data.splitting import rare_note, repeated
-from mklcore.data.target import MAX_CLASSES
+from mklcore.data.target import CLASS_NAMES, MAX_CLASSES
 from mklcore.errors import DataError, Repair
 
 MAX_NUMBER_CLASSES = 20
@@ -239,7 +239,8 @@ def _find_task(name: str, values: Labels, distinct: int) -> tuple[str, str]:
             )
         return "multiclass", f"{name!r} has {distinct} classes: a multiclass task."
     whole = bool((values == np.round(values)).all())
-    if whole and distinct <= MAX_NUMBER_CLASSES and len(values) >= 5 * distinct:
+    called = name.lower() in CLASS_NAMES and distinct <= MAX_CLASSES
+    if whole and (distinct <= MAX_NUMBER_CLASSES or called) and len(values) >= (2 if called else 5) * distinct:
         how = f"{name!r} has {distinct} different whole numbers, read as classes: a multiclass task."
         return "multiclass", Note(f"{how} task='regression' reads them as numbers.", [AS_NUMBER])
     classes = [AS_CLASSES] if distinct <= MAX_CLASSES and 2 * distinct <= len(values) else []
