@@ -2,10 +2,9 @@
 slower.
 
 A benchmark is a module with ``run() -> list[Line]`` in ``BENCHMARKS``; every line stands beside a peer measured in the
-same run or a limit. Figures go to ``benchmarks/results.json`` with versions, machine and load; the table goes to the
-site, five lines of it to the README, between the marks. ``--write`` writes them again from the figures that are kept.
-A line is slower when its ratio fell by more than the spread of the two runs
-together.
+same run or a limit. Figures go to ``benchmarks/results.json`` with versions, machine and load; the table goes to
+``docs/speed.md``, five lines of it to the README. ``--write`` writes them again from the figures that are kept. A line
+is slower when its ratio fell by more than the spread of the two runs together.
 """
 
 from __future__ import annotations
@@ -26,9 +25,21 @@ from benchmarks.lines import Line, reported
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results.json"
-BENCHMARKS = ("compiling", "importing", "gram_speed", "svm_speed", "lp_speed", "peers", "first_start")
-PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "streamlit", "MKLpy", "himalaya", "celer", "cvxpy", "clarabel")
+BENCHMARKS = ("grams", "svm", "paths", "peers", "start", "classroom", "ablation")
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "numba",
+    "scikit-learn",
+    "streamlit",
+    "MKLpy",
+    "himalaya",
+    "celer",
+    "adelie",
+    "interpret-core",
+)
 TABLE = ROOT / "docs" / "speed.md"
+ABLATION = ROOT / "docs" / "ablation.md"
 README = ROOT / "README.md"
 SUMMARY = (
     "50 RBF Gram matrices, n = 500",
@@ -115,12 +126,13 @@ def main(names: Sequence[str]) -> None:
 
 def write(kept: Mapping[str, Any]) -> None:
     """Write the tables of the site, the README and the paper from the figures that are kept."""
-    lines = [Line(**line) for name in BENCHMARKS for line in _lines(kept, name)]
+    lines = [Line(**line) for name in BENCHMARKS if name != "ablation" for line in _lines(kept, name)]
     peers = [Line(**line) for line in _lines(kept, "peers")]
     tables = {
         TABLE: f"{reported(lines)}\n\n{loads(kept['results'])}",
         README: reported(summary(lines)),
         PAPER: reported(peers),
+        ABLATION: reported([Line(**line) for line in _lines(kept, "ablation")]),
     }
     for file, table in tables.items():
         file.write_text(included(file.read_text(encoding="utf-8"), table), encoding="utf-8")

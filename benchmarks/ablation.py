@@ -1,12 +1,11 @@
-"""What each part of the lp-norm solver is worth: a path of 25 values of C without it, beside the path with it.
+"""What each part of the lp-norm solver is worth: its work without the part, beside its work with it.
 
-    python -m benchmarks.ablation [PART]     keeps the record and writes docs/ablation.md; with PART measures such parts
-                                             and rows alone, and the record keeps the others as they are
+    python -m benchmarks.ablation [PART]      with PART measures such parts and rows alone
 
-A and B as in ``lp_speed``, from a ready stack, p = 1 and 4/3, CPU seconds, the two in turn. What is worth little there
-is measured on other problems, too: cold fits, small tolerances, other losses, more rows, kernels that are not stored. A
-part is switched off from outside, by another table of phases, another setting or another function in its place, so that
-solvers have no switches.
+Parts are measured on a path of 25 values of C, A and B as in ``paths``, p = 1 and 4/3; rows of the schedule on a
+problem of their class. CPU seconds, the two in turn; a part is worth its lines where the work without it takes 1.5
+times as long, or does not reach the tolerance. A part is switched off from outside, by another table of phases, another
+setting or another function in its place, so that solvers have no switches.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -24,10 +22,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
-from benchmarks.lines import cpu
-from benchmarks.lp_speed import problem
-from benchmarks.records import keep, kept, on_page
-from mklcore._numba.warmup import warm_up
+from benchmarks.lines import Line, cpu, reported
+from benchmarks.paths import problem
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.operators import cached
@@ -35,35 +31,28 @@ from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.losses import make_loss
 from mklcore.machines import svm
 from mklcore.penalties import EllipticNorm, LpNorm, Penalty
-from mklcore.solvers import fit_weighted, reweighting, schedule, working_set
+from mklcore.solvers import fit_weighted, reweighting, schedule
 from mklcore.solvers.problem import Carried, Problem
 
 GRID = np.geomspace(1e-2, 1e2, 25)
 NORMS = {"1": 1.0, "4/3": 4 / 3}
-REPEATS = 2  # beside a first time; once on problems other than the paths
-LEAST = 1.2  # times: a part that is worth less on every path leaves, unless it is there for something else
-CERTIFIES, MANY = "certificates where kernels tie", "many kernels"
-COSTS, LARGE = (0.1, 1.0, 10.0, 100.0), (1e3, 1e4, 1e5)
+TURNS = 2  # the first one warms what is compiled
+COSTS = (0.1, 1.0, 10.0, 100.0)
 
 
 class Case(NamedTuple):
-    """A problem that a part is measured on: which kernels, what is fitted to them, and at which costs; ``cold`` fits
-    each cost by itself, by ``solver`` and under a ``penalty`` other than the lp norm of ``p``."""
+    """A problem that a part is measured on: kernels and target, norm, loss, the costs of a path; ``cold`` fits each
+    cost by itself, by ``solver`` and under a ``penalty`` other than the lp norm of ``p``.
+    """
 
     name: str
     data: str
     p: float
     loss: str = "hinge"
-    tol: float = 1e-3
     costs: tuple[float, ...] = tuple(GRID)
     cold: bool = False
     solver: str = "auto"
     penalty: Penalty | None = None
-
-    @property
-    def norm(self) -> str:
-        """The class of norms it is of, by the name of its first."""
-        return "1" if self.p == 1.0 else "4/3"
 
     def problem(self, C: float) -> Problem:
         """The problem at one cost."""
@@ -73,13 +62,11 @@ class Case(NamedTuple):
     def run(self) -> bool:
         """Fit it; whether every gap is within the tolerance."""
         K, y = kernels(self.data)
-        if self.cold:
-            loss, penalty = make_loss(self.loss), self.penalty or LpNorm(self.p)
-            how: dict[str, Any] = {"solver": self.solver, "tol": self.tol}
-            return all(fit_weighted(K, y, C, loss, penalty, True, **how).status.ok for C in self.costs)
-        kind = mkl.LpMKLRegressor if self.data == "diabetes" else mkl.LpMKLClassifier
-        path = mkl.fit_path(kind(p=self.p, loss=self.loss, tol=self.tol), K, y, "C", self.costs)
-        return bool(path.finished.all())
+        if not self.cold:
+            path = mkl.fit_path(mkl.LpMKLClassifier(p=self.p, loss=self.loss), K, y, "C", self.costs)
+            return bool(path.finished.all())
+        loss, penalty = make_loss(self.loss), self.penalty or LpNorm(self.p)
+        return all(fit_weighted(K, y, C, loss, penalty, True, solver=self.solver).status.ok for C in self.costs)
 
 
 def alone(name: str, data: str, p: float, loss: str = "hinge", **options: Any) -> Case:
@@ -87,40 +74,7 @@ def alone(name: str, data: str, p: float, loss: str = "hinge", **options: Any) -
     return Case(name, data, p, loss, **{"costs": (1.0,), "cold": True, **options})
 
 
-PATHS = tuple(Case(f"{name}, p = {norm}", name, p) for name in "AB" for norm, p in NORMS.items())
-OTHERS = (
-    Case("A, each C alone, p = 1, gap 1e-5", "A", 1.0, tol=1e-5, costs=COSTS, cold=True),
-    Case("A, each C alone, p = 1.1", "A", 1.1, costs=COSTS, cold=True),
-    Case("A, each C alone, p = 4/3, gap 1e-5", "A", 4 / 3, tol=1e-5, costs=COSTS, cold=True),
-    Case("A, each C alone, p = 4/3, gap 1e-8", "A", 4 / 3, tol=1e-8, costs=COSTS, cold=True),
-    Case("A, each C alone, p = 2", "A", 2.0, costs=COSTS, cold=True),
-    Case("B, each C alone, p = 1, gap 1e-5", "B", 1.0, tol=1e-5, costs=COSTS, cold=True),
-    Case("B, each C alone, p = 4/3", "B", 4 / 3, costs=COSTS, cold=True),
-    Case("A, path, squared hinge, p = 4/3, gap 1e-5", "A", 4 / 3, "squared_hinge", tol=1e-5),
-    Case("A, path, logistic loss, p = 1", "A", 1.0, "logistic"),
-    Case("A, path, logistic loss, p = 4/3", "A", 4 / 3, "logistic"),
-    Case("diabetes, path, p = 4/3, gap 1e-5", "diabetes", 4 / 3, "epsilon_insensitive", tol=1e-5),
-    Case("2,500 rows, each C alone, p = 1", "rows", 1.0, costs=COSTS[:3], cold=True),
-    Case("2,500 rows, each C alone, p = 4/3", "rows", 4 / 3, costs=COSTS[:3], cold=True),
-    Case("2,500 rows, kernels not stored, p = 4/3", "not stored", 4 / 3, costs=COSTS[:3], cold=True),
-    Case("2,500 rows on 600 features, path, p = 4/3", "features", 4 / 3, costs=COSTS),
-    Case("2,500 rows on 600 features, path, squared hinge", "features", 4 / 3, "squared_hinge", costs=COSTS),
-    Case("A, large C alone, p = 4/3, gap 1e-5", "A", 4 / 3, tol=1e-5, costs=LARGE, cold=True),
-    Case("linear kernels, large C alone, p = 1.1, gap 1e-5", "linear", 1.1, tol=1e-5, costs=LARGE, cold=True),
-    Case("linear kernels, large C alone, p = 2, gap 1e-5", "linear", 2.0, tol=1e-5, costs=LARGE, cold=True),
-    Case(
-        "linear kernels, large C alone, squared hinge, p = 2, gap 1e-8",
-        "linear",
-        2.0,
-        "squared_hinge",
-        tol=1e-8,
-        costs=LARGE,
-        cold=True,
-    ),
-    Case("one linear kernel, C = 1e4, squared hinge", "one linear", 2.0, "squared_hinge", costs=(1e4,), cold=True),
-)
-
-
+PATHS = tuple(Case(f"path of {name}, p = {norm}", name, p) for name in "AB" for norm, p in NORMS.items())
 ROWS = {
     "features, l1, piecewise-linear": alone("2,500 rows on 600 features, C = 100", "features", 1.0, costs=(100.0,)),
     "features, 1.2 <= p <= 3, piecewise-linear, large C":
@@ -161,14 +115,6 @@ def kernels(data: str) -> tuple[Any, np.ndarray]:
     """Kernels and target of a case."""
     if data in "AB":
         return problem(data)
-    if data == "diabetes":
-        sample = mkl.load_sample(data)
-        return mkl.KernelDictionary.rbf_grid(mkl.log_grid(0.1, 10, 20)).grams(sample.X), np.asarray(sample.y, float)
-    if data in ("linear", "one linear"):
-        sample, (_, y) = mkl.load_sample("breast_cancer"), kernels("A")
-        train, _ = sample.split(test_size=0.3, seed=0)
-        columns = sample.n_features if data == "linear" else 1
-        return mkl.KernelDictionary.per_feature(mkl.Linear(), columns).grams(train.X[:, :columns]), y
     rng, n = np.random.default_rng(0), 30_000 if data == "many rows" else 2500
     X = rng.standard_normal((n, 10))
     y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.standard_normal(n) > 0, 1.0, -1.0)
@@ -182,36 +128,27 @@ def kernels(data: str) -> tuple[Any, np.ndarray]:
 
 
 class Part(NamedTuple):
-    """A part, what stands in its place when it is off (place below ``mklcore``: value), the norms it matters to, and
-    what else it is there for."""
+    """A part, what stands in its place when it is off (place below ``mklcore``: value), and the norms it matters to."""
 
     name: str
     off: Mapping[str, Any]
-    norms: tuple[str, ...] = tuple(NORMS)
-    also: str = ""
+    norms: tuple[float, ...] = tuple(NORMS.values())
 
 
 def nothing(*given: Any, **options: Any) -> None:
     """Stand in place of a function that is switched off."""
 
 
-def _update(method: Any, Q: np.ndarray) -> np.ndarray:
-    updated: np.ndarray = method.problem.penalty.update(method.theta, Q)
-    return updated
-
-
 def phases() -> Iterator[Part]:
     """Every phase of the rows that hold for the paths, without it."""
-    stack, y = problem("A")
-    for norm, p in NORMS.items():
-        row = schedule.row_for(Problem(cached(stack), y, 1.0, make_loss("hinge"), LpNorm(p), True), "auto", 1e-3)
+    for case in PATHS[:2]:
+        row = schedule.row_for(case.problem(1.0), "auto", 1e-3)
         for k, phase in enumerate(row.phases):
             before = row.phases[:k]
             if k and k == len(row.phases) - 1:  # nothing follows: the one before goes on
                 before = (*before[:-1], before[-1]._replace(leave=schedule.never))
             table = _table(row, row._replace(phases=before + row.phases[k + 1 :]))
-            also = {"inside_where_wide": MANY, "interior": CERTIFIES}.get(phase.make.__name__, "")
-            yield Part(f"{row.problems}: {phase.name}, phase {k + 1}", {"solvers.schedule.TABLE": table}, (norm,), also)
+            yield Part(f"{row.problems}: {phase.name}, phase {k + 1}", {"solvers.schedule.TABLE": table}, (case.p,))
 
 
 def _table(row: schedule.Row, *instead: schedule.Row) -> tuple[schedule.Row, ...]:
@@ -225,148 +162,66 @@ def row_case(row: schedule.Row) -> Case:
     return ROWS[row.problems] if "auto" in row.solvers.split() else NAMED[row.problems]
 
 
-def measured_rows(chosen: str = "") -> list[dict[str, Any]]:
-    """Each row of the schedule: the time of its case without it, in times of that with it; of a row that is taken only
-    where it is asked for by name, its time in times of what is taken unasked."""
-    found = []
-    for row in (one for one in schedule.TABLE if chosen in one.problems):
-        case, named = row_case(row), "auto" not in row.solvers.split()
-        with threadpool_limits(1):
-            taken = schedule.row_for(case.problem(case.costs[-1]), case.solver, case.tol)
-        assert taken is row, (taken.problems, row.problems)
-        other = INSTEAD.get(row.problems)
-        table = _table(row, *([row._replace(phases=other)] if other else []))
-        part = Part(row.problems, {} if named else {"solvers.schedule.TABLE": table})
-        beside = case._replace(solver="auto") if named else case
-        found.append({
-            "row": row.problems, "solvers": row.solvers, "case": case.name, "named": named,
-            "methods": ", then ".join(phase.name or phase.make.__name__ for phase in row.phases),
-            "ratio": ratio(part, case, beside),
-        })  # fmt: skip
-    return found
-
-
 def parts() -> list[Part]:
     """Everything that is switched off, one at a time."""
-    steady = replace(reweighting.SETTINGS, accuracies=(1e-9, 0.05, 5e-5))
-    all_kernels = replace(working_set.SETTINGS, from_kernels=10**9)
-    plain = replace(svm.SETTINGS, blocks_from=10**9)
     products = "kernels.operators.cached"
+    settings = vars(sys.modules[f"mklcore.{products}"])["SETTINGS"]
+    steady = replace(reweighting.SETTINGS, accuracies=(1e-9, 0.05, 5e-5))
     return [
         *phases(),
-        Part("products from those of an earlier dual",
-             {f"{products}.SETTINGS": replace(_settings(products), worth=-1.0)}),
+        Part("products from those of an earlier dual", {f"{products}.SETTINGS": replace(settings, worth=-1.0)}),
         Part("the answer of the neighbour, where it holds", {"solvers.schedule.Reused.of": nothing}),
-        Part("what a method hands on to the neighbour", {"solvers.problem.WarmStart.carried": Carried()}, ("1",)),
+        Part("what a method hands on to the neighbour", {"solvers.problem.WarmStart.carried": Carried()}, (1.0,)),
         Part("duals scaled with C", {"solvers.problem.WarmStart.dual_for": lambda self, C, loss: self.dual}),
-        Part("a working set of kernels", {"solvers.working_set.SETTINGS": all_kernels}, ("1",), MANY),
         Part("Newton's step instead of the analytic update", {"solvers.newton.Newton._curve": nothing}),
-        Part("weights of pairs gone on in log theta", {
-            "solvers.interleaved.Interleaved._next_weights": lambda self, Q: self._penalty.update(self.theta, Q)},
-            ("4/3",)),
         Part("accuracy of a machine follows the gap", {"solvers.reweighting.SETTINGS": steady}),
-        Part("pairs within blocks", {"machines.svm.SETTINGS": plain}),
+        Part("pairs within blocks", {"machines.svm.SETTINGS": replace(svm.SETTINGS, blocks_from=10**9)}),
         Part("exact steps on free support vectors", {"machines.svm._active_set_steps": nothing}),
-    ]  # fmt: skip
+    ]
 
 
-def _settings(module: str) -> Any:
-    return vars(sys.modules[f"mklcore.{module}"])["SETTINGS"]
-
-
-def seconds(case: Case, part: Part | None = None) -> float:
-    """CPU seconds of a case, without a part; infinite where a gap is not within the tolerance."""
+def seconds(case: Case, off: Mapping[str, Any]) -> float:
+    """CPU seconds of a case with something switched off; infinite where a gap is not within the tolerance."""
     with ExitStack() as changes:
-        for place, value in ({} if part is None else part.off).items():
+        for place, value in off.items():
             changes.enter_context(patch(f"mklcore.{place}", value))
         changes.enter_context(suppress_convergence_warnings())
         spent, is_solved = cpu(case.run)
         return spent if is_solved else np.inf
 
 
-def ratio(part: Part, case: Case, beside: Case | None = None) -> float | None:
-    """CPU seconds of a case without a part over those with it, the least of each, in turn; None where the case is not
-    solved without it."""
-    repeats = REPEATS if case in PATHS else 1
-    turns = [(seconds(case, part), seconds(beside or case)) for _ in range(repeats + 1)]
-    without, whole = np.min(turns[1:], axis=0)
-    found = round(float(without / whole), 2) if np.isfinite(without) else None
-    sys.stdout.write(f"{part.name}; {case.name}: {found} ({whole:.2f} s)\n")
-    sys.stdout.flush()
-    return found
+def line(part: Part, case: Case, beside: Case | None = None) -> Line:
+    """A case beside the same without a part, in turn."""
+    turns = [(seconds(beside or case, {}), seconds(case, part.off)) for _ in range(TURNS)]
+    whole, without = np.min(turns, axis=0)
+    note = "" if np.isfinite(without) else "not solved without it"
+    return Line(f"{case.name}: {part.name}", [whole], "CPU s", float(without), "without it", note)
 
 
-def ratios(part: Part, cases: tuple[Case, ...]) -> dict[str, float | None]:
-    """The ratio of every case whose norm the part matters to."""
-    return {case.name: ratio(part, case) for case in cases if case.norm in part.norms}
-
-
-def measured(chosen: str = "") -> list[dict[str, Any]]:
-    """Every part on the paths; those of little worth there on the other problems, too."""
+def row_lines(chosen: str = "") -> list[Line]:
+    """Each row of the schedule beside the next that fits; of a row that is taken only where it is asked for by name,
+    what is taken unasked beside it.
+    """
     found = []
-    with threadpool_limits(1):
-        for part in (one for one in parts() if chosen in one.name):
-            on_paths = ratios(part, PATHS)
-            small = _most(on_paths) < LEAST and not part.also
-            others = ratios(part, OTHERS) if small else {}
-            found.append({"part": part.name, "also": part.also, "ratios": on_paths, "others": others})
+    for row in (one for one in schedule.TABLE if chosen in one.problems):
+        case, named = row_case(row), "auto" not in row.solvers.split()
+        taken = schedule.row_for(case.problem(case.costs[-1]), case.solver, 1e-3)
+        assert taken is row, (taken.problems, row.problems)
+        other = INSTEAD.get(row.problems)
+        table = _table(row, *([row._replace(phases=other)] if other else []))
+        part = Part(f"the row “{row.problems}”", {} if named else {"solvers.schedule.TABLE": table})
+        found.append(line(part, case, case._replace(solver="auto") if named else None))
     return found
 
 
-def _most(ratios: Mapping[str, float | None]) -> float:
-    return max((np.inf if one is None else one for one in ratios.values()), default=0.0)
-
-
-def worth(one: dict[str, Any]) -> str:
-    """What a part is kept for; "nothing" where it leaves."""
-    if _most(one["ratios"]) >= LEAST:
-        return "speed"
-    elsewhere = "speed elsewhere" if np.isfinite(_most(one["others"])) else "problems that are not solved without it"
-    return one["also"] or (elsewhere if _most(one["others"]) >= LEAST else "nothing")
-
-
-def written(record: dict[str, Any]) -> dict[Path, str]:
-    """The tables of docs/ablation.md."""
-    found, names = record["found"]["parts"], [case.name for case in PATHS]
-    lines = [f"| without | {' | '.join(names)} | kept for |", "|---" * (len(names) + 2) + "|"]
-    lines += [f"| {one['part']} | {' | '.join(_cells(one['ratios'], names))} | {worth(one)} |" for one in found]
-    small = [one for one in found if one["others"]]
-    lines += ["", "Parts that are worth little on the four paths, on other problems:", ""]
-    lines += [f"| without | {' | '.join(one['part'] for one in small)} |", "|---" * (len(small) + 1) + "|"]
-    for case in OTHERS:
-        cells = [cell for one in small for cell in _cells(one["others"], [case.name])]
-        lines.append(f"| {case.name} | {' | '.join(cells)} |")
-    lines += ["", "Every row of the schedule, on a problem of its class:", ""]
-    lines += ["| class of problems | methods | measured on | without the row |", "|---|---|---|---|"]
-    asked = "asked for by name: {} of what is taken unasked"
-    for row in record["found"]["rows"]:
-        figure = _cells(row, ["ratio"])[0]
-        lines.append(f"| {row['row']} | {row['methods']} | {row['case']} | "
-                     f"{asked.format(figure) if row['named'] else figure} |")  # fmt: skip
-    return on_page("ablation", record, lines)
-
-
-def _cells(ratios: Mapping[str, Any], names: list[str]) -> list[str]:
-    return ["" if name not in ratios else "not solved" if ratios[name] is None else f"{ratios[name]:.2f}"
-            for name in names]  # fmt: skip
-
-
-def merged(before: list[dict[str, Any]], found: list[dict[str, Any]], *key: str) -> list[dict[str, Any]]:
-    """What was found in place of what was on record under the same ``key``."""
-    new = {tuple(one[part] for part in key): one for one in found}
-    return [new.pop(tuple(one[part] for part in key), one) for one in before] + list(new.values())
-
-
-def main(chosen: str = "") -> None:
-    warm_up()
-    found, before = {"parts": measured(chosen), "rows": measured_rows(chosen)}, {"parts": [], "rows": []}
-    if chosen:
-        before = kept("ablation")["found"]
-    keep("ablation", {
-        "parts": merged(before["parts"], found["parts"], "part"),
-        "rows": merged(before["rows"], found["rows"], "row", "solvers"),
-    })  # fmt: skip
+def run(chosen: str = "") -> list[Line]:
+    """Every part on the paths whose norm it matters to, and every row of the schedule on a problem of its class."""
+    with threadpool_limits(1):
+        of_parts = [
+            line(part, case) for part in parts() if chosen in part.name for case in PATHS if case.p in part.norms
+        ]
+        return of_parts + row_lines(chosen)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    print(reported(run(*sys.argv[1:2])))

@@ -3,7 +3,7 @@
     python -m benchmarks.bombs [FILE ...]
 
 Each is uploaded to the same running server; what the page says, and the most that the server and the processes it
-started held meanwhile, are kept, and ``docs/attacked.md`` is written from what is kept. The exit code is 1 where a file
+started held meanwhile, are printed. The exit code is 1 where a file
 was taken, where the server and its reader came to a gigabyte, or where the server held more afterwards. To read a
 server of another version, name its folder in the environment as ``APP``.
 """
@@ -234,7 +234,6 @@ def _errors(tab: Any) -> list[str]:
 def main() -> int:
     """Send every file, and tell."""
     from benchmarks import serving
-    from benchmarks.records import add
 
     if other := os.environ.get("APP"):
         serving.ROOT = Path(other)
@@ -251,8 +250,6 @@ def main() -> int:
             well = met.is_refused and met.all_mb < MOST_MB and grown < GROWTH_MB
             held &= well
             print(f"{what}: {met}, grown {grown:.0f} MB", flush=True)
-            if not other:
-                add("attacks", "bombs", what, {**vars(met), "grown_mb": grown, "held": well})
         if app.tracebacks():
             print(app.tracebacks())
             held = False

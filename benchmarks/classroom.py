@@ -1,16 +1,10 @@
 """A class on one server: sessions that speak Streamlit's own WebSocket protocol upload, drag, choose another norm, open
 lessons.
 
-    python -m benchmarks.classroom [SESSIONS] [SECONDS] [--layer workqueue] [--url URL]
-    python -m benchmarks.classroom --rss 200
+    python -m benchmarks.classroom [SESSIONS] [SECONDS] [--url URL]
 
-Without ``--url`` it starts a server of its own. Wanted on two cores, 30 sessions for 300 s: no errors, 95 % of the
-released cursors answered within 0.5 s, a first path for everybody within 30 s, health checks within 0.2 s. ``--layer``
-names numba's threading layer. The last line tells how busy the machine was with other things. What was found is kept,
-and ``docs/serving.md`` is written from what is kept.
-
-``--rss N`` asks something else: N tabs come one after the other, six at a time, each with a table of its own and a
-path, and close; a minute later the server holds at most a tenth more than after the first thirty.
+Without ``--url`` it starts a server of its own. Half of the sessions upload a table of 600 rows, the others open
+samples.
 """
 
 from __future__ import annotations
@@ -19,14 +13,11 @@ import argparse
 import asyncio
 import http.client
 import json
-import os
 import random
 import secrets
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -36,7 +27,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-from benchmarks.records import add, on_page
+from benchmarks.lines import Line, reported
 from benchmarks.serving import running_app
 
 ROWS, COLUMNS, POINTS = 600, 20, 25
@@ -44,11 +35,6 @@ KERNELS = "widths=8&linear=yes&degree=2&each=linear"  # 30 kernels on 300 traini
 PATIENCE = 60.0
 CLOCK_SECONDS = 2.0  # for a fragment that runs by itself: one of a page that has been drawn again is never answered
 ANSWERS = "file_urls_response", "backend_operation_response"
-FEW, AT_A_TIME, CALM = (
-    30,
-    6,
-    150.0,
-)  # tabs before the first look at memory; tabs at once; until a closed tab is forgotten
 
 
 @dataclass
@@ -61,7 +47,6 @@ class Figures:
     lesson: list[float] = field(default_factory=list)
     health: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
-    megabytes: list[float] = field(default_factory=list)
 
 
 class Session:
@@ -306,8 +291,8 @@ async def _other_norm(session: Session, chance: random.Random, end: float, found
         found.norm.append(time.monotonic() - begun)
 
 
-async def _watch(url: str, process: int, end: float, found: Figures) -> None:
-    """Ask for the health of the server twice a second, and look at its memory."""
+async def _watch(url: str, end: float, found: Figures) -> None:
+    """Ask for the health of the server twice a second."""
 
     def ask() -> float:
         begun = time.monotonic()
@@ -319,43 +304,12 @@ async def _watch(url: str, process: int, end: float, found: Figures) -> None:
     while time.monotonic() < end:
         try:
             found.health.append(await asyncio.to_thread(ask))
-            if process:
-                found.megabytes.append(memory(process))
         except OSError as error:
             found.errors.append(f"health: {error}")
         await asyncio.sleep(0.5)
 
 
-def cpu_seconds(process: int) -> float:
-    """What a process has computed so far, in seconds of one core."""
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def memory(process: int) -> float:
-    """What a process and those that it started hold in memory, in megabytes; libraries count once, for they share
-    them.
-    """
-    own, shared = 0.0, 0.0
-    for one in (str(process), *_started_by(process)):
-        with suppress(OSError, KeyError):  # it has ended meanwhile
-            lines = Path(f"/proc/{one}/status").read_text(encoding="ascii").splitlines()
-            found = {name: float(rest.split()[0]) / 1e3 for name, _, rest in (line.partition(":") for line in lines
-                     if line.startswith("Rss"))}  # fmt: skip
-            own, shared = own + found["RssAnon"], max(shared, found["RssFile"] + found["RssShmem"])
-    return own + shared
-
-
-def _started_by(process: int) -> list[str]:
-    """The numbers of the processes that a process has started."""
-    found = []
-    for thread in Path(f"/proc/{process}/task").iterdir():
-        with suppress(OSError):
-            found += (thread / "children").read_text(encoding="ascii").split()
-    return found
-
-
-async def lesson(sessions: int, seconds: float, url: str, process: int = 0) -> Figures:
+async def lesson(sessions: int, seconds: float, url: str) -> Figures:
     """Let ``sessions`` students work for so long; they come a tenth of a second apart."""
     found, end = Figures(), time.monotonic() + seconds
 
@@ -366,131 +320,42 @@ async def lesson(sessions: int, seconds: float, url: str, process: int = 0) -> F
         except Exception as error:  # what goes wrong for one student is counted, and the class goes on
             found.errors.append(f"session {number}: {type(error).__name__} {error}")
 
-    await asyncio.gather(_watch(url, process, end, found), *map(late, range(sessions)))
+    await asyncio.gather(_watch(url, end, found), *map(late, range(sessions)))
     return found
 
 
-async def coming_and_going(tabs: int, url: str, process: int) -> tuple[float, float, list[str]]:
-    """Let tabs come with a table, wait for its path and close; the server's memory after the first and after all, in
-    MB.
-    """
-    errors: list[str] = []
-    places = asyncio.Semaphore(AT_A_TIME)
-
-    async def tab(number: int) -> None:
-        async with places, Session(url, "", "widths=4&linear=yes&each=none&degree=0") as session:
-            await session.run()
-            await session.upload(f"table{number}.csv", table(number))
-            await session.run(page="explore")
-            if not await session.until(session.player, time.monotonic() + 4 * PATIENCE):
-                errors.append(f"tab {number}: no path, {session.faults[:1]}")
-
-    async def some(first: int, last: int) -> float:
-        ended = await asyncio.gather(*map(tab, range(first, last)), return_exceptions=True)
-        errors.extend(f"{type(end).__name__} {end}" for end in ended if isinstance(end, BaseException))
-        await asyncio.sleep(CALM)
-        return memory(process)
-
-    few = min(FEW, tabs // 2)
-    return await some(0, few), await some(few, tabs), errors
-
-
-def verdicts(found: Figures, sessions: int) -> list[tuple[str, float, str, bool]]:
-    """The targets: what is measured, what was reached, what is wanted, and whether it is met."""
-    never = sessions - len(found.first)
-    late = float(np.percentile(found.released, 95)) if found.released else np.inf
-    first = max(found.first, default=np.inf) if not never else np.inf
-    health = float(np.percentile(found.health, 95)) if found.health else np.inf
+def lines(found: Figures, sessions: int) -> list[Line]:
+    """What a class waits for, each beside its limit; every session that ended without a path is an error."""
+    errors = len(found.errors) + sessions - len(found.first)
+    if errors:
+        raise RuntimeError(f"{errors} errors in a class of {sessions}: {found.errors[:5]}")
+    late = {what: float(np.percentile(values, 95)) for what, values in (("c", found.released), ("h", found.health))}
+    class_of = f"a class of {sessions}"
     return [
-        ("errors", len(found.errors), "0", len(found.errors) == 0),
-        ("sessions without a first path", never, "0", never == 0),
-        ("released cursor to evidence, 95 %, s", late, "under 0.5", late < 0.5),
-        ("the slowest first path, s", first, "at most 30", first <= 30),
-        ("health check, 95 %, s", health, "under 0.2", health < 0.2),
+        Line(f"{class_of}: a released cursor, 95 %", [late["c"]], "s", 1.0, "limit", f"{len(found.released)} releases"),
+        Line(f"{class_of}: the slowest first path", [max(found.first)], "s", 30.0, "limit"),
+        Line(f"{class_of}: health check, 95 %", [late["h"]], "s", 0.2, "limit"),
     ]
 
 
-def _rows(lessons: dict[str, Any]) -> list[str]:
-    """A table of lessons with the same targets."""
-    lines = ["|  | " + " | ".join(lessons) + " | wanted |", "|---|" + "---|" * (len(lessons) + 1)]
-    for k, (name, _, wanted, _) in enumerate(next(iter(lessons.values()))["targets"]):
-        reached = [f"{one['targets'][k][1]:.3g}" for one in lessons.values()]
-        lines.append(f"| {name} | {' | '.join(reached)} | {wanted} |")
-    held = [f"{one['megabytes']:.0f}" for one in lessons.values()]
-    return [*lines, f"| memory, at most, MB | {' | '.join(held)} |  |"]
-
-
-def written(record: dict[str, Any]) -> dict[Path, str]:
-    """The figures on the page about serving a class."""
-    lines = _rows(record["found"]["lessons"])
-    for tabs, one in record["found"].get("memory", {}).items():
-        before = f"it held {one['few']:.0f} MB after the first {min(FEW, int(tabs) // 2)}."
-        lines += ["", f"After {tabs} tabs with a table and a path each the server holds {one['all']:.0f} MB; {before}"]
-    return on_page("serving", record, lines)
-
-
-def reported(name: str, values: list[float]) -> str:
-    """One line of figures."""
-    if not values:
-        return f"{name:32} none"
-    middle, high = np.percentile(values, [50, 95])
-    return f"{name:32} n = {len(values):5}   median {middle:6.2f}   95 % {high:6.2f}   most {max(values):6.2f} s"
+def run(sessions: int = 30, seconds: float = 60.0, url: str = "") -> list[Line]:
+    """A class on a server of its own, or on one that runs already."""
+    if url:
+        return lines(asyncio.run(lesson(sessions, seconds, url)), sessions)
+    with running_app() as app:
+        found = asyncio.run(lesson(sessions, seconds, app.url))
+        if printed := app.tracebacks():
+            raise RuntimeError(f"The server printed a traceback: {printed[-3000:]}")
+    return lines(found, sessions)
 
 
 def main() -> None:
-    """Run a class and print what was measured."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("sessions", type=int, nargs="?", default=30)
     asked.add_argument("seconds", type=float, nargs="?", default=300)
-    asked.add_argument("--layer", default="", help="numba's threading layer, as workqueue")
     asked.add_argument("--url", default="", help="a server that runs already")
-    asked.add_argument(
-        "--rss", type=int, default=0, metavar="TABS", help="memory after so many tabs have come and gone"
-    )
     given = asked.parse_args()
-    if given.rss:
-        _tell_memory(given.rss)
-        return
-    with ExitStack() as stack:
-        url, process, printed = given.url, 0, ""
-        if not url:
-            layer = {"NUMBA_THREADING_LAYER": given.layer} if given.layer else {}
-            app = stack.enter_context(running_app(**layer))
-            url, process = app.url, app.process
-        found = asyncio.run(lesson(given.sessions, given.seconds, url, process))
-        printed, computed = ("", 0.0) if given.url else (app.tracebacks(), cpu_seconds(process))
-    print(f"{given.sessions} sessions, {given.seconds:.0f} s, threading layer {given.layer or 'as found'}")
-    for name, values in (
-        ("first path", found.first),
-        ("released cursor to evidence", found.released),
-        ("another norm to its path", found.norm),
-        ("lesson drawn", found.lesson),
-        ("health check", found.health),
-    ):
-        print(reported(name, values))
-    targets = verdicts(found, given.sessions)
-    for name, value, wanted, met in targets:
-        print(f"{'met    ' if met else 'not met'} {name}: {value:.4g}, wanted {wanted}")
-    if not given.url:
-        name = f"{given.sessions} sessions, {given.seconds:.0f} s{', ' * bool(given.layer)}{given.layer}"
-        add("classroom", "lessons", name, {"targets": targets, "megabytes": max(found.megabytes)})
-    if found.megabytes:
-        print(f"memory of the server: {max(found.megabytes):.0f} MB at most, {found.megabytes[-1]:.0f} MB at the end")
-        print(f"the server computed for {computed:.0f} s of one core, its start included")
-    print(f"errors: {len(found.errors)} {found.errors[:5]}")
-    if printed:
-        print(f"the server printed:\n{printed[-3000:]}")
-    print(f"{os.cpu_count()} cores; load of the last minute {os.getloadavg()[0]:.1f}, everything counted")
-
-
-def _tell_memory(tabs: int) -> None:
-    with running_app() as app:
-        few, all_of_them, errors = asyncio.run(coming_and_going(tabs, app.url, app.process))
-    add("classroom", "memory", str(tabs), {"few": few, "all": all_of_them})
-    growth = all_of_them / few - 1
-    verdict = "met    " if growth <= 0.1 else "not met"
-    print(f"{verdict} memory after {tabs} tabs: {all_of_them:.0f} MB, {growth:+.1%} beside {few:.0f} MB")
-    print(f"errors: {len(errors)} {errors[:5]}")
+    print(reported(run(given.sessions, given.seconds, given.url)))
 
 
 if __name__ == "__main__":

@@ -21,10 +21,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
-from benchmarks.gram_speed import into
-from benchmarks.lines import Line, reported
-from benchmarks.lp_speed import problem
-from benchmarks.svm_speed import cpu
+from benchmarks.grams import into
+from benchmarks.lines import Line, cpu, reported
+from benchmarks.paths import problem
 from mklcore.kernels.nystroem import column_features
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
@@ -98,7 +97,7 @@ def _turns(ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[list[flo
     """CPU seconds of both, in turn; a peer that takes long is asked less often."""
     pairs: list[tuple[float, float]] = []
     while len(pairs) < REPEATS and sum(other for _, other in pairs) < PATIENCE:
-        pairs.append((cpu(ours), cpu(theirs)))
+        pairs.append((cpu(ours)[0], cpu(theirs)[0]))
     return [one for one, _ in pairs], [other for _, other in pairs]
 
 

@@ -15,10 +15,11 @@ it is measured, so that an interrupted run goes on where it was; `--again` measu
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.any_table import folder_tables
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import read_table
 
@@ -39,6 +39,13 @@ FIRST = 5.0  # seconds of the processor within which a ranking should be there
 TOP = 3  # columns of the settled ranking among which the first of the preliminary one should be
 Grid = Mapping[str, Sequence[Any]]
 Row = dict[str, Any]
+
+
+def folder_tables(folder: Path) -> Iterator[tuple[str, bytes, str | None]]:
+    """Every table of a folder with the target that its file targets.csv names."""
+    lines = csv.DictReader((folder / "targets.csv").read_text(encoding="utf-8").splitlines())
+    for line in lines:
+        yield line["file"], (folder / line["file"]).read_bytes(), line["target"] or None
 
 
 def _linear(classes: bool) -> tuple[Any, Grid]:

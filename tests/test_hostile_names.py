@@ -15,7 +15,6 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from benchmarks.hostile_names import FURTHER, HOSTILE, table
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.figures import weight_path, weights_bar
@@ -27,6 +26,7 @@ from pages._parts.export import downloads, specification
 from pages._parts.params.parameters import Params
 from pages._parts.session.memory import memory
 from pages._parts.session.uploads import keep_upload
+from tests.hostile_names import FURTHER, HOSTILE, table
 from tests.pages import go as go_to
 from tests.pages import open_app, upload, wait_for_hulls, wait_for_path, words
 from tests.test_takeaway import a_path

@@ -1,26 +1,86 @@
 """p = 1 with a piecewise-linear loss: every problem ends certified, by its own published dual point."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from benchmarks.p1_sweep import Drawn, draw, gap_of, solve
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.operators.lazy import LazyKernels
-from mklcore.losses import make_loss
+from mklcore.losses import Loss, make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.column_generation import ColumnGeneration
 from mklcore.solvers.complement import Factorised, Halved, Through
-from mklcore.solvers.driver import run
+from mklcore.solvers.driver import Fit, run
 from mklcore.solvers.interior import Interior, Sides
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.problem import Problem, WarmStart
 from mklcore.solvers.schedule import scheduled
 
 LOSSES = ("hinge", "epsilon_insensitive", "one_class", "nu_one_class")
+DRAWN_LOSSES = ("hinge", "epsilon_insensitive", "squared", "logistic")
+
+
+class Drawn(NamedTuple):
+    """One problem: kernels (M, n, n), target (n,), cost, loss, with an intercept or not."""
+
+    K: np.ndarray
+    y: np.ndarray
+    C: float
+    loss: Loss
+    fit_intercept: bool
+
+
+def draw(rng: np.random.Generator) -> Drawn:
+    n, M = int(rng.integers(20, 201)), int(rng.integers(2, 31))
+    X = rng.standard_normal((n, M))
+    loss = make_loss(str(rng.choice(DRAWN_LOSSES)))
+    signal = X[:, : max(1, M // 5)].sum(axis=1) * rng.choice([0.0, 0.3, 2.0]) + rng.standard_normal(n)
+    y = signal if "regression" in loss.tasks and "binary" not in loss.tasks else np.where(signal > 0, 1.0, -1.0)
+    if np.ptp(y) == 0:
+        y[0] = -y[0]
+    kernels = [_kernel(X, m, rng) for m in range(M)]
+    for m in range(1, M):
+        if rng.random() < 0.25:
+            kernels[m] = _shaken(kernels[int(rng.integers(m))], 10.0 ** -rng.uniform(1, 12), rng)
+    K = np.ascontiguousarray([kernel * (n / np.trace(kernel)) for kernel in kernels])
+    return Drawn(K, y, 10.0 ** rng.uniform(-3, 3), loss, bool(rng.random() < 0.8))
+
+
+def _kernel(X: np.ndarray, m: int, rng: np.random.Generator) -> np.ndarray:
+    kind = rng.integers(3)
+    if kind == 0:
+        return np.outer(X[:, m], X[:, m])
+    if kind == 1:
+        few = X[:, rng.integers(0, X.shape[1], 2)]
+        distances = ((few[:, None] - few[None]) ** 2).sum(axis=2)
+        return np.exp(-distances / (2.0 * 10.0 ** rng.uniform(-1, 1)))
+    few = rng.standard_normal((X.shape[0], 3))
+    return few @ few.T
+
+
+def _shaken(kernel: np.ndarray, size: float, rng: np.random.Generator) -> np.ndarray:
+    """A near-duplicate: the kernel and a little of another one of the same trace."""
+    v = rng.standard_normal(kernel.shape[0])
+    return kernel + size * np.outer(v, v) * (np.trace(kernel) / float(v @ v))
+
+
+def solve(problem: Drawn, tol: float, solver: str = "auto") -> Fit:
+    K, y, C, loss, fit_intercept = problem
+    return fit_weighted(K, y, C, loss, LpNorm(1.0), fit_intercept, tol=tol, solver=solver)
+
+
+def gap_of(problem: Drawn, fit: Fit) -> float:
+    """The gap as a share of R (or of what rounding leaves of it), from the published weights and dual point alone."""
+    K, y, C, loss, _ = problem
+    f = sum(w * (kernel @ fit.dual_coef) for w, kernel in zip(fit.weights, K, strict=True))
+    norms = fit.weights * np.sqrt([max(float(fit.dual_coef @ kernel @ fit.dual_coef), 0.0) for kernel in K])
+    primal = C * float(loss.value(f + fit.intercept, y).sum()) + 0.5 * float(norms.sum()) ** 2
+    price = 0.5 * max(float(fit.dual_point @ kernel @ fit.dual_point) for kernel in K)
+    return (primal - (loss.dual(fit.dual_point, y, C) - price)) / max(price, 1e-10 * abs(primal))
 
 
 def tied(n: int, M: int, loss: str) -> Problem:

@@ -1,6 +1,5 @@
 """Scales and order: what changes only them changes nothing else, and what double precision cannot carry is refused."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -76,15 +75,6 @@ def test_the_extreme_stack_is_no_longer_answered_with_zeros():
         KernelError, match=r"kernel 0 has a mean diagonal of 1e-12, kernel 4 one of 1e\+12, C is 1e\+09"
     ):
         fit_weighted(np.ascontiguousarray(K), y, 1e9, make_loss("hinge"), LpNorm(2.0), True)
-
-
-def test_the_table_of_invariants_runs_for_every_method(capsys):
-    spec = importlib.util.spec_from_file_location("invariants", ROOT / "benchmarks" / "invariants.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.main(1)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2 + len(module.METHODS)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic", "squared"])

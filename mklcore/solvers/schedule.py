@@ -2,9 +2,8 @@
 
 The first row that holds for a problem is taken. A phase ends where its method is done or stands still, or where
 ``leave`` says that the next one goes on faster; the driver sees a single history. Each row ends with the problem on
-which ``benchmarks.ablation`` measures it, beside the table without it: the figures are in
-``benchmarks/records/ablation.json`` and docs/ablation.md, those of the phases, too. A is breast_cancer, 398 rows and 50
-kernels, B is digits, 1257 rows and 50 kernels.
+which ``benchmarks.ablation`` measures it, beside the table without it: the figures are in docs/ablation.md, those of
+the phases, too. A is breast_cancer, 398 rows and 50 kernels, B is digits, 1257 rows and 50 kernels.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 asked.
 """
 
-from benchmarks.hostile_names import visited
 from tests.browser.server import Server
+from tests.hostile_names import visited
 
 
 def test_no_page_runs_a_name(server: Server, chromium) -> None:

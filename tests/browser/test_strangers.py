@@ -3,12 +3,38 @@ sentence.
 """
 
 import http.client
+import http.server
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 from urllib.parse import urlparse
 
-from benchmarks.bad_luck import page_around
 from tests.browser.server import Server
 from tests.browser.steps import table, upload
+
+
+@contextmanager
+def page_around(url: str) -> Iterator[str]:
+    """A server at another port of the loopback address whose page shows ``url`` in a frame; its address."""
+
+    class Around(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(f'<h2>around</h2><iframe src="{url}" width=900 height=600></iframe>'.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    other = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Around)
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{other.server_port}/"
+    finally:
+        other.shutdown()
+        other.server_close()
 
 
 def test_a_page_at_another_port_shows_nothing_of_the_app_in_its_frame(server: Server, visit) -> None:

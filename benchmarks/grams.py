@@ -1,8 +1,7 @@
 """Fifty RBF Gram matrices on the same rows against a loop over scikit-learn's ``rbf_kernel``, side by side: CPU
 seconds.
 
-    python -m benchmarks.gram_speed [--rows 500 1000 2000]      the figures
-    python -m benchmarks gram_speed                             the lines of the table
+    python -m benchmarks.grams
 
 The loop writes every matrix into a buffer that is kept from run to run, as who makes many stacks would; ours makes a
 fresh stack and normalises every kernel. The same loop into fresh arrays, stacked at the end, spends most of its time on
@@ -10,8 +9,6 @@ memory that is touched for the first time: it stands beside ours in a line of it
 once into fresh memory. All are timed in turn, and medians of the ratios are reported.
 """
 
-import argparse
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +17,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
-from benchmarks.lines import Line
+from benchmarks.lines import Line, cpu, reported
 
 KERNELS, COLUMNS, REPEATS = 50, 30, 5
 
@@ -29,14 +26,6 @@ def into(buffer: np.ndarray, X: np.ndarray, gammas: np.ndarray) -> None:
     """scikit-learn's loop into memory that is there already."""
     for place, gamma in zip(buffer, gammas, strict=True):
         place[...] = rbf_kernel(X, gamma=gamma)
-
-
-def cpu(call: Callable[[], Any]) -> float:
-    start = time.process_time()
-    kept = call()
-    spent = time.process_time() - start
-    del kept
-    return spent
 
 
 def compare(n: int) -> np.ndarray:
@@ -54,7 +43,7 @@ def compare(n: int) -> np.ndarray:
         lambda: np.stack([rbf_kernel(X, gamma=gamma) for gamma in gammas]),
         lambda: np.full((KERNELS, n, n), 1.0),
     )
-    return np.array([[cpu(way) for way in ways] for _ in range(REPEATS)])
+    return np.array([[cpu(way)[0] for way in ways] for _ in range(REPEATS)])
 
 
 def run() -> list[Line]:
@@ -78,20 +67,5 @@ def run() -> list[Line]:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--rows", type=int, nargs="+", default=(500, 1000, 2000))
-    with threadpool_limits(1):
-        for n in parser.parse_args().rows:
-            spent = compare(n)
-            kept, ours, fresh, store = np.median(spent, axis=0)
-            into_kept, stacked, limit = (np.median(spent[:, k] / spent[:, 1]) for k in (0, 2, 3))
-            print(
-                f"{KERNELS} grams, n = {n}: ours {ours:.3f} CPU s; scikit-learn into a kept buffer {kept:.3f}, ratio "
-                f"{into_kept:.1f}; into fresh arrays {fresh:.3f}, ratio {stacked:.1f}; writing once {store:.3f}, "
-                f"ratio {limit:.2f}"
-            )
-
-
 if __name__ == "__main__":
-    main()
+    print(reported(run()))

@@ -1,6 +1,6 @@
 """lp-norm MKL against wrappers around scikit-learn's SVC, side by side: CPU seconds, machine solves, true relative gap.
 
-    python benchmarks/lp_speed.py            two problems, p = 1, 4/3, 2, and a 25-point C path
+    python -m benchmarks.paths
 
 A: breast_cancer, 398 training rows, 20 RBF + 30 per-feature linear kernels. B: digits odd / even, 1257 rows, 50 RBF.
 C = 1, multiplicative normalisation, stopped at a relative gap of 1e-3; the gap of ours is computed again from scratch.
@@ -11,9 +11,6 @@ crawls at p = 1, and there a linear program over all cuts so far (SILP), which d
 of its input; those of SVC are a small part of a step of its wrapper, which is mostly products with Gram matrices.
 """
 
-import argparse
-import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -23,7 +20,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
-from benchmarks.lines import Line
+from benchmarks.lines import Line, cpu, reported
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm, conjugate_exponent
 from mklcore.solvers import fit_weighted
@@ -81,22 +78,13 @@ def _by_cuts(sums: np.ndarray, forms: np.ndarray) -> np.ndarray:
     return np.maximum(found.x[:M], 0.0)
 
 
-def cpu(call: Callable[[], Any], repeats: int = REPEATS) -> tuple[float, Any]:
-    spent, result = [], None
-    for _ in range(repeats):
-        start = time.process_time()
-        result = call()
-        spent.append(time.process_time() - start)
-    return float(np.median(spent)), result
-
-
 def run() -> list[Line]:
     """Problem A at three norms beside the wrapper around SVC, and paths of A and B over C beside their cold fits."""
     mkl._numba.warmup.warm_up()
     found, (stack, y) = [], problem("A")
     with threadpool_limits(1):
         for p in (1.0, 4 / 3, 2.0):
-            ours = [cpu(partial(certified, stack, y, p), 1)[0] for _ in range(REPEATS)]
+            ours = [cpu(partial(certified, stack, y, p))[0] for _ in range(REPEATS)]
             theirs, gap, solves, peer = wrapper(stack.values, y, p)
             note = f"relative gap 1e-3; the wrapper reached {gap:.0e} in {solves} solves"
             found.append(Line(f"fit of A, p = {p:.3g}", ours, "CPU s", theirs, peer, note))
@@ -112,8 +100,8 @@ def _table_line(p: float) -> Line:
     model = mkl.LpMKLClassifier(p=p, kernels=kernels)
     packed, double = list[float](), list[float]()
     for _ in range(PATHS):
-        packed.append(cpu(lambda: model.fit(X, y), 1)[0])
-        double.append(cpu(lambda: model.fit(kernels.grams(X), y), 1)[0])
+        packed.append(cpu(lambda: model.fit(X, y))[0])
+        double.append(cpu(lambda: model.fit(kernels.grams(X), y))[0])
     note = f"relative gap {model.relative_gap_:.0e}; a quarter of the memory"
     return Line(f"fit of B from its table, p = {p:.3g}", packed, "CPU s", float(np.median(double)), "a stack", note)
 
@@ -122,7 +110,7 @@ def wrapper(K: np.ndarray, y: np.ndarray, p: float) -> tuple[float, float, int, 
     """CPU seconds, relative gap, solves and name of the faster wrapper."""
     found = []
     for name, cuts in (("analytic update around SVC", False), ("linear program around SVC", True))[: 1 + (p == 1)]:
-        spent, (gap, solves) = cpu(partial(around_svc, K, y, p, 1e-3, cuts), 1 if p == 1 else REPEATS)
+        spent, (gap, solves) = cpu(partial(around_svc, K, y, p, 1e-3, cuts))
         found.append((spent, gap, solves, name))
     return min(found)
 
@@ -133,9 +121,9 @@ def _path_line(name: str, stack: mkl.GramStack, y: np.ndarray, p: float) -> Line
     grid = mkl.paths.path_grid(model, stack, y, "C")
     along, cold = list[float](), list[float]()
     for _ in range(PATHS):
-        spent, path = cpu(partial(mkl.fit_path, model, stack, y, "C", grid), 1)
+        spent, path = cpu(partial(mkl.fit_path, model, stack, y, "C", grid))
         along.append(spent)
-        cold.append(cpu(partial(_cold, model, stack, y, grid), 1)[0])
+        cold.append(cpu(partial(_cold, model, stack, y, grid))[0])
     note = f"largest relative gap {path.relative_gap.max():.0e}, {int(path.solves.sum())} machines"
     return Line(f"path of {name} over C, p = {p:.3g}", along, "CPU s", float(np.median(cold)), "25 cold fits", note)
 
@@ -152,56 +140,5 @@ def _cold(model: Any, stack: mkl.GramStack, y: np.ndarray, grid: np.ndarray) -> 
     return [model.copy_with("C", C).fit(stack, y) for C in grid]
 
 
-def against_svc(name: str, stack: mkl.GramStack, y: np.ndarray, p: float) -> None:
-    seconds, found = cpu(partial(certified, stack, y, p))
-    assert isinstance(found, mkl.Fit)
-    slow, gap, solves, peer = wrapper(stack.values, y, p)
-    print(
-        f"{name} {stack.n_samples} x {stack.n_kernels}, p = {p:.3g}: {seconds:.3f} CPU s, {found.solves} solves, "
-        f"gap {found.relative_gap:.1e}; {peer} {slow:.2f} CPU s, {solves} solves, gap {gap:.1e}: ratio "
-        f"{slow / seconds:.1f}"
-    )
-
-
-def scores_along(name: str, path: mkl.Path, stack: mkl.GramStack, y: np.ndarray) -> None:
-    """Scores of all points of a path on the training rows: one product for all, beside one per point."""
-
-    def one_by_one() -> list[float]:
-        return [mkl.paths.score_of(point, stack.values, y) for point in path.estimators]
-
-    slow, found = cpu(one_by_one, 3)
-    fast, together = cpu(lambda: mkl.paths.scores_of(path.estimators, stack.values, y), 3)
-    assert np.array_equal(found, together)
-    print(
-        f"{name} scores of {len(path)} points: {fast:.3f} CPU s; one point at a time {slow:.3f}: ratio "
-        f"{slow / fast:.1f}"
-    )
-
-
-def path_over_C(name: str, stack: mkl.GramStack, y: np.ndarray, p: float) -> None:
-    model = mkl.LpMKLClassifier(p=p)
-    grid = mkl.paths.path_grid(model, stack, y, "C")
-    along, path = cpu(lambda: mkl.fit_path(model, stack, y, "C", grid), 1)
-    cold, _ = cpu(partial(_cold, model, stack, y, grid), 1)
-    one, _ = cpu(lambda: model.copy_with("C", 1.0).fit(stack, y))
-    print(
-        f"{name} path over C, 25 points, p = {p:.3g}: {along:.2f} CPU s = {along / one:.1f} cold fits at C = 1 "
-        f"({along / cold:.2f} of 25 cold fits), largest relative gap {path.relative_gap.max():.1e}, "
-        f"{path.solves.sum()} solves"
-    )
-    scores_along(name, path, stack, y)
-
-
-def main() -> None:
-    argparse.ArgumentParser(description=__doc__.split("\n\n")[0]).parse_args()
-    mkl._numba.warmup.warm_up()
-    with threadpool_limits(1):
-        for name in ("A", "B"):
-            stack, y = problem(name)
-            for p in (1.0, 4 / 3, 2.0):
-                against_svc(name, stack, y, p)
-                path_over_C(name, stack, y, p)
-
-
 if __name__ == "__main__":
-    main()
+    print(reported(run()))

@@ -1,6 +1,6 @@
 """One support vector machine for a given Gram matrix against libsvm, side by side: CPU seconds at equal dual objective.
 
-    python -m benchmarks.svm_speed [--rows 500 1000 2000]
+    python -m benchmarks.svm
 
 RBF kernel on twenty normal columns, a nonlinear boundary and a tenth of the labels turned, C = 0.1, 1, 100. libsvm
 (at the default tol 1e-3 of scikit-learn's SVC) goes first; ours is stopped at the loosest accuracy whose dual objective
@@ -8,9 +8,7 @@ is no lower than the one libsvm reached, to 1e-8 of it. Both are the bare solver
 does not, so that libsvm is called below SVC. The two are timed in turn, and the median of the ratios is reported.
 """
 
-import argparse
-import time
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, _libsvm
 from threadpoolctl import threadpool_limits
 
-from benchmarks.lines import Line
+from benchmarks.lines import Line, cpu, reported
 from mklcore.losses import make_loss
 from mklcore.machines.svm import solve_svm
 
@@ -61,21 +59,15 @@ def accuracy_for(K: np.ndarray, y: np.ndarray, C: float, wanted: float) -> float
     raise AssertionError("no accuracy reaches the dual objective of libsvm")
 
 
-def cpu(call: Callable[[], Any]) -> float:
-    start = time.process_time()
-    call()
-    return time.process_time() - start
-
-
 def compare(n: int, C: float) -> tuple[float, float, float]:
     """Median CPU seconds of libsvm and of ours, and the median of their ratios in turn."""
     K, y = problem(n)
     wanted = value(K, y, libsvm(K, y, C))
     accuracy = accuracy_for(K, y, C, wanted - 1e-8 * abs(wanted))
-    pairs = np.array([(cpu(lambda: bare(K, y, C)), cpu(lambda: solve_svm(K, y, C, HINGE, True, accuracy=accuracy)))
-                      for _ in range(REPEATS)])  # fmt: skip
-    theirs, ours = np.median(pairs, axis=0)
-    return float(theirs), float(ours), float(np.median(pairs[:, 0] / pairs[:, 1]))
+    ours = partial(solve_svm, K, y, C, HINGE, True, accuracy=accuracy)
+    pairs = np.array([(cpu(lambda: bare(K, y, C))[0], cpu(ours)[0]) for _ in range(REPEATS)])
+    medians = np.median(pairs, axis=0)
+    return float(medians[0]), float(medians[1]), float(np.median(pairs[:, 0] / pairs[:, 1]))
 
 
 def run() -> list[Line]:
@@ -88,15 +80,5 @@ def run() -> list[Line]:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--rows", type=int, nargs="+", default=(500, 1000, 2000))
-    with threadpool_limits(1):
-        for n in parser.parse_args().rows:
-            for C in (0.1, 1.0, 100.0):
-                theirs, ours, ratio = compare(n, C)
-                print(f"SVM n = {n}, C = {C:g}: libsvm {theirs:.4f} CPU s, ours {ours:.4f}, ratio {ratio:.1f}")
-
-
 if __name__ == "__main__":
-    main()
+    print(reported(run()))
