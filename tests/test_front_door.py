@@ -1,5 +1,6 @@
 """The front door of the library: which names stand there, where they come from, and what importing it loads."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -195,3 +196,28 @@ def test_types_travel_with_the_package():
     ]
     assert {"py.typed", "*.pyi"} <= set(reported["mklcore"])
     assert (CORE / "py.typed").is_file()
+
+
+def stub() -> dict[str, str]:
+    """Where the types of the front door say that each name lives, without ``mklcore.``."""
+    return {
+        alias.asname or "": (node.module or "").removeprefix("mklcore").removeprefix(".")
+        for node in ast.parse((CORE / "__init__.pyi").read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def test_types_and_loading_tell_the_same_home_of_every_name():
+    homes = stub()
+    assert {name: home for name, home in homes.items() if home} == mklcore._HOME
+    assert [name for name, home in homes.items() if not home] == list(mklcore._ROOMS)
+    there = {path.stem for path in CORE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert list(mklcore._ROOMS) == sorted(name for name in there if not name.startswith("_")), (
+        "Name a new module in _ROOMS and in __init__.pyi."
+    )
+
+
+def test_no_public_name_is_hidden_by_a_room():
+    """Importing ``mklcore.explore`` would put the module where the function ``mklcore.explore`` was."""
+    assert not set(mklcore._HOME) & set(mklcore._ROOMS)
