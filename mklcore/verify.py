@@ -26,7 +26,7 @@ import numpy as np
 
 from mklcore.data import read_table
 from mklcore.errors import DataError
-from mklcore.io.verify_graph import holds_sequences, listed, of_strings
+from mklcore.io.verify_graph import listed
 from mklcore.io.verify_hull import Hull, levels_of
 
 Array = Any
@@ -615,22 +615,13 @@ def hull_of(model: dict[str, Any], X: Array) -> tuple[Hull, list[Any]]:
     if p.get("graph") is None:
         found = Hull(levels_of(fitted["design_"], X), p["depth_weight"], p["root_weight"])
         return found, [tuple(int(level) for level in node) for node in fitted["hull_"]]
-    strings = p["graph"]["is"] == "StringGraph"
-    graph, place = (
-        of_strings(fitted["design_"], p["depth_weight"], p["root_weight"])
-        if strings
-        else listed(fitted["design_"], X, p["depth_weight"])
-    )
+    graph, place = listed(fitted["design_"], X, p["depth_weight"])
     return graph, [place[name] for name in fitted["hull_"]]
 
 
 def rows_of_graph(model: dict[str, Any], table: Any, target: str | None) -> tuple[Array, list[Line]]:
-    """The stack of a graph's kernels on the training rows; of a graph of strings, which lists its own, nothing."""
+    """The stack of a graph's kernels on the training rows."""
     design = model["fitted"]["design_"]
-    if design["is"] == "StringSpace":
-        held = holds_sequences(design["sequences"], table)
-        text = f"training sequences: {'all' if held else 'NOT all'} {len(design['sequences'])} are in the table"
-        return np.zeros((0, len(design["sequences"]), len(design["sequences"]))), [Line(held, text)]
     if design["transform"] is None:
         if not (isinstance(table, dict) and "X" not in table):
             raise DataError("The graph was fitted on Gram matrices: give them as .npz with one array (M, n, n).")

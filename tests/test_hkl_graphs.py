@@ -17,10 +17,17 @@ from mklcore.figures.takeaway.hulls import drawn_along, hulls_page
 from mklcore.kernels.units import Unit
 from mklcore.solvers.hkl.certificate import hkl_certificate
 from mklcore.solvers.hkl.listed import ListedSpace, numbered
-from mklcore.solvers.hkl.strings import StringSpace
 
 CASES = range(50)
-FAMILY = {"whole": [0, 1, 2, 3], "left": [0, 1], "right": [2, 3], "middle": [1, 2]}
+COLUMNS = {
+    "whole": (0, 1, 2, 3), "left": (0, 1), "right": (2, 3), "middle": (1, 2),
+    "x1": (0,), "x2": (1,), "x3": (2,), "x4": (3,),
+}  # fmt: skip
+PARENTS = {
+    "whole": [], "left": ["whole"], "right": ["whole"], "middle": ["whole"],
+    "x1": ["left"], "x2": ["left", "middle"], "x3": ["right", "middle"], "x4": ["right"],
+}  # fmt: skip
+FAMILY = mkl.Graph(PARENTS, {name: mkl.Linear(features=own, label=name) for name, own in COLUMNS.items()})
 
 
 def random_problem(seed):
@@ -134,7 +141,7 @@ def genes():
 
 @pytest.fixture(scope="module")
 def fitted(genes):
-    return mkl.HKLRegressor(graph=mkl.Graph.groups(FAMILY), lam=1e-3).fit(*genes)
+    return mkl.HKLRegressor(graph=FAMILY, lam=1e-3).fit(*genes)
 
 
 def test_genes_enter_after_all_of_their_pathways(fitted, genes):
@@ -206,22 +213,10 @@ def test_importance_of_columns_of_a_graph(fitted, genes):
 def test_three_classes_share_one_hull(genes):
     X, y = genes
     classes = np.digitize(y, np.quantile(y, [0.33, 0.67]))
-    model = mkl.HKLClassifier(graph=mkl.Graph.groups(FAMILY), lam=1e-3).fit(X, classes)
+    model = mkl.HKLClassifier(graph=FAMILY, lam=1e-3).fit(X, classes)
     assert model.weights_.shape == (3, len(model.hull_))
     assert model.score(X, classes) > 0.8
     assert np.all(model.relative_gap_ <= 1e-3)
-
-
-def test_regions_of_an_image_halve_down_to_pixels():
-    graph = mkl.Graph.regions((4, 6), smallest=1)
-    columns = [set(spec.features) for spec in graph.kernels]
-    assert columns[0] == set(range(24))
-    for node, parents in enumerate(graph.parents):
-        children = [columns[k] for k, own in enumerate(graph.parents) if own == (node,)]
-        assert all(columns[node] < columns[parent] for parent in parents)
-        assert not children or set().union(*children) == columns[node]
-    assert sum(len(own) == 1 for own in columns) == 24
-    assert min(map(len, (set(s.features) for s in mkl.Graph.regions((4, 6), smallest=2).kernels))) == 6
 
 
 def test_constant_kernels_are_nodes_of_weight_zero():
@@ -231,79 +226,6 @@ def test_constant_kernels_are_nodes_of_weight_zero():
     model = mkl.HKLRegressor(graph=graph, lam=0.01).fit(X, X[:, 0])
     assert model.certified_
     assert model.predict(X) == pytest.approx(X[:, 0], abs=0.1)
-
-
-# Strings
-
-
-@pytest.fixture(scope="module")
-def strings():
-    rng = np.random.default_rng(2)
-    return ["".join(rng.choice(list("ABC"), int(rng.integers(3, 12)))) for _ in range(25)]
-
-
-def occurring(strings, longest):
-    found = {text[k : k + size] for text in strings for size in range(1, longest + 1) for k in range(len(text))}
-    return ["", *sorted({word for word in found if word}, key=lambda word: (len(word), word))]
-
-
-def counts(word, strings):
-    return np.array([sum(text.startswith(word, k) for k in range(len(text))) for text in strings], dtype=float)
-
-
-def test_string_sums_against_all_words_that_occur(strings):
-    space = StringSpace(strings, 4, normalise=False)
-    words = occurring(strings, 4)
-    a = np.random.default_rng(0).standard_normal(len(strings))
-    nodes, prices = [space.node_of(word) for word in words], space.weights(3.0, 0.5)
-    forms = np.array([(counts(word, strings) @ a) ** 2 if word else a.sum() ** 2 for word in words])
-    assert space.forms(nodes, a) == pytest.approx(forms)
-    for word, found in zip(words[1:], space.descendant_sums(nodes[1:], a, prices), strict=True):
-        wanted = sum(
-            form / sum(3.0**k for k in range(len(word), len(w) + 1)) ** 2
-            for w, form in zip(words, forms, strict=True)
-            if w.startswith(word)
-        )
-        assert found == pytest.approx(wanted)
-    assert {space.key(child) for child in space.children(space.node_of("A"))} == {
-        w for w in words if len(w) == 2 and w[0] == "A"
-    }
-
-
-def test_strings_have_the_optimum_of_the_listed_tree(strings):
-    rng = np.random.default_rng(5)
-    y = counts("AB", strings) - counts("C", strings) + 0.1 * rng.standard_normal(len(strings))
-    grown = mkl.HKLRegressor(graph=mkl.Graph.strings(3), lam=1e-3, tol=1e-6, normalize_basis=False).fit(strings, y)
-    words = occurring(strings, 3)
-    columns = {word: counts(word, strings) if word else np.ones(len(strings)) for word in words}
-    tree = mkl.Graph.tree(
-        {word: word[:-1] if word else None for word in words},
-        {word: np.outer(column, column) for word, column in columns.items()},
-        weights={word: 2.0 ** len(word) if word else 0.1 for word in words},
-    )
-    listed = mkl.HKLRegressor(graph=tree, lam=1e-3, tol=1e-6).fit(None, y)
-    assert grown.certified_
-    assert listed.certified_
-    assert grown.objective_ == pytest.approx(listed.objective_, rel=2e-6)
-    assert {"AB", "C"} <= set(grown.hull_)
-    assert all(word[:-1] in grown.hull_ for word in grown.hull_ if word)
-    assert grown.n_dag_kernels_ == 1 + 3 + 9 + 27
-
-
-def test_strings_predict_on_new_ones_and_from_a_file(strings):
-    y = counts("AB", strings)
-    model = mkl.HKLRegressor(graph=mkl.Graph.strings(3), lam=1e-5, refit=False).fit(strings, y)
-    new = ["ABAB", "CCCA", "BABACC"]
-    assert model.predict(new) == pytest.approx([2, 0, 1], abs=0.3)
-    assert again(model).predict(new) == pytest.approx(model.predict(new))
-    assert clone(model).set_params(refit=True).fit(strings, y).predict(new) == pytest.approx([2, 0, 1], abs=1e-6)
-
-
-def test_strings_of_a_data_set(strings):
-    y = counts("AB", strings)
-    data = mkl.Dataset(np.zeros((25, 1)), y, sequences=(("gene", tuple(strings)),))
-    model = mkl.HKLRegressor(graph=mkl.Graph.strings(2), lam=1e-4).fit(data)
-    assert model.predict(data) == pytest.approx(model.predict(list(strings)))
 
 
 # Refusals
@@ -334,33 +256,20 @@ def test_kernels_that_do_not_fit():
         mkl.Graph([(), (0,)], [mkl.Linear()])
     with pytest.raises(KernelError, match="Gram matrices"):
         mkl.Graph([()], "linear")
-    with pytest.raises(ParameterError, match="same columns"):
-        mkl.Graph.groups({"a": [0, 1], "b": [1, 0]})
-    with pytest.raises(ParameterError, match="at least one column"):
-        mkl.Graph.groups({"a": []})
-    with pytest.raises(ParameterError, match="names no columns"):
-        mkl.Graph.groups({"a": [0, 1]}, mkl.Linear(features=(0,)))
-    with pytest.raises(ParameterError, match="whole number"):
-        mkl.Graph.strings(0)
 
 
-def test_what_cannot_be_fitted(genes, strings):
+def test_what_cannot_be_fitted(genes):
     X, y = genes
-    graph = mkl.Graph.groups(FAMILY)
     with pytest.raises(ParameterError, match="graph must be"):
         mkl.HKLRegressor(graph="tree").fit(X, y)
     with pytest.raises(ParameterError, match="leave basis out"):
-        mkl.HKLRegressor("hermite", graph=graph).fit(X, y)
+        mkl.HKLRegressor("hermite", graph=FAMILY).fit(X, y)
     with pytest.raises(ParameterError, match="rank one"):
-        mkl.HKLRegressor(graph=graph, refit=True).fit(X, y)
+        mkl.HKLRegressor(graph=FAMILY, refit=True).fit(X, y)
     with pytest.raises(KernelError, match="stack"):
         mkl.HKLRegressor(graph=mkl.Graph([()])).fit(X, y)
     with pytest.raises(KernelError, match="one per node"):
         mkl.HKLRegressor(graph=mkl.Graph([()])).fit(np.stack([np.eye(60)] * 2), y)
-    with pytest.raises(DataError, match="list of strings"):
-        mkl.HKLRegressor(graph=mkl.Graph.strings(2)).fit(X, y)
-    with pytest.raises(DataError, match="same rows"):
-        mkl.HKLRegressor(graph=mkl.Graph.strings(2)).fit(strings, y)
     ready = mkl.Graph([()], np.eye(60)[None])
     with pytest.raises(DataError, match="60 rows"):
         mkl.HKLRegressor(graph=ready).fit(X[:5], y[:5])
@@ -372,32 +281,29 @@ def test_what_cannot_be_fitted(genes, strings):
 # Pictures
 
 
-def test_hull_of_a_graph_is_drawn_with_its_edges_and_sources(strings):
-    y = counts("AB", strings) - counts("C", strings)
-    model = mkl.HKLRegressor(graph=mkl.Graph.strings(3), lam=1e-3).fit(strings, y)
-    figure = mkl.figures.hull_graph(model)
+def test_hull_of_a_graph_is_drawn_with_its_edges_and_sources(fitted):
+    figure = mkl.figures.hull_graph(fitted)
     nodes = [trace for trace in figure.data if trace.name == "nodes"]
-    assert {"", "A", "AB", "C"} <= set(nodes[0].ids)
-    assert set(nodes[1].ids) <= set(model.sources_)
+    assert {"whole", "left"} <= set(nodes[0].ids) == set(fitted.hull_)
+    assert set(nodes[1].ids) <= set(fitted.sources_)
     places = {name: (x, y) for name, x, y in zip(nodes[0].ids, nodes[0].x, nodes[0].y, strict=True)}
-    assert all(places[name][1] == len(name) for name in places)
-    edges = figure.data[0]
-    ends = set(zip(edges.x, edges.y, strict=True))
-    assert places["AB"] in ends
-    assert places["A"] in ends
+    depths = dict(zip(FAMILY.names, FAMILY.depths, strict=True))
+    assert all(places[name][1] == depths[name] for name in places)
+    ends = set(zip(figure.data[0].x, figure.data[0].y, strict=True))
+    assert {places["whole"], places["left"]} <= ends
     assert "graph down to depth" in figure.layout.meta["alt"]
-    small = mkl.figures.hull_graph(model, limit=2, dark=True)
+    small = mkl.figures.hull_graph(fitted, limit=2, dark=True)
     assert "left out" in small.layout.meta["alt"]
 
 
-def test_hulls_of_a_graph_along_a_path_share_their_places(strings):
-    y = counts("AB", strings) - counts("C", strings)
-    models = [mkl.HKLRegressor(graph=mkl.Graph.strings(3), lam=lam).fit(strings, y) for lam in (1e-1, 1e-2, 1e-3)]
+def test_hulls_of_a_graph_along_a_path_share_their_places(genes):
+    models = [mkl.HKLRegressor(graph=FAMILY, lam=lam).fit(*genes) for lam in (1e-1, 1e-2, 1e-3)]
     layout = hull_layout(models)
-    assert {"", "A", "AB"} <= set(layout.nodes)
+    assert {"whole", "left"} <= set(layout.nodes)
+    depths = dict(zip(FAMILY.names, FAMILY.depths, strict=True))
     for node, (_, depth, _), above in zip(layout.nodes, layout.places, layout.parents, strict=True):
-        assert depth == len(node)
-        assert [layout.nodes[k] for k in above] == ([node[:-1]] if node else [])
+        assert depth == depths[node]
+        assert {layout.nodes[k] for k in above} == set(PARENTS[node])
     for model in models:
         state = hull_state(model, layout)
         drawn = {layout.nodes[k] for k, *_ in state["inside"]}
@@ -406,11 +312,9 @@ def test_hulls_of_a_graph_along_a_path_share_their_places(strings):
         assert "in the hull" in state["said"]
 
 
-def test_hulls_of_a_graph_are_dragged_in_one_file(strings):
-    y = counts("AB", strings) - counts("C", strings)
-    model = mkl.HKLRegressor(graph=mkl.Graph.strings(3))
-    path = mkl.fit_path(model, list(strings), y, param="lam", values=[1e-1, 1e-3])
+def test_hulls_of_a_graph_are_dragged_in_one_file(genes):
+    path = mkl.fit_path(mkl.HKLRegressor(graph=FAMILY), *genes, param="lam", values=[1e-1, 1e-3])
     layout, states = drawn_along(path)
     shown = hull_player(layout, states, [], dark=False)
-    assert [node["id"] for node in shown["nodes"]][:2] == ["root", "A"]
-    assert "AB" in hulls_page(path)
+    assert shown["nodes"][0]["id"] == "whole"
+    assert "left" in hulls_page(path)

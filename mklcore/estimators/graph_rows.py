@@ -1,4 +1,4 @@
-"""The rows that a graph of kernels sees: a table, a stack of Gram matrices, or sequences; and the graph on them."""
+"""The rows that a graph of kernels sees: a table, or a stack of Gram matrices; and the graph on them."""
 
 from __future__ import annotations
 
@@ -8,40 +8,30 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from mklcore.data.dataset import Dataset, row_fingerprints
-from mklcore.data.sequences import as_strings
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.kernels.maps import are_strings
 from mklcore.kernels.operators.base import is_operator
-from mklcore.solvers.hkl.graph import GRAPHS, Graph, StringGraph
+from mklcore.solvers.hkl.graph import Graph
 from mklcore.solvers.hkl.listed import ListedSpace
-from mklcore.solvers.hkl.space import GraphSpace
-from mklcore.solvers.hkl.strings import StringSpace
-
-AnyGraph = Graph | StringGraph
 
 
 def check_graph(graph: Any, basis: Any, refit: bool) -> None:
     """ParameterError for what is no graph, or does not go with one."""
     if graph is None:
         return
-    if not isinstance(graph, tuple(GRAPHS.values())):
-        raise ParameterError(f"graph must be None, Graph(parents, kernels) or StringGraph(max_length); got {graph!r}.")
+    if not isinstance(graph, Graph):
+        raise ParameterError(f"graph must be None or Graph(parents, kernels); got {graph!r}.")
     if basis is not None:
         raise ParameterError(
             "A graph brings its own kernels: leave basis out, or leave graph out for the grid of products."
         )
-    if refit and not isinstance(graph, StringGraph):
-        raise ParameterError(
-            "refit=True needs kernels of rank one; of a graph only StringGraph has them. Use refit=False."
-        )
+    if refit:
+        raise ParameterError("refit=True needs kernels of rank one; those of a graph may be of any. Use refit=False.")
 
 
-def checked_rows(model: Any, graph: AnyGraph, X: Any, reset: bool) -> Any:
-    """``X`` as the graph takes it: strings, a validated table, or kernels as they are."""
-    if isinstance(X, GraphSpace):
+def checked_rows(model: Any, graph: Graph, X: Any, reset: bool) -> Any:
+    """``X`` as the graph takes it: a validated table, or kernels as they are."""
+    if isinstance(X, ListedSpace):
         return X
-    if isinstance(graph, StringGraph):
-        return _strings(X)
     if graph.is_precomputed or graph.kernels is None:
         return _ready(graph, X, reset, ready=isinstance(getattr(model, "design_", None), ListedSpace))
     if isinstance(X, Dataset):
@@ -50,18 +40,6 @@ def checked_rows(model: Any, graph: AnyGraph, X: Any, reset: bool) -> Any:
     if reset:
         model.row_fingerprints_ = row_fingerprints(rows)
     return rows
-
-
-def _strings(X: Any) -> tuple[str, ...]:
-    if isinstance(X, Dataset):
-        if len(X.sequences) != 1:
-            raise DataError(f"A graph of strings reads one sequence per row; the data have {len(X.sequences)}.")
-        return as_strings(X.sequences[0][1])
-    if not are_strings(X):
-        raise DataError(
-            "A graph of strings is fitted on a list of strings, one per row, or on a Dataset with one sequence."
-        )
-    return as_strings(X)
 
 
 def _ready(graph: Graph, X: Any, reset: bool, ready: bool) -> Any:
@@ -80,20 +58,17 @@ def _ready(graph: Graph, X: Any, reset: bool, ready: bool) -> Any:
     )
 
 
-def count_rows(graph: AnyGraph, rows: Any) -> int:
+def count_rows(graph: Graph, rows: Any) -> int:
     """How many training rows there are."""
-    if is_operator(rows) or isinstance(rows, GraphSpace):
+    if is_operator(rows) or isinstance(rows, ListedSpace):
         return int(rows.n_samples)
     if rows is None:
-        assert isinstance(graph, Graph)
         return int(graph.kernels.shape[1])
     return int(np.shape(rows)[1] if np.ndim(rows) == 3 else len(rows))
 
 
-def space_of(graph: AnyGraph, rows: Any, normalise: bool, memory_mb: float) -> GraphSpace:
+def space_of(graph: Graph, rows: Any, normalise: bool, memory_mb: float) -> ListedSpace:
     """The graph on training rows."""
-    if isinstance(rows, GraphSpace):
+    if isinstance(rows, ListedSpace):
         return rows
-    if isinstance(graph, StringGraph):
-        return StringSpace(rows, graph.max_length, normalise=normalise, memory_mb=memory_mb)
     return ListedSpace.of(graph, rows, normalise=normalise, memory_mb=memory_mb)

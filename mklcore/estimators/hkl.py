@@ -13,7 +13,7 @@ from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.base import _BLOCK_MB, KernelEstimator
-from mklcore.estimators.graph_rows import AnyGraph, check_graph, checked_rows, count_rows, space_of
+from mklcore.estimators.graph_rows import check_graph, checked_rows, count_rows, space_of
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.operators.base import is_operator
 from mklcore.losses import Loss, loss_for
@@ -22,15 +22,14 @@ from mklcore.solvers.driver import Fit, Status, run, warn_unless_converged
 from mklcore.solvers.hkl.bases import Basis
 from mklcore.solvers.hkl.dag import Node
 from mklcore.solvers.hkl.design import Design, Rows
+from mklcore.solvers.hkl.graph import Graph
 from mklcore.solvers.hkl.levels import Matrices
 from mklcore.solvers.hkl.listed import ListedRows, ListedSpace
 from mklcore.solvers.hkl.machine import NEEDED, Task, suits_hulls
 from mklcore.solvers.hkl.outcome import Outcome
 from mklcore.solvers.hkl.search import SEARCHES, HullSearch, Limits, WarmHull, lambda_range
-from mklcore.solvers.hkl.space import GraphSpace, KernelSpace, NewRows, NodeWeights
-from mklcore.solvers.hkl.strings import StringRows
+from mklcore.solvers.hkl.space import KernelSpace, NewRows, NodeWeights
 
-ROWS_OF_GRAPHS = (ListedRows, StringRows)
 _GRID_DECADES = 1e-6  # of the eight decades over which lambda matters, the ones a certificate usually reaches
 
 
@@ -46,7 +45,7 @@ class _HKLBase(KernelEstimator):
     lam: float = 1e-3
     loss: str | Loss = "squared"
     _: KW_ONLY
-    graph: AnyGraph | None = None
+    graph: Graph | None = None
     depth_weight: float | None = None
     root_weight: float = 0.1
     normalize_basis: bool = True
@@ -117,7 +116,7 @@ class _HKLBase(KernelEstimator):
 
     def _blocks(self, X: Any) -> Any:
         check_is_fitted(self)
-        if isinstance(X, (Rows, *ROWS_OF_GRAPHS)):
+        if isinstance(X, (Rows, ListedRows)):
             return X
         return self.design_.cross(self._checked_rows(X, reset=False))
 
@@ -224,7 +223,7 @@ class _HKLBase(KernelEstimator):
         self.sources_ = {design.key(node): share for node, share in outcome.sources.items()}
         self.node_weights_ = searches[0].weights.of(outcome.nodes)
         carried = (outcome.own**2).mean(axis=0)
-        if isinstance(design, GraphSpace):
+        if isinstance(design, ListedSpace):
             self.relevance_, self.interaction_order_ = carried, max(map(design.depth, outcome.nodes))
             self.depths_ = tuple(map(design.depth, outcome.nodes))
             self.edges_ = _edges(design, [*outcome.nodes, *outcome.sources])
@@ -272,7 +271,7 @@ class _HKLBase(KernelEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit on a table X (n, p), on Gram matrices (p, q+1, n, n), or on a ``Design``, and a target y (n,)."""
         fitted = super().fit(X, y)
-        if not isinstance(X, (Design, GraphSpace)):
+        if not isinstance(X, (Design, ListedSpace)):
             self.design_.release()
         return fitted
 
@@ -393,14 +392,12 @@ class HKLClassifier(_HKLBase, KernelClassifier):
         Price of Omega^2, > 0; the hull need not grow as it falls.
     loss : str or Loss, default "logistic"
         "logistic", "hinge" or "squared".
-    graph : Graph, StringGraph or None, default None
+    graph : Graph or None, default None
         None for the grid of products; ``Graph(parents, kernels)`` for any directed acyclic graph with kernels of your
-        own at its nodes, ``StringGraph(max_length)`` for all substrings of sequences. ``basis``, ``standardize`` and
-        ``root_weight`` (but for the empty string) are then not used, and ``normalize_basis`` scales kernel functions to
-        variance 1.
+        own at its nodes. ``basis``, ``standardize`` and ``root_weight`` are then not used, and ``normalize_basis``
+        scales kernel functions to variance 1.
     depth_weight : float or None, default None
-        D_v = depth_weight ** depth; None for 4, or sqrt(p) - 1 where that is more; on a graph without weights 1, on
-        strings 2.
+        D_v = depth_weight ** depth; None for 4, or sqrt(p) - 1 where that is more; on a graph without weights 1.
     root_weight : float, default 0.1
         D of the root.
     normalize_basis : bool, default True
@@ -465,7 +462,7 @@ class HKLRegressor(_HKLBase, KernelRegressor):
         Weight of the regulariser, > 0: larger values fit the training rows less closely.
     loss : str or Loss, default "squared"
         How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
-    graph : Graph, StringGraph or None, default None
+    graph : Graph or None, default None
         Directed acyclic graph of kernels in place of the grid of products.
     depth_weight : float or None, default None
         Base of the price ``depth_weight ** depth`` of a node; None for 4, or sqrt(p) - 1 where that is more.
@@ -502,7 +499,7 @@ class HKLRegressor(_HKLBase, KernelRegressor):
     """
 
 
-def _edges(design: GraphSpace, nodes: Sequence[Node]) -> tuple[tuple[Any, Any], ...]:
+def _edges(design: ListedSpace, nodes: Sequence[Node]) -> tuple[tuple[Any, Any], ...]:
     """Every edge between ``nodes``, as (parent, child) by what the graph calls them."""
     known = set(nodes)
     return tuple(

@@ -24,7 +24,6 @@ from mklcore.kernels.maps import KernelMap
 from mklcore.kernels.units import Unit
 from mklcore.selection.scoring import Judge, Scoring
 from mklcore.solvers.hkl.listed import ListedSpace, number
-from mklcore.solvers.hkl.space import GraphSpace
 
 REPEATS = 5
 GROUPS, LEAST_ROWS = 20, 20  # of held-out rows that are left out in turn, and rows below which no error is given
@@ -153,7 +152,7 @@ def _sees(model: Any) -> list[frozenset[int]] | None:
     """Which columns each kernel of a model sees; None where it cannot be known."""
     if getattr(model, "_map", None) is not None:
         return [frozenset(spec.columns(model.n_features_in_)) for spec in model._map.specs]
-    if isinstance(getattr(model, "design_", None), GraphSpace):
+    if isinstance(getattr(model, "design_", None), ListedSpace):
         return _seen_by_nodes(model)
     if hasattr(model, "hull_"):
         return [frozenset(j for j, level in enumerate(node) if level) for node in model.hull_]

@@ -12,7 +12,6 @@ from mklcore.experiments.lp_fig3 import LP_FIG3
 from mklcore.experiments.lp_fig4_fig5 import LP_FIG4_FIG5
 from mklcore.experiments.lp_table2_fig6 import LP_TABLE2_FIG6
 from mklcore.experiments.lp_toy import LP_TOY
-from mklcore.experiments.own_graphs import OWN_GRAPHS
 from mklcore.experiments.proteins import GOMP_FIG2, LP_TABLE1
 from mklcore.experiments.smkl_classes import SMKL_TABLE2, SMKL_TABLE3
 from mklcore.experiments.smkl_tables import SMKL_TABLE4, SMKL_TABLE5, SMKL_TABLE6
@@ -39,7 +38,6 @@ _ALL = (
     SMKL_TABLE5,
     SMKL_TABLE6,
     SMKL_TIMES,
-    OWN_GRAPHS,
     HKL_WIDE,
 )
 EXPERIMENTS: dict[str, Experiment] = {experiment.key: experiment for experiment in _ALL}

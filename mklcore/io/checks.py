@@ -16,8 +16,6 @@ from mklcore.kernels.operators.factored import FeatureMap
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.levels import Table
 from mklcore.solvers.hkl.listed import ListedSpace
-from mklcore.solvers.hkl.space import GraphSpace
-from mklcore.solvers.hkl.strings import StringSpace
 
 FITTED_BY_STEPS = {"NormalScores": ("n_features_in_", "values_", "scores_"), "PreparedSpectra": ("n_features_in_",)}
 PROVES = ("training_target_", "row_fingerprints_", "sample_weight_", "dual_point_")
@@ -110,7 +108,7 @@ def check_fitted(estimator: Any) -> None:
             raise DataError(f"calibration_ in the model file does not hold slope and offset of {outputs} outputs.")
     design = getattr(estimator, "design_", None)
     if design is not None and (
-        not isinstance(design, (Design, GraphSpace)) or design.n != n or len(estimator._nodes) != M
+        not isinstance(design, (Design, ListedSpace)) or design.n != n or len(estimator._nodes) != M
     ):
         raise DataError("The nodes in the model file do not fit its design.")
 
@@ -128,8 +126,6 @@ def check_prediction(estimator: Any) -> None:
     design, found = getattr(estimator, "design_", None), getattr(estimator, "_map", None)
     if found is not None:
         rows = found.rows[:1] * found.column_scales + found.column_means
-    elif isinstance(design, StringSpace):
-        rows = list(design.sequences[:1])
     elif isinstance(design, ListedSpace):
         found = design.transform
         blocks = np.zeros((len(design.graph), 1, design.n))

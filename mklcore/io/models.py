@@ -52,10 +52,9 @@ from mklcore.penalties import PENALTIES, SumOfTerms
 from mklcore.solvers.driver import Fit, Record, Status
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
-from mklcore.solvers.hkl.graph import GRAPHS, Graph
+from mklcore.solvers.hkl.graph import Graph
 from mklcore.solvers.hkl.levels import Matrices, Scaling, Table
 from mklcore.solvers.hkl.listed import ListedSpace
-from mklcore.solvers.hkl.strings import StringSpace
 
 FORMAT, VERSION, VERSION_WITH_STEPS = "mklcore model", 2, 3
 READABLE = (1, 2, 3)  # version 1 lacks what proves an answer: target, row fingerprints, sample weights, dual point
@@ -87,8 +86,8 @@ def _parts() -> dict[str, type]:
         *LOSSES.values(),
         *PENALTIES.values(),
         *BASES.values(),
-        *GRAPHS.values(),
         *(
+            Graph,
             Band,
             RandomColumns,
             KernelDictionary,
@@ -320,7 +319,7 @@ class _Writer:
             return {"is": name, "of": parts}
         if isinstance(value, Design):
             return {"is": "Design", "of": {name: self.value(part, name) for name, part in _of_design(value).items()}}
-        if isinstance(value, (ListedSpace, StringSpace)):
+        if isinstance(value, ListedSpace):
             return {"is": name, "of": {part: self.value(held, part) for part, held in _of_space(value).items()}}
         if self._estimators.get(name) is type(value):
             return {"is": "estimator", "of": self.estimator(value)}
@@ -338,10 +337,8 @@ def _of_design(design: Design) -> dict[str, Any]:
     return plain | kept | {"anchors": levels.anchors, "roots": getattr(levels, "_roots", None), "scaling": scaling}
 
 
-def _of_space(space: ListedSpace | StringSpace) -> dict[str, Any]:
-    """What a graph of kernels needs to predict: the training sequences, or the map of its kernels to new rows."""
-    if isinstance(space, StringSpace):
-        return {name: getattr(space, name) for name in ("sequences", "max_length", "normalise", "memory_mb")}
+def _of_space(space: ListedSpace) -> dict[str, Any]:
+    """What a graph of kernels needs to predict: the map of its kernels to new rows."""
     kept = {name: getattr(space, name) for name in ("labels", "place", "transform", "n", "memory_mb")}
     return {"graph": replace(space.graph, kernels=None)} | kept
 
@@ -365,7 +362,6 @@ class _Reader:
             "Status": lambda node, depth: Status[node["of"]],
             "Design": self._design,
             "ListedSpace": self._listed_space,
-            "StringSpace": self._string_space,
             "estimator": lambda node, depth: self.estimator(node["of"], depth),
         }
 
@@ -473,17 +469,6 @@ class _Reader:
         if (place >= known).any() or not (isinstance(n, int) and n > 0):
             raise DataError("The kernels in the model file do not fit their graph.")
         return ListedSpace.restored(graph, tuple(map(str, parts["labels"])), place, found, n, float(parts["memory_mb"]))
-
-    def _string_space(self, node: Any, depth: int) -> StringSpace:
-        parts = {name: self.value(value, depth) for name, value in node["of"].items()}
-        if sum(map(len, parts["sequences"])) * int(parts["max_length"]) * 8 > self._max_bytes:
-            raise DataError("The sequences in the model file need more memory than the limit; raise max_bytes.")
-        return StringSpace(
-            parts["sequences"],
-            int(parts["max_length"]),
-            normalise=bool(parts["normalise"]),
-            memory_mb=float(parts["memory_mb"]),
-        )
 
 
 def _table_design(design: Design, parts: dict[str, Any]) -> None:

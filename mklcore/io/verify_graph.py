@@ -2,20 +2,17 @@
 
     zeta_w = 1 / sum_{v above w} 1 / eta_v,   S_t = sum_{w below t} a'K_w a / (sum of d_v over v above w and below t)^2
 
-Every node is listed, also all strings that occur in the training sequences, and every sum over descendants is formed
-node by node. A node counts as above and below itself. Source: Bach (2008), Propositions 2 and 3.
+Every sum over descendants is formed node by node. A node counts as above and below itself.
+Source: Bach (2008), Propositions 2 and 3.
 """
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mklcore.errors import DataError
 from mklcore.io.verify_hull import Hull
 
 Array = Any
@@ -88,38 +85,3 @@ def listed(design: dict[str, Any], kernels: Array, base: float | None) -> tuple[
     )
     names = range(len(parents)) if graph["names"] is None else graph["names"]
     return hull, {name: k for k, name in enumerate(names)}
-
-
-def of_strings(design: dict[str, Any], base: float | None, root: float) -> tuple[GraphHull, dict[Any, int]]:
-    """The graph of all strings that occur in the training sequences; others have a kernel of zeros and cost nothing."""
-    texts, longest = design["sequences"], int(design["max_length"])
-    alphabet = sorted(set("".join(texts)))
-    words = sorted({text[i:j] for text in texts for i in range(len(text)) for j in range(i + 1, i + longest + 1)})
-    words = ["", *dict.fromkeys(word for word in words if len(word) <= longest)]
-    place = {word: k for k, word in enumerate(words)}
-    scale = np.mean([len(text) for text in texts]) if design["normalise"] else 1.0
-    prices = np.array([(2.0 if base is None else float(base)) ** len(word) if word else float(root) for word in words])
-
-    def gram(k: int) -> Array:
-        word = words[k]
-        counts = [sum(text.startswith(word, i) for i in range(len(text))) for text in texts]
-        return np.outer(counts, counts) / scale if word else np.ones((len(texts), len(texts)))
-
-    def number(rows: list[list[int]]) -> int:
-        return place["".join(alphabet[letter - 1] for _, letter in sorted(rows))]
-
-    parents = [[place[word[:-1]]] if word else [] for word in words]
-    return GraphHull(parents, prices, gram, number), place
-
-
-def holds_sequences(texts: list[str], table: Any) -> bool:
-    """Whether one column of a table file, or one array of an .npz, holds all training sequences."""
-    if isinstance(table, dict):
-        columns = [set(map(str, np.ravel(values))) for values in table.values() if np.asarray(values).dtype.kind == "U"]
-    else:
-        if not str(table).endswith((".csv", ".tsv")):
-            raise DataError("Give the training sequences as .csv, .tsv, or as an .npz with an array of texts.")
-        with Path(table).open(newline="", encoding="utf-8") as file:
-            rows = list(csv.reader(file, delimiter="\t" if str(table).endswith(".tsv") else ","))
-        columns = [set(column) for column in zip(*rows, strict=False)]
-    return any(set(texts) <= column for column in columns)

@@ -1,9 +1,8 @@
-"""Any directed acyclic graph of kernels for hierarchical kernel learning, and builders for the usual ones.
+"""Any directed acyclic graph of kernels for hierarchical kernel learning.
 
     a kernel may enter the model only after all of its parents
 
-Trees, groups of columns within groups, regions of an image: listed as ``Graph(parents, kernels)``. Strings grow letter
-by letter and are never listed: ``StringGraph(max_length)``. Without a graph the estimators search the grid of products.
+``Graph(parents, kernels)``, ``Graph.tree``. Without a graph the estimators search the grid of products.
 
 Source: Bach (2008), section 2.1.
 """
@@ -11,9 +10,7 @@ Source: Bach (2008), section 2.1.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
-from numbers import Integral
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +18,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.functions import KernelSpec, Linear
+from mklcore.kernels.functions import KernelSpec
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,6 +44,7 @@ class Graph:
     ------
     ParameterError for a circle, an unknown parent, or parts that do not fit together.
 
+    >>> from mklcore.kernels.functions import Linear
     >>> graph = Graph([(), (0,), (0,), (1, 2)], [Linear(features=(j,)) for j in range(4)])
     >>> graph.depths
     (0, 1, 1, 2)
@@ -125,8 +123,6 @@ class Graph:
             )
         return tuple(found)
 
-    # -- builders --------------------------------------------------------------------------------------------------
-
     @classmethod
     def tree(cls, parent: Any, kernels: Any = None, *, weights: Any = None, names: Sequence[str] | None = None) -> Self:
         """A tree or forest: ``parent`` holds one parent per node, None for a root; or maps names to the parent's name.
@@ -139,118 +135,6 @@ class Graph:
         else:
             found = [() if above is None else (above,) for above in parent]
         return cls(found, kernels, weights, None if names is None else tuple(names))
-
-    @classmethod
-    def groups(
-        cls,
-        groups: Mapping[str, Sequence[int]],
-        kernel: KernelSpec | None = None,
-        *,
-        columns: bool = True,
-        feature_names: Sequence[str] | None = None,
-        weights: Any = None,
-        standardize: bool = True,
-    ) -> Self:
-        """A hierarchy of groups of columns, such as genes in pathways: one ``kernel`` (linear) on the columns of every
-        group.
-
-        A group's parents are the smallest groups that hold it and more. With ``columns`` every single column in a group
-        is a node of its own, below all of the smallest groups it is in: a gene enters only after all of its pathways.
-
-        >>> Graph.groups({"all": [0, 1, 2], "left": [0, 1]}).names
-        ('all', 'left', 'x1', 'x2', 'x3')
-        """
-        sets = {str(name): frozenset(int(j) for j in members) for name, members in groups.items()}
-        if columns:
-            known = set(sets.values())
-            for j in sorted(set().union(*sets.values())):
-                name = f"x{j + 1}" if feature_names is None else str(feature_names[j])
-                if frozenset({j}) not in known:
-                    sets[f"{name} alone" if name in sets else name] = frozenset({j})
-        if min(map(len, sets.values()), default=0) == 0:
-            raise ParameterError("Every group must hold at least one column, and there must be at least one group.")
-        if len(set(sets.values())) < len(sets):
-            raise ParameterError("Two groups hold the same columns; leave one of them out.")
-        spec = Linear() if kernel is None else kernel
-        if not isinstance(spec, KernelSpec) or spec.features is not None:
-            raise ParameterError(f"kernel must be a kernel that names no columns, such as Linear(); got {kernel!r}.")
-        specs = tuple(replace(spec, features=tuple(sorted(own)), label=name) for name, own in sets.items())
-        parents = {name: _covers(name, sets) for name in sets}
-        return cls(parents, KernelDictionary(specs, standardize), weights)
-
-    @classmethod
-    def regions(
-        cls,
-        shape: tuple[int, int],
-        kernel: KernelSpec | None = None,
-        *,
-        smallest: int = 1,
-        weights: Any = None,
-        standardize: bool = True,
-    ) -> Self:
-        """Regions of an image: the whole, its quarters, their quarters, down to ``smallest`` pixels a side.
-
-        Columns are the pixels of ``shape`` (height, width), row by row; ``kernel`` as in ``groups``.
-
-        >>> len(Graph.regions((4, 4)))
-        21
-        """
-        height, width = (_positive(size, "shape") for size in shape)
-        least = _positive(smallest, "smallest")
-        spec = Linear() if kernel is None else kernel
-        parents: list[tuple[int, ...]] = []
-        specs: list[KernelSpec] = []
-        boxes = [(0, height, 0, width, -1)]
-        for place, (top, bottom, left, right, above) in enumerate(boxes):
-            pixels = tuple(r * width + c for r, c in product(range(top, bottom), range(left, right)))
-            specs.append(replace(spec, features=pixels, label=f"rows {top}-{bottom - 1}, columns {left}-{right - 1}"))
-            parents.append(() if above < 0 else (above,))
-            rows, columns = _halves(top, bottom, least), _halves(left, right, least)
-            if len(rows) * len(columns) > 1:
-                boxes += [(*row, *column, place) for row, column in product(rows, columns)]
-        return cls(parents, KernelDictionary(tuple(specs), standardize), weights, tuple(str(s.label) for s in specs))
-
-    @staticmethod
-    def strings(max_length: int) -> StringGraph:
-        """All substrings of up to ``max_length`` letters, see ``StringGraph``."""
-        return StringGraph(max_length)
-
-
-@dataclass(frozen=True)
-class StringGraph:
-    """All strings of up to ``max_length`` letters, growing letter by letter: u can enter after u without its last
-    letter.
-
-    The kernel of u is the product of how often u occurs in either sequence. The graph is never listed: sums over all
-    descendants of u are sums over what follows u in the training sequences. The price of a string is ``depth_weight``
-    (2 where that is None) to the power of its length, ``root_weight`` for the empty string, whose kernel is constant.
-    """
-
-    max_length: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "max_length", _positive(self.max_length, "max_length"))
-
-
-GRAPHS = {"Graph": Graph, "StringGraph": StringGraph}
-
-
-def _positive(value: Any, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ParameterError(f"{name} must be a whole number of 1 or more; got {value!r}.")
-    return int(value)
-
-
-def _halves(start: int, stop: int, least: int) -> list[tuple[int, int]]:
-    """The two halves of a range, or itself where they would be smaller than ``least``."""
-    middle = (start + stop) // 2
-    return [(start, stop)] if middle - start < least else [(start, middle), (middle, stop)]
-
-
-def _covers(name: str, sets: Mapping[str, frozenset[int]]) -> list[str]:
-    """The smallest sets that hold this one and more."""
-    above = [other for other, members in sets.items() if members > sets[name]]
-    return [other for other in above if not any(sets[other] > sets[between] for between in above)]
 
 
 def _in_order(part: Any, keys: list[Any] | None) -> Any:

@@ -13,9 +13,9 @@ from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.maps import KernelMap
-from mklcore.solvers.hkl.dag import Node
+from mklcore.solvers.hkl.dag import Ancestry, Hull, Node
 from mklcore.solvers.hkl.graph import Graph
-from mklcore.solvers.hkl.space import GraphSpace
+from mklcore.solvers.hkl.settings import SETTINGS
 from mklcore.solvers.hkl.work import Work
 
 
@@ -40,12 +40,37 @@ def numbered(k: int) -> Node:
     return ((int(k), 1),)
 
 
-class ListedSpace(GraphSpace):
+class GraphHull(Hull):
+    """A hull of the nodes of a listed graph."""
+
+    def __init__(self, space: ListedSpace, nodes: Iterable[Node]) -> None:
+        self.space = space
+        self.members: dict[Node, int] = {}
+        self.sources: set[Node] = set(space.roots)
+        self.add(nodes)
+
+    def parents(self, node: Node) -> Sequence[Node]:
+        return self.space.parents(node)
+
+    def _enter(self, node: Node) -> None:
+        self.members[node] = len(self.members)
+        self.sources.discard(node)
+        self.sources.update(
+            child
+            for child in self.space.children(node)
+            if child not in self.members and all(parent in self.members for parent in self.space.parents(child))
+        )
+
+
+class ListedSpace:
     """The nodes of ``graph`` on the rows of ``stack``, or, of a saved model, with the ``transform`` of its kernels
     alone.
 
     ``place`` (M,) says where in the stack the kernel of a node is, -1 where it was left out because it is constant.
     """
+
+    all_columns = False
+    root_is_constant = False
 
     def __init__(self, graph: Graph, stack: GramStack, memory_mb: float = 2048.0) -> None:
         self.stack: GramStack | None = stack
@@ -111,6 +136,10 @@ class ListedSpace(GraphSpace):
     # -- the graph -------------------------------------------------------------------------------------------------
 
     @property
+    def n_samples(self) -> int:
+        return self.n
+
+    @property
     def n_dag_kernels(self) -> int:
         return len(self.graph)
 
@@ -138,11 +167,18 @@ class ListedSpace(GraphSpace):
     def name(self, node: Node) -> str:
         return str(self.labels[number(node)])
 
-    # -- kernels ---------------------------------------------------------------------------------------------------
+    def hull(self, nodes: Iterable[Node] | None = None) -> Hull:
+        """The smallest hull with these nodes; None for the first roots."""
+        return GraphHull(self, self.roots[: SETTINGS.first_roots] if nodes is None else nodes)
 
-    @property
-    def all_columns(self) -> bool:
-        return False
+    def ancestry(self, nodes: Sequence[Node]) -> Ancestry:
+        return Ancestry(nodes, self.parents)
+
+    def ordered(self, nodes: Iterable[Node]) -> list[Node]:
+        """Sorted by depth, then as they are numbered: the order in which hulls are reported."""
+        return sorted(nodes, key=lambda node: (self.depth(node), node))
+
+    # -- kernels ---------------------------------------------------------------------------------------------------
 
     def is_column(self, node: Node) -> bool:
         return False
@@ -196,6 +232,19 @@ class ListedSpace(GraphSpace):
             between.data = 1.0 / between.data**2
             self._tables = prices, between
         return self._tables[1]
+
+    def rough_sums(
+        self, nodes: Sequence[Node], a: Array, weights: Any, work: Work | None = None
+    ) -> tuple[Array, Array]:
+        """S_t, and how far from it the true one may be: nowhere."""
+        return self.descendant_sums(nodes, a, weights, work), np.zeros(len(nodes))
+
+    def fits(self, nodes: Iterable[Node]) -> bool:
+        """Whether a hull of these nodes can be trained on within the budget."""
+        return len(list(nodes)) * self.n**2 * 8 <= self.memory_mb * 2**20
+
+    def make_room(self, thick: int) -> None:
+        self.release()
 
     def release(self) -> None:
         self._last = self._tables = None
