@@ -406,10 +406,3 @@ def test_a_table_without_a_target_shows_what_it_holds():
     assert app.selectbox(key="field_target").value == ""
     quiet(app.selectbox(key="field_target").set_value("nr").run())
     assert "target" in app.query_params
-
-
-def test_a_fasta_file_is_taken_by_its_own_name():
-    letters = "".join(f">s{i} {'yes' if i % 2 else 'no'}\n{'ACGT' * 5}{'ACGT'[i % 4] * 4}\n" for i in range(40))
-    app = upload(open_app(), letters.encode(), name="genes.fasta")
-    assert "A FASTA file" in words(app)
-    assert memory(app).params.data.startswith("upload")

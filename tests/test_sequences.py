@@ -9,7 +9,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.data.applying import learn_reading
-from mklcore.data.sequences import MAX_LENGTH, is_fasta, look_like_sequences, read_fasta
+from mklcore.data.sequences import MAX_LENGTH, look_like_sequences
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.positions import positional_importance
 from mklcore.kernels.notation import read_entries, write_entries
@@ -225,23 +225,10 @@ def test_what_looks_like_sequences():
         assert not look_like_sequences(texts)
 
 
-def test_fasta():
-    text = "\ufeff>one | yes\nACGT\nacg\n\n>two\nTTT\n"
-    assert is_fasta(text)
-    assert read_fasta(text) == (("one | yes", "two"), ("ACGTACG", "TTT"))
-    assert not is_fasta("a,b\n1,2\n")
-    with pytest.raises(DataError, match="Line 2 of the FASTA file is neither a header"):
-        read_fasta(">one\n12\n")
-    with pytest.raises(DataError, match="'one' has no letters"):
-        read_fasta(">one\n>two\nAC\n")
-
-
-def dna(n=60, kind="csv"):
+def dna(n=60):
     data = mkl.make_sequences(n, 30, [("TATAATGC", 10)], seed=0, mutation=0.0)[0]
     labels = ["pos" if label > 0 else "neg" for label in data.y]
     rows = zip(data.sequences[0][1], np.arange(n) % 7, labels, strict=True)
-    if kind == "fasta":
-        return "\n".join(f">s{i}|{label}\n{text.lower()}" for i, (text, _, label) in enumerate(rows)).encode()
     return ("dna,weight,label\n" + "\n".join(f"{text},{w},{label}" for text, w, label in rows)).encode()
 
 
@@ -255,9 +242,6 @@ def test_a_text_column_is_read_as_sequences_and_new_files_like_it():
     assert np.array_equal(new.table, data.table)
     with pytest.raises(DataError, match="has 34 letters in row 1; the longest of the training table has 30"):
         reading.apply(dna().replace(b"label\n", b"label\nACGT", 1))
-    fasta = mkl.read_table(dna(kind="fasta"))
-    assert fasta.sequences[0][1] == data.sequences[0][1]
-    assert fasta.target_name == "header 2"
 
 
 def test_a_first_answer_ranks_sequences_and_finds_the_planted_word():

@@ -29,7 +29,6 @@ from mklcore.data.packed import (
     ticked,
     too_many,
 )
-from mklcore.data.sequences import fasta_columns, is_fasta
 from mklcore.data.workbooks import is_workbook, workbook_rows
 from mklcore.errors import DataError, Repair
 
@@ -117,18 +116,7 @@ def _parsed(source: Source, form: Format) -> Table:
         return replace(_from_rows(rows, form, decimal=".", notes=found_notes), sheets=sheets)
     refuse_other_files(raw)
     text, encoding, notes = _decode(raw, form.encoding)
-    if is_fasta(text):
-        return _from_fasta(text, encoding, notes, form)
     return _from_text(text, encoding, notes, form)
-
-
-def _from_fasta(text: str, encoding: str, notes: list[str], form: Format) -> Table:
-    found = fasta_columns(text, form.max_rows)
-    columns = tuple(np.array(cells, dtype=object) for cells in found.values())
-    remarks = (
-        "A FASTA file: one row per sequence, its letters in the first column, what stands in the headers in the others."
-    )
-    return Table(tuple(clean_name(name) for name in found), columns, encoding=encoding, notes=(*notes, remarks))
 
 
 def delimiter_as_text(delimiter: str) -> str:

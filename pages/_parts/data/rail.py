@@ -23,7 +23,7 @@ OF_THE_TABLE = (
     "clip",
     "edited",
 )
-KINDS = ["csv", "tsv", "txt", "xlsx", "xls", "xlsb", "ods", "parquet", "fasta", "fa", "npz"]
+KINDS = ["csv", "tsv", "txt", "xlsx", "xls", "xlsb", "ods", "parquet", "npz"]
 TASKS = {
     "": "as found",
     "classification": "classes",

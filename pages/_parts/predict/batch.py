@@ -61,7 +61,7 @@ def show(point: Chosen) -> None:
     table = tables.table(point.params)
     st.file_uploader(
         "A file with new rows",
-        type=["csv", "tsv", "txt", "parquet", "xlsx", "fasta", "fa"],
+        type=["csv", "tsv", "txt", "parquet", "xlsx"],
         key="batch_file",
         on_change=take,
         max_upload_size=uploads.UPLOAD_LIMIT_MB,
