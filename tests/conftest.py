@@ -68,7 +68,6 @@ NUMERICAL = (
     "test_hkl_solver.py",
     "test_interleaved.py",
     "test_leave_one_out.py",
-    "test_live_interval.py",
     "test_losses.py",
     "test_lp_*.py",
     "test_machines.py",

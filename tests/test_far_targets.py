@@ -10,7 +10,6 @@ import mklcore as mkl
 from mklcore.errors import ProofError
 from mklcore.losses import Huber
 from mklcore.selection.references import hull_references, plain_references
-from mklcore.solvers.forms import interval
 from mklcore.solvers.hkl.certificate import hkl_certificate
 from mklcore.solvers.hkl.design import Design
 
@@ -96,13 +95,6 @@ def test_the_certificate_is_that_of_the_target_as_it_was_given(name):
     assert found == pytest.approx((model.objective_, model.dual_objective_), rel=1e-6)
     assert model.fit_.intercept == model.intercept_ == pytest.approx(1e9, abs=10)
     assert np.array_equal(model.training_target_, y)
-
-
-@pytest.mark.parametrize("name", ["lp 4/3", "lp 2, tube", "lp 2, Huber"])
-def test_the_interval_of_a_neighbour_is_the_one_near_zero(name, plain):
-    K = KERNELS.grams(X).values
-    near, far = interval(plain[name], K, Y, p=1.9), interval(fitted(name, 1e9), K, 1e9 + Y, p=1.9)
-    assert (far.dual, far.primal) == pytest.approx((near.dual, near.primal), rel=1e-4)
 
 
 def test_the_certificate_of_a_hull_is_that_of_the_target_as_it_was_given():

@@ -1,4 +1,4 @@
-"""Ivanov and Tikhonov, the one-class forms, live intervals, bounds, and inputs at the edge."""
+"""Ivanov and Tikhonov, the one-class forms, bounds, and inputs at the edge."""
 
 from itertools import pairwise
 
@@ -13,8 +13,6 @@ from mklcore.losses import LOSSES, make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.forms import (
-    Live,
-    interval,
     ivanov_to_tikhonov,
     nu_from_one_class,
     regulariser_of,
@@ -104,27 +102,6 @@ def test_one_class_estimator():
         mkl.LpMKLOneClass(nu=1.5).fit(X)
     with pytest.raises(ParameterError, match="nu must be None or a number"):
         mkl.LpMKLOneClass(nu="few").fit(X)
-
-
-@pytest.mark.parametrize("loss", ["hinge", "squared", "logistic"])
-@pytest.mark.parametrize("moved", [{"p": 1.0}, {"p": 1.5}, {"p": 3.0}, {"p": 8.0}, {"C": 0.5}, {"C": 2.0}])
-def test_live_intervals_hold_the_optimum(loss, moved):
-    fit = _fit(p=2.0, loss=loss, tol=1e-6)
-    live = Live(CASE.K, CASE.y, fit, 1.0, make_loss(loss))
-    near = live.at(**{"p": 2.0, **moved})
-    exact = _fit(**{"p": 2.0, "C": 1.0, **moved}, loss=loss, tol=1e-7)
-    assert near.dual <= exact.objective + 1e-9
-    assert near.primal >= exact.dual_objective - 1e-9
-    assert live.at(p=2.0).relative_gap <= 1e-5
-
-
-def test_interval_of_an_estimator():
-    X = np.random.default_rng(1).standard_normal((50, 3))
-    y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, "yes", "no")
-    K = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]).grams(X).values
-    model = mkl.LpMKLClassifier(p=2.0, kernels="precomputed").fit(K, y)
-    assert interval(model, K, y).relative_gap <= 2 * model.relative_gap_ + 1e-6
-    assert interval(model, K, y, p=1.0).relative_gap > model.relative_gap_
 
 
 def test_form_refusals():

@@ -7,7 +7,6 @@ import mklcore as mkl
 from mklcore.data.synthetic import RING_GAP
 from mklcore.errors import ParameterError
 from mklcore.estimators.explain import NOVELTY, decision_surface
-from mklcore.paths.intervals import interval_along
 from mklcore.selection import choose, cross_validate_path, selection_frequency
 from mklcore.selection.choose_c import choose_C
 from mklcore.selection.scoring import ACCEPTED
@@ -72,22 +71,10 @@ def test_a_path_answers_as_single_fits_do(ring):
         assert fitted.objective_ == pytest.approx(alone.objective_, rel=1e-5)
 
 
-def test_the_interval_between_points_holds_the_optimum(ring):
-    stack = ring[2]
-    for param in ("C", "p"):
-        found = path(stack, param, p=1.5, tol=1e-6)
-        value = float(np.sqrt(found.values[3] * found.values[4]))
-        known = interval_along(found, stack, np.array(["a"] * 80), value)
-        model = found.estimators[0].copy_with(param, value).fit(stack)
-        assert known.low <= model.objective_ * (1 + 1e-9)
-        assert known.high >= model.dual_objective_ * (1 - 1e-9)
-
-
 def test_the_nu_form_runs_over_p_and_refuses_a_path_over_C(ring):
     found = path(ring[2], "p", nu=0.2)
     assert all(status.ok for status in found.statuses)
     assert np.all(np.abs(found.train_score - 0.8) < 0.2)
-    assert interval_along(found, ring[2], None, 1.7) is None
     with pytest.raises(ParameterError, match="With nu given C has no effect"):
         path(ring[2], nu=0.2)
 

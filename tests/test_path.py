@@ -289,3 +289,26 @@ def test_a_clone_of_a_point_does_not_answer_to_the_job_of_the_path():
     again = clone(path.estimators[-1]).fit(X, y)
     assert again.status_.ok
     assert asked.callback is not None
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_a_start_changes_the_work_and_not_the_answer(task, table):
+    X, labels, score, *_ = table
+    y = {"binary": labels, "multiclass": np.digitize(score, [-0.5, 0.5]), "regression": score}[task]
+    stack = KERNELS.grams(X)
+    model = mkl.catalog.ESTIMATORS["lp"].estimator(task, p=1.2, tol=1e-6)
+    path = mkl.fit_path(model, stack, y, "C", [1.0])
+    warm = mkl.fit_path(model, stack, y, "C", [1.05], start=path.estimators[0])
+    cold = mkl.fit_path(model, stack, y, "C", [1.05])
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-5)
+    assert warm.solves[0] <= cold.solves[0]
+    assert warm.statuses[0].ok
+
+
+def test_a_start_that_does_not_fit_is_refused(table):
+    stack, y = KERNELS.grams(table[0]), table[1]
+    fitted = mkl.LpMKLClassifier().fit(stack, y)
+    with pytest.raises(ParameterError, match="starts from a fitted LpMKLClassifier on the same 40 rows"):
+        mkl.fit_path(mkl.LpMKLClassifier(), stack.take(np.arange(40)), y[:40], "C", [1.0], start=fitted)
+    with pytest.raises(ParameterError, match="got a GOMPClassifier"):
+        mkl.fit_path(mkl.LpMKLClassifier(), stack, y, "C", [1.0], start=mkl.GOMPClassifier().fit(stack, y))

@@ -1,4 +1,4 @@
-"""Warm-started paths over a parameter: fitting, bounds between solved points, files, scores on held-out rows."""
+"""Warm-started paths over a parameter: fitting, files, scores on held-out rows."""
 
 from __future__ import annotations
 
@@ -8,22 +8,18 @@ from mklcore._lazy import lazily as _lazily
 
 if TYPE_CHECKING:
     from mklcore.paths.files import read_paths, write_paths
-    from mklcore.paths.intervals import Interval, interval_along
     from mklcore.paths.path import Path, fit_path, log_grid, no_better, path_grid, score_of, scores_of
 
 __getattr__ = _lazily(
     __name__,
     {
-        "intervals": ["Interval", "interval_along"],
         "path": ["Path", "fit_path", "log_grid", "no_better", "path_grid", "score_of", "scores_of"],
         "files": ["read_paths", "write_paths"],
     },
 )
 __all__ = [
-    "Interval",
     "Path",
     "fit_path",
-    "interval_along",
     "log_grid",
     "no_better",
     "path_grid",

@@ -1,4 +1,4 @@
-"""The same problem said in other ways: Ivanov and Tikhonov, the two one-class forms; and what one solution says nearby.
+"""The same problem said in other ways: Ivanov and Tikhonov, and the two one-class forms.
 
     Ivanov      min  C sum V + 1/2 sum_m ||w_m||^2 / theta_m                 subject to ||theta|| <= 1       (4)
     Tikhonov    min  C~ sum V + 1/2 sum_m ||w_m||^2 / theta_m + mu ||theta||^2                                (3)
@@ -8,19 +8,15 @@ Theorem 1 of Kloft, Brefeld, Sonnenburg, Zien (2011), with the constants of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.kernels.operators import KernelOperator, as_operator
 from mklcore.losses import Loss
-from mklcore.losses.intercepts import total_loss
-from mklcore.penalties import LpNorm, Penalty
+from mklcore.penalties import Penalty
 from mklcore.solvers import fit_weighted
-from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import Fit
 from mklcore.solvers.problem import WarmStart
 
@@ -184,69 +180,3 @@ def nu_from_one_class(dual_coef: Array, C: float) -> NuForm:
     if not (s > 0 and C > 0):
         raise ParameterError(f"The map needs C above 0 and a dual that is not zero; got C = {C!r}, sum = {s!r}.")
     return NuForm(s / (C * a.size), 1.0 / s, a / s)
-
-
-class Nearby(NamedTuple):
-    """A certified interval: the optimum at the new parameters is between ``dual`` and ``primal``."""
-
-    primal: float
-    dual: float
-    weights: Array
-
-    @property
-    def relative_gap(self) -> float:
-        """The width of the interval as a share of the primal value."""
-        return (self.primal - self.dual) / max(abs(self.primal), 1e-300)
-
-
-class Live:
-    """One solution, kept so that moving p or C answers at once: O(M + n) for p, O(M n) once for the products.
-
-    ``fitted`` is a fitted two-class or regression estimator's fit; ``K`` (M, n, n) or features, ``y`` (n,) its training
-    stack and signed target. Source: specification of the lp-norm solver, section 5, live slider design.
-    """
-
-    def __init__(self, K: Array | KernelOperator, y: Array, fit: Fit, C: float, loss: Loss) -> None:
-        far = (
-            fit.intercept if loss.of_residuals else 0.0
-        )  # of a target far from zero: the interval is the same without it
-        self.y, self.fit, self.C, self.loss = y - far, fit, C, loss
-        a = fit.dual_coef
-        self.G = as_operator(K).matvec(a)
-        self.Q = np.maximum(self.G @ fit.dual_coef, 0.0)
-
-    def at(self, *, p: float | None = None, C: float | None = None, penalty: Penalty | None = None) -> Nearby:
-        """A certified interval for the optimum at another ``p`` (or penalty) and another ``C``, without solving."""
-        norm = penalty or LpNorm(1.0 if p is None else p)
-        cost = self.C if C is None else C
-        scale = cost / self.C if self.loss.box_is_scaled_by_C else 1.0
-        a, Q = scale * self.fit.dual_coef, scale**2 * self.Q
-        dual = dual_bound(self.loss, norm, a, Q, self.y, cost).value
-        primal, weights = min(
-            ((self._primal(weights, scale, cost, norm), weights) for weights in self._starts(norm, p)),
-            key=lambda found: found[0],
-        )
-        return Nearby(primal, dual, weights)
-
-    def _primal(self, weights: Array, scale: float, cost: float, norm: Penalty) -> float:
-        f = weights @ (scale * self.G)
-        b = self.loss.best_intercept(f, self.y) if self.fit.intercept != 0.0 else 0.0
-        return total_loss(self.loss, f, b, self.y, cost) + norm.regulariser(weights * scale * np.sqrt(self.Q))
-
-    def _starts(self, norm: Penalty, p: float | None) -> Iterator[Array]:
-        """The present weights in the new norm (lifted off zero above p = 1), and for p >= 2 those of the dual map."""
-        weights = self.fit.weights
-        yield norm.scale(np.maximum(weights, 1e-3 * weights.max()) if p is not None and p > 1 else weights)
-        if p is not None and 2 <= p < np.inf and self.Q.max() > 0:
-            yield norm.scale((self.Q / self.Q.max()) ** (1.0 / (p - 1.0)))
-
-
-def interval(fitted: Any, K: Array | KernelOperator, y: Array, **moved: float) -> Nearby:
-    """``Live`` for a fitted two-class or regression estimator: ``interval(model, K, y, p=1.5)`` or ``C=2.0``."""
-    target = (
-        np.where(np.asarray(y) == fitted.classes_[1], 1.0, -1.0)
-        if hasattr(fitted, "classes_")
-        else np.asarray(y, float)
-    )
-    live = Live(as_operator(K), target, fitted.fit_, fitted.C, fitted.loss_in_use)
-    return live.at(**{"p": fitted.p, **moved})

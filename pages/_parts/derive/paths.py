@@ -16,13 +16,11 @@ from mklcore.kernels.grams import GramStack
 from mklcore.parallel import cluster
 from mklcore.parallel import tasks as remote
 from mklcore.parallel.processes import SHOWN_EVERY
-from mklcore.paths.intervals import Interval, interval_along
 from mklcore.paths.path import Path, fit_path, grown, path_grid, rescored
 from mklcore.selection import SelectionFrequency, selection_frequency
 from mklcore.selection.scoring import SCORINGS
 from pages._parts.derive import (
     all_rows,
-    caches,
     dictionaries,
     earlier,
     gram_stacks,
@@ -363,13 +361,6 @@ def is_quick(params: PathParams, path: Path, value: float) -> bool:
         return False
     spent = path.seconds[path.nearest(value)] if path.param != "s" else path.seconds[0]
     return float(spent) <= QUICK_SECONDS
-
-
-def interval(params: PathParams, path: Path, value: float) -> Interval | None:
-    """Return between which numbers the optimum at ``value`` is, without solving; None where no certificate says."""
-    parts, grams = low_rank.parts(params), low_rank.work(params)
-    make = lambda: (interval_along(path, grams().train, parts.train.y, value),)  # noqa: E731  None is an answer too
-    return caches.result_cache(params).made(("interval", key(params), value), make)[0]
 
 
 # Baselines and stability

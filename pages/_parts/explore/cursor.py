@@ -18,20 +18,13 @@ from pages._parts.session import board, history, words
 
 
 def _exact_point(shown: paths.Answer, value: float) -> Path | None:
-    """Return the answer between the path's points. Until it is solved, say between which numbers its optimum is."""
+    """Return the answer between the path's points, once it is solved."""
     params = shown.params
     solved = paths.exact(params, value).value
     if solved is not None:
         return solved
     where, note = params_places.label(shown.path.param, value), st.empty()
-    known = paths.interval(params, shown.path, value)
     text = f"At {where} nothing is solved yet."
-    if known is not None:
-        text = (
-            f"At {where} the optimum is between **{style.number(known.low)}** and **{style.number(known.high)}**: "
-            f"known at "
-            "once, from the solved points beside it."
-        )
     job = board.mine(paths.exact(params, value).key)
     if job is not None and not job.live:
         note.warning(f"{text} The exact solve {board.ending(job)}")
