@@ -117,7 +117,10 @@ def test_a_module_that_fails_is_named_with_its_reason_and_the_server_starts_with
     outside: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     (outside / "broken_lab.py").write_text("1 / 0\n", encoding="utf-8")
-    for name, reason in (("broken_lab", "ZeroDivisionError"), ("no_such_lab", "ModuleNotFoundError")):
+    (outside / "ending_lab.py").write_text("import sys\nsys.exit(3)\n", encoding="utf-8")
+    for name, reason in (
+        ("broken_lab", "ZeroDivisionError"), ("ending_lab", "SystemExit: 3"), ("no_such_lab", "ModuleNotFoundError"),
+    ):  # fmt: skip
         monkeypatch.setenv(plugins.ENVIRONMENT, name)
         with pytest.raises(ParameterError, match=rf"{name}.*{reason}.*{plugins.ENVIRONMENT}"):
             plugins.load()

@@ -46,7 +46,7 @@ def load() -> tuple[str, ...]:
     for name in found:
         try:
             import_module(name)
-        except Exception as error:  # it runs code of others, which may fail in any way
+        except (Exception, SystemExit) as error:  # it runs code of others, which may fail in any way
             raise ParameterError(
                 f"The plugin {name!r} cannot be imported: {type(error).__name__}: {error}. Expected a module that adds "
                 f"entries to the registries of mklcore. Correct it, or take its name out of {ENVIRONMENT} or out of "
