@@ -1,5 +1,5 @@
-"""Files are counted as they come: a tab, an address and the server have their shares, and refusals are reported on
-the page.
+"""Files are counted as they come: a tab and the server have their shares, refusals are reported on the page, and what
+stops coming is ended.
 """
 
 import asyncio
@@ -13,26 +13,70 @@ from pages._parts.frame import arriving
 from pages._parts.frame.arriving import MB, Arriving, Shares
 from pages._parts.frame.guard import Guard
 from pages._parts.session import inside, uploads
-from tests.pages import memory, open_app, upload
+from tests.pages import memory, open_app
 
-SHARES = Shares(files=2, kept_mb=3.0, tab_mb=4.0, address_mb=6.0, total_mb=9.0)
+SHARES = Shares(files=2, kept_mb=3.0, tab_mb=4.0, total_mb=6.0)
 
 
-def test_a_tab_an_address_and_the_server_have_their_shares() -> None:
-    held: dict[str, float] = {}
-    counted = Arriving(lambda: held, SHARES)
-    assert counted.begin("a", "here", 3 * MB) == ""
-    assert "this tab is sending 3 MB already" in counted.begin("a", "here", 2 * MB)
-    assert counted.begin("b", "here", 3 * MB) == ""
-    assert "tabs of your address hold 6 MB of files and may hold 6 MB" in counted.begin("c", "here", MB)
-    assert counted.begin("d", "there", 3 * MB) == ""
-    assert "the server holds 9 MB of files and may hold 9 MB for everybody" in counted.begin("e", "far", MB)
-    for tab in "abd":
-        counted.end(tab, 3 * MB)
-    held |= {"a": 3 * MB, "b": 3 * MB}  # they have come
-    assert "tabs of your address hold 6 MB" in counted.begin("c", "here", MB)
-    del held["a"]  # its tab is closed
-    assert counted.begin("c", "here", MB) == ""
+def test_a_tab_and_the_server_have_their_shares() -> None:
+    held = [0.0]
+    counted = Arriving(lambda: held[0], SHARES)
+    assert counted.begin("a", 3 * MB) == ""
+    assert "this tab is sending 3 MB already" in counted.begin("a", 2 * MB)
+    assert counted.begin("a", MB) == "", "many files of one tab are counted together"
+    assert counted.begin("b", 2 * MB) == ""
+    assert "the server holds 6 MB of files and may hold 6 MB for everybody" in counted.begin("c", MB)
+    counted.end("a", 3 * MB)
+    held[0] = 3 * MB  # it has come
+    assert "the server holds 6 MB" in counted.begin("c", MB)
+    held[0] = 0.0  # its tab is closed
+    assert counted.begin("c", MB) == ""
+
+
+@pytest.fixture(params=["nothing", "little"])
+def slow_body(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
+    """What a client sends that declared 100 MB: nothing at all, or a byte now and then."""
+    monkeypatch.setattr(arriving, "PATIENCE_SECONDS", 0.05)
+
+    async def receive():
+        await (asyncio.Event().wait() if request.param == "nothing" else asyncio.sleep(0.01))
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    return receive
+
+
+def test_a_file_that_stops_coming_is_ended_and_no_longer_counted(kept, slow_body) -> None:
+    answers: list[dict] = []
+
+    async def app(scope, receive, send) -> None:
+        while (await receive()).get("more_body"):
+            pass
+
+    async def send(message) -> None:
+        answers.append(message)
+
+    headers = [(b"host", b"localhost"), (b"content-length", b"3900000")]
+    scope = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/a/1", "headers": headers}
+    asyncio.run(Guard(app)(scope, slow_body, send))
+    assert answers[0]["status"] == 408
+    assert (b"connection", b"close") in answers[0]["headers"]
+    assert arriving.ARRIVING.begin("a", 3.9 * MB) == ""
+
+
+def test_a_file_may_come_slowly_and_its_answer_is_waited_for() -> None:
+    now, pieces = [0.0], [b"x" * 30_000] * 20
+
+    async def receive():
+        now[0] += 1.0
+        return {"type": "http.request", "body": pieces.pop(), "more_body": bool(pieces)}
+
+    async def take() -> int:
+        body, count = arriving.paced(receive, lambda: now[0]), 0
+        while (await body())["more_body"]:
+            count += 1
+        return count
+
+    assert asyncio.run(take()) == 19
 
 
 @pytest.fixture
@@ -96,20 +140,11 @@ def test_what_is_refused_is_not_kept_and_words_come_in_its_place(kept) -> None:
     refused = send(kept, "c", 0, int(2.9 * MB))
     assert refused.name == "a.csv"
     assert len(refused.data) < 400
-    assert "The file of 3 MB was not taken: tabs of your address hold 6 MB" in uploads.refusal(
+    assert "The file of 3 MB was not taken: the server holds 6 MB" in uploads.refusal(
         SimpleNamespace(type=refused.type, getvalue=lambda: refused.data)
     )
     kept.remove_session_files("a")
     assert len(send(kept, "c", 1, int(2.9 * MB)).data) > MB
-
-
-def test_a_file_that_a_session_holds_too_counts_once(kept) -> None:
-    app = open_app(widths="1", each="none", degree="0")
-    upload(app, b"a,b,y\n" + b"1,2,0\n3,5,1\n" * 20)
-    (content,) = memory(app).files()
-    memory(app).me._session = "mine"
-    kept.add_file("mine", UploadedFileRec("1", "a.csv", "", content))
-    assert arriving.held()["mine"] == len(content)
 
 
 def test_a_request_that_does_not_say_how_long_it_is_brings_nothing() -> None:

@@ -4,19 +4,17 @@ ends.
 
 import threading
 import time
-import weakref
 from types import SimpleNamespace
 
 import pytest
 
-from pages._parts.derive.caches import LargePlace, WaitError
+from pages._parts.derive.caches import UNUSED_SECONDS, LargePlace, WaitError
 from pages._parts.frame import progress
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import Claims, Job, JobState, Piece, Progress, Report, make
 from pages._parts.session import board
-from pages._parts.session.leaving import Leaving
-from pages._parts.session.memory import Memory
-from pages._parts.session.presence import Presence
+from pages._parts.session.leaving import Left
+from pages._parts.session.memory import Owner
 from pages._parts.session.turns import Turns
 
 
@@ -151,22 +149,15 @@ def test_who_waits_for_what_another_makes_can_leave() -> None:
         pass
 
 
-def test_a_large_stack_blocks_nobody_once_its_tab_is_gone() -> None:
-    class Tab(Presence):
-        closed = False
-
-        def gone(self) -> bool:
-            return self.closed
-
+def test_a_large_stack_blocks_nobody_once_its_session_stopped_looking_at_it() -> None:
     large = lambda: SimpleNamespace(train=SimpleNamespace(values=memoryview(b"")))  # noqa: E731
-    place, tab = LargePlace(), Tab()
-    place._held, place._key, place._owner, place._seen = large(), "theirs", tab, time.monotonic()
+    place = LargePlace()
+    place._held, place._key, place._owner, place._seen = large(), "theirs", Owner(), time.monotonic()
     with pytest.raises(WaitError, match="Another session looks at a large stack"):
         place._leave("newcomer")
-    tab.closed = True
+    place._seen -= UNUSED_SECONDS
     place._leave("newcomer")
     assert place._held is None
-    assert not Presence().gone()  # outside a server nobody leaves
 
 
 def test_work_that_takes_the_place_of_one_nobody_has_shown_asks_for_another_run(monkeypatch):
@@ -185,47 +176,17 @@ def test_work_that_takes_the_place_of_one_nobody_has_shown_asks_for_another_run(
     assert not board.ask(Job("plain models", "Plain models", ())).reported
 
 
-class Tab:
-    """What a session holds, and whether its tab is closed."""
-
-    def __init__(self) -> None:
-        self.left, self.forgot = False, False
-
-    def is_left(self) -> bool:
-        return self.left
-
-    def let_go(self) -> None:
-        self.forgot = True
-
-
-def test_what_a_closed_tab_held_is_let_go_when_it_cannot_come_back() -> None:
+def test_a_session_is_over_once_its_tab_was_closed_for_long() -> None:
     now = [0.0]
-    leaving, tabs = Leaving(lambda: now[0]), [Tab(), Tab(), Tab()]
-    for tab in tabs:
-        leaving.follow(tab)
-    tabs[1].left = tabs[2].left = True
-    assert leaving.look(130.0) == 0
-    now[0], tabs[2].left = 100.0, False  # it lost its connection, and is back
-    assert leaving.look(130.0) == 0
-    now[0], tabs[2].left = 131.0, True
-    assert leaving.look(130.0) == 1
-    assert [tab.forgot for tab in tabs] == [False, True, False]
-    now[0] = 262.0
-    assert leaving.look(130.0) == 1
-    assert [tab.forgot for tab in tabs] == [False, True, True]
-    place = weakref.ref(tabs.pop(0))
-    assert leaving.look(130.0) == 0
-    assert place() is None  # nobody else holds it
-
-
-def test_a_session_that_lets_go_holds_nothing_and_stops_its_work() -> None:
-    mind = Memory()
-    mind.jobs["short"] = mine = job(5)
-    mind.caches.results.put("path", "models")
-    mind.uploads["upload:1"] = "a file"
-    mind.let_go()
-    assert mine.stop.is_set()
-    assert (mind.jobs, mind.uploads, mind.caches.results.get("path"), mind.answer) == ({}, {}, None, None)
+    left = Left(lambda: now[0])
+    assert left.over(["a", "b"], 110.0) == []
+    now[0] = 100.0
+    assert left.over(["a"], 110.0) == []  # the other one is back
+    now[0] = 111.0
+    assert left.over(["a", "b"], 110.0) == ["a"]
+    now[0] = 222.0
+    assert left.over(["b"], 110.0) == ["b"]
+    assert left.over([], 110.0) == []
 
 
 def test_pages_are_drawn_in_turns_and_a_turn_that_is_given_back_is_the_next_ones() -> None:

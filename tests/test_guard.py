@@ -41,10 +41,14 @@ def test_who_may_show_the_app_in_a_frame_is_named_by_the_server(monkeypatch: pyt
     for path in ("/explore", METRICS):
         policy = ask(path)[1][b"content-security-policy"]
         assert policy == b"frame-ancestors 'self' https://moodle.example.org https://*.example.com:8443"
-    for wrong in ("https://a.example/path", "*", "a;script-src", "'none'"):
-        monkeypatch.setenv(FRAMED_BY, wrong)
-        with pytest.raises(ValueError, match="expected addresses without a path"):
-            ask("/")
+
+
+@pytest.mark.parametrize("wrong", ["https://a.example/path", "*", "https://a.example;script-src", "'none'"])
+def test_a_frame_that_is_no_address_is_reported_and_no_other_page_shows_the_app(wrong, monkeypatch, caplog) -> None:
+    monkeypatch.setenv(FRAMED_BY, f"https://moodle.example.org {wrong}")
+    assert ask("/")[0] == 200
+    assert ask("/")[1][b"content-security-policy"] == b"frame-ancestors 'self'"
+    assert f"{FRAMED_BY} names {wrong!r}; expected addresses without a path" in caplog.text
 
 
 @pytest.mark.parametrize("host", [b"evil.example", b"localhost.evil.example:8501", b"", b"\xff"])
@@ -94,6 +98,44 @@ def test_no_page_of_another_host_is_listened_to() -> None:
 @pytest.mark.parametrize("path", [METRICS, f"{METRICS}/", f"/below{METRICS}"])
 def test_nobody_reads_the_metrics(path: str) -> None:
     assert ask(path)[::2] == (404, b"")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "host", "origin", "own"),
+    [
+        ("ws", b"localhost:8501", b"http://localhost:8501", True),
+        ("ws", b"localhost:8501", b"http://localhost:9999", False),
+        ("ws", b"localhost:8501", b"http://localhost", False),
+        ("ws", b"localhost:8501", b"http://127.0.0.1:8501", False),
+        ("ws", b"localhost:8501", None, True),
+        ("ws", b"localhost:8501", b"null", False),
+        ("ws", b"localhost:8501", b"http://localhost:port", False),
+        ("ws", b"[::1]:8501", b"http://[::1]:8501", True),
+        ("ws", b"mkl.example.org", b"https://mkl.example.org", True),  # the proxy ends TLS
+        ("wss", b"mkl.example.org", b"https://mkl.example.org:443", True),
+        ("wss", b"mkl.example.org", b"http://mkl.example.org", False),
+        ("ws", b"mkl.example.org", b"https://mkl.example.org:8443", False),
+        ("ws", b"mkl.example.org", b"https://course.example.org:8443", True),  # as the server's options list
+    ],
+)
+def test_a_websocket_is_opened_by_pages_of_this_server_alone(scheme, host, origin, own) -> None:
+    before = config.get_option("server.corsAllowedOrigins")
+    config.set_option("server.corsAllowedOrigins", ["https://course.example.org:8443"])
+    seen: list[str] = []
+
+    async def app(scope, receive, send) -> None:
+        seen.append("opened")
+
+    async def send(message) -> None:
+        seen.append(message["type"])
+
+    headers = [(b"host", host)] + ([] if origin is None else [(b"origin", origin)])
+    try:
+        scope = {"type": "websocket", "scheme": scheme, "path": "/_stcore/stream", "headers": headers}
+        asyncio.run(Guard(app)(scope, None, send))
+    finally:
+        config.set_option("server.corsAllowedOrigins", before)
+    assert seen == (["opened"] if own else ["websocket.close"])
 
 
 def test_what_is_no_request_passes() -> None:

@@ -7,10 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages._parts.frame import owner, sending
+from pages._parts.frame import guard, sending
 from pages._parts.frame.left_page import LeftPage
 from pages._parts.session import inside, nav
-from pages._parts.session.presence import Presence
 
 
 @pytest.fixture(autouse=True)
@@ -45,15 +44,15 @@ def test_the_app_works_without_a_name_and_says_what_it_loses(
     with caplog.at_level(logging.WARNING):
         inside.report_missing()
     assert any(name.replace(":", ".") in said and inside.NAMES[name] in said for said in caplog.messages)
-    assert not Presence().gone()
-    Presence().close()
+    assert inside.left() == []
+    inside.close("tab")
     assert inside.run_context() is None
     assert nav._pages()["data"] is not None
     assert inside.files() == {}
     inside.keep_last("tab", 1, 1.0)
     assert inside.began("tab") == b""
     assert inside.token("other=1") == b""
-    assert owner.may_ask("tab", b"") is True
+    assert guard.may_ask("tab", b"") is True
     assert not LeftPage().speaks(b"no message")
     sending.gather()
     for flag in (inside.PAGES, inside.NOTEBOOK):
@@ -81,6 +80,6 @@ def test_a_module_that_is_gone_is_a_name_that_is_gone() -> None:
 def test_a_server_that_keeps_sessions_otherwise_knows_no_owner(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inside, "_server", lambda: SimpleNamespace())
     assert inside.began("tab") == b""
-    assert inside.is_active("tab")
+    assert inside.left() == []
     inside.close("tab")
     assert inside.files() == {}

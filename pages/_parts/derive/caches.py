@@ -18,7 +18,6 @@ import streamlit as st
 from mklcore.errors import KernelError
 from pages._parts.params.parameters import DataParams
 from pages._parts.session.memory import memory
-from pages._parts.session.presence import Presence
 from pages._parts.session.result_cache import ResultCache
 
 UNUSED_SECONDS = 90.0
@@ -33,7 +32,7 @@ class LargePlace:
     """The server's one place for a stack above the usual limit: one is held at a time, and the others are asked to
     wait.
 
-    A session that holds it keeps it while looking at it, and lets go of it with the tab. A stack that has left is only
+    A session that holds it keeps it while looking at it. A stack that has left is only
     followed by the next one once nothing works on it any more, so that there are never two.
     """
 
@@ -64,7 +63,7 @@ class LargePlace:
     def _leave(self, owner: object) -> None:
         left = UNUSED_SECONDS - (time.monotonic() - self._seen)
         theirs = self._held is not None and owner is not self._owner
-        if theirs and left > 0 and not (isinstance(self._owner, Presence) and self._owner.gone()):
+        if theirs and left > 0:
             raise WaitError(
                 "Another session looks at a large stack, and the server has room for one only. It is free "
                 f"{left:.0f} s after that session's last look. Wait, or use fewer kernels or rows."

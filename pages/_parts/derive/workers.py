@@ -17,7 +17,7 @@ from mklcore.parallel.processes import POSSIBLE, Apart, EndedError, UnsendableEr
 from pages._parts.jobs import machine, worker
 from pages._parts.jobs.job import Report
 from pages._parts.jobs.preparing import preparation
-from pages._parts.session.leaving import LEAVING
+from pages._parts.session import leaving
 
 SOLVERS = "MKL_EXPLORER_SOLVERS"  # the environment variable that says how many; 0 for none
 MOST = 4
@@ -151,7 +151,7 @@ class Workers:
 
 
 WORKERS = Workers()
-LEAVING.then(WORKERS.forget)
+leaving.AFTERWARDS.append(WORKERS.forget)
 
 
 def done(work: Callable[..., T], report: Report, grams: Any, model: Any, *given: Any, **more: Any) -> T | None:

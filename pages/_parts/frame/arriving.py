@@ -1,13 +1,16 @@
-"""Frame, before the server: how many bytes visitors bring along, counted where their requests come in.
+"""Frame, before the server: what visitors send is bounded where their requests come in.
 
 Streamlit bounds one file and keeps every file that a tab ever sent until the tab is closed, whether a page asked for it
-or not: eight of 60 MB raised the server by 480 MB. Here a tab, an address and the server each have their share, and of
-a tab the files it sent last are kept: what a page uses is with the session by then. What is refused is stated on the
-page, in the place of the file.
+or not: eight of 60 MB raised the server by 480 MB. Here all files that a tab is sending are counted together, as are
+those of the server, and of a tab the files it sent last are kept: what a page uses is with the session by then. What is
+refused is stated on the page, in the place of the file. A request that stops sending is ended. How much one visitor may
+ask for is bounded by the proxy before the server.
 """
 
+import asyncio
 import re
 import threading
+import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
@@ -16,17 +19,21 @@ from typing import Any
 
 from pages._parts.jobs.machine import memory_bytes
 from pages._parts.session import inside
-from pages._parts.session.leaving import LEAVING
-from pages._parts.session.memory import Memory
 from pages._parts.session.uploads import REFUSED
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 MB = 1e6
+PATIENCE_SECONDS = 15.0  # for the next piece of a file
+SLOWEST = 20e3  # bytes a second, on average and beyond that patience
 PLACE = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+$")
 NAME = re.compile(rb'filename="([^"\r\n]{0,400})"')
 MOST_HEAD = 64 * 1024  # of a part of a form
 BORDER = b"sent-instead"
+
+
+class SlowError(Exception):
+    """A request stopped sending, or sends too slowly."""
 
 
 @dataclass(frozen=True)
@@ -38,29 +45,21 @@ class Shares:
     files: int = 4
     kept_mb: float = 105.0  # one file of the largest kind
     tab_mb: float = 210.0
-    address_mb: float = 1200.0
     total_mb: float = min(4000.0, 0.25 * memory_bytes() / MB)
 
 
 class Arriving:
-    """The files that are held for each tab, and those that are on their way."""
+    """The files that are on their way, and those that are held, which ``held`` tells in bytes."""
 
-    def __init__(self, held: Callable[[], dict[str, float]], shares: Shares | None = None) -> None:
+    def __init__(self, held: Callable[[], float], shares: Shares | None = None) -> None:
         self.shares = shares or Shares()
         self._held, self._lock = held, threading.Lock()
-        self._address: dict[str, str] = {}
         self._under_way: defaultdict[str, float] = defaultdict(float)
 
-    def begin(self, tab: str, address: str, size: float) -> str:
+    def begin(self, tab: str, size: float) -> str:
         """Let a file of ``size`` bytes come in, until :meth:`end`; return why it cannot be taken, "" where it can."""
         with self._lock:
-            held = self._held()
-            known = {**held, **self._under_way}
-            self._address = {one: self._address[one] for one in known if one in self._address} | {tab: address}
-            here = sum(held.get(one, 0.0) + self._under_way.get(one, 0.0) for one in known if self._at(one) == address)
-            why = self._refusal(
-                size, self._under_way.get(tab, 0.0), here, sum(held.values()) + sum(self._under_way.values())
-            )
+            why = self._refusal(size, self._under_way.get(tab, 0.0), self._held() + sum(self._under_way.values()))
             self._under_way[tab] += 0.0 if why else size
             return why
 
@@ -71,38 +70,24 @@ class Arriving:
             if self._under_way[tab] <= 0:
                 del self._under_way[tab]
 
-    def _at(self, tab: str) -> str:
-        return self._address.get(tab, "")
-
-    def _refusal(self, size: float, tab: float, address: float, total: float) -> str:
+    def _refusal(self, size: float, tab: float, total: float) -> str:
         most, sorry = self.shares, f"The file of {size / MB:.0f} MB was not taken:"
         if tab + size > most.tab_mb * MB:
             return (
                 f"{sorry} this tab is sending {tab / MB:.0f} MB already. Wait until they are there, then choose the "
                 f"file again."
             )
-        if address + size > most.address_mb * MB:
-            return (
-                f"{sorry} tabs of your address hold {address / MB:.0f} MB of files and may hold {most.address_mb:.0f} "
-                f"MB. Close "
-                "tabs that you do not need, wait two minutes, and choose the file again; or take fewer rows."
-            )
         if total + size > most.total_mb * MB:
             return (
                 f"{sorry} the server holds {total / MB:.0f} MB of files and may hold {most.total_mb:.0f} MB for "
-                f"everybody. Try "
-                "again when others have closed their tabs, or take fewer rows."
+                f"everybody. Try again when others have closed their tabs, or take fewer rows."
             )
         return ""
 
 
-def held() -> dict[str, float]:
-    """Return the bytes of files held for each tab; one that Streamlit and the session both hold counts once."""
-    found = {tab: {id(content): len(content) for content in files.values()} for tab, files in inside.files().items()}
-    for one in LEAVING.held():
-        if isinstance(one, Memory):
-            found.setdefault(one.me.name, {}).update({id(content): len(content) for content in one.files()})
-    return {tab: float(sum(sizes.values())) for tab, sizes in found.items()}
+def held() -> float:
+    """Return the bytes of the files that Streamlit keeps for all tabs."""
+    return float(sum(len(content) for files in inside.files().values() for content in files.values()))
 
 
 ARRIVING = Arriving(held)
@@ -122,17 +107,35 @@ def tab_of(scope: Message) -> str:
 @asynccontextmanager
 async def counted(scope: Message, receive: Receive) -> AsyncIterator[tuple[Message, Receive]]:
     """Count a request that brings a file along, and give it on; what cannot be taken is given on as the words that say
-    so.
+    so. Raises ``SlowError`` where it stops sending.
     """
-    tab, headers = tab_of(scope), dict(scope["headers"])
-    size = float(headers[b"content-length"])
-    why = ARRIVING.begin(tab, (scope.get("client") or ("",))[0], size)
+    tab, size = tab_of(scope), float(dict(scope["headers"])[b"content-length"])
+    why = ARRIVING.begin(tab, size)
     try:
-        yield await _instead(scope, receive, why) if why else (scope, receive)
+        yield await _instead(scope, paced(receive), why) if why else (scope, paced(receive))
     finally:
         if not why:
             ARRIVING.end(tab, size)
         inside.keep_last(tab, ARRIVING.shares.files, ARRIVING.shares.kept_mb * MB)
+
+
+def paced(receive: Receive, clock: Callable[[], float] = time.monotonic) -> Receive:
+    """Return a receiver of the same body that raises ``SlowError`` where it does not come."""
+    begun, got, whole = clock(), 0, False
+
+    async def receive_soon() -> Message:
+        nonlocal got, whole
+        if whole:
+            return await receive()
+        left = min(PATIENCE_SECONDS, begun + PATIENCE_SECONDS + got / SLOWEST - clock())
+        try:
+            message = await asyncio.wait_for(receive(), left)
+        except TimeoutError:
+            raise SlowError from None
+        got, whole = got + len(message.get("body", b"")), not message.get("more_body", False)
+        return message
+
+    return receive_soon
 
 
 def says_its_size(scope: Message) -> bool:

@@ -13,7 +13,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from pages._parts.frame import owner
+from pages._parts.frame import guard
 from pages._parts.session import inside
 
 GATHERED_SECONDS = 0.02  # an element waits at most so long for others; the start and the end of a run wait for none
@@ -26,14 +26,14 @@ class OwnedSession(Session):
     """A session that only its own browser comes back to."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
-        self.began = owner.ASKING.get()
+        self.began = guard.ASKING.get()
         super().__init__(*args, **named)
 
     def matches_user_info(self, user_info: Any) -> bool:
         """Tell whether a browser that names this session gets it; others get one of their own, and this one stays as it
         is.
         """
-        return owner.is_owner(self.began) and super().matches_user_info(user_info)
+        return guard.is_owner(self.began) and super().matches_user_info(user_info)
 
 
 class GatheringSession(OwnedSession):

@@ -52,11 +52,6 @@ def owner() -> str:
     return memory().kept.owner or ""
 
 
-def address() -> str:
-    """Return the address this session comes from; empty on the server's own machine."""
-    return st.context.ip_address or ""
-
-
 def hear(report: object) -> None:
     """Take what the browser remembers: its secret, whether it could be written down, and whether uploads are to be
     kept.
@@ -177,7 +172,7 @@ def keep_upload() -> None:
         try:
             file = _file(source)
             with st.spinner("Keeping the file") if len(file.content) > LARGE_BYTES else nullcontext():
-                store().keep(owner(), file, address())
+                store().keep(owner(), file)
             memory().kept.files[source] = KEPT_SIGN
         except StoreError as error:
             memory().kept.files[source] = str(error)
@@ -247,7 +242,6 @@ def save(name: str) -> Run:
         files,
         _facts(params, found, at),
         content,
-        address(),
     )
     for file in files:
         memory().kept.files[file.source] = KEPT_SIGN

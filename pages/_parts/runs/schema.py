@@ -1,18 +1,17 @@
-"""Runs as tables: what the file of kept work holds, and how one of an earlier release becomes one of this."""
+"""Runs as tables: what the file of kept work holds."""
 
-import secrets
 import sqlite3
 import time
 
-SCHEMA = 2
+SCHEMA = 3
 TABLES = """
 CREATE TABLE files (
     id INTEGER PRIMARY KEY, owner TEXT NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL, content BLOB NOT NULL,
-    size INTEGER NOT NULL, used REAL NOT NULL, address TEXT NOT NULL DEFAULT '', UNIQUE (owner, source));
+    size INTEGER NOT NULL, used REAL NOT NULL, UNIQUE (owner, source));
 CREATE TABLE runs (
     id TEXT PRIMARY KEY, owner TEXT NOT NULL, secret TEXT NOT NULL UNIQUE, name TEXT NOT NULL, page TEXT NOT NULL,
     recipe TEXT NOT NULL, facts TEXT NOT NULL, results BLOB, size INTEGER NOT NULL, created REAL NOT NULL,
-    address TEXT NOT NULL DEFAULT '', used REAL NOT NULL DEFAULT 0);
+    used REAL NOT NULL DEFAULT 0);
 CREATE TABLE holds (
     run TEXT NOT NULL REFERENCES runs ON DELETE CASCADE, file INTEGER NOT NULL REFERENCES files,
     PRIMARY KEY (run, file)) WITHOUT ROWID;
@@ -20,15 +19,8 @@ CREATE INDEX runs_by_owner ON runs (owner, created);
 CREATE INDEX files_by_use ON files (used);
 CREATE INDEX holds_by_file ON holds (file)
 """
-# The clock of the store: when it was last looked at, how old the store is then, and what addresses are mixed with.
-CLOCK = "CREATE TABLE clock (wall REAL NOT NULL, age REAL NOT NULL, salt TEXT NOT NULL)"
-FROM_1 = (
-    "ALTER TABLE files ADD COLUMN address TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE runs ADD COLUMN address TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE runs ADD COLUMN used REAL NOT NULL DEFAULT 0",
-)
-
-
+# The clock of the store: when it was last looked at, and how old the store is then.
+CLOCK = "CREATE TABLE clock (wall REAL NOT NULL, age REAL NOT NULL)"
 PATIENCE_SECONDS = 10.0  # for another connection that writes
 
 
@@ -40,14 +32,13 @@ def settle(base: sqlite3.Connection) -> None:
     version = base.execute("PRAGMA user_version").fetchone()[0]
     if version == SCHEMA:
         return
-    if version > SCHEMA:
-        raise sqlite3.NotSupportedError("the file of kept runs was written by a later release")
-    if version == 0:
-        base.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        _log_beside(base)
+    if version:
+        raise sqlite3.NotSupportedError("the file of kept runs was written by another release")
+    base.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    _log_beside(base)
     base.execute("BEGIN IMMEDIATE")
     with base:
-        _bring_up_to_date(base)
+        _make(base)
 
 
 def _log_beside(base: sqlite3.Connection) -> None:
@@ -66,13 +57,10 @@ def _log_beside(base: sqlite3.Connection) -> None:
             time.sleep(0.01)
 
 
-def _bring_up_to_date(base: sqlite3.Connection) -> None:
-    version = base.execute("PRAGMA user_version").fetchone()[0]  # another process may have been quicker
-    if version == SCHEMA:
+def _make(base: sqlite3.Connection) -> None:
+    if base.execute("PRAGMA user_version").fetchone()[0] == SCHEMA:  # another process was quicker
         return
-    for statement in TABLES.split(";") if version == 0 else FROM_1:
+    for statement in (*TABLES.split(";"), CLOCK):
         base.execute(statement)
-    base.execute("UPDATE runs SET used = ?", (time.time(),))
-    base.execute(CLOCK)
-    base.execute("INSERT INTO clock VALUES (?, ?, ?)", (time.time(), time.time(), secrets.token_hex(16)))
+    base.execute("INSERT INTO clock VALUES (?, ?)", (time.time(), time.time()))
     base.execute(f"PRAGMA user_version = {SCHEMA}")

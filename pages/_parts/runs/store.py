@@ -32,15 +32,11 @@ _HELD = "SELECT file FROM holds"
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is kept: megabytes per file, browser, address and for the whole server, and runs per browser.
-
-    A client that invents browsers still has one address. A class behind one address shares its part.
-    """
+    """How much is kept: megabytes per file, browser and for the whole server, and runs per browser."""
 
     file_mb: float = 100.0
     results_mb: float = 32.0
     owner_mb: float = 400.0
-    address_mb: float = 1200.0
     total_mb: float = 2000.0
     runs: int = 200
 
@@ -95,13 +91,13 @@ class Store:
 
     # Files
 
-    def keep(self, owner: str, file: File, address: str = "") -> None:
-        """Keep a file without a name for some days from its last use. ``address``: from where it comes, if known."""
+    def keep(self, owner: str, file: File) -> None:
+        """Keep a file without a name for some days from its last use."""
         self._check_size(file)
         who = digest(owner)
-        self._make_room(who, address, 0, [file])
+        self._make_room(who, 0, [file])
         with self._writing(len(file.content)) as (base, now):
-            self._keep(base, now, who, file, address)
+            self._keep(base, now, who, file)
 
     def file(self, owner: str, source: str) -> File | None:
         """Return one of the owner's files; looking at it renews its days."""
@@ -136,7 +132,6 @@ class Store:
         files: Sequence[File] = (),
         facts: Mapping[str, Any] | None = None,
         results: bytes | None = None,
-        address: str = "",
     ) -> Run:
         """Keep a screen under a name, with the files its recipe needs and the results on it.
 
@@ -153,16 +148,16 @@ class Store:
         who, run, created = digest(owner), secrets.token_hex(16), time.time()
         texts = json.dumps(dict(recipe)), json.dumps(dict(facts or {}), allow_nan=False)
         size = sum(map(len, texts)) + len(results or b"")
-        self._make_room(who, address, size, files)
+        self._make_room(who, size, files)
         with self._writing(size + sum(len(file.content) for file in files)) as (base, now):
             (count,) = base.execute("SELECT count(*) FROM runs WHERE owner = ?", (who,)).fetchone()
             if count >= self.limits.runs:
                 raise StoreError(f"{count} runs are kept for this browser, the most there may be. Delete one first.")
             link = digest(link_secret(owner, run))
-            row = run, who, link, clean, page, *texts, results, size, created, _mixed(base, address), now
-            base.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            row = run, who, link, clean, page, *texts, results, size, created, now
+            base.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
             for file in files:
-                held = self._keep(base, now, who, file, address)
+                held = self._keep(base, now, who, file)
                 base.execute("INSERT OR IGNORE INTO holds VALUES (?, ?)", (run, held))
         until = time.time() + UNOPENED_DAYS * DAY
         return Run(run, clean, page, dict(recipe), dict(facts or {}), created, size, _named(files), until)
@@ -250,14 +245,14 @@ class Store:
             row: tuple[Any, ...] | None = base.execute(question, values).fetchone()
         return row
 
-    def _keep(self, base: sqlite3.Connection, now: float, who: str, file: File, address: str) -> int:
+    def _keep(self, base: sqlite3.Connection, now: float, who: str, file: File) -> int:
         row = base.execute("SELECT id FROM files WHERE owner = ? AND source = ?", (who, file.source)).fetchone()
         if row is not None:
             base.execute("UPDATE files SET used = ?, name = ? WHERE id = ?", (now, clean_name(file.name), row[0]))
             return int(row[0])
-        values = who, file.source, clean_name(file.name), file.content, len(file.content), now, _mixed(base, address)
+        values = who, file.source, clean_name(file.name), file.content, len(file.content), now
         added = base.execute(
-            "INSERT INTO files (owner, source, name, content, size, used, address) VALUES (?, ?, ?, ?, ?, ?, ?)", values
+            "INSERT INTO files (owner, source, name, content, size, used) VALUES (?, ?, ?, ?, ?, ?)", values
         )
         return int(added.lastrowid or 0)
 
@@ -273,20 +268,16 @@ class Store:
                 "keeps. It stays in this session only."
             )
 
-    def _make_room(self, who: str, address: str, more: int, files: Sequence[File]) -> None:
+    def _make_room(self, who: str, more: int, files: Sequence[File]) -> None:
         """Let unnamed files leave until the new ones and ``more`` bytes fit, or refuse.
 
         A browser's own leave first; a stranger's only when nobody has used them for a day.
         """
         with self._writing() as (base, now):
-            mixed = _mixed(base, address)
             there = {source for (source,) in base.execute("SELECT source FROM files WHERE owner = ?", (who,))}
         more += sum(len(file.content) for file in files if file.source not in there)
         idle = now - LIVING_DAYS * DAY
         rules = [_Rule(self.limits.owner_mb, "owner = ?", (who,), "owner = ?", (who,), "this browser")]
-        if mixed:
-            theirs = "(owner = ? OR used < ?) AND address = ?", (who, idle, mixed)
-            rules.append(_Rule(self.limits.address_mb, "address = ?", (mixed,), *theirs, "your network address"))
         anyones = "(owner = ? OR used < ?)", (who, idle)
         rules.append(_Rule(self.limits.total_mb, "1 = ?", (1,), *anyones, "this server"))
         with self.disk.open() as base:
@@ -375,16 +366,6 @@ def _blank_file(base: sqlite3.Connection, row: int) -> None:
 
 def _ids(base: sqlite3.Connection, where: str, values: tuple[Any, ...]) -> list[int]:
     return [row for (row,) in base.execute(f"SELECT id FROM files WHERE {where} AND id NOT IN ({_HELD})", values)]
-
-
-def _mixed(base: sqlite3.Connection, address: str) -> str:
-    """Return what the file holds of an address: enough to count by, not enough to read it back; empty where none is
-    known.
-    """
-    if not address:
-        return ""
-    (salt,) = base.execute("SELECT salt FROM clock").fetchone()
-    return digest(f"{salt} {address}")
 
 
 def _no_room(whose: str, limit: float) -> str:

@@ -31,7 +31,7 @@ _GATHERING = (
 GATHERING = tuple(f"{SESSION}.{name}" for name in _GATHERING)
 
 NAMES = {
-    CONTEXT: "closed tabs are not noticed before Streamlit ends their sessions",
+    CONTEXT: "the list of pages is made again in every run",
     RUNTIME: "closed tabs are not noticed, and anyone who has the name of a session may use its addresses",
     FILES: "files that were sent stay until their session ends",
     SESSIONS: "pages are sent element by element, and anyone who has the name of a session may take it over",
@@ -101,10 +101,12 @@ def _server() -> Any:
     return instance() if instance is not None and st.runtime.exists() else None
 
 
-def is_active(session: str) -> bool:
-    """Tell whether a browser is connected to the session; True where nobody knows."""
-    known = getattr(_server(), "is_active_session", None)
-    return known is None or known(session)
+def left() -> list[str]:
+    """Return the names of the sessions whose tab is closed or lost its connection."""
+    sessions: Any = getattr(_server(), "_session_mgr", None)
+    if not (hasattr(sessions, "list_sessions") and hasattr(sessions, "is_active_session")):
+        return []
+    return [one.session.id for one in sessions.list_sessions() if not sessions.is_active_session(one.session.id)]
 
 
 def close(session: str) -> None:

@@ -18,8 +18,6 @@ from pages._parts.jobs.job import Progress
 from pages._parts.params.methods import Method
 from pages._parts.params.parameters import Params, PathParams
 from pages._parts.session import inside
-from pages._parts.session.leaving import LEAVING
-from pages._parts.session.presence import Presence
 from pages._parts.session.result_cache import ResultCache
 
 KEY = "memory"
@@ -222,11 +220,15 @@ class KeptWork:
     two: list[str] | None = None
 
 
+class Owner:
+    """Stands for a session where something of the server is held for it, without holding the session."""
+
+
 @dataclass(eq=False)
 class Memory:
     """Everything one visitor's tab remembers."""
 
-    me: Presence = field(default_factory=Presence)  # who holds the server's one place for a large stack
+    me: Owner = field(default_factory=Owner)  # who holds something of the server
     params: Params = field(default_factory=Params)
     link: Link = field(default_factory=Link)
     steps: Steps = field(default_factory=Steps)
@@ -258,21 +260,6 @@ class Memory:
     wishes: Wishes = field(default_factory=Wishes)
     kept: KeptWork = field(default_factory=KeptWork)
 
-    def files(self) -> list[bytes]:
-        """Return the bytes of the files this session has brought along."""
-        return [one.content for one in (*self.uploads.values(), self.batch) if one is not None]
-
-    def is_left(self) -> bool:
-        """Tell whether the tab is closed."""
-        return self.me.gone()
-
-    def let_go(self) -> None:
-        """Forget everything, and have Streamlit forget the session: what its page was drawn from holds paths, too."""
-        self.me.close()
-        for job in list(self.jobs.values()):
-            job.stop.set()
-        vars(self).update(vars(Memory()))
-
 
 class _Here(threading.local):
     """The run that this thread draws, and what its session remembers: it is asked for 300 times while a page is
@@ -294,6 +281,5 @@ def memory() -> Memory:
     found: Memory | None = st.session_state.get(KEY)
     if found is None:
         found = st.session_state[KEY] = Memory()
-        LEAVING.follow(found)
     _here.run, _here.memory = run, found
     return found
