@@ -71,6 +71,7 @@ _HOMES = {
     ],
     "solvers.hkl.certificate": ["hkl_certificate"],
     "solvers.hkl.graph": ["Graph"],
+    "io.rows": ["fit_rows"],
     "io.models": ["load_model", "save_model"],
     "theory": [
         "gomp_coherence",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pandas
 
 from mklcore.data.packed import MAX_COLUMNS as MOST_COLUMNS
 from mklcore.errors import DataError
@@ -137,6 +138,8 @@ def check_prediction(estimator: Any) -> None:
         rows = np.zeros((design.p, design.q + 1, 1, design.n))
     else:
         rows = np.zeros((len(estimator.kernel_names_), 1, estimator.n_train_))
+    if (names := getattr(estimator, "feature_names_in_", None)) is not None:
+        rows = pandas.DataFrame(rows, columns=names)
     decision = estimator._decisions(rows)
     if decision.shape[0] != 1 or not np.isfinite(decision).all():
         raise DataError("The model in the file does not predict finite numbers.")

@@ -1,0 +1,185 @@
+"""Many rows: a model of all rows from files and Dask collections, here and on the workers of a cluster."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import dask.array
+import dask.dataframe
+import distributed
+import numpy as np
+import pandas as pd
+import pytest
+
+import mklcore as mkl
+from mklcore.io import rows
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"
+)
+
+DATA = mkl.load_sample("diabetes")
+COLUMNS = list(DATA.feature_names)
+TABLE = pd.DataFrame(DATA.X, columns=COLUMNS).assign(y=(DATA.y - DATA.y.mean()) / DATA.y.std() + 1e3)
+CLASSES = TABLE.assign(y=np.where(DATA.y > 150, "high", "low"))
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary((mkl.Linear(), mkl.Linear(features=(2,))))
+FIT: Any = partial(mkl.fit_rows, target="y", kernels=KERNELS, n_components=20, C=0.3)
+
+
+def written(table: pd.DataFrame, folder: Path, kind: str = "parquet", size: int = 100) -> Path:
+    """The table in files of ``size`` rows."""
+    for k, top in enumerate(range(0, len(table), size)):
+        part = table.iloc[top : top + size]
+        part.to_parquet(folder / f"{k}.parquet") if kind == "parquet" else part.to_csv(folder / f"{k}.csv", index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[distributed.Client]:
+    """Two processes, the only cluster of the whole suite; tests use it by ``with client.as_current()``."""
+    quiet = {"dashboard_address": None, "silence_logs": 50}
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **quiet) as cluster,
+        distributed.Client(cluster, set_as_default=False) as found,
+    ):
+        yield found
+
+
+# One model of all rows
+
+
+@pytest.mark.parametrize("p", [1.0, 4 / 3, 2.0])
+def test_a_model_from_sums_is_the_model_of_all_rows(tmp_path, p):
+    seen: list[tuple[int, int]] = []
+    model = FIT(written(TABLE, tmp_path), p=p, tol=1e-8, callback=lambda *k: seen.append(k))
+    exact = mkl.LpMKLRegressor(p=p, C=0.3, tol=1e-8, kernels=KERNELS, approximation=mkl.Nystroem(20))
+    exact.fit(TABLE[COLUMNS], TABLE.y)
+    assert type(model) is mkl.LpMKLRegressor
+    assert model.objective_ == pytest.approx(exact.objective_, rel=1e-8)
+    assert model.relative_gap_ < 1e-8
+    np.testing.assert_allclose(model.weights_, exact.weights_, atol=1e-6)
+    np.testing.assert_allclose(model.predict(TABLE[COLUMNS]), exact.predict(TABLE[COLUMNS]), atol=1e-5)
+    np.testing.assert_allclose(model.approximation_error_, exact.approximation_error_)
+    assert (model.n_train_, model.dual_coef_.size, model.dual_point_) == (442, 0, None)
+    assert seen == [(k, 5) for k in range(1, 6)] * 2
+    mkl.save_model(tmp_path / "m.mkl", model)
+    again = mkl.load_model(tmp_path / "m.mkl")
+    assert np.array_equal(again.predict(TABLE[COLUMNS]), model.predict(TABLE[COLUMNS]))
+
+
+@pytest.mark.parametrize(("loss", "p", "C"), [
+    ("squared", 4 / 3, 1.0), ("logistic", 1.0, 0.1), ("logistic", 4 / 3, 10.0), ("squared_hinge", 1.0, 0.1),
+    ("squared_hinge", 2.0, 10.0),
+])  # fmt: skip
+def test_two_classes_in_text_files_are_learnt_from_all_rows_in_few_passes(tmp_path, monkeypatch, loss, p, C):
+    monkeypatch.setattr(rows, "_SAMPLE", 150)
+    monkeypatch.setattr(rows, "_BYTES", 1000)
+    passes: list[int] = []
+    model = FIT(
+        [written(CLASSES, tmp_path, "csv")], loss=loss, p=p, C=C, tol=1e-8, callback=lambda k, n: passes.append(k == n)
+    )
+    assert model.n_train_ == 442
+    assert sum(passes) <= 9
+    assert len(passes) > 5 * sum(passes)  # files are read in pieces
+    assert set(model.classes_) == {"high", "low"}
+    features = model._map.cross(DATA.X).table.astype(float)
+    spread = np.repeat(model.weights_, np.diff(model._map.ends))
+    v, f = spread * model.feature_coef_, model.decision_function(TABLE[COLUMNS])
+    signs = np.where(CLASSES.y == "low", 1.0, -1.0)
+    np.testing.assert_allclose(features @ v + model.intercept_, f, atol=1e-6)
+    norms = np.array(
+        [np.linalg.norm(v[first:last]) for first, last in zip(model._map.ends, model._map.ends[1:], strict=False)]
+    )
+    primal = C * float(model.loss_in_use.value(f, signs).sum()) + model.penalty_in_use.regulariser(norms)
+    assert model.objective_ == pytest.approx(primal, rel=1e-6)
+    assert model.dual_objective_ <= model.objective_ * (1 + 1e-12)
+    assert model.relative_gap_ < 1e-6
+
+
+def test_a_sample_of_all_rows_gives_landmarks_and_a_class_that_one_row_has_is_in_it(monkeypatch):
+    monkeypatch.setattr(rows, "_SAMPLE", 60)
+    y = np.zeros(442, dtype=int)
+    y[430] = 1
+    parts = dask.dataframe.from_pandas(TABLE.assign(y=y), npartitions=7)
+    one, two = (FIT(parts, loss="logistic", random_state=seed) for seed in (0, 0))
+    assert list(one.classes_) == [0, 1]
+    assert one.n_train_ == 442
+    assert np.array_equal(one.feature_coef_, two.feature_coef_)
+    assert not np.array_equal(one._map.rows, FIT(parts, loss="logistic", random_state=1)._map.rows)
+
+
+def test_dask_collections_give_the_model_of_files(tmp_path):
+    here = FIT(written(TABLE, tmp_path))
+    X, y = dask.array.from_array(DATA.X, chunks=(100, 4)), dask.array.from_array(TABLE.y.to_numpy(), chunks=77)
+    for source, target in (
+        (dask.dataframe.from_pandas(TABLE, npartitions=5), "y"),
+        (X, y),
+        (dask.array.concatenate([X, y[:, None]], axis=1), 10),
+    ):
+        model = FIT(source, target=target)
+        np.testing.assert_allclose(model.feature_coef_, here.feature_coef_, rtol=1e-9)
+        assert model.intercept_ == pytest.approx(here.intercept_, rel=1e-12)
+    assert list(here.feature_names_in_) == COLUMNS
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge"])
+def test_workers_of_a_cluster_give_the_numbers_of_one_process(tmp_path, client, loss):
+    folder = written(TABLE if loss == "squared" else CLASSES, tmp_path)
+    here = FIT(folder, loss=loss)
+    with client.as_current():
+        there = FIT(folder, loss=loss)
+    np.testing.assert_allclose(there.feature_coef_, here.feature_coef_, rtol=1e-9)
+    np.testing.assert_allclose(there.weights_, here.weights_, rtol=1e-9)
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-9)
+    assert there.relative_gap_ == pytest.approx(here.relative_gap_, abs=1e-9)
+
+
+def test_a_refusal_of_a_worker_is_the_same_sentence(tmp_path, client):
+    TABLE.assign(s3=np.inf).to_parquet(written(TABLE, tmp_path) / "9.parquet")
+    with (
+        client.as_current(),
+        pytest.raises(mkl.DataError, match=r"9\.parquet' holds missing or infinite values in the"),
+    ):
+        FIT(tmp_path)
+
+
+@pytest.mark.parametrize(("change", "loss", "match"), [
+    (lambda d: d.rename(columns={"s1": "z"}), "squared", r"9\.(parquet|csv)' has other columns than .*0\..*: s1, z"),
+    (lambda d: d.drop(columns="s1"), "squared", r"9\..*' has other columns than .*: s1"),
+    (lambda d: d.assign(s1="a"), "squared", r"9\..*' holds values in the column 's1' that are no numbers"),
+    (lambda d: d.assign(s2=np.nan), "squared", r"9\..*' holds missing or infinite values in the column 's2'"),
+    (lambda d: d.assign(y=[np.nan, *d.y[1:]]), "squared", r"9\..*' has no target \('y'\) in 1 rows"),
+    (lambda d: d.assign(y="high"), "squared", r"9\..*' and .*0\..*' have targets of different types"),
+    (lambda d: d.assign(y=np.arange(len(d))), "logistic", r"0\..*' holds a third class"),
+])  # fmt: skip
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_what_does_not_fit_is_refused_by_the_name_of_the_file(tmp_path, kind, change, loss, match):
+    folder = written(TABLE, tmp_path, kind)
+    made = change(TABLE.head(50))
+    made.to_parquet(folder / "9.parquet") if kind == "parquet" else made.to_csv(folder / "9.csv", index=False)
+    with pytest.raises(mkl.DataError, match=match):
+        FIT(folder, loss=loss)
+
+
+def test_other_refusals_say_what_to_do(tmp_path, monkeypatch):
+    with pytest.raises(mkl.DataError, match=r"holds no file that ends in \.parquet or \.csv"):
+        FIT(tmp_path)
+    with pytest.raises(mkl.DataError, match=r"a\.txt' is no file that ends in \.parquet or \.csv"):
+        FIT([tmp_path / "a.txt"])
+    (tmp_path / "a.parquet").write_bytes(b"no table")
+    with pytest.raises(mkl.DataError, match=r"a\.parquet' cannot be read as parquet"):
+        FIT(tmp_path)
+    (tmp_path / "a.parquet").unlink()
+    written(CLASSES.assign(y="low"), tmp_path)
+    with pytest.raises(mkl.DataError, match=r"0\.parquet' and all others hold the class 'low' alone"):
+        FIT(tmp_path)
+    with pytest.raises(mkl.DataError, match=r"0\.parquet' has no column 'z'; it has age, sex"):
+        FIT(tmp_path, target="z")
+    with pytest.raises(mkl.DataError, match="has no rows, nor have any others"):
+        FIT(dask.dataframe.from_pandas(TABLE.head(0), npartitions=1))
+    with pytest.raises(mkl.ParameterError, match="loss must be one of squared, logistic, squared_hinge"):
+        FIT(tmp_path, loss="hinge")
+    monkeypatch.setitem(__import__("sys").modules, "dask", None)
+    with pytest.raises(mkl.ParameterError, match=r"needs Dask, which is not installed: pip install 'mklcore\[dask\]'"):
+        FIT(tmp_path)
