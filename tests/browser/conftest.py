@@ -68,11 +68,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Server]]:
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server per process for the tests that do not need a fresh one, on the layer of threads that forgives least.
-
-    One process solves beside it: two would take longer to load than they help here.
-    """
-    more = {"NUMBA_THREADING_LAYER": "workqueue", "MKL_EXPLORER_SOLVERS": "1"}
+    """One server per process for tests that need no fresh one, on the layer of threads that forgives least."""
+    more = {"NUMBA_THREADING_LAYER": "workqueue"}
     running = Server(tmp_path_factory.mktemp("server") / "server.log", **more)
     yield running
     running.stop()

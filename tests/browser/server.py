@@ -31,7 +31,7 @@ class Server:
         self.url, self.log = f"http://127.0.0.1:{port}", log
         command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
         command += ["--server.port", str(port), "--server.fileWatcherType", "none"]
-        usual = {"MKL_EXPLORER_HOME": str(log.parent / "home"), "MKL_EXPLORER_SOLVERS": "0"}
+        usual = {"MKL_EXPLORER_HOME": str(log.parent / "home")}
         surroundings = os.environ | usual | environment
         with log.open("wb") as output:
             self.process = subprocess.Popen(

@@ -14,7 +14,6 @@ from mklcore.kernels import stacks
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import Forecast, GramStack
 from mklcore.kernels.interactions import Interaction
-from pages._parts.derive import workers
 from pages._parts.derive.budget import SHARE, Budget
 from pages._parts.derive.caches import LargePlace
 from pages._parts.derive.dictionaries import dictionary, normalisation
@@ -106,8 +105,7 @@ def needs(params: KernelParams) -> tuple[str, ...]:
 @st.cache_resource(max_entries=1, show_spinner=False)
 def budget() -> Budget:
     """Return the server's room for stacks; each is the same object for everyone who asks."""
-    share = SHARE * machine.memory_bytes()
-    return Budget(max(share - workers.count() * workers.EACH, min(share, 1e6 * MEMORY_LIMIT_MB)))
+    return Budget(SHARE * machine.memory_bytes())
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)

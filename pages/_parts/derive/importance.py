@@ -18,7 +18,7 @@ from mklcore.estimators.importance import ColumnAnswer, column_importance, kerne
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.units import Unit
 from mklcore.paths.path import Path, fit_path_of
-from pages._parts.derive import caches, dictionaries, gram_stacks, low_rank, paths, scores, tables, workers
+from pages._parts.derive import caches, dictionaries, gram_stacks, low_rank, paths, scores, tables
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.derive.paths import Answer
 from pages._parts.jobs.job import Job, Report
@@ -58,13 +58,9 @@ def job(params: PathParams, path: Path, index: int) -> Job:
     value = float(path.values[index])
     model, columns, scoring = path.estimators[index], seen(params), scores.scoring(params)
     rows, y = _rows(params)
-    grams = None if low_rank.in_use(params) else gram_stacks.grams(params)
-    more: dict[str, Any] = {"scoring": scoring, "seed": params.seed}
 
     def shuffle(report: Report) -> tuple[ColumnAnswer, ...]:
-        given = model, rows, y, columns
-        apart = workers.done(column_importance, report, grams, *given, **more)
-        return column_importance(*given, callback=report.tick, **more) if apart is None else apart
+        return column_importance(model, rows, y, columns, callback=report.tick, scoring=scoring, seed=params.seed)
 
     found = ranking(params, value)
     pieces = [found.piece(shuffle, len(columns))]
@@ -101,9 +97,7 @@ def _without(params: PathParams, path: Path, index: int, rest: list[int]) -> Cal
     more = grams.train, rest, parts.train.y, path.param, [value], grams.validation, parts.validation.y
 
     def leave_out(report: Report) -> float:
-        found = workers.done(fit_path_of, report, grams, asked, *more, scoring=given.scoring)
-        if found is None:
-            found = fit_path_of(report.heard_by(asked), *more, scoring=given.scoring)
+        found = fit_path_of(report.heard_by(asked), *more, scoring=given.scoring)
         return float(path.val_score[index] - found.val_score[0])
 
     return leave_out

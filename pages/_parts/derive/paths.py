@@ -15,7 +15,6 @@ from mklcore.estimators.importance import ColumnAnswer
 from mklcore.kernels.grams import GramStack
 from mklcore.parallel import cluster
 from mklcore.parallel import tasks as remote
-from mklcore.parallel.processes import SHOWN_EVERY
 from mklcore.paths.path import Path, fit_path, grown, path_grid, rescored
 from mklcore.selection import SelectionFrequency, selection_frequency
 from mklcore.selection.scoring import SCORINGS
@@ -28,7 +27,6 @@ from pages._parts.derive import (
     measuring,
     scores,
     tables,
-    workers,
 )
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.derive.gram_stacks import Grams
@@ -51,6 +49,7 @@ GROW = (
 )
 SIZES = 50  # of a path over the number of kernels: one run gives all of them
 RESAMPLES = 20
+SHOWN_EVERY = 1.0  # seconds between two looks at the points of a path that are solved so far
 QUICK_SECONDS = 0.7  # a point that the neighbours solved in less is solved while the person waits
 POINT_SECONDS = 2e-8  # for a point of a path, per entry of the stack
 BASELINES = ("uniform", "best", "aligned")
@@ -164,8 +163,7 @@ class Prepared:
     ) -> Path:
         """Return the path through ``values``, or the whole one; ``start`` is the nearest model that is known.
 
-        ``show`` is given now and then the path through the points solved by then. Where there are processes to
-        solve it, the whole path is solved in one of them, to the same numbers.
+        ``show`` is given now and then the path through the points solved by then.
         """
         asked, grams, y, y_val = self.asked, self.grams, self.parts.train.y, self.parts.validation.y
         whole = path_grid(asked, grams.train, y, self.over, self.size)[: self.first] if values is None else values
@@ -173,9 +171,6 @@ class Prepared:
         more: dict[str, Any] = {"scoring": self.scoring, "grow": self.grow if values is None else 0}
         if report is None:
             return fit_path(*given, start=start, **more)
-        apart = None if start is not None else workers.done(fit_path, report, grams, *given, news=show, **more)
-        if apart is not None:
-            return apart
         report.heard_by(asked)
         return fit_path(*given, report.tick, start, so_far=None if show is None else _seldom(show), **more)
 
