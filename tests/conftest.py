@@ -48,7 +48,7 @@ LONGEST = (
     "test_explore_page.py",
     "test_app.py",
     "test_exports.py",
-    "test_cluster.py",
+    "test_rows.py",
     "test_proof_pocket.py",
     "test_hulls_page.py",
     "test_exploration.py",

@@ -1,21 +1,16 @@
 """Many rows in the app: low rank follows the first answer, stands beside exact kernels, and leaves as a script."""
 
-import threading
-from concurrent.futures import CancelledError
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.errors import MKLError
 from mklcore.kernels.operators import factored
 from mklcore.kernels.operators.factored import FactoredSum
-from mklcore.paths.files import read_paths
 from mklcore.paths.held_out import scored_on
 from pages._parts.derive import caches, gram_stacks, left_out, low_rank, many_rows, paths, tables
 from pages._parts.explore import many_rows as explore_many_rows
-from pages._parts.jobs.job import Progress, Report, make
 from pages._parts.params.parameters import LOW_RANK, MOST_LANDMARKS, SAMPLE, Params
 from tests.pages import memory, open_app, quiet, wait_until, words
 from tests.test_exports import handed_out, run_script
@@ -42,22 +37,13 @@ def test_low_rank_follows_the_first_answer_and_leaves_the_exact_ones_beside_it(f
     assert low.estimators[0].approximation == mkl.Nystroem(15, 0)
     rest = parts.validation
     assert low.val_score[2] == pytest.approx(low.estimators[2].score(rest.X, rest.y))
-    assert f"**{len(parts.train.y)} training rows: three ways**" in words(app)
+    assert f"**{len(parts.train.y)} training rows: two ways**" in words(app)
     assert "Approximation error of the kernels, as a share of the trace" in words(app)
     assert low.val_score[low.first_look] >= sampled.val_score[sampled.first_look]
-    assert words(app).count("best of these") == 1
+    assert words(app).count("better of these") == 1
     script, _ = handed_out(params, "explore")
     names = run_script(script, tmp_path, monkeypatch)
     np.testing.assert_allclose(names["path"].weights, low.weights, atol=1e-12)
-
-    quiet(app.button(key="way_whole").click().run())
-    key = many_rows.whole(params).key
-    wait_until(lambda: caches.result_cache(params).get(key) is not None, app)
-    whole = many_rows.whole(params).value
-    assert whole.score == pytest.approx(whole.model.score(rest.X, rest.y))
-    assert whole.model.n_train_ == len(parts.train.y)
-    exact = next(way for way in many_rows.ways(params) if way.params is None)
-    assert (exact.rows, exact.score) == (len(parts.train.y), whole.score)
 
     quiet(app.button(key=f"way_{SAMPLE}").click().run())
     quiet(app.run())
@@ -70,8 +56,7 @@ def test_low_rank_follows_the_first_answer_and_leaves_the_exact_ones_beside_it(f
 ])  # fmt: skip
 def test_nobody_is_moved_to_a_worse_model(monkeypatch, sampled, many, final, taken):
     params, path = Params(data="diabetes"), SimpleNamespace(estimators=[object()])
-    reported = (many_rows.Way("sample", params, 40, sampled, 1.0, final), many_rows.Way("all", params, 300, many, 1.0),
-            many_rows.Way("whole", None, 300, None, None))  # fmt: skip
+    reported = (many_rows.Way("sample", params, 40, sampled, 1.0, final), many_rows.Way("all", params, 300, many, 1.0))
     lost = many_rows.Lost(15, 30, {"A": 0.1, "B": 0.6})
     for place, name, value in (
         (many_rows, "is_many", lambda params: True),
@@ -99,137 +84,6 @@ def test_the_sample_is_said_to_stay_shown_only_where_nobody_chose_it(monkeypatch
     assert [("the sample stays shown" in words, "approximation error of A is 60 %" in words) for words in said] == [
         (reason, True)
     ]
-
-
-def test_with_a_scheduler_full_size_fits_are_sent_there(few, monkeypatch):
-    params = Params(data="diabetes", widths=2, seed=4143)
-    sent: list[object] = []
-    monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")
-    monkeypatch.setattr(
-        "mklcore.parallel.tasks.afar", lambda task, *reported: sent.append(task) or task(tell=reported[0])
-    )
-    low = low_rank.approximately(params)
-    assert many_rows.room(params) == "its kernels in double precision, 0.0 GB"
-    with monkeypatch.context() as short:
-        short.setattr("mklcore.estimators.base.STACK_LIMIT_MB", 1e-3)
-        assert many_rows.room(params) == "its kernels in single precision, 0.0 GB"
-    job, whole = many_rows.job(params), many_rows.whole_job(params, 1.0)
-    report = Report(Progress(job))
-    path = job.pieces[0].make(report)
-    assert report.progress.done == path.values.size
-    found = whole.pieces[0].make(Report(Progress(whole)))
-    assert [type(task).__name__ for task in sent] == ["FeaturePath", "WholeFit"]
-    assert (path.estimators[0].n_train_, found.rows) == (len(tables.split(params).train.y),) * 2
-    here = paths.prepared(low).solve()
-    np.testing.assert_allclose(path.weights, here.weights, atol=1e-12)
-    np.testing.assert_allclose(path.val_score, here.val_score, atol=1e-12)
-
-
-@pytest.mark.threads
-def test_points_solved_on_a_scheduler_are_shown_as_they_come_and_stay_when_it_dies(few, monkeypatch):
-    monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")
-    monkeypatch.setattr("mklcore.parallel.tasks.SAID_EVERY", 0.0)
-    monkeypatch.setattr("mklcore.parallel.tasks.SAID_RATE", 1e12)
-    alive, dies = [True], threading.Event()
-
-    def elsewhere(task, tell, news):
-        def say(content: bytes) -> None:
-            news(content)
-            while alive[0] and len(read_paths(content)["path"]) == 7:
-                tell(7, 13)
-                if dies.wait(0.01):
-                    raise MKLError("The scheduler ended with the work on its way.")
-
-        return task(tell, say)
-
-    monkeypatch.setattr("mklcore.parallel.tasks.afar", elsewhere)
-    app = open_app("pages/explore.py", data="diabetes", widths="2", seed="4144", way=LOW_RANK)
-    wait_until(lambda: "7 points solved so far" in words(app), app)
-    params = memory(app).params
-    for look in ("path", "inside", "columns"):
-        app.session_state["field_look"] = look
-        quiet(app.run())
-        assert "7 points solved so far" in words(app)
-        assert "Solved on another machine" in words(app)
-    dies.set()
-    wait_until(lambda: "ended with the work on its way" in words(app), app)
-    assert "7 points solved so far" in words(app)  # what had come is still there
-    alive[0] = False  # the next one is left to finish
-    quiet(app.button(key="compute").click().run())
-    wait_until(lambda: paths.known(params) is not None and "solved so far" not in words(app), app)
-    assert paths.known(params).estimators[0] is not None
-
-
-def test_what_one_machine_cannot_hold_is_left_to_all_workers_together(few, monkeypatch):
-    params, ran = Params(data="diabetes", widths=2, seed=4147, settings=(("loss", "squared"),)), list[str]()
-    monkeypatch.setattr("mklcore.estimators.base.STACK_LIMIT_MB", 1e-3)
-    monkeypatch.setattr("mklcore.estimators.base.QUICK_LIMIT_MB", 1e-3)
-    monkeypatch.setattr("mklcore.kernels.operators.packed.MEMORY_MB", 1e-3)
-    assert not many_rows.takes_shards(params)  # without a scheduler nothing changes
-    assert "shards" not in many_rows.room(params)
-    monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")
-    assert many_rows.takes_shards(params)
-    assert "in shards on the workers of the cluster" in many_rows.room(params)
-    monkeypatch.setattr(
-        "mklcore.parallel.tasks.run_in_shards", lambda task, tell, instead: ran.append("shards") or task(tell)
-    )
-    found = many_rows.whole_job(params, 1.0).pieces[0].make(Report(Progress(many_rows.whole_job(params, 1.0))))
-    assert ran == ["shards"]
-    assert found.rows == len(tables.split(params).train.y)
-    monkeypatch.setattr(many_rows, "most_rows", lambda params: many_rows.MOST_SUMMED + 1)
-    assert not many_rows.takes_shards(params)  # the sum itself would not fit
-
-
-def test_without_an_answer_from_the_scheduler_this_machine_does_the_work_and_says_why(few, monkeypatch):
-    params = Params(data="diabetes", widths=2, seed=4145)
-    monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")
-    monkeypatch.setattr("mklcore.parallel.cluster._CONNECT", "100ms")
-    job = many_rows.job(params)
-    progress = Progress(job)
-    assert len(job.pieces[0].make(Report(progress))) == progress.done
-    assert "No scheduler answers at tcp://127.0.0.1:9" in progress.note
-    assert "on this machine" in progress.note
-
-
-def test_two_who_ask_for_the_same_exact_model_get_one_and_who_waits_goes_on_where_the_other_cancels(few, monkeypatch):
-    params, begun = Params(data="diabetes", widths=2, seed=4146), list[object]()
-    monkeypatch.setenv("MKL_EXPLORER_SCHEDULER", "tcp://127.0.0.1:9")
-    second = Progress(many_rows.whole_job(params, 1.0))
-    waits, released = threading.Event(), threading.Event()
-
-    def elsewhere(task, tell, news):
-        begun.append(task)
-        if len(begun) == 1:
-            waits.set()
-            while True:  # until the first one cancels
-                tell(1, 100)
-                released.wait(0.01)
-        return task(tell)
-
-    monkeypatch.setattr("mklcore.parallel.tasks.afar", elsewhere)
-    first = Progress(many_rows.whole_job(params, 1.0))
-    ends: list[object] = []
-
-    def run(progress: Progress) -> None:
-        try:
-            make(progress)
-            ends.append(progress)
-        except CancelledError:
-            ends.append(None)
-
-    one, two = (threading.Thread(target=run, args=(progress,)) for progress in (first, second))
-    one.start()
-    waits.wait(60)
-    two.start()
-    first.stop.set()
-    one.join(60)
-    two.join(60)
-    assert ends == [None, second]
-    assert len(begun) == 2
-    third = Progress(many_rows.whole_job(params, 1.0))
-    make(third)  # it is there
-    assert len(begun) == 2
-    assert many_rows.whole(params).value.value == 1.0
 
 
 def test_what_cannot_be_approximated_says_so_and_goes_on_with_exact_kernels():

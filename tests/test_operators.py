@@ -19,11 +19,9 @@ from mklcore.kernels.operators import (
     WeightedSum,
     as_operator,
     frobenius_norms,
-    is_stored,
     same_kernels,
 )
 from mklcore.losses import make_loss
-from mklcore.parallel.shards import sharded
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
 
@@ -204,15 +202,6 @@ def test_points_beyond_the_grid_know_the_columns_of_the_table():
 def test_kernels_without_names_are_refused_by_estimators(truth):
     with pytest.raises(KernelError, match="does not name its kernels; hand over a GramStack"):
         mkl.LpMKLClassifier().fit(DenseKernels(truth), np.sign(X[:, 0]))
-
-
-def test_shards_are_an_operator_too(truth, vectors):
-    a, weights = vectors
-    with sharded(KERNELS, X, count=2, backend="serial") as kernels:
-        assert isinstance(kernels, KernelOperator)
-        assert not is_stored(kernels)
-        np.testing.assert_allclose(kernels.quad(a), truth @ a @ a, rtol=1e-9)
-        np.testing.assert_allclose(kernels.combine(weights).matvec(a), np.tensordot(weights, truth, 1) @ a, rtol=1e-9)
 
 
 def test_dense_kernels_on_one_array_are_the_same_kernels(truth):

@@ -1,8 +1,7 @@
-"""Runs of published experiments: rows of a table, small runs, backends, records of other releases, what is certain."""
+"""Runs of published experiments: rows of a table, small runs, records of other releases, what is certain."""
 
 import json
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -73,12 +72,6 @@ def test_seconds_are_those_of_the_processor_and_older_ones_of_the_clock():
     assert Outcome.from_json(old.to_json()).took == old.took
     sizes = [list(command._reported(TINY, run))[2] for run in (now, replace(now, seconds=np.nan, quick=True))]
     assert sizes == ["1 repetitions, seed 0, 73.0 CPU s", "1 repetitions, seed 0, small"]
-
-
-def test_an_executor_measures_the_same():
-    with ThreadPoolExecutor(2) as executor:
-        found = TINY.run(3, ["made", "made too"], seed=1, backend=executor)
-    assert found.samples.tolist() == TINY.run(3, ["made", "made too"], seed=1).samples.tolist()
 
 
 def test_a_run_that_was_cut_short_goes_on_and_keeps_what_it_measured(tmp_path, monkeypatch):

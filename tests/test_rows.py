@@ -1,4 +1,4 @@
-"""Many rows: a model of all rows from files and Dask collections, here and on the workers of a cluster."""
+"""Many rows and many runs: a model of all rows from files, and equal results on the workers of a Dask cluster."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -8,12 +8,15 @@ from typing import Any
 import dask.array
 import dask.dataframe
 import distributed
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 
 import mklcore as mkl
 from mklcore.io import rows
+from mklcore.parallel import sweep
+from mklcore.selection.repeats import SplitProblem, repeat_splits
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"
@@ -183,3 +186,41 @@ def test_other_refusals_say_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "dask", None)
     with pytest.raises(mkl.ParameterError, match=r"needs Dask, which is not installed: pip install 'mklcore\[dask\]'"):
         FIT(tmp_path)
+
+
+# Many runs: the same rows in one process, in two, and on a cluster
+
+
+def backends(client: distributed.Client) -> Iterator[Any]:
+    yield joblib.parallel_config(backend="loky", n_jobs=2)
+    with client.as_current():
+        yield joblib.parallel_config(backend="dask")
+
+
+def test_sweeps_folds_and_experiments_are_the_same_on_every_backend(client):
+    iris = mkl.load_sample("iris")
+    kernels = mkl.KernelDictionary((mkl.RBF(0.5, relative=True), mkl.Linear()))
+    problem = SplitProblem(iris, mkl.LpMKLClassifier(kernels=kernels), kernels, normalise="multiplicative")
+    gomp = mkl.GOMPRegressor(kernels=KERNELS, n_kernels=3)
+    left, right = DATA.split(0.3, seed=0)
+    ticks: list[tuple[int, int]] = []
+
+    def all_of_them() -> list[Any]:
+        repeats = repeat_splits(problem, 3)
+        folds = mkl.cross_validate_path(
+            gomp, DATA.X, DATA.y, "lam", [1e-3, 1e-2], 3, callback=lambda *k: ticks.append(k)
+        )
+        surface = mkl.cross_validate_path(gomp, DATA.X, DATA.y, params={"lam": [1e-3, 1e-2], "s": [1, 3]}, n_splits=2)
+        curve = mkl.validation_curve(gomp, left.X, left.y, right.X, right.y, [1e-3, 1e-2], [1, 2])
+        run = mkl.EXPERIMENTS["greedy_rate"].run(2, seed=3, quick=True)
+        found = [[row.test for row in repeats.rows], folds.scores, folds.selected, surface.scores, curve.scores]
+        return [*found, list(sweep(abs, [3, -1, 3]).items()), run.samples]
+
+    here = all_of_them()
+    assert ticks[-1] == (6, 6)
+    for config in backends(client):
+        with config:
+            there = all_of_them()
+        assert ticks[-1] == (6, 6)
+        for one, other in zip(here, there, strict=True):
+            assert np.array_equal(one, other)

@@ -10,8 +10,8 @@ import mklcore as mkl
 from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.splitting import rare_note
 from mklcore.errors import DataError, ParameterError
-from mklcore.parallel.sweep import SplitProblem, SplitSpec
 from mklcore.selection.probabilities import calibrate, cross_fitted
+from mklcore.selection.repeats import SplitProblem, SplitSpec
 from mklcore.selection.scoring import scorings_for
 from mklcore.selection.search import Candidate, search_models
 from mklcore.selection.splitters import folds, halves

@@ -1,11 +1,7 @@
-"""Sweeps: every backend gives the same rows, known rows are not run again, and repeated splits are what they say."""
+"""Sweeps: processes give the same rows, known rows are not run again, and repeated splits are what they say."""
 
 import os
-import signal
-import sys
-import tempfile
-from concurrent.futures import CancelledError, ThreadPoolExecutor
-from pathlib import Path
+from concurrent.futures import CancelledError
 
 import numpy as np
 import pytest
@@ -17,12 +13,12 @@ from mklcore import (
     KernelDictionary,
     Linear,
     LpMKLClassifier,
-    MKLError,
     ParameterError,
     load_sample,
 )
 from mklcore.data import Dataset, three_way_split
-from mklcore.parallel.sweep import Repeats, SplitProblem, SplitRow, SplitSpec, repeat_splits, sweep
+from mklcore.parallel import sweep
+from mklcore.selection.repeats import Repeats, SplitProblem, SplitRow, SplitSpec, repeat_splits
 
 
 def cube(number: int) -> int:
@@ -37,52 +33,22 @@ def fails(number: int) -> int:
     raise ParameterError("The number is not allowed.")
 
 
-def dies(spec: tuple[str, int, int]) -> int:
-    """The third run ends with its process, the first so many times."""
-    place, times, number = spec
-    if number == 2 and len(list(Path(place).iterdir())) < times:
-        tempfile.mkstemp(dir=place)
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number**3
-
-
 def problem(p: float = 1.0) -> SplitProblem:
     data = load_sample("iris")
     kernels = KernelDictionary((RBF(0.5, relative=True), Linear()), feature_names=data.feature_names)
     return SplitProblem(data, LpMKLClassifier(kernels=kernels, p=p), kernels, normalise="multiplicative")
 
 
-@pytest.mark.parametrize("backend", ["serial", "processes", "executor"])
-def test_every_backend_gives_the_same_rows_in_the_order_of_the_specs(backend: str) -> None:
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_every_spec_is_run_once_and_the_rows_are_in_the_order_of_the_specs(n_jobs: int | None) -> None:
     seen: list[tuple[int, int]] = []
-    with ThreadPoolExecutor(2) as pool:
-        asked = pool if backend == "executor" else backend
-        rows = sweep(cube, [3, 1, 2, 3], asked, 2, callback=lambda done, total: seen.append((done, total)))
+    rows = sweep(cube, [3, 1, 2, 3], n_jobs, callback=lambda done, total: seen.append((done, total)))
     assert list(rows.items()) == [(3, 27), (1, 1), (2, 8)]
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
 def test_processes_are_other_processes() -> None:
-    assert os.getpid() not in sweep(where, [1, 2], "processes", 2).values()
-
-
-def test_what_dies_with_its_process_is_run_once_more(tmp_path: Path) -> None:
-    specs = [(str(tmp_path), 1, number) for number in range(4)]
-    assert list(sweep(dies, specs, "processes", 2).values()) == [0, 1, 8, 27]
-
-
-def test_a_run_that_dies_again_is_reported_and_nothing_done_is_lost(tmp_path: Path) -> None:
-    specs, known = [(str(tmp_path), 2, number) for number in range(4)], {}
-    with pytest.raises(MKLError, match=r"ended from outside, twice.*Of 4 runs \d are done\. Take fewer processes"):
-        sweep(dies, specs, "processes", 2, known)
-    assert set(known.values()) <= {0, 1}
-    assert list(sweep(dies, specs, "processes", 2, known).values()) == [0, 1, 8, 27]
-
-
-def test_without_dask_the_backend_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ParameterError, match=r"mklcore\[dask\]"):
-        sweep(cube, [1], "dask")
+    assert os.getpid() not in sweep(where, [1, 2], 2).values()
 
 
 def test_known_rows_are_not_run_again_and_an_interrupted_sweep_goes_on() -> None:
@@ -98,15 +64,10 @@ def test_known_rows_are_not_run_again_and_an_interrupted_sweep_goes_on() -> None
     assert sweep(cube, [1, 2, 3], known={1: -1, 2: -2}) == {1: -1, 2: -2, 3: 27}
 
 
-@pytest.mark.parametrize("backend", ["serial", "processes"])
-def test_an_error_in_a_run_reaches_the_caller(backend: str) -> None:
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_an_error_in_a_run_reaches_the_caller(n_jobs: int | None) -> None:
     with pytest.raises(ParameterError, match="not allowed"):
-        sweep(fails, [1, 2], backend, 2)
-
-
-def test_an_unknown_backend_is_refused() -> None:
-    with pytest.raises(ParameterError, match="serial, processes, dask"):
-        sweep(cube, [1], "threads")
+        sweep(fails, [1, 2], n_jobs)
 
 
 def test_a_row_is_what_fitting_on_that_split_by_hand_gives() -> None:
@@ -134,7 +95,7 @@ def test_repeats_have_the_seeds_that_follow_and_their_mean_and_spread() -> None:
 
 
 def test_repeats_in_processes_are_those_of_one_process() -> None:
-    here, there = (repeat_splits(problem(), 2, backend=backend, n_jobs=2) for backend in ("serial", "processes"))
+    here, there = (repeat_splits(problem(), 2, n_jobs=n_jobs) for n_jobs in (None, 2))
     assert [row.test for row in here.rows] == [row.test for row in there.rows]
     np.testing.assert_array_equal([row.weights for row in here.rows], [row.weights for row in there.rows])
 

@@ -2,7 +2,7 @@
 
 python -m mklcore.experiments                                   every key, with what was found and how long it took
 python -m mklcore.experiments lp_fig3 --small                   less than a minute
-python -m mklcore.experiments hkl_table1 --data DIR --backend processes --out run.json
+python -m mklcore.experiments hkl_table1 --data DIR --jobs 2 --out run.json
 
 What is to be kept with --out is written line by line beside it: the same command again goes on where a run was cut
 short.
@@ -23,7 +23,6 @@ from mklcore.experiments.base import SMALL
 from mklcore.experiments.claims import counted
 from mklcore.experiments.ledger import Ledger
 from mklcore.experiments.records import heading, summary
-from mklcore.parallel.sweep import BACKENDS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ledger = Ledger(f"{asked.out}.part") if asked.out else None
         found = experiment.run(
             count, asked.rows or None, asked.seed, _tell,
-            quick=asked.small, data=asked.data, backend=asked.backend, known=ledger,
+            quick=asked.small, data=asked.data, n_jobs=asked.jobs, known=ledger,
         )  # fmt: skip
     except MKLError as error:
         print(error, file=sys.stderr)
@@ -57,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--small", action="store_true", help="few rows and repetitions, about a minute")
     parser.add_argument("--data", metavar="DIR", help="a folder of data files (or MKLCORE_DATA)")
-    parser.add_argument("--backend", choices=BACKENDS, default="serial")
+    parser.add_argument("--jobs", type=int, help="lines measured at a time, in processes; -1 for one a core")
     parser.add_argument("--repetitions", type=int)
     parser.add_argument("--rows", action="append", help="one of the rows; may be given several times")
     parser.add_argument("--seed", type=int, default=0)

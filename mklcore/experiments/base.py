@@ -7,7 +7,6 @@ import os
 import platform
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +22,7 @@ from mklcore.arrays import Array, Mask
 from mklcore.data.dataset import LARGEST_VALUE
 from mklcore.errors import DataError, ParameterError
 from mklcore.experiments.claims import ANSWERS, DISAGREES, Claim, Record, Verdict
-from mklcore.parallel.sweep import sweep
+from mklcore.parallel import sweep
 from mklcore.parameters import check_whole
 
 Progress = Callable[[int, int], Any] | None
@@ -449,14 +448,14 @@ class Experiment:
         *,
         quick: bool = False,
         data: str | Path | None = None,
-        backend: str | Executor = "serial",
+        n_jobs: int | None = None,
         known: dict[Line, Measured] | None = None,
     ) -> Outcome:
         """Do it again. ``rows`` some of the row labels (by default all that are available, see ``rows_at_hand``);
         ``callback(done, total)`` may raise to cancel, and so may ``listen()``, which is called within a repetition too.
 
         ``quick``: a small run, of the rows of a small run and with fewer rows of data where the experiment says so.
-        ``data``: a folder of data files. ``backend``: "serial", "processes", "dask" or an executor, as in ``sweep``.
+        ``data``: a folder of data files. ``n_jobs``: lines measured at a time, as joblib has it.
         ``known``: lines of an earlier run, which are not measured again; every new one is written into it as it comes
         (see ``Ledger``). All rows of a repetition come before the next, so that a run that is cut short has whole
         repetitions. DataError where no row is available.
@@ -479,7 +478,7 @@ class Experiment:
         lines = [[Line(self.key, row, int(seed), k, quick, where) for k in range(count)] for row in chosen]
         specs = [line for together in zip(*lines, strict=True) for line in together]
         try:
-            found = sweep(partial(_measured, self.measure), specs, backend, known=known, callback=_after(callback))
+            found = sweep(partial(_measured, self.measure), specs, n_jobs, known, _after(callback))
         finally:
             _PAUSE.reset(listening)
         samples = np.array([[found[line].values for line in row] for row in lines], dtype=float)

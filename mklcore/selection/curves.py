@@ -6,15 +6,17 @@ Ties are broken the same way everywhere: the highest score, then the fewest kern
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
-from typing import Any, overload
+from typing import Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 
 from mklcore.arrays import Array, Indices, Labels, Mask
 from mklcore.errors import ParameterError, warn_short
+from mklcore.parallel import each, is_parallel
 from mklcore.parameters import check_choice, check_whole
 from mklcore.paths.estimator_protocol import PathEstimator, SizedEstimator
 from mklcore.paths.path import (
@@ -32,6 +34,9 @@ from mklcore.selection.splitters import cut, halves, parts_of, rare_in_folds
 
 RULES = ("best", "1se", "sparsest")
 _SAME = 1e-12  # scores this close are equal
+R = TypeVar("R")
+Tick: TypeAlias = Callable[[int, int], Any] | None
+Fold: TypeAlias = tuple[tuple[Any, Any], Indices, Indices]  # rows that learn and rows left out, and their places
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +84,7 @@ def validation_curve(
     sizes: Sequence[int] | Array,
     callback: Callable[[int, int], Any] | None = None,
     scoring: Scoring = None,
+    n_jobs: int | None = None,
 ) -> ValidationCurve:
     """Score every (lam, number of kernels) on validation rows, from one greedy run per lam.
 
@@ -107,6 +113,8 @@ def validation_curve(
     scoring : str, callable or None, default None
         Score to measure: a name of ``SCORINGS`` or a callable ``(estimator, X, y)``; None for the usual score of the
         task.
+    n_jobs : int or None, default None
+        Values of lambda at a time, as joblib has it.
 
     Returns
     -------
@@ -131,7 +139,7 @@ def validation_curve(
         raise ParameterError("A validation curve needs validation rows: pass X_val and y_val.")
     scores, used, objective = np.empty((3, rows.size, columns.size))
     chosen, best = None, (0, 0)
-    for i, fitted in enumerate(model.along_grid(stack, target, rows.tolist(), [int(size) for size in columns])):
+    for i, fitted in enumerate(_along_grid(model, stack, target, rows.tolist(), [int(k) for k in columns], n_jobs)):
         scores[i] = scores_of(fitted, blocks, y_val, scoring)
         used[i] = [point.n_kernels_ for point in fitted]
         objective[i] = [float(np.sum(point.objective_)) for point in fitted]
@@ -143,6 +151,15 @@ def validation_curve(
     place, kept = best, used.astype(int)
     name = score_name(estimator, scoring)
     return ValidationCurve(rows, columns.astype(int), scores, kept, objective, place, chosen, name)
+
+
+def _along_grid(
+    model: Any, stack: Any, target: Array, lams: list[float], sizes: list[int], n_jobs: int | None
+) -> Iterator[Any]:
+    """The models of every size, one value of lambda after the other."""
+    if not is_parallel(n_jobs):
+        return iter(model.along_grid(stack, target, lams, sizes))
+    return each(lambda lam: next(iter(model.along_grid(stack, target, [lam], sizes))), lams, n_jobs)
 
 
 def _first_of(
@@ -238,6 +255,7 @@ def cross_validate_path(
     estimator: PathEstimator, X: Any, y: Any, param: None = None, values: None = None, n_splits: int = 5,
     seed: int = 0, callback: Callable[[int, int], Any] | None = None, *,
     params: Mapping[str, Sequence[float] | Array], cv: Any = None, scoring: Scoring = None,
+    n_jobs: int | None = None,
 ) -> CrossValidated | CrossValidatedSurface: ...  # fmt: skip
 
 
@@ -254,6 +272,7 @@ def cross_validate_path(
     params: Mapping[str, Sequence[float] | Array] | None = None,
     cv: Any = None,
     scoring: Scoring = None,
+    n_jobs: int | None = None,
 ) -> CrossValidated | CrossValidatedSurface:
     """Fit a whole path on every fold and score it on the rows left out; works on tables and on kernel stacks.
 
@@ -291,10 +310,12 @@ def cross_validate_path(
     scoring : str, callable or None, default None
         Score to measure: a name of ``SCORINGS`` or a callable ``(estimator, X, y)``; None for the usual score of the
         task.
+    n_jobs : int or None, default None
+        Folds at a time, as joblib has it.
 
     Returns
     -------
-    ValidationCurve
+    CrossValidated or CrossValidatedSurface
         Scores of every value on every fold.
     """
     axes = _axes(param, values, params)
@@ -304,12 +325,10 @@ def cross_validate_path(
     cuts = [(cut(X, train, test, target.shape[0]), train, test) for train, test in parts]
     notes = rare_in_folds(estimator, target) if cv is None or isinstance(cv, (int, np.integer)) else ()
     if len(axes) == 2:
-        return replace(_surface(estimator, cuts, target, axes, callback, scoring), notes=notes)
+        return replace(_surface(estimator, cuts, target, axes, callback, scoring, n_jobs), notes=notes)
     ((name, grid),) = axes
-    total, paths = len(cuts) * grid.size, list[Path]()
-    for (rows, left_out), train, test in cuts:
-        tick = offset(callback, len(paths) * grid.size, total)
-        paths.append(fit_path(estimator, rows, target[train], name, grid, left_out, target[test], tick, None, scoring))
+    fold = partial(_fold_path, estimator, target, name, grid, scoring)
+    paths = list(_each_fold(fold, cuts, grid.size, callback, n_jobs))
     used = [path.weights > 1e-6 * np.maximum(path.weights.max(axis=1, keepdims=True), 1e-300) for path in paths]
     same = len({path.kernel_names for path in paths}) == 1
     return CrossValidated(
@@ -341,20 +360,40 @@ def offset(callback: Callable[[int, int], Any] | None, done: int, total: int) ->
     return None if callback is None else lambda k, _: callback(done + k, total) if k or not done else None
 
 
+def _each_fold(
+    run: Callable[[Fold, Tick], R], cuts: Sequence[Fold], steps: int, callback: Tick, n_jobs: int | None
+) -> Iterator[R]:
+    """``run(fold, tick)`` of every fold in order; of folds at the same time progress is counted once each ends."""
+    total = len(cuts) * steps
+    if not is_parallel(n_jobs):
+        yield from (run(fold, offset(callback, f * steps, total)) for f, fold in enumerate(cuts))
+        return
+    for done, found in enumerate(each(lambda fold: run(fold, None), cuts, n_jobs), 1):
+        yield found
+        if callback is not None:
+            callback(done * steps, total)
+
+
+def _fold_path(
+    estimator: PathEstimator, y: Labels, name: str, grid: Array, scoring: Scoring, fold: Fold, tick: Tick
+) -> Path:
+    (rows, left_out), train, test = fold
+    return fit_path(estimator, rows, y[train], name, grid, left_out, y[test], tick, None, scoring)
+
+
 def _surface(
     estimator: PathEstimator,
-    cuts: Sequence[tuple[tuple[Any, Any], Indices, Indices]],
+    cuts: Sequence[Fold],
     y: Labels,
     axes: Sequence[tuple[str, Array]],
-    callback: Callable[[int, int], Any] | None,
+    callback: Tick,
     scoring: Scoring,
+    n_jobs: int | None,
 ) -> CrossValidatedSurface:
-    """Every fold over both axes: a path over the second for every value of the first, or one greedy run for all
-    sizes.
-    """
+    """Every fold over both axes."""
     (outer, rows), (inner, columns) = axes
     if outer == "s" and inner == "lam":
-        flipped = _surface(estimator, cuts, y, [axes[1], axes[0]], callback, scoring)
+        flipped = _surface(estimator, cuts, y, [axes[1], axes[0]], callback, scoring, n_jobs)
         return replace(
             flipped,
             params=(outer, inner),
@@ -362,28 +401,36 @@ def _surface(
             scores=flipped.scores.transpose(0, 2, 1),
             n_nonzero=flipped.n_nonzero.T,
         )
-    scores, used = np.empty((2, len(cuts), rows.size, columns.size))
-    total = len(cuts) * rows.size
-    greedy = (outer, inner) == ("lam", "s") and hasattr(estimator, "along_grid")
-    for f, ((part, left_out), train, test) in enumerate(cuts):
-        if greedy:
-            tick = offset(callback, f * rows.size, total)
-            found = validation_curve(
-                estimator, part, y[train], left_out, y[test], rows, columns, tick, scoring  # type: ignore[arg-type]  # it has along_grid
-            )  # fmt: skip
-            scores[f], used[f] = found.scores, found.n_nonzero
-            continue
-        for i, value in enumerate(rows):
-            if callback is not None:
-                callback(f * rows.size + i, total)
-            model = estimator.copy_with(PATH_ATTRIBUTES[outer], int(value) if outer == "s" else float(value))
-            path = fit_path(model, part, y[train], inner, columns, left_out, y[test], scoring=scoring)
-            scores[f, i], used[f, i] = path.val_score, path.n_nonzero
+    fold, total = partial(_fold_surface, estimator, y, axes, scoring), len(cuts) * rows.size
+    found = list(_each_fold(fold, cuts, rows.size, callback, n_jobs))
+    scores, used = (np.array(one) for one in zip(*found, strict=True))
     if callback is not None:
         callback(total, total)
     return CrossValidatedSurface(
         (outer, inner), (rows, columns), scores, used.mean(axis=0), score_name(estimator, scoring)
     )
+
+
+def _fold_surface(
+    estimator: PathEstimator, y: Labels, axes: Sequence[tuple[str, Array]], scoring: Scoring, fold: Fold, tick: Tick
+) -> tuple[Array, Array]:
+    """Scores and kernels used (L, S) of a fold: a path over the second axis for every value of the first, or one greedy
+    run for all sizes.
+    """
+    ((outer, rows), (inner, columns)), ((part, left_out), train, test) = axes, fold
+    if (outer, inner) == ("lam", "s") and hasattr(estimator, "along_grid"):
+        found = validation_curve(
+            estimator, part, y[train], left_out, y[test], rows, columns, tick, scoring  # type: ignore[arg-type]  # it has along_grid
+        )  # fmt: skip
+        return found.scores, found.n_nonzero
+    scores, used = np.empty((2, rows.size, columns.size))
+    for i, value in enumerate(rows):
+        if tick is not None:
+            tick(i, rows.size)
+        model = estimator.copy_with(PATH_ATTRIBUTES[outer], int(value) if outer == "s" else float(value))
+        path = fit_path(model, part, y[train], inner, columns, left_out, y[test], scoring=scoring)
+        scores[i], used[i] = path.val_score, path.n_nonzero
+    return scores, used
 
 
 @overload

@@ -38,7 +38,7 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.stacks import rows_of
-from mklcore.parallel.sweep import sweep
+from mklcore.parallel import sweep
 from mklcore.parameters import check_positive
 from mklcore.paths.path import PATH_ATTRIBUTES, Path, check_scoring, fit_path, path_grid, score_name
 from mklcore.selection.bandwidths import widened

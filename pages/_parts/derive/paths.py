@@ -13,8 +13,6 @@ from mklcore.data.dataset import Split
 from mklcore.errors import MKLError, suppress_convergence_warnings
 from mklcore.estimators.importance import ColumnAnswer
 from mklcore.kernels.grams import GramStack
-from mklcore.parallel import cluster
-from mklcore.parallel import tasks as remote
 from mklcore.paths.path import Path, fit_path, grown, path_grid, rescored
 from mklcore.selection import SelectionFrequency, selection_frequency
 from mklcore.selection.scoring import SCORINGS
@@ -240,25 +238,7 @@ def piece(params: PathParams, refused: Callable[[str], None] | None = None) -> P
     def make(report: Report) -> Path:
         return given.solve(report, show=partial(_lay, keep_part, report))
 
-    if low_rank.in_use(params) and cluster.scheduler_address():
-        return found.piece(_afar(params, given, keep_part), given.size, refused)
     return found.piece(make, given.size, refused)
-
-
-def _afar(params: PathParams, given: Prepared, lay: Callable[[Path], None]) -> Callable[[Report], Path]:
-    """Return what has a worker of the cluster make the features of all rows and solve the path on them."""
-    how, named = low_rank.approximation(params), dictionaries.scale(params)
-    assert how is not None
-    train, judges = given.parts.train, given.parts.validation
-    task = remote.FeaturePath(
-        given.asked, dictionaries.dictionary(params), how, named, params.center,
-        train.table, train.y, judges.table, judges.y, given.over, given.size, given.first, given.grow, given.scoring,
-    )  # fmt: skip
-
-    def make(report: Report) -> Path:
-        return remote.run(task, report.tick, partial(_lay, lay, report), report.note)
-
-    return make
 
 
 def _lay(lay: Callable[[Path], None], report: Report, path: Path) -> None:

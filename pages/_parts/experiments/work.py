@@ -15,7 +15,6 @@ from mklcore.errors import DataError, MKLError
 from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
 from mklcore.experiments.base import SMALL, folder
 from mklcore.experiments.records import records
-from mklcore.parallel import cluster
 from pages._parts.derive import caches
 from pages._parts.derive.caches import ResultCache
 from pages._parts.jobs.job import Job, Piece, Progress, Report
@@ -128,7 +127,6 @@ def job(experiment: Experiment, repetitions: int, seed: int) -> Job:
     def run(report: Report) -> Outcome:
         return experiment.run(
             repetitions, seed=seed, callback=report.tick, listen=report.pulse, quick=repetitions <= SMALL,
-            backend=cluster.backend(),
         )  # fmt: skip
 
     def lay(outcome: Outcome) -> None:

@@ -60,7 +60,7 @@ def draw(shown: paths.Answer, follows: list[path_player.View], baselines: column
     here, exact = params_places.place(path, params.at), None
     row, below = st.container(key="explore_cursor"), st.container()
     if here.exact and shown.earlier:
-        below.info(words.ELSEWHERE if shown.stage else words.EARLIER)
+        below.info(words.EARLIER)
     elif here.exact and not shown.waiting:
         try:
             with below:
@@ -93,7 +93,7 @@ def draw(shown: paths.Answer, follows: list[path_player.View], baselines: column
     if not shown.stage:
         st.caption(looks.rows_caption(shown))
     if shown.earlier and not params.present:
-        st.caption(words.ELSEWHERE if shown.stage else words.EARLIER)
+        st.caption(words.EARLIER)
     if params.look == "columns":
         bands.draw(shown, point, index)
         columns.stability(shown, point, index)

@@ -46,8 +46,7 @@ def draw(shown: paths.Answer, point: Path, index: int) -> None:
     fitted = point.estimators[index]
     where = places.where(point, index)
     if fitted is None:  # an answer kept with a saved run holds figures; its models are on their way
-        again = "The model of this point is being fitted again. What it has learnt appears here."
-        st.info(words.ELSEWHERE if shown.stage else again)
+        st.info("The model of this point is being fitted again. What it has learnt appears here.")
         return
     if not shown.waiting:
         _judged(Chosen(point, index, shown.params), where, history.current().output)

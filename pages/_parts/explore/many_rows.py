@@ -1,4 +1,4 @@
-"""Explore many rows: low rank follows the first answer by itself, the three ways stand side by side."""
+"""Explore many rows: low rank follows the first answer by itself, the two ways stand side by side."""
 
 from dataclasses import replace
 
@@ -9,8 +9,6 @@ from mklcore.errors import MKLError
 from mklcore.figures import style
 from pages._parts.derive import low_rank, many_rows, paths, tables
 from pages._parts.derive.many_rows import Way
-from pages._parts.jobs import worker
-from pages._parts.params import places
 from pages._parts.params.parameters import LOW_RANK, MOST_LANDMARKS, SAMPLE, Params
 from pages._parts.session import board, fields, history, words
 from pages._parts.session.memory import memory
@@ -56,27 +54,30 @@ def follow(shown: paths.Answer) -> None:
     history.rerun()  # the whole app, so that its progress is drawn and watched
 
 
-# The three ways
+# The two ways
 
 
 def draw(shown: paths.Answer) -> None:
-    """Draw the three ways with rows, scores and what can be done, where there are many rows."""
+    """Draw the two ways with rows, scores and what can be done, where there are many rows."""
     params = history.current()
     if shown.stage or not many_rows.is_many(params):
         if shown.path.estimators[0] is not None:
             _lost(shown)
         return
     try:
-        sampled, many, one = many_rows.ways(params)
+        sampled, many = many_rows.ways(params)
     except MKLError as error:
         st.warning(words.plain(error))
         return
     with st.container(border=True):
-        st.markdown(f"**{len(tables.split(params).train.y):,} training rows: three ways**")
-        name, best = shown.path.score_name, many_rows.best((sampled, many, one))
+        st.markdown(f"**{len(tables.split(params).train.y):,} training rows: two ways**")
+        name, best = shown.path.score_name, many_rows.best((sampled, many))
         _path_row(sampled, name, SAMPLE, params, best is sampled)
         _path_row(many, name, LOW_RANK, params, best is many)
-        _whole_row(one, name, shown, best is one)
+        st.caption(
+            "Exact on more rows: fit one model with the script of this page on as many as memory and minutes allow, or "
+            "learn from files of millions of rows with `mklcore.fit_rows`."
+        )
         _short(params)
         _lost(shown)
 
@@ -111,7 +112,7 @@ def _row(way: Way, score_name: str, best: bool) -> tuple[str, str]:
     return (
         f"{way.label}: {way.rows:,} rows",
         f"{score_name} {said} on {on}; solved in {words.seconds(way.seconds or 0.0)}"
-        + " :green-badge[best of these]" * best,
+        + " :green-badge[better of these]" * best,
     )
 
 
@@ -128,7 +129,6 @@ def _path_row(way: Way, score_name: str, kind: str, params: Params, best: bool) 
     if (params.way == LOW_RANK) == (kind == LOW_RANK):
         place.markdown(":gray-badge[shown]")
         return
-    assert way.params is not None
     progress = board.mine(paths.key(way.params))
     if progress is not None and progress.live:
         place.caption("on its way")
@@ -142,34 +142,6 @@ def take(kind: str) -> None:
     """Show one of the two paths, because a person asked for it."""
     memory().took = None
     history.change(way=kind, at=None)
-
-
-def _whole_row(way: Way, score_name: str, shown: paths.Answer, best: bool) -> None:
-    place, params = _columns(way, score_name, best), history.current()
-    progress = board.mine(many_rows.whole(params).key)
-    if way.score is not None:
-        found = many_rows.whole(params).value
-        assert found is not None
-        gap = "" if found.gap is None else f", gap {found.gap:.1e}"
-        place.caption(f"one model, {places.label(shown.path.param, found.value)}{gap}")
-        return
-    if progress is not None and progress.live:
-        place.caption("on its way")
-        return
-    index = places.place(shown.path, params.at).index
-    if progress is not None:
-        place.caption(f"It {board.ending(progress)}")
-    busy = next((one for one in board.all_held() if one.job.slot == "long" and one.live), None)
-    place.button(
-        "Compute it", key="way_whole", on_click=_ask_whole, args=(params, shown, index), width="stretch",
-        disabled=busy is not None or shown.path.estimators[index] is None,
-        help=f"One exact model at the cursor, {many_rows.room(params)}: minutes, beside whatever else you do."
-        if busy is None else f"After this: {busy.job.title}, {worker.duration(busy.seconds_left)} left.",
-    )  # fmt: skip
-
-
-def _ask_whole(params: Params, shown: paths.Answer, index: int) -> None:
-    board.ask(many_rows.whole_job(params, many_rows.at(params, shown.path, index)))
 
 
 def _lost(shown: paths.Answer) -> None:

@@ -7,9 +7,8 @@ import streamlit as st
 from mklcore.errors import MKLError
 from mklcore.figures import style
 from mklcore.kernels import stacks
-from mklcore.parallel import cluster
-from mklcore.parallel.sweep import Repeats, SplitProblem, SplitRow, SplitSpec, repeat_splits
 from mklcore.paths.path import Path
+from mklcore.selection.repeats import Repeats, SplitProblem, SplitRow, SplitSpec, repeat_splits
 from pages._parts.derive import dictionaries, gram_stacks, low_rank, paths, scores, tables
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.drawing import listings
@@ -35,7 +34,7 @@ def job(params: Params, value: float) -> Job:
 
     def repeat(report: Report) -> Repeats:
         report.heard_by(problem.estimator)
-        return repeat_splits(problem, params.repeats, first, cluster.backend(), known=rows, callback=report.tick)
+        return repeat_splits(problem, params.repeats, first, known=rows, callback=report.tick)
 
     return found.work("Repeats", repeat, params.repeats)
 

@@ -6,9 +6,6 @@ from pathlib import Path as File
 from mklcore.figures.captions import SHARES, figure_of, score, seconds
 
 __all__ = ["SHARES", "figure_of", "plain", "score", "seconds", "text"]
-ELSEWHERE = (
-    "Solved on another machine, which sends the figures of each point; what needs the models appears at the end."
-)
 EARLIER = "Computed earlier with these settings. The models are being fitted here; what needs them appears then."
 SCALES = {  # what a normalisation does to kernels
     "multiplicative": "scaled to unit variance",

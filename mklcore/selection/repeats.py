@@ -1,133 +1,27 @@
-"""Many runs of one kind: a spec says what to do, a run does it, a row says what came out.
-
-`sweep` takes any specs that can be hashed and any function from a spec to a row, one after another in this process, in
-processes of joblib, or on a Dask cluster. Rows that are already known are not computed again, so a sweep that was
-interrupted goes on where it stopped. `repeat_splits` is the sweep people ask for most: the same model on other splits.
-"""
+"""The same model on other splits of a table: how much its score depends on the rows that were drawn."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset, Split, three_way_split
-from mklcore.errors import MKLError, ParameterError
+from mklcore.errors import ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
-from mklcore.parallel.cluster import alone, connected, on_cluster
+from mklcore.parallel import sweep
 from mklcore.parameters import check_whole
 from mklcore.selection.scoring import Scoring, scorer_of
 
-BACKENDS = ("serial", "processes", "dask")
 MOST_REPEATS = 1000
 SCORES = ("train", "validation", "test")
-S = TypeVar("S", bound=Hashable)
-R = TypeVar("R")
-Progress = Callable[[int, int], Any] | None
-
-
-def sweep(
-    run: Callable[[S], R],
-    specs: Iterable[S],
-    backend: str | Executor = "serial",
-    n_jobs: int = -1,
-    known: Mapping[S, R] | None = None,
-    callback: Progress = None,
-) -> dict[S, R]:
-    """``run(spec)`` for every spec: a dict from spec to row in the order of the specs, each spec once.
-
-    Parameters
-    ----------
-    run : a function of one spec; for "processes" and "dask" it has to live in an importable module
-    specs : what to run; frozen dataclasses, numbers or tuples
-    backend : "serial", "processes" (joblib, ``n_jobs`` of them), "dask" (the cluster of the current ``distributed``
-        client, of the scheduler that ``MKL_EXPLORER_SCHEDULER`` names, or a local one; needs ``pip install
-        mklcore[dask]``), or an executor of your own. Every run has one BLAS thread, so that the rows are the same to
-        the last digit; on a cluster ``run`` and the data in it are sent once. What dies with its worker is run again;
-        in processes once in a sweep
-    known : rows from an earlier sweep; their specs are not run again
-    callback : callback(done, total) before the first and after every run, on a cluster also while it waits; raise in it
-        to stop, what ran is then lost unless ``known`` is a dict, into which every row is written as it arrives
-
-    An error in a run ends the sweep, and so does the end of a scheduler (MKLError): go on with what is in ``known``.
-    """
-    if not isinstance(backend, Executor) and backend not in BACKENDS:
-        raise ParameterError(f"backend is one of {', '.join(BACKENDS)}, or an executor; got {backend!r}.")
-    rows: dict[S, R] = known if isinstance(known, dict) else dict(known or {})
-    wanted = list(dict.fromkeys(specs))
-    missing = [spec for spec in wanted if spec not in rows]
-    total, done = len(wanted), len(wanted) - len(missing)
-    if callback is not None:
-        callback(done, total)
-    for pair in _results(run, missing, backend, n_jobs):
-        if pair is not None:
-            rows[pair[0]] = pair[1]
-            done += 1
-        if callback is not None:
-            callback(done, total)
-    return {spec: rows[spec] for spec in wanted}
-
-
-def _results(
-    run: Callable[[S], R], specs: Sequence[S], backend: str | Executor, n_jobs: int
-) -> Iterator[tuple[S, R] | None]:
-    """Pairs as they arrive; None where there is nothing but time to cancel."""
-    if not specs:
-        return
-    if isinstance(backend, Executor):
-        yield from _on(backend, run, specs)
-    elif backend == "serial":
-        yield from ((spec, alone(run, spec)) for spec in specs)
-    elif backend == "processes":
-        yield from _in_processes(run, specs, n_jobs)
-    else:
-        with connected() as client:
-            yield from on_cluster(client, run, specs)
-
-
-def _in_processes(run: Callable[[S], R], specs: Sequence[S], n_jobs: int) -> Iterator[tuple[S, R]]:
-    """Pairs in the order of the specs; what dies with its process is run once more."""
-    done = 0
-    for again in (False, True):
-        try:
-            for row in Parallel(n_jobs=n_jobs, return_as="generator")(
-                delayed(alone)(run, spec) for spec in specs[done:]
-            ):
-                done += 1
-                yield specs[done - 1], row
-            return
-        except BrokenProcessPool:
-            if again:
-                raise MKLError(
-                    "A process that ran a part of the sweep was ended from outside, twice: often there was not enough "
-                    "memory. "
-                    f"Of {len(specs)} runs {done} are done. Take fewer processes (n_jobs) or smaller runs, and go on "
-                    f"with "
-                    "what is in known."
-                ) from None
-
-
-def _on(executor: Executor, run: Callable[[S], R], specs: Sequence[S]) -> Iterator[tuple[S, R] | None]:
-    waiting = {executor.submit(run, spec): spec for spec in specs}
-    try:
-        for future in as_completed(waiting):
-            yield waiting[future], future.result()
-    finally:
-        for future in waiting:
-            future.cancel()
-
-
-# The same model on other splits
 
 
 @dataclass(frozen=True)
@@ -272,10 +166,9 @@ def repeat_splits(
     problem: SplitProblem,
     n_repeats: int = 10,
     first: SplitSpec | None = None,
-    backend: str | Executor = "serial",
-    n_jobs: int = -1,
+    n_jobs: int | None = None,
     known: Mapping[SplitSpec, SplitRow] | None = None,
-    callback: Progress = None,
+    callback: Callable[[int, int], Any] | None = None,
 ) -> Repeats:
     """How much does a score depend on the split: fit the same model on ``n_repeats`` splits, with the seeds that follow
     ``first``.
@@ -286,4 +179,4 @@ def repeat_splits(
     check_whole("n_repeats", n_repeats, 2, MOST_REPEATS)
     start = first or SplitSpec(0)
     specs = [SplitSpec(start.seed + k, start.validation, start.test, start.stratified) for k in range(int(n_repeats))]
-    return Repeats(tuple(sweep(problem, specs, backend, n_jobs, known, callback).values()))
+    return Repeats(tuple(sweep(problem, specs, n_jobs, known, callback).values()))
