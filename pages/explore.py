@@ -106,11 +106,11 @@ def usable() -> bool:
 
 
 if usable():
-    many_rows.settle()
-    preparing.settle()
-    with st.sidebar:
-        rail.draw()
     try:
+        many_rows.settle()
+        preparing.settle()
+        with st.sidebar:
+            rail.draw()
         shown = looks.answer(history.current())
         came_earlier = shown is not None and shown.earlier and not shown.stage
         looking = not came_earlier and asking.look()

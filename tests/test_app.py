@@ -61,6 +61,23 @@ def test_every_sample_goes_through_data_and_kernels(sample: str) -> None:
     assert app.selectbox(key="field_algorithm").value == "lp"
 
 
+@pytest.mark.parametrize(
+    ("edited", "sentence"),
+    [
+        ("kept:" + "a" * 64, "it stays in the session that edited it"),
+        ("rbf0.5m@300", "'300' is not among the columns"),
+        ("stack@1,2", "This dictionary chooses kernels of a stack, but this table has columns"),
+        ("rbf1e-320m@*", "RBF: width must be a number between"),
+    ],
+)
+def test_a_link_whose_dictionary_does_not_fit_the_table_opens_every_page(edited: str, sentence: str) -> None:
+    app = open_app(data="iris", edited=edited)
+    for room in nav.ROOMS:
+        go(app, f"pages/{room.file}.py")
+        if room.file in ("kernels", "explore", "compare", "predict"):
+            assert sentence in words(app).replace("\\", ""), room.file
+
+
 def each_algorithm_on_one_sample(turn: int) -> list:
     """Classes and numbers in turn, the other way round on the other ``turn``; the rest of the product waits for those
     who ask for it.

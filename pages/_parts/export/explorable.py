@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from mklcore.catalog import Algorithm, Variant
+from mklcore.data.dataset import Split
 from mklcore.estimators.explain import Shares
 from mklcore.figures import style
 from mklcore.figures.takeaway import About, Problem, hulls_page, methods_page, path_page
@@ -19,6 +20,7 @@ from mklcore.lessons import Lesson
 from mklcore.lessons.page import Scenes, lesson_page
 from mklcore.paths.path import Path
 from pages._parts.derive import caches, gram_stacks, paths, tables
+from pages._parts.derive import hulls as derive_hulls
 from pages._parts.derive import importance as derive_importance
 from pages._parts.derive.comparison import Shown
 from pages._parts.export.downloads import file_name
@@ -46,7 +48,7 @@ def path(
     references: Sequence[tuple[str, float]],
 ) -> None:  # fmt: skip
     """Draw the download of Explore: the path from its cursor on, with the shares of the weight per column."""
-    about = _about(params, "explore", [method], [_problem(solved)])
+    about = _about(params, "explore", gram_stacks.parts(params), [method], [_problem(solved)])
     columns = None if shares is None or not shares.names else (shares.names, shares.values)
     _button(partial(path_page, shown, about, index=index, columns=columns, references=tuple(references)), "Path")
 
@@ -55,7 +57,7 @@ def methods(params: Params, drawn: Sequence[Shown], step: int) -> None:
     """Draw the download of Compare: every method that has a path, from its slider on."""
     solved = [(one, one.path) for one in drawn if one.path is not None]
     algorithms = dict.fromkeys(METHODS[one.method.algorithm] for one, _ in solved)
-    about = _about(params, "compare", list(algorithms), problems([one for one, _ in solved]))
+    about = _about(params, "compare", gram_stacks.parts(params), list(algorithms), problems([one for one, _ in solved]))
     shown = {one.label: path for one, path in solved}
     columns = _columns(*solved[0]) if solved else {}
     _button(partial(methods_page, shown, about, step=step, columns=columns), "Methods side by side")
@@ -82,7 +84,7 @@ def problems(drawn: Sequence[Shown]) -> list[Problem]:
 
 def hulls(params: Params, shown: Path, drawn: Drawn, columns: Sequence[int], method: Algorithm, *, index: int) -> None:
     """Draw the download of Hulls: the path over λ from its cursor on; ``columns`` are those of the table that enter."""
-    about = _about(params, "hulls", [method], [_problem(method)])
+    about = _about(params, "hulls", derive_hulls.parts(params), [method], [_problem(method)])
     numbers = [j + 1 for j in columns]
     _button(partial(hulls_page, shown, about, index=index, numbers=numbers, drawn=drawn), "Hulls")
 
@@ -96,10 +98,11 @@ def _problem(solved: Algorithm | Variant, title: str = "") -> Problem:
     return Problem(title, solved.formula, solved.look_for, solved.cannot_tell)
 
 
-def _about(params: Params, page: str, algorithms: Sequence[Algorithm], solved: Sequence[Problem]) -> About:
-    """Return what the file tells of the table, its rows, the algorithms and the way back to this screen."""
-    table, parts = tables.table(params), gram_stacks.parts(params)
-    name = tables.called(params)
+def _about(
+    params: Params, page: str, parts: Split, algorithms: Sequence[Algorithm], solved: Sequence[Problem]
+) -> About:
+    """Return what the file tells of the table, the rows in use, the algorithms and the way back to this screen."""
+    table, name = tables.table(params), tables.called(params)
     facts = [
         ("Table", f"{name}, target {table.target_name}"),
         ("Rows", f"{len(parts.train.y)} for training, {len(parts.validation.y)} for validation, seed {params.seed}"),
