@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
         "the server.",
     )  # fmt: skip
     parser.add_argument(
-        "file", nargs="?", metavar="FILE", help="a table (CSV, TSV, Excel, OpenDocument, Parquet) or a stack of "
+        "file", nargs="?", metavar="FILE", help="a table (CSV, TSV, Excel, Parquet) or a stack of "
                                                 "Gram matrices (.npz) on which Explore opens",
     )  # fmt: skip
     parser.add_argument(

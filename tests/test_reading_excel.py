@@ -3,17 +3,12 @@
 import io
 import random
 import struct
-import sys
 import zipfile
-from types import SimpleNamespace
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
-from mklcore.data import workbooks
 from mklcore.data.reading import describe_table, read_table
-from mklcore.data.workbook_reader import rows_of
 from mklcore.data.workbooks import workbook_sheets
 from mklcore.errors import DataError
 
@@ -63,21 +58,6 @@ def book(hidden: tuple[str, ...] = (), **sheets: object) -> bytes:
     for k, rows in enumerate(sheets.values(), start=1):
         members[f"xl/worksheets/s{k}.xml"] = rows if isinstance(rows, str) else sheet(rows)  # type: ignore[arg-type]
     return zipped(members)
-
-
-def open_document(rows: str) -> bytes:
-    spaces = "".join(
-        f' xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{short}:1.0"' for short in ("office", "table", "text")
-    )
-    return zipped(
-        {
-            "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
-            "META-INF/manifest.xml": "<manifest/>",
-            "content.xml": f"<office:document-content{spaces}><office:body><office:spreadsheet><table:table "
-            f'table:name="A">'
-            f"{rows}</table:table></office:spreadsheet></office:body></office:document-content>",
-        }
-    )
 
 
 def zipped(members: dict[str, str]) -> bytes:
@@ -170,25 +150,13 @@ def test_a_sheet_is_chosen_by_name_and_reported():
     assert workbook_sheets(b"a,b\n1,2\n") == ()
 
 
-def test_open_document_sheets_are_read():
-    rows = "".join(
-        "<table:table-row>"
-        + "".join(f"<table:table-cell office:value-type='string'><text:p>{v}</text:p></table:table-cell>" for v in row)
-        + "</table:table-row>"
-        for row in [["a", "y"], *([i * 0.5, i % 2] for i in range(8))]
-    )
-    data = read_table(open_document(rows))
-    assert data.feature_names == ("a",)
-    assert data.X[3, 0] == 1.5
-
-
 def test_old_excel_is_read_and_its_far_cells_are_refused():
     cells: dict[tuple[int, int], str | float] = {(0, 0): "a", (0, 1): "y"}
     cells |= {(i, j): i * 0.5 if j == 0 else float(i % 2) for i in range(1, 9) for j in (0, 1)}
     data = read_table(old_excel(cells))
     assert data.feature_names == ("a",)
     assert data.X[:3, 0].tolist() == [0.5, 1.0, 1.5]
-    with pytest.raises(DataError, match=r"spans (too many|more than 10,000,000) cells"):
+    with pytest.raises(DataError, match=r"one column only|workbook cannot be read"):
         read_table(old_excel(cells | {(65_535, 65_535): 1.0}))
 
 
@@ -197,7 +165,7 @@ def test_old_excel_is_read_and_its_far_cells_are_refused():
     [
         (book(S=[[None]]), "sheet 'S' of the workbook is empty; put the table there"),
         (book(S=[[None]], T=CELLS), "sheet 'S' of the workbook is empty; choose another sheet"),
-        (zipped({"xl/workbook.xml": ""}), r"workbook cannot be read \(CalamineError\); save the sheet as CSV"),
+        (zipped({"xl/workbook.xml": ""}), r"workbook cannot be read \(CalamineError\); save the part"),
         (zipped({"a.csv": "a,b"}), "zip archive, not a table; unpack it"),
         (book(S="<worksheet><sheetData><row>"), "workbook cannot be read"),
     ],
@@ -210,26 +178,14 @@ def test_refusals_say_what_to_do(raw: bytes, words: str):
 
 @pytest.mark.parametrize("place", ["XFD1048576", "DDD30000", "CD200000"])
 def test_a_sheet_that_spans_more_than_memory_is_refused(place: str):
-    with pytest.raises(DataError, match=r"spans (too many|more than 10,000,000) cells"):
+    with pytest.raises(DataError, match=r"spans more than 4,000,000 cells"):
         read_table(book(S=corners(place)))
-
-
-def test_an_open_document_that_repeats_a_cell_without_end_is_refused():
-    cell = "<table:table-cell office:value-type='string'{}><text:p>a</text:p></table:table-cell>"
-    many = cell.format(" table:number-columns-repeated='100000000'")
-    with pytest.raises(DataError, match="cells"):
-        read_table(open_document(f"<table:table-row table:number-rows-repeated='1000'>{many}</table:table-row>"))
 
 
 def test_what_a_workbook_unpacks_to_is_bounded():
     raw = book(S=f'<worksheet xmlns="{MAIN}"><!--{"0" * 50_000}--></worksheet>')
     with pytest.raises(DataError, match="unpacks to more than 10 times the limit"):
         read_table(raw, max_bytes=4000)
-    one_text = SimpleNamespace(height=60, width=2, iter_rows=lambda: iter([["x" * 400, 1.0]] * 60))
-    limits = {"cells": 1000, "characters": 20_000, "rows": 100, "cell": 1000}
-    assert rows_of(one_text, limits) == {"refused": "characters"}
-    assert len(rows_of(one_text, limits | {"characters": 30_000})["rows"]) == 60
-    assert rows_of(one_text, limits | {"cells": 100}) == {"refused": "cells"}
 
 
 def test_entities_are_not_expanded():
@@ -240,25 +196,6 @@ def test_entities_are_not_expanded():
     except DataError:
         return
     assert "boom" not in repr(data.feature_names)
-
-
-def test_the_reader_may_be_missing_slow_or_gone(monkeypatch: pytest.MonkeyPatch):
-    def says(program: str):
-        return lambda _, *rest: answered([sys.executable, "-I", "-c", f"import sys; {program}"], *rest)
-
-    answered = workbooks.answered
-    monkeypatch.setattr(workbooks, "answered", says("sys.exit('No module named python_calamine')"))
-    with pytest.raises(DataError, match="needs the package python-calamine, which is not installed"):
-        read_table(book(S=CELLS))
-    monkeypatch.setattr(workbooks, "answered", says("sys.exit('memory allocation failed')"))
-    with pytest.raises(DataError, match="damaged, or it spans too many cells"):
-        read_table(book(S=CELLS))
-    monkeypatch.setattr(workbooks, "answered", says("import time; time.sleep(60)"))
-    with pytest.raises(KeyboardInterrupt):
-        read_table(book(S=CELLS), tick=Mock(side_effect=[None, KeyboardInterrupt]))
-    monkeypatch.setattr(workbooks, "SECONDS", 0)
-    with pytest.raises(DataError, match="more than 0 s to read"):
-        read_table(book(S=CELLS))
 
 
 def test_damaged_workbooks_are_read_or_refused():

@@ -23,12 +23,11 @@ from mklcore.data.notes import Note
 from mklcore.data.packed import (
     Format,
     check_cells,
-    folder_columns,
-    parquet_columns,
     refuse_other_files,
     ticked,
     too_many,
 )
+from mklcore.data.parquet import folder_columns, parquet_columns
 from mklcore.data.workbooks import is_workbook, workbook_rows
 from mklcore.errors import DataError, Repair
 

@@ -136,7 +136,7 @@ def read_table(
     max_columns: int = MAX_COLUMNS,
     tick: Callable[[], None] = never_asked,
 ) -> Dataset:
-    r"""The data set in a CSV, TSV, Parquet, Excel or OpenDocument table.
+    r"""The data set in a CSV, TSV, Parquet or Excel table.
 
     Missing numbers become the median of their column, categories become columns of 0 and 1, identifiers, free text,
     dates and constants are left out, rows without a target are dropped; `notes` lists all of it, each note with the

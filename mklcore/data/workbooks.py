@@ -1,37 +1,39 @@
-"""Workbooks (.xlsx, .xlsb, .xls, .ods) to rows of cells, opened by a process of its own; see `workbook_reader`.
+"""Workbooks to rows of cells: .xlsx by calamine, .xls by xlrd.
 
-What a packed workbook says it unpacks to is bounded before it is opened; what it does unpack to, and how long that
-takes, is bounded by the limits of that process. Formulas are not computed and nothing in the file is run.
+A reader takes memory for every cell that a sheet spans and for every text as often as it stands there. So the parts of
+a packed workbook are unpacked here first, whatever they say of themselves, and what they come to is counted. Formulas
+are not computed and nothing in the file is run.
 """
 
 from __future__ import annotations
 
 import io
-import json
+import re
+import struct
 import zipfile
-from pathlib import Path
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import reduce
+from itertools import pairwise
 from typing import Any
 
-from mklcore.data.bounded import answered, command
 from mklcore.data.columns import clean_name
 from mklcore.data.dataset import counted, listed
-from mklcore.data.packed import MAX_CELL, MAX_CELLS, MAX_EXPANSION, MAX_TEXT, Format, check_cells, too_many
+from mklcore.data.packed import MAX_EXPANSION, MAX_TEXT, Format, as_text, check_cells, ticked, too_many
 from mklcore.errors import DataError
 
-READER = Path(__file__).with_name("workbook_reader.py")
-MEMORY_MB = 600
-SECONDS = 30
 OLD_EXCEL = b"\xd0\xcf\x11\xe0"
+MAX_SPAN = 4_000_000  # cells of a sheet, empty ones among them: a reader takes a hundred bytes for each
+MAX_TEXTS = 3e8  # characters of all cells of a sheet, were each text as long as the longest
 
-_SAVE = "save the sheet as CSV"
-_REFUSED = {
-    "password": "The workbook is protected by a password; save it without one.",
-    "cells": f"The sheet spans more than {MAX_CELLS:,} cells; save the part with the table as CSV.",
-    "unpacked": f"The workbook unpacks to more than {MAX_EXPANSION} times the limit; {_SAVE}.",
-    "characters": f"The sheet holds texts of more than {MAX_TEXT} times the limit of a file; {_SAVE}, without long "
-    f"texts.",
-    "cell": f"The sheet has a cell of more than {MAX_CELL:,} characters, the most a cell may have; shorten it.",
-}
+_SAVE = "save the part with the table as CSV"
+_TOKEN = re.compile(rb"""<(?:[\w.-]+:)?(row|c)(?=[\s/>])|\sr\s*=\s*["']([^"']*)["']|\s(t)\s*=\s*["']s["']""")
+_EMPTY_CELL = re.compile(rb'<c(?: [a-z]+="\w*")*/>')
+_REFERENCE = re.compile(rb"([A-Z]{0,3})([0-9]{0,7})")
+
+Sheets = dict[str, bool]  # by name, and whether one sees it
+Read = Callable[[str], Iterable[Iterable[object]]]
 
 
 def is_workbook(raw: bytes) -> bool:
@@ -41,88 +43,145 @@ def is_workbook(raw: bytes) -> bool:
 
 def workbook_rows(raw: bytes, form: Format) -> tuple[list[list[str]], tuple[str, ...], list[str]]:
     """One sheet as equal rows of cells, the names of the sheets, and notes. Raises DataError for other archives."""
-    _check_archive(raw, form)
-    limits = {
-        "rows": form.max_rows, "cells": MAX_CELLS, "characters": MAX_TEXT * form.max_bytes, "cell": MAX_CELL,
-    }  # fmt: skip
-    answer = _ask(raw, form, limits)
-    sheets, rows = tuple(answer["sheets"]), answer["rows"]
+    sheets, read = _opened(raw, form.max_bytes)
+    seen = _seen(sheets)
+    name = form.sheet or (*seen, "")[0]
+    if name not in sheets:
+        raise DataError(f"The workbook has no sheet {clean_name(name)!r}; it has {listed(map(clean_name, seen))}.")
+    rows = _filled(ticked(_rows(read, name), form.tick, 200), form)
     if not rows:
-        raise DataError(f"The sheet {clean_name(answer['sheet'])!r} of the workbook is empty; {_other(sheets)}.")
-    width = max(len(row) for row in rows)
-    if width > form.max_columns:
-        raise too_many("columns", form.max_columns, "max_columns")
+        other = "choose another sheet, or put the table there" if len(seen) > 1 else "put the table there"
+        raise DataError(f"The sheet {clean_name(name)!r} of the workbook is empty; {other}.")
+    width = max(map(len, rows))
     check_cells(len(rows), width)
-    notes = []
-    if len(sheets) > 1:
-        notes.append(
-            f"The workbook has {counted(len(sheets), 'sheet')}; {clean_name(answer['sheet'])!r} was read. "
-            "To read another, name it with sheet=."
-        )
-    return [row + [""] * (width - len(row)) for row in rows], sheets, notes
+    one = f"The workbook has {counted(len(seen), 'sheet')}; {clean_name(name)!r} was read."
+    notes = [f"{one} To read another, name it with sheet=."] if len(seen) > 1 else []
+    return [row + [""] * (width - len(row)) for row in rows], seen, notes
 
 
 def workbook_sheets(raw: bytes) -> tuple[str, ...]:
     """The names of the visible sheets; none for what is no workbook that can be opened."""
-    if not is_workbook(raw):
-        return ()
     try:
-        _check_archive(raw, Format())
-        return tuple(_ask(raw, Format(), {})["sheets"])
+        return _seen(_opened(raw, Format().max_bytes)[0]) if is_workbook(raw) else ()
     except DataError:
         return ()
 
 
-def _check_archive(raw: bytes, form: Format) -> None:
-    """Refuse archives that are no workbooks, and workbooks that say they unpack to too much."""
-    if raw[:4] == OLD_EXCEL:
-        return
+def _seen(sheets: Sheets) -> tuple[str, ...]:
+    return tuple(name for name, is_seen in sheets.items() if is_seen) or tuple(sheets)
+
+
+def _filled(rows: Iterable[Iterable[object]], form: Format) -> list[list[str]]:
+    """The rows that are not blank, each up to its last cell, within the limits."""
+    found: list[list[str]] = []
+    known: dict[str, str] = {}  # a text that stands in many cells is kept once
+    characters = 0
+    for values in rows:
+        cells = [known.setdefault(text, text) for text in map(as_text, values)]
+        while cells and not cells[-1]:
+            cells.pop()
+        characters += sum(map(len, cells))
+        if characters > MAX_TEXT * form.max_bytes:
+            raise DataError(f"The sheet holds texts of more than {MAX_TEXT} times the limit of a file; {_SAVE}.")
+        if len(cells) > form.max_columns:
+            raise too_many("columns", form.max_columns, "max_columns")
+        found += [cells] if cells else []
+        if len(found) > form.max_rows + 1:
+            raise too_many("rows", form.max_rows, "max_rows")
+    return found
+
+
+def _rows(read: Read, name: str) -> Iterator[Iterable[object]]:
+    with _reported():
+        yield from read(name)
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    """Say that a workbook is damaged where its reader fails, or panics beside all exceptions."""
     try:
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            members = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        yield
+    except (DataError, KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        raise DataError(f"The workbook cannot be read ({type(error).__name__}); {_SAVE}.") from None
+
+
+def _opened(raw: bytes, max_bytes: int) -> tuple[Sheets, Read]:
+    """The sheets of a workbook, and what reads one by its name."""
+    with _reported():
+        if raw[:4] == OLD_EXCEL:
+            return _old_excel(raw)
+        _check_parts(raw, MAX_EXPANSION * max_bytes)
+        import python_calamine
+
+        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(raw))
+        tables = [one for one in book.sheets_metadata if one.typ == python_calamine.SheetTypeEnum.WorkSheet]
+        sheets = {one.name: one.visible == python_calamine.SheetVisibleEnum.Visible for one in tables}
+        return sheets, lambda name: book.get_sheet_by_name(name).iter_rows()
+
+
+def _check_parts(raw: bytes, left: int) -> None:
+    """Refuse archives that are no workbooks, and workbooks by what their parts come to."""
+    longest = texts = 0
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(raw))
+        names = set(archive.namelist())
+        if any(name.endswith(".npy") for name in names):
+            raise DataError("The file is a NumPy archive (.npz), not a table; load kernel stacks as stacks.")
+        if names & {"xl/workbook.bin", "content.xml"}:
+            raise DataError("The file is an OpenDocument or a binary workbook; save it as .xlsx or CSV.")
+        if "xl/workbook.xml" not in names:
+            raise DataError("The file is a zip archive, not a table; unpack it first.")
+        for member in archive.infolist():
+            member.file_size = 2**40  # what it says is not believed
+            part = archive.open(member).read(left + 1)
+            left -= len(part)
+            if left < 0:
+                raise DataError(f"The workbook unpacks to more than {MAX_EXPANSION} times the limit; {_SAVE}.")
+            ends = [0, *(one.end() for one in re.finditer(rb"/si>", part))]
+            longest = max(longest, *(b - a for a, b in pairwise(ends)), 0)
+            texts = max(texts, len(ends) - 1, _count_texts(part))
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error) as error:
         raise DataError("The file is a damaged archive; save the table again, as CSV.") from error
-    names = {member.filename for member in members}
-    if any(name.endswith(".npy") for name in names):
-        raise DataError("The file is a NumPy archive (.npz), not a table; load kernel stacks as stacks.")
-    if not names & {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}:
-        raise DataError("The file is a zip archive, not a table; unpack it first.")
-    if sum(member.file_size for member in members) > MAX_EXPANSION * form.max_bytes:
-        raise DataError(_REFUSED["unpacked"])
-
-
-def _ask(raw: bytes, form: Format, limits: dict[str, int]) -> dict[str, Any]:
-    """The answer of the reader; a DataError where it refused, ran out of its bounds or ended itself."""
-    sheet = form.sheet or ""
-    line = command(READER, json.dumps({"sheet": sheet, "limits": limits}), form.times(MEMORY_MB), SECONDS)
-    late = f"The workbook takes more than {SECONDS} s to read; {_SAVE}."
-    code, out, errors = answered(line, raw, form.tick, SECONDS, late)
-    if code:
-        missing = b"No module named" in errors
+    if texts > MAX_SPAN or texts * longest > MAX_TEXTS:
         raise DataError(
-            f"Reading workbooks needs the package python-calamine, which is not installed; {_SAVE}."
-            if missing
-            else "The workbook cannot be read: it is damaged, or it spans too many cells or unpacks to too much. Take "
-            "the part "
-            f"with the table and {_SAVE}."
+            f"The workbook has too many texts, the longest of {longest:,} characters; shorten it, or {_SAVE}."
         )
-    answer: dict[str, Any] = json.loads(out)
-    if why := answer.get("refused"):
-        raise _refusal(why, answer, sheet, limits)
-    return answer
 
 
-def _refusal(why: str, answer: dict[str, Any], sheet: str, limits: dict[str, int]) -> DataError:
-    if why == "rows":
-        return too_many("rows", limits["rows"], "max_rows")
-    if why == "no sheet":
-        found = [clean_name(name) for name in answer["sheets"]]
-        if not found:
-            return DataError(f"The workbook has no sheet with cells; {_SAVE}.")
-        return DataError(f"The workbook has no sheet {clean_name(sheet)!r}; it has {listed(found)}.")
-    words = _REFUSED.get(why)
-    return DataError(words or f"The workbook cannot be read ({answer.get('by', why)}); {_SAVE}.")
+def _count_texts(xml: bytes) -> int:
+    """How many cells of a sheet hold a shared text; DataError where the sheet spans too many cells."""
+    row = column = height = width = texts = 0
+    for kind, place, shared in (one.groups() for one in _TOKEN.finditer(_EMPTY_CELL.sub(b"", xml))):
+        if kind == b"row":
+            row, column = row + 1, 0
+        elif kind:
+            column += 1
+        elif shared:
+            texts += 1
+        elif found := _REFERENCE.fullmatch(place):
+            column = reduce(lambda known, letter: 26 * known + letter - 64, found[1], 0) or column
+            row = int(found[2] or row)
+        else:
+            cell = clean_name(place[:40].decode("latin-1"))
+            raise DataError(f"The workbook names a cell {cell!r}, which no sheet has; {_SAVE}.")
+        height, width = max(height, row), max(width, column)
+        if height * width > MAX_SPAN:
+            raise DataError(f"A sheet spans more than {MAX_SPAN:,} cells; {_SAVE}.")
+    return texts
 
 
-def _other(sheets: tuple[str, ...]) -> str:
-    return "choose another sheet, or put the table there" if len(sheets) > 1 else "put the table there"
+def _old_excel(raw: bytes) -> tuple[Sheets, Read]:
+    """A workbook of Excel before 2007: its reader keeps no more than the cells that there are."""
+    import xlrd
+
+    book = xlrd.open_workbook(file_contents=raw, ragged_rows=True, logfile=io.StringIO())
+
+    def value(cell: Any) -> object:
+        if cell.ctype == xlrd.XL_CELL_DATE:
+            return xlrd.xldate_as_datetime(cell.value, book.datemode)
+        return xlrd.error_text_from_code.get(cell.value) if cell.ctype == xlrd.XL_CELL_ERROR else cell.value
+
+    sheets = {sheet.name: sheet.visibility == 0 for sheet in book.sheets()}
+    return sheets, lambda name: (map(value, row) for row in book.sheet_by_name(name).get_rows())

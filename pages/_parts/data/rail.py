@@ -23,7 +23,7 @@ OF_THE_TABLE = (
     "clip",
     "edited",
 )
-KINDS = ["csv", "tsv", "txt", "xlsx", "xls", "xlsb", "ods", "parquet", "npz"]
+KINDS = ["csv", "tsv", "txt", "xlsx", "xls", "parquet", "npz"]
 TASKS = {
     "": "as found",
     "classification": "classes",
@@ -73,7 +73,7 @@ def uploader(label: str = "Your own table or kernel stack", then: Callable[[], N
         max_upload_size=uploads.STACK_LIMIT_MB,
         key="uploader",
         on_change=lambda: then() if take_upload() else None,
-        help=f"CSV, TSV, Excel, OpenDocument or Parquet up to {uploads.UPLOAD_LIMIT_MB} MB, the first row with the "
+        help=f"CSV, TSV, Excel or Parquet up to {uploads.UPLOAD_LIMIT_MB} MB, the first row with the "
         f"names "
         f"of the columns; or a NumPy archive (.npz) up to {uploads.STACK_LIMIT_MB} MB with K (kernels, rows, rows), y "
         f"(rows) "
