@@ -90,7 +90,6 @@ SMALL = (
     ("mklcore.selection.references", "TREES", 10),
     ("mklcore.selection.references", "STEPS", 10),
 )
-LEFT_OUT = pytest.StashKey[int]()
 COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
 WAITED = pytest.StashKey[bool]()
 LAST_SMALL = pytest.StashKey[bool]()  # whether the test before had small settings
@@ -188,20 +187,12 @@ def _is_numerical(file: Path) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the longest files first, mark the numerical ones, and leave the full product of the walks to those who ask
-    for it.
-    """
+    """Put the longest files first, and mark the numerical ones."""
     items.sort(key=_place)
     numerical = {path: _is_numerical(path) for path in {item.path for item in items}}
     for item in items:
         if numerical[item.path]:
             item.add_marker("numerical")
-    if "full" in config.option.markexpr:
-        return
-    full = [item for item in items if item.get_closest_marker("full")]
-    items[:] = [item for item in items if item not in full]
-    config.hook.pytest_deselected(items=full)
-    config.stash[LEFT_OUT] = 0 if config.option.markexpr else len(full)
 
 
 @pytest.fixture(autouse=True)
@@ -300,24 +291,11 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    output = getattr(session.config, "workeroutput", None)
-    if output is not None:
-        output["left_out"] = session.config.stash.get(LEFT_OUT, 0)
     if os.environ.get("CI") and _nameless and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: object) -> None:
-    """Take over from a worker how many tests it left out; every worker has collected the same."""
-    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
-
-
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    left_out = config.stash.get(LEFT_OUT, 0)
-    if left_out:
-        terminalreporter.section(f"{left_out} tests of the full product left out")
-        terminalreporter.line("Every pair of their choices was tried. To run them all: python -m pytest -m full")
     if os.environ.get("CI") and _nameless:
         terminalreporter.section("skipped without a named reason", red=True)
         for line in _nameless:

@@ -5,7 +5,6 @@ for it.
 import numpy as np
 import pytest
 
-from mklcore.lessons import LESSONS
 from pages._parts.derive import caches, comparison, earlier, first_table, hulls, paths, references
 from pages._parts.jobs.preparing import Preparation
 from pages._parts.params.parameters import Params
@@ -33,10 +32,6 @@ def agree(kept, again):
     )
 
 
-def samples(*quick):
-    return [name if name in quick else pytest.param(name, marks=pytest.mark.full) for name in build_earlier.SAMPLES]
-
-
 def shipped(found):
     """What comes with the project, where it is about today's settings; the test of them all says so where it is not."""
     if found is None:
@@ -44,7 +39,6 @@ def shipped(found):
     return found
 
 
-@pytest.mark.full
 def test_every_answer_is_about_the_settings_of_today():
     assert [file.name for _, file, _ in build_earlier.everything() if not file.exists()] == [], AGAIN
 
@@ -57,7 +51,7 @@ def test_the_first_table_is_what_would_be_read():
     assert first_table.parts(Params(seed=1)) is None
 
 
-@pytest.mark.parametrize("sample", samples(*QUICK))
+@pytest.mark.parametrize("sample", QUICK)
 def test_paths_are_what_would_be_computed(sample):
     for asked in build_earlier.asked(Params(data=sample)):
         kept = shipped(earlier.path(asked))
@@ -66,7 +60,7 @@ def test_paths_are_what_would_be_computed(sample):
         assert (kept.finished | ~certified).all()
 
 
-@pytest.mark.parametrize("sample", [one for one in samples("iris") if "ring" not in str(one)])
+@pytest.mark.parametrize("sample", ["iris"])
 def test_plain_models_are_what_would_be_computed(sample):
     params = Params(data=sample)
     kept = {one.name: one for one in shipped(earlier.references(paths.baseline(params, "uniform")) or None)}
@@ -76,7 +70,7 @@ def test_plain_models_are_what_would_be_computed(sample):
         assert one.score == pytest.approx(again[name].score, abs=0.05), AGAIN
 
 
-@pytest.mark.parametrize("sample", [one for one in samples("iris") if "ring" not in str(one)])
+@pytest.mark.parametrize("sample", ["iris"])
 def test_hulls_are_what_would_be_computed(sample):
     kept, again = shipped(earlier.hulls(Params(data=sample))), build_earlier.solved_hulls(Params(data=sample))
     assert vars(kept.layout) == vars(again.layout), AGAIN
@@ -84,10 +78,7 @@ def test_hulls_are_what_would_be_computed(sample):
     assert len(kept.states) == len(kept.path)
 
 
-@pytest.mark.parametrize(
-    "lesson",
-    [one if one in ("copies", "edge", "greedy") else pytest.param(one, marks=pytest.mark.full) for one in LESSONS],
-)
+@pytest.mark.parametrize("lesson", ["copies", "edge", "greedy"])
 def test_lessons_are_what_would_be_computed(lesson):
     kept, again = shipped(earlier.story(lesson)), build_earlier.reported(lesson)
     assert kept.answer == again.answer

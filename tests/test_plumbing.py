@@ -48,30 +48,6 @@ def test_a_nameless_skip_fails_the_run_in_ci(tmp_path, mark, in_ci, code):
     assert ("skipped without a named reason" in done.stdout) is (code == 1 and bool(mark))
 
 
-FULL = """@pytest.mark.full
-@pytest.mark.parametrize("k", range(3))
-def test_all(k): pass
-@pytest.mark.skip
-def test_skipped(): pass
-def test_some(): pass
-"""
-
-
-def test_what_workers_leave_out_or_skip_is_reported_with_the_way_to_run_it(tmp_path):
-    done = small_run(tmp_path, FULL, "-n", "2", CI="1")
-    assert done.returncode == 1
-    assert "1 passed, 1 skipped" in done.stdout
-    assert "skipped without a named reason" in done.stdout
-    assert "3 tests of the full product left out" in done.stdout
-    assert "python -m pytest -m full" in done.stdout
-
-
-def test_what_was_left_out_runs_when_asked_for(tmp_path):
-    reported = small_run(tmp_path, FULL, "-m", "full").stdout
-    assert "left out" not in reported
-    assert "3 passed" in reported
-
-
 def test_files_run_in_this_process_and_folders_on_workers(tmp_path):
     body = "import os\ndef test_where(): assert 'PYTEST_XDIST_WORKER' {} os.environ\n"
     for where, place in (("not in", "test_one.py"), ("in", ".")):

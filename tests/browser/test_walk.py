@@ -1,13 +1,8 @@
-"""A walk with every algorithm, on a sample and on an uploaded table, beside the library's own figures.
-
-Every run walks once with each algorithm, so that each pair of the other choices is met: table, theme, width and what
-comes after Explore. The rest of their product waits for ``-m full``.
-"""
+"""Walks with the methods of the papers, on a sample and on an uploaded table, beside the library's own figures."""
 
 import io
 import re
-from dataclasses import astuple, dataclass
-from itertools import combinations, product
+from dataclasses import dataclass
 
 import nbformat
 import numpy as np
@@ -18,14 +13,12 @@ from mklcore import load_model
 from mklcore.data import Dataset
 from mklcore.paths.path import Path
 from pages._parts.params.algorithms import METHODS
-from pages._parts.session.nav import ROOMS
 from tests.browser.known import BATCH, SOURCES, Known, final_of, known, path_of, point_of, prices
 from tests.browser.server import Server
 from tests.browser.steps import Visitor, patiently, upload
 from tests.browser.walker import (
     Walker,
     assert_explored,
-    assert_named,
     assert_same,
     assert_sound,
     assert_theme,
@@ -34,14 +27,7 @@ from tests.browser.walker import (
     resize,
 )
 
-OTHERS = [room for room in ROOMS if room.file not in ("explore", "predict")]
-THEMES = ("light", "dark")
 WIDE, NARROW = (1280, 900), (390, 844)
-LEGS = ("predict", "take away")
-# The tables of the walks have two classes or a number as target.
-OFFERED = tuple(name for name, method in METHODS.items() if method.offered_for != ("multiclass",))
-# Whose link is opened in another window on every run, one on each table; what a link says is tested without a browser.
-REOPENED = ("lp", "smkl")
 
 
 @dataclass(frozen=True)
@@ -55,28 +41,13 @@ class Walk:
     leg: str
 
 
-CHOICES = (OFFERED, SOURCES, THEMES, (WIDE, NARROW), LEGS)
-PRODUCT = [Walk(*choice) for choice in product(*CHOICES)]
-
-
-def pairwise() -> list[Walk]:
-    """One walk per algorithm, by an orthogonal array of strength two: three bits of its number, and their parity."""
-    walks = []
-    for k, algorithm in enumerate(OFFERED):
-        bits = [k & 1, k >> 1 & 1, k >> 2 & 1]
-        bits.append(sum(bits) % 2)
-        walks.append(Walk(algorithm, *(two[bit] for two, bit in zip(CHOICES[1:], bits, strict=True))))
-    return walks
-
-
-WALKS = sorted(pairwise(), key=lambda walk: THEMES.index(walk.theme))  # a change of theme draws everything anew
-
-
-def test_the_walks_hold_every_algorithm_and_every_pair_of_the_other_choices() -> None:
-    assert {walk.algorithm for walk in WALKS} == set(OFFERED)
-    for first, second in combinations(range(1, len(CHOICES)), 2):
-        met = {(astuple(walk)[first], astuple(walk)[second]) for walk in WALKS}
-        assert met == set(product(CHOICES[first], CHOICES[second]))
+SAMPLE, UPLOAD = SOURCES
+WALKS = (  # a change of theme draws everything anew
+    Walk("lp", SAMPLE, "light", NARROW, "predict"),
+    Walk("gomp", UPLOAD, "light", WIDE, "take away"),
+    Walk("smkl", UPLOAD, "dark", NARROW, "predict"),
+    Walk("greedy", SAMPLE, "dark", WIDE, "take away"),
+)
 
 
 @patiently
@@ -91,17 +62,7 @@ def assert_predicted(visitor: Visitor, model, row: np.ndarray, table: Dataset) -
         assert reported[1] == said
 
 
-# Every algorithm
-
-
-def each_walk() -> list:
-    walks = [*WALKS, *(walk for walk in PRODUCT if walk not in WALKS)]
-    names = ["-".join([walk.source, walk.algorithm, walk.theme, str(walk.size[0]), walk.leg]) for walk in walks]
-    marks = [() if walk in WALKS else pytest.mark.full for walk in walks]
-    return [pytest.param(walk, id=name, marks=mark) for walk, name, mark in zip(walks, names, marks, strict=True)]
-
-
-@pytest.mark.parametrize("walk", each_walk())
+@pytest.mark.parametrize("walk", WALKS, ids=lambda walk: f"{walk.algorithm}-{walk.source}")
 def test_a_walk_with_one_algorithm_shows_what_the_library_computes(server: Server, visit, walker, walk: Walk) -> None:
     visitor, path, here = walker(walk.source), path_of(walk.source, walk.algorithm), known(walk.source)
     visitor.page.emulate_media(color_scheme=walk.theme)
@@ -121,10 +82,9 @@ def test_a_walk_with_one_algorithm_shows_what_the_library_computes(server: Serve
     visitor.go("Predict")
     if walk.leg == "predict":
         predict(visitor, path, index, here, model)
-        if walk.algorithm in REOPENED or walk not in WALKS:
-            fresh = visit(server.url)
-            reopen(fresh, link, walk.source, path, index)
-            assert_sound(fresh, server)
+        fresh = visit(server.url)
+        reopen(fresh, link, walk.source, path, index)
+        assert_sound(fresh, server)
     else:
         take_away(visitor, walk, path, index, here, model)
     assert_sound(visitor, server)
@@ -150,21 +110,6 @@ def test_a_figure_is_taken_as_svg_png_and_html(server: Server, walker) -> None:
     page.keyboard.press("Escape")  # the next test that shares the window finds it as it was
     page.locator(".st-key-copy_weights-at-the-cursor").wait_for(state="hidden")
     visitor.settle()
-    assert_sound(visitor, server)
-
-
-# Every run opens each page where its sizes are looked at, and with every algorithm without a browser.
-@pytest.mark.full
-@pytest.mark.parametrize(("source", "algorithm"), [("sample", "lp"), ("upload", "smkl")])
-def test_every_other_page_opens_with_the_chosen_algorithm(server: Server, walker, source: str, algorithm: str) -> None:
-    visitor = walker(source)
-    visitor.go("Explore")
-    visitor.choose("Algorithm", METHODS[algorithm].label)
-    for room in OTHERS:
-        visitor.go(room.title)
-        visitor.page.locator("h1", has_text=room.question).wait_for()
-        visitor.settle()
-        assert_named(visitor)
     assert_sound(visitor, server)
 
 

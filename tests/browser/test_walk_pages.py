@@ -49,14 +49,7 @@ def assert_methods(visitor: Visitor, paths: list[Path], indices: list[int]) -> N
             assert (0.0 if reported.startswith("<") else number(reported)) == pytest.approx(100 * share, abs=0.06), name
 
 
-@pytest.mark.parametrize(
-    ("source", "methods"),
-    [
-        pytest.param(source, methods, marks=() if (row + k) % 2 else pytest.mark.full)
-        for row, source in enumerate(SOURCES)
-        for k, methods in enumerate(TOGETHER)
-    ],
-)
+@pytest.mark.parametrize(("source", "methods"), [*zip(SOURCES, TOGETHER, strict=True)])
 def test_methods_move_together_and_show_what_the_library_computes(
     server: Server, walker, source: str, methods: str
 ) -> None:
@@ -94,7 +87,7 @@ def test_methods_move_together_and_show_what_the_library_computes(
     assert_sound(visitor, server)
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", ["sample"])
 def test_hulls_show_what_the_library_computes(server: Server, walker, source: str) -> None:
     visitor, here, method = walker(source), known(source), ESTIMATORS["hkl"]
     train, validation, task = here.parts.train, here.parts.validation, here.table.task
@@ -129,7 +122,7 @@ def assert_hull(visitor: Walker, path: Path, k: int) -> None:
     assert number(reported[1]) == near(path, path.val_score[k])
 
 
-@pytest.mark.parametrize("source", [pytest.param("sample", marks=pytest.mark.full), "upload"])
+@pytest.mark.parametrize("source", ["upload"])
 def test_every_theorem_opens(server: Server, walker, source: str) -> None:
     visitor = walker(source)
     visitor.go("Theory")
