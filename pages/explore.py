@@ -23,7 +23,6 @@ from pages._parts.explore import (
     cursor,
     many_rows,
     path,
-    preparing,
     rail,
     repeats,
     tuning,
@@ -50,7 +49,6 @@ def show(shown: paths.Answer) -> None:
         _go_on(params)
     here = params_places.place(shown.path, params.at)
     verdict.draw(shown)
-    preparing.draw(shown)
     baselines = references.known(shown.params)
     follows: list[path_player.View] = []
     if params.look == "columns":
@@ -72,7 +70,6 @@ def show(shown: paths.Answer) -> None:
     if not (shown.waiting or shown.earlier):
         beside.score_all([shown.params])
         many_rows.follow(shown)
-        preparing.follow(shown)
 
 
 def _go_on(params: parameters.Params) -> None:
@@ -108,7 +105,6 @@ def usable() -> bool:
 if usable():
     try:
         many_rows.settle()
-        preparing.settle()
         with st.sidebar:
             rail.draw()
         shown = looks.answer(history.current())

@@ -9,12 +9,11 @@ from sklearn.base import clone
 
 import mklcore as mkl
 from mklcore.data.dataset import Dataset
-from mklcore.data.spectra import prepared
 from mklcore.errors import DataError
 from mklcore.exploration import Preliminary, first_answer, large, screening
 from mklcore.exploration.candidates import Candidate, Judged, taken
 from mklcore.exploration.relevance import scaled_by_relevance
-from mklcore.exploration.scaling import NormalScores, PreparedSpectra, steps_before
+from mklcore.exploration.scaling import NormalScores
 from mklcore.kernels.functions import RBF, Delta, Laplacian, Linear
 from mklcore.kernels.units import MOST_UNITS, units
 from mklcore.selection.references import Reference
@@ -113,27 +112,6 @@ def test_with_many_classes_the_grid_is_coarse_and_its_ratio_larger():
     found = mkl.explore(Dataset(X, y, task="multiclass"), baselines=False)
     few = mkl.explore(Dataset(X, y % 3, task="multiclass"), baselines=False)
     assert found.path.values[1] / found.path.values[0] > 5.0 > few.path.values[1] / few.path.values[0]
-
-
-def test_spectra_are_prepared_as_the_validation_rows_prefer_and_left_alone_on_request():
-    rng = np.random.default_rng(0)
-    at, hidden = np.arange(44), rng.uniform(1, 2, size=(64, 2))
-    peaks = np.exp(-((at - np.array([[12], [32]])) ** 2) / 30)
-    X = hidden @ peaks * rng.uniform(0.5, 2, size=(64, 1)) + rng.normal(size=(64, 1))  # other strength, other offset
-    y = hidden[:, 0] / hidden[:, 1]
-    names = (*(f"{900 + 2 * j}" for j in at), "weight")
-    data = Dataset(np.column_stack([X, rng.normal(size=64)]), y, names, task="regression")
-    found, plain = mkl.explore(data), mkl.explore(data, preparation="")
-    assert (found.preparation in ("rows", "both"), plain.preparation) == (True, "")
-    assert found.score > plain.score + 0.01
-    assert any(note.startswith("Spectra are taken standardised row by row") for note in found.notes)
-    assert found.test_scores()["ours"] > 0.9
-    assert found.test_scores()["linear"] == plain.test_scores()["linear"]  # of rows as they are
-    assert next(name for name, _ in found.model.steps) == "spectra"
-    assert found.model.predict(data.X).shape == (64,)
-    assert {one.name for one in found.columns} == {one.name for one in plain.columns}
-    assert "weight" in found._repr_html_()
-    assert mkl.explore(prepared(data, "differences"), baselines=False).preparation == ""  # nothing is left to try
 
 
 def test_columns_that_carry_the_same_are_one_cluster():
@@ -314,17 +292,6 @@ def test_normal_scores_are_a_monotone_change_that_can_be_undone():
     assert np.all(scores.transform(X[:1] * 1e6) == Z.max(axis=0))
     with pytest.raises(DataError, match="use the same columns"):
         scores.transform(X[:, :1])
-
-
-def test_a_spectrum_is_prepared_as_its_table_is():
-    rng = np.random.default_rng(0)
-    names = ("water", "30", "10", "20", "40", "50", "60")
-    data = Dataset(rng.normal(size=(9, 7)), rng.normal(size=9), names, task="regression")
-    for how in ("rows", "differences", "both"):
-        step = steps_before(data, how, "")[0][1]
-        np.testing.assert_allclose(step.transform(data.X), prepared(data, how).X)
-    with pytest.raises(mkl.ParameterError, match="expected one of"):
-        PreparedSpectra("no").fit(data.X)
 
 
 def test_leave_one_out_errors_are_those_of_as_many_fits():

@@ -13,7 +13,7 @@ import mklcore as mkl
 from mklcore.catalog import ESTIMATORS, EVERY_TASK
 from mklcore.estimators.importance import ColumnAnswer
 from mklcore.estimators.smkl import SMKLRegressor
-from mklcore.exploration import PREPARED, grid_points
+from mklcore.exploration import grid_points
 from mklcore.figures import moving, style
 from mklcore.selection.paired import Compared
 from pages._parts.derive import (
@@ -160,37 +160,10 @@ def test_a_first_look_comes_before_the_answer_and_rows_are_reported(monkeypatch:
     assert not first.older
 
 
-def test_spectra_are_prepared_and_the_stretches_in_use_are_drawn() -> None:
-    app = explore(data="spectra", spectra="differences", recipe="recommended")
-    params = memory(app).params
-    assert tables.table(params).n_features == 2 * tables.unprepared(params).n_features - 2
-    raw = tables.unprepared(params).X[:4]
-    np.testing.assert_allclose(tables.like_training(params, raw), tables.table(params).X[:4])
+def test_the_stretches_of_spectra_in_use_are_drawn() -> None:
+    app = explore(data="spectra", recipe="recommended")
     assert any(chart.proto.alt.startswith("Mean spectrum with") for chart in app.get("plotly_chart"))
     assert "Which stretches are used" in words(app)
-
-
-def test_how_spectra_are_prepared_is_tried_unasked_and_undone_with_a_click() -> None:
-    rng = np.random.default_rng(0)
-    at, hidden = np.arange(45), rng.uniform(1, 2, size=(80, 2))
-    peaks = np.exp(-((at - np.array([[12], [32]])) ** 2) / 30)
-    X = hidden @ peaks * rng.uniform(0.5, 2, size=(80, 1)) + rng.normal(size=(80, 1))  # other strength, other offset
-    X, head = (
-        np.column_stack([X, rng.normal(size=80)]),
-        ",".join([*(f"nm{900 + 2 * j}" for j in at), "weight", "target"]),
-    )
-    rows = [
-        ",".join(f"{v:.6g}" for v in (*row, ratio)) for row, ratio in zip(X, hidden[:, 0] / hidden[:, 1], strict=True)
-    ]
-    app = go(upload(open_app(), "\n".join([head, *rows]).encode()), "pages/explore.py")
-    wait_until(lambda: bool(memory(app).prepared), app)
-    taken = memory(app).params.spectra
-    assert taken in ("rows", "both")
-    assert f"Spectra {PREPARED[taken]}, tried unasked" in words(wait_for_path(app)).replace("*", "")
-    assert any(chart.proto.alt.startswith("Mean spectrum with") for chart in app.get("plotly_chart"))
-    app.button(key="spectra_back").click().run()
-    assert memory(wait_for_path(app)).params.spectra == ""  # and it is not taken again
-    assert "tried unasked" not in words(app)
 
 
 def test_the_baselines_are_the_paths_explore_shows_for_them() -> None:

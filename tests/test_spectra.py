@@ -2,20 +2,14 @@
 point.
 """
 
-import io
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from mklcore.data.dataset import Dataset, standardise
+from mklcore.data.dataset import Dataset
 from mklcore.data.spectra import (
-    average_neighbours,
-    band_edges,
-    can_be_prepared,
     measured_columns,
-    prepared,
-    read_spectra,
     standardise_spectra,
     wavelengths,
     with_bands,
@@ -37,27 +31,6 @@ PLACES = np.arange(850, 1050, 10)
 def _spectra(n=12, places=PLACES, name="{:g}", seed=0):
     X = np.random.default_rng(seed).standard_normal((n, len(places))).cumsum(axis=1) + 5.0
     return Dataset(X, X[:, 1], tuple(name.format(p) for p in places), "fat", "regression")
-
-
-def _csv(data, extra=""):
-    head = ",".join([*data.feature_names, *(["moisture"] if extra else []), "fat"])
-    lines = [
-        ",".join([*(f"{v:.6f}" for v in row), *([extra] if extra else []), f"{t:.6f}"])
-        for row, t in zip(data.X, data.y, strict=True)
-    ]
-    lines = [line.replace(extra, f"{k / 7:.4f}") if extra else line for k, line in enumerate(lines)]
-    return io.BytesIO("\n".join([head, *lines]).encode())
-
-
-def test_preparations_are_the_usual_steps_in_their_order():
-    raw = _spectra()
-    (rows,) = standardise_spectra(raw)
-    assert prepared(raw, "") is raw
-    np.testing.assert_array_equal(prepared(raw, "rows").X, rows.X)
-    np.testing.assert_array_equal(prepared(raw, "differences").X, with_second_differences(raw).X)
-    np.testing.assert_array_equal(prepared(raw, "both").X, with_second_differences(rows).X)
-    with pytest.raises(ParameterError, match="one of rows, differences, both"):
-        prepared(raw, "smooth")
 
 
 # Wavelengths
@@ -83,60 +56,17 @@ def test_other_names_are_no_wavelengths(names):
         wavelengths(names)
 
 
-@pytest.mark.parametrize("name", ["{:g}", "nm{:g}", "{:g} nm"])
-def test_a_wide_table_is_read_and_other_columns_are_left_out(name):
-    data = _spectra(name=name)
-    read = read_spectra(_csv(data, extra="@"), target="fat")
-    assert read.feature_names == data.feature_names
-    assert np.allclose(read.X, data.X, rtol=0, atol=1e-6)
-    assert read.y == pytest.approx(data.y, abs=1e-6)
-    assert any("20 wavelengths from 850 to 1040" in note for note in read.notes)
-    assert any("'moisture'" in note for note in read.notes)
-
-
-def test_falling_wavenumbers_are_put_in_order():
-    data = _spectra(places=PLACES[::-1])
-    read = read_spectra(_csv(data), target="fat")
-    assert np.array_equal(wavelengths(read), PLACES)
-    assert np.allclose(read.X, data.X[:, ::-1], rtol=0, atol=1e-6)
-    assert any("order of their wavelengths" in note for note in read.notes)
-
-
-def test_tables_without_a_spectrum_are_refused():
-    with pytest.raises(DataError, match=r"No spectrum is in this table: 2 columns.*use read_table"):
-        read_spectra(io.BytesIO(b"850,851,a,y\n1,2,3,4.5\n5,3,5,5.5\n3,1,4,7.5\n"))
-    with pytest.raises(DataError, match="same wavelength \\(851\\)"):
-        read_spectra(io.BytesIO(b"850,851,851.0,y\n1,2,3,4.5\n5,3,5,5.5\n3,1,4,7.5\n"))
-
-
 # Steps
 
 
-def test_neighbours_are_averaged_with_a_shorter_rest():
-    data = _spectra()
-    found = average_neighbours(data, 8)
-    assert found.X[:, 0] == pytest.approx(data.X[:, :8].mean(axis=1))
-    assert found.X[:, 2] == pytest.approx(data.X[:, 16:].mean(axis=1))
-    assert wavelengths(found) == pytest.approx([885, 965, 1025])
-    assert np.allclose(average_neighbours(data, 1).X, data.X)
-    with pytest.raises(ParameterError, match="width must be a whole number from 1 to 20"):
-        average_neighbours(data, 0)
-    with pytest.raises(DataError, match="before second differences"):
-        average_neighbours(with_second_differences(data), 2)
-
-
-def test_every_spectrum_or_every_column_is_standardised():
+def test_every_spectrum_is_standardised():
     train, test = _spectra(), _spectra(seed=1)
     rows, other = standardise_spectra(train, test)
     for part in (rows, other):
         assert part.X.mean(axis=1) == pytest.approx(np.zeros(12), abs=1e-12)
         assert part.X.std(axis=1) == pytest.approx(np.ones(12))
-    columns = standardise_spectra(train, test, by="column")
-    assert np.array_equal(columns[1].X, standardise(train, test)[1].X)
     flat = Dataset(np.vstack([np.full(5, 3.0), np.arange(5.0)]), np.arange(2.0))
     assert np.array_equal(standardise_spectra(flat)[0].X[0], np.zeros(5))
-    with pytest.raises(ParameterError, match="expected 'spectrum'"):
-        standardise_spectra(train, by="row")
 
 
 def test_second_differences_are_curvature_and_join_their_band():
@@ -158,7 +88,7 @@ def test_second_differences_are_curvature_and_join_their_band():
 def test_bands_share_the_wavelengths_evenly():
     data = with_bands(_spectra(), 3)
     assert [len(columns) for _, columns in data.groups] == [6, 7, 7]
-    assert band_edges(data) == ((850, 900), (910, 970), (980, 1040))
+    assert [name for name, _ in data.groups] == ["850–900", "910–970", "980–1040"]
     with pytest.raises(ParameterError, match="n_bands must be a whole number from 1 to 20"):
         with_bands(data, 21)
 
@@ -177,7 +107,7 @@ def test_dictionaries_cross_bands_with_four_kernels():
     stack = kernels.grams(data.X, normalise="trace")
     edges = kernel_edges(stack.specs, wavelengths(data))
     assert edges.shape == (20, 2)
-    assert edges[::4] == pytest.approx(np.array(band_edges(data)))
+    assert edges[::4].tolist() == [[float(end) for end in name.split("–")] for name, _ in data.groups]
 
 
 def test_few_bands_carry_the_target_and_smkl_finds_them():
@@ -261,20 +191,11 @@ def test_figures_of_the_wrong_length_are_refused(change, words):
         selected_bands(**(whole | change))
 
 
-def test_columns_beside_the_wavelengths_stay_as_they_are():
+def test_measured_columns_are_those_along_an_axis_in_its_order():
     X = np.random.default_rng(0).normal(size=(5, 7))
     data = Dataset(X, X[:, 0], ("water", "900", "910", "920", "930", "940", "ash"), task="regression")
     assert measured_columns(data) == [1, 2, 3, 4, 5]
     numbered = Dataset(X, X[:, 0], ("x1", "x3", "x4", "x5", "x6", "x7", "ash"), task="regression")
     assert measured_columns(numbered) == []
-    curved = prepared(data, "differences")
-    assert curved.feature_names[7:] == ("Δ²910", "Δ²920", "Δ²930")
-    np.testing.assert_allclose(curved.X[:, 7:], np.diff(X[:, 1:6], n=2, axis=1))
-    assert dict(curved.columns)["910"] == (2, 7)
-    assert (can_be_prepared(data), can_be_prepared(curved), can_be_prepared(numbered)) == (True, False, False)
     turned = replace(data, feature_names=("water", "1000", "1010", "970", "980", "990", "ash"))  # in the order of text
     assert measured_columns(turned) == [3, 4, 5, 1, 2]
-    np.testing.assert_allclose(prepared(turned, "differences").X[:, 7:], np.diff(X[:, [3, 4, 5, 1, 2]], n=2, axis=1))
-    alike = prepared(data, "rows").X
-    np.testing.assert_array_equal(alike[:, [0, 6]], X[:, [0, 6]])
-    np.testing.assert_allclose(alike[:, 1:6].std(axis=1), 1.0)

@@ -5,9 +5,6 @@ from mklcore.data.dataset import TASKS, Dataset, Split, standardise, three_way_s
 from mklcore.data.reading import TableSummary, describe_table, read_table
 from mklcore.data.samples import SAMPLES, Sample, load_sample
 from mklcore.data.spectra import (
-    average_neighbours,
-    band_edges,
-    read_spectra,
     standardise_spectra,
     wavelengths,
     with_bands,
@@ -45,8 +42,6 @@ __all__ = [
     "TableSummary",
     "TargetCandidate",
     "ToyTruth",
-    "average_neighbours",
-    "band_edges",
     "describe_table",
     "load_sample",
     "make_mkl_toy",
@@ -56,7 +51,6 @@ __all__ = [
     "make_sparse_polynomial",
     "make_spectra",
     "make_twonorm",
-    "read_spectra",
     "read_table",
     "standardise",
     "standardise_spectra",

@@ -20,7 +20,8 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
-from mklcore.data.spectra import read_spectra, standardise_spectra, with_bands, with_second_differences
+from mklcore.data.reading import read_table
+from mklcore.data.spectra import spectral_columns, standardise_spectra, wavelengths, with_bands, with_second_differences
 from mklcore.data.synthetic import make_spectra
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLRegressor, UniformMKLRegressor
@@ -112,14 +113,22 @@ def _bands(fitted: Any) -> int:
 
 def _data(row: str, seed: int) -> Dataset:
     if row == TECATOR:
-        return read_spectra(file_of("tecator.csv"), "protein")
+        return _spectra("tecator.csv", "protein")
     if row not in (*MADE, AS_MEASURED):
-        return read_spectra(file_of(f"{row}.csv"))
-    rows, wavelengths, noise = MADE.get(row, next(iter(MADE.values())))
+        return _spectra(f"{row}.csv")
+    rows, columns, noise = MADE.get(row, next(iter(MADE.values())))
     draw = seed_of(seed, rows)
-    data = make_spectra(rows, wavelengths, INFORMATIVE, draw)[0]
+    data = make_spectra(rows, columns, INFORMATIVE, draw)[0]
     added = noise * float(np.std(data.y)) * np.random.default_rng([draw, 1]).standard_normal(rows)
     return replace(data, y=np.asarray(data.y) + added)
+
+
+def _spectra(name: str, target: str | None = None) -> Dataset:
+    """The columns of a file that are called by wavelengths, in their order."""
+    table = read_table(file_of(name), target, header=True)
+    chosen = spectral_columns(table.feature_names)
+    places = wavelengths([table.feature_names[j] for j in chosen])
+    return replace(table, groups=()).select(chosen[int(k)] for k in np.argsort(places, kind="stable"))
 
 
 def comparable(one: str, other: str, by: float = 0.2) -> Check:

@@ -8,25 +8,22 @@ from mklcore._lazy import lazily as _lazily
 
 if TYPE_CHECKING:
     from mklcore.exploration.candidates import grid_points
-    from mklcore.exploration.first_answer import BEHIND, PREPARED, Exploration, Preliminary, best_preparation, explore
-    from mklcore.exploration.scaling import NormalScores, PreparedSpectra
+    from mklcore.exploration.first_answer import BEHIND, Exploration, Preliminary, explore
+    from mklcore.exploration.scaling import NormalScores
 
 __getattr__ = _lazily(
     __name__,
     {
         "candidates": ["grid_points"],
-        "first_answer": ["BEHIND", "PREPARED", "Exploration", "Preliminary", "best_preparation", "explore"],
-        "scaling": ["NormalScores", "PreparedSpectra"],
+        "first_answer": ["BEHIND", "Exploration", "Preliminary", "explore"],
+        "scaling": ["NormalScores"],
     },
 )
 __all__ = [
     "BEHIND",
-    "PREPARED",
     "Exploration",
     "NormalScores",
     "Preliminary",
-    "PreparedSpectra",
-    "best_preparation",
     "explore",
     "grid_points",
 ]

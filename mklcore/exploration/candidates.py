@@ -121,12 +121,11 @@ def _error(values: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """The rows on which candidates are judged: ``data`` as the table has them (spectra prepared as ``how``), what is
+    """The rows on which candidates are judged: ``data`` as the table has them, what is
     learned from and judged on in it, by number, a pair per fold, and how scores are measured.
     """
 
     data: Dataset
-    how: str
     pairs: tuple[tuple[Indices, Indices], ...]
     scoring: Scoring
     _made: dict[tuple[KernelDictionary, str, int], tuple[GramStack, Array]] = field(default_factory=dict, repr=False)
@@ -212,7 +211,7 @@ class Ground:
 
     def seen(self, candidate: Candidate) -> Dataset:
         """The table as the kernels of a candidate see it."""
-        return seen_through(steps_before(self.data, self.how, candidate.scaling), self.data, self.how)
+        return seen_through(steps_before(self.data, candidate.scaling), self.data)
 
     def _points(
         self, machine: Any, stack: GramStack, y: Labels, blocks: Array, left_out: Labels, grid: Array

@@ -7,7 +7,7 @@ path over C, the point chosen on validation rows, how much every column counts, 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,7 +20,6 @@ from sklearn.pipeline import Pipeline
 from mklcore.arrays import Array, Labels
 from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset, Split, joined_rows, three_way_split
-from mklcore.data.spectra import PREPARATIONS, can_be_prepared, prepared
 from mklcore.data.splitting import RANDOM, codes_of, fold_rows, rare_note
 from mklcore.errors import DataError, KernelError, ParameterError, suppress_convergence_warnings
 from mklcore.estimators.explain import kernels_by_columns, specs_of, weight_shares
@@ -60,14 +59,6 @@ from mklcore.selection.references import MOST, PLAIN, Reference, best_single_ker
 from mklcore.selection.scoring import Scoring, label_of, rarest, scorer_of
 
 FURTHER = 12  # points beyond the usual grid, while the last is the best
-WIDTH_ROWS = 400  # training rows on which preparations of spectra are compared
-PREPARED_GAIN = 5e-3  # of a score: less is no reason to prepare spectra
-PREPARED = {
-    "": "as they are",
-    "rows": "standardised row by row",
-    "differences": "with second differences",
-    "both": "standardised row by row, with second differences",
-}
 BEHIND = 3  # points after the best one that have to be no better before the path ends
 SURE_ROWS = 500  # validation rows by which a score hardly wavers: then one fewer is enough
 STACK_MB = 300.0
@@ -109,8 +100,7 @@ class Exploration(Uncertain):
     rows, at most ``SCORED_ROWS`` of them; ``index`` the point that was taken, by folds where rows are few. ``columns``
     are sorted by importance; ``baselines`` name -> validation score; ``score`` and ``baselines`` count all validation
     rows, and ``standard_error`` is that of the score which chose. ``seconds`` of processor and wall clock until path
-    and columns were known. ``preparation`` of spectra that was taken, as ``data.spectra.prepared`` has it, and
-    ``scaling`` of the columns: "" or "normal scores".
+    and columns were known. ``scaling`` of the columns: "" or "normal scores".
 
     ``model`` is fitted on all rows but the test rows, when it is first asked for, and takes rows as the table has them.
     """
@@ -126,7 +116,6 @@ class Exploration(Uncertain):
     scoring: str
     notes: tuple[str, ...]
     seconds: tuple[float, float]
-    preparation: str
     scaling: str
     _candidate: Candidate = field(repr=False)
     _fitted: dict[str, Any] = field(repr=False)
@@ -144,11 +133,9 @@ class Exploration(Uncertain):
         It takes rows as ``Dataset.X`` has them, ``Dataset.table`` where there are sequences.
         """
         rows = self._learnt_from
-        steps = steps_before(rows, self.preparation, self.scaling)
+        steps = steps_before(rows, self.scaling)
         with one_blas_thread():
-            machine = _fitted(
-                self._candidate, float(self.path.values[self.index]), seen_through(steps, rows, self.preparation)
-            )
+            machine = _fitted(self._candidate, float(self.path.values[self.index]), seen_through(steps, rows))
         if self._learnt_from.task != "regression":
             calibrated(machine, *self._left_out)
         return as_pipeline(steps, machine)
@@ -181,7 +168,7 @@ class Exploration(Uncertain):
         """One HTML file in which a person drags along the path, with the share of every column and the plain models
         beside it.
         """
-        table = prepared(self._learnt_from, self.preparation)
+        table = self._learnt_from
         seen = [(one.name, one.columns) for one in units(table)]
         members = kernels_by_columns(specs_of(self.path.estimators[self.index]), seen, table.source_names)
         found = weight_shares(self.path.weights, members)
@@ -225,7 +212,6 @@ def explore(
     scoring: Any = None,
     callback: Tick | None = None,
     baselines: bool = True,
-    preparation: str | None = None,
     test_size: float = 0.25,
     hold_out: str = RANDOM,
     preliminary: Callable[[Preliminary], Any] | None = None,
@@ -240,9 +226,8 @@ def explore(
     and how sure that is; ``model`` is that model on all rows but those held out.
 
     ``scoring`` : a scikit-learn scorer or its name; None is accuracy for classes and R2 for numbers. ``callback(done,
-    total)`` is called between steps; raise in it to cancel. ``baselines=False`` fits no plain models. ``preparation``
-    of spectra, "" for as they are; None tries all on the validation rows where the columns are an ordered axis, and
-    ``notes`` tell which was taken. DataError without a target.
+    total)`` is called between steps; raise in it to cancel. ``baselines=False`` fits no plain models.
+    DataError without a target.
 
     Parameters
     ----------
@@ -259,8 +244,6 @@ def explore(
         Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     baselines : bool, default True
         Whether plain models are fitted beside it.
-    preparation : str or None, default None
-        How spectra are prepared; "auto" tries every way.
     test_size : float, default 0.25
         Share of the rows that are held out for one final score, in [0, 1).
     hold_out : str, default "random"
@@ -287,14 +270,13 @@ def explore(
     problem = _problem(data, test_size, max_rows, scoring, seed, hold_out)
     name, scorer = _measure(data, scoring)
     tick(0, 4)
-    how, notes = _preparation(problem, preparation, baselines)
-    choice = _chosen(problem, how, lambda: tick(0, 4), _announced(problem, how, clock, preliminary))
-    answer = _answer(problem, how, choice)
+    choice = _chosen(problem, lambda: tick(0, 4), _announced(problem, clock, preliminary))
+    answer = _answer(problem, choice)
     tick(1, 4)
-    columns = _ranking(problem, how, answer.point, answer.seen.judge)
+    columns = _ranking(problem, answer.point, answer.seen.judge)
     seconds = clock.seconds()
     tick(2, 4)
-    fitted, beside = _beside(problem, how, answer) if baselines else ({}, [])
+    fitted, beside = _beside(problem, answer) if baselines else ({}, [])
     tick(3, 4)
     scored = _scores(scorer, {"ours": as_pipeline(answer.seen.steps, answer.point)} | fitted, problem.validation)
     tick(4, 4)
@@ -302,7 +284,7 @@ def explore(
     return Exploration(
         answer.rows, seen.candidate.dictionary, answer.path, answer.chosen, columns,
         {one: scored[one] for one in fitted}, scored["ours"], choice.best.error, name,
-        (*_about(data), *_too_rare(data), *notes, choice.note, *answer.notes, *beside), seconds, how,
+        (*_about(data), *_too_rare(data), choice.note, *answer.notes, *beside), seconds,
         seen.candidate.scaling, seen.candidate, fitted, answer.learnt_from, problem.test, scorer,
         (answer.point.decide_blocks(seen.blocks), seen.judge.y), (seen.train, seen.judge),
     )  # fmt: skip
@@ -330,38 +312,37 @@ def _measure(data: Dataset, scoring: Any) -> tuple[str, Any]:
     return asked if isinstance(asked, str) else label_of(asked), scorer_of(asked)
 
 
-def _answer(problem: _Problem, how: str, choice: _Choice) -> _Answer:
+def _answer(problem: _Problem, choice: _Choice) -> _Answer:
     """The path of the chosen candidate: on features of all rows where they are many and this is not worse than what
     chose, else exact."""
     chosen = choice.best
     if problem.is_large(len(chosen.candidate.dictionary)):
-        steps = steps_before(problem.rest, how, chosen.candidate.scaling)
+        steps = steps_before(problem.rest, chosen.candidate.scaling)
         own, judges = (
-            seen_through(steps, part, how)
-            for part in (problem.own, problem.validation.drawn(LARGE_JUDGES, problem.seed))
+            seen_through(steps, part) for part in (problem.own, problem.validation.drawn(LARGE_JUDGES, problem.seed))
         )
         richer = choice.richer if own.n_samples >= MANY_MORE * choice.n_rows else []
         found = on_all_rows([chosen.candidate, *richer], own, judges, problem.scoring)
         if found is not None and found.score >= chosen.score - chosen.error:
-            train = seen_through(steps, problem.train, how)
+            train = seen_through(steps, problem.train)
             seen = _Seen(found.candidate, steps, train, found.judge, found.stack, found.blocks, problem.scoring)
             rows = problem.rows._replace(used=own.n_samples, how=found.summary)
             return _Answer(seen, found.path, found.path.first_look, problem.rest, rows, [])
-    seen = problem.of(chosen.candidate, how)
+    seen = problem.of(chosen.candidate)
     path, notes = _path(seen, chosen)
     index = path.nearest(chosen.value) if chosen.by_folds else path.first_look
     learnt_from = problem.train if problem.is_large(len(chosen.candidate.dictionary)) else problem.rest
     return _Answer(seen, path, index, learnt_from, problem.rows, notes)
 
 
-def _ranking(problem: _Problem, how: str, machine: Any, judge: Dataset) -> tuple[ColumnAnswer, ...]:
+def _ranking(problem: _Problem, machine: Any, judge: Dataset) -> tuple[ColumnAnswer, ...]:
     """What the score of a machine on these rows loses when a column is permuted."""
     rows = judge.drawn(PERMUTED_ROWS, problem.seed)
-    seen = units(prepared(problem.rest, how))
+    seen = units(problem.rest)
     return column_importance(machine, rows.table, rows.y, seen, scoring=problem.scoring, seed=problem.seed)
 
 
-def _beside(problem: _Problem, how: str, answer: _Answer) -> tuple[dict[str, Any], list[str]]:
+def _beside(problem: _Problem, answer: _Answer) -> tuple[dict[str, Any], list[str]]:
     """The plain models, fitted, and what is to be said of them."""
     plain = plain_references(problem.train, problem.judge, problem.scoring)
     notes = _behind(plain, float(answer.path.val_score[answer.chosen]))
@@ -373,7 +354,7 @@ def _beside(problem: _Problem, how: str, answer: _Answer) -> tuple[dict[str, Any
         )
     seen = answer.seen
     if seen.candidate.approximation is not None:  # exact kernels, on the sample
-        seen = problem.of(replace(seen.candidate, approximation=None), how)
+        seen = problem.of(replace(seen.candidate, approximation=None))
     return _baselines(seen, answer.path.values[max(0, answer.chosen - 2) :][:5], plain), notes
 
 
@@ -420,10 +401,10 @@ class _Problem(NamedTuple):
     seed: int
     hold_out: str
 
-    def of(self, candidate: Candidate, how: str) -> _Seen:
+    def of(self, candidate: Candidate) -> _Seen:
         """The same as the kernels of a candidate see it."""
-        steps = steps_before(self.rest, how, candidate.scaling)
-        train, judge = (seen_through(steps, part, how) for part in (self.train, self.judge))
+        steps = steps_before(self.rest, candidate.scaling)
+        train, judge = (seen_through(steps, part) for part in (self.train, self.judge))
         stack = candidate.dictionary.grams(train)
         return _Seen(candidate, steps, train, judge, stack, stack.cross(judge), self.scoring)
 
@@ -431,19 +412,19 @@ class _Problem(NamedTuple):
         """Whether the kernels of all rows would take more room than a stack may."""
         return 8e-6 * n_kernels * self.rest.n_samples**2 > STACK_MB
 
-    def ground(self, how: str) -> Ground:
+    def ground(self) -> Ground:
         """The rows on which candidates are compared: folds of all where they are few and in no order, else some of
         these.
         """
         if self.hold_out == RANDOM and self.rest.n_samples < FEW:
             y = self.rest.y
             codes = None if self.rest.task == "regression" else codes_of(y)
-            return Ground(self.rest, how, tuple(fold_rows(codes, y.size, min(FOLDS, y.size), self.seed)), self.scoring)
+            return Ground(self.rest, tuple(fold_rows(codes, y.size, min(FOLDS, y.size), self.seed)), self.scoring)
         most = rows_within(self.train, 2 * len(self.rest.columns) + 3, COMPARED_WORK)
         few = self.train.drawn(min(CHOSEN_ON, most), self.seed)
         both = joined_rows(few, self.judge)
         cut = np.arange(few.n_samples), np.arange(few.n_samples, both.n_samples)
-        return Ground(both, how, (cut,), self.scoring)
+        return Ground(both, (cut,), self.scoring)
 
 
 class _Clock:
@@ -552,40 +533,8 @@ def _path(problem: _Seen, chosen: Judged) -> tuple[Path, list[str]]:
     return path, [note] if path.at_edge == -1 and not chosen.by_folds else []
 
 
-def best_preparation(scores: Mapping[str, float]) -> str:
-    """Which preparation of spectra to take, by their scores: as they are (""), unless another gains."""
-    how = max(scores, key=scores.__getitem__)
-    return how if scores[how] > scores[""] + PREPARED_GAIN else ""
-
-
-def _preparation(problem: _Problem, asked: str | None, tries: bool) -> tuple[str, list[str]]:
-    """How spectra are prepared, and what is to be said: what was asked for, or what does best on the validation
-    rows.
-    """
-    table = problem.rest
-    able = tries and can_be_prepared(table) and any(unit.kind == "band" for unit in units(table))
-    if asked is not None or not able:
-        return asked or "", []
-    few = problem._replace(train=problem.train.drawn(WIDTH_ROWS, problem.seed))
-    scores = {how: _first_score(few, how) for how in ("", *PREPARATIONS)}
-    how = best_preparation(scores)
-    listed = ", ".join(f"{PREPARED[one]} {score:.3g}" for one, score in scores.items())
-    return how, [
-        f'Spectra are taken {PREPARED[how]} (validation scores: {listed}); preparation="" leaves them as they are.'
-    ]
-
-
-def _first_score(problem: _Problem, how: str) -> float:
-    """The best validation score of the recommended kernels on spectra that are prepared so."""
-    own = Candidate("", KernelDictionary.recommended(prepared(problem.rest, how), whole=False))
-    rows = joined_rows(problem.train, problem.judge)
-    n = problem.train.n_samples
-    cut = np.arange(n), np.arange(n, rows.n_samples)
-    return Ground(rows, how, (cut,), problem.scoring).judge(own).score
-
-
 def _announced(
-    problem: _Problem, how: str, clock: _Clock, tell: Callable[[Preliminary], Any] | None
+    problem: _Problem, clock: _Clock, tell: Callable[[Preliminary], Any] | None
 ) -> Callable[[Ground, Judged], Any]:
     """What makes a preliminary ranking of a first model and hands it to ``tell``, if anybody asks for one."""
 
@@ -594,7 +543,7 @@ def _announced(
             return
         try:
             machine, left_out = ground.first_machine(one)
-            columns = _ranking(problem, how, machine, left_out)
+            columns = _ranking(problem, machine, left_out)
         except (DataError, KernelError):  # too few rows for one; the answer itself rests on more
             return
         tell(Preliminary(columns, one.score, ground.pairs[0][0].size, clock.seconds()))
@@ -602,12 +551,12 @@ def _announced(
     return announce
 
 
-def _chosen(problem: _Problem, how: str, tick: Callable[[], Any], announce: Callable[[Ground, Judged], Any]) -> _Choice:
+def _chosen(problem: _Problem, tick: Callable[[], Any], announce: Callable[[Ground, Judged], Any]) -> _Choice:
     """Compares the candidates, and the best of them with other norms and losses; ``announce`` is given the richest as
     soon as it is judged."""
-    train, ground = prepared(problem.train, how), problem.ground(how)
+    train, ground = problem.train, problem.ground()
     found = screened(train, KernelDictionary.recommended(train, whole=False), problem.seed)
-    seen = seen_through(steps_before(train, "", found.scaling), train, "")
+    seen = seen_through(steps_before(train, found.scaling), train)
     richest, *plainer = offered(seen, found.scaling, found.whole, pairs(seen))
     tried = [ground.judge(richest, tick, 1)]
     announce(ground, tried[0])

@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
-from mklcore.data.spectra import LEAST, PREPARATIONS, measured_columns, prepared
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import DataError
 
 KNOTS = 1000  # values of a column that are remembered
 
@@ -73,58 +72,14 @@ def _rows(X: Any, n_features: int) -> Array:
     return rows
 
 
-class PreparedSpectra(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # likewise
-    """The rows as ``data.spectra.prepared(data, how)`` has them: the measured ``columns`` in the order of their axis.
-
-    ``how`` one of ``data.spectra.PREPARATIONS``; ParameterError for any other.
-    """
-
-    def __init__(self, how: str = "rows", columns: Sequence[int] = ()) -> None:
-        self.how = how
-        self.columns = columns
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Nothing is learned but the number of columns: every row is prepared by itself."""
-        if self.how not in PREPARATIONS:
-            raise ParameterError(f"how is {self.how!r}; expected one of {', '.join(PREPARATIONS)}.")
-        self.n_features_in_ = check_array(X, dtype=np.float64).shape[1]
-        return self
-
-    def transform(self, X: Any) -> Array:
-        """The prepared rows (m, d) or, with second differences, (m, d + d')."""
-        check_is_fitted(self)
-        rows = _rows(X, self.n_features_in_)
-        along = list(self.columns) or list(range(rows.shape[1]))
-        rest = [j for j in range(rows.shape[1]) if j not in set(along)]
-        names = [""] * rows.shape[1]
-        for place, j in enumerate(along):
-            names[j] = f"{1000 + place}"
-        for j in rest:
-            names[j] = f"beside {j} it"
-        if len(along) < LEAST:
-            raise DataError(f"A spectrum has at least {LEAST} columns, these are {len(along)}.")
-        table = Dataset(rows, np.zeros(len(rows)), tuple(names), task="regression")
-        return np.array(prepared(table, self.how).X)
-
-
-def steps_before(data: Dataset, how: str, scaling: str) -> list[tuple[str, Any]]:
+def steps_before(data: Dataset, scaling: str) -> list[tuple[str, Any]]:
     """The fitted steps that bring rows of ``data.X`` to what kernels see; none where rows are taken as they are."""
-    steps: list[tuple[str, Any]] = []
-    rows = data.X
-    if how:
-        along = measured_columns(data) or list(range(data.n_features))
-        steps.append(("spectra", PreparedSpectra(how, tuple(along)).fit(rows)))
-        rows = steps[-1][1].transform(rows)
-    if scaling:
-        steps.append(("scores", NormalScores().fit(rows)))
-    return steps
+    return [("scores", NormalScores().fit(data.X))] if scaling else []
 
 
-def seen_through(steps: Sequence[tuple[str, Any]], data: Dataset, how: str) -> Dataset:
-    """The table as the kernels of a model see it, with the names of its columns."""
-    found = prepared(data, how)
-    scaled = [step for name, step in steps if name == "scores"]
-    return replace(found, X=scaled[0].transform(found.X)) if scaled else found
+def seen_through(steps: Sequence[tuple[str, Any]], data: Dataset) -> Dataset:
+    """The table as the kernels of a model see it."""
+    return replace(data, X=steps[0][1].transform(data.X)) if steps else data
 
 
 def as_pipeline(steps: Sequence[tuple[str, Any]], machine: Any) -> Pipeline:

@@ -18,7 +18,7 @@ from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.levels import Table
 from mklcore.solvers.hkl.listed import ListedSpace
 
-FITTED_BY_STEPS = {"NormalScores": ("n_features_in_", "values_", "scores_"), "PreparedSpectra": ("n_features_in_",)}
+FITTED_BY_STEPS = {"NormalScores": ("n_features_in_", "values_", "scores_")}
 PROVES = ("training_target_", "row_fingerprints_", "sample_weight_", "dual_point_")
 
 

@@ -106,9 +106,9 @@ def _parts() -> dict[str, type]:
 
 def _steps() -> dict[str, type]:
     """What may stand before the estimator in a Pipeline of a file, by the name of its class."""
-    from mklcore.exploration.scaling import NormalScores, PreparedSpectra
+    from mklcore.exploration.scaling import NormalScores
 
-    return {kind.__name__: kind for kind in (NormalScores, PreparedSpectra)}
+    return {kind.__name__: kind for kind in (NormalScores,)}
 
 
 def save_model(path: Target, estimator: Any) -> None:

@@ -19,7 +19,6 @@ from pages._parts.session.memory import memory
 OF_THE_TABLE = (
     *(one.name for one in dataclasses.fields(parameters.FileParams)[1:]),
     "grouping",
-    "spectra",
     "clip",
     "edited",
 )

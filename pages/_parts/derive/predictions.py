@@ -75,7 +75,7 @@ def chosen(params: Params) -> Chosen | None:
 
 def reading(params: DataParams) -> Reading:
     """Return how a new file becomes rows of this table. Raises ``DataError``."""
-    table = tables.unprepared(params)
+    table = tables.table(params)
     if not params.is_upload:
         return plain_reading(table)
     key = ("reading", params.data, table.fingerprint)
@@ -125,7 +125,7 @@ def knobs(params: DataParams) -> tuple[Knob, ...]:
 
 def _knobs(params: DataParams, table: Dataset) -> tuple[Knob, ...]:
     try:
-        features = plain_reading(table).features if params.spectra else reading(params).features
+        features = reading(params).features
     except DataError:
         features = plain_reading(table).features
     made: dict[str, Knob] = {}

@@ -97,13 +97,13 @@ def leaks(params: Params) -> tuple[Leak, ...]:
     """Return the columns that may give the target away or sort the rows, the strongest first; none for a stack."""
     if tables.on_stack(params):
         return ()
-    data = tables.unprepared(params)
+    data = tables.table(params)
     return result_cache(params).made(("leaks", data.fingerprint), lambda: find_leaks(data))
 
 
 def by_time(params: Params) -> str:
     """Return which rows to hold out where a column sorts the rows and they are still drawn at random; "" elsewhere."""
-    return rows_in_order(tables.unprepared(params)) if params.hold_out == RANDOM else ""
+    return rows_in_order(tables.table(params)) if params.hold_out == RANDOM else ""
 
 
 def without(params: Params, column: str) -> str:

@@ -1,23 +1,18 @@
 """Derive the table in use from the parameters, how it was read, and its rows cut in three."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
-from mklcore.data import spectra
 from mklcore.data.dataset import Dataset, Split, three_way_split
 from mklcore.data.grouping import regrouped
 from mklcore.data.reading import TableSummary, describe_table, read_table
 from mklcore.data.samples import SAMPLES
-from mklcore.data.spectra import measured_columns, prepared, wavelengths
 from mklcore.data.workbooks import workbook_sheets
 from mklcore.errors import DataError, MKLError, Repair
 from mklcore.kernels import stacks
-from mklcore.kernels.units import MOST_COLUMNS
 from pages._parts.derive import first_table, notes
 from pages._parts.derive.caches import result_cache
 from pages._parts.derive.opening import opened
@@ -48,11 +43,7 @@ def table(params: DataParams) -> Dataset:
         name = ("grouped", data.fingerprint, params.grouping)
         with _mended_by("Use the groups that are found", grouping=""):
             data = result_cache(params).made(name, lambda: regrouped(data, params.grouping))
-    if not params.spectra:
-        return data
-    with _mended_by("Use the columns as they are", spectra=""):
-        named = ("spectra", data.fingerprint, params.spectra)
-        return result_cache(params).made(named, lambda: prepared(data, params.spectra))
+    return data
 
 
 @contextmanager
@@ -68,44 +59,6 @@ def _mended_by(label: str, **settings: str) -> Iterator[None]:
 def called(params: DataParams) -> str:
     """Return what a sample is called; a file of a person is not named."""
     return "an uploaded file" if params.is_upload else SAMPLES[params.data].label
-
-
-def unprepared(params: DataParams) -> Dataset:
-    """Return the table as its file has it, before its spectra are prepared."""
-    return table(replace(params, spectra=""))
-
-
-def are_spectra(params: DataParams) -> bool:
-    """Tell whether the columns are called by places along an axis, so that their neighbours mean something."""
-    if on_stack(params):
-        return False
-    data = unprepared(params)
-    return result_cache(params).made(("are spectra", data.fingerprint), lambda: _along_an_axis(data))
-
-
-def can_be_prepared(params: DataParams) -> bool:
-    """Tell whether there is something to prepare: columns measured along an axis, with no second differences yet."""
-    data = unprepared(params)
-    return result_cache(params).made(("can be prepared", data.fingerprint), lambda: spectra.can_be_prepared(data))
-
-
-def _along_an_axis(data: Dataset) -> bool:
-    if len(measured_columns(data)) > MOST_COLUMNS:
-        return True
-    with suppress(DataError):
-        return len(wavelengths(data)) > MOST_COLUMNS
-    return False
-
-
-def like_training(params: DataParams, X: np.ndarray) -> np.ndarray:
-    """Return rows of a new file, read as the table was, as they enter a model: spectra prepared in the same way."""
-    if not params.spectra or not len(X):
-        return X
-    plain = unprepared(params)
-    rows = replace(
-        plain, X=np.asarray(X, dtype=float), y=np.zeros(len(X)), task="regression", class_names=(), sequences=()
-    )
-    return prepared(rows, params.spectra).X
 
 
 def _read(params: DataParams, file: Upload, tick: Callable[[], None]) -> Dataset:

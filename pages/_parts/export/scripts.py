@@ -140,14 +140,10 @@ def _reading_lines(params: DataParams) -> list[str]:
 
 
 def _grouping_lines(params: DataParams) -> list[str]:
-    """Return how groups were made anew and spectra prepared: both enter the fingerprint, and kernels are built on
-    them.
-    """
+    """Return how groups were made anew: they enter the fingerprint, and kernels are built on them."""
     lines = []
     if params.grouping and not tables.on_stack(params):
         lines += ["from mklcore.data.grouping import regrouped", f"data = regrouped(data, {params.grouping!r})"]
-    if params.spectra:
-        lines += ["from mklcore.data.spectra import prepared", f"data = prepared(data, {params.spectra!r})"]
     return lines
 
 

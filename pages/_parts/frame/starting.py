@@ -36,7 +36,6 @@ PAGES = (
     "pages._parts.explore.cursor",
     "pages._parts.explore.many_rows",
     "pages._parts.explore.path",
-    "pages._parts.explore.preparing",
     "pages._parts.explore.rail",
     "pages._parts.explore.repeats",
     "pages._parts.explore.tuning",

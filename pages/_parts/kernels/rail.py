@@ -22,12 +22,6 @@ NORMALISATIONS = {
     "diag": "largest entry 1",
     "none": "none",
 }
-PREPARED = {
-    "": "as they are",
-    "rows": "each row to mean 0, deviation 1",
-    "differences": "with second differences (curvature)",
-    "both": "rows standardised, with curvature",
-}
 RECIPES = {"recommended": "Recommended", "builders": "Builders"}
 KINDS_OF_UNITS = {
     "column": ("column", "columns"),
@@ -55,7 +49,6 @@ def back_to_builders() -> None:
 def draw() -> None:
     """Draw where the dictionary comes from: the table suggests it, or the builders make it; then its scale."""
     params = history.current()
-    spectra()
     fields.view(
         st.segmented_control, "Dictionary", "field_recipe", "recommended" if params.recommended else "builders",
         lambda name: history.change(recipe=name), options=RECIPES, required=True,
@@ -68,15 +61,6 @@ def draw() -> None:
     if tables.table(params).sequences:
         sequences(bool(params.edited))
     scale()
-
-
-def spectra() -> None:
-    """Draw how spectra are prepared before kernels are made of them, where the table has some."""
-    if tables.are_spectra(history.current()):
-        fields.field_view(
-            "Spectra", "spectra", options=PREPARED,
-            help="Curvature removes offset and slope; standardising each row removes differences of overall strength.",
-        )  # fmt: skip
 
 
 def suggested() -> None:

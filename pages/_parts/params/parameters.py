@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 from mklcore.catalog import ESTIMATORS, Control
 from mklcore.data.grouping import GROUPS
-from mklcore.data.spectra import PREPARATIONS
 from mklcore.data.splitting import HOLD_OUT, RANDOM
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.recipes import Recipe, other_kernels
@@ -138,7 +137,6 @@ class DataParams(FileParams):
         "",
         matching(rf"none|prefix|categories|bands \d{{1,4}}|{GROUPS}", "groups, as in petal:3-4", LONGEST_TABLE),
     )
-    spectra: str = _param("", choice("", *PREPARATIONS))
     clip: bool = False
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -70,7 +70,7 @@ def show(point: Chosen) -> None:
     file = memory().batch
     if file is None:
         scored = f" With a column {words.plain(table.target_name)} the predictions are scored as well."
-        needed = columns_needed(tables.unprepared(point.params))
+        needed = columns_needed(tables.table(point.params))
         st.caption(f"Columns the file needs: {needed}.{'' if table.task == 'novelty' else scored}")
         return
     st.markdown(f"**{words.plain(file.name)}**")
@@ -105,7 +105,6 @@ def _batch(point: Chosen, file: Upload) -> Batch | None:
         memory().caches.batch_rows, key, file.content, "Reading the rows",
         lambda tick: reading.apply(file.content, tick=tick),
     )  # fmt: skip
-    new = replace(new, X=tables.like_training(history.current(), new.X))
     if len(new.X) > MOST_ROWS:
         raise DataError(
             f"The file has {len(new.X):,} rows; at most {MOST_ROWS:,} are predicted at once. Cut it in parts."

@@ -321,7 +321,6 @@ def show_results(run: Run) -> None:
     needed.
     """
     params = history.current()
-    memory().prepared.setdefault((params.data, params.target), None)  # the screen is shown as it was kept
     try:
         content = store().results(run.id)
         found = runs_results.read(content) if content else None

@@ -247,7 +247,7 @@ class Memory:
     answer: Answered | None = None
     preliminary: Preliminary | None = None
     took: object = None  # the path on all rows that took the place of the first answer by itself
-    prepared: dict[tuple[str, str], Any] = field(default_factory=dict)  # table and target: how preparing spectra did
+
     hulls: Answered | None = None
     tests: set[tuple[object, float]] = field(default_factory=set)  # points whose test score was asked for
     batch: Upload | None = None
