@@ -5,8 +5,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
-from mklcore.solvers.baselines import SymmetricL1
-from mklcore.solvers.driver import run
+from mklcore.solvers.baselines import penalised_l1
 from tests.reference_greedy import DATA, KERNELS, TARGETS, X3, penalised
 
 K1, Y1, LAM = KERNELS["P1var"], TARGETS["P1var"], 0.01
@@ -60,7 +59,7 @@ def test_a_warm_start_ends_at_the_same_value():
 def test_smkl_with_group_lasso_is_the_penalised_problem():
     objective, C = DATA["smkl|gl"]
     lam = 1 / (C * len(Y1))
-    fit = run(SymmetricL1(KERNELS["P1"] / len(Y1), TARGETS["P1"], lam), tol=1e-10, max_iter=99)
+    fit = penalised_l1(KERNELS["P1"] / len(Y1), TARGETS["P1"], lam, "symmetric", 1e-10)
     assert fit.objective == pytest.approx(lam * objective, rel=1e-7)
 
 
@@ -94,7 +93,7 @@ def test_the_penalised_problem_is_l1_ridge_mkl_at_another_lam(name):
     ||f*||).
     """
     case = next(case for case in penalised() if case.name == name)
-    fit = run(SymmetricL1(case.K, case.y, case.lam), tol=1e-11, max_iter=99)
+    fit = penalised_l1(case.K, case.y, case.lam, "symmetric", 1e-10)
     total = fit.weights.sum()
     same = mkl.lq_mkl(case.K, case.y, case.lam / total, 1)
     assert same.weights == pytest.approx(fit.weights / total, abs=1e-4)
@@ -106,7 +105,7 @@ def test_the_penalised_problem_is_l1_ridge_mkl_at_another_lam(name):
 
 @pytest.mark.parametrize("case", penalised(), ids=lambda case: case.name)
 def test_the_symmetric_solver_reaches_every_optimum(case):
-    fit = run(SymmetricL1(case.K, case.y, case.lam), tol=1e-10, max_iter=99)
+    fit = penalised_l1(case.K, case.y, case.lam, "symmetric", 1e-10)
     assert fit.objective == pytest.approx(case.objective, rel=1e-8)
     assert fit.weights == pytest.approx(case.norms, abs=2e-5 * case.norms.max())  # also among copies: they share evenly
 

@@ -8,28 +8,12 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.kernels.measures import duplicates
+from mklcore.kernels.measures import SAME_SCALE, exact_copies
 from mklcore.kernels.operators import Capability, KernelOperator
 from mklcore.kernels.operators.factored import FeatureBlocks
 
-_SAME_SCALE = 1e-9
 _LOOKED_AT = 40  # rows on which kernels are compared first
 _MAYBE_SAME = 1e-8
-
-
-def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
-    """Groups of kernels of ``K`` (M, n, n) that are the same, scale included; the first of each group stands for
-    all.
-    """
-    found = []
-    for group in duplicates(K):
-        by_scale: dict[float, list[int]] = {}
-        for m in group:
-            size = float(K[m].diagonal().max())
-            same = next((known for known in by_scale if abs(known - size) <= _SAME_SCALE * max(known, size)), size)
-            by_scale.setdefault(same, []).append(m)
-        found += [tuple(members) for members in by_scale.values() if len(members) > 1]
-    return tuple(found)
 
 
 def copies_among(rows: KernelOperator) -> tuple[tuple[int, ...], ...]:
@@ -48,7 +32,7 @@ def copies_among(rows: KernelOperator) -> tuple[tuple[int, ...], ...]:
     groups: list[list[int]] = []
     for m in np.argsort(first[: asked.size], kind="stable").tolist():
         last = groups[-1][0] if groups else -1
-        same = last >= 0 and all(abs(f[m] - f[last]) <= _SAME_SCALE * max(f[m], f[last]) for f in (first, second))
+        same = last >= 0 and all(abs(f[m] - f[last]) <= SAME_SCALE * max(f[m], f[last]) for f in (first, second))
         if same:
             groups[-1].append(m)
         else:

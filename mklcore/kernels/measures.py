@@ -15,6 +15,7 @@ from mklcore.kernels.checks import one_blas_thread
 
 DUPLICATE_TOLERANCE = 1e-10
 CONSTANT_TOLERANCE = 1e-12
+SAME_SCALE = 1e-9  # share by which the scales of exact copies may differ
 
 UNCUT = (
     "scikit-learn's splitters cannot cut stacks: use mklcore.cross_validate_path, or a KernelDictionary inside a "
@@ -210,3 +211,18 @@ def duplicates(K: Any, tolerance: float = DUPLICATE_TOLERANCE) -> tuple[tuple[in
         else:
             groups.append([m])
     return tuple(tuple(group) for group in groups if len(group) > 1)
+
+
+def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
+    """Groups of kernels of ``K`` (M, n, n) that are the same, scale included; the first of each group stands for
+    all.
+    """
+    found = []
+    for group in duplicates(K):
+        by_scale: dict[float, list[int]] = {}
+        for m in group:
+            size = float(K[m].diagonal().max())
+            same = next((known for known in by_scale if abs(known - size) <= SAME_SCALE * max(known, size)), size)
+            by_scale.setdefault(same, []).append(m)
+        found += [tuple(members) for members in by_scale.values() if len(members) > 1]
+    return tuple(found)

@@ -4,8 +4,8 @@
     two stages        solve min_f 1/(2n) ||y - f||^2 + lam sum_j ||f_j||, keep the d largest ||f_j||, solve again
 
 With copies of one kernel in the dictionary the norms ||f_j|| of the second problem are not unique: an interior point
-(or any other symmetric) solver shares the weight among the copies, so that each looks small and the two-stage rule
-drops them all, while block descent leaves everything with the first copy. ``duplicate_counterexample`` shows both.
+(or any other symmetric) solver shares the weight evenly among the copies, so that each looks small and the two-stage
+rule drops them all, while block descent leaves everything with the first copy. ``duplicate_counterexample`` shows both.
 
 Sources: Sindhwani and Lozano (2011), equations (2)-(4); Jin, Yang and Mahdavi (2013), section 2; specification, A.6 and
 B.6.
@@ -18,22 +18,17 @@ from html import escape
 from typing import Any
 
 import numpy as np
-import scipy
-from numpy.typing import NDArray
 
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
-from mklcore.kernels.measures import as_stack
-from mklcore.kernels.operators.dense import DenseKernels
+from mklcore.kernels.measures import as_stack, exact_copies
 from mklcore.losses import Squared
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
-from mklcore.solvers.block_descent import certificate_of, l1_values
-from mklcore.solvers.driver import AnyIterate, Fit, Iterate, Method, Status, Trace, run, warn_unless_converged
+from mklcore.solvers.driver import Fit, Method, run, warn_unless_converged
 from mklcore.solvers.gomp import GOMP
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, unit_step_divisors
 from mklcore.solvers.problem import WarmStart
-from mklcore.solvers.proof import Certificate
 from mklcore.solvers.spectra import Spectra
 
 L1_SOLVERS = ("symmetric", "block")
@@ -111,87 +106,18 @@ def _checked(K: Any, y: Any, lam: float) -> tuple[Array, Array, float]:
     return values, target, float(lam)
 
 
-@dataclass(frozen=True, eq=False)
-class _Inside:
-    """Where the interior point method stands: t (M,), its slacks z (M,), and what its next step needs."""
-
-    t: Array
-    z: Array
-    slopes: Array
-    curvature: Array
-
-
-class SymmetricL1(Method[Any]):
-    """Problem (1) by a primal-dual interior point method in the norms t_j = ||f_j||, as the driver's method:
-
-        min_{t >= 0}  1/2 (y'(sum_j t_j K_j + lam n I)^{-1} y + sum_j t_j)      (lam times this is min_f L)
-
-    Starts from equal norms and treats all kernels alike, so copies of a kernel end with equal norms.
-    """
-
-    name = "interior point (symmetric)"
-
-    def __init__(self, K: Array, y: Array, lam: float) -> None:
-        self.K, self.y, self.lam = K, y, lam
-        self._system = np.empty(K.shape[1:])
-
-    def init(self) -> AnyIterate:
-        M = self.K.shape[0]
-        trace = max(float(np.mean([np.trace(kernel) for kernel in self.K])), 1e-300)
-        return self._point(np.full(M, float(np.linalg.norm(self.y)) / (M * np.sqrt(trace))), np.full(M, 1.0))
-
-    def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
-        at: _Inside = last.state
-        target = 0.1 * float(at.t @ at.z) / at.t.size
-        if target < 1e-300:
-            return Status.STALLED
-        system = at.curvature + np.diag(at.z / at.t)
-        move = np.linalg.solve(system, target / at.t - at.slopes)
-        slack_move = target / at.t - at.z - at.z / at.t * move
-        t = at.t + _inside_share(at.t, move) * move
-        return self._point(t, at.z + _inside_share(at.z, slack_move) * slack_move)
-
-    def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
-        """Objective and dual value of (1) from the coefficients of all kernels."""
-        forms = None if dual_point is None else np.array([dual_point @ (kernel @ dual_point) for kernel in self.K])
-        return l1_values(self.K, self.y, self.lam, range(len(self.K)), best.dual, dual_point, forms)
-
-    def _point(self, t: Array, z: Array) -> AnyIterate:
-        n = self.y.size
-        DenseKernels(self.K).combine(t, self._system)
-        self._system.flat[:: n + 1] += self.lam * n
-        factor = scipy.linalg.cho_factor(self._system, lower=True, check_finite=False)
-        alpha = scipy.linalg.cho_solve(factor, self.y, check_finite=False)
-        products = np.array([kernel @ alpha for kernel in self.K])
-        forms = np.maximum(products @ alpha, 0.0)
-        curvature = products @ scipy.linalg.cho_solve(factor, products.T, check_finite=False)
-        r, norms = self.lam * n * alpha, t * np.sqrt(forms)
-        objective = 0.5 * float(r @ r) / n + self.lam * float(norms.sum())
-        lower, theta = certificate_of(self.y, r, self.lam * np.sqrt(forms), self.lam)
-        state = _Inside(t, z, 0.5 * (1.0 - forms), curvature)
-        size = self.lam * float(norms.sum())
-        return Iterate(norms, t[:, None] * alpha, 0.0, objective, lower, size, state=state, dual_point=theta)
-
-
-def _inside_share(values: Array, move: NDArray[np.floating[Any]]) -> float:
-    """The share of ``move`` that keeps ``values`` positive, 0.995 of the way to the wall at most."""
-    falling = move < 0
-    return min(1.0, 0.995 * float(np.min(-values[falling] / move[falling], initial=np.inf)))
-
-
-def _l1(K: Array, y: Array, lam: float, solver: str, tol: float) -> Fit:
-    """Problem (1) on all kernels of ``K``; ``dual_coef`` (M, n)."""
+def penalised_l1(K: Array, y: Array, lam: float, solver: str, tol: float) -> Fit:
+    """Problem (1) on all kernels of ``K`` by block descent; under ``solver`` "symmetric" copies of a kernel then share
+    what the first of them got. ``dual_coef`` (M, n)."""
     if solver not in L1_SOLVERS:
         raise ParameterError(f"solver must be one of {', '.join(L1_SOLVERS)}; got {solver!r}.")
-    if solver == "symmetric":
-        fit = run(SymmetricL1(K, y, lam), tol=tol, max_iter=200)
-    else:
-        fit = run(FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=K.shape[0]), tol=tol, max_iter=K.shape[0] + 1)
-        dual = np.zeros(K.shape[:2])
-        dual[list(fit.selected or ())] = fit.dual_coef
-        fit = replace(fit, dual_coef=dual, selected=None, points=None)
+    fit = run(FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=K.shape[0]), tol=tol, max_iter=K.shape[0] + 1)
     warn_unless_converged(fit, tol)
-    return fit
+    weights, dual = fit.weights.copy(), np.zeros(K.shape[:2])
+    dual[list(fit.selected or ())] = fit.dual_coef
+    for group in exact_copies(K) if solver == "symmetric" else ():
+        weights[list(group)], dual[list(group)] = weights[list(group)].mean(), dual[list(group)].mean(axis=0)
+    return replace(fit, weights=weights, dual_coef=dual, selected=None, points=None)
 
 
 def two_stage(K: Any, y: Any, lam: float, n_kernels: int, *, solver: str = "symmetric", tol: float = 1e-9) -> Fit:
@@ -200,8 +126,8 @@ def two_stage(K: Any, y: Any, lam: float, n_kernels: int, *, solver: str = "symm
 
         min_f  1/(2n) ||y - f||^2 + lam sum_j ||f_j||                                                               (1)
 
-    ``K`` (M, n, n) or a ``GramStack``, ``y`` (n,), ``lam`` > 0; ``solver`` of the first stage: "symmetric" (interior
-    point, copies share) or "block" (block descent, the first copy takes all). Returns the ``Fit`` of the second stage:
+    ``K`` (M, n, n) or a ``GramStack``, ``y`` (n,), ``lam`` > 0; ``solver`` of the first stage: "symmetric" (copies
+    share evenly) or "block" (block descent, the first copy takes all). Returns the ``Fit`` of the second stage:
     ``weights`` (M,) the ||f_j||, ``dual_coef`` (M, n), ``selected`` the kept kernels by falling first-stage norm (ties:
     lowest index); its ``dual_objective`` is a bound for (1) on ALL kernels, so ``gap`` tells at most how much dropping
     kernels cost.
@@ -217,7 +143,7 @@ def two_stage(K: Any, y: Any, lam: float, n_kernels: int, *, solver: str = "symm
     n_kernels : int
         Most kernels in the model, from 1; None for no bound.
     solver : str, default "symmetric"
-        Name of a solver in ``SOLVERS``; "auto" lets the library choose.
+        "symmetric" or "block": how copies of a kernel share their weight in the first stage.
     tol : float, default 1e-09
         Relative duality gap at which the solver stops, > 0.
 
@@ -229,11 +155,11 @@ def two_stage(K: Any, y: Any, lam: float, n_kernels: int, *, solver: str = "symm
     K, y, lam = _checked(K, y, lam)
     if not (isinstance(n_kernels, (int, np.integer)) and 1 <= n_kernels <= K.shape[0]):
         raise ParameterError(f"n_kernels must be a whole number from 1 to {K.shape[0]}; got {n_kernels!r}.")
-    first = _l1(K, y, lam, solver, tol)
+    first = penalised_l1(K, y, lam, solver, tol)
     # Copies that share the weight agree to round-off only: rounding lets the lowest index win, as a tie should.
     shares = np.round(first.weights / max(float(first.weights.max()), 1e-300), 6)
     kept = np.argsort(-shares, kind="stable")[:n_kernels]
-    second = _l1(np.ascontiguousarray(K[kept]), y, lam, "block", tol)
+    second = penalised_l1(np.ascontiguousarray(K[kept]), y, lam, "block", tol)
     weights, dual = np.zeros(K.shape[0]), np.zeros(K.shape[:2])
     weights[kept], dual[kept] = second.weights, second.dual_coef
     return replace(
@@ -243,7 +169,7 @@ def two_stage(K: Any, y: Any, lam: float, n_kernels: int, *, solver: str = "symm
         dual_objective=first.dual_objective,
         dual_point=first.dual_point,
         selected=tuple(int(j) for j in kept),
-        solver=f"two stages ({first.solver})",
+        solver=f"two stages ({solver})",
         solves=first.solves + second.solves,
         seconds=first.seconds + second.seconds,
     )
@@ -324,8 +250,8 @@ def duplicate_counterexample(K: Any = None, y: Any = None, lam: float = 0.05, co
         raise DataError(f"The counterexample needs two kernels and a target that varies; got {len(pair)} kernels.")
     target = (target - target.mean()) / target.std()
     many = np.ascontiguousarray(pair[[0] * copies + [1]])
-    alone, together = (_l1(part, target, lam, "symmetric", 1e-10) for part in (pair, many))
-    block = _l1(many, target, lam, "block", 1e-10)
+    alone, together = (penalised_l1(part, target, lam, "symmetric", 1e-10) for part in (pair, many))
+    block = penalised_l1(many, target, lam, "block", 1e-10)
     kept = {solver: two_stage(many, target, lam, 1, solver=solver).selected for solver in L1_SOLVERS}
     shares = [fit.weights / max(float(fit.weights.sum()), 1e-300) for fit in (alone, together, block)]
     return Counterexample(
