@@ -17,7 +17,7 @@ CORE = ROOT / "mklcore"
 # Names that are decided and may stand at the front door as soon as what they name is there.
 PLANNED = {
     "Conformal", "Delta", "Interaction", "Pinball", "QuantileBand", "SequenceDictionary", "Spectrum", "WeightedDegree",
-    "decompose", "explore", "select_columns",
+    "decompose", "explore", "fit_rows", "select_columns",
     "FeatureScalingClassifier", "FeatureScalingRegressor", "Graph", "JointMKLClassifier",
     "JointMKLRegressor",
 }  # fmt: skip
