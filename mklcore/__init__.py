@@ -15,6 +15,8 @@ import sys as _sys
 from importlib import import_module as _import_module
 
 _HOMES = {
+    "answer.auto": ["AutoMKLClassifier", "AutoMKLRegressor"],
+    "answer.explore": ["explore"],
     "data.dataset": ["Dataset"],
     "data.reading": ["read_table"],
     "data.samples": ["SAMPLES", "load_sample"],
@@ -39,7 +41,6 @@ _HOMES = {
     "estimators.smkl": ["SMKLClassifier", "SMKLRegressor"],
     "estimators.terms": ["decompose"],
     "experiments": ["EXPERIMENTS"],
-    "exploration": ["explore"],
     "kernels.composed": ["Product", "Sum"],
     "kernels.dictionary": ["KernelDictionary"],
     "kernels.functions": ["KERNELS", "RBF", "Delta", "Laplacian", "Linear", "Matern", "Polynomial"],
@@ -96,7 +97,6 @@ _ROOMS = (
     "errors",
     "estimators",
     "experiments",
-    "exploration",
     "figures",
     "io",
     "kernels",

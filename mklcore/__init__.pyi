@@ -8,7 +8,6 @@ from mklcore import (
     errors as errors,
     estimators as estimators,
     experiments as experiments,
-    exploration as exploration,
     figures as figures,
     io as io,
     kernels as kernels,
@@ -27,6 +26,8 @@ from mklcore import (
     uncertainty as uncertainty,
     verify as verify,
 )
+from mklcore.answer.auto import AutoMKLClassifier as AutoMKLClassifier, AutoMKLRegressor as AutoMKLRegressor
+from mklcore.answer.explore import explore as explore
 from mklcore.data.dataset import Dataset as Dataset
 from mklcore.data.reading import read_table as read_table
 from mklcore.data.samples import SAMPLES as SAMPLES, load_sample as load_sample
@@ -77,7 +78,6 @@ from mklcore.estimators.one_class import LpMKLOneClass as LpMKLOneClass
 from mklcore.estimators.smkl import SMKLClassifier as SMKLClassifier, SMKLRegressor as SMKLRegressor
 from mklcore.estimators.terms import decompose as decompose
 from mklcore.experiments import EXPERIMENTS as EXPERIMENTS
-from mklcore.exploration import explore as explore
 from mklcore.kernels.composed import Product as Product, Sum as Sum
 from mklcore.kernels.dictionary import KernelDictionary as KernelDictionary
 from mklcore.kernels.functions import (

@@ -72,11 +72,6 @@ def read_model(path: Any) -> dict[str, Any]:
                     "The model was saved in version 1 of the format, which keeps no training target: fit and save it "
                     "again."
                 )
-            if text.get("before"):
-                raise DataError(
-                    "The model brings rows to its estimator by steps of its own, which cannot be checked here: save "
-                    "its last step, and give the rows as its first steps make them."
-                )
             read = _Decoder(archive)
             model = text["model"]
             parts = {key: {k: read(v) for k, v in model[key].items()} for key in ("parameters", "fitted")}

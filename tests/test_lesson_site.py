@@ -7,9 +7,9 @@ from html import unescape
 import numpy as np
 import pytest
 
+from mklcore.answer.explore import explore
 from mklcore.data.samples import load_sample
 from mklcore.errors import ParameterError
-from mklcore.exploration import explore
 from mklcore.lessons import LESSONS
 from mklcore.lessons.__main__ import main
 from mklcore.lessons.site import names, write_site

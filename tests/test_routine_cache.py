@@ -268,9 +268,9 @@ def test_what_could_not_be_kept_is_not_called_compiled(fresh, monkeypatch):
 
 def test_one_warning_for_a_process_and_those_it_starts(tmp_path):
     code = (
-        "import subprocess, sys\nfrom mklcore._numba import cache as routine_cache\n"
+        "import subprocess, sys\nfrom mklcore import routine_cache\n"
         "routine_cache.give_up('full')\nroutine_cache.give_up('again')\n"
-        "subprocess.run([sys.executable, '-c', 'from mklcore._numba import cache as r; r.give_up(\"there\")'])"
+        "subprocess.run([sys.executable, '-c', 'from mklcore import routine_cache as r; r.give_up(\"there\")'])"
     )
     there = {name: value for name, value in os.environ.items() if name != routine_cache.WARNED}
     done = subprocess.run([sys.executable, "-c", code], env=there, capture_output=True, text=True, check=True)

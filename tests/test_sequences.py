@@ -246,7 +246,7 @@ def test_a_text_column_is_read_as_sequences_and_new_files_like_it():
 
 def test_a_first_answer_ranks_sequences_and_finds_the_planted_word():
     data = mkl.read_table(dna(120))
-    found = mkl.explore(data, baselines=False)
+    found = mkl.explore(data)
     assert found.columns[0].name == "dna"
     assert found.test_scores()["ours"] > 0.85
     reported = positional_importance(found.model, data, k=4)

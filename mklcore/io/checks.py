@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas
 
-from mklcore.data.packed import MAX_COLUMNS as MOST_COLUMNS
 from mklcore.errors import DataError
 from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.functions import KernelSpec
@@ -18,7 +17,6 @@ from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.levels import Table
 from mklcore.solvers.hkl.listed import ListedSpace
 
-FITTED_BY_STEPS = {"NormalScores": ("n_features_in_", "values_", "scores_")}
 PROVES = ("training_target_", "row_fingerprints_", "sample_weight_", "dual_point_")
 
 
@@ -145,29 +143,3 @@ def check_prediction(estimator: Any) -> None:
         raise DataError("The model in the file does not predict finite numbers.")
     if len(estimator.predict(rows)) != 1:
         raise DataError("The model in the file does not predict one value per row.")
-
-
-def check_steps(pipeline: Any) -> None:
-    """The steps before the estimator of a Pipeline: known columns and values in order, and one row goes through."""
-    for name, step in pipeline.steps[:-1]:
-        lacking = [part for part in FITTED_BY_STEPS[type(step).__name__] if not hasattr(step, part)]
-        d = getattr(step, "n_features_in_", None)
-        if lacking or isinstance(d, bool) or not isinstance(d, int) or not 1 <= d <= MOST_COLUMNS:
-            raise DataError(f"The step {name!r} of the model file was not fitted on 1 to {MOST_COLUMNS} columns.")
-        if hasattr(step, "values_"):
-            _check_scores(step, d)
-    first = pipeline.steps[0][1]
-    try:
-        pipeline.predict(np.zeros((1, first.n_features_in_)))
-    except (ValueError, TypeError, IndexError) as error:
-        raise DataError(f"The steps of the model file do not lead to its estimator: {str(error)[:200]}") from error
-
-
-def _check_scores(step: Any, d: int) -> None:
-    """Values and scores of every column rise, as many of the one as of the other."""
-    if len(step.values_) != d or len(step.scores_) != d:
-        raise DataError(f"The model file has values of {len(step.values_)} columns, and {d} are to be scaled.")
-    for values, scores in zip(step.values_, step.scores_, strict=True):
-        known, given = numbers(values, 1, "values of a column"), numbers(scores, 1, "scores of a column")
-        if known.size != given.size or not known.size or (np.diff(known) <= 0).any() or (np.diff(given) < 0).any():
-            raise DataError("The values and scores of a column in the model file do not rise together.")

@@ -5,8 +5,7 @@
 
 `load_model` rebuilds every part through the class it belongs to, so that a part out of its range is refused,
 and then predicts once. Names of classes are looked up in a fixed list; sizes are bounded before anything is unpacked.
-A kernel model predicts by comparing with its training rows: the file holds them, standardised. The model of a first
-answer is a Pipeline: its steps before the estimator are kept beside it, in version 3 of the format.
+A kernel model predicts by comparing with its training rows: the file holds them, standardised.
 """
 
 from __future__ import annotations
@@ -30,12 +29,10 @@ from mklcore import catalog, estimators
 from mklcore.errors import DataError, ParameterError
 from mklcore.io.archive import KINDS, Members, write_archive
 from mklcore.io.checks import (
-    FITTED_BY_STEPS,
     check_features,
     check_fitted,
     check_map,
     check_prediction,
-    check_steps,
     numbers,
 )
 from mklcore.kernels.composed import COMPOSED
@@ -56,12 +53,11 @@ from mklcore.solvers.hkl.graph import Graph
 from mklcore.solvers.hkl.levels import Matrices, Scaling, Table
 from mklcore.solvers.hkl.listed import ListedSpace
 
-FORMAT, VERSION, VERSION_WITH_STEPS = "mklcore model", 2, 3
-READABLE = (1, 2, 3)  # version 1 lacks what proves an answer: target, row fingerprints, sample weights, dual point
+FORMAT, VERSION = "mklcore model", 2
+READABLE = (1, 2)  # version 1 lacks what proves an answer: target, row fingerprints, sample weights, dual point
 MAX_BYTES = 2**30
 _RETIRED = {("Fit", "passed")}  # parts of version 0.1 that nothing reads any more
 MAX_DEPTH = 40
-MOST_STEPS = 4
 MOST_LETTERS = 600  # of a refusal
 _PRIVATE = ("_map", "_nodes")  # besides the public attributes with a trailing underscore
 
@@ -104,17 +100,9 @@ def _parts() -> dict[str, type]:
     return {kind.__name__: kind for kind in kinds}
 
 
-def _steps() -> dict[str, type]:
-    """What may stand before the estimator in a Pipeline of a file, by the name of its class."""
-    from mklcore.exploration.scaling import NormalScores
-
-    return {kind.__name__: kind for kind in (NormalScores,)}
-
-
 def save_model(path: Target, estimator: Any) -> None:
     """Write a fitted estimator of this library into one file: a path, or a file open for writing bytes.
 
-    The model of a first answer, a Pipeline of this library's steps and an estimator, is written whole.
     ParameterError for an estimator of another library; scikit-learn's NotFittedError for one that is not fitted.
     ``callback`` is not kept, nor a ``random_state`` that is no number. The model that comes back predicts the same.
     The file also holds what proves the answer: the training target, a fingerprint of every training row, sample weights
@@ -125,7 +113,7 @@ def save_model(path: Target, estimator: Any) -> None:
     path : path or binary file
         File to write: a path, or a file open for writing bytes.
     estimator : estimator
-        Fitted estimator of this library, or a Pipeline as ``explore(data).model``.
+        Fitted estimator of this library, such as ``explore(data).model``.
 
     Examples
     --------
@@ -141,14 +129,11 @@ def save_model(path: Target, estimator: Any) -> None:
     """
     from sklearn.utils.validation import check_is_fitted
 
-    before, estimator = _parted(estimator)
     if _estimators().get(type(estimator).__name__) is not type(estimator):
         raise ParameterError(f"save_model takes a fitted estimator of mklcore, got {type(estimator).__name__}.")
     check_is_fitted(estimator)
     writer = _Writer()
     text = {"format": FORMAT, "version": VERSION, "model": writer.estimator(estimator)}
-    if before:
-        text |= {"version": VERSION_WITH_STEPS, "before": [writer.step(name, step) for name, step in before]}
     raw = json.dumps(text, allow_nan=False, separators=(",", ":")).encode()
     if isinstance(path, (str, os.PathLike)):
         # Beside its place first, so that a failure never leaves half a file under the name asked for.
@@ -162,27 +147,6 @@ def save_model(path: Target, estimator: Any) -> None:
             beside.unlink(missing_ok=True)
     else:
         write_archive(path, raw, writer.arrays)
-
-
-def _parted(model: Any) -> tuple[list[tuple[str, Any]], Any]:
-    """The steps before the estimator, none where it is no Pipeline, and the estimator.
-
-    ParameterError for a step of another library.
-    """
-    from sklearn.pipeline import Pipeline
-    from sklearn.utils.validation import check_is_fitted
-
-    if not isinstance(model, Pipeline):
-        return [], model
-    *before, (_, estimator) = model.steps
-    for name, step in before:
-        if _steps().get(type(step).__name__) is not type(step):
-            raise ParameterError(
-                f"A model file keeps a Pipeline whose steps before the last are of mklcore; step {name!r} is a "
-                f"{type(step).__name__}. Save the last step, and bring rows to it by the others."
-            )
-        check_is_fitted(step)
-    return before, estimator
 
 
 def load_model(path: Target, *, max_bytes: int = MAX_BYTES) -> Any:
@@ -201,7 +165,7 @@ def load_model(path: Target, *, max_bytes: int = MAX_BYTES) -> Any:
     Returns
     -------
     estimator
-        The fitted estimator, or the Pipeline it was saved in.
+        The fitted estimator.
     """
     try:
         return _load(path, max_bytes)
@@ -244,7 +208,7 @@ def _read(file: IO[bytes], max_bytes: int) -> Any:
                 f"versions {', '.join(map(str, READABLE))}. Use the release that wrote it, or fit and save the model "
                 "again."
             )
-        return _Reader(store, max_bytes).whole(text.get("model"), text.get("before", []))
+        return _Reader(store, max_bytes).whole(text.get("model"))
 
 
 # The archive
@@ -275,12 +239,6 @@ class _Writer:
             "parameters": {name: self.value(value, name) for name, value in parameters.items()},
             "fitted": {name: self.value(value, name) for name, value in found.items()},
         }
-
-    def step(self, name: str, step: Any) -> dict[str, Any]:
-        """A fitted step before the estimator."""
-        fitted = {key: self.value(value, key) for key, value in vars(step).items() if key.endswith("_")}
-        parameters = {key: self.value(value, key) for key, value in step.get_params(deep=False).items()}
-        return {"name": name, "step": type(step).__name__, "parameters": parameters, "fitted": fitted}
 
     def value(self, value: Any, where: str) -> Any:
         if isinstance(value, np.generic):
@@ -365,34 +323,11 @@ class _Reader:
             "estimator": lambda node, depth: self.estimator(node["of"], depth),
         }
 
-    def whole(self, node: Any, before: Any) -> Any:
-        """The estimator, tried on one row; a Pipeline with the steps before it where there are some."""
+    def whole(self, node: Any) -> Any:
+        """The estimator, tried on one row."""
         estimator = self.estimator(node, 0)
         check_prediction(estimator)
-        if before == []:
-            return estimator
-        from sklearn.pipeline import Pipeline
-
-        if not isinstance(before, list) or len(before) > MOST_STEPS:
-            raise DataError(f"The model file has no list of at most {MOST_STEPS} steps before its estimator.")
-        pipeline = Pipeline([*(self.step(one) for one in before), ("machine", estimator)])
-        check_steps(pipeline)
-        return pipeline
-
-    def step(self, node: Any) -> tuple[str, Any]:
-        """A fitted step before the estimator, with its name."""
-        kind: Any = _steps().get(str(node.get("step"))) if isinstance(node, dict) else None
-        if kind is None:
-            raise DataError(f"The model file asks for {_named(node, 'step')}, a step this library lacks.")
-        parameters = {name: self.value(value, 1) for name, value in node["parameters"].items()}
-        if strange := sorted(set(parameters) - set(kind().get_params(deep=False))):
-            raise DataError(f"{kind.__name__} has no parameter {strange[0]!r}; the model file gives one.")
-        step = kind(**parameters)
-        for name, value in node["fitted"].items():
-            if name not in FITTED_BY_STEPS[kind.__name__]:
-                raise DataError(f"The model file sets {name[:60]!r}, which fitting {kind.__name__} does not.")
-            setattr(step, name, self.value(value, 1))
-        return str(node.get("name"))[:40], step
+        return estimator
 
     def estimator(self, node: Any, depth: int) -> Any:
         kind = _estimators().get(str(node.get("estimator"))) if isinstance(node, dict) else None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path as File
 
+from mklcore.answer.explore import explore
 from mklcore.data.samples import SAMPLES, load_sample
 from mklcore.errors import ParameterError
-from mklcore.exploration import explore
 from mklcore.figures.takeaway.page import About, page, safe
 from mklcore.lessons import LESSONS
 from mklcore.lessons.page import lesson_page
