@@ -96,6 +96,9 @@ class TestFormats:
 
     def test_a_file_that_names_its_separator(self):
         assert read_table(b"sep=|\na|y\n1.5|p\n2.5|q\n3.5|p\n0.5|q\n").feature_names == ("a",)
+        assert read_table("sep=é\naéy\n1.5ép\n2.5éq\n3.5ép\n0.5éq\n".encode()).feature_names == ("a",)
+        with pytest.raises(ParameterError, match="delimiter is '\"'; expected one character"):
+            read_table(b'sep="\na;y\n1;2\n')
         with pytest.raises(DataError, match="Line 3 has 3 cells, but line 2 has 2"):
             read_table(b"sep=;\na;y\n1;2;3\n2;3\n")
 

@@ -192,11 +192,9 @@ def test_the_columns_of_a_model_that_is_a_constant_are_ranked_with_nothing():
     assert [one.importance for one in column_importance(model, X, data.y, units(data))] == [0.0] * 3
 
 
-def test_one_validation_row_is_too_few_for_a_number_and_reported():
+def test_too_few_rows_to_judge_an_answer_are_reported():
     rows = Dataset(RNG.normal(size=(4, 2)), RNG.normal(size=4), task="regression")
-    with pytest.raises(
-        DataError, match="4 rows leave 1 to choose the model by, and the scores of a number need 2 rows"
-    ):
+    with pytest.raises(DataError, match="The table has 4 rows, and an answer needs at least 6"):
         mkl.explore(rows)
 
 
