@@ -41,7 +41,7 @@ MODELS = ("ours", "plain", "linear", "RBF", "forest", "boosting", "EBM")
 MARK = "tables"
 
 
-def searched(name: str, classes: bool) -> tuple[Any, Mapping[str, Sequence[Any]]]:
+def searched(name: str, classes: int) -> tuple[Any, Mapping[str, Sequence[Any]]]:
     """A model of scikit-learn and the values that its folds choose among."""
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.ensemble import (
@@ -68,7 +68,8 @@ def searched(name: str, classes: bool) -> tuple[Any, Mapping[str, Sequence[Any]]
         kind: Any = RandomForestClassifier if classes else RandomForestRegressor
         return kind(200, random_state=0), {"min_samples_leaf": [1, 5], "max_features": ["sqrt", 0.5]}
     kind = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
-    return kind(random_state=0), {"learning_rate": [0.03, 0.1], "max_leaf_nodes": [7, 31]}
+    trees = max(20, 1000 // max(classes, 10))  # a tree per class in every step
+    return kind(max_iter=trees, random_state=0), {"learning_rate": [0.03, 0.1], "max_leaf_nodes": [7, 31]}
 
 
 def fitted(name: str, train: Dataset) -> tuple[Any, dict[str, float]]:
@@ -83,7 +84,7 @@ def fitted(name: str, train: Dataset) -> tuple[Any, dict[str, float]]:
         known = table(train, asked)
         (whole,) = [one for one in candidates(known, dictionary(known, asked), asked) if one.way == "whole"]
         return refit(known, path(known, whole, asked), asked)[2], {}
-    classes = train.task != "regression"
+    classes = len(train.class_names)
     if name == "EBM":
         from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 
