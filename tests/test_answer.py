@@ -391,6 +391,10 @@ def test_a_data_frame_as_it_is_has_an_answer_by_its_columns():
     frame.loc[0, "colour"] = "unseen"
     assert model.score(frame.iloc[1:], y[1:]) > 0.9
     assert np.isfinite(model.predict(frame)).all()
+    labels = np.where(y > y.median(), "dear", "cheap")
+    told = mkl.AutoMKLClassifier().fit(frame, labels)
+    assert told.score(frame, labels) > 0.9
+    assert told.decision_function(frame.iloc[:3]).shape == (3,)
 
 
 def test_widths_go_on_where_the_edge_of_their_grid_wins(monkeypatch):
