@@ -186,41 +186,39 @@ def _each_number(texts: Any, decimal: str) -> Any:
     return compute.if_else(plain, compute.utf8_ltrim(texts, "+"), pa.scalar(None, pa.string())).cast(pa.float64())
 
 
-def numbers_or_labels(
-    cells: np.ndarray, decimal: str, values: Collection[str] | None = None
-) -> tuple[np.ndarray | None, np.ndarray, int]:
-    """Numbers when (nearly) all present cells are numbers, else None; where a cell is missing; how many are stray.
+def used_as(
+    name: str, cells: np.ndarray, decimal: str = ".", use: str | None = None, values: Collection[str] | None = None
+) -> tuple[np.ndarray | None, np.ndarray, int, np.ndarray]:
+    """Numbers (None for labels), where a cell is missing, how many are stray, and the cells, as ``use`` settles it.
 
-    Nearly: at most 5 % stray texts beside more than MAX_LEVELS different numbers; the strays then count as missing.
-    Where most cells are numbers, but not nearly all, the strays are only counted; elsewhere there are none. ``values``
-    : as `missing_cells` takes them; beside numbers alone such a text is missing all the same.
+    Unless it does, they are numbers when (nearly) all present cells are: at most 5 % stray texts beside more than
+    MAX_LEVELS different numbers; the strays then count as missing. Where most cells are numbers, but not nearly all,
+    the strays are only counted. ``values`` : as `missing_cells` takes them; beside numbers alone such a text is missing
+    all the same.
     """
-    missing = missing_cells(cells, values)
+    cells = as_texts(cells) if use == "category" else cells
+    missing, blank = missing_cells(cells, values), missing_cells(cells, values=())
+    if use == "category":
+        return None, missing, 0, cells
     numbers = to_numbers(cells, decimal)
-    if values and np.isfinite(numbers).any():
-        blank = missing_cells(cells, ())
-        missing = blank if np.isfinite(numbers)[~blank].all() else missing
-    numbers[missing] = np.nan
-    good = ~np.isnan(numbers)
+    good = np.isfinite(numbers) & ~blank
+    if use == "number":
+        if not good.any():
+            raise DataError(
+                f"No cell of {name!r} is a number, so it cannot be used as one; use it as a category.",
+                repairs=[Repair.of(f"Use {name!r} as it was found", uses=((name, ""),))],
+            )
+        return np.where(good, numbers, np.nan), ~good, int((~good & ~blank).sum()), cells
+    if good.any() and good[~blank].all():
+        missing = blank
+    good &= ~missing
     present = int((~missing).sum())
     stray = present - int(good.sum())
-    if present and not good.any() and stray:  # a column of words: there "none" is an ordinary word
-        missing = missing & ~np.array([cell in WORDS for cell in cells.tolist()], dtype=bool)
-    if stray == 0 or (stray <= 0.05 * present and len(np.unique(numbers[good])) > MAX_LEVELS):
-        return (numbers, ~good, stray) if present else (None, missing, 0)
-    return None, missing, stray if 2 * stray < present else 0
-
-
-def used_as(
-    name: str, cells: np.ndarray, decimal: str, use: str | None, values: Collection[str] | None = None
-) -> tuple[np.ndarray | None, np.ndarray, int, np.ndarray]:
-    """Numbers (None for labels), where a cell is missing, how many are stray, and the cells, as ``use`` settles it."""
-    if use == "number":
-        return (*_as_numbers(name, cells, decimal), cells)
-    if use == "category":
-        cells = as_texts(cells)
-        return None, missing_cells(cells, values), 0, cells
-    return (*numbers_or_labels(cells, decimal, values), cells)
+    if present and not good.any():  # a column of words: there "none" is an ordinary word
+        missing = missing & ~np.isin(cells, list(WORDS))
+    if present and (stray == 0 or (stray <= 0.05 * present and len(np.unique(numbers[good])) > MAX_LEVELS)):
+        return np.where(good, numbers, np.nan), ~good, stray, cells
+    return None, missing, stray if 2 * stray < present else 0, cells
 
 
 def profile(
@@ -257,11 +255,7 @@ def with_missing(item: Profile, value: float) -> Profile:
     """A column of numbers whose cells with ``value`` are missing."""
     assert item.numbers is not None
     numbers = np.where(item.numbers == value, np.nan, item.numbers)
-    found = numbers[~np.isnan(numbers)]
-    missing, distinct = len(numbers) - len(found), len(np.unique(found))
-    done = _as_text(item.column.kind, missing, item.stray, float(np.median(found)), distinct)
-    column = replace(item.column, missing=missing, distinct=distinct, done=done)
-    return replace(item, column=column, numbers=numbers, sentinel=value)
+    return replace(profile(item.column.name, numbers, use="number"), stray=item.stray, sentinel=value)
 
 
 def as_texts(cells: np.ndarray) -> np.ndarray:
@@ -287,7 +281,8 @@ def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = Fals
     notes: list[str] = []
     if filled := [item for item in numeric if item.column.missing]:
         cells = sum(item.column.missing for item in filled)
-        each = joined(f"'{item.column.name}' ({item.column.missing}, with {_median(item):.4g})" for item in filled)
+        many = ((item.column, float(np.nanmedian(item.values))) for item in filled)
+        each = joined(f"'{column.name}' ({column.missing}, with {median:.4g})" for column, median in many)
         text = f"{counted(cells, 'missing cell')} filled with the median of the column: {each}."
         notes.append(Note(text, [Repair.of("Leave out rows with a missing cell", missing="drop")]))
         if indicator:
@@ -301,7 +296,7 @@ def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = Fals
         text = f"Read as text, because not every cell is a number: {each}. Mend or empty these cells."
         as_numbers = tuple((item.column.name, "number") for item in mixed)
         notes.append(Note(text, [Repair.of("These cells are missing: read numbers", uses=as_numbers)]))
-    if gappy := [item.column.name for item in used if 2 * item.column.missing > _length(item)]:
+    if gappy := [item.column.name for item in used if 2 * item.column.missing > len(item.values)]:
         notes.append(f"More than half of the cells are missing in {listed(gappy)}; think about leaving them out.")
     if letters := [item.column.name for item in used if item.column.kind == "sequence"]:
         notes.append(
@@ -361,29 +356,6 @@ _HOW_TO_KEEP = {
     "empty": "",
     "dropped": " To use it again, take it out of uses=.",
 }
-
-
-def _as_numbers(name: str, cells: np.ndarray, decimal: str) -> tuple[np.ndarray, np.ndarray, int]:
-    """What can be read as a number, where nothing can, and how many cells hold something else."""
-    blank = missing_cells(cells, values=())
-    numbers = to_numbers(cells, decimal)
-    numbers[blank] = np.nan
-    missing = np.isnan(numbers)
-    if missing.all():
-        raise DataError(
-            f"No cell of {name!r} is a number, so it cannot be used as one; use it as a category.",
-            repairs=[Repair.of(f"Use {name!r} as it was found", uses=((name, ""),))],
-        )
-    return numbers, missing, int((missing & ~blank).sum())
-
-
-def _median(item: Profile) -> float:
-    return float(np.nanmedian(item.numbers)) if item.numbers is not None else float("nan")
-
-
-def _length(item: Profile) -> int:
-    values = item.numbers if item.numbers is not None else item.labels
-    return 0 if values is None else len(values)
 
 
 def looks_like_id(name: str) -> bool:

@@ -22,8 +22,8 @@ from mklcore.data.columns import (
     clean_name,
     distinct_names,
     missing_cells,
-    numbers_or_labels,
     to_numbers,
+    used_as,
 )
 from mklcore.data.dataset import Dataset, Groups, counted, joined, listed
 from mklcore.data.packed import Format, ticked
@@ -207,7 +207,8 @@ class TableEncoder:
 
     def _target(self, cells: np.ndarray, decimal: str) -> np.ndarray | None:
         """The target as the training table has it: numbers (NaN where missing), or class names ("" where missing)."""
-        numbers, missing, _ = numbers_or_labels(cells, decimal, self.classes if self.task != "regression" else ())
+        values = self.classes if self.task != "regression" else ()
+        numbers, missing, _, cells = used_as(self.target_name, cells, decimal, None, values)
         if missing.all():
             return None
         if self.task == "regression":

@@ -24,7 +24,7 @@ from mklcore.data.columns import (
     with_missing,
 )
 from mklcore.data.dataset import Dataset, counted, joined, listed
-from mklcore.data.encoder import TableEncoder
+from mklcore.data.encoder import TableEncoder, place_of
 from mklcore.data.grouping import families
 from mklcore.data.notes import Note
 from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, Format, ticked
@@ -418,13 +418,10 @@ def _near(names: Sequence[str], wanted: str) -> str:
 
 def _named(names: Sequence[str], wanted: str) -> int:
     """The place of a column, by its name or, if only one fits, by its name in other capitals."""
-    name = clean_name(wanted)
-    if name in names:
-        return names.index(name)
-    same = [place for place, other in enumerate(names) if other.casefold() == name.casefold()]
-    if len(same) != 1:
+    place = place_of(names, name := clean_name(wanted))
+    if place is None:
         raise DataError(f"There is no column {name!r}; {_near(names, name)}.")
-    return same[0]
+    return place
 
 
 def _place(table: Table, target: str | int, task: str | None, tick: Callable[[], None]) -> int:
