@@ -156,7 +156,7 @@ def test_probabilities_of_a_class_that_few_rows_have():
 def test_a_first_answer_says_which_class_no_score_counts():
     found = mkl.explore(dataset(60, 2), max_rows=20, scoring="roc_auc")
     assert found.score == 0.5  # no validation row has the rare class
-    assert any("class 'b' (2 rows); their rows stay in training" in note for note in found.notes)
+    assert any("class 'b' (1 row); their rows stay in training" in note for note in found.notes)
     assert set(found.model.classes_) == {"a", "b"}
 
 

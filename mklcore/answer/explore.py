@@ -50,7 +50,7 @@ from mklcore.answer.ridge import targets
 from mklcore.arrays import Array
 from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset, counted
-from mklcore.data.splitting import codes_of, fold_rows
+from mklcore.data.splitting import codes_of, fold_rows, rare_note
 from mklcore.errors import DataError, ParameterError, check_cancelled, suppress_convergence_warnings
 from mklcore.estimators.one_class import LpMKLOneClass
 from mklcore.kernels.checks import one_blas_thread
@@ -250,6 +250,8 @@ def columns(known: Table) -> tuple[str, ...]:
         labels, counts = np.unique(known.learn.y, return_counts=True)
         share = counts.max() / counts.sum()
         notes.append(f"The largest class, {labels[counts.argmax()]!s}, holds {share:.1%} of the rows.")
+        if note := rare_note(known.learn.y, len(known.folds)):
+            notes.append(note)
         if rarest(known.learn) is not None:
             notes.append('A class is rare: scoring="balanced_accuracy" or "matthews_corrcoef" gives it its weight.')
     found = np.triu(correlations(few), 1)
