@@ -245,12 +245,21 @@ def read_parsed(
     uses = {table.names[_named(table.names, name)]: use for name, use in settings.uses.items()}
     kept = {table.names[_named(table.names, name)] for name in settings.keep}
     settings = replace(settings, keep=tuple(kept), uses=uses)
-    place, seen, notes = _target_place(table, settings, tick)
-    if place is None:
-        name, found = "y", TargetValues(np.ones(table.n_rows, dtype=np.int64), np.arange(table.n_rows), "novelty", [])
-    else:
-        name, found = table.names[place], _target_or_others(table, place, settings, seen, tick)
+    every = _looked_at(table, tick)
+    ranked = rank_targets(table.names, every, table.header, settings.task)
+    notes: list[str] = []
+    try:
+        place = _target_place(table, settings, every, ranked, notes)
+        found = _no_target(table) if place is None else read_target(table, place, settings)
+    except DataError as error:
+        others = [Repair.of(f"Predict {one.name!r}", target=one.name) for one in ranked if one.name != settings.target]
+        if not others and settings.task is not None:
+            others = [FIND_TASK]
+        error.repairs = tuple(dict.fromkeys((*error.repairs, *others[:2])))
+        raise
+    name = "y" if place is None else table.names[place]
     features = [k for k in range(len(table.names)) if k != place]
+    seen = {one.column.name: one for one in every}
     profiles, stay, kept = _profiles(table, features, found.rows, settings, tick, seen)
     notes += found.notes
     if gone := len(found.values) - len(stay):
@@ -294,18 +303,41 @@ def _check_features(profiles: list[Profile], encoder: TableEncoder, n_rows: int)
         )
 
 
+def _no_target(table: Table) -> TargetValues:
+    return TargetValues(np.ones(table.n_rows, dtype=np.int64), np.arange(table.n_rows), "novelty", [])
+
+
 def _target_place(
-    table: Table, settings: Settings, tick: Callable[[], None]
-) -> tuple[int | None, dict[str, Profile], list[str]]:
-    """Where the target is (None without one), what is known about the columns already, and the note about a guess."""
-    if settings.target is not None:
-        return _place(table, settings.target, settings.task, tick), {}, []
-    if settings.task == "novelty" and not any(name.lower() in SURE_NAMES for name in table.names):
-        return None, {}, ["No target was named: every column is a feature and every row counts as normal."]
-    profiles = _looked_at(table, tick)
-    place, how = _guess(table, profiles, settings.task)
-    notes = [*_passed_over(table, profiles, place, settings), how]
-    return place, {item.column.name: item for item in profiles}, notes
+    table: Table,
+    settings: Settings,
+    profiles: Sequence[Profile],
+    ranked: Sequence[TargetCandidate],
+    notes: list[str],
+) -> int | None:
+    """Where the target is, None without one; the notes say what was guessed. DataError where no column can be one."""
+    names, target, task = table.names, settings.target, settings.task
+    if isinstance(target, str):
+        return _named(names, target)
+    if target is not None:
+        if isinstance(target, bool) or not -len(names) <= target < len(names):
+            raise DataError(f"There is no column number {target}; expected 0 to {len(names) - 1}, or a name.")
+        return int(target) % len(names)
+    if task == "novelty" and not any(name.lower() in SURE_NAMES for name in names):
+        notes.append("No target was named: every column is a feature and every row counts as normal.")
+        return None
+    if not ranked:
+        found = joined(f"{one.column.name!r} ({_kind(one)})" for one in profiles)
+        what = "the target" if task is None else f"the target of the task {task!r}"
+        raise DataError(
+            f"No column can be {what}: {found}. Expected a column of numbers, or of at most {MAX_CLASSES} classes, "
+            "with at least two different values and a value in half of the rows. Add one, "
+            "or name another with target=.",
+            repairs=[AS_NOVELTY] if task is None else [],
+        )
+    notes += _passed_over(table, profiles, ranked[0].place, settings)
+    others = [Repair.of(f"Predict {one.name!r}", target=one.name) for one in ranked[1:]]
+    notes.append(Note(as_text(ranked), others))
+    return ranked[0].place
 
 
 def _passed_over(table: Table, profiles: Sequence[Profile], chosen: int, settings: Settings) -> list[str]:
@@ -325,27 +357,6 @@ def _passed_over(table: Table, profiles: Sequence[Profile], chosen: int, setting
         repairs = [Repair(one.label, (*one.settings, ("target", name))) for one in repairs]
         found.append(Note(f"Not chosen as the target: {why}", repairs, urgent=bool(repairs)))
     return found
-
-
-def _target_or_others(
-    table: Table, place: int, settings: Settings, seen: Mapping[str, Profile], tick: Callable[[], None]
-) -> TargetValues:
-    """The target's values; a refusal offers other columns as well."""
-    try:
-        return read_target(table, place, settings)
-    except DataError as error:
-        profiles = list(seen.values()) or _looked_at(table, tick)
-        others = _targets(table, profiles, settings.task, without=table.names[place])
-        if not others and settings.task is not None:
-            others = [FIND_TASK]
-        error.repairs = tuple(dict.fromkeys((*error.repairs, *others)))
-        raise
-
-
-def _targets(table: Table, profiles: list[Profile], task: str | None, without: str = "") -> list[Repair]:
-    """The likeliest columns, each as a repair that makes it the target."""
-    names = [one.name for one in rank_targets(table.names, profiles, table.header, task) if one.name != without]
-    return [Repair.of(f"Predict {name!r}", target=name) for name in names[:2]]
 
 
 def _profiles(
@@ -424,20 +435,6 @@ def _named(names: Sequence[str], wanted: str) -> int:
     return place
 
 
-def _place(table: Table, target: str | int, task: str | None, tick: Callable[[], None]) -> int:
-    """The place of the column that was named as the target."""
-    names = table.names
-    try:
-        if isinstance(target, str):
-            return _named(names, target)
-        if isinstance(target, bool) or not -len(names) <= target < len(names):
-            raise DataError(f"There is no column number {target}; expected 0 to {len(names) - 1}, or a name.")
-    except DataError as error:
-        error.repairs = tuple(_targets(table, _looked_at(table, tick), task))
-        raise
-    return int(target) % len(names)
-
-
 def _looked_at(table: Table, tick: Callable[[], None]) -> list[Profile]:
     """What every column of a table is."""
     named = ticked(zip(table.names, table.columns, strict=True), tick)
@@ -451,35 +448,6 @@ def _marks_in(table: Table) -> tuple[str, ...]:
         if cells.dtype.kind != "f":
             found.update(cells[missing_cells(cells, table.values)].tolist())
     return tuple(sorted(found - {""}))
-
-
-def _guess(table: Table, profiles: Sequence[Profile], task: str | None) -> tuple[int, str]:
-    """The place of the likeliest target, and the note about it. DataError where no column can be one."""
-    candidates = rank_targets(table.names, profiles, table.header, task)
-    if candidates:
-        others = [Repair.of(f"Predict {one.name!r}", target=one.name) for one in candidates[1:]]
-        return candidates[0].place, Note(as_text(candidates), others)
-    found = joined(f"{one.column.name!r} ({_kind(one)})" for one in profiles)
-    what = "the target" if task is None else f"the target of the task {task!r}"
-    raise DataError(
-        f"No column can be {what}: {found}. Expected a column of numbers, or of at most {MAX_CLASSES} classes, with "
-        "at least two different values and a value in half of the rows. Add one, or name another with target=.",
-        repairs=_without_a_target(table, profiles, task),
-    )
-
-
-def _without_a_target(table: Table, profiles: Sequence[Profile], task: str | None) -> list[Repair]:
-    """What helps where no column can be the target: another task, or classes made of the column with fewest values."""
-    if task is not None:
-        return [FIND_TASK]
-    words = [one for one in profiles if one.labels is not None and one.column.distinct > 1]
-    best = min(words, key=lambda one: one.column.distinct, default=None)
-    found = []
-    if best is not None and 2 * best.column.distinct < len(best.values):
-        merge = Repair.of(f"Predict {best.column.name!r}, rare classes merged", target=best.column.name,
-                          rare_classes="merge")  # fmt: skip
-        found.append(merge)
-    return [*found, AS_NOVELTY]
 
 
 def _kind(item: Profile) -> str:
