@@ -51,7 +51,6 @@ _HOMES = {
     "kernels.sequences": ["Spectrum", "WeightedDegree"],
     "losses": ["LOSSES", "Huber", "Pinball"],
     "kernels.nystroem": ["Nystroem"],
-    "kernels.operators.columns": ["ColumnKernels"],
     "paths.path": ["Path", "fit_path", "log_grid"],
     "penalties": ["PENALTIES", "BlockNorm", "ElasticNet", "EllipticNorm", "LpNorm", "WeightedLpNorm"],
     "selection": ["choose", "cross_validate_path", "validation_curve"],

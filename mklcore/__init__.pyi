@@ -96,7 +96,6 @@ from mklcore.kernels.sequence_dictionary import SequenceDictionary as SequenceDi
 from mklcore.kernels.sequences import Spectrum as Spectrum, WeightedDegree as WeightedDegree
 from mklcore.losses import LOSSES as LOSSES, Huber as Huber, Pinball as Pinball
 from mklcore.kernels.nystroem import Nystroem as Nystroem
-from mklcore.kernels.operators.columns import ColumnKernels as ColumnKernels
 from mklcore.paths.path import Path as Path, fit_path as fit_path, log_grid as log_grid
 from mklcore.penalties import (
     PENALTIES as PENALTIES,

@@ -29,7 +29,7 @@ def test_what_people_rely_on_is_public_and_nothing_else_is():
     assert set(mklcore.__all__) == {
         "EXPERIMENTS", "KERNELS", "LOSSES", "PENALTIES", "RBF", "SAMPLES", "SOLVERS", "ANOVABasis",
         "AlignedMKLClassifier", "AlignedMKLRegressor", "AutoMKLClassifier", "AutoMKLRegressor",
-        "BestKernelClassifier", "BestKernelRegressor", "BlockNorm", "ColumnKernels", "Conformal", "DataError",
+        "BestKernelClassifier", "BestKernelRegressor", "BlockNorm", "Conformal", "DataError",
         "Dataset", "Delta", "ElasticNet", "EllipticNorm", "FeatureScalingClassifier", "FeatureScalingRegressor",
         "Fit", "GOMPClassifier", "GOMPRegressor", "GaussianBasis", "GramStack", "Graph", "GreedyMKLClassifier",
         "GreedyMKLRegressor", "HKLClassifier", "HKLRegressor", "HermiteBasis", "Huber", "Interaction",

@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 
 import mklcore as mkl
-from mklcore.errors import KernelError
+from mklcore.errors import KernelError, ParameterError
 from mklcore.estimators.problems import weighted_blocks
 from mklcore.kernels.operators import (
     Capability,
@@ -209,3 +209,12 @@ def test_an_estimator_that_reads_stored_matrices_says_so(model, name):
         KernelError, match=r"needs Gram matrices stored in double precision.*do not have; build a stack"
     ):
         clone(model).fit(MAKERS[name](), np.sign(X[:, 0]))
+
+
+def test_what_kernels_that_are_not_stored_cannot_do_is_refused():
+    kernels, y = LazyKernels.build(KERNELS, X), np.sign(X[:, 0])
+    model = mkl.LpMKLClassifier(p=2.0, kernels="precomputed").fit(kernels.cross(X), y)
+    with pytest.raises(KernelError, match="What single kernels say needs their blocks"):
+        model.contributions(kernels.blocks(X))
+    with pytest.raises(ParameterError, match='reads stored kernels, which LazyKernels are not; use rule="kfold"'):
+        mkl.choose_C(model, kernels, y, [0.1, 1.0])

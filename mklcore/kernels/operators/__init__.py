@@ -2,7 +2,6 @@
 
 ``DenseKernels`` (and ``GramStack``) store Gram matrices; ``PackedKernels`` one triangle of each in single precision;
 ``LazyKernels`` compute what is asked for from the columns, ``Float32Kernels`` with sums in single precision;
-``ColumnKernels`` are linear kernels of single columns on a table that is neither copied nor converted;
 a ``CachedOperator`` around any of them remembers products and sums.
 """
 
@@ -25,14 +24,12 @@ from mklcore.kernels.operators.cached import CachedOperator, cached
 from mklcore.kernels.operators.dense import DenseKernels, as_operator
 
 if TYPE_CHECKING:
-    from mklcore.kernels.operators.columns import ColumnKernels
     from mklcore.kernels.operators.lazy import Float32Kernels, LazyKernels
     from mklcore.kernels.operators.packed import PackedKernels
 
 __all__ = [
     "CachedOperator",
     "Capability",
-    "ColumnKernels",
     "DenseKernels",
     "DenseSum",
     "Float32Kernels",
@@ -49,7 +46,6 @@ __all__ = [
 ]
 
 _LATER = {
-    "ColumnKernels": "columns",
     "Float32Kernels": "lazy",
     "LazyKernels": "lazy",
     "PackedKernels": "packed",
