@@ -63,11 +63,8 @@ _HOMES = {
     "solvers.hkl.bases": [
         "ANOVABasis",
         "GaussianBasis",
-        "HermiteBasis",
         "KernelPCABasis",
         "PolynomialBasis",
-        "RuleBasis",
-        "SplineBasis",
     ],
     "solvers.hkl.certificate": ["hkl_certificate"],
     "solvers.hkl.graph": ["Graph"],

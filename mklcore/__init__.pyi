@@ -132,11 +132,8 @@ from mklcore.solvers.hkl.baselines import (
 from mklcore.solvers.hkl.bases import (
     ANOVABasis as ANOVABasis,
     GaussianBasis as GaussianBasis,
-    HermiteBasis as HermiteBasis,
     KernelPCABasis as KernelPCABasis,
     PolynomialBasis as PolynomialBasis,
-    RuleBasis as RuleBasis,
-    SplineBasis as SplineBasis,
 )
 from mklcore.solvers.hkl.certificate import hkl_certificate as hkl_certificate
 from mklcore.solvers.hkl.graph import Graph as Graph

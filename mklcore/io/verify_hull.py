@@ -42,12 +42,6 @@ def _gaussian(basis: dict[str, Any], x: Array) -> list[Array]:
     ]
 
 
-def _spline(x: Array) -> list[Array]:
-    low, high = np.minimum(abs(x)[:, None], abs(x)), np.maximum(abs(x)[:, None], abs(x))
-    bent = np.where(np.outer(x, x) > 0, low**2 * (3.0 * high - low) / 6.0, 0.0)
-    return [np.ones((x.size, x.size)), np.outer(x, x), bent]
-
-
 def _kernel_pca(basis: dict[str, Any], x: Array) -> list[Array]:
     K = np.exp(-((x[:, None] - x) ** 2) / (2.0 * basis["width"] ** 2))
     values, vectors = np.linalg.eigh(K)
@@ -61,20 +55,12 @@ def _levels(basis: dict[str, Any], x: Array) -> list[Array]:
     kind = basis["is"]
     if kind == "PolynomialBasis":
         return [math.comb(basis["degree"], j) * np.outer(x, x) ** j for j in range(basis["degree"] + 1)]
-    if kind == "HermiteBasis":
-        return [basis["alpha"] ** j * np.outer(h, h) for j, h in enumerate(_hermite(x, basis["q"] + 1))]
     if kind == "GaussianBasis":
         return _gaussian(basis, x)
     if kind == "ANOVABasis":
         return [np.ones((x.size, x.size)), np.exp(-basis["b"] * (x[:, None] - x) ** 2)]
-    if kind == "SplineBasis":
-        return _spline(x)
     if kind == "KernelPCABasis":
         return _kernel_pca(basis, x)
-    if kind == "RuleBasis":
-        cuts = [np.quantile(x, (j + 1) / (basis["q"] + 1)) for j in range(basis["q"])]
-        held = [x > cut for cut in cuts] if basis["above"] else [x <= cut for cut in reversed(cuts)]
-        return [np.ones((x.size, x.size)), *(np.outer(one, one).astype(float) for one in held)]
     raise DataError(f"This verifier does not know the basis {kind}; give its Gram matrices (p, q+1, n, n) as .npz.")
 
 
