@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from latex2mathml.converter import convert
+
 from mklcore.errors import ParameterError
-from mklcore.figures.formula import mathml
 from mklcore.figures.players import bundle
 
 GENERATOR = "MKL Explorer"
@@ -154,7 +155,7 @@ def explanation(about: About) -> str:
 
 def _explained(problem: Problem) -> str:
     head = f"<h2>{safe(problem.title)}</h2>" if problem.title else ""
-    formula = f'<div class="formula">{mathml(problem.formula)}</div>' if problem.formula else ""
+    formula = f'<div class="formula">{convert(problem.formula, display="block")}</div>' if problem.formula else ""
     words = (("What to look for.", problem.look_for), ("What it cannot tell.", problem.cannot_tell))
     paragraphs = "".join(f"<p><b>{name}</b> {safe(text)}</p>" for name, text in words if text)
     return "".join([head, formula, f'<div class="two">{paragraphs}</div>' if paragraphs else ""])
