@@ -58,7 +58,6 @@ REST = (
     "sklearn.linear_model",
     "mklcore.estimators.importance",
     "mklcore._numba.warmup",
-    "mklcore.selection.search",
     "mklcore.experiments",
     "mklcore.theory",
 )
