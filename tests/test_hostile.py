@@ -21,13 +21,14 @@ from mklcore.figures import style, weights_beside
 from mklcore.io.models import load_model, save_model
 from mklcore.kernels.stacks import read_stack
 from pages._parts.drawing import charts, listings
+from pages._parts.export import specification
 from pages._parts.params import link
 from pages._parts.params.parameters import Params
 from pages._parts.session import uploads
 from tests.pages import go, memory, open_app, quiet, table, upload, wait_until, words
 from tests.test_stack_upload import NAMES, K, Y, npz, with_stack
 
-# Links
+# Links and specifications
 
 
 def test_what_a_link_says_is_shown_and_not_obeyed() -> None:
@@ -38,7 +39,8 @@ def test_what_a_link_says_is_shown_and_not_obeyed() -> None:
 
 def test_halves_of_a_sign_are_refused_before_they_reach_a_link() -> None:
     reported = {"target": "\ud800", "sheet": "\udfff", "\ud800": "1", "seed": "3"}
-    params, refused = link.read(reported)
+    raw = json.dumps({"format": specification.FORMAT, "version": 1, "parameters": reported}).encode()
+    params, refused = specification.read(raw)
     assert params == Params(seed=3)
     assert len(refused) == 3
     assert all("which no text can hold" in sentence for sentence in refused)
@@ -164,7 +166,7 @@ def test_a_model_file_cannot_use_one_array_again_and_again() -> None:
     assert load_model(io.BytesIO(raw)).classes_.tolist() == ["no", "yes"]
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         text = json.loads(archive.read("model.json"))
-    again = {"is": "tuple", "of": [{"is": "array", "at": 0}] * 1000}
+    again = {"is": "tuple", "of": [{"is": "array", "of": 0}] * 1000}
     text["model"]["fitted"]["more_"] = again
     with pytest.raises(DataError, match="uses its array 0 twice"):
         load_model(changed(raw, text))

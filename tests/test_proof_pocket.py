@@ -195,7 +195,7 @@ def test_objects_are_not_read(tmp_path, capsys):
     kernels = mkl.KernelDictionary.rbf_grid([1.0])
     mkl.save_model(tmp_path / "model.mkl", mkl.LpMKLRegressor(kernels=kernels).fit(np.eye(6), np.arange(6.0)))
     np.savez(tmp_path / "rows.npz", X=np.eye(6).astype(object))
-    assert main([str(tmp_path / "model.mkl"), str(tmp_path / "rows.npz")]) == 1
+    assert main([str(tmp_path / "model.mkl"), str(tmp_path / "rows.npz")]) == 2
     assert "Expected arrays of numbers or texts" in capsys.readouterr().out
 
 

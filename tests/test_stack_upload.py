@@ -102,8 +102,8 @@ def test_a_stack_is_refused_by_its_headers_and_its_reading_can_be_ended():
 
 
 def test_only_so_many_rows_are_clipped(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(stacks, "MAX_CLIPPED_ROWS", 79)
-    with pytest.raises(DataError, match="set to 0 on at most 79 rows, and K has 80"):
+    monkeypatch.setattr(stacks, "MOST_CLIPPED", 6 * 79**3)
+    with pytest.raises(DataError, match="of 6 kernels are set to 0 on at most 79 rows, and K has 80"):
         read_stack(npz(K=K - 0.1 * np.eye(80), y=Y), clip=True)
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 import warnings
 import zipfile
 from pathlib import Path
@@ -21,10 +22,12 @@ from sklearn.preprocessing import StandardScaler
 import mklcore as mkl
 from mklcore.catalog import ESTIMATORS
 from mklcore.errors import DataError, MKLError, ParameterError
-from mklcore.io import archive as model_archive
+from mklcore.exploration.scaling import as_pipeline, steps_before
 from mklcore.io import models as store
 from mklcore.io.models import load_model, save_model
+from mklcore.paths.files import read_paths
 from mklcore.solvers.hkl.bases import BASES
+from mklcore.verify import report
 
 ROOT = Path(__file__).resolve().parents[1]
 RNG = np.random.default_rng(3)
@@ -243,7 +246,7 @@ def put(value, *place):
 
 def number_of(name: str) -> str:
     text = json.loads(zipfile.ZipFile(io.BytesIO(GOOD)).read("model.json"))
-    return f"arrays/{text['model']['fitted'][name]['at']}.npy"
+    return f"arrays/{text['model']['fitted'][name]['of']}.npy"
 
 
 NESTED = json.loads("[" * 60 + "1" + "]" * 60)
@@ -252,11 +255,11 @@ REFUSED = {
     "an empty file": (io.BytesIO(b""), "no saved model"),
     "a zip of something else": (rewritten(lambda t: t.update(format="other")), "no saved model"),
     "a version as long as a book": (rewritten(put("9" * 10_000, "version")), r"version '9{500,600}\.\.\.$"),
-    "a name that is no text": (rewritten(put("\ud800", "model", "estimator")), r"asks for '\\ud800'"),
+    "a name that is no text": (rewritten(put("\ud800", "model", "is")), r"asks for '\\ud800'"),
     "a later version": (
-        rewritten(put(4, "version")), "version 4 of the format, this library reads versions 1, 2",
+        rewritten(put(5, "version")), "version 5 of the format, this library reads version 4",
     ),
-    "an unknown estimator": (rewritten(put("os.system", "model", "estimator")), "os.system"),
+    "an unknown estimator": (rewritten(put("os.system", "model", "is")), "os.system"),
     "an unknown parameter": (rewritten(put(1, "model", "parameters", "shell")), "no parameter 'shell'"),
     "a parameter out of range": (rewritten(put(-1.0, "model", "parameters", "C")), "C must be"),
     "an unknown class": (rewritten(put({"is": "Popen", "of": {}}, "model", "parameters", "penalty")), "Popen"),
@@ -281,7 +284,7 @@ REFUSED = {
     ),
     "a header that is no header": (rewritten(members={number_of("weights_"): b"\x93NUMPY\x01\x00"}), "damaged"),
     "an array that is not there": (
-        rewritten(put({"is": "array", "at": 999}, "model", "fitted", "weights_")), "lacks its array 999",
+        rewritten(put({"is": "array", "of": 999}, "model", "fitted", "weights_")), "lacks its array 999",
     ),
     "a bare list": (rewritten(put(NESTED, "model", "fitted", "notes_")), "bare list"),
     "a training size without end": (rewritten(put(10**15, "model", "fitted", "n_train_")), "training rows"),
@@ -293,7 +296,7 @@ REFUSED = {
         rewritten(put([99], "model", "fitted", "_map", "of", "specs", "of", 0, "of", "features", "of")), "4 columns",
     ),
     "parameters of another estimator": (
-        rewritten(put("LpMKLRegressor", "model", "estimator")), "has no parameter 'probability'",
+        rewritten(put("LpMKLRegressor", "model", "is")), "has no parameter 'probability'",
     ),
     "text that is no JSON": (rewritten(members={"model.json": b"{"}), "damaged"),
 }  # fmt: skip
@@ -320,12 +323,57 @@ def test_what_is_nested_without_end_is_refused():
 def test_a_file_that_unpacks_beyond_the_limit_is_refused_before_it_is_unpacked(tmp_path):
     bomb = tmp_path / "bomb.mkl"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("model.json", b"0" * (model_archive.MAX_TEXT + 1))
+        archive.writestr("model.json", b"0" * (store.MAX_TEXT + 1))
     assert bomb.stat().st_size < 10**6
     with pytest.raises(DataError, match="longer than 64 MB"):
         load_model(bomb)
     with pytest.raises(DataError, match="unpacks to 67 MB, more than the limit of 1 MB"):
         load_model(bomb, max_bytes=10**6)
+
+
+def of_pieces(**members) -> bytes:
+    """An archive of members of which each is given in pieces."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, pieces in members.items():
+            with archive.open(name, "w") as member:
+                for piece in pieces:
+                    member.write(piece)
+    return out.getvalue()
+
+
+LISTS = [b"[", *[b"[]," * 2**20] * 20, b"1]"]
+HEADER = [b"\x93NUMPY\x02\x00" + (300 * 2**20).to_bytes(4, "little"), *[b" " * 2**20] * 300]
+
+
+@pytest.mark.parametrize(
+    ("read", "members", "said"),
+    [
+        (load_model, {"model.json": LISTS}, "more than 1,000,000"),
+        (load_model, {"arrays/0.npy": HEADER}, "header has 314,572,800 bytes"),
+        (read_paths, {"text.npy": [array(np.frombuffer(b"".join(LISTS), np.uint8))]}, "more than 1,000,000"),
+    ],
+    ids=["lists", "header", "path"],
+)
+def test_descriptions_and_headers_are_measured_before_they_are_read(read, members, said):
+    text = {"is": "LpMKLClassifier", "parameters": {}, "fitted": {"weights_": {"is": "array", "of": 0}}}
+    described = json.dumps({"format": store.FORMAT, "version": store.VERSION, "model": text}).encode()
+    raw = of_pieces(**({"model.json": [described]} if read is load_model else {}) | members)
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match=said):
+            read(io.BytesIO(raw) if read is load_model else raw)
+        assert tracemalloc.get_traced_memory()[1] < 300 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_arguments_in_the_wrong_order_are_refused(tmp_path):
+    model = mkl.LpMKLClassifier(p=2, kernels=DICTIONARY).fit(X, TARGETS["binary"])
+    with pytest.raises(
+        ParameterError, match=r"file first and then the model: save_model\('model.mkl', model\); got LpMKL"
+    ):
+        save_model(model, tmp_path / "a.mkl")
 
 
 def test_no_byte_turned_or_cut_off_leads_to_anything_but_words_or_the_same_answer():
@@ -348,7 +396,7 @@ def test_no_byte_turned_or_cut_off_leads_to_anything_but_words_or_the_same_answe
 
 
 def test_no_value_of_the_text_replaced_leads_to_anything_but_words_or_a_model():
-    strange = [None, -1, 10**30, "x", {"is": "array", "at": 0}, {"is": "tuple", "of": []}, {"is": "float", "of": "nan"}]
+    strange = [None, -1, 10**30, "x", {"is": "array", "of": 0}, {"is": "tuple", "of": []}, {"is": "float", "of": "nan"}]
     rng = np.random.default_rng(1)
     text = json.loads(zipfile.ZipFile(io.BytesIO(GOOD)).read("model.json"))
 
@@ -372,7 +420,7 @@ def test_no_value_of_the_text_replaced_leads_to_anything_but_words_or_a_model():
 def test_only_fitted_estimators_of_this_library_are_saved(tmp_path):
     with pytest.raises(NotFittedError):
         save_model(tmp_path / "a", mkl.LpMKLClassifier())
-    with pytest.raises(ParameterError, match="got Pipeline"):
+    with pytest.raises(ParameterError, match="step 'standardscaler' is a StandardScaler"):
         save_model(tmp_path / "a", make_pipeline(StandardScaler(), mkl.LpMKLClassifier()))
     for other in (LogisticRegression(), make_pipeline(LogisticRegression()), "text"):
         with pytest.raises(ParameterError, match="save_model takes a fitted estimator of mklcore"):
@@ -388,19 +436,6 @@ def test_a_missing_file_and_something_that_is_no_file_are_reported(tmp_path):
 
 
 # What proves an answer
-
-
-def test_a_file_of_version_1_still_loads_and_predicts_the_same():
-    def older(text):
-        text["version"] = 1
-        for name in ("training_target_", "row_fingerprints_", "sample_weight_", "dual_point_"):
-            text["model"]["fitted"].pop(name, None)
-        text["model"]["fitted"]["fit_"]["of"].pop("dual_point")
-
-    old, new = load_model(rewritten(older)), load_model(rewritten())
-    assert np.array_equal(old.predict(X), new.predict(X))
-    assert old.training_target_ is old.row_fingerprints_ is old.sample_weight_ is old.dual_point_ is None
-    assert old.fit_.dual_point is None
 
 
 def test_what_proves_the_answer_comes_back():
@@ -420,3 +455,51 @@ def test_targets_of_another_length_are_refused():
         DataError, match=r"training_target_ in the model file does not hold numbers for each of \d+ training"
     ):
         load_model(short)
+
+
+# A first answer's steps before its estimator
+
+
+def in_steps(change=None) -> io.BytesIO:
+    """A model behind normal scores, saved and its text changed in place by ``change``."""
+    file = io.BytesIO()
+    save_model(file, BEHIND_STEPS)
+    return rewritten(change, of=file)
+
+
+def behind_steps():
+    rng = np.random.default_rng(0)
+    names = tuple(str(10 * (k + 1)) for k in range(12))
+    data = mkl.Dataset(np.exp(rng.normal(size=(30, 12))), rng.normal(size=30), names, task="regression")
+    steps, rows = steps_before(data, "normal scores"), data.X
+    for _, step in steps:
+        rows = step.transform(rows)
+    return data.X, as_pipeline(steps, mkl.UniformMKLRegressor().fit(rows, data.y))
+
+
+TABLE_ROWS, BEHIND_STEPS = behind_steps()
+
+
+def test_a_model_comes_back_with_the_steps_before_it_and_is_verified(tmp_path):
+    again = load_model(in_steps())
+    assert [type(step).__name__ for _, step in again.steps[:-1]] == ["NormalScores"]
+    np.testing.assert_array_equal(again.predict(TABLE_ROWS), BEHIND_STEPS.predict(TABLE_ROWS))
+    np.savez(tmp_path / "rows.npz", X=TABLE_ROWS)
+    lines, code = report(in_steps(), tmp_path / "rows.npz")
+    assert code == 0, lines
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (put("FunctionTransformer", "model", "of", 0, 1, "is"), "asks for 'FunctionTransformer', an estimator this"),
+        (lambda text: text["model"].update(of=text["model"]["of"] * 5), "no list of at most 4 steps"),
+        (put(1, "model", "of", 0, 1, "parameters", "shell"), "NormalScores has no parameter 'shell'"),
+        (put(1, "model", "of", 0, 1, "fitted", "transform"), "sets 'transform', which fitting NormalScores does not"),
+        (put(10**12, "model", "of", 0, 1, "fitted", "n_features_in_"), "was not fitted on 1 to 10,000 columns"),
+        (put({"is": "tuple", "of": []}, "model", "of", 0, 1, "fitted", "values_"), "damaged"),
+    ],
+)  # fmt: skip
+def test_tampered_steps_are_refused(change, said):
+    with pytest.raises(DataError, match=said):
+        load_model(in_steps(change))

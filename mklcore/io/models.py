@@ -1,10 +1,10 @@
 """Fitted models in one file: a zip archive of plain arrays and one JSON text. Nothing in it is ever executed.
 
-    model.json       format, version, estimator, its parameters, and what fitting left behind
+    model.json       format, version, and the estimator: its parameters, and what fitting left behind
     arrays/k.npy     the arrays the text refers to, in NumPy's own format without objects
 
 `load_model` rebuilds every part through the class it belongs to, so that a part out of its range is refused,
-and then predicts once. Names of classes are looked up in a fixed list; sizes are bounded before anything is unpacked.
+and then predicts once. Names of classes are looked up in a fixed list; sizes are bounded before anything is read.
 A kernel model predicts by comparing with its training rows: the file holds them, standardised.
 """
 
@@ -17,26 +17,20 @@ import math
 import os
 import re
 import zipfile
-from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from mklcore import catalog, estimators
+from mklcore.data.archives import array_content, array_header, bounded_json
 from mklcore.errors import DataError, ParameterError
-from mklcore.io.archive import KINDS, Members, write_archive
-from mklcore.io.checks import (
-    check_features,
-    check_fitted,
-    check_map,
-    check_prediction,
-    numbers,
-)
 from mklcore.kernels.composed import COMPOSED
 from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns
+from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.interactions import ColumnMeasure
 from mklcore.kernels.maps import KernelMap
@@ -50,59 +44,29 @@ from mklcore.solvers.driver import Fit, Record, Status
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.graph import Graph
-from mklcore.solvers.hkl.levels import Matrices, Scaling, Table
+from mklcore.solvers.hkl.levels import Table
 from mklcore.solvers.hkl.listed import ListedSpace
 
-FORMAT, VERSION = "mklcore model", 2
-READABLE = (1, 2)  # version 1 lacks what proves an answer: target, row fingerprints, sample weights, dual point
+FORMAT, VERSION = "mklcore model", 4
 MAX_BYTES = 2**30
-_RETIRED = {("Fit", "passed")}  # parts of version 0.1 that nothing reads any more
+MAX_TEXT = 64 * 2**20
+MAX_ARRAYS = 20_000
 MAX_DEPTH = 40
+MAX_COLUMNS = 10_000
+MOST_STEPS = 4
 MOST_LETTERS = 600  # of a refusal
+_TEXT = "model.json"
+_SAME_DAY = (1980, 1, 1, 0, 0, 0)  # the same model makes the same bytes
 _PRIVATE = ("_map", "_nodes")  # besides the public attributes with a trailing underscore
+_NO_MODEL = "The file is no saved model; expected one that save_model wrote."
 
 Target = str | os.PathLike[str] | IO[bytes]
-
-
-def _estimators() -> dict[str, type]:
-    """Every estimator a file may hold, by the name of its class: those of the library and those of the registry."""
-    from sklearn.base import BaseEstimator
-
-    found = [kind for kind in (getattr(estimators, name) for name in estimators.__all__) if isinstance(kind, type)]
-    for algorithm in catalog.ESTIMATORS.values():
-        found += [kind for kind in (algorithm.classifier, algorithm.regressor, algorithm.novelty) if kind is not None]
-    return {kind.__name__: kind for kind in found if issubclass(kind, BaseEstimator)}
-
-
-def _parts() -> dict[str, type]:
-    """Every part a file may hold, by the name of its class: what the registries list now, and a few more."""
-    kinds: tuple[type, ...] = (
-        *(entry.spec for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())),
-        *COMPOSED.values(),
-        *LOSSES.values(),
-        *PENALTIES.values(),
-        *BASES.values(),
-        *(
-            Graph,
-            Band,
-            RandomColumns,
-            KernelDictionary,
-            SequenceDictionary,
-            ColumnMeasure,
-            KernelMap,
-            FeatureMap,
-            Nystroem,
-            SumOfTerms,
-            Fit,
-            Record,
-        ),
-    )
-    return {kind.__name__: kind for kind in kinds}
 
 
 def save_model(path: Target, estimator: Any) -> None:
     """Write a fitted estimator of this library into one file: a path, or a file open for writing bytes.
 
+    The model of a first answer, a Pipeline of this library's steps and an estimator, is written whole.
     ParameterError for an estimator of another library; scikit-learn's NotFittedError for one that is not fitted.
     ``callback`` is not kept, nor a ``random_state`` that is no number. The model that comes back predicts the same.
     The file also holds what proves the answer: the training target, a fingerprint of every training row, sample weights
@@ -113,7 +77,7 @@ def save_model(path: Target, estimator: Any) -> None:
     path : path or binary file
         File to write: a path, or a file open for writing bytes.
     estimator : estimator
-        Fitted estimator of this library, such as ``explore(data).model``.
+        Fitted estimator of this library, or a Pipeline as ``explore(data).model``.
 
     Examples
     --------
@@ -127,26 +91,34 @@ def save_model(path: Target, estimator: Any) -> None:
     >>> again.predict(data.X[:1]).shape
     (1,)
     """
-    from sklearn.utils.validation import check_is_fitted
-
-    if _estimators().get(type(estimator).__name__) is not type(estimator):
-        raise ParameterError(f"save_model takes a fitted estimator of mklcore, got {type(estimator).__name__}.")
-    check_is_fitted(estimator)
-    writer = _Writer()
-    text = {"format": FORMAT, "version": VERSION, "model": writer.estimator(estimator)}
+    if hasattr(path, "get_params") or not (isinstance(path, (str, os.PathLike)) or hasattr(path, "write")):
+        raise ParameterError(
+            f"save_model takes the file first and then the model: save_model('model.mkl', model); got "
+            f"{type(path).__name__} as the file and {type(estimator).__name__} as the model."
+        )
+    arrays: list[np.ndarray] = []
+    text = {"format": FORMAT, "version": VERSION, "model": _Writer(arrays).model(estimator)}
     raw = json.dumps(text, allow_nan=False, separators=(",", ":")).encode()
-    if isinstance(path, (str, os.PathLike)):
-        # Beside its place first, so that a failure never leaves half a file under the name asked for.
-        place = Path(path)
-        beside = place.with_name(f".{place.name}.{os.getpid()}")
-        try:
-            with beside.open("wb") as file:
-                write_archive(file, raw, writer.arrays)
-            beside.replace(place)
-        finally:
-            beside.unlink(missing_ok=True)
-    else:
-        write_archive(path, raw, writer.arrays)
+    if not isinstance(path, (str, os.PathLike)):
+        _write(path, raw, arrays)
+        return
+    # Beside its place first, so that a failure never leaves half a file under the name asked for.
+    place = Path(path)
+    beside = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        with beside.open("wb") as file:
+            _write(file, raw, arrays)
+        beside.replace(place)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _write(file: IO[bytes], text: bytes, arrays: list[np.ndarray]) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(zipfile.ZipInfo(_TEXT, _SAME_DAY), text, zipfile.ZIP_DEFLATED)
+        for k, array in enumerate(arrays):
+            with archive.open(zipfile.ZipInfo(f"arrays/{k}.npy", _SAME_DAY), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
 
 
 def load_model(path: Target, *, max_bytes: int = MAX_BYTES) -> Any:
@@ -165,10 +137,15 @@ def load_model(path: Target, *, max_bytes: int = MAX_BYTES) -> Any:
     Returns
     -------
     estimator
-        The fitted estimator.
+        The fitted estimator, or the Pipeline it was saved in.
     """
     try:
-        return _load(path, max_bytes)
+        if isinstance(path, (str, os.PathLike)):
+            with Path(path).open("rb") as file:
+                return _read(file, max_bytes)
+        if not hasattr(path, "read"):
+            raise DataError(f"A model is read from a path or an open file, got {type(path).__name__}.")
+        return _read(path if path.seekable() else io.BytesIO(path.read(max_bytes + 1)), max_bytes)
     except DataError as error:
         raise DataError(_in_short(str(error))) from error
     except OSError as error:
@@ -183,35 +160,123 @@ def _in_short(sentence: str) -> str:
     return shown.encode("utf-8", "replace").decode("utf-8")
 
 
-def _load(path: Target, max_bytes: int) -> Any:
-    if isinstance(path, (str, os.PathLike)):
-        with Path(path).open("rb") as file:
-            return _read(file, max_bytes)
-    if not hasattr(path, "read"):
-        raise DataError(f"A model is read from a path or an open file, got {type(path).__name__}.")
-    return _read(path if path.seekable() else io.BytesIO(path.read(max_bytes + 1)), max_bytes)
-
-
 def _read(file: IO[bytes], max_bytes: int) -> Any:
     try:
         archive = zipfile.ZipFile(file)
     except zipfile.BadZipFile:
-        raise DataError("The file is no saved model; expected one that save_model wrote.") from None
+        raise DataError(_NO_MODEL) from None
     with archive:
-        store = Members(archive, max_bytes)
-        text = store.text()
-        if not isinstance(text, dict) or text.get("format") != FORMAT:
-            raise DataError("The file is no saved model; expected one that save_model wrote.")
-        if text.get("version") not in READABLE:
+        members = archive.infolist()
+        sizes = {member.filename: member.file_size for member in members}
+        if len(members) > MAX_ARRAYS or len(sizes) < len(members):
+            raise DataError(f"The model file has {len(members)} entries, some doubled or more than {MAX_ARRAYS}.")
+        if sum(sizes.values()) > max_bytes:
             raise DataError(
-                f"The model was saved in version {text.get('version')!r} of the format, this library reads "
-                f"versions {', '.join(map(str, READABLE))}. Use the release that wrote it, or fit and save the model "
-                "again."
+                f"The model file unpacks to {sum(sizes.values()) / 1e6:,.0f} MB, more than the limit of "
+                f"{max_bytes / 1e6:,.0f} MB. If you trust it, raise max_bytes."
             )
-        return _Reader(store, max_bytes).whole(text.get("model"))
+        if _TEXT not in sizes:
+            raise DataError(_NO_MODEL)
+        if sizes[_TEXT] > MAX_TEXT:
+            raise DataError(f"The description in the model file is longer than {MAX_TEXT // 2**20} MB.")
+        text = bounded_json(archive.read(_TEXT))
+        if not isinstance(text, dict) or text.get("format") != FORMAT:
+            raise DataError(_NO_MODEL)
+        if text.get("version") != VERSION:
+            raise DataError(
+                f"The model was saved in version {text.get('version')!r} of the format, this library reads version "
+                f"{VERSION}. Use the release that wrote it, or fit and save the model again."
+            )
+        model = _Reader(archive, sizes, max_bytes).model(text.get("model"))
+        _check_prediction(model)
+        return model
 
 
-# The archive
+# What a file may hold
+
+
+class _Part(NamedTuple):
+    """A class by its name: what is kept of an object, by name, and how an object is made of it again."""
+
+    kind: type
+    take: Callable[[Any], dict[str, Any]]
+    make: Callable[..., Any]
+    names: frozenset[str] | None = None  # None: ``make`` refuses others
+
+
+def _estimators() -> dict[str, type]:
+    """Every estimator and every step before one that a file may hold, by the name of its class."""
+    from sklearn.base import BaseEstimator
+
+    from mklcore.exploration.scaling import NormalScores
+
+    found = [kind for kind in (getattr(estimators, name) for name in estimators.__all__) if isinstance(kind, type)]
+    for algorithm in catalog.ESTIMATORS.values():
+        found += [kind for kind in (algorithm.classifier, algorithm.regressor, algorithm.novelty) if kind is not None]
+    kinds = [kind for kind in found if issubclass(kind, BaseEstimator)]
+    return {kind.__name__: kind for kind in (*kinds, NormalScores)}
+
+
+def _parts(max_bytes: int) -> dict[str, _Part]:
+    """Every part a file may hold, by the name of its class: what the registries list now, and a few more."""
+    specs = (entry.spec for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values()))
+    registered = (*specs, *(kind for kinds in (COMPOSED, LOSSES, PENALTIES, BASES) for kind in kinds.values()))
+    more = Graph, Band, RandomColumns, KernelDictionary, SequenceDictionary, ColumnMeasure, Nystroem
+    makers = {KernelMap: _kernel_map, FeatureMap: _feature_map}
+    dataclasses = (*registered, *more, SumOfTerms, Fit, Record, *makers)
+    found = [
+        _Part(kind, _init_fields, makers.get(kind, kind), frozenset(f.name for f in fields(kind) if f.init))
+        for kind in dataclasses
+        if is_dataclass(kind)
+    ]
+    found += [_Part(Design, _of_design, partial(_design, max_bytes)), _Part(ListedSpace, _of_listed, _listed)]
+    return {part.kind.__name__: part for part in found}
+
+
+def _init_fields(value: Any) -> dict[str, Any]:
+    """The fields that make a dataclass again; of a fit nothing that only a neighbouring fit would start from."""
+    if isinstance(value, Fit):
+        value = replace(value, points=None, carry=None, screened=None)
+    return {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+
+
+def _of_design(design: Design) -> dict[str, Any]:
+    """The rows, or the Gram matrices (p, q+1, n, n), that make a design again."""
+    levels = design.levels
+    scaled = any(scale is not None for row in design.scaling for scale in row)
+    kept = {"names": tuple(design.names), "normalize": scaled, "memory_mb": design.memory_mb}
+    if not isinstance(levels, Table):
+        return kept | {"X": design.given_levels()}
+    finite = np.where(np.isfinite(levels.scale), levels.scale, 0.0)
+    standardize = bool(np.any(levels.mean != 0.0) or np.any(levels.scale != 1.0))
+    return kept | {"X": levels.X.T * finite + levels.mean, "basis": levels.basis, "standardize": standardize}
+
+
+def _design(max_bytes: int, **parts: Any) -> Design:
+    X, memory = np.asarray(parts.pop("X")), parts["memory_mb"]
+    levels = getattr(parts.get("basis"), "q", 0) + 1 if X.ndim == 2 else 1
+    if not (isinstance(memory, (int, float)) and memory > 0) or X.size * levels * 8 > max_bytes:
+        raise DataError(f"The levels in the model file need more memory than the limit, or memory_mb={memory!r}.")
+    design = Design(_numbers("rows", X, X.ndim), **parts | {"memory_mb": min(memory, max_bytes / 2**20)})
+    design.memory_mb = memory
+    if len(design.names) != design.p:
+        raise DataError(f"The model file names {len(design.names)} columns of {design.p}.")
+    return design
+
+
+def _of_listed(space: ListedSpace) -> dict[str, Any]:
+    """What a graph of kernels needs to predict: the map of its kernels to new rows."""
+    kept = {name: getattr(space, name) for name in ("labels", "place", "transform", "n", "memory_mb")}
+    return {"graph": replace(space.graph, kernels=None)} | kept
+
+
+def _listed(**parts: Any) -> ListedSpace:
+    graph, place, found, n = (parts[name] for name in ("graph", "place", "transform", "n"))
+    fits = isinstance(graph, Graph) and np.shape(place) == (len(graph),) and len(parts["labels"]) == len(graph)
+    known = len(found.specs) if isinstance(found, KernelMap) else len(graph) if found is None else 0
+    if not fits or place.dtype.kind not in "iu" or (place >= known).any() or not (isinstance(n, int) and n > 0):
+        raise DataError("The kernels in the model file do not fit their graph.")
+    return ListedSpace.restored(**parts | {"labels": tuple(map(str, parts["labels"]))})
 
 
 # From objects to text and arrays
@@ -220,33 +285,52 @@ def _read(file: IO[bytes], max_bytes: int) -> Any:
 class _Writer:
     """Turns a fitted estimator into JSON; arrays are laid aside and numbered."""
 
-    def __init__(self) -> None:
-        self.arrays: list[np.ndarray] = []
-        self._parts, self._estimators = _parts(), _estimators()
+    def __init__(self, arrays: list[np.ndarray]) -> None:
+        self.arrays = arrays
+        self._parts, self._estimators = _parts(MAX_BYTES), _estimators()
+
+    def model(self, model: Any) -> Any:
+        """A fitted estimator, or a Pipeline of this library's steps and one."""
+        from sklearn.pipeline import Pipeline
+        from sklearn.utils.validation import check_is_fitted
+
+        steps = model.steps if isinstance(model, Pipeline) else [("", model)]
+        for name, step in steps:
+            if self._estimators.get(type(step).__name__) is not type(step):
+                kind = type(step).__name__
+                if step is steps[-1][1]:
+                    raise ParameterError(f"save_model takes a fitted estimator of mklcore, got {kind}.")
+                raise ParameterError(
+                    f"A model file keeps a Pipeline whose steps before the last are of mklcore; step {name!r} is a "
+                    f"{kind}. Save the last step, and bring rows to it by the others."
+                )
+            check_is_fitted(step)
+        written: list[Any] = [[name, self.estimator(step)] for name, step in steps]
+        return {"is": "Pipeline", "of": written} if isinstance(model, Pipeline) else written[0][1]
 
     def estimator(self, estimator: Any) -> dict[str, Any]:
         parameters = estimator.get_params(deep=False)
-        parameters["callback"] = None
-        if not isinstance(parameters.get("random_state"), (int, np.integer)):
-            parameters["random_state"] = None
-        found = {
+        for name in {"callback", "random_state"} & set(parameters):
+            parameters[name] = parameters[name] if isinstance(parameters[name], (int, np.integer)) else None
+        fitted = {
             name: value
             for name, value in vars(estimator).items()
             if name in _PRIVATE or (name.endswith("_") and not name.startswith("_"))
         }
-        return {
-            "estimator": type(estimator).__name__,
-            "parameters": {name: self.value(value, name) for name, value in parameters.items()},
-            "fitted": {name: self.value(value, name) for name, value in found.items()},
+        described = {"parameters": parameters, "fitted": fitted}
+        return {"is": type(estimator).__name__} | {
+            part: {name: self.value(value, name) for name, value in values.items()}
+            for part, values in described.items()
         }
 
     def value(self, value: Any, where: str) -> Any:
         if isinstance(value, np.generic):
             value = value.item()
-        if isinstance(value, enum.Enum):
-            return {"is": type(value).__name__, "of": value.name}
+        kind = type(value).__name__
         if value is None or isinstance(value, (bool, str)):
             return value
+        if isinstance(value, enum.Enum):
+            return {"is": kind, "of": value.name}
         if isinstance(value, int):  # JSON readers stop at some length; hexadecimal text has no limit
             return value if abs(value) < 2**53 else {"is": "int", "of": hex(value)}
         if isinstance(value, float):
@@ -254,51 +338,24 @@ class _Writer:
         if isinstance(value, np.ndarray):
             return self._array(value, where)
         if isinstance(value, (tuple, list)):
-            return {"is": type(value).__name__, "of": [self.value(item, where) for item in value]}
+            return {"is": kind, "of": [self.value(item, where) for item in value]}
         if isinstance(value, dict):
             return {"is": "dict", "of": [[self.value(part, where) for part in pair] for pair in value.items()]}
-        return self._object(value, where)
+        if self._estimators.get(kind) is type(value):
+            return self.estimator(value)
+        part = self._parts.get(kind)
+        if part is None or part.kind is not type(value):
+            raise ParameterError(f"{where} is a {kind}, which a model file cannot hold. Use a part of this library.")
+        return {"is": kind, "of": {name: self.value(held, where) for name, held in part.take(value).items()}}
 
     def _array(self, value: np.ndarray, where: str) -> Any:
         if value.dtype.kind == "O":
             items = [self.value(item, where) for item in value.ravel().tolist()]
             return {"is": "objects", "shape": list(value.shape), "of": items}
-        if value.dtype.kind not in KINDS:
+        if value.dtype.kind not in "fiubU":
             raise ParameterError(f"{where} is an array of {value.dtype}, which a model file cannot hold.")
         self.arrays.append(value)
-        return {"is": "array", "at": len(self.arrays) - 1}
-
-    def _object(self, value: Any, where: str) -> Any:
-        name = type(value).__name__
-        if self._parts.get(name) is type(value) and is_dataclass(value):
-            if isinstance(value, Fit):
-                value = replace(value, points=None, carry=None, screened=None)
-            parts = {field.name: self.value(getattr(value, field.name), where) for field in fields(value) if field.init}
-            return {"is": name, "of": parts}
-        if isinstance(value, Design):
-            return {"is": "Design", "of": {name: self.value(part, name) for name, part in _of_design(value).items()}}
-        if isinstance(value, ListedSpace):
-            return {"is": name, "of": {part: self.value(held, part) for part, held in _of_space(value).items()}}
-        if self._estimators.get(name) is type(value):
-            return {"is": "estimator", "of": self.estimator(value)}
-        raise ParameterError(f"{where} is a {name}, which a model file cannot hold. Use a part of this library.")
-
-
-def _of_design(design: Design) -> dict[str, Any]:
-    levels = design.levels
-    plain: dict[str, Any] = {"names": tuple(design.names), "memory_mb": design.memory_mb}
-    if isinstance(levels, Table):
-        kept = {name: getattr(levels, name) for name in ("basis", "mean", "scale", "X", "states")}
-        return plain | kept | {"normalize": any(scale is not None for row in design.scaling for scale in row)}
-    scaling = [[None if scale is None else dict(vars(scale)) for scale in row] for row in design.scaling]
-    kept = {name: getattr(design, name) for name in ("columns", "row_in", "blocks", "unit")}
-    return plain | kept | {"anchors": levels.anchors, "roots": getattr(levels, "_roots", None), "scaling": scaling}
-
-
-def _of_space(space: ListedSpace) -> dict[str, Any]:
-    """What a graph of kernels needs to predict: the map of its kernels to new rows."""
-    kept = {name: getattr(space, name) for name in ("labels", "place", "transform", "n", "memory_mb")}
-    return {"graph": replace(space.graph, kernels=None)} | kept
+        return {"is": "array", "of": len(self.arrays) - 1}
 
 
 # From text and arrays to objects
@@ -307,163 +364,211 @@ def _of_space(space: ListedSpace) -> dict[str, Any]:
 class _Reader:
     """Rebuilds what `_Writer` described, each part through its own class, which checks its values."""
 
-    def __init__(self, store: Members, max_bytes: int) -> None:
-        self._store, self._max_bytes, self._parts = store, max_bytes, _parts()
-        self._makers: dict[str, Callable[[Any, int], Any]] = {
-            "array": lambda node, depth: self._store.array(node.get("at")),
-            "objects": self._objects,
-            "int": lambda node, depth: _long(node.get("of")),
-            "float": lambda node, depth: {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[node["of"]],
-            "list": lambda node, depth: [self.value(item, depth) for item in node["of"]],
-            "tuple": lambda node, depth: tuple(self.value(item, depth) for item in node["of"]),
-            "dict": lambda node, depth: {self.value(k, depth): self.value(v, depth) for k, v in node["of"]},
-            "Status": lambda node, depth: Status[node["of"]],
-            "Design": self._design,
-            "ListedSpace": self._listed_space,
-            "estimator": lambda node, depth: self.estimator(node["of"], depth),
+    def __init__(self, archive: zipfile.ZipFile, sizes: Mapping[str, int], max_bytes: int) -> None:
+        self._archive, self._sizes, self._unread = archive, sizes, set(sizes)
+        self._parts, self._estimators = _parts(max_bytes), _estimators()
+        self._plain: dict[str, Callable[[Any], Any]] = {
+            "array": self._array,
+            "int": lambda of: int(of[:1_000_000], 16),
+            "float": lambda of: {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[of],
+            "Status": lambda of: Status[of],
         }
 
-    def whole(self, node: Any) -> Any:
-        """The estimator, tried on one row."""
-        estimator = self.estimator(node, 0)
-        check_prediction(estimator)
-        return estimator
+    def model(self, node: Any) -> Any:
+        """The estimator; a Pipeline where there are steps before it."""
+        if not isinstance(node, dict) or node.get("is") != "Pipeline":
+            return self._estimator(node, 0)
+        from sklearn.pipeline import Pipeline
 
-    def estimator(self, node: Any, depth: int) -> Any:
-        kind = _estimators().get(str(node.get("estimator"))) if isinstance(node, dict) else None
+        if not 1 < len(node["of"]) <= MOST_STEPS + 1:
+            raise DataError(f"The model file has no list of at most {MOST_STEPS} steps before its estimator.")
+        return Pipeline([(str(name)[:40], self._estimator(step, 0)) for name, step in node["of"]])
+
+    def _estimator(self, node: Any, depth: int) -> Any:
+        kind: Any = self._estimators.get(str(node.get("is"))) if isinstance(node, dict) else None
         if kind is None:
-            raise DataError(f"The model file asks for {_named(node, 'estimator')}, an estimator this library lacks.")
-        parameters = {name: self.value(value, depth + 1) for name, value in node["parameters"].items()}
-        known = kind().get_params(deep=False)
-        if strange := sorted(set(parameters) - set(known)):
+            raise DataError(f"The model file asks for {_named(node)}, an estimator this library lacks.")
+        given, fitted = (
+            {name: self.value(value, depth + 1) for name, value in node[part].items()}
+            for part in ("parameters", "fitted")
+        )
+        if strange := sorted(set(given) - set(kind().get_params(deep=False))):
             raise DataError(f"{kind.__name__} has no parameter {strange[0]!r}; the model file gives one.")
-        estimator = kind(**parameters)
-        estimator._check_parameters()
-        for name, value in node["fitted"].items():
+        estimator = kind(**given)
+        for name, value in fitted.items():
             if name not in _PRIVATE and (not re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_]*_", name) or hasattr(kind, name)):
                 raise DataError(f"The model file sets {name[:60]!r}, which fitting {kind.__name__} does not.")
-            setattr(estimator, name, self.value(value, depth + 1))
-        check_fitted(estimator)
+            setattr(estimator, name, value)
+        d = getattr(estimator, "n_features_in_", 1)
+        if not isinstance(d, int) or not 1 <= d <= MAX_COLUMNS:
+            raise DataError(f"{kind.__name__} in the model file was not fitted on 1 to {MAX_COLUMNS:,} columns.")
+        if hasattr(estimator, "_check_parameters"):
+            estimator._check_parameters()
+            _check_fitted(estimator)
         return estimator
 
     def value(self, node: Any, depth: int) -> Any:
+        if isinstance(node, list):
+            raise DataError("The description in the model file holds a bare list.")
         if not isinstance(node, dict):
-            if isinstance(node, list):
-                raise DataError("The description in the model file holds a bare list.")
             return node
         if depth > MAX_DEPTH:
             raise DataError(f"The description in the model file is nested more than {MAX_DEPTH} times.")
-        name = node.get("is")
-        if isinstance(name, str) and name in self._makers:
-            return self._makers[name](node, depth + 1)
-        if not isinstance(name, str) or name not in self._parts:
-            raise DataError(f"The model file asks for {_named(node, 'is')}, which this library lacks.")
-        kind: Any = self._parts[name]
-        parts = {key: self.value(value, depth + 1) for key, value in node["of"].items() if (name, key) not in _RETIRED}
-        if strange := sorted(set(parts) - {field.name for field in fields(kind) if field.init}):
+        name, of = str(node.get("is")), node.get("of")
+        if name in self._plain:
+            return self._plain[name](of)
+        if name in ("tuple", "list", "objects"):
+            items = [self.value(item, depth + 1) for item in of or ()]
+            return tuple(items) if name == "tuple" else items if name == "list" else _objects(items, node["shape"])
+        if name == "dict":
+            return {self.value(key, depth + 1): self.value(value, depth + 1) for key, value in of or ()}
+        if name in self._estimators:
+            return self._estimator(node, depth + 1)
+        part = self._parts.get(name)
+        if part is None or not isinstance(of, dict):
+            raise DataError(f"The model file asks for {_named(node)}, which this library lacks.")
+        if part.names is not None and (strange := sorted(set(of) - part.names)):
             raise DataError(f"{name} has no part {strange[0][:60]!r}; the model file gives one.")
-        made = kind(**parts)
-        if isinstance(made, KernelMap):
-            check_map(made)
-        if isinstance(made, FeatureMap):
-            check_features(made)
-        return made
+        return part.make(**{key: self.value(value, depth + 1) for key, value in of.items()})
 
-    def _objects(self, node: Any, depth: int) -> np.ndarray:
-        items = [self.value(item, depth) for item in node["of"]]
-        if not all(item is None or isinstance(item, (str, bool, int, float)) for item in items):
-            raise DataError("An array of the model file holds something else than numbers and texts.")
-        array = np.empty(len(items), dtype=object)
-        array[:] = items
-        return array.reshape([int(size) for size in node["shape"]])
-
-    def _design(self, node: Any, depth: int) -> Design:
-        parts = {name: self.value(value, depth) for name, value in node["of"].items()}
-        memory = parts["memory_mb"]
-        if not (isinstance(memory, (int, float)) and memory > 0):
-            raise DataError(f"The model file gives memory_mb={memory!r}; expected a number above 0.")
-        design = Design.__new__(Design)
-        design.names, design._tables, design._grams = tuple(map(str, parts["names"])), {}, OrderedDict()
-        design.memory_mb = min(memory, self._max_bytes / 2**20)
-        if "basis" in parts:
-            _table_design(design, parts)
-        else:
-            _matrix_design(design, parts)
-        design.memory_mb = memory
-        if len(design.names) != design.p:
-            raise DataError(f"The model file names {len(design.names)} columns of {design.p}.")
-        return design
-
-    def _listed_space(self, node: Any, depth: int) -> ListedSpace:
-        parts = {name: self.value(value, depth) for name, value in node["of"].items()}
-        graph, place, n = parts["graph"], np.asarray(parts["place"], dtype=np.int64), parts["n"]
-        if not isinstance(graph, Graph) or place.shape != (len(graph),) or len(parts["labels"]) != len(graph):
-            raise DataError("The nodes in the model file do not fit their graph.")
-        found = parts["transform"]
-        known = len(graph) if found is None else len(found.specs) if isinstance(found, KernelMap) else 0
-        if (place >= known).any() or not (isinstance(n, int) and n > 0):
-            raise DataError("The kernels in the model file do not fit their graph.")
-        return ListedSpace.restored(graph, tuple(map(str, parts["labels"])), place, found, n, float(parts["memory_mb"]))
+    def _array(self, k: Any) -> np.ndarray:
+        member = f"arrays/{k}.npy"
+        if member not in self._sizes:
+            raise DataError(f"The model file lacks its array {k!r}.")
+        if member not in self._unread:  # an array read again and again takes more than the file says
+            raise DataError(f"The model file uses its array {k!r} twice.")
+        self._unread.remove(member)
+        with self._archive.open(member) as file:
+            header = array_header(file)
+            if header.dtype.kind not in "fiubU" or not header.dtype.isnative:
+                raise DataError(f"Array {k} of the model file holds {header.dtype}; expected numbers or texts.")
+            if header.start + header.nbytes != self._sizes[member]:
+                raise DataError(f"Array {k} of the model file has another size than it says.")
+            return array_content(f"array {k} of the model file", file, header)
 
 
-def _table_design(design: Design, parts: dict[str, Any]) -> None:
-    """A design over columns: its levels are computed again from the stored (standardised) rows."""
-    levels = Table.__new__(Table)
-    levels.basis, levels.X, levels.states = parts["basis"], numbers(parts["X"], 2, "rows"), parts["states"]
-    levels.mean, levels.scale = numbers(parts["mean"], 1, "means"), np.asarray(parts["scale"], dtype=np.float64)
-    levels.p, levels.n = levels.X.shape
-    levels.q = levels.basis.q
-    if levels.mean.shape != (levels.p,) or levels.scale.shape != (levels.p,) or not (levels.scale > 0).all():
-        raise DataError("Means and scales in the model file do not fit its columns.")
-    if len(levels.states) != levels.p:
-        raise DataError("The states of the basis in the model file do not fit its columns.")
-    design.levels, design.n, design.p, design.q = levels, levels.n, levels.p, levels.q
-    if design.p * (design.q + 1) * design.n * 8 > design.memory_mb * 2**20:
-        raise DataError("The levels of the basis in the model file need more memory than the limit; raise max_bytes.")
-    design._read(bool(parts["normalize"]))
+def _objects(items: list[Any], shape: list[int]) -> np.ndarray:
+    if not all(item is None or isinstance(item, (str, bool, int, float)) for item in items):
+        raise DataError("An array of the model file holds something else than numbers and texts.")
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array.reshape(shape)
 
 
-def _matrix_design(design: Design, parts: dict[str, Any]) -> None:
-    """A design over Gram matrices that were given: everything is stored, the matrices themselves are not needed."""
-    design.columns = numbers(parts["columns"], 3, "columns")
-    design.p, levels_count, design.n = design.columns.shape
-    design.q = levels_count - 1
-    design.row_in, design.unit = np.asarray(parts["row_in"], dtype=np.int64), np.asarray(parts["unit"], dtype=bool)
-    design.blocks = numbers(parts["blocks"], 2, "blocks")
-    anchors = np.asarray(parts["anchors"], dtype=np.int64)
-    grid = (design.p, levels_count)
-    packed = design.n * (design.n + 1) // 2
-    if design.row_in.shape != grid or anchors.shape != grid or design.unit.shape != (design.p,):
-        raise DataError("The levels in the model file do not fit together.")
-    if (design.row_in >= len(design.blocks)).any() or (design.blocks.size and design.blocks.shape[1] != packed):
-        raise DataError("The blocks in the model file do not fit its levels.")
-    levels = Matrices.__new__(Matrices)
-    levels.p, levels.q, levels.n, levels.K, levels.anchors = design.p, design.q, design.n, None, anchors
-    if (anchors >= design.n).any():
-        raise DataError("The levels in the model file do not fit together.")
-    if parts["roots"] is not None:
-        levels._roots = numbers(parts["roots"], 2, "roots")
-    design.levels = levels
-    design.scaling = [[None if scale is None else _scaling(scale) for scale in row] for row in parts["scaling"]]
-    design.root_is_constant = bool(design.unit.all())
+def _named(node: Any) -> str:
+    return repr(node.get("is"))[:80] if isinstance(node, dict) else "something"
 
 
-def _scaling(parts: dict[str, Any]) -> Scaling:
-    if not set(parts) <= {"mean", "size", "rows", "total"}:
-        raise DataError(f"The scaling of a level in the model file has unknown parts: {sorted(parts)}.")
-    scaling = Scaling.__new__(Scaling)
-    vars(scaling).update(parts)
-    return scaling
+# What has to fit together before anything is computed from it
 
 
-# Checks
+def _numbers(name: str, value: Any, ndim: int, dtype: Any = np.float64) -> np.ndarray:
+    array = np.asarray(value)
+    if array.dtype.kind not in ("fiu" if dtype is np.float64 else "iu") or array.ndim != ndim:
+        raise DataError(f"{name} in the model file holds no numbers in {ndim} dimension(s).")
+    if not np.isfinite(array).all():
+        raise DataError(f"{name} in the model file holds values that are not finite.")
+    return np.ascontiguousarray(array, dtype=dtype)
 
 
-def _long(text: Any) -> int:
-    if not isinstance(text, str) or len(text) > 1_000_000:
-        raise DataError("The model file holds a whole number that is too long.")
-    return int(text, 16)
+def _fitting(parts: dict[str, Any], shapes: str, **sizes: int) -> dict[str, int]:
+    """Check the arrays of ``parts`` against shapes such as "rows:nd scales:M", in which a letter is one size."""
+    for item in shapes.split():
+        name, axes = item.split(":")
+        dtype = np.int64 if name in ("kept", "ends", "places") else np.float64
+        parts[name] = _numbers(name, parts[name], len(axes), dtype)
+        for axis, size in zip(axes, parts[name].shape, strict=True):
+            if sizes.setdefault(axis, size) != size:
+                raise DataError(
+                    f"{name} in the model file does not fit: expected {sizes[axis]} for {axis}, got {size}."
+                )
+    if not (parts["scales"] > 0).all() or parts["normalise"] not in NORMALISATIONS:
+        raise DataError(
+            f"A scale in the model file is not above 0, or normalisation {parts['normalise']!r} is unknown."
+        )
+    if not isinstance(parts["center"], bool):
+        raise DataError(f"center in the model file is {parts['center']!r}; expected true or false.")
+    return sizes
 
 
-def _named(node: Any, key: str) -> str:
-    return repr(node.get(key))[:80] if isinstance(node, dict) else "something"
+def _kernel_map(**parts: Any) -> KernelMap:
+    shapes = "rows:nd column_means:d column_scales:d scales:M factors:Mn row_means:Mn grand_means:M kept:k"
+    sizes = _fitting(parts, shapes, M=len(parts["specs"]))
+    if not ((parts["kept"] >= 0) & (parts["kept"] < sizes["n"])).all() or not (parts["column_scales"] > 0).all():
+        raise DataError("The model file refers to training rows that are not in it, or scales are not above 0.")
+    waiting = list(parts["specs"])
+    while waiting:
+        spec = waiting.pop()
+        if not isinstance(spec.features, tuple) or max(spec.features) >= sizes["d"] or spec.is_relative:
+            raise DataError(f"A kernel of the model file does not fit its {sizes['d']} columns: {spec!r}")
+        waiting += getattr(spec, "parts", ())
+    return KernelMap(**parts)
+
+
+def _feature_map(**parts: Any) -> FeatureMap:
+    near = parts["landmarks"]
+    if not isinstance(near, KernelMap) or near.kept.size != len(near.rows):
+        raise DataError("The features in the model file have no landmarks.")
+    sizes = _fitting(parts, "roots:mD ends:E means:D scales:M places:M", M=len(near.specs), m=len(near.rows))
+    ends = parts["ends"]
+    if sizes["E"] != sizes["M"] + 1 or ends[0] != 0 or ends[-1] != sizes["D"] or (np.diff(ends) < 0).any():
+        raise DataError("The features in the model file do not fit their kernels.")
+    if not np.array_equal(parts["places"], ends[:-1]):
+        raise DataError("The features in the model file do not fit their coefficients.")
+    return FeatureMap(**parts)
+
+
+_FINITE = ("weights_", "dual_coef_", "dual_point_", "intercept_", "offset_", "refit_coef_", "refit_intercept_")
+_OF_ROWS = ("training_target_", "row_fingerprints_", "sample_weight_")
+
+
+def _check_fitted(estimator: Any) -> None:
+    """Sizes that have to agree before anything is computed from them."""
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(estimator)
+    M, n, found = len(estimator.kernel_names_), estimator.n_train_, getattr(estimator, "_map", None)
+    if not all(isinstance(name, str) for name in (*estimator.kernel_names_, *estimator.kernel_families_)):
+        raise DataError("The names of the kernels in the model file are no texts.")
+    for name in _FINITE:
+        if (value := getattr(estimator, name, None)) is not None:
+            _numbers(name, value, np.ndim(value))
+    for name in _OF_ROWS:
+        value = getattr(estimator, name, None)
+        if value is not None and (np.shape(value)[:1] != (n,) or np.asarray(value).dtype.kind not in "fiu"):
+            raise DataError(f"{name} in the model file does not hold numbers for each of {n} training rows.")
+    weights, dual = np.asarray(estimator.weights_), np.asarray(estimator.dual_coef_)
+    if weights.ndim not in (1, 2) or weights.shape[-1] != M or (weights < 0).any():
+        raise DataError(f"weights_ in the model file does not hold one weight from 0 on for each of {M} kernels.")
+    summed = dual.shape == (0,) and isinstance(found, FeatureMap)  # of rows in parts
+    if (n not in dual.shape and not summed) or len(estimator.kernel_families_) != M:
+        raise DataError(f"dual_coef_ in the model file does not fit {n!r} training rows.")
+    if isinstance(found, FeatureMap):
+        coefficients = _numbers("feature_coef_", getattr(estimator, "feature_coef_", None), dual.ndim)
+        if len(found.specs) != M or int(found.ends[-1]) not in coefficients.shape:
+            raise DataError("The features in the model file do not fit its weights.")
+    elif found is not None and (not isinstance(found, KernelMap) or (len(found.specs), found.kept.size) != (M, n)):
+        raise DataError("The kernels in the model file do not fit its weights.")
+    design = getattr(estimator, "design_", None)
+    if design is not None and (not hasattr(design, "cross") or design.n != n or len(estimator._nodes) != M):
+        raise DataError("The nodes in the model file do not fit its design.")
+
+
+def _check_prediction(model: Any) -> None:
+    """Predict once: what does not fit together in a way no check foresees shows here."""
+    steps = [step for _, step in getattr(model, "steps", [("", model)])]
+    estimator, design = steps[-1], getattr(steps[-1], "design_", None)
+    found = getattr(estimator, "_map", None) or getattr(design, "transform", None)
+    if len(steps) > 1:
+        rows: Any = np.zeros((1, steps[0].n_features_in_))
+    elif found is not None:
+        rows = found.rows[:1] * found.column_scales + found.column_means
+    elif isinstance(design, Design):
+        rows = np.zeros((1, design.p) if isinstance(design.levels, Table) else (design.p, design.q + 1, 1, design.n))
+    else:
+        rows = np.zeros((len(estimator.kernel_names_ if design is None else design.graph), 1, estimator.n_train_))
+    for step in steps[:-1]:
+        rows = step.transform(rows)
+    decision = estimator._decisions(rows)
+    if decision.shape[0] != 1 or not np.isfinite(decision).all() or len(estimator.predict(rows)) != 1:
+        raise DataError("The model in the file does not predict one finite number or class per row.")

@@ -11,11 +11,12 @@ import io
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
-from mklcore.data.columns import are_texts, clean_name, distinct_names
+from mklcore.data.archives import ArrayHeader, array_content, array_header
+from mklcore.data.columns import clean_name, distinct_names
 from mklcore.data.dataset import Dataset, counted, joined, listed
 from mklcore.data.splitting import rare_note
 from mklcore.errors import DataError, KernelError, never_asked
@@ -26,9 +27,7 @@ MAX_FILE_MB = 100
 MAX_STACK_MB = 400
 MAX_KERNELS = 1000
 MAX_DIRECTORY_BYTES = 100_000  # of an archive: about a thousand arrays
-MAX_HEADER_BYTES = 10_000  # of an array, as NumPy itself has it
-MAX_CLIPPED_ROWS = 3000  # eigenvectors of more take over half a minute a kernel, and cannot be stopped meanwhile
-PIECE_BYTES = 2**24
+MOST_CLIPPED = 3000**3  # rows cubed, summed over kernels: eigenvectors take their time by it, and cannot be stopped
 MOST_CLASSES, FEWEST_ROWS = 50, 5  # whole numbers of a target that are classes, each with so many rows on average
 ROW = "row of the stack"
 KNOWN = ("K", "y", "names")
@@ -155,43 +154,14 @@ def _arrays(raw: bytes, max_mb: float, tick: Callable[[], None]) -> dict[str, np
         raise DataError(f"The archive cannot be read ({type(error).__name__}); save it again with np.savez.") from error
 
 
-@dataclass(frozen=True)
-class _Header:
-    """What an array says of itself before its numbers."""
-
-    shape: tuple[int, ...]
-    fortran: bool
-    dtype: np.dtype[Any]
-    start: int  # of its numbers
-
-
-def _header(archive: zipfile.ZipFile, member: str, name: str, max_mb: float) -> _Header:
+def _header(archive: zipfile.ZipFile, member: str, name: str, max_mb: float) -> ArrayHeader:
     with archive.open(member) as file:
-        version = np.lib.format.read_magic(file)
-        check_header_length(file, version)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, fortran, dtype = read(file)
-        header = _Header(shape, fortran, dtype, file.tell())
-    _check_header(name, shape, dtype, max_mb)
+        header = array_header(file)
+    _check_header(name, header.shape, header.dtype, max_mb)
     return header
 
 
-def check_header_length(file: IO[bytes], version: tuple[int, int]) -> None:
-    """Refuse a header that says it is longer than any of ours: NumPy reads it whole, gigabytes too, before it looks at
-    it.
-    """
-    there = file.tell()
-    length = int.from_bytes(file.read(2 if version == (1, 0) else 4), "little")
-    file.seek(there)
-    if length > MAX_HEADER_BYTES:
-        raise DataError(
-            f"An array of the archive says that its header has {length:,} bytes; expected at most "
-            f"{MAX_HEADER_BYTES:,}. Save it "
-            "again with np.savez."
-        )
-
-
-def _check_together(headers: dict[str, _Header]) -> None:
+def _check_together(headers: dict[str, ArrayHeader]) -> None:
     kernels, rows, _ = headers["K"].shape
     if headers["y"].shape != (rows,):
         raise DataError(f"y has shape {headers['y'].shape}, but K has {rows} rows; expected one value per row.")
@@ -199,25 +169,11 @@ def _check_together(headers: dict[str, _Header]) -> None:
         raise DataError(f"There are {headers['names'].shape[0]} names for {kernels} kernels; expected one each.")
 
 
-def _array(archive: zipfile.ZipFile, member: str, name: str, header: _Header, tick: Callable[[], None]) -> np.ndarray:
-    """The numbers, unpacked piece by piece."""
-    found = np.empty(header.shape[::-1] if header.fortran else header.shape, header.dtype)
-    room = found.reshape(-1).view(np.uint8).data
+def _array(
+    archive: zipfile.ZipFile, member: str, name: str, header: ArrayHeader, tick: Callable[[], None]
+) -> np.ndarray:
     with archive.open(member) as file:
-        file.read(header.start)
-        at = 0
-        while at < len(room):
-            tick()
-            piece = file.read(min(PIECE_BYTES, len(room) - at))
-            if not piece:
-                raise EOFError(f"{name} ends after {at} bytes of {len(room)}")
-            room[at : at + len(piece)] = piece
-            at += len(piece)
-    if header.fortran:
-        found = found.transpose()
-    if not are_texts(found):
-        raise DataError(f"{name} holds signs that no text can hold; save it again with np.array(..., dtype=str).")
-    return found
+        return array_content(name, file, header, tick)
 
 
 def _check_header(name: str, shape: tuple[int, ...], dtype: Any, max_mb: float) -> None:
@@ -251,10 +207,11 @@ def _check_header(name: str, shape: tuple[int, ...], dtype: Any, max_mb: float) 
 
 def _clip(K: np.ndarray, names: list[str], tick: Callable[[], None]) -> list[str]:
     """Set negative eigenvalues to 0, in place, and say of which kernels."""
-    if K.shape[1] > MAX_CLIPPED_ROWS:
+    if len(K) * K.shape[1] ** 3 > MOST_CLIPPED:
         raise DataError(
-            f"Negative eigenvalues are set to 0 on at most {MAX_CLIPPED_ROWS:,} rows, and K has {K.shape[1]:,}; do it "
-            "before saving the file, or take fewer rows."
+            f"Negative eigenvalues of {len(K):,} kernels are set to 0 on at most "
+            f"{int((MOST_CLIPPED / len(K)) ** (1 / 3) + 1e-9):,} rows, and K has {K.shape[1]:,}; do it before saving "
+            "the file, or take fewer rows or kernels."
         )
     notes = []
     for name, gram in zip(names, K, strict=True):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
+from mklcore.data.archives import array_header, bounded_json
 from mklcore.errors import DataError, ParameterError
 from mklcore.paths.path import PATH_ATTRIBUTES, Path
 from mklcore.solvers.driver import Status
@@ -55,10 +56,13 @@ def read_paths(content: bytes) -> dict[str, Path]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             size = sum(member.file_size for member in archive.infolist())
-        if size > MOST_UNPACKED:
-            raise DataError(f"it unpacks to {size / 2**20:,.0f} MB, more than {MOST_UNPACKED // 2**20}.")
+            if size > MOST_UNPACKED:
+                raise DataError(f"it unpacks to {size / 2**20:,.0f} MB, more than {MOST_UNPACKED // 2**20}.")
+            for member in archive.namelist():
+                with archive.open(member) as file:
+                    array_header(file)
         with np.load(io.BytesIO(content), allow_pickle=False) as found:
-            texts = json.loads(found["text"].tobytes().decode())
+            texts = bounded_json(found["text"].tobytes())
             if texts.pop("format") != FORMAT:
                 raise DataError(f"its format is not {FORMAT!r}.")
             return {name: _path(name, reason, found) for name, reason in texts.items()}

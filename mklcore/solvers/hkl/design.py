@@ -63,7 +63,7 @@ class Design:
             )
         if given is None and missing:
             raise ParameterError(
-                "basis must be None, one of the bases (PolynomialBasis(4), GaussianBasis(3), ...) or an array of "
+                "basis must be None, one of the bases (PolynomialBasis(4), HermiteBasis(3), ...) or an array of "
                 "Gram matrices "
                 f"(p, q+1, n, n); got {basis!r}."
             )
@@ -89,7 +89,7 @@ class Design:
                 f"The levels of this basis need {dense * size * 8 / _MB:.0f} MB for {self.n} rows and {self.p} "
                 f"variables, more "
                 f"than memory_mb={self.memory_mb:g}. Raise memory_mb, use fewer rows, or a basis of columns "
-                f"(polynomial)."
+                f"(polynomial, Hermite)."
             )
         self.columns = np.zeros((self.p, self.q + 1, self.n))
         self.row_in = np.full((self.p, self.q + 1), -1, dtype=np.int64)
@@ -111,6 +111,22 @@ class Design:
 
     def _scaled(self, i: int, parts: list[Array]) -> list[Array]:
         return [part if scale is None else scale(part) for scale, part in zip(self.scaling[i], parts, strict=True)]
+
+    def given_levels(self) -> Array:
+        """The Gram matrices (p, q+1, n, n) that the design was made from, out of its levels without their scaling."""
+        found = np.empty((self.p, self.q + 1, self.n, self.n))
+        for i, j in np.ndindex(self.p, self.q + 1):
+            scale, row = self.scaling[i][j], self.row_in[i, j]
+            size = 1.0 if scale is None or np.isinf(scale.size) else scale.size
+            if row < 0:
+                column = self.columns[i, j] * size + (0.0 if scale is None else scale.mean)
+                found[i, j] = np.outer(column, column)
+                continue
+            found[i, j] = 1.0
+            multiply_packed(found[i, j], self.blocks[row])
+            if scale is not None:
+                found[i, j] = found[i, j] * size + scale.rows[:, None] + scale.rows - scale.total
+        return found
 
     @property
     def _spare(self) -> float:

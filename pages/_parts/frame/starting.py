@@ -56,8 +56,9 @@ REST = (
     "sklearn.model_selection",
     "sklearn.datasets",
     "sklearn.linear_model",
-    "mklcore.estimators.importance",
+    "mklcore.exploration",
     "mklcore._numba.warmup",
+    "mklcore.selection.search",
     "mklcore.experiments",
     "mklcore.theory",
 )

@@ -218,10 +218,11 @@ def two(first: Run, second: Run) -> None:
 
 def _lines(run: Run) -> list[tuple[str, str]]:
     facts = [("table", str(run.facts.get("table", ""))), *results.lines(run.facts)]
+    versions = run.facts.get("versions") or {}
     return [
         *facts,
         ("seed of the split", str(run.facts.get("seed", ""))),
-        ("mklcore", str(run.facts.get("mklcore", ""))),
+        ("mklcore", str(versions.get("mklcore", ""))),
     ]
 
 
