@@ -71,7 +71,7 @@ def measured(data: Dataset, level: float, rows: int, seed: int) -> dict[str, flo
     started = time.process_time()
     most = min(2 * rows, data.n_samples)
     known, new = data.drawn(most, seed).split(0.5 if most == 2 * rows else 0.3, seed)
-    found = mkl.explore(known, seed=seed, baselines=False)
+    found = mkl.explore(known, seed=seed)
     if data.task == "regression":
         ends = found.predict_interval(new.X, level)
         covered = (ends[:, 0] <= new.y) & (new.y <= ends[:, 1])

@@ -15,6 +15,7 @@ from plotly.offline import get_plotlyjs
 
 import mklcore as mkl
 from benchmarks.serving import chromium
+from mklcore.answer import explore
 from mklcore.catalog import ESTIMATORS
 from mklcore.paths.path import path_grid
 
@@ -41,6 +42,24 @@ def hull_picture() -> go.Figure:
     return mkl.figures.hull_grid(model, (first, second))
 
 
+def stages_picture() -> str:
+    """The stages of an answer, in their order, each with what its function says it does, as SVG."""
+    lines = (explore.__doc__ or "").split("\n\n")[1].splitlines()
+    told = {line.strip()[:20].strip(): line.strip()[20:] for line in lines}
+    step, boxes = 44, []
+    for k, name in enumerate(explore.STAGES):
+        y = 8 + k * step
+        box = f'<rect x="8" y="{y}" width="170" height="32" rx="6" fill="none" stroke="currentColor"/>'
+        words = (
+            f'<text x="18" y="{y + 21}" font-weight="600">{name}</text><text x="194" y="{y + 21}">{told[name]}</text>'
+        )
+        arrow = f'<path d="M 93 {y + 32} v 12" stroke="currentColor"/>' if name != explore.STAGES[-1] else ""
+        boxes.append(box + words + arrow)
+    size = f'viewBox="0 0 900 {8 + len(boxes) * step}" width="900"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="14" color="#555">'
+    return f'{head}<g fill="currentColor">{"".join(boxes)}</g></svg>\n'
+
+
 def write(page: Page, name: str, figure: go.Figure) -> None:
     """Have the browser draw one figure and keep it as SVG."""
     url = page.evaluate(DRAW, json.loads(figure.to_json()))
@@ -49,6 +68,7 @@ def write(page: Page, name: str, figure: go.Figure) -> None:
 
 def main() -> None:
     HERE.mkdir(exist_ok=True)
+    (HERE / "answer.svg").write_text(stages_picture(), encoding="utf-8")
     with chromium() as browser:
         page = browser.new_page()
         page.set_content("<html><body></body></html>")
@@ -56,7 +76,7 @@ def main() -> None:
         for key in PATHS:
             write(page, key, path_picture(key))
         write(page, "hkl", hull_picture())
-    print(f"Wrote {len(PATHS) + 1} pictures to {HERE}.")
+    print(f"Wrote {len(PATHS) + 2} pictures to {HERE}.")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ import sys as _sys
 from importlib import import_module as _import_module
 
 _HOMES = {
+    "answer.auto": ["AutoMKLClassifier", "AutoMKLRegressor"],
+    "answer.explore": ["explore"],
     "data.dataset": ["Dataset"],
     "data.reading": ["read_table"],
     "data.samples": ["SAMPLES", "load_sample"],
@@ -39,7 +41,6 @@ _HOMES = {
     "estimators.smkl": ["SMKLClassifier", "SMKLRegressor"],
     "estimators.terms": ["decompose"],
     "experiments": ["EXPERIMENTS"],
-    "exploration": ["explore"],
     "kernels.composed": ["Product", "Sum"],
     "kernels.dictionary": ["KernelDictionary"],
     "kernels.functions": ["KERNELS", "RBF", "Delta", "Laplacian", "Linear", "Matern", "Polynomial"],
@@ -50,7 +51,6 @@ _HOMES = {
     "kernels.sequences": ["Spectrum", "WeightedDegree"],
     "losses": ["LOSSES", "Huber", "Pinball"],
     "kernels.nystroem": ["Nystroem"],
-    "kernels.operators.columns": ["ColumnKernels"],
     "paths.path": ["Path", "fit_path", "log_grid"],
     "penalties": ["PENALTIES", "BlockNorm", "ElasticNet", "EllipticNorm", "LpNorm", "WeightedLpNorm"],
     "selection": ["choose", "cross_validate_path", "validation_curve"],
@@ -63,11 +63,8 @@ _HOMES = {
     "solvers.hkl.bases": [
         "ANOVABasis",
         "GaussianBasis",
-        "HermiteBasis",
         "KernelPCABasis",
         "PolynomialBasis",
-        "RuleBasis",
-        "SplineBasis",
     ],
     "solvers.hkl.certificate": ["hkl_certificate"],
     "solvers.hkl.graph": ["Graph"],
@@ -96,7 +93,6 @@ _ROOMS = (
     "errors",
     "estimators",
     "experiments",
-    "exploration",
     "figures",
     "io",
     "kernels",

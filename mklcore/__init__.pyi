@@ -8,7 +8,6 @@ from mklcore import (
     errors as errors,
     estimators as estimators,
     experiments as experiments,
-    exploration as exploration,
     figures as figures,
     io as io,
     kernels as kernels,
@@ -27,6 +26,8 @@ from mklcore import (
     uncertainty as uncertainty,
     verify as verify,
 )
+from mklcore.answer.auto import AutoMKLClassifier as AutoMKLClassifier, AutoMKLRegressor as AutoMKLRegressor
+from mklcore.answer.explore import explore as explore
 from mklcore.data.dataset import Dataset as Dataset
 from mklcore.data.reading import read_table as read_table
 from mklcore.data.samples import SAMPLES as SAMPLES, load_sample as load_sample
@@ -77,7 +78,6 @@ from mklcore.estimators.one_class import LpMKLOneClass as LpMKLOneClass
 from mklcore.estimators.smkl import SMKLClassifier as SMKLClassifier, SMKLRegressor as SMKLRegressor
 from mklcore.estimators.terms import decompose as decompose
 from mklcore.experiments import EXPERIMENTS as EXPERIMENTS
-from mklcore.exploration import explore as explore
 from mklcore.kernels.composed import Product as Product, Sum as Sum
 from mklcore.kernels.dictionary import KernelDictionary as KernelDictionary
 from mklcore.kernels.functions import (
@@ -96,7 +96,6 @@ from mklcore.kernels.sequence_dictionary import SequenceDictionary as SequenceDi
 from mklcore.kernels.sequences import Spectrum as Spectrum, WeightedDegree as WeightedDegree
 from mklcore.losses import LOSSES as LOSSES, Huber as Huber, Pinball as Pinball
 from mklcore.kernels.nystroem import Nystroem as Nystroem
-from mklcore.kernels.operators.columns import ColumnKernels as ColumnKernels
 from mklcore.paths.path import Path as Path, fit_path as fit_path, log_grid as log_grid
 from mklcore.penalties import (
     PENALTIES as PENALTIES,
@@ -133,11 +132,8 @@ from mklcore.solvers.hkl.baselines import (
 from mklcore.solvers.hkl.bases import (
     ANOVABasis as ANOVABasis,
     GaussianBasis as GaussianBasis,
-    HermiteBasis as HermiteBasis,
     KernelPCABasis as KernelPCABasis,
     PolynomialBasis as PolynomialBasis,
-    RuleBasis as RuleBasis,
-    SplineBasis as SplineBasis,
 )
 from mklcore.solvers.hkl.certificate import hkl_certificate as hkl_certificate
 from mklcore.solvers.hkl.graph import Graph as Graph

@@ -51,12 +51,10 @@ def same(name: str, stated: Any, found: Any, size: float) -> Line:
 
 def verify(model_path: Any, table: Any, target: str | None = None) -> list[Line]:
     """All statements about a saved model and the table, or .npz, it was fitted on; DataError where it cannot be."""
-    whole = load_model(model_path)
-    steps = getattr(whole, "steps", [("", whole)])
-    model = steps[-1][1]
+    model = load_model(model_path)
     if np.shape(model.dual_coef_) == (0,):
         raise DataError("The model was fitted on rows in parts, and keeps no dual of them.")
-    X, lines = training_rows(model, [step for _, step in steps[:-1]], table, target)
+    X, lines = training_rows(model, table, target)
     twin = copy.copy(model)
     stack = twin._stack(twin._checked_rows(X, reset=True))
     targets = model._targets(model.training_target_)
@@ -93,7 +91,7 @@ def labels_of(model: Any) -> Any:
     return model.classes_[model.training_target_] if hasattr(model, "classes_") else model.training_target_
 
 
-def training_rows(model: Any, steps: list[Any], table: Any, target: str | None) -> tuple[Array, list[Line]]:
+def training_rows(model: Any, table: Any, target: str | None) -> tuple[Array, list[Line]]:
     """The training rows as the estimator sees them, in its order, and what is said of their target."""
     if str(table).endswith(".npz"):
         try:
@@ -111,8 +109,6 @@ def training_rows(model: Any, steps: list[Any], table: Any, target: str | None) 
     else:
         data = read_table(table, target)
         X, given = data.table, data.y
-    for step in steps:
-        X = step.transform(X)
     places: dict[int, list[int]] = {}
     for i, code in enumerate(row_fingerprints(X).tolist()):
         places.setdefault(code, []).append(i)

@@ -28,7 +28,7 @@ from pages._parts.players import compare_player
 from pages._parts.session import fields, history
 from pages._parts.session import words as session_words
 
-TABS = {"methods": "Methods on your table", "search": "Find a good model", "toy": "Sparse against non-sparse"}
+TABS = {"methods": "Methods on your table", "toy": "Sparse against non-sparse"}
 
 
 def caption(asked: Sequence[Method], params: Params) -> None:
@@ -136,16 +136,7 @@ if history.current().compare == "toy":
     except MKLError as error:
         refusals.draw(error, "compare_refused")
 elif notices.usable_table():
-    if history.current().compare == "search" and tables.table(history.current()).task != "novelty":
-        from pages._parts.compare import search
-
-        try:
-            with st.sidebar:
-                search.rail()
-            search.show(history.current())
-        except MKLError as error:
-            refusals.draw(error, "compare_refused2")
-    elif tables.table(history.current()).task == "novelty":
+    if tables.table(history.current()).task == "novelty":
         st.info("This table has no target, so there is no score to compare. Choose a target on the Data page.")
         nav.link("data", "Go to Data")
     else:
@@ -157,4 +148,4 @@ elif notices.usable_table():
             with st.container(key="compare_answer"):
                 methods(history.current())
         except MKLError as error:
-            refusals.draw(error, "compare_refused3")
+            refusals.draw(error, "compare_refused2")

@@ -51,7 +51,7 @@ LONGEST = (
     "test_rows.py",
     "test_proof_pocket.py",
     "test_hulls_page.py",
-    "test_exploration.py",
+    "test_answer.py",
     "test_compare_page.py",
     "test_extensions.py",
     "test_predict_page.py",

@@ -147,7 +147,7 @@ def test_every_figure_carries_an_alternative_text() -> None:
         ("p", "0.5", "within the range its control shows"),
         ("C", "-1", "within the range its control shows"),
         ("loss", "zero-one", "within the range its control shows"),
-        ("hull_basis", "fourier", "one of polynomial, hermite"),
+        ("hull_basis", "fourier", "one of polynomial, gaussian"),
         ("hull_degree", "7", "a whole number from 1 to 6"),
         ("hull_loss", "zero-one", "one of hinge, logistic, squared"),
         ("hull_columns", "1;2", "numbers of columns with commas between them"),
@@ -189,7 +189,7 @@ def test_numbers_of_kernels_are_whole() -> None:
 def test_a_link_says_the_same_as_the_parameters_it_came_from() -> None:
     params = Params(data="wine", validation=0.3, seed=7, linear=False, algorithm="gomp", path="lam", at=0.0123456789)
     params = replace(
-        params, hull_basis="hermite", hull_columns="1,3,4", hull_pair="1,4", hull_node="1^2*4^1", hull_at=0.02
+        params, hull_basis="gaussian", hull_columns="1,3,4", hull_pair="1,4", hull_node="1^2*4^1", hull_at=0.02
     )
     params = params.with_setting("n_kernels", 12).with_setting("p", float("inf")).with_setting("loss", "squared")
     assert params_link.read(params_link.text(params)) == (params, ())

@@ -33,13 +33,13 @@ def peak() -> float:
 @pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "binary", "large_binary"])
 def test_a_text_in_every_row_is_refused_whatever_its_type(kind: str) -> None:
     raw, before = bombs.texts(kind, b"x" * LONG if "binary" in kind else "x" * LONG, 300), peak()
-    with pytest.raises(DataError, match=r"come to \d+ MB, row by row, more than 3 times the limit"):
+    with pytest.raises(DataError, match=r"come to \d+ MB with the column 'a', row by row, more than 3 times the limit"):
         read_table(raw, "y")
     assert peak() < before + 200
 
 
 def test_bytes_of_one_length_are_foreseen_from_the_type() -> None:
-    with pytest.raises(DataError, match=r"come to 69 MB, row by row, more than 3 times the limit"):
+    with pytest.raises(DataError, match=r"come to 69 MB with the column 'a', row by row, more than 3 times the limit"):
         read_table(bombs.fixed(1000, 69_000), "y")
 
 

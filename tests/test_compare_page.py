@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mklcore.data.samples import load_sample
 from mklcore.errors import ParameterError
 from mklcore.figures import methods_figure, sparsity_figure, style
 from mklcore.figures import steps as method_steps
 from mklcore.figures.compare import MethodView, level_colour, peak_shares, shares_of_weight
 from mklcore.paths.path import Path, fit_path
-from mklcore.selection.search import candidates
 from pages._parts.compare import rail, toy
 from pages._parts.compare import table as compare_table
 from pages._parts.derive import comparison, paths
@@ -535,10 +533,3 @@ def test_a_file_of_methods_tells_each_problem_once_with_the_methods_that_solve_i
     assert (block.title, plain.title) == ("a", "b and c")
     assert plain.formula == METHODS["lp"].formula != block.formula
     assert [one.title for one in explorable.problems(drawn[1:])] == [""]
-
-
-def test_before_a_search_stands_what_it_will_try() -> None:
-    app = open_app("pages/compare.py", data="iris", compare="search")
-    (tried,) = [one.value for one in app.dataframe]
-    assert list(tried["model"]) == [one.name for one in candidates(load_sample("iris"))]
-    assert f"{len(tried)} models, each with its own parameter" in words(app)

@@ -140,14 +140,14 @@ def test_refusals_say_what_to_do():
 
 def test_a_first_answer_has_intervals_and_sets():
     data = mkl.load_sample("iris")
-    found = mkl.explore(data, baselines=False)
+    found = mkl.explore(data)
     sets = found.predict_set(data.X)
     assert sets[np.arange(150), np.searchsorted(found.model.classes_, data.y)].mean() > 0.88
     assert sets.sum(axis=1).mean() < 1.5
     with pytest.raises(ParameterError, match="predict_set"):
         found.predict_interval(data.X)
     numbers = mkl.load_sample("diabetes")
-    bands = mkl.explore(numbers, baselines=False).predict_interval(numbers.X, level=0.8)
+    bands = mkl.explore(numbers).predict_interval(numbers.X, level=0.8)
     inside = (bands[:, 0] <= numbers.y) & (numbers.y <= bands[:, 1])
     assert 0.75 < inside.mean() < 0.92
 

@@ -105,6 +105,7 @@ def test_what_a_kernel_of_all_columns_says_of_single_ones_goes_to_them():
     assert reported.get(HIGHER_ORDER, 0.0) < 0.02
     both = uniform(lambda X: X[:, 0] * X[:, 1], n=300, noise=0.05)
     model = regressor(kernels).fit(both.X, both.y)
+    assert decompose(model, both, pairs=True).terms[0].columns == ("a", "b")
     found = decompose(model, both)
     assert found.terms[0].columns == HIGHER_ORDER
     assert found.terms[0].share > 0.9
@@ -197,7 +198,7 @@ def test_columns_and_pairs_come_out_by_name_with_shares_that_add_up_to_one():
         X, y, ("male", "level=1", "level=2", "level=3", "age"), task="binary",
         columns=(("male", (0,)), ("level", (1, 2, 3)), ("age", (4,))),
     )  # fmt: skip
-    found = mkl.explore(data, baselines=False)
+    found = mkl.explore(data)
     shares = {term.columns: term.share for term in found.terms}
     assert sum(shares.values()) == pytest.approx(1.0)
     assert {("male",), ("level",), ("age",), ("male", "level")} <= set(shares)
@@ -212,6 +213,6 @@ def test_a_kernel_of_all_columns_is_never_the_only_term():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (300, 4))
     data = Dataset(X, X.prod(axis=1) * 8 + X[:, 0] + 0.05 * rng.standard_normal(300))
-    terms = mkl.explore(data, baselines=False).terms
+    terms = mkl.explore(data).terms
     assert len(terms) > 1
     assert ("x1",) in {term.columns for term in terms}

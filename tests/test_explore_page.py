@@ -13,7 +13,6 @@ import mklcore as mkl
 from mklcore.catalog import ESTIMATORS, EVERY_TASK
 from mklcore.estimators.importance import ColumnAnswer
 from mklcore.estimators.smkl import SMKLRegressor
-from mklcore.exploration import grid_points
 from mklcore.figures import moving, style
 from mklcore.selection.paired import Compared
 from pages._parts.derive import (
@@ -143,7 +142,7 @@ def test_a_first_look_comes_before_the_answer_and_rows_are_reported(monkeypatch:
     app = wait_for_path(open_app("pages/explore.py", data="iris", widths="2", seed="77"))
     params, path = memory(app).params, memory(app).answer.path
     look = looks.first(params).value
-    assert len(look.path) <= grid_points(tables.table(params)) < paths.POINTS <= len(path)
+    assert len(look.path) <= looks.grid_points(tables.table(params)) < paths.POINTS <= len(path)
     assert look.columns == ()  # thirty rows support no column
     assert np.isfinite(look.error)
     assert path.estimators[0].n_train_ == 30

@@ -1,4 +1,4 @@
-"""What a screen hands out computes the screen's numbers: scripts and notebooks are run, specifications restored."""
+"""What a screen hands out computes the screen's numbers: scripts and notebooks are run."""
 
 import ast
 import html.parser
@@ -7,7 +7,6 @@ import json
 import re
 import runpy
 import warnings
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,13 +21,10 @@ from nbclient import NotebookClient
 from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
-from mklcore.catalog import ESTIMATORS
 from mklcore.data.columns import clean_name
-from mklcore.errors import DataError
 from mklcore.figures import style
-from mklcore.figures.formula import mathml
 from pages._parts.derive import comparison, paths
-from pages._parts.export import downloads, report, scripts, specification
+from pages._parts.export import downloads, scripts
 from pages._parts.params import link
 from pages._parts.params.algorithms import METHODS
 from pages._parts.params.parameters import Params
@@ -323,53 +319,6 @@ def test_a_ready_stack_comes_out_of_the_script(tmp_path, monkeypatch):
     assert any("ready stack, without columns" in line.value for line in app.info)
 
 
-# The specification
-
-
-def test_a_specification_comes_back_as_the_same_screen():
-    params = replace(
-        Params(), data="wine", seed=7, algorithm="greedy", path="lam", at=0.25, row=3, moved="1=2.5", widths=2,
-        settings=(("criterion", "functional"), ("n_kernels", 4)),
-    )  # fmt: skip
-    text = specification.write(params, "explore")
-    reported = json.loads(text)
-    assert (reported["seed"], reported["page"], reported["versions"]["mklcore"]) == (7, "explore", mkl.__version__)
-    assert reported["table"]["fingerprint"] == mkl.load_sample("wine").fingerprint
-    assert specification.read(text.encode()) == (params, ())
-    reported["versions"]["numpy"] = "1.0"
-    reported["parameters"]["seed"] = "many"
-    found, refused = specification.read(json.dumps(reported).encode())
-    assert found == replace(params, seed=0)
-    assert "seed = 'many'" in refused[0]
-    assert "numpy 1.0 (here" in refused[1]
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [(b"", "no specification"), (b"{}", "no specification"), (b"\xff\xfe", "no specification"), (b"[" * 10**5, "no specification"),  # noqa: E501
-     (b" " * 300_000, "larger than 200 kB"), (b'{"format": "MKL Explorer specification", "parameters": 1}', "no specification"),  # noqa: E501
-     (b'{"format": "MKL Explorer specification", "version": 9, "parameters": {}}', "version '9'")],
-)  # fmt: skip
-def test_other_files_are_no_specification(content, said):
-    with pytest.raises(DataError, match=said):
-        specification.read(content)
-
-
-def test_a_specification_handed_over_restores_the_screen_and_a_wrong_one_is_refused():
-    app = open_at("explore", data="iris", widths="2", each="none")
-    app.session_state["screen"] = True
-    app.run()
-    text = specification.write(replace(Params(), data="wine", widths=3), "explore")
-    app.file_uploader(key="specification").upload("s.json", text.encode(), "application/json").run()
-    assert app.query_params["data"] == "wine"
-    app.file_uploader(key="specification").upload("s.json", b"{}", "application/json").run()
-    assert any("no specification" in error.value for error in app.error)
-    assert app.query_params["data"] == "wine"
-
-
-# The report
-
-
 class Outside(html.parser.HTMLParser):
     """Addresses that a page would ask for."""
 
@@ -381,59 +330,6 @@ class Outside(html.parser.HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.found += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "action", "data")]
-
-
-@pytest.mark.parametrize("algorithm", ["lp", "gomp"])
-def test_the_report_holds_the_facts_and_asks_no_server(algorithm):
-    app = open_at("predict", data="iris", widths="2", each="linear", algorithm=algorithm)
-    path = path_of_predict(app)
-    point = downloads.predictions.chosen(memory(app).params)
-    reported = report.gather(point)
-    page = report.write(reported)
-    reader = Outside()
-    reader.feed(page)
-    assert reader.found == []
-    assert "default-src 'none'" in page
-    assert {"math", "table", "figure"} <= set(reader.tags)
-    assert page.count('class="plotly-graph-div"') == 3
-    said = "no certificate" if algorithm == "gomp" else "certified: within"
-    assert said in page
-    assert mkl.load_sample("iris").fingerprint[:16] in page
-    best = int(np.nanargmax(path.val_score))
-    assert f"{100 * path.val_score[best]:.1f} %" in page
-    assert ESTIMATORS[algorithm].paper in page.replace("&#x27;", "'")
-
-
-def path_of_predict(app: AppTest):
-    wait_until(lambda: downloads.predictions.chosen(memory(app).params) is not None, app)
-    return downloads.predictions.chosen(memory(app).params).path
-
-
-def test_names_from_a_file_are_harmless_in_the_report():
-    app = open_at("predict", data="iris", widths="2", each="linear")
-    path_of_predict(app)
-    reported = report.gather(downloads.predictions.chosen(memory(app).params))
-    evil = "<script>alert(1)</script>"
-    families = reported.path.kernel_families
-    names = tuple(f"{evil}{m}" for m in range(len(families)))
-    reported = replace(
-        reported, facts=((evil, evil),), title=evil, weights=((evil, "1", "2"),),
-        path=replace(reported.path, kernel_names=names), point=replace(reported.point, kernel_names=names),
-    )  # fmt: skip
-    page = report.write(reported)
-    assert evil not in page
-
-
-def test_every_formula_of_the_registry_is_drawn_without_a_server():
-    for method in ESTIMATORS.values():
-        drawn = mathml(method.formula)
-        root = ElementTree.fromstring(drawn)
-        assert "\\" not in "".join(root.itertext())
-    half = mathml(r"\tfrac12\sum_m w_m^2,\; \text{at most } s")
-    assert "<mfrac><mn>1</mn><mn>2</mn></mfrac>" in half
-    assert "<mtext>at\u00a0most\u00a0</mtext>" in half
-    for broken in (r"\frac", "{{{", "}}", "_", "^", "\\", "<script>", "", r"\unknown"):
-        ElementTree.fromstring(mathml(broken))
 
 
 # Figures

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from mklcore.data.applying import learn_reading
 from mklcore.data.notes import is_urgent, repairs_of
-from mklcore.data.reading import read_table
+from mklcore.data.reading import fit_encoder, read_table
 from mklcore.errors import DataError, Repair
 from pages._parts.derive import repairs
 from pages._parts.params.parameters import Params
@@ -67,8 +66,8 @@ def test_missing_marks_are_a_setting():
     assert data.feature_names == ("a", "b=ok")
     marked = read_table(source, "y", missing_marks=("-", "n.a.", "-999"))
     assert any("A missing value counts as a category of its own in 'b'" in note for note in marked.notes)
-    reading = learn_reading(source, data, missing_marks=("n.a.", "-999.0"))
-    assert np.array_equal(reading.apply(source).X, data.X)
+    reading = fit_encoder(source, data, missing_marks=("n.a.", "-999.0"))
+    assert np.array_equal(reading.read(source).X, data.X)
 
 
 def test_rare_classes_are_merged_or_left_out():

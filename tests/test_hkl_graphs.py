@@ -263,7 +263,7 @@ def test_what_cannot_be_fitted(genes):
     with pytest.raises(ParameterError, match="graph must be"):
         mkl.HKLRegressor(graph="tree").fit(X, y)
     with pytest.raises(ParameterError, match="leave basis out"):
-        mkl.HKLRegressor("hermite", graph=FAMILY).fit(X, y)
+        mkl.HKLRegressor("gaussian", graph=FAMILY).fit(X, y)
     with pytest.raises(ParameterError, match="rank one"):
         mkl.HKLRegressor(graph=FAMILY, refit=True).fit(X, y)
     with pytest.raises(KernelError, match="stack"):

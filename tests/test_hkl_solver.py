@@ -17,11 +17,8 @@ from mklcore.solvers.driver import Status, run
 from mklcore.solvers.hkl.bases import (
     ANOVABasis,
     GaussianBasis,
-    HermiteBasis,
     KernelPCABasis,
     PolynomialBasis,
-    RuleBasis,
-    SplineBasis,
     gaussian_series,
     hermite_functions,
 )
@@ -48,13 +45,9 @@ OPTIMA = hull_optima()
 SMOOTH = [optimum for optimum in OPTIMA if optimum.is_smooth]
 BASES = [
     PolynomialBasis(2),
-    HermiteBasis(2),
     GaussianBasis(2),
     ANOVABasis(0.5),
-    SplineBasis(),
     KernelPCABasis(2),
-    RuleBasis(2),
-    RuleBasis(2, above=False),
 ]
 by_name = pytest.mark.parametrize("basis", BASES, ids=repr)
 
@@ -291,7 +284,7 @@ def test_polynomial_levels_add_up_to_the_power(rows):
     assert design.full_gram() == pytest.approx(np.prod([(1 + np.outer(x, x)) ** 4 for x in rows.T], axis=0))
 
 
-@pytest.mark.parametrize("basis", [GaussianBasis(3, 0.5), KernelPCABasis(3, 1.0), SplineBasis(), ANOVABasis(0.3)])
+@pytest.mark.parametrize("basis", [GaussianBasis(3, 0.5), KernelPCABasis(3, 1.0), ANOVABasis(0.3)])
 def test_levels_are_positive_semidefinite_and_reach_new_rows(basis, rows):
     x = np.sort(rows[:, 0])
     for part in basis.parts(basis.fit(x), x, x):
@@ -325,7 +318,6 @@ def test_levels_above_zero_are_centred_with_mean_diagonal_one(basis, rows):
     ("make", "words"),
     [
         (lambda: PolynomialBasis(0), "degree must be a whole number from 1"),
-        (lambda: HermiteBasis(3, alpha=1.5), "alpha must be between 0 and 1"),
         (lambda: GaussianBasis(2, b=0.0), "b must be a finite number above 0"),
         (lambda: GaussianBasis(2, sigma2=-1), "sigma2 must be a finite number above 0"),
         (lambda: KernelPCABasis(True), "q must be a whole number"),
@@ -644,27 +636,3 @@ def test_hinge_and_logistic_use_every_basis(rows):
             model = HKLClassifier(basis, lam=0.01, loss=loss, tol=1e-2).fit(rows, labels)
             assert model.certified_
             assert model.relative_gap_ <= 1e-2
-
-
-def test_a_node_of_rules_is_a_conjunction(rows):
-    basis = RuleBasis(3)
-    design = Design(rows, basis, standardize=False, normalize=False)
-    cuts = [np.quantile(x, [0.25, 0.5, 0.75]) for x in rows.T]
-    said = (rows[:, 0] > cuts[0][1]) & (rows[:, 2] > cuts[2][0])
-    assert np.array_equal(design.gram(((0, 2), (2, 1))), np.outer(said, said))
-    below = RuleBasis(3, above=False)
-    held = below.parts(below.fit(rows[:, 0]), rows[:, 0], rows[:, 0])
-    assert [float(part.mean()) for part in held] == pytest.approx([1.0, 0.75, 0.5, 0.25], abs=0.05)
-    assert all((wide >= narrow).all() for wide, narrow in pairwise(held))  # nested, from wide to narrow
-    with pytest.raises(ParameterError, match="above says which side of a cut"):
-        RuleBasis(2, above="left")
-
-
-def test_a_rule_of_two_columns_is_found_and_predicts_new_rows():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (200, 5))
-    cuts = np.median(X[:150], axis=0)
-    y = 2.0 * ((X[:, 1] > cuts[1]) & (X[:, 3] > cuts[3])) + 0.05 * rng.standard_normal(200)
-    model = HKLRegressor(RuleBasis(1), lam=1e-4, normalize_basis=False).fit(X[:150], y[:150])
-    assert (0, 1, 0, 1, 0) in model.hull_
-    assert model.score(X[150:], y[150:]) > 0.9

@@ -21,14 +21,13 @@ from mklcore.figures import style, weights_beside
 from mklcore.io.models import load_model, save_model
 from mklcore.kernels.stacks import read_stack
 from pages._parts.drawing import charts, listings
-from pages._parts.export import specification
 from pages._parts.params import link
 from pages._parts.params.parameters import Params
 from pages._parts.session import uploads
 from tests.pages import go, memory, open_app, quiet, table, upload, wait_until, words
 from tests.test_stack_upload import NAMES, K, Y, npz, with_stack
 
-# Links and specifications
+# Links
 
 
 def test_what_a_link_says_is_shown_and_not_obeyed() -> None:
@@ -39,8 +38,7 @@ def test_what_a_link_says_is_shown_and_not_obeyed() -> None:
 
 def test_halves_of_a_sign_are_refused_before_they_reach_a_link() -> None:
     reported = {"target": "\ud800", "sheet": "\udfff", "\ud800": "1", "seed": "3"}
-    raw = json.dumps({"format": specification.FORMAT, "version": 1, "parameters": reported}).encode()
-    params, refused = specification.read(raw)
+    params, refused = link.read(reported)
     assert params == Params(seed=3)
     assert len(refused) == 3
     assert all("which no text can hold" in sentence for sentence in refused)

@@ -8,7 +8,6 @@ import io
 import json
 import re
 import unicodedata
-import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pandas as pd
@@ -18,14 +17,9 @@ import pytest
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.figures import weight_path, weights_bar
-from mklcore.figures.formula import mathml
 from mklcore.figures.takeaway import About, Problem, methods_page
-from pages._parts.derive import tables
 from pages._parts.drawing import listings
-from pages._parts.export import downloads, specification
-from pages._parts.params.parameters import Params
-from pages._parts.session.memory import memory
-from pages._parts.session.uploads import keep_upload
+from pages._parts.export import downloads
 from tests.hostile_names import FURTHER, HOSTILE, table
 from tests.pages import go as go_to
 from tests.pages import open_app, upload, wait_for_hulls, wait_for_path, words
@@ -56,40 +50,6 @@ def test_a_table_of_such_names_is_read_and_a_binary_one_refused() -> None:
     assert all(unicodedata.category(sign)[0] != "C" for name in data.feature_names for sign in name)
     with pytest.raises(DataError, match="NUL"):
         read_table(table(HOSTILE + FURTHER))
-
-
-def test_a_specification_says_names_and_comes_back_the_same() -> None:
-    memory().let_go()
-    params = Params(data=keep_upload(NAMES[0] + ".csv", table(NAMES)), target="<b id=injected>target</b>")
-    assert tables.table(params).n_features == len(NAMES)
-    raw = specification.write(params, "explore")
-    assert json.loads(raw)["table"]["target"] == "<b id=injected>target</b>"
-    assert specification.read(raw.encode()) == (params, ())
-
-
-@pytest.mark.parametrize("name", HOSTILE + FURTHER)
-def test_a_formula_has_nothing_but_its_signs(name: str) -> None:
-    for latex in (name, rf"\text{{{name}}}"):
-        if "\0" in latex:
-            continue
-        for part in ElementTree.fromstring(mathml(latex)).iter():
-            assert part.tag.removeprefix("{http://www.w3.org/1998/Math/MathML}") in {
-                "math",
-                "mrow",
-                "mi",
-                "mo",
-                "mn",
-                "mtext",
-                "mspace",
-                "msub",
-                "msup",
-                "msubsup",
-                "munder",
-                "mover",
-                "mfrac",
-                "msqrt",
-            }
-            assert set(part.attrib) <= {"display", "stretchy", "mathvariant", "width"}
 
 
 def test_a_figure_as_a_file_has_no_script_of_a_name() -> None:

@@ -452,12 +452,10 @@ def test_every_advanced_control_of_the_registry_is_reachable_and_kept_in_the_lin
 
 @pytest.mark.parametrize("basis", BASES)
 def test_settings_that_do_not_act_on_a_basis_are_not_handed_to_it(basis: str) -> None:
-    params = Params(
-        data="diabetes", hull_basis=basis, hull_more="refit=yes;alpha=0.2;anova_b=0.5;width=2.0;gaussian_b=0.5"
-    )
+    params = Params(data="diabetes", hull_basis=basis, hull_more="refit=yes;anova_b=0.5;width=2.0;gaussian_b=0.5")
     asked = hulls.estimator(params)
     assert asked.refit == (basis in COLUMN_BASES)
-    shape = {"hermite": ("alpha", 0.2), "anova": ("b", 0.5), "kernel_pca": ("width", 2.0), "gaussian": ("b", 0.5)}
+    shape = {"anova": ("b", 0.5), "kernel_pca": ("width", 2.0), "gaussian": ("b", 0.5)}
     if basis in shape:
         assert getattr(asked.basis, shape[basis][0]) == shape[basis][1]
 

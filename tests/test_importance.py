@@ -8,7 +8,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
 from mklcore.estimators.importance import _shuffler, column_importance, kernel_units
 from mklcore.kernels.units import units
-from tests.test_exploration import made
+from tests.test_units import made
 
 BINARY, NUMBER = made(90, 2), made(90, 2, "regression")
 THREE = Dataset(

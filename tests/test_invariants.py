@@ -160,7 +160,8 @@ class Scripted(Method):
         (1.0, 1e-9, Status.ROUNDED),
         (1.0, 1e-6, Status.STALLED),
         (1e-10, 1e-9, Status.STALLED),
-        (1.0, 1e-13, Status.CONVERGED),
+        (1.0, 1e-13, Status.ROUNDED),
+        (1e-14, 5e-15, Status.CONVERGED),
     ],
 )
 def test_a_gap_that_is_rounding_is_no_stall(rounding, gap, ends):
@@ -171,7 +172,9 @@ def test_a_gap_that_is_rounding_is_no_stall(rounding, gap, ends):
         def certify(self, best, dual_point):
             return Certificate(best.objective, best.dual_objective, rounding)
 
-    assert run(Rounded([(1.0, 1.0 - gap)]), tol=1e-3, max_iter=9).status is ends
+    fit = run(Rounded([(1.0, 1.0 - gap)]), tol=1e-3, max_iter=9)
+    assert fit.status is ends
+    assert fit.gap == fit.history[-1].gap == pytest.approx(max(min(rounding, 1e-7), gap), rel=0.02)
 
 
 def test_rows_no_fit_can_save_at_a_huge_C_end_where_digits_end():
@@ -181,7 +184,7 @@ def test_rows_no_fit_can_save_at_a_huge_C_end_where_digits_end():
     labels = rng.integers(0, 2, 40)
     model = mkl.LpMKLClassifier(C=1e6, p=2).fit(rows, labels)  # a warning would be an error
     assert model.status_.ok
-    assert model.dual_gap_ <= 1e-9 * model.objective_
+    assert model.dual_gap_ <= 1.001e-7 * model.objective_
 
 
 def test_a_dual_value_above_the_objective_is_refused():
@@ -233,9 +236,7 @@ def test_round_off_that_explains_a_difference_is_reported_with_the_scales():
     method.certify = lambda best, point: Certificate(
         1.1 * best.objective, best.dual_objective, best.objective, "kernel 0 is odd"
     )
-    with pytest.raises(
-        KernelError, match=r"cannot be weighed in double precision: kernel 0 is odd. Scale the kernels alike"
-    ):
+    with pytest.raises(KernelError, match=r"cannot be weighed in double precision: kernel 0 is odd\."):
         run(method, tol=1e-3, max_iter=50)
 
 
@@ -248,7 +249,7 @@ def test_a_numerical_fault_inside_a_method_leaves_as_an_error_of_ours(fault):
 
     method.step = step
     with pytest.raises(
-        KernelError, match=r"cannot be weighed in double precision: .* Scale the kernels alike"
+        KernelError, match=r"cannot be weighed in double precision: .*(Take|or take) a smaller C"
     ) as reported:
         run(method, tol=1e-12, max_iter=50)
     assert reported.value.__cause__ is fault

@@ -6,10 +6,9 @@ import pytest
 from sklearn.base import clone
 
 import mklcore as mkl
-from mklcore.errors import KernelError
+from mklcore.errors import KernelError, ParameterError
 from mklcore.estimators.problems import weighted_blocks
 from mklcore.kernels.operators import (
-    ArrayKernels,
     Capability,
     DenseKernels,
     Float32Kernels,
@@ -21,9 +20,6 @@ from mklcore.kernels.operators import (
     frobenius_norms,
     same_kernels,
 )
-from mklcore.losses import make_loss
-from mklcore.penalties import LpNorm
-from mklcore.solvers import fit_weighted
 
 pytestmark = pytest.mark.numerical
 N, D = 40, 3
@@ -35,22 +31,15 @@ KERNELS = (
 )
 
 
-def strict():
-    return pytest.importorskip("array_api_strict")
-
-
 MAKERS = {
     "dense": lambda: DenseKernels(KERNELS.grams(X).values),
     "GramStack": lambda: KERNELS.grams(X),
     "lazy": lambda: LazyKernels.build(KERNELS, X),
     "float32": lambda: Float32Kernels(LazyKernels.build(KERNELS, X)),
     "packed": lambda: PackedKernels.build(KERNELS, X),
-    "array": lambda: ArrayKernels(KERNELS.grams(X).values.copy()),
-    "array, single": lambda: ArrayKernels(KERNELS.grams(X).values.astype(np.float32)),
-    "strict": lambda: ArrayKernels(strict().asarray(KERNELS.grams(X).values.copy())),
     "factored": lambda: mkl.Nystroem(n_components=N).features(KERNELS, X, "multiplicative", False),
 }
-CLOSE = {"float32": 1e-5, "array, single": 1e-5, "packed": 1e-5, "factored": 1e-4}
+CLOSE = {"float32": 1e-5, "packed": 1e-5, "factored": 1e-4}
 
 
 @pytest.fixture(scope="module")
@@ -213,40 +202,6 @@ def test_dense_kernels_on_one_array_are_the_same_kernels(truth):
         DenseKernels(truth).cross(X)
 
 
-def test_arrays_of_another_library_stay_in_it(truth, vectors):
-    xp, (a, weights) = strict(), vectors
-    kernels = as_operator(xp.asarray(truth.copy()))
-    assert isinstance(kernels, ArrayKernels)
-    own, shares = xp.asarray(a), xp.asarray(weights)
-    found = kernels.matvec(own), kernels.quad(own), kernels.combine(shares).matvec(own)
-    assert all(type(one) is type(own) for one in found)
-    for one, expected in zip(found, (truth @ a, truth @ a @ a, np.tensordot(weights, truth, 1) @ a), strict=True):
-        np.testing.assert_allclose(np.from_dlpack(one), expected, rtol=1e-9)
-
-
-@pytest.mark.parametrize("loss", ["squared", "hinge"])
-@pytest.mark.parametrize("p", [1.0, 2.0])
-def test_a_fit_on_arrays_of_another_library_is_that_on_numpy(truth, loss, p):
-    y = np.where(X[:, 0] + X[:, 1] > 0, 1.0, -1.0)
-    theirs, ours = (
-        fit_weighted(K, y, 1.0, make_loss(loss), LpNorm(p), True, tol=1e-6)
-        for K in (as_operator(strict().asarray(truth.copy())), truth)
-    )
-    assert theirs.objective == pytest.approx(ours.objective, rel=1e-5)
-
-
-def test_arrays_that_are_no_stacks_are_refused():
-    for wrong, words in (
-        (np.ones((2, 3)), "must have shape"),
-        (np.ones((2, 3, 3), dtype=int), "real floating"),
-        ([[[1.0]]], "array-api-compat"),
-    ):
-        with pytest.raises(KernelError, match=words):
-            ArrayKernels(wrong)
-    with pytest.raises(KernelError, match="cannot evaluate its kernels on new rows"):
-        ArrayKernels(np.eye(2)[None]).cross(X)
-
-
 @pytest.mark.parametrize("name", ["lazy", "packed", "factored"])
 @pytest.mark.parametrize("model", [mkl.GreedyMKLClassifier(), mkl.AlignedMKLClassifier(), mkl.BestKernelClassifier()])
 def test_an_estimator_that_reads_stored_matrices_says_so(model, name):
@@ -254,3 +209,12 @@ def test_an_estimator_that_reads_stored_matrices_says_so(model, name):
         KernelError, match=r"needs Gram matrices stored in double precision.*do not have; build a stack"
     ):
         clone(model).fit(MAKERS[name](), np.sign(X[:, 0]))
+
+
+def test_what_kernels_that_are_not_stored_cannot_do_is_refused():
+    kernels, y = LazyKernels.build(KERNELS, X), np.sign(X[:, 0])
+    model = mkl.LpMKLClassifier(p=2.0, kernels="precomputed").fit(kernels.cross(X), y)
+    with pytest.raises(KernelError, match="What single kernels say needs their blocks"):
+        model.contributions(kernels.blocks(X))
+    with pytest.raises(ParameterError, match='reads stored kernels, which LazyKernels are not; use rule="kfold"'):
+        mkl.choose_C(model, kernels, y, [0.1, 1.0])

@@ -173,7 +173,7 @@ def test_without_validation_rows_scores_are_nan(table):
         (mkl.GOMPClassifier(kernels=KERNELS), ("lam", "s")),
         (mkl.GreedyMKLClassifier(kernels=KERNELS), ("lam", "s")),
         (mkl.SMKLClassifier(kernels=KERNELS), ("C",)),
-        (mkl.HKLClassifier("hermite"), ("lam",)),
+        (mkl.HKLClassifier("polynomial"), ("lam",)),
     ],
 )
 def test_a_grid_takes_a_table_as_a_path_does(model, params, table):

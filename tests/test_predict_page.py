@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
-from mklcore.data.applying import NewRows
+from mklcore.data.encoder import NewRows
 from mklcore.figures import style
 from mklcore.figures.contributions import contribution_bars, shares
 from pages._parts.derive import finals, judging, paths, predictions, settling

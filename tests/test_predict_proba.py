@@ -87,7 +87,7 @@ def test_a_saved_model_says_the_same(tmp_path):
 
 def test_a_first_answer_has_probabilities():
     data = mkl.load_sample("iris")
-    found = mkl.explore(data, baselines=False)
+    found = mkl.explore(data)
     assert found.model.predict_proba(data.X)[np.arange(150), codes_of(data.y)].mean() > 0.8
 
 

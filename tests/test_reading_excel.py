@@ -176,6 +176,17 @@ def test_refusals_say_what_to_do(raw: bytes, words: str):
         read_table(raw)
 
 
+def test_far_cells_without_a_value_do_not_count():
+    xml = sheet(CELLS).replace("</sheetData>", '<row r="1048576"><c r="XFD1048576" s="2" /></row></sheetData>')
+    assert read_table(book(S=xml)) == read_table(book(S=CELLS))
+
+
+def test_cells_without_a_place_follow_one_another():
+    rows = "".join(f"<row><c><v>{i * 1.5}</v></c><c><v>{i % 5}</v></c><c><v>{i % 2}</v></c></row>" for i in range(60))
+    data = read_table(book(S=f'<worksheet xmlns="{MAIN}"><sheetData>{rows}</sheetData></worksheet>'), header=False)
+    assert (data.n_samples, data.n_features) == (60, 2)
+
+
 @pytest.mark.parametrize("place", ["XFD1048576", "DDD30000", "CD200000"])
 def test_a_sheet_that_spans_more_than_memory_is_refused(place: str):
     with pytest.raises(DataError, match=r"spans more than 4,000,000 cells"):

@@ -11,6 +11,8 @@ from mklcore.errors import KernelError
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
+from mklcore.solvers.driver import Status
+from mklcore.solvers.proof import scales_of
 from tests.test_lp_properties import LOSSES, costs, draw, losses, orders, seeds
 
 ROOT = Path(__file__).parents[1]
@@ -102,3 +104,40 @@ def test_near_copies_at_a_huge_C_are_proved_or_refused(loss):
     if loss == "squared":  # three columns, thirty rows: what five copies of that differ by is rounding alone
         with pytest.raises(KernelError, match="cannot be weighed in double precision: the kernels have mean diagonals"):
             fit_weighted(lines, y, 1e9, make_loss(loss), LpNorm(2.0), True)
+
+
+def gap_in_long_double(K, y, C, fit):
+    """Primal minus dual value for the Huber loss (delta 1) at p = 1.5."""
+    K, y, a, theta, point = (np.asarray(v, np.longdouble) for v in (K, y, fit.dual_coef, fit.weights, fit.dual_point))
+    G = np.einsum("mij,j->mi", K, a)
+    residuals = np.abs(theta @ G + fit.intercept - y)
+    loss = C * np.where(residuals <= 1, residuals**2 / 2, residuals - 0.5).sum()
+    norms = theta * np.sqrt(np.maximum(G @ a, 0))
+    forms = np.maximum(np.einsum("i,mij,j->m", point, K, point), 0)
+    primal = loss + np.sum(norms**1.2) ** (1 / np.longdouble(0.6)) / 2
+    return primal - (point @ y - point @ point / (2 * C) - np.sum(forms**3) ** (1 / np.longdouble(3)) / 2)
+
+
+@pytest.mark.parametrize("copied", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_published_gap_is_not_finer_than_its_arithmetic(seed, copied):
+    """At C = 1e6 a kernel of one column leaves R fourteen digits below the sums that it is computed from."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((100, 6))[rng.integers(0, 20, 100) if copied else slice(None)]
+    y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(100)
+    K = X.T[:, :, None] * X.T[:, None, :]
+    K /= np.trace(K, axis1=1, axis2=2)[:, None, None] / 100
+    for C in (1.0, 1e3, 1e6):
+        fit = fit_weighted(K, y, C, make_loss("huber"), LpNorm(1.5), True, tol=1e-3)
+        assert gap_in_long_double(K, y, C, fit) <= fit.gap * (1 + 1e-6)
+        assert fit.status is (Status.ROUNDED if C == 1e6 else Status.CONVERGED)
+        assert fit.history[-1].gap == fit.gap
+        if C == 1e6:
+            assert fit.gap <= 1.001e-7 * fit.objective
+
+
+def test_kernels_of_one_scale_are_not_told_to_be_normalised():
+    alike, unlike = (scales_of(np.array([[1.0, 1.0], [top, top]]), 1e9) for top in (1.0, 1e6))
+    assert "ormalise" not in alike
+    assert "Take a smaller C" in alike
+    assert "normalise them" in unlike

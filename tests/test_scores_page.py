@@ -1,7 +1,5 @@
 """Scores on the pages: one choice for Explore and Compare, by the table where nobody chose, without solving again."""
 
-import io
-
 import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, matthews_corrcoef
@@ -9,8 +7,6 @@ from sklearn.metrics import balanced_accuracy_score, matthews_corrcoef
 from mklcore.data.dataset import three_way_split
 from mklcore.data.reading import read_table
 from mklcore.selection.scoring import SCORINGS
-from mklcore.selection.search import candidates
-from pages._parts.derive import searches
 from pages._parts.params import link
 from tests.pages import go, memory, open_app, table, upload, wait_for_path, wait_until, words
 
@@ -22,13 +18,6 @@ def rare_table() -> bytes:
     values = np.array([line.split(",")[0] for line in lines[1:]], dtype=float) + 0.3 * rng.standard_normal(90)
     said = np.where(values >= np.sort(values)[-10], "yes", "no")
     return "\n".join([lines[0], *(f"{line[:-1]}{word}" for line, word in zip(lines[1:], said, strict=True))]).encode()
-
-
-def stack() -> bytes:
-    """Two ready kernels on 40 rows."""
-    X, buffer = np.random.default_rng(0).normal(size=(40, 2)), io.BytesIO()
-    np.savez(buffer, K=np.stack([X @ X.T, np.exp(-((X[:, :1] - X[:, 0]) ** 2))]), y=(X[:, 0] > 0).astype(int))
-    return buffer.getvalue()
 
 
 def test_a_rare_class_is_scored_by_balanced_accuracy_and_another_score_solves_nothing_again() -> None:
@@ -60,26 +49,6 @@ def test_a_score_of_another_task_is_left_alone_and_a_wrong_one_is_refused() -> N
     other, refused = link.read({"data": "iris", "scoring": "r2"})
     assert not refused
     assert SCORINGS[other.scoring].tasks == ("regression",)
-
-
-@pytest.mark.parametrize("ready", [False, True])
-def test_a_search_tells_what_was_tried_and_what_to_expect(ready: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searches, "candidates", lambda rows, stack=None: candidates(rows, stack)[-2:])
-    asked = {"compare": "search", "search_seconds": "1800", "seed": "6"}
-    app = open_app("" if ready else "pages/compare.py", **asked, **({} if ready else {"data": "iris"}))
-    if ready:
-        app = go(upload(app, stack(), "stack.npz"), "pages/compare.py")
-    assert "the test rows stay unseen" in words(app)
-    app.button(key="search").click().run()
-    wait_until(lambda: "What to expect of choosing like this" in words(app), app)
-    shown = app.dataframe[0].value
-    on = "ready kernels" if ready else "recommended kernels"
-    assert set(shown["model"]) == {f"greedy descent, {on}", f"greedy selection, {on}"}
-    assert list(shown["mean accuracy"]) == sorted(shown["mean accuracy"], reverse=True)
-    assert shown["behind the best, 95 % interval"][0] == "the best"
-    assert app.button(key="search").disabled
-    assert "over 5 folds" in words(app)
-    assert not app.error
 
 
 def test_C_is_chosen_by_the_training_rows_and_greedy_methods_get_a_surface() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.data.applying import learn_reading
+from mklcore.data.reading import fit_encoder
 from mklcore.data.sequences import MAX_LENGTH, look_like_sequences
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.positions import positional_importance
@@ -237,16 +237,16 @@ def test_a_text_column_is_read_as_sequences_and_new_files_like_it():
     assert (data.target_name, data.sequences[0][0], len(data.sequences[0][1][0])) == ("label", "dna", 30)
     assert dict(data.columns)["dna"] == (0, 1, 2, 3)
     assert any("Read as sequences of letters" in note for note in data.notes)
-    reading = learn_reading(dna(), data)
-    new = reading.apply(dna().replace(b"label", b"other"))
+    reading = fit_encoder(dna(), data)
+    new = reading.read(dna().replace(b"label", b"other"))
     assert np.array_equal(new.table, data.table)
     with pytest.raises(DataError, match="has 34 letters in row 1; the longest of the training table has 30"):
-        reading.apply(dna().replace(b"label\n", b"label\nACGT", 1))
+        reading.read(dna().replace(b"label\n", b"label\nACGT", 1))
 
 
 def test_a_first_answer_ranks_sequences_and_finds_the_planted_word():
     data = mkl.read_table(dna(120))
-    found = mkl.explore(data, baselines=False)
+    found = mkl.explore(data)
     assert found.columns[0].name == "dna"
     assert found.test_scores()["ours"] > 0.85
     reported = positional_importance(found.model, data, k=4)

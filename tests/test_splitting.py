@@ -1,7 +1,5 @@
 """Splitters: every class is learnt from, however rare, and where none is rare the rows are those scikit-learn draws."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, train_test_split
@@ -13,10 +11,7 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.selection.probabilities import calibrate, cross_fitted
 from mklcore.selection.repeats import SplitProblem, SplitSpec
 from mklcore.selection.scoring import scorings_for
-from mklcore.selection.search import Candidate, search_models
 from mklcore.selection.splitters import folds, halves
-from pages._parts.derive import searches
-from pages._parts.params.parameters import Params
 
 MODEL = mkl.LpMKLClassifier()
 
@@ -122,7 +117,7 @@ def test_a_note_names_class_count_and_what_was_done():
 
 @pytest.mark.filterwarnings("ignore::mklcore.errors.NotConvergedWarning")  # a machine of one row against all others
 @pytest.mark.parametrize("counts", [(60, 2), (40, 30, 1)])
-def test_folds_searches_and_sweeps_work_beside_a_rare_class(counts):
+def test_folds_and_sweeps_work_beside_a_rare_class(counts):
     data = dataset(*counts)
     kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 2)
     model = mkl.LpMKLClassifier(kernels=kernels, p=2.0)
@@ -135,8 +130,6 @@ def test_folds_searches_and_sweeps_work_beside_a_rare_class(counts):
     assert len(chosen.notes) == (1 in counts)
     row = SplitProblem(data, model, kernels, most_rows=20, scoring="balanced_accuracy")(SplitSpec(0))
     assert np.isfinite([row.train, row.validation, row.test]).all()
-    tried = [Candidate("plain", model, kernels)]
-    assert np.isfinite(search_models(data, tried, n_folds=2).honest)
 
 
 def test_probabilities_of_a_class_that_few_rows_have():
@@ -154,19 +147,7 @@ def test_probabilities_of_a_class_that_few_rows_have():
 
 
 def test_a_first_answer_says_which_class_no_score_counts():
-    found = mkl.explore(dataset(60, 2), max_rows=20, scoring="roc_auc", baselines=False)
+    found = mkl.explore(dataset(60, 2), max_rows=20, scoring="roc_auc")
     assert found.score == 0.5  # no validation row has the rare class
-    assert any("class 'b' (2 rows); their rows stay in training" in note for note in found.notes)
+    assert any("class 'b' (1 row); their rows stay in training" in note for note in found.notes)
     assert set(found.model.classes_) == {"a", "b"}
-
-
-def test_a_search_sees_every_class_and_the_strings_of_training_and_validation_rows(monkeypatch):
-    data = dataset(1300, 3)
-    strings = tuple("ACGT"[i % 4] * 3 for i in range(data.n_samples))
-    parts = three_way_split(replace(data, sequences=(("dna", strings),)), 0.25, 0.25)
-    monkeypatch.setattr(searches.tables, "split", lambda params: parts)
-    monkeypatch.setattr(searches, "MOST_ROWS", 40)
-    seen = searches.learned(Params())
-    assert seen.n_samples == 40
-    assert set(seen.y) == {"a", "b"}
-    assert len(seen.sequences[0][1]) == 40

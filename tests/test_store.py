@@ -22,12 +22,10 @@ from sklearn.preprocessing import StandardScaler
 import mklcore as mkl
 from mklcore.catalog import ESTIMATORS
 from mklcore.errors import DataError, MKLError, ParameterError
-from mklcore.exploration.scaling import as_pipeline, steps_before
 from mklcore.io import models as store
 from mklcore.io.models import load_model, save_model
 from mklcore.paths.files import read_paths
 from mklcore.solvers.hkl.bases import BASES
-from mklcore.verify import report
 
 ROOT = Path(__file__).resolve().parents[1]
 RNG = np.random.default_rng(3)
@@ -80,7 +78,8 @@ def same(first, second, rows) -> None:
         "n_dag_kernels_",
         "steps_",
     ):
-        assert repr(getattr(first, name, None)) == repr(getattr(second, name, None)), name
+        ours, theirs = (getattr(model, name, None) for model in (first, second))
+        assert repr(ours.item() if isinstance(ours, np.generic) else ours) == repr(theirs), name
 
 
 @pytest.mark.parametrize("task", TARGETS)
@@ -420,7 +419,7 @@ def test_no_value_of_the_text_replaced_leads_to_anything_but_words_or_a_model():
 def test_only_fitted_estimators_of_this_library_are_saved(tmp_path):
     with pytest.raises(NotFittedError):
         save_model(tmp_path / "a", mkl.LpMKLClassifier())
-    with pytest.raises(ParameterError, match="step 'standardscaler' is a StandardScaler"):
+    with pytest.raises(ParameterError, match="got Pipeline"):
         save_model(tmp_path / "a", make_pipeline(StandardScaler(), mkl.LpMKLClassifier()))
     for other in (LogisticRegression(), make_pipeline(LogisticRegression()), "text"):
         with pytest.raises(ParameterError, match="save_model takes a fitted estimator of mklcore"):
@@ -455,51 +454,3 @@ def test_targets_of_another_length_are_refused():
         DataError, match=r"training_target_ in the model file does not hold numbers for each of \d+ training"
     ):
         load_model(short)
-
-
-# A first answer's steps before its estimator
-
-
-def in_steps(change=None) -> io.BytesIO:
-    """A model behind normal scores, saved and its text changed in place by ``change``."""
-    file = io.BytesIO()
-    save_model(file, BEHIND_STEPS)
-    return rewritten(change, of=file)
-
-
-def behind_steps():
-    rng = np.random.default_rng(0)
-    names = tuple(str(10 * (k + 1)) for k in range(12))
-    data = mkl.Dataset(np.exp(rng.normal(size=(30, 12))), rng.normal(size=30), names, task="regression")
-    steps, rows = steps_before(data, "normal scores"), data.X
-    for _, step in steps:
-        rows = step.transform(rows)
-    return data.X, as_pipeline(steps, mkl.UniformMKLRegressor().fit(rows, data.y))
-
-
-TABLE_ROWS, BEHIND_STEPS = behind_steps()
-
-
-def test_a_model_comes_back_with_the_steps_before_it_and_is_verified(tmp_path):
-    again = load_model(in_steps())
-    assert [type(step).__name__ for _, step in again.steps[:-1]] == ["NormalScores"]
-    np.testing.assert_array_equal(again.predict(TABLE_ROWS), BEHIND_STEPS.predict(TABLE_ROWS))
-    np.savez(tmp_path / "rows.npz", X=TABLE_ROWS)
-    lines, code = report(in_steps(), tmp_path / "rows.npz")
-    assert code == 0, lines
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (put("FunctionTransformer", "model", "of", 0, 1, "is"), "asks for 'FunctionTransformer', an estimator this"),
-        (lambda text: text["model"].update(of=text["model"]["of"] * 5), "no list of at most 4 steps"),
-        (put(1, "model", "of", 0, 1, "parameters", "shell"), "NormalScores has no parameter 'shell'"),
-        (put(1, "model", "of", 0, 1, "fitted", "transform"), "sets 'transform', which fitting NormalScores does not"),
-        (put(10**12, "model", "of", 0, 1, "fitted", "n_features_in_"), "was not fitted on 1 to 10,000 columns"),
-        (put({"is": "tuple", "of": []}, "model", "of", 0, 1, "fitted", "values_"), "damaged"),
-    ],
-)  # fmt: skip
-def test_tampered_steps_are_refused(change, said):
-    with pytest.raises(DataError, match=said):
-        load_model(in_steps(change))

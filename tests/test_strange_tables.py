@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.data.applying import learn_reading
 from mklcore.data.columns import missing_cells
 from mklcore.data.dataset import Dataset
-from mklcore.data.reading import describe_table, read_table
+from mklcore.data.reading import describe_table, fit_encoder, read_table
 from mklcore.data.sentinels import sentinel_of
 from mklcore.errors import DataError, MKLError, ParameterError
 from mklcore.estimators.importance import column_importance
@@ -73,7 +72,7 @@ def test_none_is_a_word_among_words_and_missing_among_numbers():
     content = table("debtors,size,y", words, gaps, COIN)
     data = read_table(content)
     assert "debtors=none" in data.feature_names
-    rows = learn_reading(content, data).apply(b"debtors,size\nnone,1\nguarantor,none\n").X
+    rows = fit_encoder(content, data).read(b"debtors,size\nnone,1\nguarantor,none\n").X
     place = data.feature_names.index("debtors=none")
     assert rows[:, place].tolist() == [1.0, 0.0]
     assert any("missing cell" in note and "'size' (6" in note for note in data.notes)
@@ -113,7 +112,7 @@ def test_new_rows_read_a_mark_as_the_training_table_did():
     gaps = ["?" if i % 9 == 0 else number for i, number in enumerate(NUMBERS)]
     raw = table("a,kind,gappy,y", MORE, kinds, gaps, SIGNS)
     data = read_table(raw, "y")
-    new = learn_reading(raw, data).apply(table("a,kind,gappy,y", [1, 2], ["-", "-"], ["?", "?"], ["-", "-"]))
+    new = fit_encoder(raw, data).read(table("a,kind,gappy,y", [1, 2], ["-", "-"], ["?", "?"], ["-", "-"]))
     at = data.feature_names.index
     assert new.X[:, at("kind=x")].tolist() == [0, 0]
     assert new.X[:, at("gappy")].tolist() == [np.median(data.X[:, at("gappy")])] * 2
@@ -166,12 +165,12 @@ def test_sentinels_are_reported_and_read_as_missing_when_asked():
 def test_a_new_file_is_read_with_the_same_missing_values():
     content = table("gas,other,y", with_value(-200, 6, 1, 9, N).round(2), NUMBERS, COIN)
     data = read_table(content, sentinels="missing")
-    reading = learn_reading(content, data, sentinels="missing")
-    rows = reading.apply(b"gas,other\n-200,1\n3,1\n").X
+    reading = fit_encoder(content, data, sentinels="missing")
+    rows = reading.read(b"gas,other\n-200,1\n3,1\n").X
     median = np.median(data.X[data.X[:, 0] != np.median(data.X[:, 0]), 0])
     assert rows[0, 0] == pytest.approx(median, abs=0.5)
     assert rows[1, 0] == 3
-    assert learn_reading(content, read_table(content)).apply(b"gas,other\n-200,1\n").X[0, 0] == -200
+    assert fit_encoder(content, read_table(content)).read(b"gas,other\n-200,1\n").X[0, 0] == -200
 
 
 FIRST = dict(odd_tables(len(KINDS)))
@@ -193,11 +192,9 @@ def test_the_columns_of_a_model_that_is_a_constant_are_ranked_with_nothing():
     assert [one.importance for one in column_importance(model, X, data.y, units(data))] == [0.0] * 3
 
 
-def test_one_validation_row_is_too_few_for_a_number_and_reported():
+def test_too_few_rows_to_judge_an_answer_are_reported():
     rows = Dataset(RNG.normal(size=(4, 2)), RNG.normal(size=4), task="regression")
-    with pytest.raises(
-        DataError, match="4 rows leave 1 to choose the model by, and the scores of a number need 2 rows"
-    ):
+    with pytest.raises(DataError, match="The table has 4 rows, and an answer needs at least 6"):
         mkl.explore(rows)
 
 

@@ -7,14 +7,16 @@ import hashlib
 import html
 import json
 import re
+import xml.etree.ElementTree as ElementTree
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from mklcore.catalog import ESTIMATORS
 from mklcore.errors import ParameterError
 from mklcore.figures.takeaway import About, Problem, hulls_page, methods_page, path_page
-from mklcore.figures.takeaway.page import Palette, as_json
+from mklcore.figures.takeaway.page import Palette, as_json, explanation
 from mklcore.figures.takeaway.words import markdown
 from mklcore.lessons import LESSONS
 from mklcore.lessons.page import lesson_page
@@ -183,3 +185,10 @@ def test_a_lesson_keeps_its_picture_and_its_moral_until_a_guess(key):
 def test_a_lesson_without_a_scene_is_no_file():
     with pytest.raises(ParameterError, match=r"has no scene.*sparse, dense"):
         lesson_page(SimpleNamespace(key="mine"), None)
+
+
+@pytest.mark.parametrize("method", ESTIMATORS.values(), ids=list(ESTIMATORS))
+def test_the_formula_of_every_method_is_drawn_without_a_server(method) -> None:
+    text = explanation(About("Why?", problems=(Problem("", method.formula),)))
+    (formula,) = re.findall(r"<math.*?</math>", text)
+    assert "\\" not in "".join(ElementTree.fromstring(formula).itertext())

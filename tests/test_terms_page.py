@@ -6,9 +6,9 @@ from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
 from mklcore.kernels.interactions import Interaction
-from pages._parts.derive import dictionaries, predictions, tables, terms
+from pages._parts.derive import dictionaries, tables, terms
 from pages._parts.explore import terms as page
-from pages._parts.export import report, scripts
+from pages._parts.export import scripts
 from pages._parts.params.parameters import Params
 from tests.pages import memory, open_app, quiet, wait_for_path, wait_until, words
 
@@ -38,9 +38,6 @@ def test_columns_and_pairs_are_shown_and_one_click_leads_to_the_hull():
     shown = memory(app).answer
     quiet(app.button(key="ask_band").click().run())
     wait_until(lambda: "Band: two standard errors" in words(app), app)
-    written = report.write(report.gather(predictions.chosen(memory(app).params)))
-    assert "Columns, alone and together" in written
-    assert f"<td>{pair}</td>" in written
     names = tuple(pair.split(" × "))
     found = terms.terms(shown.params, shown.path, 0 if shown.path.estimators[0] else -1)
     changes = page.around(names, found, tables.table(shown.params))

@@ -16,7 +16,6 @@ import sklearn.base
 
 import mklcore as mkl
 from mklcore.losses import Hinge, Logistic
-from mklcore.solvers.hkl.bases import RuleBasis
 from mklcore.verify import main, report, verify
 from tests.test_extensions import LogCosh
 
@@ -92,13 +91,10 @@ REGRESSORS = [
     mkl.HKLRegressor(lam=0.01),
 ]
 BASES = [
-    mkl.HermiteBasis(3),
     mkl.GaussianBasis(3),
     mkl.GaussianBasis(2, 0.5),
     mkl.ANOVABasis(),
-    mkl.SplineBasis(),
     mkl.KernelPCABasis(2),
-    RuleBasis(2, above=False),
 ]
 
 

@@ -5,8 +5,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.kernels.functions import Laplacian
-from mklcore.paths.path import fit_path
-from mklcore.selection.bandwidths import widened, width_at_edge, width_grid, with_next_width
+from mklcore.selection.bandwidths import width_at_edge, width_grid, with_next_width
 
 GRID = mkl.KernelDictionary.rbf_widths([0.5, 4.0, 1.0, 2.0])
 
@@ -28,21 +27,3 @@ def test_an_end_that_carries_most_is_the_edge(weights, end):
 def test_the_next_width_keeps_the_ratio():
     assert with_next_width(GRID, -1).specs[-1] == mkl.RBF(8.0)
     assert with_next_width(GRID, 0).specs[-1] == mkl.RBF(0.25)
-
-
-def test_a_grid_goes_on_until_the_best_width_lies_inside_or_the_score_is_flat():
-    rng = np.random.default_rng(0)
-    X, X_val = rng.uniform(-1, 1, size=(90, 1)), rng.uniform(-1, 1, size=(60, 1))
-    y, y_val = np.sin(12 * X[:, 0]), np.sin(12 * X_val[:, 0])
-    start = mkl.KernelDictionary.rbf_widths([1.0, 2.0, 4.0])
-
-    def fit(kernels):
-        return fit_path(mkl.LpMKLRegressor(kernels=kernels, p=1.0), X, y, "C", [0.1, 1.0, 10.0], X_val, y_val)
-
-    found = widened(fit, start)
-    assert len(found.dictionary) > 3
-    assert max(found.path.val_score) > max(fit(start).val_score) + 0.1
-    assert found.at_edge is None
-    short = widened(fit, start, most=1)
-    assert short.dictionary.specs[-1] == mkl.RBF(0.5)
-    assert short.at_edge == 0

@@ -29,7 +29,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, check_cancelled
 from mklcore.kernels.composed import Product, Sum, values_of
@@ -39,8 +38,7 @@ from mklcore.kernels.maps import standardise_rows
 from mklcore.kernels.operators.factored import FeatureMap
 
 BACKGROUND = 200  # training rows that absent columns are drawn from
-_VALUES = 2_000_000  # kernel values of all factors that are held at a time
-TILE = 128  # rows of the expansion at a time: their products stay in the fastest cache
+_VALUES = 200_000  # kernel values of all factors at a time: they stay in the cache of the processor
 
 
 class ShapleyValues(NamedTuple):
@@ -137,68 +135,51 @@ def _explained(terms: Sequence[_Term], rows: Array, background: Array, d: int) -
     """The values (n, d, T) of ``rows``, and what every column says alone."""
     outputs = terms[0].a.shape[1] if terms else 1
     values, alone = np.zeros((len(rows), d, outputs)), np.zeros((len(rows), d, outputs))
-    at_means = np.zeros(1), np.ones(1)
     for term in terms:
-        first = term.factors(background[:1])
-        step, count, sources = max(1, _VALUES // first.size), len(term.sources), list(term.sources)
+        step = max(1, _VALUES // term.factors(background[:1]).size)
         mean = sum(term.factors(few).sum(axis=2) for few in _pieces(background, step)) / len(background)
-        nodes, shares = np.polynomial.legendre.leggauss(math.ceil(count / 2))
+        nodes, shares = np.polynomial.legendre.leggauss(math.ceil(len(term.sources) / 2))
         for top in range(0, len(rows), step):
             check_cancelled()
             part = slice(top, top + step)
             k = term.factors(rows[part])
-            for found, where in ((values, ((nodes + 1.0) / 2.0, shares / 2.0)), (alone, at_means)):
-                share = np.empty((k.shape[2], count, k.shape[3]))
-                product_shares(k, mean, term.constant, *where, share)
-                found[part, sources] += share @ term.a
+            for node, share in zip((nodes + 1.0) / 2.0, shares / 2.0, strict=True):
+                for source, without in zip(term.sources, _shares_at(node, k, mean, term.constant), strict=True):
+                    values[part, source] += share * (without @ term.a)
+            for source, without in zip(term.sources, _shares_at(0.0, k, mean, term.constant), strict=True):
+                alone[part, source] += without @ term.a
     return values, alone
+
+
+def _shares_at(t: float, k: Array, mean: Array, constant: Array) -> list[Array]:
+    """[u^q] constant (k_j - mean_j) prod_{s != j} (t k_s + (1 - t) mean_s) for every j, (m, r) each.
+
+    Products without j are those before it times those after it: a factor of zero divides nothing.
+    """
+    apart = k - mean[:, :, None]
+    mixed = mean[:, :, None] + t * apart
+    before = [np.broadcast_to(constant[:, None, None], k.shape[1:])]
+    for factor in mixed[:-1]:
+        before.append(_times(before[-1], factor))
+    found, after = list[Array](), np.zeros(k.shape[1:])
+    after[0] = 1.0
+    for s in range(len(k) - 1, -1, -1):
+        rest = _times(before[s], after)
+        found.append(np.einsum("qmr,qmr->mr", apart[s], rest[::-1]))
+        after = _times(after, mixed[s])
+    return found[::-1]
+
+
+def _times(one: Array, other: Array) -> Array:
+    """The product of two power series (q + 1, m, r), up to u^q."""
+    if len(one) == 1:
+        plain: Array = one * other
+        return plain
+    return np.array([sum(one[p] * other[q - p] for p in range(q + 1)) for q in range(len(one))])
 
 
 def _pieces(rows: Array, step: int) -> Iterator[Array]:
     return (rows[top : top + step] for top in range(0, len(rows), step))
-
-
-@jit_entry({"contract"})
-def product_shares(k: Array, mean: Array, constant: Array, nodes: Array, weights: Array, out: Array) -> None:
-    """out[i, j, l] = [u^q] constant (k_j - mean_j) sum_t weights_t prod_{s != j} (t k_s + (1 - t) mean_s), in row i of
-    ``k`` (S, q + 1, m, r), for column l of the expansion.
-
-    Products without j are those before it times those after it: a factor of zero divides nothing.
-    """
-    S, Q, m, r = k.shape
-    left, right, more = np.empty((S + 1, Q, TILE)), np.empty((Q, TILE)), np.empty((Q, TILE))
-    for i in range(m):
-        out[i] = 0.0
-        for top in range(0, r, TILE):
-            size = min(TILE, r - top)
-            for node in range(nodes.size):
-                t, weight = nodes[node], weights[node]
-                for q in range(Q):
-                    left[0, q, :] = constant[q]
-                    right[q, :] = 1.0 if q == 0 else 0.0
-                for s in range(S):
-                    for q in range(Q):
-                        target = left[s + 1, q]
-                        target[:] = 0.0
-                        for p in range(q + 1):
-                            here, other, before = k[s, p, i, top:], mean[s, p, top:], left[s, q - p]
-                            for j in range(size):
-                                target[j] += (t * here[j] + (1.0 - t) * other[j]) * before[j]
-                for s in range(S - 1, -1, -1):
-                    target = out[i, s, top:]
-                    for q in range(Q):
-                        here, other = k[s, Q - 1 - q, i, top:], mean[s, Q - 1 - q, top:]
-                        for p in range(q + 1):
-                            before, after = left[s, p], right[q - p]
-                            for j in range(size):
-                                target[j] += weight * (here[j] - other[j]) * before[j] * after[j]
-                    for q in range(Q):
-                        more[q, :] = 0.0
-                        for p in range(q + 1):
-                            here, other = k[s, p, i, top:], mean[s, p, top:]
-                            for j in range(size):
-                                more[q, j] += (t * here[j] + (1.0 - t) * other[j]) * right[q - p, j]
-                    right[:] = more
 
 
 # The kernels of a dictionary

@@ -24,8 +24,8 @@ from mklcore.solvers import SOLVERS
 from mklcore.solvers.hkl.bases import BASES
 
 NORMS = Live(norms)
-FIXED_LEVELS = ("anova", "spline")  # bases whose number of levels is not chosen
-COLUMN_BASES = ("polynomial", "hermite")  # every level a column, so that a hull has finitely many features
+FIXED_LEVELS = ("anova",)  # bases whose number of levels is not chosen
+COLUMN_BASES = ("polynomial",)  # every level a column, so that a hull has finitely many features
 
 
 def penalty(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
@@ -147,7 +147,6 @@ def jitter(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, 
 
 
 SHAPES = {
-    "hermite": ("alpha", "alpha"),
     "gaussian": ("b", "gaussian_b"),
     "anova": ("b", "anova_b"),
     "kernel_pca": ("width", "width"),
@@ -341,10 +340,6 @@ GREEDY_LOSS_REAL = Control(
 )
 
 HULL_SHAPES = (
-    Control(
-        "alpha", "Hermite weight α", "log", 0.5, "Larger α: higher levels weigh more.", 0.05, 0.95, advanced=True,
-        when=("basis", ("hermite",)),
-    ),
     Control(
         "gaussian_b", "Gaussian b", "choice", "auto",
         "Larger: narrower bumps in every column at once; with many columns nothing but a few rows is left inside all "

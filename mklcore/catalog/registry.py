@@ -472,8 +472,8 @@ ESTIMATORS: dict[str, Algorithm] = {
                     ),
                 )
             ),
-            r"\mu=\arg\max_{\mu\ge 0}\frac{\langle\sum_m\mu_m K_m,\;yy^\top\rangle}{\|\sum_m\mu_m K_m\|_F},\qquad "
-            r"\min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\frac{\|w_m\|^2}{\mu_m}",
+            r"\mu=\operatorname{argmax}_{\mu\ge 0}\frac{\langle\sum_m\mu_m K_m,\;yy^\top\rangle}{\|\sum_m\mu_m K_m\|_F}"
+            r",\qquad \min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\frac{\|w_m\|^2}{\mu_m}",
             "How close the score comes to that of a joint problem at a small part of its price. The weights are the "
             "same all along the path: C moves the machine alone.",
             "There is no certificate: nothing says how far these weights are from the best ones of any problem.",

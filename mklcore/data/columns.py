@@ -6,15 +6,16 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from mklcore.arrays import Array, Labels, Mask
 from mklcore.data.dataset import LARGEST_VALUE, counted, joined, listed
 from mklcore.data.notes import Note
-from mklcore.data.sequences import composition, look_like_sequences, share_of
+from mklcore.data.sequences import look_like_sequences
 from mklcore.errors import DataError, Repair
 
 MISSING = (
@@ -24,7 +25,6 @@ MISSING = (
 )
 WORDS = frozenset({"None", "none"})  # missing among numbers, a category among words
 MARKS = frozenset({"?", "-", "--", "."})  # missing where the other values of the column say so
-MANY_CELLS = 5_000  # from which pyarrow is asked for numbers
 MAX_NAME = 60
 MAX_LEVELS = 20
 DATED, LEAST_DATES = 1000, 10  # rows whose dates are compared, and different dates that make an order
@@ -34,11 +34,7 @@ LEFT_OUT = ("text", "identifier", "date", "constant", "empty", "dropped")
 USES = ("number", "category", "left out")
 
 _BLANK = " (unknown letters where a cell is missing)"
-_THOUSANDS = {
-    ".": re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?"),
-    ",": re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?"),
-}
-_HARD_SPACES = str.maketrans({"\u2212": "-", "\u00a0": None, "\u202f": None, "\u2009": None})
+_HARD_SPACES = "[\u00a0\u202f\u2009]"
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d{1,2}:.*)?")
 _ID_NAME = re.compile(
     r"(^|.*[\s_.\-:])(id|ids|idx|index|key|no|nr|num|number|row|rownames?|uuid|guid)|#|unnamed.*|column \d+", re.I
@@ -72,7 +68,7 @@ class Profile:
     """A column with its values: `numbers` (NaN where missing) for numeric ones, `labels` ("" where missing) for texts.
 
     stray : cells that are no numbers, in a numeric column or in one that is mostly numbers.
-    counter : whole numbers that only count the rows.
+    counter : whole numbers that only count the rows. sentinel : the number that was read as missing.
     """
 
     column: Column
@@ -80,6 +76,7 @@ class Profile:
     labels: Labels | None
     stray: int = 0
     counter: bool = False
+    sentinel: float | None = None
 
     @property
     def values(self) -> Array | Labels:
@@ -161,72 +158,67 @@ def to_numbers(cells: np.ndarray, decimal: str = ".") -> np.ndarray:
     """
     if cells.dtype.kind == "f":
         return np.where(np.abs(cells) <= LARGEST_VALUE, cells, np.nan)
-    if decimal == "." and len(cells) >= MANY_CELLS and (found := _all_numbers(cells)) is not None:
-        return found
-    texts = cells if decimal == "." else np.array([_plain(cell, decimal) for cell in cells], dtype=object)
-    import pandas as pd
-
-    numbers = np.array(pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce"), dtype=np.float64)
-    failed = np.flatnonzero(np.isnan(numbers))
-    if decimal == "." and len(failed):
-        again = pd.Series([_plain(cell, decimal) for cell in cells[failed]], dtype=object)
-        numbers[failed] = pd.to_numeric(again, errors="coerce")
-    numbers[~(np.abs(numbers) <= LARGEST_VALUE)] = np.nan
-    return numbers
-
-
-def _all_numbers(cells: np.ndarray) -> np.ndarray | None:
-    """Texts as float64 where every one of them is a plain number or missing, by pyarrow, three times as fast; else
-    None.
-    """
     import pyarrow as pa
     from pyarrow import compute
 
+    texts = compute.utf8_trim_whitespace(pa.array(cells, pa.string()))
     try:
-        texts = pa.array(cells, type=pa.string())
-        missing = compute.is_in(texts, value_set=pa.array(sorted(MISSING)))
-        found = compute.if_else(missing, pa.scalar(None, pa.string()), texts).cast(pa.float64())
-    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError):
-        return None
+        found = texts.cast(pa.float64()) if decimal == "." else _each_number(texts, decimal)
+    except pa.ArrowInvalid:  # gaps and other things among the numbers
+        found = _each_number(texts, decimal)
     numbers: np.ndarray = found.to_numpy(zero_copy_only=False)
     return np.where(np.abs(numbers) <= LARGEST_VALUE, numbers, np.nan)
 
 
-def numbers_or_labels(
-    cells: np.ndarray, decimal: str, values: Collection[str] | None = None
-) -> tuple[np.ndarray | None, np.ndarray, int]:
-    """Numbers when (nearly) all present cells are numbers, else None; where a cell is missing; how many are stray.
+def _each_number(texts: Any, decimal: str) -> Any:
+    """An array of texts as numbers, null where one is none."""
+    import pyarrow as pa
+    from pyarrow import compute
 
-    Nearly: at most 5 % stray texts beside more than MAX_LEVELS different numbers; the strays then count as missing.
-    Where most cells are numbers, but not nearly all, the strays are only counted; elsewhere there are none. ``values``
-    : as `missing_cells` takes them; beside numbers alone such a text is missing all the same.
-    """
-    missing = missing_cells(cells, values)
-    numbers = to_numbers(cells, decimal)
-    if values and np.isfinite(numbers).any():
-        blank = missing_cells(cells, ())
-        missing = blank if np.isfinite(numbers)[~blank].all() else missing
-    numbers[missing] = np.nan
-    good = ~np.isnan(numbers)
-    present = int((~missing).sum())
-    stray = present - int(good.sum())
-    if present and not good.any() and stray:  # a column of words: there "none" is an ordinary word
-        missing = missing & ~np.array([cell in WORDS for cell in cells.tolist()], dtype=bool)
-    if stray == 0 or (stray <= 0.05 * present and len(np.unique(numbers[good])) > MAX_LEVELS):
-        return (numbers, ~good, stray) if present else (None, missing, 0)
-    return None, missing, stray if 2 * stray < present else 0
+    if not compute.all(compute.string_is_ascii(texts)).as_py():
+        texts = compute.replace_substring(compute.replace_substring_regex(texts, _HARD_SPACES, ""), "\u2212", "-")
+    other = "." if decimal == "," else ","
+    grouped = compute.match_substring_regex(texts, rf"^[+-]?\d{{1,3}}(\{other}\d{{3}})+(\{decimal}\d*)?$")
+    texts = compute.if_else(grouped, compute.replace_substring(texts, other, ""), texts)
+    if decimal == ",":
+        texts = compute.replace_substring(texts, ",", ".")
+    plain = compute.match_substring_regex(texts, r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
+    return compute.if_else(plain, compute.utf8_ltrim(texts, "+"), pa.scalar(None, pa.string())).cast(pa.float64())
 
 
 def used_as(
-    name: str, cells: np.ndarray, decimal: str, use: str | None, values: Collection[str] | None = None
+    name: str, cells: np.ndarray, decimal: str = ".", use: str | None = None, values: Collection[str] | None = None
 ) -> tuple[np.ndarray | None, np.ndarray, int, np.ndarray]:
-    """Numbers (None for labels), where a cell is missing, how many are stray, and the cells, as ``use`` settles it."""
-    if use == "number":
-        return (*_as_numbers(name, cells, decimal), cells)
+    """Numbers (None for labels), where a cell is missing, how many are stray, and the cells, as ``use`` settles it.
+
+    Unless it does, they are numbers when (nearly) all present cells are: at most 5 % stray texts beside more than
+    MAX_LEVELS different numbers; the strays then count as missing. Where most cells are numbers, but not nearly all,
+    the strays are only counted. ``values`` : as `missing_cells` takes them; beside numbers alone such a text is missing
+    all the same.
+    """
+    cells = as_texts(cells) if use == "category" else cells
+    missing, blank = missing_cells(cells, values), missing_cells(cells, values=())
     if use == "category":
-        cells = as_texts(cells)
-        return None, missing_cells(cells, values), 0, cells
-    return (*numbers_or_labels(cells, decimal, values), cells)
+        return None, missing, 0, cells
+    numbers = to_numbers(cells, decimal)
+    good = np.isfinite(numbers) & ~blank
+    if use == "number":
+        if not good.any():
+            raise DataError(
+                f"No cell of {name!r} is a number, so it cannot be used as one; use it as a category.",
+                repairs=[Repair.of(f"Use {name!r} as it was found", uses=((name, ""),))],
+            )
+        return np.where(good, numbers, np.nan), ~good, int((~good & ~blank).sum()), cells
+    if good.any() and good[~blank].all():
+        missing = blank
+    good &= ~missing
+    present = int((~missing).sum())
+    stray = present - int(good.sum())
+    if present and not good.any():  # a column of words: there "none" is an ordinary word
+        missing = missing & ~np.isin(cells, list(WORDS))
+    if present and (stray == 0 or (stray <= 0.05 * present and len(np.unique(numbers[good])) > MAX_LEVELS)):
+        return np.where(good, numbers, np.nan), ~good, stray, cells
+    return None, missing, stray if 2 * stray < present else 0, cells
 
 
 def profile(
@@ -263,10 +255,7 @@ def with_missing(item: Profile, value: float) -> Profile:
     """A column of numbers whose cells with ``value`` are missing."""
     assert item.numbers is not None
     numbers = np.where(item.numbers == value, np.nan, item.numbers)
-    found = numbers[~np.isnan(numbers)]
-    missing, distinct = len(numbers) - len(found), len(np.unique(found))
-    done = _as_text(item.column.kind, missing, item.stray, float(np.median(found)), distinct)
-    return replace(item, column=replace(item.column, missing=missing, distinct=distinct, done=done), numbers=numbers)
+    return replace(profile(item.column.name, numbers, use="number"), stray=item.stray, sentinel=value)
 
 
 def as_texts(cells: np.ndarray) -> np.ndarray:
@@ -285,94 +274,6 @@ def missing_rows(item: Profile) -> Mask:
     return empty
 
 
-@dataclass(frozen=True)
-class Feature:
-    """What one feature is made from: ``column`` of the file, filled with ``median`` where missing, or 1 for a
-    ``level``.
-
-    role : "number", "gap" (1 where a number is missing), "level" (of a category), "other" (any level not in ``known``)
-        or
-    "missing". lenient : the training column held other things than numbers too, which counted as missing. sentinel :
-    the number that was read as missing.
-    """
-
-    name: str
-    column: str
-    role: str = "number"
-    median: float = 0.0
-    level: str = ""
-    known: tuple[str, ...] = ()
-    lenient: bool = False
-    sentinel: float | None = None
-
-
-def features_of(item: Profile) -> list[Feature]:
-    """What a profile's column becomes: itself and its gaps, numbers of its strings, or a column of 0 and 1 per
-    level.
-    """
-    name = item.column.name
-    if item.numbers is not None:
-        middle, lenient = float(np.nanmedian(item.numbers)), item.stray > 0
-        gap = f"{name} {MISSING_LEVEL}"
-        return [Feature(title, name, role, middle, lenient=lenient) for title, role in ((name, "number"), (gap, "gap"))]
-    assert item.labels is not None
-    if item.column.kind == "sequence":
-        letters = composition(strings_of(item))
-        return [Feature(f"share of {a} in {name}" if a else f"length of {name}", name, level=a) for a in letters]
-    levels, counts = np.unique(item.labels[item.labels != ""], return_counts=True)
-    rare = len(levels) > MAX_LEVELS
-    if rare:
-        levels = np.sort(levels[np.argsort(-counts, kind="stable")[:MAX_LEVELS]])
-    known = tuple(str(level) for level in levels if not rare or level != OTHER_LEVEL)
-    made = [("level", level) for level in known] + [("other", OTHER_LEVEL)] * rare
-    if (item.labels == "").any():
-        made.append(("missing", MISSING_LEVEL))
-    if len(made) == 2:  # the other column would be its mirror image
-        made = made[:1] if made[1][0] == "missing" else made[1:]
-    return [Feature(f"{name}={level}", name, role, 0.0, level, known) for role, level in made]
-
-
-def levels_of(features: Sequence[Feature], labels: Labels) -> list[Mask]:
-    """Where the levels are that a category's features stand for; "" is a missing one."""
-    gone, known = labels == "", np.isin(labels, features[0].known)
-    where = {"other": ~known & ~gone, "missing": gone}
-    return [where.get(feature.role, labels == feature.level) for feature in features]
-
-
-def encode(item: Profile, indicator: bool = False) -> tuple[list[str], list[np.ndarray]]:
-    """Names and values of the feature columns a profile gives: itself with missing cells filled, or 0/1 columns.
-
-    With ``indicator`` a number with missing cells brings a second column that is 1 where it was missing.
-    """
-    missing = np.zeros(0, dtype=bool) if item.numbers is None else np.isnan(item.numbers)
-    if item.numbers is not None and not missing.any():  # nothing to fill: no median, and no copy
-        return [item.column.name], [item.numbers]
-    made = features_of(item)
-    if item.numbers is not None:
-        made = made if indicator else made[:1]
-        values = [np.where(missing, made[0].median, item.numbers), missing][: len(made)]
-    elif item.column.kind == "sequence":
-        strings = strings_of(item)
-        values = [share_of(feature.level, strings) for feature in made]
-    else:
-        assert item.labels is not None
-        values = list(levels_of(made, item.labels)) if made else []
-    return [feature.name for feature in made], [one.astype(np.float64) for one in values]
-
-
-def strings_of(item: Profile) -> tuple[str, ...]:
-    """The strings of a column of sequences, in capitals; where one is missing, unknown letters of the usual length."""
-    assert item.labels is not None
-    return as_strings(item.labels)
-
-
-def as_strings(labels: Labels) -> tuple[str, ...]:
-    """Texts as `strings_of` has them, "" where one is missing."""
-    found = [str(label).strip().upper() for label in labels.tolist()]
-    usual = "N" * int(np.median([len(text) for text in found if text] or [1]))
-    return tuple(text or usual for text in found)
-
-
 def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = False) -> list[str]:
     """The notes for the reader: one sentence per kind of change, the columns by name."""
     used = [item for item in profiles if item.column.used or item.column.name in kept]
@@ -380,7 +281,8 @@ def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = Fals
     notes: list[str] = []
     if filled := [item for item in numeric if item.column.missing]:
         cells = sum(item.column.missing for item in filled)
-        each = joined(f"'{item.column.name}' ({item.column.missing}, with {_median(item):.4g})" for item in filled)
+        many = ((item.column, float(np.nanmedian(item.values))) for item in filled)
+        each = joined(f"'{column.name}' ({column.missing}, with {median:.4g})" for column, median in many)
         text = f"{counted(cells, 'missing cell')} filled with the median of the column: {each}."
         notes.append(Note(text, [Repair.of("Leave out rows with a missing cell", missing="drop")]))
         if indicator:
@@ -394,7 +296,7 @@ def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = Fals
         text = f"Read as text, because not every cell is a number: {each}. Mend or empty these cells."
         as_numbers = tuple((item.column.name, "number") for item in mixed)
         notes.append(Note(text, [Repair.of("These cells are missing: read numbers", uses=as_numbers)]))
-    if gappy := [item.column.name for item in used if 2 * item.column.missing > _length(item)]:
+    if gappy := [item.column.name for item in used if 2 * item.column.missing > len(item.values)]:
         notes.append(f"More than half of the cells are missing in {listed(gappy)}; think about leaving them out.")
     if letters := [item.column.name for item in used if item.column.kind == "sequence"]:
         notes.append(
@@ -454,39 +356,6 @@ _HOW_TO_KEEP = {
     "empty": "",
     "dropped": " To use it again, take it out of uses=.",
 }
-
-
-def _as_numbers(name: str, cells: np.ndarray, decimal: str) -> tuple[np.ndarray, np.ndarray, int]:
-    """What can be read as a number, where nothing can, and how many cells hold something else."""
-    blank = missing_cells(cells, values=())
-    numbers = to_numbers(cells, decimal)
-    numbers[blank] = np.nan
-    missing = np.isnan(numbers)
-    if missing.all():
-        raise DataError(
-            f"No cell of {name!r} is a number, so it cannot be used as one; use it as a category.",
-            repairs=[Repair.of(f"Use {name!r} as it was found", uses=((name, ""),))],
-        )
-    return numbers, missing, int((missing & ~blank).sum())
-
-
-def _median(item: Profile) -> float:
-    return float(np.nanmedian(item.numbers)) if item.numbers is not None else float("nan")
-
-
-def _length(item: Profile) -> int:
-    values = item.numbers if item.numbers is not None else item.labels
-    return 0 if values is None else len(values)
-
-
-def _plain(cell: str, decimal: str) -> str:
-    """A number as written by people, in the form Python reads."""
-    if decimal == "," and "." not in cell and cell.isascii():
-        return cell.replace(",", ".")  # nearly every cell: large tables are read four times faster
-    cell = cell.translate(_HARD_SPACES)
-    if _THOUSANDS[decimal].fullmatch(cell):
-        cell = cell.replace("." if decimal == "," else ",", "")
-    return cell.replace(",", ".") if decimal == "," else cell
 
 
 def looks_like_id(name: str) -> bool:

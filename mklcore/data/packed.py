@@ -7,7 +7,7 @@ bounded before it is unpacked (`parquet`, `workbooks`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -63,7 +63,7 @@ class Format:
     skip_lines: int | None = None
     on_bad_lines: str = "error"
     quotes: bool = True
-    missing_marks: tuple[str, ...] | None = None
+    missing_marks: Sequence[str] | None = None
     tick: Callable[[], None] = field(default=never_asked, compare=False)
 
     def __post_init__(self) -> None:

@@ -47,7 +47,10 @@ def folder_columns(folder: Path, form: Format) -> Columns:
         )
     parts: list[dict[str, np.ndarray]] = []
     for file in files:
-        names, columns, notes = parquet_columns(file.read_bytes(), form)
+        try:
+            names, columns, notes = parquet_columns(file.read_bytes(), form)
+        except DataError as error:
+            raise DataError(f"{file.name[:80]!r}: {error}", repairs=error.repairs) from error
         part = dict(zip(names, columns, strict=True))
         first = parts[0] if parts else part
         if part.keys() != first.keys() or any(part[name].dtype != first[name].dtype for name in part):
@@ -90,16 +93,16 @@ def _columns(raw: bytes, form: Format) -> Columns:
             continue
         form.tick()
         if one.physical_type == "FIXED_LEN_BYTE_ARRAY":
-            _check_texts(one.length * meta.num_rows, form)
+            _check_texts(one.path, one.length * meta.num_rows, form)
         column = file.reader.read_all(column_indices=[place], use_threads=False).column(0)
-        found[one.path], size = _cells(column, size, form)
+        found[one.path], size = _cells(one.path, column, size, form)
     if not found or not meta.num_rows:
         raise DataError("The Parquet file holds no rows or no columns; expected at least one of each.")
     notes = [f"Left out, lists or records in the cells: {listed(map(clean_name, left))}."] if left else []
     return list(found), tuple(found.values()), notes
 
 
-def _cells(column: Any, size: int, form: Format) -> tuple[np.ndarray, int]:
+def _cells(name: str, column: Any, size: int, form: Format) -> tuple[np.ndarray, int]:
     """The column as float64, missing cells as NaN, or as texts; and the bytes of all texts so far."""
     import pyarrow as pa
     from pyarrow import compute
@@ -117,17 +120,17 @@ def _cells(column: Any, size: int, form: Format) -> tuple[np.ndarray, int]:
         codes = chunk.indices.fill_null(len(chunk.dictionary)).to_numpy(zero_copy_only=False)
         sizes = np.append(compute.binary_length(chunk.dictionary).fill_null(0).to_numpy(zero_copy_only=False), 0)
         size += int(np.bincount(codes, minlength=len(sizes)) @ sizes.astype(np.int64))
-        _check_texts(size, form)
+        _check_texts(name, size, form)
         parts.append(np.array([*map(as_text, chunk.dictionary.to_pylist()), ""], dtype=object)[codes])
     return np.concatenate(parts) if parts else np.empty(0, dtype=object), size
 
 
-def _check_texts(size: int, form: Format) -> None:
+def _check_texts(name: str, size: int, form: Format) -> None:
     """Refuse texts by what they come to row by row."""
     if size > MAX_TEXT * form.max_bytes:
         raise DataError(
-            f"The texts of the file come to {size / 1e6:,.0f} MB, row by row, more than {MAX_TEXT} times the limit; "
-            "take fewer rows, or leave long texts out."
+            f"The texts come to {size / 1e6:,.0f} MB with the column {clean_name(name)!r}, row by row, more than "
+            f"{MAX_TEXT} times the limit; take fewer rows, or leave long texts out."
         )
 
 

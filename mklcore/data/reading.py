@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,16 +17,14 @@ from mklcore.data.columns import (
     Column,
     Profile,
     clean_name,
-    distinct_names,
-    encode,
     missing_cells,
     missing_rows,
     notes_on_use,
     profile,
-    strings_of,
     with_missing,
 )
-from mklcore.data.dataset import Dataset, Groups, counted, joined, listed
+from mklcore.data.dataset import Dataset, counted, joined, listed
+from mklcore.data.encoder import TableEncoder, place_of
 from mklcore.data.grouping import families
 from mklcore.data.notes import Note
 from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, Format, ticked
@@ -68,29 +66,10 @@ class TableSummary:
 
 
 def describe_table(
-    source: Source,
-    *,
-    task: str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    header: bool | None = None,
-    sheet: str | None = None,
-    skip_lines: int | None = None,
-    on_bad_lines: str = "error",
-    quotes: bool = True,
-    missing_marks: Sequence[str] | None = None,
-    max_bytes: int = MAX_BYTES,
-    max_rows: int = MAX_ROWS,
-    max_columns: int = MAX_COLUMNS,
-    tick: Callable[[], None] = never_asked,
+    source: Source, *, task: str | None = None, tick: Callable[[], None] = never_asked, **how: Any
 ) -> TableSummary:
-    """Types, missing values and the first rows of a table; the arguments are those of `read_table`."""
-    marks = None if missing_marks is None else tuple(missing_marks)
-    form = Format(
-        delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet,
-        skip_lines, on_bad_lines, quotes, marks, tick,
-    )  # fmt: skip
+    """Types, missing values and the first rows of a table; ``how`` : what `read_table` takes about the file."""
+    form = Format(**how, tick=tick)
     table = parse(source, form)
     profiles = _looked_at(table, tick)
     rows = min(PREVIEW_ROWS, table.n_rows)
@@ -210,93 +189,155 @@ def read_table(
     >>> table.task, table.feature_names
     ('binary', ('height', 'weight'))
     """
-    settings = Settings.of(
-        keep, uses, target=target, task=task, missing=missing, sentinels=sentinels, rare_classes=rare_classes
-    )
-    marks = None if missing_marks is None else tuple(missing_marks)
-    form = Format(
-        delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet,
-        skip_lines, on_bad_lines, quotes, marks, tick,
+    settings = Settings(
+        target=target, task=task, keep=keep, uses=uses or {}, missing=missing, sentinels=sentinels,
+        rare_classes=rare_classes,
     )  # fmt: skip
-    return _dataset(source if isinstance(source, Table) else parse(source, form), settings, tick)
+    form = Format(
+        delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet, skip_lines, on_bad_lines, quotes,
+        missing_marks, tick,
+    )  # fmt: skip
+    return read_parsed(source if isinstance(source, Table) else parse(source, form), settings, tick)[0]
 
 
-def _dataset(table: Table, settings: Settings, tick: Callable[[], None]) -> Dataset:
-    """The data set of a parsed table."""
-    read = columns_of_table(table, settings, tick)
-    indicator = settings.missing == "indicator"
-    X, feature_names, members = _features(read.profiles, read.kept, indicator, tick)
-    notes = [*_how_read(table), *table.notes, *read.notes]
-    notes += notes_on_use(read.profiles, read.kept, indicator)
-    notes += rows_together(read.profiles)
-    groups = families(members)
-    if groups:
-        notes.append(f"Columns whose names begin alike are groups: {listed([name for name, _ in groups])}.")
-    used = [item for item in read.profiles if item.column.kind == "sequence" and item.column.used]
-    strings = tuple((item.column.name, strings_of(item)) for item in used)
-    return Dataset(
-        X,
-        read.y,
-        feature_names,
-        read.target_name,
-        read.task,
-        groups=groups,
-        notes=tuple(notes),
-        columns=members,
-        sequences=strings,
+def fit_encoder(source: Source, data: Dataset, **how: Any) -> TableEncoder:
+    """How ``data`` was made from the table in ``source``, for new rows; ``how`` : the arguments given to `read_table`.
+
+    DataError where a feature of ``data`` does not come out of the file as it is: the table was changed after reading.
+    """
+    how = {name: value for name, value in how.items() if name not in ("target", "task", "keep")}
+    of_file = {name: how.pop(name) for name in set(Format.__dataclass_fields__) & set(how)}
+    form = Format(**of_file)
+    table = parse(source, form)
+    settings = Settings(
+        target=data.target_name if data.target_name in table.names else None,
+        task="classification" if data.task in ("binary", "multiclass") else data.task,
+        keep=[name for name, _ in data.columns if name in table.names],
+        **how,
+    )
+    fresh, encoder = read_parsed(table, settings, form.tick)
+    made = {feature.name: (feature, fresh.X[:, j]) for j, feature in enumerate(encoder.features)}
+    if fresh.n_samples != data.n_samples:
+        strange = ["the rows"]
+    else:
+        strange = [name for j, name in enumerate(data.feature_names)
+                   if name not in made or not np.array_equal(made[name][1], data.X[:, j])]  # fmt: skip
+    if strange:
+        raise DataError(
+            f"New files cannot be read as this table was: {listed(strange)} changed after reading. "
+            "Undo these changes on the table, or make them in both files."
+        )
+    return replace(
+        encoder,
+        features=tuple(made[name][0] for name in data.feature_names),
+        sequences=tuple(name for name, _ in data.sequences),
+        width=data.width,
+        missing_marks=form.missing_marks,
     )
 
 
-class ColumnsRead(NamedTuple):
-    """The columns of a table on the rows that stay, with the target.
-
-    before : the profiles with their sentinels. profiles : the same with sentinels read as the settings say. rows : the
-        numbers of the rows that stay. kept : names of columns that are used although they look useless.
-    """
-
-    y: np.ndarray
-    target_name: str
-    task: str
-    rows: np.ndarray
-    before: list[Profile]
-    profiles: list[Profile]
-    kept: set[str]
-    notes: list[str]
-
-
-def columns_of_table(table: Table, settings: Settings, tick: Callable[[], None] = never_asked) -> ColumnsRead:
-    """Target and features of a parsed table, before categories become columns. DataError where there are none."""
+def read_parsed(
+    table: Table, settings: Settings, tick: Callable[[], None] = never_asked
+) -> tuple[Dataset, TableEncoder]:
+    """The data set of a parsed table, and the encoder of its columns. DataError where there is none."""
     if len(table.names) == 1 and settings.task != "novelty":
         raise DataError(_one_column(table), repairs=_for_one_column(table))
-    settings = settings.named(_kept_names(table.names, settings.keep), _settled_uses(table.names, settings.uses))
-    place, seen, notes = _target_place(table, settings, tick)
-    if place is None:
-        name, found = "y", TargetValues(np.ones(table.n_rows, dtype=np.int64), np.arange(table.n_rows), "novelty", [])
-    else:
-        name, found = table.names[place], _target_or_others(table, place, settings, seen, tick)
-    y, rows, task, more = found
-    notes += more
+    uses = {table.names[_named(table.names, name)]: use for name, use in settings.uses.items()}
+    kept = {table.names[_named(table.names, name)] for name in settings.keep}
+    settings = replace(settings, keep=tuple(kept), uses=uses)
+    every = _looked_at(table, tick)
+    ranked = rank_targets(table.names, every, table.header, settings.task)
+    notes: list[str] = []
+    try:
+        place = _target_place(table, settings, every, ranked, notes)
+        found = _no_target(table) if place is None else read_target(table, place, settings)
+    except DataError as error:
+        others = [Repair.of(f"Predict {one.name!r}", target=one.name) for one in ranked if one.name != settings.target]
+        if not others and settings.task is not None:
+            others = [FIND_TASK]
+        error.repairs = tuple(dict.fromkeys((*error.repairs, *others[:2])))
+        raise
+    name = "y" if place is None else table.names[place]
     features = [k for k in range(len(table.names)) if k != place]
-    before, stay, kept = _profiles(table, features, rows, settings, tick, seen)
-    if gone := len(y) - len(stay):
+    seen = {one.column.name: one for one in every}
+    profiles, stay, kept = _profiles(table, features, found.rows, settings, tick, seen)
+    notes += found.notes
+    if gone := len(found.values) - len(stay):
         text = f"Dropped {counted(gone, 'row')} with a missing cell in a column that is used."
         notes.append(Note(text, [Repair.of("Fill missing cells with the median", missing="median")]))
-    profiles, more = _settle_sentinels(before, settings.sentinels)
-    return ColumnsRead(y[stay], name, task, rows[stay], before, profiles, kept, [*notes, *more])
+    profiles = _settle_sentinels(profiles, settings.sentinels, notes)
+    used = [item for item in profiles if _is_used(item, kept)]
+    indicator = settings.missing == "indicator"
+    encoder = TableEncoder.fit(used, indicator, lenient=settings.missing == "drop")
+    _check_features(profiles, encoder, len(stay))
+    rows = found.rows[stay]
+    X, strings = encoder.transform(replace(table, columns=tuple(cells[rows] for cells in table.columns)), [], tick)
+    notes = [
+        *_how_read(table),
+        *table.notes,
+        *notes,
+        *notes_on_use(profiles, kept, indicator),
+        *rows_together(profiles),
+    ]
+    if groups := families(encoder.columns):
+        notes.append(f"Columns whose names begin alike are groups: {listed([name for name, _ in groups])}.")
+    data = Dataset(
+        X, found.values[stay], tuple(feature.name for feature in encoder.features), name, found.task, groups=groups,
+        notes=tuple(notes), columns=encoder.columns, sequences=tuple(strings.items()),
+    )  # fmt: skip
+    return data, replace(encoder, target_name=name, task=data.task, width=data.width, classes=data.class_names)
+
+
+def _check_features(profiles: list[Profile], encoder: TableEncoder, n_rows: int) -> None:
+    """Refuse a table without a feature, or with more cells than are accepted."""
+    if not encoder.features and not any(item.column.kind == "sequence" for item in profiles):
+        raise DataError(_nothing_left(profiles), repairs=_to_use(profiles))
+    if len(encoder.features) * n_rows > MAX_CELLS:
+        without = tuple(
+            (item.column.name, "left out") for item in profiles if item.column.used and item.numbers is None
+        )
+        raise DataError(
+            f"With categories as columns of 0 and 1 the table has {n_rows:,} x {len(encoder.features):,} cells, more "
+            f"than {MAX_CELLS:,}; take fewer rows or columns.",
+            repairs=[Repair.of("Leave out the categories", uses=without)],
+        )
+
+
+def _no_target(table: Table) -> TargetValues:
+    return TargetValues(np.ones(table.n_rows, dtype=np.int64), np.arange(table.n_rows), "novelty", [])
 
 
 def _target_place(
-    table: Table, settings: Settings, tick: Callable[[], None]
-) -> tuple[int | None, dict[str, Profile], list[str]]:
-    """Where the target is (None without one), what is known about the columns already, and the note about a guess."""
-    if settings.target is not None:
-        return _place(table, settings.target, settings.task, tick), {}, []
-    if settings.task == "novelty" and not any(name.lower() in SURE_NAMES for name in table.names):
-        return None, {}, ["No target was named: every column is a feature and every row counts as normal."]
-    profiles = _looked_at(table, tick)
-    place, how = _guess(table, profiles, settings.task)
-    notes = [*_passed_over(table, profiles, place, settings), how]
-    return place, {item.column.name: item for item in profiles}, notes
+    table: Table,
+    settings: Settings,
+    profiles: Sequence[Profile],
+    ranked: Sequence[TargetCandidate],
+    notes: list[str],
+) -> int | None:
+    """Where the target is, None without one; the notes say what was guessed. DataError where no column can be one."""
+    names, target, task = table.names, settings.target, settings.task
+    if isinstance(target, str):
+        return _named(names, target)
+    if target is not None:
+        if isinstance(target, bool) or not -len(names) <= target < len(names):
+            raise DataError(f"There is no column number {target}; expected 0 to {len(names) - 1}, or a name.")
+        return int(target) % len(names)
+    if task == "novelty" and not any(name.lower() in SURE_NAMES for name in names):
+        notes.append("No target was named: every column is a feature and every row counts as normal.")
+        return None
+    if not ranked:
+        found = joined(f"{one.column.name!r} ({_kind(one)})" for one in profiles)
+        what = "the target" if task is None else f"the target of the task {task!r}"
+        raise DataError(
+            f"No column can be {what}: {found}. Expected a column of numbers, or of at most {MAX_CLASSES} classes, "
+            "with at least two different values and a value in half of the rows. Add one, "
+            "or name another with target=.",
+            repairs=[AS_NOVELTY] if task is None else [],
+        )
+    notes += _passed_over(table, profiles, ranked[0].place, settings)
+    others = [Repair.of(f"Predict {one.name!r}", target=one.name) for one in ranked[1:]]
+    notes.append(Note(as_text(ranked), others))
+    return ranked[0].place
 
 
 def _passed_over(table: Table, profiles: Sequence[Profile], chosen: int, settings: Settings) -> list[str]:
@@ -316,31 +357,6 @@ def _passed_over(table: Table, profiles: Sequence[Profile], chosen: int, setting
         repairs = [Repair(one.label, (*one.settings, ("target", name))) for one in repairs]
         found.append(Note(f"Not chosen as the target: {why}", repairs, urgent=bool(repairs)))
     return found
-
-
-def _target_or_others(
-    table: Table, place: int, settings: Settings, seen: Mapping[str, Profile], tick: Callable[[], None]
-) -> TargetValues:
-    """The target's values; a refusal offers other columns as well."""
-    try:
-        return read_target(table, place, settings)
-    except DataError as error:
-        profiles = list(seen.values()) or _looked_at(table, tick)
-        others = _targets(table, profiles, settings.task, without=table.names[place])
-        if not others and settings.task is not None:
-            others = [FIND_TASK]
-        error.repairs = tuple(dict.fromkeys((*error.repairs, *others)))
-        raise
-
-
-def _targets(table: Table, profiles: list[Profile], task: str | None, without: str = "") -> list[Repair]:
-    """The likeliest columns, each as a repair that makes it the target."""
-    names = [one.name for one in rank_targets(table.names, profiles, table.header, task) if one.name != without]
-    return [Repair.of(f"Predict {name!r}", target=name) for name in names[:2]]
-
-
-def _settled_uses(names: Sequence[str], uses: Mapping[str, str]) -> dict[str, str]:
-    return {names[_named(names, name)]: use for name, use in uses.items()}
 
 
 def _profiles(
@@ -413,33 +429,10 @@ def _near(names: Sequence[str], wanted: str) -> str:
 
 def _named(names: Sequence[str], wanted: str) -> int:
     """The place of a column, by its name or, if only one fits, by its name in other capitals."""
-    name = clean_name(wanted)
-    if name in names:
-        return names.index(name)
-    same = [place for place, other in enumerate(names) if other.casefold() == name.casefold()]
-    if len(same) != 1:
+    place = place_of(names, name := clean_name(wanted))
+    if place is None:
         raise DataError(f"There is no column {name!r}; {_near(names, name)}.")
-    return same[0]
-
-
-def _kept_names(names: Sequence[str], keep: Sequence[str]) -> set[str]:
-    if isinstance(keep, str):
-        keep = (keep,)
-    return {names[_named(names, name)] for name in keep}
-
-
-def _place(table: Table, target: str | int, task: str | None, tick: Callable[[], None]) -> int:
-    """The place of the column that was named as the target."""
-    names = table.names
-    try:
-        if isinstance(target, str):
-            return _named(names, target)
-        if isinstance(target, bool) or not -len(names) <= target < len(names):
-            raise DataError(f"There is no column number {target}; expected 0 to {len(names) - 1}, or a name.")
-    except DataError as error:
-        error.repairs = tuple(_targets(table, _looked_at(table, tick), task))
-        raise
-    return int(target) % len(names)
+    return place
 
 
 def _looked_at(table: Table, tick: Callable[[], None]) -> list[Profile]:
@@ -457,35 +450,6 @@ def _marks_in(table: Table) -> tuple[str, ...]:
     return tuple(sorted(found - {""}))
 
 
-def _guess(table: Table, profiles: Sequence[Profile], task: str | None) -> tuple[int, str]:
-    """The place of the likeliest target, and the note about it. DataError where no column can be one."""
-    candidates = rank_targets(table.names, profiles, table.header, task)
-    if candidates:
-        others = [Repair.of(f"Predict {one.name!r}", target=one.name) for one in candidates[1:]]
-        return candidates[0].place, Note(as_text(candidates), others)
-    found = joined(f"{one.column.name!r} ({_kind(one)})" for one in profiles)
-    what = "the target" if task is None else f"the target of the task {task!r}"
-    raise DataError(
-        f"No column can be {what}: {found}. Expected a column of numbers, or of at most {MAX_CLASSES} classes, with "
-        "at least two different values and a value in half of the rows. Add one, or name another with target=.",
-        repairs=_without_a_target(table, profiles, task),
-    )
-
-
-def _without_a_target(table: Table, profiles: Sequence[Profile], task: str | None) -> list[Repair]:
-    """What helps where no column can be the target: another task, or classes made of the column with fewest values."""
-    if task is not None:
-        return [FIND_TASK]
-    words = [one for one in profiles if one.labels is not None and one.column.distinct > 1]
-    best = min(words, key=lambda one: one.column.distinct, default=None)
-    found = []
-    if best is not None and 2 * best.column.distinct < len(best.values):
-        merge = Repair.of(f"Predict {best.column.name!r}, rare classes merged", target=best.column.name,
-                          rare_classes="merge")  # fmt: skip
-        found.append(merge)
-    return [*found, AS_NOVELTY]
-
-
 def _kind(item: Profile) -> str:
     return (
         "mostly empty"
@@ -500,22 +464,20 @@ def _sentinels(profiles: Sequence[Profile]) -> tuple[Sentinel, ...]:
     return tuple(sentinel for sentinel in found if sentinel is not None)
 
 
-def _settle_sentinels(profiles: list[Profile], rule: str) -> tuple[list[Profile], list[str]]:
-    """The profiles with noticed sentinels read as ``rule`` says, and the note about them."""
-    found = {}
-    for item in profiles:
-        if item.column.used and item.numbers is not None and (sentinel := sentinel_of(item.column.name, item.numbers)):
-            found[sentinel.column] = sentinel
+def _settle_sentinels(profiles: list[Profile], rule: str, notes: list[str]) -> list[Profile]:
+    """The profiles with noticed sentinels read as ``rule`` says, and a note about them."""
+    found = {one.column: one for one in _sentinels([item for item in profiles if item.column.used])}
     if not found:
-        return profiles, []
+        return profiles
     values = joined(f"{one.value:g} in {one.column!r} ({counted(one.cells, 'cell')})" for one in found.values())
     if rule == "keep":
         text = f'Probably missing values: {values}. sentinels="missing" reads them so.'
-        return profiles, [Note(text, [Repair.of("Read these numbers as missing", sentinels="missing")])]
-    read = [
+        notes.append(Note(text, [Repair.of("Read these numbers as missing", sentinels="missing")]))
+        return profiles
+    notes.append(Note(f"Read as missing: {values}.", [Repair.of("Keep them as numbers", sentinels="keep")]))
+    return [
         with_missing(item, found[item.column.name].value) if item.column.name in found else item for item in profiles
     ]
-    return read, [Note(f"Read as missing: {values}.", [Repair.of("Keep them as numbers", sentinels="keep")])]
 
 
 def _spared_counters(profiles: list[Profile]) -> set[str]:
@@ -523,40 +485,6 @@ def _spared_counters(profiles: list[Profile]) -> set[str]:
     if any(item.column.used for item in profiles):
         return set()
     return {item.column.name for item in profiles if item.counter}
-
-
-def _features(
-    profiles: list[Profile], kept: set[str], indicator: bool = False, tick: Callable[[], None] = never_asked
-) -> tuple[np.ndarray, tuple[str, ...], Groups]:
-    names: list[str] = []
-    values: list[np.ndarray] = []
-    members: dict[str, tuple[int, ...]] = {}
-    for item in ticked(profiles, tick):
-        if not _is_used(item, kept):
-            continue
-        new_names, new_values = encode(item, indicator)
-        if not new_names:
-            continue
-        members[item.column.name] = tuple(range(len(names), len(names) + len(new_names)))
-        names += new_names
-        values += new_values
-    if not names and any(item.column.kind == "sequence" for item in profiles):
-        return np.empty((len(profiles[0].labels if profiles[0].labels is not None else ()), 0)), (), ()
-    if not names:
-        raise DataError(_nothing_left(profiles), repairs=_to_use(profiles))
-    if len(names) * len(values[0]) > MAX_CELLS:
-        raise DataError(
-            f"With categories as columns of 0 and 1 the table has {len(values[0]):,} x {len(names):,} cells, more than "
-            f"{MAX_CELLS:,}; take fewer rows or columns.",
-            repairs=[_without_categories(profiles)],
-        )
-    return np.column_stack(values), tuple(distinct_names(map(clean_name, names))), tuple(members.items())
-
-
-def _without_categories(profiles: list[Profile]) -> Repair:
-    """Leave out the categories, each of which becomes many columns."""
-    named = tuple((item.column.name, "left out") for item in profiles if item.column.used and item.numbers is None)
-    return Repair.of("Leave out the categories", uses=named)
 
 
 def _to_use(profiles: list[Profile]) -> list[Repair]:

@@ -44,11 +44,6 @@ def sentinel_of(name: str, numbers: Array) -> Sentinel | None:
     return _zeros(name, values, counts)
 
 
-def as_missing(numbers: Array, sentinel: Sentinel) -> Array:
-    """The column with the sentinel as NaN."""
-    return np.where(numbers == sentinel.value, np.nan, numbers)
-
-
 def _stands_out(value: float, others: Array) -> bool:
     """Whether the code is further from the others than they are from each other: -1 after 0, 1, 2 only goes on."""
     step = float(np.median(np.diff(others)))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from mklcore.data.columns import USES
 from mklcore.data.dataset import TASKS
@@ -22,13 +22,15 @@ class Settings:
 
     target: str | int | None = None
     task: str | None = None
-    keep: tuple[str, ...] = ()
+    keep: Sequence[str] = ()
     uses: Mapping[str, str] = field(default_factory=dict)
     missing: str = "median"
     sentinels: str = "keep"
     rare_classes: str = "keep"
 
     def __post_init__(self) -> None:
+        if isinstance(self.keep, str):
+            object.__setattr__(self, "keep", (self.keep,))
         if self.task is not None and self.task not in (*TASKS, "classification"):
             raise ParameterError(f"task is {self.task!r}; expected one of {', '.join(TASKS)} or classification.")
         for name, rules in RULES.items():
@@ -38,16 +40,7 @@ class Settings:
             if use not in USES:
                 raise ParameterError(f"uses names {use!r} for {name!r}; expected one of {', '.join(USES)}.")
 
-    @classmethod
-    def of(cls, keep: str | Sequence[str], uses: Mapping[str, str] | None, **others: object) -> Settings:
-        """Settings with ``keep`` and ``uses`` as `read_table` takes them."""
-        return cls(keep=(keep,) if isinstance(keep, str) else tuple(keep), uses=dict(uses or {}), **others)  # type: ignore[arg-type]
-
     def use_of(self, name: str) -> str | None:
         """What the target is to be read as; one that is left out as a feature may still be a target."""
         use = self.uses.get(name)
         return None if use == "left out" else use
-
-    def named(self, keep: Iterable[str], uses: Mapping[str, str]) -> Settings:
-        """The same with the names that the table has."""
-        return replace(self, keep=tuple(keep), uses=dict(uses))

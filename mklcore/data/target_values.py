@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mklcore.arrays import Indices, Labels, Mask
+from mklcore.arrays import Indices, Labels
 from mklcore.data.columns import MAX_NAME, MISSING, OTHER_LEVEL, clean_name, missing_cells, used_as
 from mklcore.data.dataset import counted, listed
 from mklcore.data.notes import Note
 from mklcore.data.parsing import Table
-from mklcore.data.sentinels import as_missing, sentinel_of
+from mklcore.data.sentinels import sentinel_of
 from mklcore.data.settings import Settings
 from mklcore.data.splitting import rare_note, repeated
 from mklcore.data.target import CLASS_NAMES, MAX_CLASSES
@@ -42,15 +42,21 @@ class TargetValues(NamedTuple):
 def read_target(table: Table, place: int, settings: Settings) -> TargetValues:
     """The target in column ``place`` of a table. DataError, with repairs, where it cannot be one."""
     name, cells = table.names[place], table.columns[place]
-    use = settings.use_of(name)
-    numbers, missing, stray, cells = used_as(name, cells, table.decimal, use, table.values)
+    numbers, missing, stray, cells = used_as(name, cells, table.decimal, settings.use_of(name), table.values)
     notes: list[str] = []
-    if numbers is not None:
-        numbers, missing, reported = _without_sentinel(name, numbers, missing, settings.sentinels)
-        notes += reported
+    if numbers is not None and (sentinel := sentinel_of(name, numbers)):
+        value, many = f"{sentinel.value:g}", counted(sentinel.cells, "cell")
+        what, rule = f"{value} in the target {name!r} ({many})", settings.sentinels
+        text, label, other = f"Read as missing: {what}.", f"Keep {value} as a number", "keep"
+        if rule == "keep":
+            text = f'Probably missing values: {what}. sentinels="missing" reads them so.'
+            label, other = f"Read {value} as missing", "missing"
+        else:
+            missing = missing | (numbers == sentinel.value)
+        notes.append(Note(text, [Repair.of(label, sentinels=other)], urgent=rule == "keep"))
     rows = np.flatnonzero(~missing)
     marks = _marks_as_classes(table, place, numbers is not None)
-    if len(rows) < 0.5 * len(cells) or not len(rows):
+    if 2 * len(rows) < len(cells) or not len(rows):
         raise DataError(
             f"The target {name!r} is missing in {len(cells) - len(rows):,} of {counted(len(cells), 'row')}; "
             "choose another target, or remove these rows from the file.",
@@ -63,24 +69,10 @@ def read_target(table: Table, place: int, settings: Settings) -> TargetValues:
         return _settled(name, values, rows, settings, notes)
     except DataError as error:
         if numbers is None and stray:
-            error.repairs = (_strays_missing(name, stray), *error.repairs)
+            what = "The cell that is no number is" if stray == 1 else f"The {stray:,} cells that are no numbers are"
+            error.repairs = (Repair.of(f"{what} missing", uses=((name, "number"),)), *error.repairs)
         error.repairs = (*error.repairs, *marks)
         raise
-
-
-def _without_sentinel(name: str, numbers: Labels, missing: Mask, rule: str) -> tuple[Labels, Mask, list[str]]:
-    """The target without the number that probably stands for a missing value, where ``rule`` asks for that."""
-    found = sentinel_of(name, numbers)
-    if found is None:
-        return numbers, missing, []
-    what = f"{found.value:g} in the target {name!r} ({counted(found.cells, 'cell')})"
-    if rule == "keep":
-        text = f'Probably missing values: {what}. sentinels="missing" reads them so.'
-        read = Repair.of(f"Read {found.value:g} as missing", sentinels="missing")
-        return numbers, missing, [Note(text, [read], urgent=True)]
-    numbers = as_missing(numbers, found)
-    text = f"Read as missing: {what}."
-    return numbers, np.isnan(numbers), [Note(text, [Repair.of(f"Keep {found.value:g} as a number", sentinels="keep")])]
 
 
 def _marks_as_classes(table: Table, place: int, numeric: bool) -> list[Repair]:
@@ -90,168 +82,142 @@ def _marks_as_classes(table: Table, place: int, numeric: bool) -> list[Repair]:
         return []
     found = Counter(cell for cell in cells[missing_cells(cells, table.values)].tolist() if cell)
     usual = MISSING - (table.values or frozenset()) - {""}
-    uses = ((table.names[place], "category"),) if numeric else ()
+    uses = (("uses", ((table.names[place], "category"),)),) if numeric else ()
     return [
-        Repair(
-            f"{mark!r} is a class ({counted(cells_with, 'row')})",
-            (("missing_marks", tuple(sorted(usual - {mark}))), *((("uses", uses),) if uses else ())),
-        )
-        for mark, cells_with in found.most_common(2)
-        if cells_with > 1
+        Repair(f"{mark!r} is a class ({counted(n, 'row')})", (("missing_marks", tuple(sorted(usual - {mark}))), *uses))
+        for mark, n in found.most_common(2)
+        if n > 1
     ]
-
-
-def _strays_missing(name: str, stray: int) -> Repair:
-    what = "The cell that is no number is" if stray == 1 else f"The {stray:,} cells that are no numbers are"
-    return Repair.of(f"{what} missing", uses=((name, "number"),))
 
 
 def _settled(name: str, values: Labels, rows: Indices, settings: Settings, notes: list[str]) -> TargetValues:
     """Task and labels of the values that are there."""
-    task, distinct = settings.task, len(np.unique(values))
+    task, numeric, distinct = settings.task, values.dtype.kind == "f", len(np.unique(values))
     if distinct == 1 and task != "novelty":
         raise DataError(
             f"The target {name!r} holds one class only ({_shown(values[0])!r} in every row); "
             "expected at least two different values. Choose another target."
         )
-    if settings.rare_classes != "keep" and task != "regression" and _are_classes(values, task):
-        values, kept, reported = _without_rare(values, settings.rare_classes)
-        rows, values, distinct = rows[kept], values[kept], len(np.unique(values[kept]))
-        notes += reported
-        if distinct < 2:
-            raise DataError(
-                f"Fewer than two classes of {name!r} have {RARE_ROWS} rows or more; keep rare classes.",
-                repairs=[Repair.of("Keep rare classes", rare_classes="keep")],
-            )
-    if task is None:
-        task, how = _find_task(name, values, distinct)
-        notes.append(how)
-    if task == "classification":
-        task = "binary" if distinct == 2 else "multiclass"
-        if distinct > MAX_CLASSES:
-            raise DataError(
-                f"The target {name!r} has {distinct:,} different values, more than {MAX_CLASSES} classes; "
-                "read it as a number, or choose another target.",
-                repairs=[*([AS_NUMBER] if values.dtype.kind == "f" else []), *_fewer_classes(values)],
-            )
+    found = task or ("classification" if _are_classes(name, values, distinct) else "regression")
+    if found == "regression" and not numeric:
+        raise DataError(
+            f"The target {name!r} is text (as {_shown(values[0])!r}); regression needs numbers.", repairs=[AS_CLASSES]
+        )
+    if found != "regression" and settings.rare_classes != "keep":
+        values, rows = _without_rare(name, values, rows, settings.rare_classes, notes)
+        distinct = len(np.unique(values))
     if task == "binary" and distinct != 2:
         raise DataError(
             f"The target {name!r} has {distinct:,} different values; a binary task needs two. "
             "Choose another target, or leave task= out to find it.",
             repairs=[FIND_TASK],
         )
-    if task == "regression":
-        if values.dtype.kind != "f":
-            raise DataError(
-                f"The target {name!r} is text (as {_shown(values[0])!r}); regression needs numbers.",
-                repairs=[AS_CLASSES],
-            )
-        return TargetValues(values, rows, task, notes)
-    if task == "novelty":
-        return TargetValues(_labels(name, values), rows, task, notes)
+    if task is None:
+        notes.append(_how_found(name, values, distinct, found))
+    if found == "regression":
+        return TargetValues(values, rows, found, notes)
+    if found == "novelty":
+        return TargetValues(_labels(name, values), rows, found, notes)
     return _classes(name, values, rows, notes)
+
+
+def _are_classes(name: str, values: Labels, distinct: int) -> bool:
+    """Whether the values of a target are classes: words, two values, or few whole numbers."""
+    if distinct == 2 or values.dtype.kind != "f":
+        return True
+    called = name.lower() in CLASS_NAMES and distinct <= MAX_CLASSES
+    few = (distinct <= MAX_NUMBER_CLASSES or called) and len(values) >= (2 if called else 5) * distinct
+    return few and bool((values == np.round(values)).all())
+
+
+def _how_found(name: str, values: Labels, distinct: int, task: str) -> str:
+    """The note about a task that was found."""
+    if task == "regression":
+        classes = [AS_CLASSES] if distinct <= MAX_CLASSES and 2 * distinct <= len(values) else []
+        return Note(f"{name!r} has {distinct:,} different numbers: a regression task.", classes)
+    if distinct == 2:
+        low, high = np.unique(values)
+        return f"{name!r} has two values ({_shown(low)} and {_shown(high)}): a binary task."
+    if values.dtype.kind != "f":
+        return f"{name!r} has {distinct} classes: a multiclass task."
+    how = f"{name!r} has {distinct} different whole numbers, read as classes: a multiclass task."
+    return Note(f"{how} task='regression' reads them as numbers.", [AS_NUMBER])
 
 
 def _classes(name: str, values: Labels, rows: Indices, notes: list[str]) -> TargetValues:
     """The labels of a classification; a class with a single row is left out."""
-    distinct = len(np.unique(values))
-    numeric = [AS_NUMBER] if values.dtype.kind == "f" else []
-    if len(rows) < 2 * distinct:
-        raise DataError(
-            f"The target {name!r} has {distinct} classes in {counted(len(rows), 'row')}: fewer rows than classes need, "
-            "two each. Choose another target, join classes, or use task='regression' for numbers.",
-            repairs=[*numeric, *_fewer_classes(values)],
-        )
+    levels = np.unique(values)
+    numeric = values.dtype.kind == "f"
     kept = repeated(values)
-    if (classes := len(np.unique(values[kept]))) < 2:
-        alone = [_shown(label) for label in np.unique(values[~kept])]
+    alone = [_shown(label) for label in np.unique(values[~kept])]
+    why = ""
+    if len(levels) > MAX_CLASSES:
+        what = "has" if numeric else "is text with"
+        why = f"{what} {len(levels):,} different values, more than {MAX_CLASSES} classes"
+    elif len(rows) < 2 * len(levels):
+        why = f"has {len(levels)} classes in {counted(len(rows), 'row')}: fewer rows than classes need, two each"
+    elif len(levels) - len(alone) < 2:
+        few = "one class only" if len(alone) < len(levels) else "no class"
+        stand = "stands" if len(alone) == 1 else "stand"
+        why = f"has {few} with more than one row: {listed(alone)} {stand} in one row each, from which nothing is learnt"
+    if why:
         raise DataError(
-            f"The target {name!r} has {'one class only' if classes else 'no class'} with more than one row: "
-            f"{listed(alone)} {'stands' if len(alone) == 1 else 'stand'} in one row each, from which nothing is "
-            "learnt. Choose another target, add rows, or use task='regression' for numbers.",
-            repairs=[*numeric, *_fewer_classes(values)],
+            f"The target {name!r} {why}. Choose another target, join classes, or use task='regression' for numbers.",
+            repairs=[*([AS_NUMBER] if numeric else []), *_fewer_classes(values)],
         )
-    rows, alone_values, values = rows[kept], values[~kept], values[kept]
-    labels = _labels(name, values)
-    if len(alone_values):
-        alone = [_shown(label) for label in np.unique(alone_values)]
+    labels = _labels(name, values[kept])
+    if alone:
         what = "the only row of class" if len(alone) == 1 else "the only rows of classes"
         text = f"Left out: {what} {listed(alone)}; a class needs two rows to be learnt."
-        notes = [*notes, Note(text, [MERGE_RARE] if len(alone) > 1 else [])]
+        notes.append(Note(text, [MERGE_RARE] if len(alone) > 1 else []))
     if rare := rare_note(labels, 3):
-        notes = [*notes, Note(rare, [MERGE_RARE, DROP_RARE])]
-    return TargetValues(labels, rows, "binary" if classes == 2 else "multiclass", notes)
+        notes.append(Note(rare, [MERGE_RARE, DROP_RARE]))
+    return TargetValues(labels, rows[kept], "binary" if len(levels) - len(alone) == 2 else "multiclass", notes)
 
 
-def _are_classes(values: Labels, task: str | None) -> bool:
-    if task is not None or values.dtype.kind != "f":
-        return True
-    return _find_task("", values, len(np.unique(values)))[0] != "regression"
-
-
-def _frequent(values: Labels) -> tuple[Labels, bool]:
-    """The classes that are not rare, at most MAX_CLASSES - 1 of them, and whether there are others."""
+def _frequent(values: Labels) -> Labels:
+    """The classes that are not rare, at most MAX_CLASSES - 1 of them."""
     levels, counts = np.unique(values, return_counts=True)
     order = np.argsort(-counts, kind="stable")[: MAX_CLASSES - 1]
-    often = levels[order][counts[order] >= RARE_ROWS]
-    return often, len(often) < len(levels)
+    often: Labels = levels[order][counts[order] >= RARE_ROWS]
+    return often
 
 
-def _without_rare(values: Labels, rule: str) -> tuple[Labels, Mask, list[str]]:
-    """The values with rare classes merged, which rows stay, and the note."""
-    often, any_rare = _frequent(values)
-    frequent = np.isin(values, often)
-    if not any_rare:
-        return values, frequent, []
+def _without_rare(name: str, values: Labels, rows: Indices, rule: str, notes: list[str]) -> tuple[Labels, Indices]:
+    """The values with rare classes merged or left out, and their rows."""
+    frequent = np.isin(values, _frequent(values))
     rare = np.unique(values[~frequent])
-    named = listed(_shown(value) for value in rare)
-    again = [Repair.of("Keep rare classes", rare_classes="keep")]
+    if not len(rare):
+        return values, rows
+    named, again = listed(_shown(value) for value in rare), [Repair.of("Keep rare classes", rare_classes="keep")]
     if rule == "drop":
         classes = "the rare class" if len(rare) == 1 else f"{len(rare)} rare classes"
-        text = f"Left out: {counted(int((~frequent).sum()), 'row')} of {classes}: {named}."
-        return values, frequent, [Note(text, again)]
-    texts = np.array([_shown(value) for value in values], dtype=object)
-    merged = np.where(frequent, texts, OTHER_LEVEL)
-    text = f"Merged into the class '{OTHER_LEVEL}': {named}."
-    return merged, np.ones(len(values), dtype=bool), [Note(text, again)]
+        notes.append(Note(f"Left out: {counted(int((~frequent).sum()), 'row')} of {classes}: {named}.", again))
+        values, rows = values[frequent], rows[frequent]
+    else:
+        notes.append(Note(f"Merged into the class '{OTHER_LEVEL}': {named}.", again))
+        values = np.where(frequent, np.array([_shown(value) for value in values], dtype=object), OTHER_LEVEL)
+    if len(np.unique(values)) < 2:
+        raise DataError(
+            f"Fewer than two classes of {name!r} have {RARE_ROWS} rows or more; keep rare classes.", repairs=again
+        )
+    return values, rows
 
 
 def _fewer_classes(values: Labels) -> list[Repair]:
     """How rare classes may go, where that leaves two classes or more."""
-    often, any_rare = _frequent(values)
-    if not any_rare:
-        return []
+    often = _frequent(values)
     rest = int((~np.isin(values, often)).sum())
-    merge = [MERGE_RARE] if len(often) and rest > 1 else []
-    return [*merge, *([DROP_RARE] if len(often) > 1 else [])]
-
-
-def _find_task(name: str, values: Labels, distinct: int) -> tuple[str, str]:
-    if distinct == 2:
-        low, high = np.unique(values)
-        return "binary", f"{name!r} has two values ({_shown(low)} and {_shown(high)}): a binary task."
-    if values.dtype.kind != "f":
-        if distinct > MAX_CLASSES:
-            raise DataError(
-                f"The target {name!r} is text with {distinct} different values; expected numbers, or at most "
-                f"{MAX_CLASSES} classes. Choose another column with target=.",
-                repairs=_fewer_classes(values),
-            )
-        return "multiclass", f"{name!r} has {distinct} classes: a multiclass task."
-    whole = bool((values == np.round(values)).all())
-    called = name.lower() in CLASS_NAMES and distinct <= MAX_CLASSES
-    if whole and (distinct <= MAX_NUMBER_CLASSES or called) and len(values) >= (2 if called else 5) * distinct:
-        how = f"{name!r} has {distinct} different whole numbers, read as classes: a multiclass task."
-        return "multiclass", Note(f"{how} task='regression' reads them as numbers.", [AS_NUMBER])
-    classes = [AS_CLASSES] if distinct <= MAX_CLASSES and 2 * distinct <= len(values) else []
-    return "regression", Note(f"{name!r} has {distinct:,} different numbers: a regression task.", classes)
+    if not rest:
+        return []
+    return [*([MERGE_RARE] if len(often) and rest > 1 else []), *([DROP_RARE] if len(often) > 1 else [])]
 
 
 def _labels(name: str, values: Labels) -> Labels:
     if values.dtype.kind == "f":
         whole = bool((values == np.round(values)).all())
         return values if whole else np.array([f"{value:g}" for value in values], dtype=object)
-    if max(len(value) for value in values) > MAX_NAME:
+    if max(map(len, values)) > MAX_NAME:
         raise DataError(
             f"The target {name!r} holds texts longer than {MAX_NAME} characters; expected short names of classes. "
             "Choose another target, or shorten them."

@@ -29,7 +29,7 @@ MAX_TEXTS = 3e8  # characters of all cells of a sheet, were each text as long as
 
 _SAVE = "save the part with the table as CSV"
 _TOKEN = re.compile(rb"""<(?:[\w.-]+:)?(row|c)(?=[\s/>])|\sr\s*=\s*["']([^"']*)["']|\s(t)\s*=\s*["']s["']""")
-_EMPTY_CELL = re.compile(rb'<c(?: [a-z]+="\w*")*/>')
+_EMPTY_CELL = re.compile(rb'<c(?: [a-z]+="\w*")*\s*/>')
 _REFERENCE = re.compile(rb"([A-Z]{0,3})([0-9]{0,7})")
 
 Sheets = dict[str, bool]  # by name, and whether one sees it
@@ -153,11 +153,11 @@ def _check_parts(raw: bytes, left: int) -> None:
 def _count_texts(xml: bytes) -> int:
     """How many cells of a sheet hold a shared text; DataError where the sheet spans too many cells."""
     row = column = height = width = texts = 0
+    is_cell = False
     for kind, place, shared in (one.groups() for one in _TOKEN.finditer(_EMPTY_CELL.sub(b"", xml))):
-        if kind == b"row":
-            row, column = row + 1, 0
-        elif kind:
-            column += 1
+        if kind:
+            is_cell = kind == b"c"
+            row, column = (row, column + 1) if is_cell else (row + 1, 0)
         elif shared:
             texts += 1
         elif found := _REFERENCE.fullmatch(place):
@@ -166,7 +166,8 @@ def _count_texts(xml: bytes) -> int:
         else:
             cell = clean_name(place[:40].decode("latin-1"))
             raise DataError(f"The workbook names a cell {cell!r}, which no sheet has; {_SAVE}.")
-        height, width = max(height, row), max(width, column)
+        if is_cell:
+            height, width = max(height, row), max(width, column)
         if height * width > MAX_SPAN:
             raise DataError(f"A sheet spans more than {MAX_SPAN:,} cells; {_SAVE}.")
     return texts

@@ -38,10 +38,10 @@ from mklcore.solvers.driver import Fit
 STACK_LIMIT_MB = 2048.0  # above this no stack is stored, where the method can do without
 QUICK_LIMIT_MB = 512.0  # the same where making a kernel again costs no more than reading it
 _BLOCK_MB = 256.0
-_OF_ROWS = (
-    "classes_", "n_features_in_", "feature_names_in_", "row_fingerprints_", "sequence_names_", "n_numeric_",
-    "source_columns_", "background_",
+_OF_TABLE = (
+    "row_fingerprints_", "sequence_names_", "n_numeric_", "source_columns_", "background_", "table_columns_",
 )  # fmt: skip
+_OF_ROWS = ("classes_", "n_features_in_", "feature_names_in_", *_OF_TABLE)
 _FEWEST_ROWS = 256  # where blocks would hold fewer new rows, kernels are summed as they are computed
 _FEWEST_SUMMED = 64
 USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
@@ -212,7 +212,14 @@ class KernelEstimator(Parts, BaseEstimator):
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """``X`` as a validated table, or as it is when it is a stack."""
         if reset:
-            for name in ("row_fingerprints_", "sequence_names_", "n_numeric_", "source_columns_", "background_"):
+            for name in (
+                "row_fingerprints_",
+                "sequence_names_",
+                "n_numeric_",
+                "source_columns_",
+                "background_",
+                "table_columns_",
+            ):
                 self.__dict__.pop(name, None)
         if is_operator(X):
             if not hasattr(X, "names"):
@@ -221,11 +228,13 @@ class KernelEstimator(Parts, BaseEstimator):
                     'GramStack.from_array(values), or the array with kernels="precomputed".'
                 )
             return X
-        columns = X.columns if isinstance(X, Dataset) else None
+        data = X if isinstance(X, Dataset) else None
         if isinstance(X, Dataset):
             if X.sequences or hasattr(self, "sequence_names_"):
                 return self._rows_with_letters(X, reset)
             X = X.X
+        elif not reset and hasattr(self, "table_columns_") and hasattr(X, "columns"):
+            X = self._columns_of(X)
         if self._is_precomputed:
             if np.ndim(X) != 3:
                 raise KernelError(
@@ -234,8 +243,21 @@ class KernelEstimator(Parts, BaseEstimator):
             return as_stack(X) if reset else X
         rows = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1)
         if reset:
-            self._know_rows(rows, columns)
+            self._know_rows(rows, None if data is None else data.columns)
+            if data is not None:
+                self.table_columns_ = data.feature_names
         return rows
+
+    def _columns_of(self, frame: Any) -> Array:
+        """The columns of a data frame that a model of a `Dataset` reads, by their names."""
+        missing = [name for name in self.table_columns_ if name not in frame.columns]
+        if missing:
+            raise DataError(
+                f"The data frame lacks the column {missing[0]!r}, which the model reads; it needs "
+                f"{len(self.table_columns_)} columns, and {len(missing)} are not there."
+            )
+        found: Array = frame[list(self.table_columns_)].to_numpy(dtype=np.float64)
+        return found
 
     def _know_rows(self, rows: Array, columns: Groups | None) -> None:
         """Remember which rows these are, some of them as the background of `shapley`, and the source ``columns``, one

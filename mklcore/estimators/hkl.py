@@ -191,8 +191,7 @@ class _HKLBase(KernelEstimator):
         targets = self._targets(y)
         if self.refit and not stack.all_columns:
             raise ParameterError(
-                "refit=True needs a finite number of features per kernel; use a polynomial or Hermite basis, or "
-                "refit=False."
+                "refit=True needs a finite number of features per kernel; use a polynomial basis, or refit=False."
             )
         before = [None] * len(targets) if warm is None else warm._warm
         found = [self._fit_one(stack, target, start) for target, start in zip(targets, before, strict=True)]
@@ -386,8 +385,8 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     Parameters
     ----------
     basis : Basis, str, ndarray or None, default None
-        None (polynomial of degree 4), a basis such as ``HermiteBasis(3)`` or its key ("hermite"), or Gram matrices (p,
-        q+1, n, n).
+        None (polynomial of degree 4), a basis such as ``GaussianBasis(3)`` or its key ("gaussian"), or Gram matrices
+        (p, q+1, n, n).
     lam : float, default 0.001
         Price of Omega^2, > 0; the hull need not grow as it falls.
     loss : str or Loss, default "logistic"

@@ -73,7 +73,6 @@ def positional_importance(
     >>> positional_importance(model, data).words[0][:2]
     ('TATAAT', 12)
     """
-    model = model[-1] if hasattr(model, "steps") else model  # before the machine nothing happens to sequences
     weights = np.atleast_2d(np.asarray(model.weights_, dtype=float)).sum(axis=0)
     own = [
         m
@@ -85,7 +84,7 @@ def positional_importance(
             f"No kernel in use sees sequence number {sequence}: its letters do not move the decisions."
         )
     columns = specs_of(model)[own[0]].settled
-    rows = model._map.laid_out(data)
+    rows = getattr(model._map, "landmarks", model._map).laid_out(data)
     shortest = int((rows[:, columns] != END).sum(axis=1).min())
     found, counts = np.unique(rows[:, columns], return_counts=True)
     order = np.argsort(-counts[found != END], kind="stable")[:MOST_LETTERS]

@@ -8,8 +8,8 @@ correlated terms, whose correlation is listed beside them. A linear kernel of se
 is taken apart.
 
 A kernel of all columns can say what single columns say, too. What it says is regressed on functions of single columns,
-by kernel ridge regression on the training rows; these parts go to the columns, and what is left is the term "higher
-order".
+and if asked of pairs that act together in it, by kernel ridge regression on the training rows; these parts go to the
+columns and pairs, and what is left is the term "higher order".
 
 Source: Sobol (1993), Sensitivity estimates for nonlinear mathematical models; Lu, Boukouvalas and Hensman (2022),
 section 4.2.
@@ -18,7 +18,7 @@ section 4.2.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -32,6 +32,7 @@ from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.interactions import Interaction
+from mklcore.kernels.screening import interacting
 from mklcore.kernels.units import Unit, units
 from mklcore.selection.scoring import Scoring
 
@@ -92,6 +93,7 @@ def decompose(
     scoring: Scoring = None,
     repeats: int = REPEATS,
     seed: int = 0,
+    pairs: bool = False,
 ) -> Decomposition:
     """What do single columns say to a fitted ``model``, what do they say together, and how much does each count?
 
@@ -110,6 +112,8 @@ def decompose(
         How often the values of a term are shuffled, and from which seed.
     seed : int, default 0
         How often the values of a term are shuffled, and from which seed.
+    pairs : bool, default False
+        Whether functions of pairs, beside those of single columns, are taken out of kernels of all columns.
 
     Returns
     -------
@@ -136,7 +140,7 @@ def decompose(
     >>> found.terms[0].columns, round(sum(term.share for term in found.terms), 9)
     (('x03', 'x10'), 1.0)
     """
-    parts = TermValues(model, data)
+    parts = TermValues(model, data, pairs)
     values = parts.values(data.table)
     values = values - values.mean(axis=1, keepdims=True)
     variances = np.mean(values * values, axis=1).mean(axis=1)
@@ -199,8 +203,8 @@ class TermValues:
     columns.
     """
 
-    def __init__(self, model: Any, data: Dataset) -> None:
-        self.model = model
+    def __init__(self, model: Any, data: Dataset, pairs: bool = False) -> None:
+        self.model, self._pairs = model, pairs
         names = _Names(data)
         found: dict[Columns, list[int]] = {}
         self.split: list[int] = []  # linear kernels of several source columns
@@ -225,7 +229,7 @@ class TermValues:
         if not kernels:
             return None
         few = data.take(np.arange(0, data.n_samples, -(-data.n_samples // PROJECTED_ROWS)))
-        return _Alone(few, _outputs(self.model, few.table, kernels).sum(axis=0), names)
+        return _Alone(few, _outputs(self.model, few.table, kernels).sum(axis=0), names, self._pairs)
 
     def values(self, rows: Array, terms: Sequence[int] | None = None) -> Array:
         """(T, n, K) at ``rows`` as the model takes them, of all terms or of some by their places."""
@@ -283,12 +287,16 @@ class TermValues:
 
 
 class _Alone:
-    """Functions of single columns that come nearest to ``values`` (n, K) on the rows of ``data``: additive kernel ridge
-    regression, its penalty by generalised cross-validation. ``columns`` names them.
+    """Functions of single columns, and if asked of ``pairs`` that act together, that come nearest to ``values`` (n, K)
+    on the rows of ``data``: additive kernel ridge regression, its penalty by generalised cross-validation. ``columns``
+    names them.
     """
 
-    def __init__(self, data: Dataset, values: Array, names: _Names) -> None:
-        stack = KernelDictionary.interactions(data, order=1).grams(data)
+    def __init__(self, data: Dataset, values: Array, names: _Names, pairs: bool) -> None:
+        said_most = values[:, int(np.argmax(values.var(axis=0)))]
+        target = replace(data, y=said_most, task="regression", class_names=())
+        found = interacting(target, 2) if pairs else ()
+        stack = KernelDictionary.interactions(data, candidates=found).grams(data)
         seen = [names.of(spec) for spec in stack.specs or ()]
         last = {columns: m for m, columns in enumerate(seen)}  # the curved kernel, where there is one
         self._stack, self.columns = stack.select(list(last.values())), tuple(last)

@@ -52,8 +52,6 @@ MAX_BYTES = 2**30
 MAX_TEXT = 64 * 2**20
 MAX_ARRAYS = 20_000
 MAX_DEPTH = 40
-MAX_COLUMNS = 10_000
-MOST_STEPS = 4
 MOST_LETTERS = 600  # of a refusal
 _TEXT = "model.json"
 _SAME_DAY = (1980, 1, 1, 0, 0, 0)  # the same model makes the same bytes
@@ -66,7 +64,6 @@ Target = str | os.PathLike[str] | IO[bytes]
 def save_model(path: Target, estimator: Any) -> None:
     """Write a fitted estimator of this library into one file: a path, or a file open for writing bytes.
 
-    The model of a first answer, a Pipeline of this library's steps and an estimator, is written whole.
     ParameterError for an estimator of another library; scikit-learn's NotFittedError for one that is not fitted.
     ``callback`` is not kept, nor a ``random_state`` that is no number. The model that comes back predicts the same.
     The file also holds what proves the answer: the training target, a fingerprint of every training row, sample weights
@@ -77,7 +74,7 @@ def save_model(path: Target, estimator: Any) -> None:
     path : path or binary file
         File to write: a path, or a file open for writing bytes.
     estimator : estimator
-        Fitted estimator of this library, or a Pipeline as ``explore(data).model``.
+        Fitted estimator of this library, such as ``explore(data).model``.
 
     Examples
     --------
@@ -97,7 +94,7 @@ def save_model(path: Target, estimator: Any) -> None:
             f"{type(path).__name__} as the file and {type(estimator).__name__} as the model."
         )
     arrays: list[np.ndarray] = []
-    text = {"format": FORMAT, "version": VERSION, "model": _Writer(arrays).model(estimator)}
+    text = {"format": FORMAT, "version": VERSION, "model": _Writer(arrays).estimator(estimator)}
     raw = json.dumps(text, allow_nan=False, separators=(",", ":")).encode()
     if not isinstance(path, (str, os.PathLike)):
         _write(path, raw, arrays)
@@ -137,7 +134,7 @@ def load_model(path: Target, *, max_bytes: int = MAX_BYTES) -> Any:
     Returns
     -------
     estimator
-        The fitted estimator, or the Pipeline it was saved in.
+        The fitted estimator.
     """
     try:
         if isinstance(path, (str, os.PathLike)):
@@ -187,7 +184,7 @@ def _read(file: IO[bytes], max_bytes: int) -> Any:
                 f"The model was saved in version {text.get('version')!r} of the format, this library reads version "
                 f"{VERSION}. Use the release that wrote it, or fit and save the model again."
             )
-        model = _Reader(archive, sizes, max_bytes).model(text.get("model"))
+        model = _Reader(archive, sizes, max_bytes).estimator(text.get("model"), 0)
         _check_prediction(model)
         return model
 
@@ -205,16 +202,13 @@ class _Part(NamedTuple):
 
 
 def _estimators() -> dict[str, type]:
-    """Every estimator and every step before one that a file may hold, by the name of its class."""
+    """Every estimator a file may hold, by the name of its class: those of the library and those of the registry."""
     from sklearn.base import BaseEstimator
-
-    from mklcore.exploration.scaling import NormalScores
 
     found = [kind for kind in (getattr(estimators, name) for name in estimators.__all__) if isinstance(kind, type)]
     for algorithm in catalog.ESTIMATORS.values():
         found += [kind for kind in (algorithm.classifier, algorithm.regressor, algorithm.novelty) if kind is not None]
-    kinds = [kind for kind in found if issubclass(kind, BaseEstimator)]
-    return {kind.__name__: kind for kind in (*kinds, NormalScores)}
+    return {kind.__name__: kind for kind in found if issubclass(kind, BaseEstimator)}
 
 
 def _parts(max_bytes: int) -> dict[str, _Part]:
@@ -289,26 +283,12 @@ class _Writer:
         self.arrays = arrays
         self._parts, self._estimators = _parts(MAX_BYTES), _estimators()
 
-    def model(self, model: Any) -> Any:
-        """A fitted estimator, or a Pipeline of this library's steps and one."""
-        from sklearn.pipeline import Pipeline
+    def estimator(self, estimator: Any) -> dict[str, Any]:
         from sklearn.utils.validation import check_is_fitted
 
-        steps = model.steps if isinstance(model, Pipeline) else [("", model)]
-        for name, step in steps:
-            if self._estimators.get(type(step).__name__) is not type(step):
-                kind = type(step).__name__
-                if step is steps[-1][1]:
-                    raise ParameterError(f"save_model takes a fitted estimator of mklcore, got {kind}.")
-                raise ParameterError(
-                    f"A model file keeps a Pipeline whose steps before the last are of mklcore; step {name!r} is a "
-                    f"{kind}. Save the last step, and bring rows to it by the others."
-                )
-            check_is_fitted(step)
-        written: list[Any] = [[name, self.estimator(step)] for name, step in steps]
-        return {"is": "Pipeline", "of": written} if isinstance(model, Pipeline) else written[0][1]
-
-    def estimator(self, estimator: Any) -> dict[str, Any]:
+        if self._estimators.get(type(estimator).__name__) is not type(estimator):
+            raise ParameterError(f"save_model takes a fitted estimator of mklcore, got {type(estimator).__name__}.")
+        check_is_fitted(estimator)
         parameters = estimator.get_params(deep=False)
         for name in {"callback", "random_state"} & set(parameters):
             parameters[name] = parameters[name] if isinstance(parameters[name], (int, np.integer)) else None
@@ -374,17 +354,7 @@ class _Reader:
             "Status": lambda of: Status[of],
         }
 
-    def model(self, node: Any) -> Any:
-        """The estimator; a Pipeline where there are steps before it."""
-        if not isinstance(node, dict) or node.get("is") != "Pipeline":
-            return self._estimator(node, 0)
-        from sklearn.pipeline import Pipeline
-
-        if not 1 < len(node["of"]) <= MOST_STEPS + 1:
-            raise DataError(f"The model file has no list of at most {MOST_STEPS} steps before its estimator.")
-        return Pipeline([(str(name)[:40], self._estimator(step, 0)) for name, step in node["of"]])
-
-    def _estimator(self, node: Any, depth: int) -> Any:
+    def estimator(self, node: Any, depth: int) -> Any:
         kind: Any = self._estimators.get(str(node.get("is"))) if isinstance(node, dict) else None
         if kind is None:
             raise DataError(f"The model file asks for {_named(node)}, an estimator this library lacks.")
@@ -399,12 +369,8 @@ class _Reader:
             if name not in _PRIVATE and (not re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_]*_", name) or hasattr(kind, name)):
                 raise DataError(f"The model file sets {name[:60]!r}, which fitting {kind.__name__} does not.")
             setattr(estimator, name, value)
-        d = getattr(estimator, "n_features_in_", 1)
-        if not isinstance(d, int) or not 1 <= d <= MAX_COLUMNS:
-            raise DataError(f"{kind.__name__} in the model file was not fitted on 1 to {MAX_COLUMNS:,} columns.")
-        if hasattr(estimator, "_check_parameters"):
-            estimator._check_parameters()
-            _check_fitted(estimator)
+        estimator._check_parameters()
+        _check_fitted(estimator)
         return estimator
 
     def value(self, node: Any, depth: int) -> Any:
@@ -423,7 +389,7 @@ class _Reader:
         if name == "dict":
             return {self.value(key, depth + 1): self.value(value, depth + 1) for key, value in of or ()}
         if name in self._estimators:
-            return self._estimator(node, depth + 1)
+            return self.estimator(node, depth + 1)
         part = self._parts.get(name)
         if part is None or not isinstance(of, dict):
             raise DataError(f"The model file asks for {_named(node)}, which this library lacks.")
@@ -554,21 +520,16 @@ def _check_fitted(estimator: Any) -> None:
         raise DataError("The nodes in the model file do not fit its design.")
 
 
-def _check_prediction(model: Any) -> None:
+def _check_prediction(estimator: Any) -> None:
     """Predict once: what does not fit together in a way no check foresees shows here."""
-    steps = [step for _, step in getattr(model, "steps", [("", model)])]
-    estimator, design = steps[-1], getattr(steps[-1], "design_", None)
+    design = getattr(estimator, "design_", None)
     found = getattr(estimator, "_map", None) or getattr(design, "transform", None)
-    if len(steps) > 1:
-        rows: Any = np.zeros((1, steps[0].n_features_in_))
-    elif found is not None:
-        rows = found.rows[:1] * found.column_scales + found.column_means
+    if found is not None:
+        rows: Any = found.rows[:1] * found.column_scales + found.column_means
     elif isinstance(design, Design):
         rows = np.zeros((1, design.p) if isinstance(design.levels, Table) else (design.p, design.q + 1, 1, design.n))
     else:
         rows = np.zeros((len(estimator.kernel_names_ if design is None else design.graph), 1, estimator.n_train_))
-    for step in steps[:-1]:
-        rows = step.transform(rows)
     decision = estimator._decisions(rows)
     if decision.shape[0] != 1 or not np.isfinite(decision).all() or len(estimator.predict(rows)) != 1:
         raise DataError("The model in the file does not predict one finite number or class per row.")

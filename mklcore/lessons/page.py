@@ -23,12 +23,11 @@ def lesson_page(
     *,
     scene: Scenes | None = None,
     link: str = "",
-    nearby: tuple[tuple[str, str], ...] = (),
 ) -> str:
     """One HTML file that tells ``lesson`` with what its computation found, ``story = lesson.compute()``.
 
     ``scene(dark)`` is the picture as ``Scene.drawn`` tells it, where it has been drawn before; ``link`` opens the
-    lesson in the app, ``nearby`` are (text, file) of other pages in its folder. Raises ``ParameterError`` for a lesson
+    lesson in the app. Raises ``ParameterError`` for a lesson
     that brings a figure instead of a scene: those need plotly.
     """
     if scene is None:
@@ -44,7 +43,7 @@ def lesson_page(
     guess = Guess(fill(content.question, lesson.given), content.options, story.answer, content.moral)
     problem = Problem(formula=content.parts["formula"])
     about_facts = (("Level", content.level), ("Data", DATA))
-    about = About(content.title, about_facts, (problem,), link=link, nearby=nearby)
+    about = About(content.title, about_facts, (problem,), link=link)
     sections = (
         ("", text["reveal"]),
         ("Why", text["why"]),

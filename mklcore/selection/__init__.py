@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from mklcore._lazy import lazily as _lazily
 
 if TYPE_CHECKING:
-    from mklcore.selection.bandwidths import widened
     from mklcore.selection.choose_c import choose_C, leave_one_out, xi_alpha
     from mklcore.selection.curves import (
         CrossValidatedSurface,
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from mklcore.selection.probabilities import brier, calibrate, reliability
     from mklcore.selection.references import best_single_kernel, hull_references, plain_references
     from mklcore.selection.screening import column_scores
-    from mklcore.selection.search import ModelSearch, search_models
 
 __getattr__ = _lazily(
     __name__,
@@ -35,17 +33,14 @@ __getattr__ = _lazily(
             "selection_frequency",
             "validation_curve",
         ],
-        "search": ["ModelSearch", "search_models"],
         "references": ["best_single_kernel", "hull_references", "plain_references"],
         "probabilities": ["brier", "calibrate", "reliability"],
         "choose_c": ["choose_C", "leave_one_out", "xi_alpha"],
-        "bandwidths": ["widened"],
         "screening": ["column_scores"],
     },
 )
 __all__ = [
     "CrossValidatedSurface",
-    "ModelSearch",
     "SelectionFrequency",
     "best_single_kernel",
     "brier",
@@ -58,9 +53,7 @@ __all__ = [
     "leave_one_out",
     "plain_references",
     "reliability",
-    "search_models",
     "selection_frequency",
     "validation_curve",
-    "widened",
     "xi_alpha",
 ]

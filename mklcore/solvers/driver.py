@@ -4,8 +4,9 @@ The driver keeps history, best primal point, best dual value, the stopping rule,
 callback, and returns one frozen ``Fit`` for every ``Method``.
 
 Stopping rule (specification of the lp-norm solver): best primal minus best dual <= tol * R, where R is the regulariser
-term of the dual. R, not the objective: at small C the objective is nearly all loss and accepts the uniform start. Where
-R vanishes (no kernel tells contradictory rows apart) a gap that round-off explains is within the tolerance.
+term of the dual. R, not the objective: at small C the objective is nearly all loss and accepts the uniform start. A
+gap below the rounding of its two values is published as that rounding; where the tolerance is finer, the status is
+``ROUNDED``.
 
 Nothing leaves the driver unproved: a polish that costs more than tol * R is undone, and the invariants of ``proof.py``
 hold or an error is raised.
@@ -37,11 +38,9 @@ class DriverSettings:
     What counts as rounding is never more than ``solvers.proof`` allows.
     """
 
-    # share of the objective, the gap of a run where R is far below it: the rest is not in its digits
+    # share of the objective that its rounding is at most: values from scratch agree to that, or nothing is published
     digits: float = 1e-7
     restated: int = 5  # times that running sums may claim a gap that is none, before a run ends
-    # share of the objective: a smaller gap that round-off explains is none, though R be nearly 0
-    rounded: float = 1e-12
 
 
 SETTINGS = DriverSettings()
@@ -134,8 +133,8 @@ class Fit:
     """What every solver returns. A field that does not apply to a method is None, never absent.
 
     ``n_iter`` counts the steps after the first point, and is 1 where that point was the answer already.
-    ``dual_point`` (n,) signed is the feasible dual point whose value is ``dual_objective``: it proves the gap, and may
-    be another than ``dual_coef``, which gives the best primal.
+    ``dual_point`` (n,) signed is the feasible dual point whose value is ``dual_objective``, less the rounding where the
+    gap would be below it; it may be another than ``dual_coef``, which gives the best primal.
 
     Parameters
     ----------
@@ -267,7 +266,7 @@ class Method(ABC, Generic[State]):
     @property
     def scales(self) -> str:
         """The scales of the problem, for a refusal."""
-        return "a linear system in them is singular"
+        return "a linear system in them is singular. Scale the kernels alike, or remove near-copies"
 
     def progress(self, trace: Progress) -> Progress:
         """The gaps of what the method works on: those of the run, unless it solves a part of the problem in between."""
@@ -368,11 +367,22 @@ class Trace(Progress):
     def restate(self, best: AnyIterate) -> None:
         """The same, and no line of the history tells more than is true."""
         super().restate(best)
-        for place, reported in enumerate(self.history):
-            dual = reported.dual_objective
-            if dual is not None and self.dual is not None:
-                dual = min(dual, self.dual)
-            self.history[place] = _with_values(reported, max(reported.objective, best.objective), dual)
+        self._tell_no_more(best.objective, self.dual)
+
+    def round(self, rounding: float) -> float | None:
+        """The dual value to publish, no nearer to the objective than the ``rounding`` of the two."""
+        if self.dual is None or self.best is None:
+            return None
+        dual = min(self.dual, self.best.objective - rounding)
+        self._tell_no_more(-np.inf, dual)
+        return dual
+
+    def _tell_no_more(self, objective: float, dual: float | None) -> None:
+        for place, line in enumerate(self.history):
+            below = line.dual_objective
+            if below is not None and dual is not None:
+                below = min(below, dual)
+            self.history[place] = _with_values(line, max(line.objective, objective), below)
 
     def add(self, point: AnyIterate) -> None:
         """Take one iterate and write a line of the history."""
@@ -426,25 +436,23 @@ def _driven(method: Method[Any], tol: float, max_iter: int, callback: Callable[[
         values = method.certify(best, trace.dual_point)
     allowed = trace.allowed if method.descends else np.inf
     check(method.name, best.objective, trace.dual, trace.lowest, allowed, values)
+    rounding = 0.0 if values is None else min(values.rounding, SETTINGS.digits * abs(best.objective))
     if status in (Status.STALLED, Status.CONVERGED) and np.isfinite(trace.gap):
-        near = max(
-            trace.target, 0.0 if values is None else min(values.rounding, SETTINGS.rounded * abs(best.objective))
-        )
-        status = Status.CONVERGED if trace.gap <= near else Status.STALLED
-        if (
-            status is Status.STALLED
-            and values is not None
-            and trace.gap <= min(values.rounding, SETTINGS.digits * abs(best.objective))
-        ):
+        if max(trace.gap, rounding) <= trace.target:
+            status = Status.CONVERGED
+        elif trace.gap <= max(trace.target, rounding):
             status = Status.ROUNDED
+        else:
+            status = Status.STALLED
     if status is Status.STALLED and values is not None and trace.dual is not None:
         refuse_if_strained(trace.gap, best.objective, values)
+    dual = trace.round(rounding)
     return Fit(
         best.weights,
         best.dual,
         best.intercept,
         best.objective,
-        None if trace.dual is None else min(trace.dual, best.objective),  # above by rounding, no more: checked
+        dual,
         status,
         steps,
         tuple(trace.history),

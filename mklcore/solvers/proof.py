@@ -111,22 +111,20 @@ def _moved(loss: Loss, t: Array, y: Array, C: Cost, noise: Array) -> float:
 
 
 def scales_of(diagonals: Array, C: Cost) -> str:
-    """The smallest and the largest mean of the kernels' ``diagonals`` (M, n), and C, as text."""
+    """The smallest and the largest mean of the kernels' ``diagonals`` (M, n), and C, as text that says what to do."""
     means, C = diagonals.mean(axis=1), float(np.max(C))
     low, high = int(np.argmin(means)), int(np.argmax(means))
     if means[high] > 2.0 * means[low]:
         unequal = f"kernel {low} has a mean diagonal of {means[low]:.3g}, kernel {high} one of {means[high]:.3g}"
-        return f"{unequal}, C is {C:.3g}"
-    ratio = C * means[high]
-    return f"the kernels have mean diagonals near {means[high]:.3g}, and C is {C:.3g}: {ratio:.3g} times the other"
+        alike = "Scale the kernels alike (normalise them, as a KernelDictionary does), remove near-copies"
+        return f"{unequal}, C is {C:.3g}. {alike}, or take a smaller C"
+    near = f"the kernels have mean diagonals near {means[high]:.3g}, and C is {C:.3g}"
+    return f"{near}. Take a smaller C, or remove copies of rows and near-copies of kernels"
 
 
 def refusal(scales: str) -> KernelError:
     """What is said where float64 cannot carry a problem."""
-    return KernelError(
-        f"These kernels cannot be weighed in double precision: {scales}. Scale the kernels alike (normalise them, as a "
-        "KernelDictionary does), remove near-copies, or take a smaller C."
-    )
+    return KernelError(f"These kernels cannot be weighed in double precision: {scales}.")
 
 
 def check(

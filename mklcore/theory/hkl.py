@@ -114,7 +114,7 @@ def norm_slope(nodes: Sequence[Node], beta: Array, weights: DepthWeights) -> Arr
 
 def _check(design: Design, nodes: Sequence[Node], beta: Array) -> None:
     if design.blocks.size:
-        raise ParameterError("The conditions need features of finite dimension: use a polynomial or Hermite basis.")
+        raise ParameterError("The conditions need features of finite dimension: use a polynomial basis.")
     if len(nodes) == 0 or beta.shape != (len(nodes),):
         raise ParameterError(
             f"One coefficient per node is needed; got {len(nodes)} nodes and coefficients {beta.shape}."

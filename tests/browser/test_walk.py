@@ -183,10 +183,10 @@ def assert_moved(visitor: Walker, model, table: Dataset) -> None:
 
 
 def take_away(visitor: Walker, walk: Walk, path: Path, index: int, here: Known, model) -> None:
-    """Download the weights, the path, the model, and the code and report of the screen."""
+    """Download the weights, the path, the model, and the code of the screen."""
     page = visitor.page
     page.get_by_role("tab", name="Take away").click()
-    page.get_by_role("button", name="Report as HTML").wait_for()
+    page.get_by_role("button", name="Weights as CSV").wait_for()
     visitor.settle()
     weights = pd.read_csv(io.BytesIO(visitor.take("Weights as CSV"))).set_index("kernel")["weight"]
     np.testing.assert_allclose(weights.loc[list(path.kernel_names)], path.weights[index], rtol=1e-6, atol=1e-9)
@@ -205,10 +205,6 @@ def take_away(visitor: Walker, walk: Walk, path: Path, index: int, here: Known, 
     cells = nbformat.reads(notebook, as_version=4)
     nbformat.validate(cells)
     assert type(model).__name__ in notebook
-    report = visitor.take("Report").decode()
-    assert f"{path.n_nonzero[index]} of {len(path.kernel_names)}" in report
-    assert "Content-Security-Policy" in report
-    assert "<script src=" not in report
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Script", exact=True).wait_for(state="hidden")
 

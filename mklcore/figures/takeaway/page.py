@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from latex2mathml.converter import convert
+
 from mklcore.errors import ParameterError
-from mklcore.figures.formula import mathml
 from mklcore.figures.players import bundle
 
 GENERATOR = "MKL Explorer"
 PROMISE = "The rows of the table are not in this file, only what is drawn here, and it asks no server for anything."
-_FILE = re.compile(r"[\w-]+\.html")
 _COLOUR = re.compile(r"#[0-9A-Fa-f]{6}|rgba\([0-9,. ]+\)")
 _DARK = """ --st-text-color: #EDEDE8; --st-background-color: #171715; --st-secondary-background-color: #282825;
   --st-primary-color: #3288C0; --st-border-color: #55554F; --st-link-color: #7CC5EE;
@@ -47,8 +47,7 @@ class Problem:
 @dataclass(frozen=True)
 class About:
     """What a file tells of itself: ``title``; ``facts`` (name, text) about what was computed; the ``problems`` that
-    were solved; the ``link`` that opens the same screen, and the data's ``fingerprint``; ``nearby`` (text, name of a
-    file) are pages that are in the same folder.
+    were solved; the ``link`` that opens the same screen, and the data's ``fingerprint``.
     """
 
     title: str = ""
@@ -56,7 +55,6 @@ class About:
     problems: tuple[Problem, ...] = ()
     link: str = ""
     fingerprint: str = ""
-    nearby: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -157,7 +155,7 @@ def explanation(about: About) -> str:
 
 def _explained(problem: Problem) -> str:
     head = f"<h2>{safe(problem.title)}</h2>" if problem.title else ""
-    formula = f'<div class="formula">{mathml(problem.formula)}</div>' if problem.formula else ""
+    formula = f'<div class="formula">{convert(problem.formula, display="block")}</div>' if problem.formula else ""
     words = (("What to look for.", problem.look_for), ("What it cannot tell.", problem.cannot_tell))
     paragraphs = "".join(f"<p><b>{name}</b> {safe(text)}</p>" for name, text in words if text)
     return "".join([head, formula, f'<div class="two">{paragraphs}</div>' if paragraphs else ""])
@@ -179,10 +177,8 @@ def _foot(about: About, moves: bool) -> str:
     if re.match(r"https?://", about.link):
         facts.append(("The same screen", f'<a href="{safe(about.link)}" rel="noreferrer">{safe(about.link)}</a>'))
     rows = "".join(f"<dt>{safe(name)}</dt><dd>{text}</dd>" for name, text in facts)
-    ways = "".join(f'<a href="{safe(file)}">{safe(text)}</a> ' for text, file in about.nearby if _FILE.fullmatch(file))
     keys = " Arrow keys move the cursor." if moves else ""
-    nav = f'<nav class="ways">{ways}</nav>' if ways else ""
-    return f'{nav}<footer><dl>{rows}</dl><p class="quiet">{PROMISE}{keys}</p></footer>'
+    return f'<footer><dl>{rows}</dl><p class="quiet">{PROMISE}{keys}</p></footer>'
 
 
 def _hash(text: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import html
 import re
 
-from mklcore.figures.formula import mathml
+from latex2mathml.converter import convert
 
 _PIECE = re.compile(r"\$(?P<formula>[^$]+)\$|\*\*(?P<bold>.+?)\*\*", re.DOTALL)
 
@@ -24,5 +24,5 @@ def inline(text: str) -> str:
         parts.append(html.escape(text[at : found.start()]))
         at = found.end()
         bold = found["bold"]
-        parts.append(mathml(found["formula"], "inline") if bold is None else f"<b>{inline(bold)}</b>")
+        parts.append(convert(found["formula"]) if bold is None else f"<b>{inline(bold)}</b>")
     return "".join([*parts, html.escape(text[at:])])

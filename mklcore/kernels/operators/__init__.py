@@ -2,9 +2,7 @@
 
 ``DenseKernels`` (and ``GramStack``) store Gram matrices; ``PackedKernels`` one triangle of each in single precision;
 ``LazyKernels`` compute what is asked for from the columns, ``Float32Kernels`` with sums in single precision;
-``ColumnKernels`` are linear kernels of single columns on a table that is neither copied nor converted;
-``ArrayKernels`` store Gram matrices in an array of any library that follows the array API standard; a
-``CachedOperator`` around any of them remembers products and sums.
+a ``CachedOperator`` around any of them remembers products and sums.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-from mklcore.kernels.operators.array_api import ArrayKernels, as_operator
 from mklcore.kernels.operators.base import (
     Capability,
     DenseSum,
@@ -24,18 +21,15 @@ from mklcore.kernels.operators.base import (
     same_kernels,
 )
 from mklcore.kernels.operators.cached import CachedOperator, cached
-from mklcore.kernels.operators.dense import DenseKernels
+from mklcore.kernels.operators.dense import DenseKernels, as_operator
 
 if TYPE_CHECKING:
-    from mklcore.kernels.operators.columns import ColumnKernels
     from mklcore.kernels.operators.lazy import Float32Kernels, LazyKernels
     from mklcore.kernels.operators.packed import PackedKernels
 
 __all__ = [
-    "ArrayKernels",
     "CachedOperator",
     "Capability",
-    "ColumnKernels",
     "DenseKernels",
     "DenseSum",
     "Float32Kernels",
@@ -52,7 +46,6 @@ __all__ = [
 ]
 
 _LATER = {
-    "ColumnKernels": "columns",
     "Float32Kernels": "lazy",
     "LazyKernels": "lazy",
     "PackedKernels": "packed",

@@ -17,8 +17,8 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.operators.array_api import as_operator
 from mklcore.kernels.operators.base import Capability, DenseSum, KernelOperator, WeightedSum, is_stored, same_kernels
+from mklcore.kernels.operators.dense import as_operator
 from mklcore.kernels.operators.row_cache import RowCache
 
 

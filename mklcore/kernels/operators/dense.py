@@ -9,7 +9,7 @@ import numpy as np
 from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices, Single, read_only
 from mklcore.errors import KernelError
-from mklcore.kernels.operators.base import Capability, DenseSum
+from mklcore.kernels.operators.base import Capability, DenseSum, KernelOperator, is_operator
 
 TILE = 32
 NO_FUNCTIONS = (
@@ -194,3 +194,11 @@ def _quadratic_forms(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
             total += a[r] * (2.0 * inner - source[0] * a[r])
         Q[m] = max(total, 0.0)
     return Q
+
+
+def as_operator(K: Any) -> KernelOperator:
+    """``K`` where it is an operator, else the one on the array (M, n, n)."""
+    if is_operator(K):
+        found: KernelOperator = K
+        return found
+    return DenseKernels(np.asarray(K))

@@ -106,36 +106,6 @@ class _Numbered:
         return f"{name}₍{str(level).translate(_SUBSCRIPTS)}₎"
 
 
-@dataclass(frozen=True)
-class HermiteBasis(_Numbered):
-    """Hermite polynomials with geometric weights: columns sqrt((alpha/2)^j / j!) H_j(x), j = 0 .. q; 0 < alpha < 1.
-
-    Parameters
-    ----------
-    q : int, default 3
-        Largest degree, from 1.
-    alpha : float, default 0.5
-        Geometric weight of the levels, in (0, 1).
-    """
-
-    q: int = 3
-    alpha: float = 0.5
-    key: ClassVar[str] = "hermite"
-    label: ClassVar[str] = "Hermite"
-
-    def __post_init__(self) -> None:
-        _whole("q", self.q, 1)
-        _above_zero("alpha", self.alpha)
-        if self.alpha >= 1:
-            raise ParameterError(f"alpha must be between 0 and 1, or the series diverges; got {self.alpha!r}.")
-
-    def fit(self, x: Array) -> None:
-        return None
-
-    def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
-        return [self.alpha ** (j / 2) * h for j, h in enumerate(hermite_functions(new, self.q + 1))]
-
-
 def gaussian_series(x: Array, count: int, b: float, sigma2: float) -> list[Array]:
     """phi_0 .. phi_{count-1} with sum_k phi_k(x) phi_k(z) -> exp(-b (x - z)^2).
 
@@ -245,28 +215,6 @@ class ANOVABasis:
 
 
 @dataclass(frozen=True)
-class SplineBasis(_Numbered):
-    """Cubic splines about 0: k_0 = 1, k_1 = x z, k_2 = m^2 (3 M - m) / 6 where x z > 0, m <= M the two sizes, else
-    0."""
-
-    key: ClassVar[str] = "spline"
-    label: ClassVar[str] = "spline"
-
-    @property
-    def q(self) -> int:
-        return 2
-
-    def fit(self, x: Array) -> None:
-        return None
-
-    def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
-        left, right = np.abs(new)[:, None], np.abs(x)[None, :]
-        low, high = np.minimum(left, right), np.maximum(left, right)
-        same_side = new[:, None] * x[None, :] > 0
-        return [np.ones_like(new), new.copy(), np.where(same_side, low**2 * (3.0 * high - low) / 6.0, 0.0)]
-
-
-@dataclass(frozen=True)
 class KernelPCABasis(_Numbered):
     """exp(-(x - z)^2 / (2 width^2)) cut along its principal components on the training rows: q of them and the rest.
 
@@ -308,51 +256,4 @@ class KernelPCABasis(_Numbered):
         return [*(np.ascontiguousarray(column) for column in ours.T), rest]
 
 
-@dataclass(frozen=True)
-class RuleBasis:
-    """Thresholds as levels: level j says 1 where x is above the j-th cut, 0 below; a node is a conjunction, a hull
-    rules.
-
-    Cuts are the quantiles j / (q + 1) of the training rows, j = 1 .. q, so that every level is a special case of the
-    one before and a deeper node a narrower rule; level 0 asks nothing. ``above=False``: x at or below the (q + 1 -
-    j)-th cut. Products are conjunctions with ``normalize_basis=False``; with it, of centred levels.
-
-    Parameters
-    ----------
-    q : int, default 3
-        Number of cuts, from 1.
-    above : bool, default True
-        Whether a level is 1 above its cut, or at and below it.
-
-    References
-    ----------
-    Jawanpuria, Jagarlapudi, Ramakrishnan (2011), "Efficient rule ensemble learning using hierarchical kernels".
-    """
-
-    q: int = 3
-    above: bool = True
-    key: ClassVar[str] = "rules"
-    label: ClassVar[str] = "rules"
-
-    def __post_init__(self) -> None:
-        _whole("q", self.q, 1)
-        if not isinstance(self.above, (bool, np.bool_)):
-            raise ParameterError(f"above says which side of a cut a rule asks for, True or False; got {self.above!r}.")
-
-    def fit(self, x: Array) -> Array:
-        """The cuts (q,), from the widest rule to the narrowest."""
-        cuts: Array = np.quantile(x, np.arange(1, self.q + 1) / (self.q + 1))
-        return cuts if self.above else cuts[::-1]
-
-    def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
-        held = [new > cut if self.above else new <= cut for cut in state]
-        return [np.ones_like(new), *(column.astype(np.float64) for column in held)]
-
-    def level_name(self, name: str, level: int) -> str:
-        return f"{name} {'above' if self.above else 'below'} cut {level}"
-
-
-BASES: dict[str, type] = {
-    basis.key: basis
-    for basis in (PolynomialBasis, HermiteBasis, GaussianBasis, ANOVABasis, SplineBasis, KernelPCABasis, RuleBasis)
-}
+BASES: dict[str, type] = {basis.key: basis for basis in (PolynomialBasis, GaussianBasis, ANOVABasis, KernelPCABasis)}

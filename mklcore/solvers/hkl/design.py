@@ -63,7 +63,7 @@ class Design:
             )
         if given is None and missing:
             raise ParameterError(
-                "basis must be None, one of the bases (PolynomialBasis(4), HermiteBasis(3), ...) or an array of "
+                "basis must be None, one of the bases (PolynomialBasis(4), GaussianBasis(3), ...) or an array of "
                 "Gram matrices "
                 f"(p, q+1, n, n); got {basis!r}."
             )
@@ -89,7 +89,7 @@ class Design:
                 f"The levels of this basis need {dense * size * 8 / _MB:.0f} MB for {self.n} rows and {self.p} "
                 f"variables, more "
                 f"than memory_mb={self.memory_mb:g}. Raise memory_mb, use fewer rows, or a basis of columns "
-                f"(polynomial, Hermite)."
+                f"(polynomial)."
             )
         self.columns = np.zeros((self.p, self.q + 1, self.n))
         self.row_in = np.full((self.p, self.q + 1), -1, dtype=np.int64)

@@ -24,6 +24,9 @@ SURE = 3.0  # standard errors above zero: with a dozen columns by chance in one 
 LEAST = 6  # points from which a path that is being solved says more than the first look
 ENTRIES = 6e6  # kernels x rows x rows up to which the answer itself is there as soon
 PATIENCE = 1.0
+POINTS, COARSE = 13, 7  # values of C of the path, and where each is the work of many classes
+MANY_CLASSES = 4  # from which the grid is coarse
+BEHIND = 3  # points after the best one that have to be no better before the path ends
 FIRST = "First look"
 
 
@@ -36,6 +39,11 @@ class Look:
     path: Path
     columns: tuple[ColumnAnswer, ...]
     error: float = np.nan
+
+
+def grid_points(data: Dataset) -> int:
+    """Return how many values of C a first path has: fewer where every point is the work of many classes."""
+    return COARSE if data.task == "multiclass" and len(data.class_names) >= MANY_CLASSES else POINTS
 
 
 def first(params: PathParams) -> Derived[Look]:
@@ -54,8 +62,6 @@ def wanted(params: PathParams) -> bool:
 
 def job(params: PathParams) -> Job:
     """Return the work that gives the first look."""
-    from mklcore.exploration import BEHIND, grid_points  # with scikit-learn, which a page can be drawn without
-
     cut, seen = gram_stacks.parts(params), dictionaries.made_of(params)
     train, judge = cut.train.drawn(ROWS, params.seed), cut.validation.drawn(ROWS, params.seed)
     kernels, make, over = dictionaries.dictionary(params), paths.maker(params), paths.runs_over(params).key

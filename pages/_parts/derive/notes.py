@@ -21,7 +21,6 @@ WORDS = (
     (", or set max_bytes.", "."),
     (", or set max_rows.", "."),
     (", or set max_columns.", "."),
-    ("Choose another column with target=.", "Choose another target."),
     (" target= names another.", ""),
     (
         " Add one, or name another with target=.",

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.data.applying import Reading, learn_reading, plain_reading
-from mklcore.data.columns import Feature
 from mklcore.data.dataset import Dataset
+from mklcore.data.encoder import Feature, TableEncoder
+from mklcore.data.reading import fit_encoder
 from mklcore.errors import DataError
 from mklcore.estimators.explain import NOVELTY, column_influence, kernels_in_use, problem_names, typical_parts
 from mklcore.paths.path import Path
@@ -73,16 +73,16 @@ def chosen(params: Params) -> Chosen | None:
 # How files are read
 
 
-def reading(params: DataParams) -> Reading:
+def reading(params: DataParams) -> TableEncoder:
     """Return how a new file becomes rows of this table. Raises ``DataError``."""
     table = tables.table(params)
     if not params.is_upload:
-        return plain_reading(table)
+        return TableEncoder.plain(table)
     key = ("reading", params.data, table.fingerprint)
     how, content = tables.reading_options(params), uploads.upload(params.data).content
     return opened(
         caches.result_cache(params), key, content, "Reading the table once more",
-        lambda tick: learn_reading(content, table, tick=tick, **how),
+        lambda tick: fit_encoder(content, table, tick=tick, **how),
     )  # fmt: skip
 
 
@@ -127,10 +127,10 @@ def _knobs(params: DataParams, table: Dataset) -> tuple[Knob, ...]:
     try:
         features = reading(params).features
     except DataError:
-        features = plain_reading(table).features
+        features = TableEncoder.plain(table).features
     made: dict[str, Knob] = {}
     for j, feature in enumerate(features):
-        if feature.role in ("number", "gap"):
+        if feature.role in ("number", "gap", "share"):
             made[f"number {j}"] = _number(feature.name, j, table.X[:, j])
         elif feature.column not in made:
             made[feature.column] = _category(feature.column, features)

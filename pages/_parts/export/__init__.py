@@ -1,1 +1,1 @@
-"""What leaves: code, notebook, formula, report, figure, specification."""
+"""What leaves: code, notebook, model, proof, figure, one file that moves."""

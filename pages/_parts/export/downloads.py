@@ -1,4 +1,4 @@
-"""Export by a click: a figure as SVG, PNG or HTML, a model, and the code, specification and report of a screen.
+"""Export by a click: a figure as SVG, PNG or HTML, a model, and the code of a screen.
 
 SVG and PNG are made by the browser from a light copy of the figure, drawn where the person asks for it: nothing leaves
 the host. ``strip`` and ``screen`` are one line each on the page that wants them.
@@ -13,15 +13,15 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from mklcore.figures import style
-from pages._parts.derive import predictions, tables
+from pages._parts.derive import predictions
 from pages._parts.drawing import charts
-from pages._parts.export import proof, report, scripts
-from pages._parts.export import specification as export_specification
-from pages._parts.session import fields, history, uploads, words
+from pages._parts.export import proof, scripts
+from pages._parts.session import history, uploads, words
 from pages._parts.session.memory import memory
 
 WIDTH, HEIGHT = 656, 400
 CODE_HEIGHT = 260
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 _here = File(__file__).parent
 _saver = st.components.v2.component(
     "figure_saver",
@@ -96,7 +96,7 @@ def light(figure: go.Figure) -> go.Figure:
 def page_of(figure: go.Figure) -> str:
     """Return a figure as an HTML file that asks no server for anything."""
     body = figure.to_html(full_html=False, include_plotlyjs=True, config={"displaylogo": False})
-    head = f"<meta charset='utf-8'><meta http-equiv='Content-Security-Policy' content=\"{report.POLICY}\">"
+    head = f"<meta charset='utf-8'><meta http-equiv='Content-Security-Policy' content=\"{POLICY}\">"
     return f"<!DOCTYPE html><html lang='en'><head>{head}<title>MKL Explorer</title></head><body>{body}</body></html>"
 
 
@@ -121,10 +121,10 @@ def model_button(point: predictions.Chosen) -> None:
 
 @st.fragment
 def screen() -> None:
-    """Draw the pocket of the page's heading: script, notebook, specification and report."""
+    """Draw the pocket of the page's heading: script and notebook."""
     pocket = st.popover(
         "", icon=":material/code:", key="screen", on_change="rerun", type="tertiary",
-        help="The code that makes this screen, its specification, and a report",
+        help="The code that makes this screen",
     )  # fmt: skip
     if pocket.open:
         with pocket:
@@ -132,78 +132,24 @@ def screen() -> None:
 
 
 def _screen() -> None:
-    if memory().wishes.granted("restored"):
-        history.rerun()
     params, page = history.current(), memory().page
     try:
         cells = scripts.cells(params, page)
-        specification = export_specification.write(params, page)
     except (MKLError, uploads.MissingFileError) as error:
         known = isinstance(error, MKLError)
         st.info(words.plain(error) if known else "There is no table yet to compute with: choose one on Data.")
-        _restore()
         return
     code = scripts.script(cells)
-    one, two, three, four = st.columns(4)
+    one, two = st.columns(2)
     with one:
         _take("Script", lambda: code, "mkl_screen.py", "text/x-python")
     with two:
         _take("Notebook", lambda: scripts.notebook(cells), "mkl_screen.ipynb", "application/x-ipynb+json")
-    with three:
-        _take("Specification", lambda: specification, "mkl_screen.json", "application/json")
-    with four:
-        _report()
     st.code(code, language="python", height=CODE_HEIGHT)
     numbers = "the numbers of this screen" if page in scripts.PAGES else "the path of Explore on this table"
-    st.caption(
-        f"The script and the notebook compute {numbers} with the library alone. The report tells of the model at "
-        f"Explore's "
-        "cursor."
-    )
-    _restore()
+    st.caption(f"The script and the notebook compute {numbers} with the library alone.")
 
 
-def _take(label: str, make: Callable[[], str], name: str, mime: str, *, disabled: bool = False) -> None:
+def _take(label: str, make: Callable[[], str], name: str, mime: str) -> None:
     """Draw a download whose file is made once it is asked for: a file made before may be gone when it is."""
-    st.download_button(
-        label, make, name, mime, key=f"take_{file_name(name)}", on_click="ignore", width="stretch", disabled=disabled
-    )
-
-
-def _report() -> None:
-    """Draw the report's download, once there is a path to tell of."""
-    point = None if tables.on_stack(history.current()) else predictions.chosen(history.current())
-    if point is None:
-        _take("Report", str, "mkl_report.html", "text/html", disabled=True)
-        return
-    gathered = report.gather(point)
-    _take("Report", lambda: report.write(gathered), "mkl_report.html", "text/html")
-
-
-def _restore() -> None:
-    """Draw the way back from a specification to its screen."""
-    st.file_uploader(
-        "Restore a screen from its specification", type=["json"], key="specification", on_change=take_specification,
-        max_upload_size=1,
-    )  # fmt: skip
-    if memory().specification_refused:
-        st.error(words.plain(memory().specification_refused))
-
-
-def take_specification() -> None:
-    """Set the parameters to those of the file that was handed over."""
-    memory().specification_refused = ""
-    file = fields.value("specification")
-    if file is None:
-        return
-    if reason := uploads.refusal(file):
-        memory().specification_refused = reason
-        return
-    try:
-        params, refused = export_specification.read(file.getvalue())
-    except MKLError as error:
-        memory().specification_refused = str(error)
-        return
-    history.set_params(params)
-    history.refuse(*refused)
-    memory().wishes.restored = True  # a fragment runs next: it has to call for the whole app
+    st.download_button(label, make, name, mime, key=f"take_{file_name(name)}", on_click="ignore", width="stretch")

@@ -56,9 +56,8 @@ REST = (
     "sklearn.model_selection",
     "sklearn.datasets",
     "sklearn.linear_model",
-    "mklcore.exploration",
+    "mklcore.estimators.importance",
     "mklcore._numba.warmup",
-    "mklcore.selection.search",
     "mklcore.experiments",
     "mklcore.theory",
 )

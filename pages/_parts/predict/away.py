@@ -1,11 +1,18 @@
-"""Predict, to take away: the model at the cursor, its weights and path as tables, its figures, its report."""
+"""Predict, to take away: the model at the cursor, its weights and path as tables, its figures."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
+import plotly.graph_objects as go
 import streamlit as st
 
+from mklcore.figures import captions, score_path, style, weight_path, weights_bar
+from mklcore.paths.path import Path
 from pages._parts.derive import paths
 from pages._parts.derive.predictions import Chosen
 from pages._parts.drawing import listings
-from pages._parts.export import downloads, report
+from pages._parts.export import downloads
+from pages._parts.params import places
 
 
 def show(point: Chosen) -> None:
@@ -20,19 +27,33 @@ def show(point: Chosen) -> None:
         st.markdown("**Its numbers**")
         listings.take(lambda: listings.weights(point.path, point.index), "weights", "away_weights", "Weights as CSV")
         listings.take(lambda: listings.along(path), "path", "away_path", "Path as CSV")
-        gathered = report.gather(point)
-        st.download_button(
-            "Report as HTML", lambda: report.write(gathered), "mkl_report.html", "text/html", key="away_report",
-            icon=":material/download:", on_click="ignore",
-        )  # fmt: skip
-        st.caption(
-            "The report is one page: table, kernels, formula, certificate, scores and figures. It loads nothing."
-        )
     with third:
         st.markdown("**Its figures**")
-        for name, make in report.figures(gathered).items():
+        for name, make in figures(point, path).items():
             label, pocket = st.columns([3, 2], vertical_alignment="center")
             label.markdown(name)
             with pocket:
                 downloads.strip(make, name)
         st.caption("Figures are taken in light colours, at the cursor. The code of the screen is in the heading.")
+
+
+def figures(point: Chosen, path: Path) -> dict[str, Callable[[], go.Figure]]:
+    """Return what draws the figures of the model and of its path, by their titles."""
+    here, whole = _short(point.path), _short(path)
+    nearest = point.index if path is point.path else places.place(path, point.value).index
+    peaks = whole.weights if whole.kernel_names == here.kernel_names else here.weights
+    found: dict[str, Callable[[], go.Figure]] = {
+        "Weights at the cursor": lambda: weights_bar(
+            here.weights[point.index], here.kernel_names, here.kernel_families,
+            peaks=style.peak_weights(peaks, len(here.kernel_names)), certified=here.statuses[point.index].ok,
+        )
+    }  # fmt: skip
+    if len(whole) > 1:
+        found["Solution path"] = lambda: weight_path(whole, nearest)
+        found["Scores along the path"] = lambda: score_path(whole, nearest)
+    return found
+
+
+def _short(path: Path) -> Path:
+    """Return the path with the names a picture has room for."""
+    return replace(path, kernel_names=captions.labels(path.kernel_names, path.kernel_families))

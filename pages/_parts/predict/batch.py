@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mklcore.data.applying import NewRows
 from mklcore.data.dataset import Dataset, counted
+from mklcore.data.encoder import NewRows
 from mklcore.errors import DataError, MKLError, ParameterError
 from mklcore.estimators.explain import kernels_in_use
 from mklcore.figures import style
@@ -103,7 +103,7 @@ def _batch(point: Chosen, file: Upload) -> Batch | None:
     reading = predictions.reading(history.current())
     new = opened(
         memory().caches.batch_rows, key, file.content, "Reading the rows",
-        lambda tick: reading.apply(file.content, tick=tick),
+        lambda tick: reading.read(file.content, tick=tick),
     )  # fmt: skip
     if len(new.X) > MOST_ROWS:
         raise DataError(

@@ -11,11 +11,11 @@ from typing import Any
 
 import streamlit as st
 
+import mklcore
 from mklcore import launcher
 from mklcore.data.samples import SAMPLES
 from mklcore.paths.path import Path
 from pages._parts.derive import hulls, paths
-from pages._parts.export import specification
 from pages._parts.params import algorithms, link, places
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
@@ -288,7 +288,7 @@ def _facts(params: Params, found: Results | None, at: float | None) -> dict[str,
         "table": table_name(params),
         "method": _method(params, memory().page),
         "seed": params.seed,
-        "versions": specification.versions(),
+        "mklcore": mklcore.__version__,
     }
     return facts | (runs_results.facts(*shown_point(found, at)) if found is not None else {})
 

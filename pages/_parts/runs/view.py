@@ -218,11 +218,10 @@ def two(first: Run, second: Run) -> None:
 
 def _lines(run: Run) -> list[tuple[str, str]]:
     facts = [("table", str(run.facts.get("table", ""))), *results.lines(run.facts)]
-    versions = run.facts.get("versions") or {}
     return [
         *facts,
         ("seed of the split", str(run.facts.get("seed", ""))),
-        ("mklcore", str(versions.get("mklcore", ""))),
+        ("mklcore", str(run.facts.get("mklcore", ""))),
     ]
 
 

@@ -191,7 +191,6 @@ class Wishes:
     """What a click asked of the next run; the code that grants a wish takes it away with :meth:`granted`."""
 
     watch: bool = False  # the whole app, whose frame draws the progress of what a part of it asked for
-    restored: bool = False
 
     def granted(self, name: str) -> bool:
         """Tell whether ``name`` was wished for, and take the wish away."""
@@ -255,7 +254,6 @@ class Memory:
     cursors: Cursors = field(default_factory=Cursors)
     methods: Methods = field(default_factory=Methods)
     theory: Theory = field(default_factory=Theory)
-    specification_refused: str = ""  # why a screen could not be restored
     overview: Overview = field(default_factory=Overview)
     wishes: Wishes = field(default_factory=Wishes)
     kept: KeptWork = field(default_factory=KeptWork)

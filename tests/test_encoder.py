@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mklcore.data.applying import learn_reading, plain_reading
-from mklcore.data.reading import read_table
+from mklcore.data.encoder import TableEncoder
+from mklcore.data.reading import fit_encoder, read_table
 from mklcore.data.samples import load_sample
 from mklcore.errors import DataError
 
@@ -32,11 +32,11 @@ def csv(frame: pd.DataFrame) -> bytes:
 
 RAW = csv(training())
 DATA = read_table(RAW, target="label")
-READING = learn_reading(RAW, DATA)
+READING = fit_encoder(RAW, DATA)
 
 
 def test_the_training_file_gives_the_training_table():
-    found = READING.apply(RAW)
+    found = READING.read(RAW)
     assert np.array_equal(found.X, DATA.X)
     assert list(found.target) == list(DATA.y)
     assert any(note == "Not needed and left out: 'nr'." for note in found.notes)
@@ -48,7 +48,7 @@ def test_categories_of_any_number_come_out_as_reading_made_them(levels):
     frame.loc[3, "colour"] = "other"
     raw = csv(frame)
     data = read_table(raw, target="label", keep=["colour"])
-    assert np.array_equal(learn_reading(raw, data).apply(raw).X, data.X)
+    assert np.array_equal(fit_encoder(raw, data).read(raw).X, data.X)
 
 
 def test_rows_without_a_target_do_not_move_the_medians():
@@ -57,26 +57,26 @@ def test_rows_without_a_target_do_not_move_the_medians():
     raw = csv(frame)
     data = read_table(raw, target="label")
     assert data.n_samples == 50
-    reading = learn_reading(raw, data)
-    new = reading.apply(csv(frame[["colour", "sex", "gappy", "size"]].tail(50)))
+    reading = fit_encoder(raw, data)
+    new = reading.read(csv(frame[["colour", "sex", "gappy", "size"]].tail(50)))
     assert np.array_equal(new.X, data.X)
     assert new.target is None
 
 
 def test_columns_in_another_order_and_other_capitals_are_found_and_a_missing_one_is_named():
     frame = training().iloc[:, ::-1].rename(columns={"size": "SIZE"})
-    assert np.array_equal(READING.apply(csv(frame)).X, DATA.X)
+    assert np.array_equal(READING.read(csv(frame)).X, DATA.X)
     with pytest.raises(DataError, match=r"lacks 2 columns the model needs: 'size', 'sex'"):
-        READING.apply(csv(frame.drop(columns=["SIZE", "sex"])))
+        READING.read(csv(frame.drop(columns=["SIZE", "sex"])))
 
 
 def test_text_among_numbers_is_refused_with_its_row_and_empty_cells_are_filled():
     frame = training().astype({"size": object})
     frame.loc[4, "size"] = "tall"
     with pytest.raises(DataError, match=r"'size' holds 'tall' in row 5, 1 such cell in all"):
-        READING.apply(csv(frame))
+        READING.read(csv(frame))
     frame["size"] = ""
-    found = READING.apply(csv(frame))
+    found = READING.read(csv(frame))
     assert np.unique(found.X[:, 0]).size == 1
     assert np.median(DATA.X[:, 0]) == pytest.approx(found.X[0, 0])
     assert any("60 missing cells of 'size' filled with the median" in note for note in found.notes)
@@ -85,7 +85,7 @@ def test_text_among_numbers_is_refused_with_its_row_and_empty_cells_are_filled()
 def test_a_category_never_seen_is_reported_and_belongs_to_none():
     frame = training()
     frame["colour"] = "violet"
-    found = READING.apply(csv(frame))
+    found = READING.read(csv(frame))
     assert not found.X[:, [j for j, f in enumerate(READING.features) if f.column == "colour"]].any()
     assert any("60 cells of 'colour' hold what the training table does not: 'violet'" in note for note in found.notes)
 
@@ -93,10 +93,10 @@ def test_a_category_never_seen_is_reported_and_belongs_to_none():
 def test_a_table_changed_after_reading_is_not_applied():
     for changed in (DATA.take(np.arange(20)), DATA.__class__(2 * DATA.X, DATA.y, DATA.feature_names, task="binary")):
         with pytest.raises(DataError, match="changed after reading"):
-            learn_reading(RAW, changed)
+            fit_encoder(RAW, changed)
     renamed = DATA.__class__(DATA.X, DATA.y, task="binary")
     with pytest.raises(DataError, match="'x1'"):
-        learn_reading(RAW, renamed)
+        fit_encoder(RAW, renamed)
 
 
 @pytest.mark.parametrize("missing", ["median", "indicator", "drop"])
@@ -108,8 +108,8 @@ def test_every_rule_for_missing_cells_and_every_use_of_a_column_is_repeated(miss
     raw = csv(frame)
     uses = {"nr": "category" if missing == "median" else "number", "sex": "left out", "size": "number"}
     data = read_table(raw, target="label", uses=uses, missing=missing)
-    reading = learn_reading(raw, data, uses=uses, missing=missing)
-    found = reading.apply(raw)
+    reading = fit_encoder(raw, data, uses=uses, missing=missing)
+    found = reading.read(raw)
     kept = len(found.X) if missing != "drop" else data.n_samples
     assert (len(found.X) == data.n_samples) == (missing != "drop")
     if missing != "drop":
@@ -119,7 +119,7 @@ def test_every_rule_for_missing_cells_and_every_use_of_a_column_is_repeated(miss
 
 def test_a_part_of_the_columns_is_enough():
     part = DATA.select(["colour=c1", "size"])
-    assert np.array_equal(learn_reading(RAW, part).apply(RAW).X, part.X)
+    assert np.array_equal(fit_encoder(RAW, part).read(RAW).X, part.X)
 
 
 def test_samples_are_read_from_their_own_columns_in_any_format():
@@ -127,11 +127,11 @@ def test_samples_are_read_from_their_own_columns_in_any_format():
     frame = pd.DataFrame(data.X, columns=list(data.feature_names)).assign(progression=data.y)
     file = io.BytesIO()
     frame.to_parquet(file)
-    found = plain_reading(data).apply(file.getvalue())
+    found = TableEncoder.plain(data).read(file.getvalue())
     assert np.array_equal(found.X, data.X)
     assert np.array_equal(found.target, data.y)
     german = frame.to_csv(index=False, sep=";", decimal=",").encode()
-    np.testing.assert_allclose(plain_reading(data).apply(german).X, data.X)
+    np.testing.assert_allclose(TableEncoder.plain(data).read(german).X, data.X)
 
 
 @pytest.mark.parametrize(
@@ -139,4 +139,4 @@ def test_samples_are_read_from_their_own_columns_in_any_format():
 )
 def test_files_that_are_no_tables_are_refused(raw, said):
     with pytest.raises(DataError, match=said):
-        READING.apply(raw)
+        READING.read(raw)

@@ -1,0 +1,342 @@
+"""What `explore` returns: a model, its path, and what is known of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from mklcore.answer.ridge import targets
+from mklcore.answer.shapley import ShapleyValues, shapley_values
+from mklcore.answer.verdict import SURE, ComparedReference, Verdict
+from mklcore.arrays import Array, Labels, Mask
+from mklcore.catalog import ESTIMATORS
+from mklcore.data.dataset import Dataset
+from mklcore.errors import DataError, suppress_convergence_warnings
+from mklcore.estimators.terms import HIGHER_ORDER, Term, decompose
+from mklcore.figures.takeaway import About, Problem, path_page
+from mklcore.kernels.checks import one_blas_thread
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.notebook.framing import framed
+from mklcore.paths.path import Path
+from mklcore.selection.paired import Said, compared, said_by
+from mklcore.selection.scoring import Scoring, label_of, scorer_of
+from mklcore.uncertainty.conformal import Conformal
+
+WORK = 1e8  # multiplications of Shapley values, by which rows are counted
+FEWEST, MOST = 20, 500  # rows whose mean effect is taken
+ALIKE = 0.9  # correlation from which columns are permuted together
+REPEATS = 5  # permutations
+ALONG = 40  # rows of the shares along a path
+
+
+class Rows(NamedTuple):
+    """How many rows the path was fitted on, of how many, and how they were drawn."""
+
+    used: int
+    of: int
+    how: str
+
+
+class ColumnEffect(NamedTuple):
+    """How much a source column matters.
+
+    ``effect`` : mean of |phi_j| over rows, in the unit of the target, summed over the decisions of classes; ``share``
+    of the sum of effects; ``alone`` : mean of |v({j}) - v(nothing)|; ``variance`` : cov(phi_j, f) / var(f), which sums
+    to 1 and may be negative; ``chance`` : whether the effect could be chance, None until asked.
+    """
+
+    name: str
+    effect: float
+    share: float
+    alone: float
+    variance: float
+    chance: bool | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """A plain model: its validation ``score``, and the ``model``, which is fitted on ``rows`` when it is asked for."""
+
+    score: float
+    unfitted: Any
+    rows: Dataset
+
+    @cached_property
+    def model(self) -> Any:
+        """The fitted model."""
+        with one_blas_thread(), suppress_convergence_warnings():
+            return clone(self.unfitted).fit(self.rows.X, self.rows.y)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Exploration:
+    """The answer for a table.
+
+    ``model`` is fitted on all rows but the test rows and takes rows as `Dataset.X` has them, a `Dataset`, or a data
+    frame with its columns. ``path`` runs over its parameter, ``index`` is the point that folds chose, and its
+    validation scores are the means over folds. ``columns`` are sorted by effect, ``baselines`` name -> validation
+    score, ``label`` says which kind of model was taken, ``notes`` why.
+    """
+
+    rows: Rows
+    label: str
+    dictionary: KernelDictionary
+    path: Path
+    index: int
+    model: Any
+    score: float
+    standard_error: float
+    scoring: str
+    notes: tuple[str, ...]
+    learnt_from: Dataset
+    test: Dataset | None
+    seed: int
+    _effects: tuple[ColumnEffect, ...] = field(repr=False)
+    _plain: dict[str, Baseline] = field(repr=False)
+    _scoring: Scoring = field(repr=False)
+    _out_of_folds: Said | None = field(repr=False)
+
+    @property
+    def baselines(self) -> dict[str, float]:
+        """Validation scores of plain models, by name."""
+        return {name: one.score for name, one in self._plain.items()}
+
+    @property
+    def columns(self) -> tuple[ColumnEffect, ...]:
+        """The source columns, the largest effect first; ``chance`` is there once `could_be_chance` was asked."""
+        known: dict[str, bool] = self.__dict__.get("could_be_chance", {})
+        return tuple(one._replace(chance=known.get(one.name)) for one in self._effects)
+
+    @cached_property
+    def could_be_chance(self) -> dict[str, bool]:
+        """Whether no squared error is surely larger when a column is permuted on held-out rows, by name.
+
+        Columns correlated above ``ALIKE`` are permuted together. Rows are the test rows, or those learned from where
+        none are held out. DataError without a target.
+        """
+        if self.learnt_from.task == "novelty":
+            raise DataError("Without a target no error can grow: what could be chance is not known.")
+        with one_blas_thread():
+            return could_be_chance(self.model, self._judge, self.seed)
+
+    @cached_property
+    def terms(self) -> tuple[Term, ...]:
+        """What single columns and pairs say in ``model``: shares of the variance that sum to 1, the largest first, and
+        one remainder that names no column.
+        """
+        with one_blas_thread():
+            held_out = None if self.test is None else self.test.drawn(MOST, self.seed)
+            found = decompose(self.model, self.learnt_from, held_out, scoring=self._scoring, pairs=True).terms
+        named = [one for one in found if one.columns != HIGHER_ORDER and len(one.columns) <= 2]
+        left = 1.0 - sum(one.share for one in named)
+        whole = next((one for one in found if one.columns == HIGHER_ORDER), Term((), left))
+        rest = [whole._replace(columns=(), share=left)] if len(named) < len(found) or not named else []
+        return tuple(sorted([*named, *rest], key=lambda one: -one.share))
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """How well the target is predicted, against guessing and the plain models; its text is one sentence."""
+        return verdict(self)
+
+    @cached_property
+    def conformal(self) -> Conformal:
+        """CV+ around the model: kernel weights are learned anew in each of five folds, C stays as it was chosen."""
+        rows = self.learnt_from
+        with one_blas_thread():
+            return Conformal(clone(self.model)).fit(rows if rows.sequences else rows.X, rows.y)
+
+    def predict_interval(self, X: Any, level: float = 0.9) -> Array:
+        """Intervals (n_new, 2) that hold the target of new rows with probability ``level``, see `Conformal`."""
+        return self.conformal.predict_interval(X, level)
+
+    def predict_set(self, X: Any, level: float = 0.9) -> Mask:
+        """Which classes (n_new, n_classes) are in the set that holds the class of new rows with probability
+        ``level``, see `Conformal`.
+        """
+        return self.conformal.predict_set(X, level)
+
+    def test_scores(self) -> dict[str, float]:
+        """The scores on all test rows, of "ours" and of every baseline; look once, after choosing.
+
+        DataError where no row was held out.
+        """
+        if self.test is None:
+            raise DataError(
+                "No row was held out: explore(data, test_size=0.25) keeps a quarter of the rows to score on."
+            )
+        measure, rows = scorer_of(self._scoring or _usual(self.learnt_from)), self.test
+        models = {"ours": self.model} | {name: one.model for name, one in self._plain.items()}
+        return {
+            name: float(measure(model, rows.table if _is_own(model) else rows.X, rows.y))
+            for name, model in models.items()
+        }
+
+    def compare(self, names: Sequence[str] = ("forest", "boosting")) -> Exploration:
+        """The same answer with more plain models beside it, which are fitted now."""
+        from mklcore.answer.explore import further_references
+
+        return replace(self, _plain=self._plain | further_references(self.learnt_from, names, self._scoring, self.seed))
+
+    @cached_property
+    def shares_along(self) -> Array:
+        """The share of every source column (L, G) at each point of the path, in the order of ``columns``."""
+        few = self._judge.drawn(ALONG, self.seed)
+        rows = []
+        for point in self.path.estimators:
+            known = {one.name: one.share for one in effects(point, few)}
+            rows.append([known[one.name] for one in self.columns])
+        return np.array(rows)
+
+    @property
+    def _judge(self) -> Dataset:
+        return self.learnt_from if self.test is None else self.test
+
+    def __repr__(self) -> str:
+        return f"Exploration({self.label}, {self.scoring} {self.score:.3g} by folds, {len(self.path)} points)"
+
+    def page(self, about: About | None = None) -> str:
+        """One HTML file in which a person drags along the path, with the share of every column and the plain models
+        beside it.
+        """
+        described = about or About(f"Which columns matter, along {self.path.param}")
+        lp = ESTIMATORS["lp"]
+        solved = described.problems or (Problem("", lp.formula, lp.look_for, lp.cannot_tell),)
+        rows = ("Rows of the path", f"{self.rows.used:,} of {self.rows.of:,}")
+        described = replace(described, problems=solved, facts=(*described.facts, rows))
+        names = tuple(one.name for one in self.columns)
+        return path_page(
+            self.path, described, index=self.index, columns=(names, self.shares_along),
+            references=tuple(self.baselines.items()),
+        )  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        body = "".join(
+            f"<tr><td>{escape(one.name)}</td><td>{one.share:.1%}</td><td>{one.effect:.3g}</td></tr>"
+            for one in self.columns[:12]
+        )
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        table = f"<table><tr><th>column</th><th>share</th><th>effect</th></tr>{body}</table>"
+        return framed(self.page(), f"<p><b>{escape(str(self.verdict))}</b></p>{table}<ul>{notes}</ul>")
+
+
+def _is_own(model: Any) -> bool:
+    return hasattr(model, "kernel_names_")
+
+
+def _usual(data: Dataset) -> str:
+    return "r2" if data.task == "regression" else "accuracy"
+
+
+def judged_rows(model: Any, rows: Dataset, seed: int) -> Dataset:
+    """As many of ``rows`` as Shapley values have time for."""
+    d, n = len(model.source_columns_), len(model._map.rows) if getattr(model, "_map", None) is not None else 1
+    count = int(np.clip(WORK / (n * d * max(d // 2, 1)), FEWEST, MOST))
+    return rows.drawn(count, seed)
+
+
+def effects(model: Any, rows: Dataset) -> tuple[ColumnEffect, ...]:
+    """How much every source column matters on these rows, the largest effect first."""
+    found: ShapleyValues = shapley_values(model, rows)
+    values, alone = (part if part.ndim == 3 else part[:, :, None] for part in (found.values, found.alone))
+    total = values.sum(axis=1) - values.sum(axis=1).mean(axis=0)
+    spread = float(np.sum(total * total))
+    effect = np.abs(values).mean(axis=0).sum(axis=1)
+    sizes = np.abs(alone).mean(axis=0).sum(axis=1)
+    together = np.einsum("ijt,it->j", values - values.mean(axis=0), total) / (spread or 1.0)
+    share = effect / (float(effect.sum()) or 1.0)
+    names = [name for name, _ in model.source_columns_]
+    made = [
+        ColumnEffect(*one)
+        for one in zip(names, effect.tolist(), share.tolist(), sizes.tolist(), together.tolist(), strict=True)
+    ]
+    return tuple(sorted(made, key=lambda one: (-one.effect, one.name)))
+
+
+def could_be_chance(model: Any, rows: Dataset, seed: int) -> dict[str, bool]:
+    """Whether permuting a source column, with those correlated with it, raises no squared error for sure: paired row
+    by row, one-sided at five per cent.
+    """
+    sources = dict(model.source_columns_)
+    rng, table = np.random.default_rng(seed), np.asarray(rows.table)
+    orders = [rng.permutation(len(table)) for _ in range(REPEATS)]
+    Y = targets(rows.y, getattr(model, "classes_", None))
+    before = _squared_errors(model, table, Y)
+    found: dict[str, bool] = {}
+    for names in correlated_sets(rows):
+        columns, more = [j for name in names for j in sources[name]], np.zeros(len(table))
+        for order in orders:
+            moved = table.copy()
+            moved[:, columns] = table[np.ix_(order, columns)]
+            more += (_squared_errors(model, moved, Y) - before) / REPEATS
+        sure = more.mean() > SURE * more.std(ddof=1) / np.sqrt(len(more))
+        found |= dict.fromkeys(names, not sure)
+    return found
+
+
+def _squared_errors(model: Any, table: Array, Y: Array) -> Array:
+    decided = np.asarray(getattr(model, "decision_function", model.predict)(table))
+    errors: Array = np.sum((decided.reshape(Y.shape) - Y) ** 2, axis=1)
+    return errors
+
+
+def correlations(rows: Dataset) -> Array:
+    """The largest |correlation| between features of two source columns (G, G), 0 where a column is constant."""
+    X = rows.X - rows.X.mean(axis=0)
+    X = X / np.maximum(np.sqrt(np.mean(X * X, axis=0)), 1e-300)
+    each = np.abs(X.T @ X) / len(X)
+    starts = np.cumsum([0, *(len(members) for _, members in rows.columns)])[:-1]
+    order = [j for _, members in rows.columns for j in members]
+    return np.maximum.reduceat(np.maximum.reduceat(each[np.ix_(order, order)], starts, axis=0), starts, axis=1)
+
+
+def correlated_sets(rows: Dataset) -> list[list[str]]:
+    """The source columns in sets of those that are correlated above ``ALIKE``, directly or through others."""
+    from scipy.sparse.csgraph import connected_components
+
+    names = [name for name, _ in rows.columns]
+    count, home = connected_components(correlations(rows) > ALIKE)
+    letters = [[name] for name, _ in rows.sequences if name not in names]
+    return [[name for name, place in zip(names, home, strict=True) if place == k] for k in range(count)] + letters
+
+
+def verdict(found: Exploration) -> Verdict:
+    """The figures on the test rows, or out of folds where none are held out."""
+    rows, learnt = found._judge, found.learnt_from
+    matters = tuple((one.name, one.effect) for one in found.columns)
+    chance = tuple(one.name for one in found.columns if one.chance)
+    if learnt.task == "novelty":
+        return Verdict(learnt.target_name, "novelty", found.scoring, found.score, np.nan, np.nan, None, rows.n_samples,
+                       found.test is not None, matters)  # fmt: skip
+    scoring = found._scoring or _usual(learnt)
+    guess = _guessing(learnt)
+    said = [found._out_of_folds if found.test is None else said_by(found.model, rows.table)]
+    said.append(said_by(guess, np.zeros((rows.n_samples, 1))))
+    plain = {} if found.test is None else found._plain
+    said += [said_by(one.model, rows.table if _is_own(one.model) else rows.X) for one in plain.values()]
+    ours, guessed, *others = compared([one for one in said if one is not None], rows.y, scoring, found.seed)
+    better = bool(guessed.gap > SURE * guessed.gap_error) if np.isfinite(guessed.gap_error) else guessed.gap > 0.0
+    wrong, guessed_wrong = (_typical_error(one.answers, rows.y, learnt.task) for one in said[:2] if one is not None)
+    references = [
+        ComparedReference(name, one.score, one.gap, one.gap_error) for name, one in zip(plain, others, strict=True)
+    ]
+    return Verdict(
+        learnt.target_name, learnt.task, label_of(scoring), ours.score, ours.error, guessed.score, better,
+        rows.n_samples, found.test is not None, matters, chance, wrong, guessed_wrong, tuple(references),
+    )  # fmt: skip
+
+
+def _guessing(learnt: Dataset) -> Any:
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+
+    kind = DummyRegressor if learnt.task == "regression" else DummyClassifier
+    return kind().fit(np.zeros((learnt.n_samples, 1)), learnt.y)
+
+
+def _typical_error(answers: Labels, y: Labels, task: str) -> float:
+    return float(np.sqrt(np.mean((answers - y) ** 2))) if task == "regression" else float(np.mean(answers != y))

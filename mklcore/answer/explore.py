@@ -1,0 +1,432 @@
+"""One answer for a table, stage by stage: which columns matter, how much, and how well they predict.
+
+    table               rows to learn from and rows held out, folds, what cannot be answered
+    columns             which vary, which are correlated
+    dictionary          kernels of straight lines, of single columns, of pairs, of all columns
+    candidates          models on them, from simple to rich, all with the squared loss and one set of kernel weights
+    path                each along its parameter, scored on folds that fit the weights again
+    choice              the simplest within one standard error of the best, at most ``BEHIND`` behind it
+    refit               its certified path, and the model on all rows
+    columns that matter exact Shapley values on held-out rows
+    references          a linear model and one RBF machine; trees when they are asked for
+    intervals           conformal, when they are asked for
+    verdict             all of it in figures and one sentence
+
+Every stage is a function of the stages before it. `stages` yields them as they are there, `explore` goes through them.
+Budgets are in rows and operations, never in seconds: the same table gives the same answer on any machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mklcore.answer.exploration import (
+    ALIKE,
+    Baseline,
+    ColumnEffect,
+    Exploration,
+    Rows,
+    correlations,
+    effects,
+    judged_rows,
+)
+from mklcore.answer.folds import (
+    MOST_PAIRS,
+    Asked,
+    Candidate,
+    Judged,
+    Table,
+    landmarks,
+    machine,
+    path,
+    standard_error,
+)
+from mklcore.answer.ridge import targets
+from mklcore.arrays import Array
+from mklcore.catalog import ESTIMATORS
+from mklcore.data.dataset import Dataset, counted
+from mklcore.data.splitting import codes_of, fold_rows, rare_note
+from mklcore.errors import DataError, ParameterError, check_cancelled, suppress_convergence_warnings
+from mklcore.estimators.one_class import LpMKLOneClass
+from mklcore.kernels.checks import one_blas_thread
+from mklcore.kernels.dictionary import WHOLE_WIDTH, KernelDictionary
+from mklcore.kernels.nystroem import Nystroem
+from mklcore.kernels.screening import interacting
+from mklcore.paths.path import Path, fit_path, path_grid
+from mklcore.selection.paired import Said
+from mklcore.selection.references import plain_references
+from mklcore.selection.scoring import Scoring, label_of, rarest
+
+STAGES = ("table", "columns", "dictionary", "candidates", "path", "choice", "refit", "columns that matter",
+          "references", "intervals", "verdict")  # fmt: skip
+LEAST_ROWS, FEW, HELD_OUT = 6, 60, 0.25  # rows that an answer needs, rows from which some are held out, and how many
+MOST_COLUMNS = 2000  # source columns
+CHOSEN_ON = 2000  # rows on which candidates are compared
+SMALL = 400  # rows below which five folds are made, three from there on
+EXACT = 5000  # rows up to which one kernel of all columns is taken as it is
+FEATURES = 1.2e10  # multiplications of sums over features of more rows
+DRAGGED = 1200  # rows of a path of one kernel of all columns; models of low rank take ``EXACT``
+BEHIND = 0.005  # of the score that a simpler model may be behind
+SPARSE_SHARED = 16 / 15  # the order of the norm for several classes, whose updates at 1 itself hardly end
+Tick = Callable[[int, int], Any]
+
+
+@one_blas_thread()  # two take twice the seconds of the processor, and no less of the clock
+def explore(
+    data: Dataset,
+    *,
+    kernels: KernelDictionary | None = None,
+    method: str | None = None,
+    p: float | None = None,
+    C: float | None = None,
+    lam: float | None = None,
+    s: int | None = None,
+    loss: Any = None,
+    scoring: Scoring = None,
+    max_rows: int | None = None,
+    seed: int = 0,
+    test_size: float | None = None,
+    callback: Tick | None = None,
+) -> Exploration:
+    """Which columns of this table matter, how much, and how well do they predict?
+
+    Compares models from simple to rich by folds: straight lines, functions of single columns, pairs of columns, and
+    one Laplacian kernel of all columns; takes the simplest that is not clearly behind, and explains it by exact Shapley
+    values per column. What is given is taken, all else is chosen. A table without a target gets `LpMKLOneClass`.
+
+    Parameters
+    ----------
+    data : Dataset
+        The table with its target.
+    kernels : KernelDictionary or None, default None
+        The kernels; None compares the dictionaries above.
+    method : str or None, default None
+        Key of an algorithm of the catalog, such as "gomp"; None is lp-norm learning.
+    p, C, lam, s : float or None, default None
+        Parameters of the method that are fixed.
+    loss : str, Loss or None, default None
+        How a wrong prediction is penalised; None is the squared loss, for classes as well.
+    scoring : str, callable or None, default None
+        A scorer of scikit-learn or its name; None is accuracy for classes and R² for numbers.
+    max_rows : int or None, default None
+        Most rows to learn from, drawn at random; None takes all.
+    seed : int, default 0
+        Seed of the random draws: the same number gives the same result.
+    test_size : float or None, default None
+        Share of the rows held out for the verdict, 0 for none; None holds out a quarter, and none below 60 rows.
+    callback : callable or None, default None
+        Called as callback(done, total) between stages and inside of them; raise in it to cancel.
+
+    Returns
+    -------
+    Exploration
+        The model with its path, columns, baselines, notes and verdict.
+
+    Raises
+    ------
+    DataError
+        for a table of fewer than 6 rows, of too many columns, or whose columns or target do not vary
+
+    Examples
+    --------
+    >>> from mklcore.data.samples import load_sample
+    >>> found = explore(load_sample("iris"))
+    >>> found.columns[0].name.startswith("petal"), found.verdict.better_than_guess
+    (True, True)
+    """
+    asked = Asked(kernels, method, p, C, lam, s, loss, scoring, max_rows, seed, test_size)
+    for _, found in stages(data, asked, callback):
+        if isinstance(found, Exploration):
+            return found
+    raise AssertionError("stages end with an answer")
+
+
+def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterator[tuple[str, Any]]:
+    """The stages by name with what each has found, as soon as it is there; the one called "references" gives the whole
+    `Exploration`, whose intervals and verdict are computed when they are asked for, as the last two do.
+    """
+    done = 0
+
+    def tick() -> None:
+        check_cancelled()
+        if callback is not None:
+            callback(done, len(STAGES))
+
+    tick()
+    known = table(data, asked)
+    yield STAGES[0], known
+    notes = columns(known)
+    done = 2
+    yield STAGES[1], notes
+    if data.task == "novelty":
+        found, fitted_path, index = one_class(known, asked)
+        model = found.estimator
+        scored = Judged(found, fitted_path.param, fitted_path.values[[index]], fitted_path.train_score[None, [index]])
+    else:
+        kinds = dictionary(known, asked)
+        yield STAGES[2], kinds
+        offered = candidates(known, kinds, asked)
+        yield STAGES[3], offered
+        done = 4
+        compared = []
+        for one in offered:
+            tick()
+            compared.append(path(known, one, asked, tick))
+        yield STAGES[4], compared
+        scored = choice(compared)
+        yield STAGES[5], scored
+        done = 6
+        tick()
+        notes = (*notes, summary(scored, compared))
+        fitted_path, index, model = refit(known, scored, asked)
+    yield STAGES[6], (fitted_path, index, model)
+    done = 7
+    tick()
+    effect = columns_that_matter(known, model, asked)
+    yield STAGES[7], effect
+    done = 8
+    tick()
+    plain = {} if data.task == "novelty" else references(known, compared, asked, tick)
+    answer = exploration(known, asked, scored, fitted_path, index, model, effect, plain, notes)
+    done = 9
+    yield STAGES[8], answer
+    if data.task != "novelty":
+        tick()
+        yield STAGES[9], answer.conformal
+    yield STAGES[10], answer.verdict
+
+
+def table(data: Dataset, asked: Asked) -> Table:
+    """The rows of the answer. DataError for a table that has none."""
+    size = asked.test_size
+    if size is None:
+        size = HELD_OUT if data.n_samples >= FEW else 0.0
+    if isinstance(size, bool) or not 0.0 <= size < 1.0:
+        raise ParameterError(f"test_size is the share of rows to hold out, from 0 to below 1; got {size!r}.")
+    if data.n_samples < LEAST_ROWS:
+        raise DataError(
+            f"The table has {counted(data.n_samples, 'row')}, and an answer needs at least {LEAST_ROWS} to learn from "
+            "and to judge: add rows."
+        )
+    if len(data.columns) > MOST_COLUMNS:
+        raise DataError(
+            f"The table has {len(data.columns):,} columns, and an answer explains at most {MOST_COLUMNS:,}: keep some "
+            "with data.select([...]), or put them into groups."
+        )
+    if not data.sequences and not np.any(np.ptp(data.X, axis=0) > 0.0):
+        raise DataError("Every column is constant, so none can predict anything: choose other columns, or other rows.")
+    if np.unique(data.y).size < 2 and data.task != "novelty":
+        raise DataError(
+            f"The target {data.target_name!r} has one value only, {data.y[0]!s}, so there is nothing to predict: "
+            "choose another target, or other rows."
+        )
+    learn, test = data.split(size, asked.seed) if size else (data, None)
+    of = learn.n_samples
+    if asked.max_rows is not None and asked.max_rows < of:
+        learn = learn.drawn(asked.max_rows, asked.seed)
+    few = learn.drawn(CHOSEN_ON, asked.seed)
+    classes = None if data.task in ("regression", "novelty") else np.unique(learn.y)
+    codes = None if classes is None else codes_of(few.y)
+    folds: tuple[Any, ...] = ()
+    if data.task != "novelty":
+        count = 5 if few.n_samples < SMALL else 3
+        folds = tuple(fold_rows(codes, few.n_samples, min(count, few.n_samples // 2), asked.seed))
+    Y = targets(few.y, classes) if data.task != "novelty" else np.zeros((few.n_samples, 1))
+    notes = [f"Learned from {learn.n_samples:,} of {of:,} rows, drawn at random."] if learn.n_samples < of else []
+    if few.n_samples < learn.n_samples:
+        notes.append(f"Models were compared on {few.n_samples:,} of {learn.n_samples:,} rows.")
+    return Table(learn, test, few, folds, Y, classes, tuple(notes))
+
+
+def columns(known: Table) -> tuple[str, ...]:
+    """What is to be said of target and columns: classes, and columns that carry the same."""
+    few, notes = known.few, list(known.notes)
+    if known.classes is not None:
+        labels, counts = np.unique(known.learn.y, return_counts=True)
+        share = counts.max() / counts.sum()
+        notes.append(f"The largest class, {labels[counts.argmax()]!s}, holds {share:.1%} of the rows.")
+        if note := rare_note(known.learn.y, len(known.folds)):
+            notes.append(note)
+        if rarest(known.learn) is not None:
+            notes.append('A class is rare: scoring="balanced_accuracy" or "matthews_corrcoef" gives it its weight.')
+    found = np.triu(correlations(few), 1)
+    for i, j in np.argwhere(found > ALIKE)[:5].tolist():
+        one, other = few.columns[i][0], few.columns[j][0]
+        notes.append(
+            f"{one} and {other} are correlated ({found[i, j]:.2f}): what one is said to do may be the other's."
+        )
+    return tuple(notes)
+
+
+def dictionary(known: Table, asked: Asked) -> dict[str, KernelDictionary]:
+    """The kernels of every candidate, by its label; those of pairs where some act together."""
+    learn = known.learn
+    if asked.kernels is not None:
+        return {"the given kernels": asked.kernels}
+    single = KernelDictionary.recommended(learn, whole=False)
+    if asked.method is not None or asked.loss is not None:
+        return {"columns one by one": single}
+    straight = KernelDictionary.recommended(learn, whole=False, curved=False)
+    found = {"straight lines": straight, "columns one by one": single}
+    if not learn.sequences and (pairs := interacting(known.few, 2, MOST_PAIRS)):
+        found["columns and pairs"] = KernelDictionary.interactions(learn, candidates=pairs)
+    if not learn.sequences and asked.p is None:
+        found["all columns together"] = KernelDictionary.laplacian_grid([1.0])
+    return found
+
+
+def candidates(known: Table, kinds: dict[str, KernelDictionary], asked: Asked) -> tuple[Candidate, ...]:
+    """The models to compare, from simple to rich."""
+    task, fixed = known.learn.task, asked.parameters
+    if asked.method is not None or asked.kernels is not None or asked.loss is not None:
+        key = asked.method or "lp"
+        if key not in ESTIMATORS:
+            raise ParameterError(f"method is one of {', '.join(ESTIMATORS)}; got {key!r}.")
+        fixed = {"loss": "squared"} | fixed if key == "lp" else fixed
+        orders = [asked.p] if asked.p is not None or key != "lp" or asked.kernels is None else [1.0, 4 / 3, 2.0]
+        made = []
+        for label, kernels in kinds.items():
+            for p in orders:
+                more = {} if p is None else {"p": p}
+                estimator = ESTIMATORS[key].estimator(task, kernels=kernels, **fixed | more)
+                unknown = [name for name in asked.parameters if name not in estimator.get_params()]
+                if unknown:
+                    raise ParameterError(f"The method {key!r} has no parameter {unknown[0]!r}; leave it out.")
+                made.append(Candidate(label if len(orders) == 1 else f"{label}, p = {p:g}", estimator, key))
+        return tuple(made)
+    if strange := [name for name in ("lam", "n_kernels") if name in fixed]:
+        raise ParameterError(f"{strange[0]} is a parameter of another method: name it, as in method='gomp'.")
+    sparse = 1.0 if known.Y.shape[1] == 1 else SPARSE_SHARED
+    found = []
+    for label, kernels in kinds.items():
+        if label == "all columns together":
+            found.append(Candidate(label, machine(task, kernels, 2.0), "whole"))
+            continue
+        p = asked.p if asked.p is not None else 2.0 if label == "straight lines" else sparse
+        approximation = Nystroem(landmarks(len(kernels), bool(known.learn.sequences)), asked.seed)
+        estimator = machine(task, kernels, p, approximation)
+        found.append(Candidate(label, estimator, pairs=label == "columns and pairs"))
+    return tuple(found)
+
+
+def choice(compared: Sequence[Judged]) -> Judged:
+    """The first, going from simple to rich, that is at most one standard error of the paired differences and at most
+    ``BEHIND`` behind the best."""
+    top = max(compared, key=lambda one: one.score)
+    for one in compared:
+        behind = top.scores[:, top.best] - one.scores[:, one.best]
+        if behind.mean() <= min(BEHIND, standard_error(behind)):
+            return one
+    return top
+
+
+def summary(taken: Judged, compared: Sequence[Judged]) -> str:
+    """What was taken, and what else was tried."""
+    beside = "; ".join(f"{one.candidate.label} {one.score:.3g}" for one in compared if one is not taken)
+    first = f"Taken by folds: {taken.candidate.label}, {taken.score:.3g} ± {taken.error:.2g}"
+    return f"{first}; {beside}." if beside else f"{first}."
+
+
+def refit(known: Table, taken: Judged, asked: Asked) -> tuple[Path, int, Any]:
+    """The certified path of the choice, its point, and the model on all rows to learn from."""
+    learn, estimator, index = known.learn, taken.candidate.estimator, taken.best
+    whole = taken.candidate.way != "low rank"
+    rows = learn.drawn(DRAGGED if whole else EXACT, asked.seed)
+    with suppress_convergence_warnings():
+        found = fit_path(estimator, rows, rows.y, taken.param, taken.values, scoring=asked.scoring)
+        model = found.estimators[index]
+        if rows.n_samples < learn.n_samples:
+            model = model.copy_with(_attribute(taken.param), getattr(model, _attribute(taken.param)))
+            if taken.candidate.way == "whole" and learn.n_samples > EXACT:
+                count = int(np.clip(np.sqrt(FEATURES / learn.n_samples), 300, 2000))
+                model = model.copy_with("approximation", Nystroem(count, asked.seed))
+            model.fit(learn)
+    if known.classes is not None and taken.decisions is not None:
+        with suppress(DataError):  # too few rows of two classes
+            model.calibrate(_shown(taken.decisions), known.few.y)
+    return replace(found, val_score=taken.scores.mean(axis=0), chosen=index), index, model
+
+
+def _attribute(param: str) -> str:
+    return "n_kernels" if param == "s" else param
+
+
+def _shown(decisions: Array) -> Array:
+    return decisions[:, 0] if decisions.shape[1] == 1 else decisions
+
+
+def one_class(known: Table, asked: Asked) -> tuple[Candidate, Path, int]:
+    """A boundary around all rows, along C: without a target no score can choose a point."""
+    kernels = asked.kernels or KernelDictionary.recommended(known.learn, whole=False)
+    rows = known.learn.drawn(DRAGGED, asked.seed)
+    estimator = LpMKLOneClass(p=asked.p or 1.0, kernels=kernels)
+    with suppress_convergence_warnings():
+        values = path_grid(estimator, rows, rows.y, "C", 7) if asked.C is None else np.array([asked.C])
+        found = fit_path(estimator, rows, rows.y, "C", values)
+    return Candidate("rows unlike the others", found.estimators[found.first_look], "lp"), found, found.first_look
+
+
+def columns_that_matter(known: Table, model: Any, asked: Asked) -> tuple[ColumnEffect, ...]:
+    """The effects of source columns on held-out rows, or on rows learned from where none are held out."""
+    judge = known.learn if known.test is None else known.test
+    return effects(model, judged_rows(model, judge, asked.seed))
+
+
+def references(
+    known: Table, compared: Sequence[Judged], asked: Asked, tick: Callable[[], None] = lambda: None
+) -> dict[str, Baseline]:
+    """A linear model and one RBF machine, with the squared loss too, each with its C by the same folds."""
+    if known.learn.sequences or not known.learn.n_features:
+        return {}
+    found: dict[str, Baseline] = {}
+    straight = KernelDictionary.recommended(known.learn, whole=False, curved=False)
+    wide = KernelDictionary.rbf_grid([WHOLE_WIDTH])
+    task, low = known.learn.task, Nystroem(landmarks(len(straight), False), asked.seed)
+    known_lines = [one for one in compared if one.candidate.label == "straight lines"]
+    offered = (
+        ("linear", Candidate("straight lines", machine(task, straight, 2.0, low))),
+        ("RBF", Candidate("RBF", machine(task, wide, 2.0), "whole")),
+    )
+    for name, one in offered:
+        scored = known_lines[0] if name == "linear" and known_lines else path(known, one, replace(asked, C=None), tick)
+        model = scored.candidate.estimator.copy_with("C", float(scored.values[scored.best]))
+        rows = known.learn.drawn(EXACT, asked.seed) if one.way == "whole" else known.learn
+        found[name] = Baseline(scored.score, model, rows)
+    return found
+
+
+def further_references(learn: Dataset, names: Sequence[str], scoring: Scoring, seed: int) -> dict[str, Baseline]:
+    """Plain models of scikit-learn by name, chosen on a quarter of the rows, fitted again on all of them."""
+    from sklearn.base import clone
+
+    train, judge = learn.split(HELD_OUT, seed)
+    found = plain_references(train, judge, scoring, only=tuple(names))
+    if missing := set(names) - {one.name for one in found}:
+        raise ParameterError(f"There is no plain model {sorted(missing)[0]!r}; use forest, boosting, majority or mean.")
+    return {one.name: Baseline(one.score, clone(one.model), learn) for one in found}
+
+
+def exploration(
+    known: Table, asked: Asked, taken: Judged, found: Path, index: int, model: Any,
+    effect: tuple[ColumnEffect, ...], plain: dict[str, Baseline], notes: Sequence[str],
+) -> Exploration:  # fmt: skip
+    """All of it as one answer; of its verdict the figures on test rows, or out of folds."""
+    said = None
+    if taken.decisions is not None and known.few is known.learn:
+        decided = _shown(taken.decisions)
+        said = Said(model, decided, model.label(decided))
+    used = len(found.estimators[0].training_target_)
+    rows = Rows(used, known.learn.n_samples, "all rows" if used == known.learn.n_samples else "drawn at random")
+    if used < known.learn.n_samples:
+        notes = [*notes, f"The path is fitted on {used:,} of {known.learn.n_samples:,} rows, the model on all of them."]
+    scoring = asked.scoring or ("r2" if known.learn.task == "regression" else "accuracy")
+    name = found.score_name if known.learn.task == "novelty" else label_of(scoring)
+    return Exploration(
+        rows, taken.candidate.label, taken.candidate.estimator.kernels, found, index, model, taken.score, taken.error,
+        name, tuple(notes), known.learn, known.test, asked.seed, effect, plain, asked.scoring, said,
+    )  # fmt: skip

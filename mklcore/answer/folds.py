@@ -1,0 +1,239 @@
+"""Candidates scored along their parameter, on folds that fit the kernel weights again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from mklcore.answer.ridge import kernel_along, low_rank_along, scaled
+from mklcore.arrays import Array, Indices, Labels
+from mklcore.catalog import ESTIMATORS
+from mklcore.data.dataset import Dataset
+from mklcore.errors import suppress_convergence_warnings
+from mklcore.estimators.joint import JointMKLClassifier
+from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import Laplacian
+from mklcore.kernels.maps import column_statistics, standardise_rows
+from mklcore.kernels.nystroem import Nystroem
+from mklcore.kernels.screening import interacting
+from mklcore.paths.path import judged, path_grid
+from mklcore.selection.curves import cross_validate_path
+from mklcore.selection.scoring import Scoring
+
+GRID = 10.0 ** np.arange(-1.0, 3.1, 0.5)  # values of C
+WIDTHS, WIDER, MOST_WIDTHS = (0.25, 1.0, 4.0), 4.0, 6  # median distances; a grid whose edge wins goes on by this ratio
+FINALISTS = 2  # widths that all folds judge
+MOST_PAIRS = 8
+LOW_RANK, MOST_FEATURES = (15, 50), 800  # landmarks of a kernel of one column, and of all of them together
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the caller has fixed; None is chosen."""
+
+    kernels: KernelDictionary | None = None
+    method: str | None = None
+    p: float | None = None
+    C: float | None = None
+    lam: float | None = None
+    s: int | None = None
+    loss: Any = None
+    scoring: Scoring = None
+    max_rows: int | None = None
+    seed: int = 0
+    test_size: float | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of an estimator that are fixed."""
+        found = {"p": self.p, "C": self.C, "lam": self.lam, "n_kernels": self.s, "loss": self.loss}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows to learn from and the ``test`` rows; ``few`` of them to choose on, in ``folds``; targets (n, T) of these."""
+
+    learn: Dataset
+    test: Dataset | None
+    few: Dataset
+    folds: tuple[tuple[Indices, Indices], ...]
+    Y: Array
+    classes: Labels | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model to compare: its ``label``, its unfitted ``estimator``, and how folds score it: "low rank", "whole", which
+    is one kernel of all columns, or a key of the catalog. ``pairs``: those are found again in every fold.
+    """
+
+    label: str
+    estimator: Any
+    way: str = "low rank"
+    pairs: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A candidate along its parameter: ``values`` (L,), ``scores`` (F, L) by fold, and the decisions out of folds
+    (n, T) at the best value."""
+
+    candidate: Candidate
+    param: str
+    values: Array
+    scores: Array
+    decisions: Array | None = None
+
+    @property
+    def best(self) -> int:
+        """The index of the highest mean score, the first of equals."""
+        return best_of(self.scores)
+
+    @property
+    def score(self) -> float:
+        """The mean score there."""
+        return float(self.scores[:, self.best].mean())
+
+    @property
+    def error(self) -> float:
+        """Its standard error over folds."""
+        return standard_error(self.scores[:, self.best])
+
+
+def machine(task: str, kernels: KernelDictionary, p: float, approximation: Nystroem | None = None) -> Any:
+    """lp-norm learning with the squared loss; classes share their weights."""
+    kinds = {"regression": LpMKLRegressor, "binary": LpMKLClassifier, "multiclass": JointMKLClassifier}
+    kind: Any = kinds[task]
+    return kind(p=p, loss="squared", kernels=kernels, approximation=approximation)
+
+
+def landmarks(n_kernels: int, strings: bool) -> int:
+    """Of every kernel of few columns; strings take more."""
+    return 4 * LOW_RANK[1] if strings else int(np.clip(MOST_FEATURES // n_kernels, *LOW_RANK))
+
+
+def beside(kernels: KernelDictionary, data: Dataset) -> KernelDictionary:
+    """The kernels on the table as it is, with the letters of its sequences."""
+    names = tuple(name for name, _ in data.sequences)
+    return kernels.beside(data.n_features, names, data.width) if names else kernels
+
+
+def path(known: Table, one: Candidate, asked: Asked, tick: Callable[[], None] = lambda: None) -> Judged:
+    """A candidate along its parameter, on folds that fit its weights again."""
+    if one.way in ESTIMATORS:
+        return _any_path(known, one, asked, tick)
+    grid = GRID if asked.C is None else np.array([float(asked.C)])
+    if one.way == "whole":
+        return _whole_path(known, one, grid, asked, tick)
+    scores, decided = [], []
+    for train, left_out in known.folds:
+        tick()
+        rows = known.few.take(train)
+        kernels = one.estimator.kernels
+        if one.pairs:
+            kernels = KernelDictionary.interactions(rows, candidates=interacting(rows, 2, MOST_PAIRS))
+        stack = one.estimator.approximation.features(beside(kernels, rows), rows.table)
+        Z, new = (part.astype(np.float64) for part in (stack.table, stack.cross(known.few.table[left_out]).table))
+        along = list(low_rank_along(Z, stack.ends, known.Y[train], one.estimator.p, grid, new))
+        scores.append(fold_scores(known, along, left_out, asked.scoring))
+        decided.append(along)
+    return _judged(known, one, grid, np.array(scores), decided)
+
+
+def _whole_path(known: Table, one: Candidate, grid: Array, asked: Asked, tick: Callable[[], None]) -> Judged:
+    """One kernel of all columns: widths on the first fold, on a grid that goes on where its edge wins, then the best of
+    them on all folds, and last two more values of C beside the best.
+    """
+    few, spec = known.few, one.estimator.kernels.specs[0]
+    rows = standardise_rows(few.X, *column_statistics(few.X))
+    is_laplacian = isinstance(spec, Laplacian)
+    apart = cdist(rows, rows, "cityblock" if is_laplacian else "sqeuclidean")
+    middle = float(np.median(apart[apart > 0]))
+    made: dict[tuple[float, int], dict[float, Array]] = {}
+
+    def along(width: float, k: int, values: Array) -> list[Array]:
+        """The decisions on the rows that fold k leaves out, made where they are not there."""
+        known_ones = made.setdefault((width, k), {})
+        if missing := [C for C in values.tolist() if C not in known_ones]:
+            tick()
+            train, left_out = known.folds[k]
+            size = width * middle if is_laplacian else 2.0 * width**2 * middle
+            K, across = (np.exp(apart[np.ix_(part, train)] / -size) for part in (train, left_out))
+            found = kernel_along(*scaled(K, across), known.Y[train], missing)
+            known_ones.update(zip(missing, found, strict=True))
+        return [known_ones[C] for C in values.tolist()]
+
+    def score(width: float, folds: Sequence[int], values: Array) -> Array:
+        parts = [fold_scores(known, along(width, k, values), known.folds[k][1], asked.scoring) for k in folds]
+        return np.array(parts)
+
+    values, every = (grid[::2] if len(grid) > 1 else grid), range(len(known.folds))
+    first: dict[float, float] = {}
+    waiting = list(WIDTHS) if is_laplacian else [float(spec.width)]
+    while waiting:
+        width = waiting.pop()
+        first[width] = float(score(width, [0], values).max())
+        best = max(first, key=first.__getitem__)
+        if not waiting and 1 < len(first) < MOST_WIDTHS and best in (min(first), max(first)):
+            waiting = [best / WIDER if best == min(first) else best * WIDER]
+    finalists = sorted(first, key=lambda w: -first[w])[:FINALISTS]
+    width = max(finalists, key=lambda w: float(score(w, every, values).mean(axis=0).max()))
+    if len(values) > 1:
+        C = values[best_of(score(width, every, values))]
+        values = np.array(sorted({*values.tolist(), *grid[np.isclose(np.abs(np.log10(grid / C)), 0.5)].tolist()}))
+    kernels = replace(one.estimator.kernels, specs=(replace(spec, width=width),))
+    found = replace(one, estimator=machine(few.task, kernels, 2.0))
+    return _judged(known, found, values, score(width, every, values), [along(width, k, values) for k in every])
+
+
+def _any_path(known: Table, one: Candidate, asked: Asked, tick: Callable[[], None]) -> Judged:
+    """Any estimator of the catalog along the first of its parameters that is not fixed."""
+    few, offered = known.few, ESTIMATORS[one.way].paths
+    free = [over for over in offered if over.attribute not in asked.parameters and over.key != "p"]
+    over = (free or offered)[0]
+    estimator, values = one.estimator, np.array([float(getattr(one.estimator, over.attribute))])
+    if few.sequences:
+        estimator = estimator.copy_with("kernels", beside(estimator.kernels, few))
+    with suppress_convergence_warnings():
+        if free:
+            values = path_grid(estimator, few.table, few.y, over.key, len(GRID))
+        found = cross_validate_path(
+            estimator, few.table, few.y, over.key, values, cv=list(known.folds), scoring=asked.scoring,
+            callback=lambda *_: tick(),
+        )  # fmt: skip
+    return Judged(one, over.key, found.values, found.scores)
+
+
+def fold_scores(known: Table, along: Sequence[Array], rows: Indices, scoring: Scoring) -> Array:
+    """The scores (L,) of decisions on the rows that a fold has left out."""
+    stand_in = machine(known.learn.task, KernelDictionary.laplacian_grid([1.0]), 2.0)
+    if known.classes is not None:
+        stand_in.classes_ = known.classes
+    shown = [one[:, 0] if one.shape[1] == 1 else one for one in along]
+    scores = judged([stand_in] * len(shown), shown, known.few.y[rows], scoring)
+    return np.where(np.isfinite(scores), scores, -1e300)
+
+
+def _judged(known: Table, one: Candidate, values: Array, scores: Array, decided: Sequence[Sequence[Array]]) -> Judged:
+    best, decisions = best_of(scores), np.zeros_like(known.Y)
+    for (_, left_out), along in zip(known.folds, decided, strict=True):
+        decisions[left_out] = along[best]
+    return Judged(one, "C", values, scores, decisions)
+
+
+def best_of(scores: Array) -> int:
+    """The index of the highest mean (F, L), the first of equals."""
+    means = scores.mean(axis=0)
+    return int(np.flatnonzero(means >= means.max() - 1e-12)[0])
+
+
+def standard_error(values: Array) -> float:
+    """Of the mean; 0 of one value."""
+    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
