@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import mklcore as mkl
 from mklcore.data.encoder import TableEncoder
 from mklcore.data.reading import fit_encoder, read_table
 from mklcore.data.samples import load_sample
@@ -140,3 +141,35 @@ def test_samples_are_read_from_their_own_columns_in_any_format():
 def test_files_that_are_no_tables_are_refused(raw, said):
     with pytest.raises(DataError, match=said):
         READING.read(raw)
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d %H:%M", "%d.%m.%Y %H:%M", "%m/%d/%Y %H:%M", "%d/%m/%y %H:%M"])
+def test_dates_become_their_parts_that_vary_as_one_source_column(form):
+    when = pd.date_range("2023-11-01", periods=90, freq="25h")
+    texts = pd.Series(when.strftime(form))
+    texts[3] = ""
+    raw = csv(pd.DataFrame({"when": texts, "size": np.arange(90) % 7, "price": np.arange(90.0) ** 2}))
+    data = read_table(raw, target="price")
+    assert data.columns[0] == ("when", (0, 1, 2, 3, 4))
+    assert data.feature_names[:5] == tuple(f"{part} of when" for part in ("hour", "weekday", "month", "year", "day"))
+    kept = np.arange(90) != 3
+    weekdays = np.array([day.weekday() for day in when])
+    for j, wanted in enumerate([when.hour, weekdays, when.month, when.year]):
+        np.testing.assert_array_equal(data.X[kept, j], wanted[kept])
+        assert data.X[3, j] == np.median(wanted[kept])  # a gap is filled as among numbers
+    reading = fit_encoder(raw, data)
+    new = reading.read(csv(pd.DataFrame({"when": when[:2].strftime(form), "size": [0, 1]})))
+    np.testing.assert_array_equal(new.X, data.X[:2])
+    with pytest.raises(DataError, match="holds 'yesterday' in row 1, which is no date written as in training"):
+        reading.read(csv(pd.DataFrame({"when": ["yesterday"], "size": [0]})))
+
+
+def test_the_hour_that_drives_a_number_is_found():
+    rng = np.random.default_rng(0)
+    when = pd.date_range("2023-01-01", periods=300, freq="7h")
+    frame = pd.DataFrame({"when": when.strftime("%Y-%m-%d %H:%M"), "x": rng.normal(size=300)})
+    sales = 10 * np.sin(2 * np.pi * when.hour.to_numpy() / 24) + rng.normal(size=300)
+    model = mkl.AutoMKLRegressor().fit(frame, sales)
+    assert model.exploration_.columns[0].name == "when"
+    assert model.exploration_.columns[0].share > 0.9
+    assert model.score(frame, sales) > 0.9

@@ -14,6 +14,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Labels, Mask
 from mklcore.data.dataset import LARGEST_VALUE, counted, joined, listed
+from mklcore.data.dates import DATE
 from mklcore.data.notes import Note
 from mklcore.data.sequences import look_like_sequences
 from mklcore.errors import DataError, Repair
@@ -30,12 +31,11 @@ MAX_LEVELS = 20
 DATED, LEAST_DATES = 1000, 10  # rows whose dates are compared, and different dates that make an order
 MISSING_LEVEL = "missing"
 OTHER_LEVEL = "other"
-LEFT_OUT = ("text", "identifier", "date", "constant", "empty", "dropped")
+LEFT_OUT = ("text", "identifier", "constant", "empty", "dropped")
 USES = ("number", "category", "left out")
 
 _BLANK = " (unknown letters where a cell is missing)"
 _HARD_SPACES = "[\u00a0\u202f\u2009]"
-_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d{1,2}:.*)?")
 _ID_NAME = re.compile(
     r"(^|.*[\s_.\-:])(id|ids|idx|index|key|no|nr|num|number|row|rownames?|uuid|guid)|#|unnamed.*|column \d+", re.I
 )
@@ -304,7 +304,9 @@ def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = Fals
             f"shares of "
             "letters became columns."
         )
-    used = [item for item in used if item.column.kind != "sequence"]
+    if dates := [item.column.name for item in used if item.column.kind == "date"]:
+        notes.append(f"Dates became hour, weekday, month, year and day, those that vary: {listed(dates)}.")
+    used = [item for item in used if item.column.kind not in ("sequence", "date")]
     if split := [item.column.name for item in used if item.numbers is None]:
         notes.append(f"Categories became columns of 0 and 1: {listed(split)}.")
     if vague := [item.column.name for item in used if item.numbers is None and item.column.missing]:
@@ -330,7 +332,7 @@ def newest_rows(dates: Labels | None) -> str:
     if dates is None:
         return ""
     few = dates[np.unique(np.linspace(0, len(dates) - 1, DATED).astype(int))]
-    numbers = [tuple(map(int, re.findall(r"\d+", cell))) for cell in few if _DATE.fullmatch(cell)]
+    numbers = [tuple(map(int, re.findall(r"\d+", cell))) for cell in few if DATE.fullmatch(cell)]
     for order in ((0, 1, 2), (2, 1, 0), (2, 0, 1)):  # the year first, the day first, the month first
         moments = [(*(found[k] for k in order), *found[3:]) for found in numbers]
         in_order = sorted(moments)
@@ -342,7 +344,6 @@ def newest_rows(dates: Labels | None) -> str:
 _REASONS = {
     "text": "free text with too many different values",
     "identifier": "an identifier that only names the rows",
-    "date": "dates",
     "constant": "one value only",
     "empty": "empty in every row",
     "dropped": "as asked",
@@ -351,7 +352,6 @@ _BY_LEVELS = f" To keep the {MAX_LEVELS} most frequent values as columns of 0 an
 _HOW_TO_KEEP = {
     "text": _BY_LEVELS,
     "identifier": " To keep it, name it in keep=.",
-    "date": " Add columns such as month or hour to the file to use them.",
     "constant": " To keep it, name it in keep=.",
     "empty": "",
     "dropped": " To use it again, take it out of uses=.",
@@ -378,7 +378,7 @@ def _kind_of_numbers(name: str, values: np.ndarray, distinct: int, counter: bool
 def _kind_of_texts(values: np.ndarray, distinct: int, gaps: bool) -> str:
     if distinct <= 1:
         return "empty" if not distinct else "category" if gaps else "constant"
-    if sum(bool(_DATE.fullmatch(value)) for value in values) > 0.95 * len(values):
+    if sum(bool(DATE.fullmatch(value)) for value in values) > 0.95 * len(values):
         return "date"
     if distinct > max(MAX_LEVELS, 0.3 * len(values)) and look_like_sequences(values.tolist()):
         return "sequence"
@@ -402,6 +402,8 @@ def _levels_as_text(distinct: int, gaps: bool) -> str:
 def _as_text(kind: str, missing: int, stray: int, median: float, distinct: int) -> str:
     if kind in LEFT_OUT:
         return f"left out: {_REASONS[kind]}"
+    if kind == "date":
+        return "a date: hour, weekday, month, year and day as numbers, those that vary"
     if kind == "sequence":
         return (
             f"a sequence of letters for kernels on sequences{_BLANK if missing else ''}; the share of each letter "

@@ -26,6 +26,7 @@ from mklcore.data.columns import (
     used_as,
 )
 from mklcore.data.dataset import Dataset, Groups, counted, joined, listed
+from mklcore.data.dates import PARTS, order_of, parts_of
 from mklcore.data.packed import Format, ticked
 from mklcore.data.parsing import Source, Table, parse
 from mklcore.data.sequences import composition, share_of
@@ -38,9 +39,10 @@ class Feature:
     """What one feature is made from: ``column`` of the file, filled with ``median`` where missing, or 1 for a
     ``level``.
 
-    role : "number", "gap" (1 where a number is missing), "share" (of a letter in a sequence), "level" (of a category),
-    "other" (any level not in ``known``) or "missing". lenient : whether things that are no numbers count as missing.
-    sentinel : the number that was read as missing. words : the categories that elsewhere stand for a missing value.
+    role : "number", "gap" (1 where a number is missing), "date" (its part ``level``, written in the order ``known``),
+    "share" (of a letter in a sequence), "level" (of a category), "other" (any level not in ``known``) or "missing".
+    lenient : whether things that are no numbers count as missing. sentinel : the number that was read as missing.
+    words : the categories that elsewhere stand for a missing value.
     """
 
     name: str
@@ -64,6 +66,8 @@ def features_of(item: Profile, indicator: bool = False, lenient: bool = False) -
         )
         return [first, *([replace(first, name=f"{name} {MISSING_LEVEL}", role="gap")] if gappy else [])]
     assert item.labels is not None
+    if item.column.kind == "date":
+        return _date_features(item)
     if item.column.kind == "sequence":
         letters = composition(as_strings(item.labels))
         return [
@@ -80,6 +84,20 @@ def features_of(item: Profile, indicator: bool = False, lenient: bool = False) -
         made = made[:1] if made[1][0] == "missing" else made[1:]
     words = MISSING.intersection(levels.tolist())
     return [Feature(f"{name}={level}", name, role, level=level, known=known, words=words) for role, level in made]
+
+
+def _date_features(item: Profile) -> list[Feature]:
+    """The parts of a column of dates that vary on the training table."""
+    assert item.labels is not None
+    name, order = item.column.name, order_of(item.labels)
+    parts = parts_of(item.labels, order)
+    known = ~np.isnan(parts[:, 0])
+    is_whole = bool(known[item.labels != ""].all())
+    return [
+        Feature(f"{part} of {name}", name, "date", float(np.median(column)), part, (order,), not is_whole)
+        for part, column in zip(PARTS, parts[known].T, strict=True)
+        if np.ptp(column) > 0.0
+    ]
 
 
 def as_strings(labels: Labels) -> tuple[str, ...]:
@@ -161,6 +179,9 @@ class TableEncoder:
                 strings[name] = as_strings(_labels(frozenset(), cells))
                 for j in members:
                     X[:, j] = share_of(self.features[j].level, strings[name])
+                continue
+            if features[0].role == "date":
+                X[:, members] = _dates(features, _labels(frozenset(), cells))
                 continue
             if features[0].role in ("number", "gap"):
                 numbers = _numbers(features[0], cells, table.decimal, notes)
@@ -244,6 +265,21 @@ def _numbers(feature: Feature, cells: np.ndarray, decimal: str, notes: list[str]
             f"{many} of {feature.column!r} filled with the median of the training table, {feature.median:.4g}."
         )
     return found
+
+
+def _dates(features: Sequence[Feature], labels: Labels) -> Array:
+    """The parts of dates, medians where one is missing. DataError for a cell that is no date where none was in
+    training.
+    """
+    parts = parts_of(labels, features[0].known[0])
+    strange = np.flatnonzero(np.isnan(parts[:, 0]) & (labels != ""))
+    if strange.size and not features[0].lenient:
+        raise DataError(
+            f"The column {features[0].column!r} holds {clean_name(str(labels[strange[0]]))!r} in row {strange[0] + 1}, "
+            f"which is no date written as in training ({features[0].known[0]}): write it so, or empty the cell."
+        )
+    columns = [(parts[:, PARTS.index(one.level)], one.median) for one in features]
+    return np.column_stack([np.where(np.isnan(part), median, part) for part, median in columns])
 
 
 def _labels(words: frozenset[str], cells: np.ndarray) -> Labels:

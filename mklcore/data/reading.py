@@ -117,9 +117,10 @@ def read_table(
 ) -> Dataset:
     r"""The data set in a CSV, TSV, Parquet or Excel table.
 
-    Missing numbers become the median of their column, categories become columns of 0 and 1, identifiers, free text,
-    dates and constants are left out, rows without a target are dropped; `notes` lists all of it, each note with the
-    arguments that undo it (`Repair`). Columns that share a prefix (fou_1, fou_2, kar_1, kar_2) become groups.
+    Missing numbers become the median of their column, categories become columns of 0 and 1, dates their hour, weekday,
+    month, year and day, identifiers, free text and constants are left out, rows without a target are dropped; `notes`
+    lists all of it, each note with the arguments that undo it (`Repair`). Columns that share a prefix (fou_1, fou_2,
+    kar_1, kar_2) become groups.
 
     Parameters
     ----------
@@ -489,7 +490,7 @@ def _spared_counters(profiles: list[Profile]) -> set[str]:
 
 def _to_use(profiles: list[Profile]) -> list[Repair]:
     """Columns that were left out and could be used as they are, the one with fewest values first."""
-    usable = [one.column for one in profiles if one.column.kind in ("text", "identifier", "dropped", "date")]
+    usable = [one.column for one in profiles if one.column.kind in ("text", "identifier", "dropped")]
     usable.sort(key=lambda column: column.distinct)
     numbers = {one.column.name for one in profiles if one.numbers is not None}
     pairs = [(one.name, "number" if one.name in numbers else "category") for one in usable[:2]]
