@@ -108,11 +108,5 @@ def by_time(params: Params) -> str:
 
 def without(params: Params, column: str) -> str:
     """Return the text of ``uses`` under which a column of an uploaded table is left out; "" where there is none."""
-    if not params.is_upload:
-        return ""
-    names = [one.name for one in tables.summary(replace(params, uses="")).columns]
-    if column not in names:
-        return ""
-    place = names.index(column) + 1
-    kept = [part for part in params.uses.split(",") if part and part[:-1] != str(place)]
-    return ",".join(sorted([*kept, f"{place}x"], key=lambda part: int(part[:-1])))
+    text = _uses(params, [(column, "left out")]) if params.is_upload else ""
+    return text if text != params.uses else ""
