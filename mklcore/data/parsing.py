@@ -362,10 +362,11 @@ def _has_header(rows: Rows, decimal: str) -> bool:
     """The first line is a header unless it holds numbers wherever the rows below do; numbers that rise from column
     to column, as wavelengths do, are names where the rows below do not rise as well.
     """
-    numbers = np.array([to_numbers(np.array(row, dtype=object), decimal) for row in rows])
+    cells = np.array([cell for row in rows for cell in row], dtype=object)
+    numbers = to_numbers(cells, decimal).reshape(len(rows), -1)
     if len(rows) == 1:
         return not bool(np.isfinite(numbers).all())
-    blank = np.array([missing_cells(np.array(row, dtype=object), values=()) for row in rows])
+    blank = missing_cells(cells, values=()).reshape(len(rows), -1)
     present = (~blank[1:]).sum(axis=0)
     numeric = (present > 0) & (np.isfinite(numbers[1:]).sum(axis=0) >= 0.8 * present)
     if not numeric.any() or (numeric & ~blank[0] & np.isnan(numbers[0])).any():
