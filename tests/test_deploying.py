@@ -42,7 +42,7 @@ def test_the_container_has_no_root_and_writes_into_volumes_only() -> None:
         assert re.search(rf"{name}=(\S+)", lines).group(1) in volumes
 
 
-def test_only_the_proxy_is_reached_and_it_closes_the_metrics() -> None:
+def test_only_the_proxy_is_reached_with_a_password_and_it_closes_the_metrics() -> None:
     yaml = pytest.importorskip("yaml", reason="PyYAML comes with the extra docs; compose.yaml is read with it")
     services = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
     app, proxy = services["services"]["app"], services["services"]["proxy"]
@@ -50,10 +50,17 @@ def test_only_the_proxy_is_reached_and_it_closes_the_metrics() -> None:
     assert (app["read_only"], app["cap_drop"], app["networks"]) == (True, ["ALL"], ["inside"])
     assert services["networks"]["inside"]["internal"]
     assert "inside" in proxy["networks"]
-    reported = services["configs"]["proxy"]["content"]
-    assert re.search(r"@closed path /_stcore/metrics.*\n\s*respond @closed 404", reported)
-    assert "Referrer-Policy no-referrer" in reported
-    assert "log" not in reported.split()
+    assert proxy["environment"]["PASSWORD_HASH"].startswith("${PASSWORD_HASH:?"), "it does not start without one"
+    written = (ROOT / services["configs"]["proxy"]["file"]).read_text(encoding="utf-8")
+    assert re.search(r"@metrics path /_stcore/metrics.*\n\s*respond @metrics 404", written)
+    asked = set(re.findall(r"\{\$(\w+)", written))
+    assert asked == set(proxy["environment"])
+    (bound,) = re.findall(r"max_size (\d+)MB", written)
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert int(bound) > config["server"]["maxUploadSize"]
+    for part in ("basic_auth {", "Referrer-Policy no-referrer", "read_body", "read_header"):
+        assert part in written
+    assert not re.search(r"^\s*log\b", written, re.M)
 
 
 def test_the_workflow_runs_the_checks_on_every_system_and_python_that_is_promised() -> None:
