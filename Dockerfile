@@ -1,5 +1,5 @@
-# The app for a class: no root, a file system that may be read-only, compiled routines and kept work in volumes.
-# Compiled code for any processor of the last ten years comes with the image; on an older one the first start compiles.
+# The app for a class: no root, a file system that may be read-only, compiled functions and kept work in volumes. The
+# first start compiles, for half a minute.
 FROM python:3.11-slim
 
 RUN apt-get update \
@@ -17,8 +17,7 @@ COPY .streamlit .streamlit
 COPY mklcore mklcore
 COPY pages pages
 COPY sample_data sample_data
-RUN pip install --no-cache-dir --no-deps -e . && python -m compileall -q mklcore pages app.py \
-    && python -m mklcore._numba.portable
+RUN pip install --no-cache-dir --no-deps -e . && python -m compileall -q mklcore pages app.py
 
 USER app
 ENV MKL_EXPLORER_HOME=/var/lib/mkl-explorer \

@@ -1,8 +1,7 @@
 """The build backend: setuptools, with the app packed into the wheel as data of the library's package.
 
 An installed copy has the app in ``mklcore/_app``, so site-packages gets no ``app`` and no ``pages`` of its own. An
-editable installation and a checkout use the files where they are. Compiled code is packed where it was made before, by
-``python -m mklcore._numba.portable``.
+editable installation and a checkout use the files where they are.
 """
 
 import shutil
@@ -21,10 +20,7 @@ class WithApp(build_py):
     def run(self) -> None:
         super().run()
         if not self.editable_mode:
-            checkout, package = Path(__file__).resolve().parents[1], Path(self.build_lib) / "mklcore"
-            pack(checkout, package / "_app")
-            if (compiled := checkout / "mklcore" / "_compiled").is_dir():
-                shutil.copytree(compiled, package / "_compiled", dirs_exist_ok=True)
+            pack(Path(__file__).resolve().parents[1], Path(self.build_lib) / "mklcore" / "_app")
 
 
 def pack(checkout: Path, target: Path) -> None:

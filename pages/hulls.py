@@ -103,7 +103,7 @@ def came_earlier(found: earlier.Hulls, params: Params) -> None:
     draw()
     st.caption(words.EARLIER)
     evidence.explanation(hulls.METHOD)
-    if preparation().ready(hulls.NEEDS):
+    if preparation().ready():
         request()
         if hulls.certified(params).value is not None:
             history.rerun()

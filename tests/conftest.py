@@ -93,7 +93,7 @@ SMALL = (
 COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
 WAITED = pytest.StashKey[bool]()
 LAST_SMALL = pytest.StashKey[bool]()  # whether the test before had small settings
-COMPILE = [sys.executable, "-m", "mklcore._numba.compiling"]  # a second one waits for the first
+COMPILE = [sys.executable, "-m", "mklcore._numba.warmup"]  # a second one waits for the first
 
 _nameless: list[str] = []
 

@@ -1,148 +1,257 @@
-"""Processes compile for the server: progress and wishes pass between them, each takes a stage of its own."""
+"""Compiled functions are kept where only this account can write; a process compiles ahead, and the server waits."""
 
-import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
 from concurrent.futures import CancelledError
-from functools import partial
+from contextlib import contextmanager
+from importlib import util
+from pathlib import Path
 
+import numba
+import numpy as np
+import platformdirs
 import pytest
 
-import mklcore
-from mklcore._numba import compiling
-from pages._parts.jobs import preparing
+from mklcore._numba import cache, warmup
+from mklcore.io import private_folders
+from mklcore.io.private_folders import own_folder, why_not_own
+from pages._parts.jobs import importing, preparing
 from pages._parts.jobs.preparing import Preparation
+from pages._parts.runs import disk
 
-ECHO = """
-import json, sys
-print("something else")
-print(json.dumps([[], sys.argv[1]]), flush=True)
-wish = sys.stdin.readline().strip()
-print(json.dumps([[sys.argv[1]], wish]), flush=True)
-sys.exit(int(wish == "die"))
-"""
-
-
-@pytest.mark.parametrize(("wish", "well"), [("hkl", True), ("die", False)])
-def test_progress_comes_back_wishes_go_out_and_a_death_is_reported(wish, well):
-    process, heard = compiling.Compiler(["kernels"], ("-c", ECHO)), []
-
-    def hear(done, now):
-        heard.append((done, now))
-        process.want([wish])
-
-    assert process.follow(hear) is well
-    assert heard == [((), "kernels"), (("kernels",), wish)]
+ENTRY = (
+    "from mklcore._numba.decorators import jit_entry\n@jit_entry()\ndef doubled(values):\n    return 2.0 * values[0]\n"
+)
+HELPER = (
+    "from mklcore._numba.decorators import jit_helper\n@jit_helper()\ndef scaled(value):\n    return {factor} * value\n"
+)
+CALLER = ENTRY.replace("@", "from factor_of_small import scaled\n@").replace("2.0 * values[0]", "scaled(values[0])")
+ONE = np.array([1.0])
 
 
-def test_a_process_that_hangs_is_not_waited_for():
-    process = compiling.Compiler((), ("-c", "import time; time.sleep(600)"))
-    assert process.follow(lambda done, now: None, patience=0.2) is False
+@pytest.fixture
+def fresh(tmp_path, monkeypatch):
+    """An installed copy that has compiled nothing yet, with a cache folder of its own."""
+    monkeypatch.setattr(cache, "_folder", cache._folder.__wrapped__)
+    monkeypatch.setattr(cache, "PACKAGE", tmp_path / "package")
+    monkeypatch.delenv(cache.NAMED, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path
 
 
-def test_two_compile_different_stages_and_wait_for_what_the_other_is_at(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    inside, names = threading.Event(), list[str]()
-
-    def enter():
-        with compiling._free(["kernels"]) as name:
-            names.append(name)
-            inside.set()
-
-    with compiling._free(["kernels", "lp"]) as first, compiling._free(["kernels", "lp"]) as second:
-        assert (first, second) == ("kernels", "lp")
-        other = threading.Thread(target=enter)
-        other.start()
-        assert not inside.wait(0.1)
-    assert inside.wait(10)
-    other.join()
-    assert names == ["kernels"]
+def entry_of(folder: Path):
+    """A compiled function of a module in this folder, as another process would import it."""
+    if not (folder / "small.py").exists():  # older versions of numba compile again what was written again
+        (folder / "small.py").write_text(ENTRY)
+    spec = util.spec_from_file_location("small", folder / "small.py")
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.doubled
 
 
-def test_what_another_process_has_compiled_is_not_compiled_again(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    ran = list[str]()
-    monkeypatch.setattr(compiling, "lower_priority", lambda steps: None)
-    monkeypatch.setattr(compiling, "_listen", lambda wishes, with_parent: None)
-    work = {name: partial(ran.append, name) for name in ("kernels", "lp", "hkl")}
-    monkeypatch.setattr(mklcore._numba.warmup, "stages", lambda: work)
-    compiling._stamp("lp").parent.mkdir()
-    compiling._stamp("lp").touch()
-    compiling.main(["hkl"])
-    assert ran == ["hkl", "kernels"]
-    assert compiling.is_filled()
-    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == [["hkl", "kernels", "lp"], ""]
+def test_a_function_is_kept_in_a_folder_of_ones_own_and_loaded_from_there(fresh, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "another")
+    assert entry_of(fresh)(ONE) == 2.0
+    assert (fresh / "cache" / "mklcore").stat().st_mode & 0o777 == 0o700
+    assert list((fresh / "cache" / "mklcore").rglob("*.nbc"))
+    again = entry_of(fresh)
+    assert again(ONE) == 2.0
+    assert sum(again.stats.cache_hits.values()) == 1
+    assert numba.config.CACHE_DIR == "another", "numba keeps the functions of others where it did"
 
 
-def test_a_change_of_the_sources_empties_the_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert not compiling.is_filled()
-    compiling._stamp().parent.mkdir()
-    compiling._stamp().touch()
-    assert compiling.is_filled()
-    with monkeypatch.context() as another:
-        another.setenv("NUMBA_CPU_NAME", "generic")
-        assert not compiling.is_filled()  # that code is for this processor
-    (tmp_path / "module.py").touch()
-    monkeypatch.setattr(compiling, "SOURCES", tmp_path)
-    assert not compiling.is_filled()
+def test_a_changed_helper_in_another_file_is_compiled_again_and_old_folders_are_removed(fresh, monkeypatch):
+    (fresh / "package").mkdir()
+    monkeypatch.syspath_prepend(fresh / "package")
+    (fresh / "small.py").write_text(CALLER)
+    for factor in (2.0, 3.0, 4.0, 5.0, 6.0, 2.0):
+        (fresh / "package" / "factor_of_small.py").write_text(HELPER.format(factor=factor))
+        sys.modules.pop("factor_of_small", None)
+        shutil.rmtree(fresh / "package" / "__pycache__", ignore_errors=True)  # Python compares whole seconds
+        assert entry_of(fresh)(ONE) == factor
+    kept = list((fresh / "cache" / "mklcore").glob(f"{cache.PREFIX}*"))
+    assert len(kept) == cache.KEPT
+    assert all(list(folder.rglob("*.nbc")) for folder in kept)
 
 
-def test_who_needs_a_stage_waits_for_it_alone():
-    state, waiting = Preparation(("kernels", "lp", "hkl")), threading.Event()
-    state.report(["kernels"], "lp")
-    state.wait(["kernels"])
+def planted(folder: Path, monkeypatch, how: str) -> str:
+    """Make a folder that others could put files into, and return what is to be said of it."""
+    if how == "link":
+        (folder.parent / "elsewhere").mkdir()
+        folder.symlink_to(folder.parent / "elsewhere")
+        if os.getuid() == private_folders.SYSTEM:  # whose links are followed
+            monkeypatch.setattr(private_folders, "SYSTEM", -1)
+        return "is a symbolic link"
+    folder.mkdir()
+    if how == "mode":
+        folder.chmod(0o777)
+        return "other accounts may write"
+    lstat = Path.lstat
+
+    def found(self):
+        changed = list(lstat(self))
+        changed[4] = os.getuid() + 1
+        return os.stat_result(changed) if self == folder else lstat(self)
+
+    monkeypatch.setattr(Path, "lstat", found)
+    return "belongs to another account"
+
+
+@pytest.mark.parametrize("how", ["mode", "owner", "link"])
+def test_what_others_may_have_put_there_is_never_unpickled(fresh, monkeypatch, how):
+    (fresh / "cache").mkdir(mode=0o700)
+    why = planted(fresh / "cache" / "mklcore", monkeypatch, how)
+    with pytest.warns(RuntimeWarning, match=f"not kept.*{why}"):
+        assert entry_of(fresh)(ONE) == 2.0
+    assert not list(fresh.rglob("*.nb?"))
+    with pytest.warns(RuntimeWarning, match="Name a folder that only you may write in NUMBA_CACHE_DIR"):
+        assert not cache.is_filled()
+
+
+def test_a_folder_below_one_that_others_may_write_is_not_ones_own(tmp_path):
+    tmp_path.chmod(0o777)
+    assert "may write" in own_folder(tmp_path / "mine")
+    tmp_path.chmod(0o1777)  # as the temporary directory: nobody can rename what is another's
+    assert own_folder(tmp_path / "mine") == ""
+    assert "may write" in why_not_own(tmp_path)
+
+
+def test_a_folder_a_person_names_may_be_shared_by_a_group_and_reached_by_a_link(tmp_path):
+    shared, link = tmp_path / "shared", tmp_path / "link"
+    shared.mkdir()
+    shared.chmod(0o775)
+    link.symlink_to(shared)
+    assert own_folder(link, named=True) == ""
+    assert "may write" in own_folder(shared)
+    shared.chmod(0o777)
+    assert "may write" in own_folder(link, named=True)
+
+
+@pytest.mark.parametrize("file", ["a file", "inside"])
+def test_what_is_no_folder_is_refused(tmp_path, file):
+    (tmp_path / "a file").touch()
+    assert "is no folder" in own_folder(tmp_path / "a file" / (file if file == "inside" else ""))
+
+
+def test_the_folder_is_the_named_one_or_beside_the_sources_of_a_checkout(fresh, monkeypatch):
+    (fresh / "package").mkdir()
+    (fresh / "pyproject.toml").touch()
+    assert cache.folder().is_relative_to(fresh / "package")
+    monkeypatch.setenv(cache.NAMED, str(fresh / "named"))
+    assert cache.folder().parent == fresh / "named"
+    monkeypatch.setenv(cache.NAMED, os.path.join(os.devnull, "cache"))
+    with pytest.warns(RuntimeWarning, match="/dev/null is no folder"):
+        assert cache.folder() is None
+
+
+def test_an_account_without_a_home_folder_keeps_nothing_and_is_told(fresh, monkeypatch):
+    monkeypatch.setattr(platformdirs, "user_cache_path", lambda *_, **__: Path("~/.cache/mklcore"))
+    monkeypatch.setattr(disk, "user_data_path", lambda *_, **__: Path("~/.local/share/mkl-explorer"))
+    monkeypatch.delenv(disk.HOME, raising=False)
+    with pytest.warns(RuntimeWarning, match="this account has no home folder"):
+        assert cache.folder() is None
+    assert disk.default_home() is None
+
+
+@contextmanager
+def full_disk():
+    """No file takes a byte more, in this process."""
+    resource = pytest.importorskip("resource", reason="This system cannot bound the size of files")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_full_disk_costs_the_cache_and_not_the_answer(fresh, monkeypatch):
+    doubled = entry_of(fresh)
+    with full_disk():
+        assert doubled(ONE) == 2.0
+    monkeypatch.setattr(warmup, "warm_up", lambda progress: None)
+    monkeypatch.setattr(warmup.psutil, "Process", lambda: pytest.MonkeyPatch)  # whose priority stays
+    monkeypatch.setattr(pytest.MonkeyPatch, "nice", lambda steps: None, raising=False)
+    warmup.main()
+    assert not cache.is_filled(), "nothing was kept"
+
+
+def test_a_damaged_file_is_made_again(fresh):
+    entry_of(fresh)(ONE)
+    for file in (fresh / "cache").rglob("*.nb?"):
+        file.write_bytes(b"\x80")
+    assert entry_of(fresh)(ONE) == 2.0
+    again = entry_of(fresh)
+    assert again(ONE) == 2.0
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
+# The process that compiles, and the server that waits
+
+
+def test_the_compiler_ends_with_the_process_that_asked_for_it(tmp_path):
+    ended = subprocess.run(
+        preparing.COMPILE, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(cache.PACKAGE.parent)},
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (1, b"")
+
+
+def test_usual_paths_wait_for_the_first_steps_and_all_else_for_the_last():
+    state, waiting = Preparation(), threading.Event()
+    state.report(2, 13, first=False)
 
     def wait():
-        state.wait(["kernels", "lp"])
+        state.wait(usual=True)
         waiting.set()
 
     thread = threading.Thread(target=wait)
     thread.start()
     assert not waiting.wait(0.05)
-    state.report(["lp"], "hkl")
+    state.report(3, 13, first=True)
     assert waiting.wait(10)
     thread.join()
+    assert not state.ready()
     with pytest.raises(CancelledError):
-        state.wait(["hkl"], lambda: True)
+        state.wait(unwanted=lambda: True)
+    state.report(13, 13, first=True)
+    assert state.ready()
 
 
-def test_what_a_process_that_died_left_is_compiled_here(monkeypatch):
-    class Dying:
-        def __init__(self, first):
-            self.first = first
-
-        def follow(self, progress):
-            progress(("kernels",), "lp")
-            return False
-
-    loaded = []
-    monkeypatch.setattr(compiling, "is_filled", lambda: False)
-    monkeypatch.setattr(compiling, "is_brought", lambda: False)
-    monkeypatch.setattr(compiling, "Compiler", Dying)
-    monkeypatch.setattr(mklcore._numba.warmup, "warm_up", lambda progress: loaded.append(state.ready(["lp"])))
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_server_follows_one_process_then_loads_and_waits_for_none_that_died(fresh, monkeypatch, fails):
+    script = "print('something else')\nprint(3, 5, 1, flush=True)\n" + (
+        "raise SystemExit(1)" if fails else "print(5, 5, 1)"
+    )
+    monkeypatch.setattr(preparing, "COMPILE", [sys.executable, "-c", script])
     monkeypatch.setattr(preparing, "BROWSER_SECONDS", 0.0)
-    state = Preparation(("kernels", "lp"))
+    monkeypatch.setattr(preparing, "calm", lambda: None)
+    importing.OVER.set()
+    state, loaded = Preparation(), list[tuple[bool, bool]]()
+    monkeypatch.setattr(warmup, "warm_up", lambda progress: loaded.append((state.ready(usual=True), state.ready())))
     state.after_drawing()
     state.go_through()
-    assert loaded == [False]
-    assert state.ready(["kernels", "lp"])
+    assert loaded == [(True, not fails)]
+    assert state.ready()
 
 
 def test_what_is_compiled_is_reported_at_once_and_loaded_when_somebody_asks(monkeypatch):
-    loaded, state = [], Preparation(("kernels", "lp"))
+    loaded, state = [], Preparation()
     monkeypatch.setattr(preparing, "BROWSER_SECONDS", 60.0)
-    monkeypatch.setattr(compiling, "is_filled", lambda: True)
-    monkeypatch.setattr(mklcore._numba.warmup, "warm_up", loaded.append)
+    monkeypatch.setattr(preparing, "calm", lambda: None)
+    monkeypatch.setattr(cache, "is_filled", lambda: True)
+    monkeypatch.setattr(warmup, "warm_up", loaded.append)
+    importing.OVER.set()
     thread = threading.Thread(target=state.go_through)
     thread.start()
     state.after_drawing()
     with state._changed:
-        assert state._changed.wait_for(lambda: state.ready(["kernels", "lp"]), 60)
+        assert state._changed.wait_for(state.ready, 60)
     assert not loaded
-    state.wait(["lp"])
+    state.wait()
     thread.join(60)
     assert loaded
     assert state.over
@@ -150,16 +259,18 @@ def test_what_is_compiled_is_reported_at_once_and_loaded_when_somebody_asks(monk
 
 def test_the_thread_that_loads_ends_before_the_server_does(monkeypatch):
     """One that the end of the interpreter finds inside the compiler ends the process with an abort."""
-    begun, state = threading.Event(), Preparation(("kernels", "lp"))
+    begun, state = threading.Event(), Preparation()
 
     def load(progress):
         while True:
             begun.set()
-            progress(("kernels",), "lp")
+            progress(1, 2)
 
     monkeypatch.setattr(preparing, "BROWSER_SECONDS", 0.0)
-    monkeypatch.setattr(compiling, "is_filled", lambda: True)
-    monkeypatch.setattr(mklcore._numba.warmup, "warm_up", load)
+    monkeypatch.setattr(preparing, "calm", lambda: None)
+    monkeypatch.setattr(cache, "is_filled", lambda: True)
+    monkeypatch.setattr(warmup, "warm_up", load)
+    importing.OVER.set()
     thread = threading.Thread(target=state.go_through, daemon=True)
     thread.start()
     state.after_drawing()
@@ -167,21 +278,3 @@ def test_the_thread_that_loads_ends_before_the_server_does(monkeypatch):
     state.leave(thread)
     assert not thread.is_alive()
     assert state.over
-
-
-def test_the_compiler_ends_with_the_process_that_asked_for_it(tmp_path):
-    command = [sys.executable, *compiling.COMMAND]
-    cache = tmp_path / "cache"
-    cache.mkdir(mode=0o700)
-    ended = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False,
-        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(compiling.SOURCES.parent)},
-    )  # fmt: skip
-    assert (ended.returncode, ended.stderr) == (1, b"")
-
-
-def test_what_runs_beside_people_lets_them_go_first():
-    reported = "from mklcore._numba.compiling import lower_priority; import psutil; before = psutil.Process().nice(); "
-    reported += "lower_priority(before + 3); print(psutil.Process().nice() - before)"
-    done = subprocess.run([sys.executable, "-c", reported], capture_output=True, text=True, check=True)
-    assert int(done.stdout) == 3 or sys.platform == "win32"

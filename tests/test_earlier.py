@@ -145,10 +145,10 @@ def test_what_cannot_be_read_is_computed(tmp_path, monkeypatch):
 def cold(monkeypatch, new):
     """A server whose solvers are still being compiled: nothing may wait for them."""
 
-    def wait(self, stages, unwanted=bool):
-        raise AssertionError(f"a page waits for {stages}")
+    def wait(self, usual=False, unwanted=bool):
+        raise AssertionError("a page waits until all is compiled")
 
-    monkeypatch.setattr(Preparation, "ready", lambda self, stages: False)
+    monkeypatch.setattr(Preparation, "ready", lambda self, usual=False: False)
     monkeypatch.setattr(Preparation, "wait", wait)
 
 

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from mklcore._numba.stages import USUAL
-
 ROOT = Path(__file__).resolve().parents[1]
 
 WORK = """
@@ -60,20 +58,22 @@ FIRST = """
 import sys
 import warnings
 from dataclasses import replace
-from types import SimpleNamespace
 
 from numba.extending import is_jitted
 
 import mklcore
-from mklcore._numba.stages import USUAL
+from mklcore._numba import warmup
 from pages._parts.derive import gram_stacks, paths
+from pages._parts.jobs.preparing import Preparation
 from pages._parts.params.parameters import Params
 
 warnings.simplefilter("ignore", mklcore.NotConvergedWarning)
-asked = set()
-gram_stacks.preparation = lambda: SimpleNamespace(wait=asked.update)
-for stage in USUAL:
-    mklcore._numba.warmup.stages()[stage]()
+state, unusual = Preparation(), []
+state.report(warmup.FIRST, 99, first=True)
+state.wait = lambda usual=False, unwanted=bool: usual or unusual.append("kernels")
+gram_stacks.preparation = lambda: state
+for step in warmup.steps()[: warmup.FIRST]:
+    step()
 
 
 def counted():
@@ -85,21 +85,22 @@ def counted():
 warmed = counted()
 for sample in mklcore.data.samples.SAMPLES:
     params = Params(data=sample)
-    asked.update(paths.needs(params))
+    if not paths.are_usual(params):
+        unusual.append(sample)
     replace(paths.prepared(params), size=4).solve()  # the first point and those that start from another one
-print("warmed", len(warmed), "asked", ",".join(sorted(asked)), "late", sorted(name for name, _ in counted() - warmed))
+print("warmed", len(warmed), "unusual", unusual, "late", sorted(name for name, _ in counted() - warmed))
 """
 
 
 @pytest.fixture(scope="module")
 def second() -> tuple[str, dict[str, int]]:
-    """Count in a process after one that filled the cache: what the first paths load beyond the first stage; then
+    """Count in a process after one that filled the cache: what the first paths load beyond the first steps; then
     functions, those it loaded and compiled, and those the warm-up missed.
 
     As long as the first paths load nothing of their own, they hide nothing that the warm-up misses.
     """
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-m", "mklcore._numba.compiling"], cwd=ROOT, env=environment, check=True)
+    subprocess.run([sys.executable, "-m", "mklcore._numba.warmup"], cwd=ROOT, env=environment, check=True)
     done = subprocess.run(
         [sys.executable, "-c", FIRST + WORK], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
@@ -119,5 +120,5 @@ def test_the_second_process_compiles_nothing(second):
     assert second[1]["compiled"] == 0
 
 
-def test_the_paths_everybody_sees_first_need_the_first_stages_alone(second):
-    assert f"asked {','.join(sorted(USUAL))} late []" in second[0], second[0]
+def test_the_paths_everybody_sees_first_need_the_first_steps_alone(second):
+    assert "unusual [] late []" in second[0], second[0]

@@ -1,12 +1,9 @@
-"""Where compiled routines are kept between two starts, and what happens where they cannot be: work goes on without.
+"""The folder in which numba keeps what it compiled between two starts: one that only this account can write.
 
-numba keeps a routine as a pickle, which runs code when it is read. A checkout keeps it beside the sources, whose place
-is trusted already. An installed copy holds what was installed and no more: it, and sources that cannot be written, keep
-routines in the folder that ``NUMBA_CACHE_DIR`` names or in the cache folder of this account, and nowhere if others
-could put files there (:mod:`mklcore.io.private_folders`). A full disk costs the cache, not the answer.
-
-A routine holds the code of what it calls, and numba compares the file of the routine alone with what it compiled. So
-the routines of one state of the sources have a folder of their own.
+numba's files are pickles, which run code when they are read. A checkout keeps them beside the sources, whose place is
+trusted already; an installed copy in the folder that ``NUMBA_CACHE_DIR`` names, else in the cache folder of this
+account. numba compares a file with the source of its function alone, and the code in it holds the helpers of other
+files, too: so every state of the sources has a folder of its own.
 """
 
 from __future__ import annotations
@@ -14,107 +11,73 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 import warnings
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import numba
+
 from mklcore.io.private_folders import own_folder
 
-SOURCES = Path(__file__).parent
-PACKAGE = SOURCES.parent
+PACKAGE = Path(__file__).resolve().parents[1]
 NAMED = "NUMBA_CACHE_DIR"
-PREFIX = "routines-"  # of the folder for one state of the sources
-KEPT = 4  # such folders: those of the versions and branches that were used last
-WARNED = "MKLCORE_CACHE_WARNED"  # for the processes of this one: one warning for all of them
-_given_up: list[str] = []
+PREFIX, FILLED = "compiled-", "filled"
+KEPT = 4  # folders: of the states of the sources that were used last
 
 
-@dataclass(frozen=True)
-class Place:
-    """``folder`` of the cache, None where nothing is kept; ``why`` another one than usual was taken, or none."""
-
-    folder: Path | None
-    is_beside_sources: bool = False
-    why: str = ""
-
-    @property
-    def routines(self) -> Path | None:
-        """The folder in it for the sources as they are now."""
-        return self.folder and self.folder / f"{PREFIX}{sources()}"
+def folder() -> Path | None:
+    """The folder for these sources on this machine; None, after one warning, where no place is this account's own."""
+    return _folder(PACKAGE, os.environ.get(NAMED, ""))
 
 
-def place() -> Place:
-    """Return where compiled routines are kept."""
-    return _place(os.environ.get(NAMED, ""))
+def is_filled() -> bool:
+    """Whether everything has been compiled before, so that loading is all that is left."""
+    place = folder()
+    return place is not None and (place / FILLED).exists()
 
 
-def trouble() -> str:
-    """Return why compiled routines are not kept, "" where they are."""
-    return _given_up[0] if _given_up else place().why if place().folder is None else ""
+@lru_cache(maxsize=4)
+def _folder(package: Path, named: str) -> Path | None:
+    place, why = _place(package, named)
+    if place is None:
+        warnings.warn(
+            f"Compiled functions are not kept, so every start compiles them again: {why}. Name a folder that only you "
+            f"may write in {NAMED}.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+    if not (found := place / f"{PREFIX}{_state(package)}").is_dir():
+        found.mkdir(mode=0o700, parents=True, exist_ok=True)
+        others = sorted(place.glob(f"{PREFIX}*"), key=lambda other: other.stat().st_mtime)
+        for old in others[:-KEPT]:
+            shutil.rmtree(old, ignore_errors=True)
+    return found
 
 
-def given_up() -> bool:
-    """Tell whether this process keeps nothing any more."""
-    return bool(_given_up)
+def _place(package: Path, named: str) -> tuple[Path | None, str]:
+    """The folder that holds those of all states, or why there is none."""
+    if named:
+        place, why = Path(named).expanduser(), own_folder(Path(named).expanduser(), named=True)
+    elif (package.parent / "pyproject.toml").is_file() and os.access(package, os.W_OK):
+        place, why = package / "_numba" / "__pycache__", ""
+    else:
+        from platformdirs import user_cache_path
+
+        place = user_cache_path("mklcore", appauthor=False)
+        why = own_folder(place) if place.is_absolute() else "this account has no home folder"
+    return (None, why) if why else (place, "")
 
 
-def give_up(why: str) -> None:
-    """Keep nothing any more in this process, and say so once."""
-    if not _given_up:
-        _given_up.append(why)
-        _tell(f"Compiled routines are not kept, so the next start compiles them again: {why}. Work goes on.")
+def _state(package: Path) -> str:
+    """A digest of the files that hold compiled functions, of Python, numba and the processor."""
+    from llvmlite import binding
 
-
-def is_checkout() -> bool:
-    """Tell whether the sources are those of a checkout and not of an installed copy."""
-    return (SOURCES.parents[1] / "pyproject.toml").is_file()
-
-
-@lru_cache(maxsize=1)
-def sources() -> str:
-    """Return a digest of the files that hold compiled functions."""
-    digest = hashlib.sha256()
-    for file in sorted(PACKAGE.rglob("*.py")):
+    processor = [binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()]
+    processor += [os.environ.get(name, "") for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")]
+    digest = hashlib.sha256("\n".join([sys.version, numba.__version__, *processor]).encode())
+    for file in sorted(package.rglob("*.py")):
         if b"@jit_" in (source := file.read_bytes()):
             digest.update(source)
     return digest.hexdigest()[:16]
-
-
-def prepare(routines: Path) -> None:
-    """Make the folder, and remove the oldest ones of other sources."""
-    if not routines.is_dir():
-        routines.mkdir(mode=0o700, parents=True, exist_ok=True)
-        others = sorted(routines.parent.glob(f"{PREFIX}*"), key=lambda folder: folder.stat().st_mtime)
-        for folder in others[:-KEPT]:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-@lru_cache(maxsize=8)
-def _place(named: str) -> Place:
-    why = ""
-    if named:
-        why = own_folder(Path(named).expanduser(), named=True)
-        if not why:
-            return Place(Path(named).expanduser())
-    elif is_checkout() and os.access(SOURCES, os.W_OK):
-        return Place(SOURCES / "__pycache__", is_beside_sources=True)
-    from platformdirs import user_cache_path
-
-    usual = user_cache_path("mklcore", appauthor=False)
-    if not (not_there := own_folder(usual) if usual.is_absolute() else "this account has no home folder"):
-        if named:
-            _tell(f"{NAMED} is not used, because {why}. Compiled routines are kept in {usual} instead.")
-        return Place(usual, why=why)
-    why = "; ".join(filter(None, [why, not_there]))
-    _tell(
-        f"Compiled routines are not kept, so every start compiles them again: {why}. "
-        f"Name a folder that only you may write in {NAMED}."
-    )
-    return Place(None, why=why)
-
-
-def _tell(message: str) -> None:
-    if not os.environ.get(WARNED):
-        os.environ[WARNED] = "1"
-        warnings.warn(message, RuntimeWarning, stacklevel=2)

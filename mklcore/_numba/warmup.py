@@ -1,25 +1,35 @@
 """Compile every jitted function once, or load it from the cache, so that no first click waits for a compiler.
 
-One routine for the server, the test run and the command line, ``python -m mklcore._numba.compiling``. Compiling holds
-the interpreter's lock, so a server lets another process fill the cache on disk (:mod:`mklcore._numba.compiling`) and
-only loads.
+    python -m mklcore._numba.warmup [--with-parent]
+
+fills the cache on disk, unless it is filled, and prints a line of progress after every step. Compiling holds the
+interpreter's lock, so a server has this done by a process of its own and loads what that left. ``--with-parent``: end
+when the standard input is closed, as it is when the process that asked has ended.
 """
 
 from __future__ import annotations
 
+import gc
+import os
+import signal
+import sys
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any
 
 import numpy as np
+import psutil
+from filelock import FileLock
 
-from mklcore._numba.stages import EVERY_KERNEL, USUAL_ALGORITHM, USUAL_GRAMS, USUAL_KERNELS, USUAL_PATH, USUAL_SVM
+from mklcore._numba import cache
 from mklcore.arrays import Array
 from mklcore.catalog import ESTIMATORS, Algorithm
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.finishing import NORMALISATIONS
-from mklcore.kernels.functions import KERNELS, RBF, KernelEntry, Linear
+from mklcore.kernels.functions import KERNELS, RBF, USUAL, KernelEntry, Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.interactions import Interaction
 from mklcore.kernels.measures import alignment_matrix
@@ -36,51 +46,71 @@ from mklcore.solvers.working_set import SETTINGS as WORKING_SET
 SHORT = {"max_iter": 5, "n_kernels": 2}
 
 
-def stages() -> dict[str, Callable[[], None]]:
-    """What there is to compile, by name: the usual kernels and the usual path, which everybody sees first, at p = 1
-    with the losses and kernels that are set for a table; then all kernels, and every algorithm of ``ESTIMATORS`` by its
-    key.
+FIRST = 3  # steps, after which the path that everybody sees first needs nothing more
+NICE = 5  # other programs go first
+SELDOM = 20_000, 50, 50  # a compiler makes millions of objects, few in circles: the search took a tenth of the time
+
+
+def steps() -> list[Callable[[], None]]:
+    """What there is to compile: the usual kernels and the path at p = 1 with the losses and kernels that are set for a
+    table; then all kernels, and every algorithm of ``ESTIMATORS``.
     """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((16, 3))
     y = (X[:, 0] + 0.3 * rng.standard_normal(16) > 0).astype(int)
-    work: dict[str, Callable[[], None]] = {
-        USUAL_GRAMS: partial(_usual_grams, X),
-        USUAL_PATH: partial(_usual_path, X, "binary", y),
-        USUAL_SVM: partial(_usual_svm, X),
-        EVERY_KERNEL: partial(_kernels, X),
-    }
-    work |= {key: partial(_algorithm, algorithm, X, y) for key, algorithm in ESTIMATORS.items()}
-    return {name: suppress_convergence_warnings()(run) for name, run in work.items()}  # sixteen rows say nothing of it
+    first = [partial(_usual_grams, X), partial(_usual_path, X, "binary", y), partial(_usual_svm, X)]
+    rest = [partial(_kernels, X), *(partial(_algorithm, one, X, y) for one in ESTIMATORS.values())]
+    return [suppress_convergence_warnings()(run) for run in (*first, *rest)]  # sixteen rows say nothing of it
 
 
-def warm_up(progress: Callable[[tuple[str, ...], str], None] | None = None) -> None:
-    """Run every kernel and every algorithm once on sixteen rows; ``progress(stages done, the one that comes next or
-    "")``.
+def warm_up(progress: Callable[[int, int], Any] | None = None) -> None:
+    """Run every kernel and every algorithm once on sixteen rows; ``progress(done, total)`` before and after every step.
 
-    Safe to call from a background thread. Takes a minute in a fresh installation and some seconds with the cache.
+    Safe to call from a background thread. Takes half a minute in a fresh installation and some seconds with the cache.
     """
-    work = stages()
-    names = (*work, "")
-    for place, name in enumerate(names):
+    work = steps()
+    for done, run in enumerate((*work, None)):
         if progress is not None:
-            progress(names[:place], name)
-        if name:
-            work[name]()
+            progress(done, len(work))
+        if run is not None:
+            run()
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    """Fill the cache, once however many processes ask for it."""
+    if "--with-parent" in arguments:
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+    psutil.Process().nice(getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", NICE))
+    folder = cache.folder()
+    with nullcontext() if folder is None else FileLock(folder / "lock"):
+        if not cache.is_filled():
+            try:
+                warm_up(lambda done, total: print(done, total, int(done >= FIRST), flush=True))
+            except BrokenPipeError:  # the reader has gone
+                os._exit(1)
+            if folder is not None and any(folder.rglob("*.nbc")):  # a full disk takes none
+                (folder / cache.FILLED).touch()
+
+
+def _end_with_parent() -> None:
+    with suppress(OSError, ValueError, AttributeError):  # there is no standard input
+        while os.read(sys.stdin.fileno(), 4096):
+            pass
+    os._exit(1)
 
 
 def _usual_grams(X: Array) -> None:
-    _every_way([entry for entry in KERNELS.values() if entry.spec in USUAL_KERNELS], X)
+    _every_way([entry for entry in KERNELS.values() if entry.spec in USUAL], X)
     _interactions(X)
 
 
 def _usual_path(X: Array, task: str, y: Array | None) -> None:
-    """On kernels that numpy computes, so that this needs no stage before it."""
+    """On kernels that numpy computes, so that this needs no step before it."""
     widths = np.geomspace(0.25, 4.0, WORKING_SET.from_kernels)
     grams = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / widths[:, None, None])
     names = tuple(map(str, widths))
     stack = GramStack(grams, names, np.ones(widths.size), names)
-    model = ESTIMATORS[USUAL_ALGORITHM].estimator(task, kernels="precomputed", p=1.0)
+    model = ESTIMATORS["lp"].estimator(task, kernels="precomputed", p=1.0)
     fit_path(model, stack, y, "C", (1.0, 1.1))
 
 
@@ -155,3 +185,9 @@ def _table_algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:
         for memory in (64, 0.05):
             algorithm.estimator("regression", basis=basis, memory_mb=memory, lam=0.1).fit(X, X[:, 1]).predict(X[:5])
     algorithm.estimator("binary", loss="hinge", lam=0.1).fit(X, y)
+
+
+if __name__ == "__main__":
+    gc.set_threshold(*SELDOM)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # pressed in the terminal: it ends at once, and says nothing
+    main(sys.argv[1:])

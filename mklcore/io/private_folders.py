@@ -1,6 +1,6 @@
 """Whether a folder belongs to this account alone, so that what is in it can be trusted because of its place.
 
-Compiled routines are unpickled by numba and kept work is read as ours: a file that another account of the same machine
+Compiled functions are unpickled by numba and kept work is read as ours: a file that another account of the same machine
 put there would be code, or words, of a stranger. Owner and mode are looked at along the whole path, because an account
 that may write in a folder may also put another one in the place of those below it.
 """

@@ -509,6 +509,8 @@ _NU = Parameter(
     "Larger ν: a smoother fit at the same width. 1/2 has kinks, 3/2 one slope.",
 )
 
+USUAL: tuple[type[KernelSpec], ...] = Linear, RBF, Delta  # which a table of numbers and categories suggests
+
 KERNELS: dict[str, KernelEntry] = {
     entry.key: entry
     for entry in (

@@ -73,7 +73,7 @@ def note(one: Shown, params: Params) -> str:
 def follow(params: Params) -> None:
     """See to it that the models of paths that came with the project are fitted, after they are drawn."""
     st.caption(words.EARLIER)
-    if preparation().ready(derive_paths.needs(*comparison.missing(params))):
+    if preparation().ready(derive_paths.are_usual(*comparison.missing(params))):
         request(params)
         if not comparison.missing(params):
             history.rerun()

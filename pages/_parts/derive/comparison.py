@@ -102,9 +102,9 @@ def job(params: Params) -> Job:
             pieces.append(derive_paths.piece(one, refused))
         except MKLError as error:
             refused(str(error))
-    needs = derive_paths.needs(*missing(params))
+    usual = derive_paths.are_usual(*missing(params))
     seconds = sum(map(derive_paths.seconds, missing(params)))
-    return together(params, key, "Paths of all methods", pieces, needs=needs, seconds=seconds)
+    return together(params, key, "Paths of all methods", pieces, usual=usual, seconds=seconds)
 
 
 def shown(params: Params) -> list[Shown]:

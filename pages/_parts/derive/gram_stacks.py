@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore._numba.stages import EVERY_KERNEL, USUAL_GRAMS, USUAL_KERNELS
 from mklcore.data.dataset import Split
 from mklcore.data.grouping import read_numbers
 from mklcore.errors import DataError, KernelError
 from mklcore.kernels import stacks
 from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import USUAL
 from mklcore.kernels.grams import Forecast, GramStack
 from mklcore.kernels.interactions import Interaction
 from pages._parts.derive.budget import SHARE, Budget
@@ -82,7 +82,7 @@ def foresee(params: KernelParams) -> Forecast:
 
 
 def _build_grams(params: KernelParams, _parts: Split, _kernels: KernelDictionary) -> Grams:
-    preparation().wait(stages(_kernels))
+    preparation().wait(_are_usual(_kernels))
     normalise = None if params.normalise == "none" else params.normalise  # never "auto": grams() has settled it
     stack = _kernels.grams(_parts.train, normalise, params.center, memory_limit_mb=LARGE_LIMIT_MB)
     validation = stack.cross(_parts.validation)
@@ -90,16 +90,14 @@ def _build_grams(params: KernelParams, _parts: Split, _kernels: KernelDictionary
     return Grams(stack, validation)
 
 
-def stages(kernels: KernelDictionary) -> tuple[str, ...]:
-    """Return the stage of preparing the solvers that these kernels need."""
+def _are_usual(kernels: KernelDictionary) -> bool:
     parts = [part for spec in kernels for part in (spec.parts if isinstance(spec, Interaction) else (spec,))]
-    usual = all(type(part) in USUAL_KERNELS for part in parts)
-    return (USUAL_GRAMS if usual else EVERY_KERNEL,)
+    return all(type(part) in USUAL for part in parts)
 
 
-def needs(params: KernelParams) -> tuple[str, ...]:
-    """Return the stage of preparing the solvers that the kernels of these parameters need. Raises ``MKLError``."""
-    return (EVERY_KERNEL,) if on_stack(params) else stages(dictionary(params))
+def are_usual(params: KernelParams) -> bool:
+    """Tell whether the kernels are of the kinds that are compiled first. Raises ``MKLError``."""
+    return not on_stack(params) and _are_usual(dictionary(params))
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)

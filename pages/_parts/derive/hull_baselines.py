@@ -44,4 +44,4 @@ def job(shown: Answer) -> Job:
         design.release()
         return found
 
-    return fitted(params).work("Models beside the hulls", fit, HULL_FITS, needs=hulls.NEEDS)
+    return fitted(params).work("Models beside the hulls", fit, HULL_FITS)

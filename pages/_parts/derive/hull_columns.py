@@ -65,4 +65,4 @@ def job(shown: Answer, hull: Hull) -> Job:
             hull.fitted, rows, some.y, columns, repeats=REPEATS, seed=params.seed, callback=report.tick
         )
 
-    return ranking(params, hull.value).work("Columns", shuffle, len(columns), needs=hulls.NEEDS)
+    return ranking(params, hull.value).work("Columns", shuffle, len(columns))

@@ -22,7 +22,6 @@ from pages._parts.session.memory import Answered, memory
 
 METHOD = ESTIMATORS["hkl"]
 POINTS = 16
-NEEDS = ("hkl",)
 USUAL_COLUMNS = 20
 MOST_COLUMNS = 40
 MEMORY_MB = int(next(control.default for control in METHOD.controls if control.name == "memory_mb"))
@@ -137,13 +136,13 @@ def job(params: HullParams) -> Job:
     """Return the work that comes next: the provisional hulls first, then the ones asked for."""
     first, last = provisional(params), certified(params)
     if first.value is None and settings(params)["search"] != "necessary":
-        return first.work("First hulls", _provisional(params), POINTS, needs=NEEDS)
+        return first.work("First hulls", _provisional(params), POINTS)
 
     def keep(path: Path) -> None:
         last.keep(path)
         first.drop()
 
-    return last.job("Hulls", Piece(_certified(params), keep, POINTS), needs=NEEDS)
+    return last.job("Hulls", Piece(_certified(params), keep, POINTS))
 
 
 def _certified(params: HullParams) -> Callable[[Report], Path]:
@@ -267,7 +266,7 @@ def exact_job(shown: Answer, value: float) -> Job:
         train, validation = (float(fitted.score(part.X[:, chosen], part.y)) for part in (cut.train, cut.validation))
         return Hull(value, fitted, train, validation, exact=True)
 
-    return exact(shown, value).work("Exact hull", solve, patience=AT_ONCE_SECONDS, needs=NEEDS)
+    return exact(shown, value).work("Exact hull", solve, patience=AT_ONCE_SECONDS)
 
 
 def test_score(params: HullParams, hull: Hull) -> float:

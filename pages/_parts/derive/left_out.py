@@ -40,7 +40,7 @@ def job(several: Sequence[PathParams]) -> Job:
     return Job(
         key(several), "Scores on all rows left out", tuple(piece(params) for params in several),
         lambda now: now.part(KernelParams) == several[0].part(KernelParams) or paths.key(now) in belongs,
-        needs=paths.needs(*several),
+        usual=paths.are_usual(*several),
     )  # fmt: skip
 
 

@@ -78,8 +78,8 @@ def job(params: PathParams) -> Job:
         (score,) = compared([said_by(best, judge.table)], judge.y, scoring)
         return Look(path, distinct(best, judge, seen, scoring), score.error)
 
-    found, needs = first(params), paths.needs(params)
-    return found.work("First look", look, points, patience=PATIENCE, counts="points", needs=needs)
+    found, usual = first(params), paths.are_usual(params)
+    return found.work("First look", look, points, patience=PATIENCE, counts="points", usual=usual)
 
 
 def distinct(model: Any, judge: Dataset, seen: Sequence[Unit], scoring: Any) -> tuple[ColumnAnswer, ...]:

@@ -47,7 +47,7 @@ def job(params: PathParams) -> Job:
     """
     low = low_rank.approximately(params)
     pieces = [paths.piece(low), *([left_out.piece(low)] if all_rows.wanted(low) else [])]
-    more = {"slot": "long", "needs": paths.needs(low), "seconds": paths.seconds(low), "asked": False}
+    more = {"slot": "long", "usual": paths.are_usual(low), "seconds": paths.seconds(low), "asked": False}
     return replace(paths.solution(low).job("Low rank", *pieces, **more), belongs=lambda now: True)
 
 

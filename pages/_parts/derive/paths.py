@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mklcore._numba.stages import EVERY_KERNEL, USUAL, USUAL_ALGORITHM, USUAL_GRAMS
 from mklcore.catalog import Algorithm, Control, PathParameter, Variant
 from mklcore.data.dataset import Split
 from mklcore.errors import MKLError, suppress_convergence_warnings
@@ -264,30 +263,26 @@ def so_far(params: PathParams) -> Derived[Path]:
     return derived(params, "so far", asked_for)
 
 
-def needs(*every: PathParams) -> tuple[str, ...]:
-    """Return the stages of preparing the solvers that the paths of these parameters need."""
-    return tuple(dict.fromkeys(stage for params in every for stage in _needs(params)))
-
-
-def _needs(params: PathParams) -> tuple[str, ...]:
-    return USUAL if _is_usual(params) else (EVERY_KERNEL, params.algorithm)
+def are_usual(*every: PathParams) -> bool:
+    """Tell whether the paths of these parameters need compiled what is compiled first alone."""
+    return all(map(_is_usual, every))
 
 
 def _is_usual(params: PathParams) -> bool:
     """Tell whether the path is one of those that everybody sees first: nothing is set, and the table suggests its
     kernels.
     """
-    if params.algorithm != USUAL_ALGORITHM or params.path or params.settings or params.way:
+    if params.algorithm != "lp" or params.path or params.settings or params.way:
         return False
     try:
-        return gram_stacks.needs(params) == (USUAL_GRAMS,) and is_small(params)
+        return gram_stacks.are_usual(params) and is_small(params)
     except (MKLError, MissingFileError):
         return False  # there is no table, and the caller gets the reason
 
 
 def job(params: PathParams) -> Job:
     """Return the work that gives the path."""
-    more = {"needs": needs(params), "counts": "points", "seconds": seconds(params)}
+    more = {"usual": are_usual(params), "counts": "points", "seconds": seconds(params)}
     return solution(params).job("Path", piece(params), **more)
 
 
@@ -327,7 +322,7 @@ def point_piece(params: PathParams, value: float) -> Piece:
 
 def point_job(params: PathParams, value: float) -> Job:
     """Return the work that gives the exact answer at ``value``."""
-    return exact(params, value).job(f"Solving at {value:.4g}", point_piece(params, value), needs=needs(params))
+    return exact(params, value).job(f"Solving at {value:.4g}", point_piece(params, value), usual=are_usual(params))
 
 
 def is_quick(params: PathParams, path: Path, value: float) -> bool:

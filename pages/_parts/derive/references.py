@@ -144,8 +144,8 @@ def job(params: PathParams) -> Job:
             pieces.append(left_out.piece(_method(params)))
     if SINGLE in missing:
         pieces.append(single(params).piece(alone, grams.train.n_kernels))
-    needs = paths.needs(_method(params))
-    return together(params, key, "Plain models to compare with", pieces, needs=needs, asked=False)
+    usual = paths.are_usual(_method(params))
+    return together(params, key, "Plain models to compare with", pieces, usual=usual, asked=False)
 
 
 def plain_piece(params: PathParams) -> Piece:

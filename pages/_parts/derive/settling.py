@@ -48,4 +48,4 @@ def job(params: PathParams, model: bool = False) -> Job:
     """Return the work that settles the answer, or the ``model`` alone."""
     pieces = [piece(params) for work in open_points(params, model).values() for piece in work]
     title = "Final model" if model else "Final answer"
-    return together(params, lambda one: key(one, model), title, pieces, needs=paths.needs(params))
+    return together(params, lambda one: key(one, model), title, pieces, usual=paths.are_usual(params))

@@ -87,4 +87,4 @@ def job(params: PathParams, values: np.ndarray) -> Job:
     work = over_both if greedy else along
     found = tuned(params)
     piece = found.piece(work, FOLDS * LAMS if greedy else len(values))
-    return found.job("Choosing without validation rows", piece, needs=paths.needs(params))
+    return found.job("Choosing without validation rows", piece, usual=paths.are_usual(params))

@@ -5,7 +5,6 @@ from typing import Any
 
 import streamlit as st
 
-from mklcore._numba.stages import EVERY_KERNEL
 from mklcore.experiments.pictures import PICTURES, JointFound, ScalesFound
 from mklcore.figures import style
 from mklcore.figures.pictures import column_scales, target_views
@@ -61,7 +60,7 @@ def _found(params: Params) -> Derived[Any]:
 
 def _job(params: Params) -> Job:
     found, compute, seed = _found(params), PICTURES[params.picture].compute, params.experiment_seed
-    return found.work("Fitting on generated rows", lambda _: compute(seed), needs=(EVERY_KERNEL, "lp"))
+    return found.work("Fitting on generated rows", lambda _: compute(seed))
 
 
 def _joint(found: JointFound) -> None:

@@ -29,7 +29,7 @@ def follow(params: parameters.Params) -> None:
     """See to it that the models of a path that came with the project are fitted, after it is drawn and its solvers are
     ready.
     """
-    if preparation().ready(paths.needs(params)):
+    if preparation().ready(paths.are_usual(params)):
         asking.path()
         if paths.known(params) is not None:
             history.rerun()

@@ -7,14 +7,10 @@ import time
 
 import streamlit as st
 
-from mklcore._numba.stages import EVERY_KERNEL, USUAL, USUAL_GRAMS
-from mklcore.catalog import ESTIMATORS
-from pages._parts.derive import paths
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import JobState, Progress
-from pages._parts.jobs.preparing import Preparation, preparation
-from pages._parts.params.parameters import Params
-from pages._parts.session import board, history, nav
+from pages._parts.jobs.preparing import preparation
+from pages._parts.session import board, history
 from pages._parts.session.words import plain
 
 REFRESH_SECONDS = 0.5
@@ -22,8 +18,6 @@ REFRESH_SECONDS = 0.5
 SELDOM_SECONDS = 2.0
 COMPILING_SECONDS = 1.0  # between two looks at what takes half a minute, while the browser has a page to draw
 LOOKS = 10  # at work that is on its way, as far as the two above allow
-STAGES = dict.fromkeys(USUAL, "the first path") | {USUAL_GRAMS: "the first kernels", EVERY_KERNEL: "kernels"}
-BEFORE_PATHS = "home", "data", "kernels"  # pages that a path follows
 CANCEL = {"short": "job_cancel", "long": "long_job_cancel"}
 
 
@@ -32,7 +26,7 @@ def sentence(job: Progress) -> str:
     if job.stop.is_set():
         return f"{job.job.title}: stopping"
     if job.state is JobState.QUEUED:
-        if not preparation().ready(job.job.needs or preparation().stages):
+        if not preparation().ready(job.job.usual):
             return f"{job.job.title}: waiting for its solvers"
         line = worker.LINES[job.job.slot]
         ahead = line.ahead(job)
@@ -91,45 +85,23 @@ def _line_of(job: Progress) -> None:
     )
 
 
-def prepare(page: str, params: Params) -> None:
-    """Have the solvers of the page in front compiled first."""
-    preparation().want(paths.needs(params) if page in BEFORE_PATHS else _needs(page, params))
-
-
-def _needs(page: str, params: Params) -> tuple[str, ...]:
-    """Return the stages a page needs before it can compute."""
-    if page in BEFORE_PATHS:
-        return paths.needs(params)[:1]
-    if page in ("explore", "predict"):
-        return paths.needs(params)
-    return ("hkl",) if page == "hulls" else preparation().stages
-
-
 def warm_line(page: str) -> None:
-    """Draw one line of progress while the solvers are compiled, once after an installation; it says which pages are
-    ready.
+    """Draw one line of progress while the solvers are compiled, once after an installation.
 
     Where they are compiled already it says nothing, and a page that shows what comes with the project is drawn once
     more when the server can compute.
     """
-    state, params = preparation(), history.current()
+    state = preparation()
     state.after_drawing()
     if page == "home":
         return
-    cold = not (state.ready(state.stages) or (state.is_filled and page == "data"))
+    cold = not (state.ready() or (state.is_filled and page == "data"))
 
     @st.fragment(run_every=COMPILING_SECONDS if cold else None)
     def line() -> None:
-        if not state.ready(state.stages) and not state.is_filled:
-            ready = [room.title for room in nav.ROOMS[1:] if state.ready(_needs(room.file, params))]
-            st.progress(len(state.done) / len(state.stages), _preparing(state, ready))
-        elif cold and state.ready(state.stages):
+        if not state.ready() and not state.is_filled:
+            st.progress(state.done / state.total, "Compiling the solvers, once after an installation")
+        elif cold and state.ready():
             history.rerun()
 
     line()
-
-
-def _preparing(state: Preparation, ready: list[str]) -> str:
-    now = ESTIMATORS[state.now].label if state.now in ESTIMATORS else STAGES.get(state.now, "starting")
-    text = f"Preparing the solvers, once: {now}"
-    return f"{text}. Ready: {', '.join(ready)}" if ready else text

@@ -51,8 +51,6 @@ def _draw() -> None:
     starting.wait_for(room.file, comes_along=history.current() == Params() and first_table.is_there(Params()))
     with nav.inside():
         page.run()
-    # What it takes depends on the table, which has been read by now.
-    frame_progress.prepare(room.file, history.current())
     present.way_out()
     # Last, so that what the page has just begun or made obsolete is shown in the same run.
     with notices:

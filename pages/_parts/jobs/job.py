@@ -56,8 +56,8 @@ class Job:
 
     There are two slots, each with its threads for the whole server and one job per session: "short" for what a page is
     waiting for, "long" for experiments, which neither stop nor block the short ones. ``patience``: for how many seconds
-    the run that asks waits, so that quick work is on the screen at once. ``needs``: the stages of preparing the solvers
-    that have to be over before it starts, all of them where none is named. ``seconds``: roughly how long it will take,
+    the run that asks waits, so that quick work is on the screen at once. ``usual``: whether it
+    needs compiled what is compiled first alone. ``seconds``: roughly how long it will take,
     by which it is put into the line. ``asked``: whether a person waits for it.
     """
 
@@ -68,7 +68,7 @@ class Job:
     slot: str = "short"
     patience: float = PATIENCE_SECONDS
     counts: str = "steps"  # what its steps are called
-    needs: tuple[str, ...] = ()
+    usual: bool = False
     seconds: float = 5.0
     asked: bool = True
 

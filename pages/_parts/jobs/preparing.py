@@ -2,47 +2,45 @@
 
 import atexit
 import gc
+import os
+import subprocess
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from pathlib import Path
 
 import streamlit as st
 from threadpoolctl import threadpool_limits
 
 import mklcore
-from mklcore._numba import compiling
-from mklcore._numba.compiling import Compiler
-from mklcore._numba.stages import EVERY_KERNEL, USUAL
-from mklcore.catalog import ESTIMATORS
+from mklcore._numba import cache
 from pages._parts.jobs import importing
 
 # Between compiled calls a solver holds the interpreter. At the usual 5 ms a turn everybody waits long beside a path
 # that is solved here; at 0.5 ms a class of thirty spends a sixth of the server's time on changing hands.
 SWITCH_SECONDS = 0.002
 PATIENCE_SECONDS = 10.0  # for a first page to be drawn
-COMPILERS = 2  # processes
 LEAVING_SECONDS = 8.0  # for what is being compiled when the server ends
 BROWSER_SECONDS = 4.0  # in which the browser draws what it was sent, and a person may go on to the next page
+COMPILE = [sys.executable, "-m", "mklcore._numba.warmup", "--with-parent"]
 
 
 class Preparation:
-    """Which stages of compiling are over; processes of their own do it, and the server only loads what they left on
-    disk.
-    """
+    """How far compiling is: a process of its own does it, and the server only loads what that left on disk."""
 
-    def __init__(self, stages: tuple[str, ...] = (*USUAL, EVERY_KERNEL, *ESTIMATORS)) -> None:
-        self.stages, self.done, self.now, self.over = stages, frozenset[str](), "", False
-        self._changed, self._front = threading.Condition(), tuple[str, ...]()
-        self._compilers: list[Compiler] = []
-        self._drawn, self._asked, self._leaving = threading.Event(), threading.Event(), threading.Event()
+    def __init__(self) -> None:
+        self.done, self.total, self.first, self.over = 0, 1, False, False
         self.is_filled = False  # by an earlier start: nobody has to wait
+        self._changed = threading.Condition()
+        self._compiler: subprocess.Popen[str] | None = None
+        self._drawn, self._asked, self._leaving = threading.Event(), threading.Event(), threading.Event()
 
-    def report(self, done: Iterable[str], now: str) -> None:
-        """Take one line of progress: the stages that are over, and the one that is compiled now."""
+    def report(self, done: int, total: int, first: bool) -> None:
+        """Take one line of progress: steps, and whether the first path that everybody sees can be solved."""
         with self._changed:
-            self.done, self.now = self.done | set(done), now
+            self.done, self.total, self.first = done, total, first
             self._changed.notify_all()
 
     def end(self) -> None:
@@ -51,60 +49,61 @@ class Preparation:
             self.over = True
             self._changed.notify_all()
 
-    def ready(self, stages: Collection[str]) -> bool:
-        """Tell whether all of ``stages`` can be used without compiling."""
-        return self.over or self.done.issuperset(stages)
+    def ready(self, usual: bool = False) -> bool:
+        """Tell whether nothing is left to compile; for ``usual`` paths, nothing of what they need."""
+        return self.over or self.done == self.total or (usual and self.first)
 
-    def wait(self, stages: Collection[str], unwanted: Callable[[], bool] = bool) -> None:
-        """Wait until ``stages`` are compiled, next and only once; raises ``CancelledError`` when nobody wants them any
-        more.
+    def wait(self, usual: bool = False, unwanted: Callable[[], bool] = bool) -> None:
+        """Wait until everything is compiled, or what ``usual`` paths need; raises ``CancelledError`` when nobody wants
+        it any more.
         """
         self._drawn.set()  # what waits here may be the first page itself
         self._asked.set()
-        self.want(stages)
         with self._changed:
-            while not self.ready(stages):
+            while not self.ready(usual):
                 if unwanted():
                     raise CancelledError
                 self._changed.wait(0.2)
-
-    def want(self, stages: Collection[str]) -> None:
-        """Have ``stages`` compiled next, in their order."""
-        if tuple(stages) != self._front and not self.ready(stages):
-            self._front = tuple(stages)
-            for compiler in tuple(self._compilers):
-                compiler.want(self._front)
 
     def after_drawing(self) -> None:
         """Begin: before a first page is drawn, all this would only have it drawn later."""
         self._drawn.set()
 
     def go_through(self) -> None:
-        """Have everything compiled, then load it; what the other processes did not do for some reason is compiled here.
+        """Have everything compiled, then load it; what the other process did not do for some reason is compiled here.
 
         Where it is compiled already, nobody has to wait. Either way the first page is drawn before, by the browser,
         too, which needs both cores of a small machine for it; unless somebody asks for an answer that has to be
         computed.
         """
         try:
-            self.is_filled = compiling.is_filled()
             self._drawn.wait(PATIENCE_SECONDS)
             importing.OVER.wait()  # what an answer takes: an earlier visitor sees what comes with the project
-            self.is_filled = self.is_filled or compiling.is_brought()
+            self.is_filled = cache.is_filled()
             if self.is_filled:
-                self.report(self.stages, "")
+                self.report(1, 1, first=True)
             self._asked.wait(BROWSER_SECONDS)
-            if not self.is_filled and compiling.can_fill() and not self._leaving.is_set():
-                self._compilers = [compiling.Compiler(self._front) for _ in range(COMPILERS)]
-                threading.Thread(target=self._prepare, name="loading", daemon=True).start()
-                self._follow(self.report)
-            if self._leaving.is_set():
-                return
-            self._prepare()
+            if not self.is_filled and cache.folder() is not None and not self._leaving.is_set():
+                self._compile()
+            from mklcore._numba import warmup  # imports all there is to load
+
+            calm()
             with suppress(CancelledError):
-                mklcore._numba.warmup.warm_up(self._report_until_left)
+                warmup.warm_up(self._until_left)
         finally:
             self.end()
+
+    def _compile(self) -> None:
+        """Follow a process that fills the cache, until it ends."""
+        there = os.pathsep.join(filter(None, [str(Path(mklcore.__file__).parents[1]), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, "PYTHONPATH": there, "OPENBLAS_NUM_THREADS": "1"}
+        with subprocess.Popen(
+            COMPILE, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as self._compiler:
+            for line in self._compiler.stdout or ():
+                with suppress(ValueError):  # something else that was printed
+                    done, total, first = map(int, line.split())
+                    self.report(done, total, bool(first))
 
     def leave(self, thread: threading.Thread) -> None:
         """End ``thread``, which goes through all this, before the interpreter does: one that it finds inside the
@@ -113,29 +112,13 @@ class Preparation:
         self._leaving.set()
         self._drawn.set()
         self._asked.set()
-        for compiler in tuple(self._compilers):
-            compiler.end()
+        if self._compiler is not None:
+            self._compiler.kill()
         thread.join(LEAVING_SECONDS)
 
-    def _report_until_left(self, done: Iterable[str], now: str) -> None:
-        self.report(done, now)
+    def _until_left(self, done: int, total: int) -> None:
         if self._leaving.is_set():
             raise CancelledError
-
-    def _follow(self, report: Callable[[tuple[str, ...], str], None]) -> None:
-        """Pass on what the other processes report until they end."""
-        rest = [threading.Thread(target=one.follow, args=(report,), daemon=True) for one in self._compilers[1:]]
-        for thread in rest:
-            thread.start()
-        self._compilers[0].follow(report)
-        for thread in rest:
-            thread.join()
-        self._compilers = []
-
-    def _prepare(self) -> None:
-        """Import all there is to load, and set the process up for it."""
-        assert mklcore._numba.warmup  # its first mention imports it
-        calm()
 
 
 def calm() -> None:

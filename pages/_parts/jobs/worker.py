@@ -199,7 +199,7 @@ class Workers:
                 job.ended.set()
 
     def _ready(self, job: Progress) -> bool:
-        return self.prepared.ready(job.job.needs or self.prepared.stages)
+        return self.prepared.ready(job.job.usual)
 
 
 def hand_over(progress: Progress) -> None:
@@ -229,7 +229,7 @@ def do(progress: Progress, prepared: Preparation | None = None) -> None:
         if progress.stop.is_set():
             raise CancelledError
         if prepared is not None:
-            prepared.wait(progress.job.needs or prepared.stages, progress.unwanted)
+            prepared.wait(progress.job.usual, progress.unwanted)
         progress.state, progress.started = JobState.RUNNING, time.monotonic()
         progress.tick(0, progress.total)
         with suppress_convergence_warnings():  # the screen shows the gap of whatever stops short
