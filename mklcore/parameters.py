@@ -4,10 +4,12 @@ classes that lack a part.
 
 from __future__ import annotations
 
+import copy
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from functools import wraps
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 
@@ -51,6 +53,24 @@ def check_choice(name: str, value: Any, known: Iterable[str]) -> None:
     """ParameterError unless ``value`` is one of ``known``."""
     if value not in known:
         raise ParameterError(f"{name} must be one of {', '.join(known)}; got {value!r}.")
+
+
+Arguments = ParamSpec("Arguments")
+Estimator = TypeVar("Estimator")
+Fitting = Callable[Concatenate[Estimator, Arguments], Estimator]
+
+
+def set_together(fit: Fitting[Estimator, Arguments]) -> Fitting[Estimator, Arguments]:
+    """``fit`` of an estimator whose attributes are all set at its end: a refusal or Ctrl-C leaves the earlier model."""
+
+    @wraps(fit)
+    def fitted(self: Estimator, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Estimator:
+        fresh = copy.copy(self)
+        fit(fresh, *args, **kwargs)
+        self.__dict__ = fresh.__dict__
+        return self
+
+    return fitted
 
 
 class Parts:

@@ -19,6 +19,7 @@ from mklcore.data.parsing import Table
 from mklcore.data.reading import read_parsed
 from mklcore.data.settings import Settings
 from mklcore.errors import DataError
+from mklcore.parameters import set_together
 
 TARGET = "target of the estimator"  # what the target is called beside the columns of a data frame
 
@@ -95,6 +96,7 @@ class AutoMKLClassifier(ClassifierMixin, _Auto):
     True
     """
 
+    @set_together
     def fit(self, X: Any, y: Any) -> Self:
         """Fit on rows X (n, d), an array of numbers or a data frame of any columns, and classes y (n,)."""
         if y is None:
@@ -142,6 +144,7 @@ class AutoMKLRegressor(RegressorMixin, _Auto):
     True
     """
 
+    @set_together
     def fit(self, X: Any, y: Any) -> Self:
         """Fit on rows X (n, d), an array of numbers or a data frame of any columns, and numbers y (n,)."""
         if y is None:

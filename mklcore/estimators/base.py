@@ -31,7 +31,7 @@ from mklcore.kernels.operators.packed import PackedKernels, triangle_bytes
 from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sums import OTHER, way_of
 from mklcore.losses import Loss, loss_for
-from mklcore.parameters import Parts, check_positive
+from mklcore.parameters import Parts, check_positive, set_together
 from mklcore.selection.splitters import count_rows
 from mklcore.solvers.driver import Fit
 
@@ -309,6 +309,7 @@ class KernelEstimator(Parts, BaseEstimator):
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
+    @set_together
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,).
 

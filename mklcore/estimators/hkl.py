@@ -17,7 +17,7 @@ from mklcore.estimators.graph_rows import check_graph, checked_rows, count_rows,
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.operators.base import is_operator
 from mklcore.losses import Loss, loss_for
-from mklcore.parameters import check_choice, check_whole
+from mklcore.parameters import check_choice, check_whole, set_together
 from mklcore.solvers.driver import Fit, Status, run, warn_unless_converged
 from mklcore.solvers.hkl.bases import Basis
 from mklcore.solvers.hkl.dag import Node
@@ -267,6 +267,7 @@ class _HKLBase(KernelEstimator):
         self.selected_ = np.flatnonzero(weights > 0)
         self.n_kernels_ = int(self.selected_.size)
 
+    @set_together
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit on a table X (n, p), on Gram matrices (p, q+1, n, n), or on a ``Design``, and a target y (n,)."""
         fitted = super().fit(X, y)

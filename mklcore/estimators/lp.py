@@ -22,7 +22,7 @@ from mklcore.kernels.operators.base import is_operator
 from mklcore.kernels.operators.packed import place_for
 from mklcore.losses import Loss
 from mklcore.machines import ON_FEATURES
-from mklcore.parameters import check_choice, check_whole
+from mklcore.parameters import check_choice, check_whole, set_together
 from mklcore.penalties import LpNorm, Penalty, make_penalty
 from mklcore.solvers import FEATURE_SOLVERS, MOST_SUMMED, SOLVERS, fit_weighted
 from mklcore.solvers.driver import Fit, warn_unless_converged
@@ -106,6 +106,7 @@ class LpBase(KernelEstimator):
     def _pairs_can(self) -> bool:
         return self._solver_name == "auto" and not lacking(self.loss_in_use, self.penalty_in_use)
 
+    @set_together
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,).
 

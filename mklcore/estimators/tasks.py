@@ -19,6 +19,7 @@ from mklcore.estimators.calibration import held_out_decisions
 from mklcore.estimators.problems import signs
 from mklcore.losses import CLASSIFICATION, REGRESSION, Loss
 from mklcore.losses.intercepts import centre_of, total_loss
+from mklcore.parameters import set_together
 from mklcore.selection.probabilities import calibrate, sigmoids
 from mklcore.selection.scoring import accuracy, explained
 from mklcore.solvers.driver import Fit
@@ -41,6 +42,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     probability: bool = False
     calibration_: Array
 
+    @set_together
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,).
 

@@ -34,7 +34,7 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import target_of
 from mklcore.estimators.lp import LpBase
 from mklcore.kernels.checks import one_blas_thread
-from mklcore.parameters import check_choice
+from mklcore.parameters import check_choice, set_together
 from mklcore.uncertainty.held_out import checked_level, margins, rank_of
 
 CONFORMITIES = ("margin", "adaptive")
@@ -117,6 +117,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         self.conformity = conformity
         self.random_state = random_state
 
+    @set_together
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model that predicts and those without the held-out rows; ``X`` rows or a ``Dataset``, ``y`` (n,)."""
         checked_level(self.level)
