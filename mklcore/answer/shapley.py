@@ -7,7 +7,8 @@ multilinear extension of v gives
 
     phi_j = sum_i a_i (k_ij - kbar_ij) int_0^1 prod_{l != j} ( t k_il + (1 - t) kbar_il ) dt,
 
-a polynomial of degree d - 1 in t, which Gauss-Legendre quadrature with ceil(d / 2) nodes integrates exactly. A source
+a polynomial of degree d - 1 in t, which Gauss-Legendre quadrature with ceil(d / 2) nodes integrates exactly, and with
+few of them to twelve digits where kernels are smooth in it: the values have to sum to v(all) - v(nothing). A source
 column of several 0/1 columns is one factor, their product, and d counts factors. A polynomial kernel is no product, but
 
     (x'z + c)^q = q! [u^q] e^{cu} prod_j e^{u x_j z_j},
@@ -23,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ from mklcore.kernels.interactions import ColumnMeasure, Interaction
 from mklcore.kernels.maps import standardise_rows
 from mklcore.kernels.operators.factored import FeatureMap
 
+_FIRST_NODES, _DIGITS = 8, 1e-12  # of the quadrature, and how exactly its values have to sum up
 BACKGROUND = 200  # training rows that absent columns are drawn from
 _VALUES = 200_000  # kernel values of all factors at a time: they stay in the cache of the processor
 
@@ -138,17 +140,35 @@ def _explained(terms: Sequence[_Term], rows: Array, background: Array, d: int) -
     for term in terms:
         step = max(1, _VALUES // term.factors(background[:1]).size)
         mean = sum(term.factors(few).sum(axis=2) for few in _pieces(background, step)) / len(background)
-        nodes, shares = np.polynomial.legendre.leggauss(math.ceil(len(term.sources) / 2))
         for top in range(0, len(rows), step):
             check_cancelled()
-            part = slice(top, top + step)
-            k = term.factors(rows[part])
-            for node, share in zip((nodes + 1.0) / 2.0, shares / 2.0, strict=True):
-                for source, without in zip(term.sources, _shares_at(node, k, mean, term.constant), strict=True):
-                    values[part, source] += share * (without @ term.a)
-            for source, without in zip(term.sources, _shares_at(0.0, k, mean, term.constant), strict=True):
-                alone[part, source] += without @ term.a
+            k, sources = term.factors(rows[top : top + step]), list(term.sources)
+            values[top : top + step, sources] += _integrated(k, mean, term)
+            alone[top : top + step, sources] += _said_at(0.0, k, mean, term)
     return values, alone
+
+
+def _integrated(k: Array, mean: Array, term: _Term) -> Array:
+    """The integral over t (m, S, T), by as many nodes as it takes for the values to sum to v(all) - v(nothing), at most
+    ceil(S / 2), which are exact.
+    """
+    whole, none = (reduce(_times, part, term.constant[:, None, None])[-1] for part in (k, mean[:, :, None]))
+    wanted, enough = (whole - none) @ term.a, math.ceil(len(k) / 2)
+    count = min(enough, _FIRST_NODES)
+    while True:
+        nodes, shares = np.polynomial.legendre.leggauss(count)
+        found = np.zeros((len(wanted), len(k), wanted.shape[1]))
+        for node, share in zip(nodes.tolist(), shares.tolist(), strict=True):
+            found += 0.5 * share * _said_at(0.5 * node + 0.5, k, mean, term)
+        off = np.abs(found.sum(axis=1) - wanted).max()
+        if count == enough or off <= _DIGITS * np.abs(term.a).sum():
+            return found
+        count = min(enough, 2 * count)
+
+
+def _said_at(t: float, k: Array, mean: Array, term: _Term) -> Array:
+    """What the columns say (m, S, T) where every other one is there with probability t."""
+    return np.stack([without @ term.a for without in _shares_at(t, k, mean, term.constant)], axis=1)
 
 
 def _shares_at(t: float, k: Array, mean: Array, constant: Array) -> list[Array]:
