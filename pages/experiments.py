@@ -11,7 +11,7 @@ import streamlit as st
 from mklcore.errors import MKLError
 from mklcore.experiments import EXPERIMENTS, Experiment, Outcome
 from pages._parts.experiments import outcome as outcomes
-from pages._parts.experiments import pictures, rail, work
+from pages._parts.experiments import rail, work
 from pages._parts.session import board, history, uploads, words
 from pages._parts.session.memory import memory
 
@@ -101,19 +101,13 @@ def show(experiment: Experiment) -> None:
     reopen(experiment)
 
 
-pictures.choice()
 try:
-    if history.current().experiments == "further":
-        with st.sidebar:
-            pictures.rail()
-        pictures.draw(history.current())
-    else:
-        with st.sidebar:
-            rail.draw()
-        asked = EXPERIMENTS.get(history.current().experiment)
-        if asked is None:
-            name = words.plain(history.current().experiment)
-            st.warning(f"There is no experiment called {name}. The first one is shown.")
-        show(asked or next(iter(EXPERIMENTS.values())))
+    with st.sidebar:
+        rail.draw()
+    asked = EXPERIMENTS.get(history.current().experiment)
+    if asked is None:
+        name = words.plain(history.current().experiment)
+        st.warning(f"There is no experiment called {name}. The first one is shown.")
+    show(asked or next(iter(EXPERIMENTS.values())))
 except MKLError as error:
     st.error(words.plain(error))

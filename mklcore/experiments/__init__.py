@@ -6,7 +6,6 @@ from mklcore.experiments.greedy_rate import GREEDY_RATE
 from mklcore.experiments.hkl_fig2 import HKL_FIG2
 from mklcore.experiments.hkl_norms import HKL_NORMS
 from mklcore.experiments.hkl_tables import HKL_TABLE1, HKL_TABLE2
-from mklcore.experiments.hkl_wide import HKL_WIDE
 from mklcore.experiments.lp_fig1 import LP_FIG1
 from mklcore.experiments.lp_fig3 import LP_FIG3
 from mklcore.experiments.lp_fig4_fig5 import LP_FIG4_FIG5
@@ -38,7 +37,6 @@ _ALL = (
     SMKL_TABLE5,
     SMKL_TABLE6,
     SMKL_TIMES,
-    HKL_WIDE,
 )
 EXPERIMENTS: dict[str, Experiment] = {experiment.key: experiment for experiment in _ALL}
 

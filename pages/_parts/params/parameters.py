@@ -266,8 +266,6 @@ class Params(TheoryParams):
     present: bool = False
     theory: str = _param("lp", choice("lp", "conversions", "gomp", "recovery", "greedy", "decay", "duplicates", "hkl"))
     experiment: str = _param("lp_toy", matching(r"[a-z0-9_]{1,40}", "the name of an experiment"))
-    experiments: str = _param("published", choice("published", "further"))
-    picture: str = _param("joint", choice("joint", "scales"))
     experiment_seed: int = _param(0, whole(0, 9999))
     experiment_panel: int = _param(0, whole(0, 99))
     row: int = _param(1, whole(1, 1_000_000))
