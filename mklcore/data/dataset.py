@@ -30,15 +30,7 @@ Groups = tuple[tuple[str, tuple[int, ...]], ...]
 class Dataset:
     """Features X (n, d) and a target y (n,) for one learning task.
 
-    X : float64, C-contiguous, read-only. y : the original labels (int64, or objects of type str) for "binary",
-    "multiclass" and "novelty", where y may be all ones; float64 for "regression". class_names : str of the labels in
-    sorted order, found in y unless given; a part of a larger table keeps the names of the whole.
-    groups : (name, column indices) pairs: families of columns. columns : the columns of the table as the person knows
-        it,
-    as (name, column indices) pairs: the 0/1 columns of a category are one of them; one per feature unless given.
-    sequences : (name, strings) pairs with one string per row, DNA or any other; with some of them X may have no column.
-    ``table`` is X with the letters beside it, which kernels on sequences compare; it has room for strings of ``width``
-    letters, the longest of the table this one is a part of.
+    ``table`` is X with the letters of its sequences beside it, which kernels on sequences compare.
     Two data sets with one fingerprint are equal and hash alike.
 
     Raises DataError for shapes that disagree, values that are not finite, missing targets, fewer than two classes,
@@ -47,9 +39,10 @@ class Dataset:
     Parameters
     ----------
     X : ndarray of shape (n, d)
-        Rows of the table; finite numbers.
+        Rows of the table; finite numbers, kept as float64, C-contiguous and read-only. No column where there are only
+        sequences.
     y : array-like of shape (n,)
-        Target: numbers for a regression, labels of any kind for classes.
+        Target: float64 for a regression; for classes the labels, int64 or str; for "novelty" it may be all ones.
     feature_names : tuple of str or None
         Names of the columns.
     target_name : str, default "y"
@@ -57,15 +50,17 @@ class Dataset:
     task : str, default "regression"
         "binary", "multiclass", "regression" or "novelty"; None where it is to be found out.
     class_names : tuple of str
-        Names of the classes in sorted order.
+        Names of the classes in sorted order, found in y unless given; a part of a larger table keeps those of the
+        whole.
     groups : sequence of (str, indices) pairs
         Families of columns.
     notes : tuple of str
         What was noticed while it was made, as sentences.
     columns : sequence of (str, indices) pairs
-        Columns of the table as a person knows them.
+        Columns of the table as a person knows them: the 0/1 columns of a category are one. One per feature unless
+        given.
     sequences : sequence of (str, strings) pairs
-        Strings of every sequence column.
+        Strings of every sequence column, one per row, DNA or any other.
     width : int, default 0
         Number of letters that strings have room for; at least that of the longest string.
     """

@@ -47,9 +47,10 @@ class _GompBase(BudgetedEstimator):
         self._check_approximation()
         self._whole("n_candidates")
         tolerance = self.score_tol
-        if not (isinstance(tolerance, (int, float, np.number)) and np.isfinite(tolerance) and tolerance >= 0):
+        number = isinstance(tolerance, (int, float, np.number)) and not isinstance(tolerance, bool)
+        if not (number and np.isfinite(tolerance) and tolerance >= 0):
             raise ParameterError(
-                f"score_tol is a share of the target's energy and must be 0 or more; got {self.score_tol!r}."
+                f"score_tol is a share of the target's energy: a finite number of 0 or more; got {self.score_tol!r}."
             )
         if not self.loss_in_use.quadratic and self.approximation is not None:
             raise ParameterError(
@@ -143,7 +144,8 @@ class GOMPClassifier(_GompBase, KernelClassifier, KernelSettings):
     n_kernels : int or None, default None
         The budget s; None for no budget.
     score_tol : float, default 0.0001
-        Stop before adding a kernel whose score is below this share of ||y||^2 / n.
+        Stop before adding a kernel whose score is below this share of ||y||^2 / n: a finite number of 0 or more, where
+        0 never stops for a small score.
     n_candidates : int or None, default None
         Score only this many kernels per step, redrawn with ``random_state``; None for all.
     keep_duplicates : bool, default False

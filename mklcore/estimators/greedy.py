@@ -186,20 +186,12 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier, KernelSettings):
     loss : str or Loss, default "squared"
         "squared", or for Algorithm 2 "logistic" or "squared_hinge": it halves its step until the loss falls,
         ``fit_intercept`` fits a free b, and ``notes_`` says where the rates of the paper do not apply.
-        kernels, normalise ("auto" is "diag": k(x, x) <= 1 on the training rows), center, max_iter, callback : see
-        ``KernelEstimator`` Attributes: dual_coef_ (M, n), f = sum_m k_m(x, X) dual_coef_[m] + intercept_; weights_ (M,)
-        = ||f_m||_H; selected_ in order of entry; steps_ the kernel of every step; objective_ (of (1), or 1/(2n) ||y -
-        f||^2 for Algorithm 2), dual_objective_, dual_point_ (n,) theta with theta'y - n/2 ||theta||^2 = dual_objective_
-        under sqrt(theta'K_j theta) <= lam (y centred as it was solved), dual_gap_, relative_gap_, history_, status_,
-        notes_ (kernels that Algorithm 2 had to rescale). With more than two classes all but selected_ gain a leading
-        axis over the one-vs-rest problems. Source: Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, as corrected in
-        the specification (B.1 to B.4).
     kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
         The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
         bandwidth of a grid and one linear kernel.
     normalise : str or None, default "auto"
         How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
-        for the usual way of the method.
+        for "diag": k(x, x) <= 1.
     center : bool, default False
         Whether the kernels are centred in their feature spaces on the training rows.
     random_state : int or None, default None
@@ -214,6 +206,26 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier, KernelSettings):
         Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
     probability : bool, default False
         Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (M, n)
+        Coefficients of f = sum_m k_m(x, X) dual_coef_[m] + intercept_.
+    weights_ : ndarray of shape (M,)
+        Norms ||f_m||_H.
+    selected_ : ndarray
+        Kernels in order of entry; ``steps_`` is the kernel of every step. With more than two classes all other
+        attributes gain a leading axis over the one-vs-rest problems.
+    objective_ : float
+        Value of (1), or 1/(2n) ||y - f||^2 for Algorithm 2.
+    dual_point_ : ndarray of shape (n,)
+        theta with theta'y - n/2 ||theta||^2 = dual_objective_ under sqrt(theta'K_j theta) <= lam, y centred as solved.
+    notes_ : tuple of str
+        Kernels that Algorithm 2 had to rescale.
+
+    References
+    ----------
+    Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, as corrected in the specification (B.1 to B.4).
     """
 
     _: KW_ONLY

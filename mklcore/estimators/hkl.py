@@ -421,7 +421,7 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     tol : float, default 0.001
         Full gap relative to the objective at which the search stops.
     max_iter : int, default 500
-        Bound on its steps; callback : called with every history record, a true answer stops the fit.
+        Most steps of the search, from 1; a fit that stops there gives a ``NotConvergedWarning``.
     random_state : int or None, default None
         Seed of everything that is drawn at random; a number gives the same fit each time.
     callback : callable or None, default None

@@ -133,14 +133,13 @@ def choose_C(
     callback : callable or None, default None
         Called as callback(done, total); raise in it to cancel.
     scoring : str, callable or None, default None
-        A scorer of scikit-learn or its name; only folds can measure it, so "auto" then means "kfold" Ties go to the
-        fewest kernels, then to the smallest C. With several classes the errors are those of the binary machines.
-        ParameterError for a rule that does not suit the loss. Source: specification of sparse MKL, C.5.
+        A scorer of scikit-learn or its name; only folds can measure it, so "auto" then means "kfold".
 
     Returns
     -------
     Choice
-        The chosen cost with the errors of all.
+        The chosen cost with the errors of all. Ties go to the fewest kernels, then to the smallest C; with several
+        classes the errors are those of the binary machines.
     """
     from sklearn.base import is_classifier
 
