@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
+import pandas
 
 from mklcore import catalog, estimators
 from mklcore.data.archives import array_content, array_header, bounded_json
@@ -530,6 +531,8 @@ def _check_prediction(estimator: Any) -> None:
         rows = np.zeros((1, design.p) if isinstance(design.levels, Table) else (design.p, design.q + 1, 1, design.n))
     else:
         rows = np.zeros((len(estimator.kernel_names_ if design is None else design.graph), 1, estimator.n_train_))
+    if (names := getattr(estimator, "feature_names_in_", None)) is not None:
+        rows = pandas.DataFrame(rows, columns=names)
     decision = estimator._decisions(rows)
     if decision.shape[0] != 1 or not np.isfinite(decision).all() or len(estimator.predict(rows)) != 1:
         raise DataError("The model in the file does not predict one finite number or class per row.")

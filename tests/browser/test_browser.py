@@ -242,7 +242,7 @@ def test_two_sessions_at_once_on_the_workqueue_layer(server: Server, idle: str, 
         upload(visitor, table(seed=seed), name)
         visitor.page.wait_for_selector("text=140 rows")
     for visitor in (first, second):
-        visitor.page.wait_for_selector("text=Preparing the solvers", state="detached")
+        visitor.page.wait_for_selector("text=Compiling the solvers", state="detached")
         visitor.settle(1.0)
     pulse.start()
     control.start()
