@@ -18,6 +18,7 @@ from mklcore.answer.ridge import kernel_along, low_rank_along, targets
 from mklcore.answer.verdict import ComparedReference, Verdict, rounded
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
+from tests.odd_tables import KINDS, odd_tables
 from tests.test_units import made
 
 
@@ -364,6 +365,29 @@ def test_one_column_and_six_rows_have_an_answer():
 def test_what_cannot_be_fixed_is_refused(fixed, sentence):
     with pytest.raises(ParameterError, match=sentence):
         mkl.explore(made(60), **fixed)
+
+
+def test_every_odd_table_that_can_be_read_has_an_answer():
+    count = 0
+    for name, raw in odd_tables(len(KINDS), seed=3):
+        try:
+            data = mkl.read_table(raw)
+        except mkl.MKLError:
+            continue
+        found = mkl.explore(data)
+        assert str(found.verdict), name
+        assert sum(one.share for one in found.columns) == pytest.approx(1.0) or not found.columns[0].effect, name
+        count += 1
+    assert count > len(KINDS) // 2
+
+
+def test_a_target_far_from_zero_has_the_answer_of_the_same_target_near_it():
+    data = made(90, task="regression")
+    far = Dataset(data.X, data.y + 1e8, data.feature_names, columns=data.columns)
+    near, other = mkl.explore(data), mkl.explore(far)
+    assert other.label == near.label
+    assert other.score == pytest.approx(near.score, abs=1e-3)
+    assert other.columns[0].effect == pytest.approx(near.columns[0].effect, rel=1e-3)
 
 
 # scikit-learn

@@ -64,14 +64,15 @@ def _weights(norms: Array, p: float) -> Array:
 
 def kernel_along(K: Array, across: Array, Y: Array, grid: Sequence[float]) -> Iterator[Array]:
     """Decisions (m, T) by one kernel at every C of ``grid``: ``K`` (n, n) of the training rows, ``across`` (m, n)."""
-    right = np.column_stack([Y, np.ones(len(Y))])
+    centre = Y.mean(axis=0)  # far from zero a number has few digits left
+    right = np.column_stack([Y - centre, np.ones(len(Y))])
     for C in grid:
         check_cancelled()
         system = K.copy()
         system.flat[:: len(K) + 1] += 1.0 / C
         duals = cho_solve(cho_factor(system, overwrite_a=True, check_finite=False), right, check_finite=False)
         intercept = duals[:, :-1].sum(axis=0) / duals[:, -1].sum()
-        yield across @ (duals[:, :-1] - np.outer(duals[:, -1], intercept)) + intercept
+        yield across @ (duals[:, :-1] - np.outer(duals[:, -1], intercept)) + intercept + centre
 
 
 def scaled(K: Array, across: Array) -> tuple[Array, Array]:
