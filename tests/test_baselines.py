@@ -6,6 +6,7 @@ import pytest
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
 from mklcore.solvers.baselines import penalised_l1
+from tests.every import every
 from tests.reference_greedy import DATA, KERNELS, TARGETS, X3, penalised
 
 K1, Y1, LAM = KERNELS["P1var"], TARGETS["P1var"], 0.01
@@ -14,7 +15,7 @@ K1, Y1, LAM = KERNELS["P1var"], TARGETS["P1var"], 0.01
 # lq-norm ridge MKL
 
 
-@pytest.mark.parametrize("k", range(5), ids=lambda k: f"q={DATA['lq|q'][k]:.3g}")
+@every("k", range(5))
 def test_every_trusted_optimum(k):
     q, objective = float(DATA["lq|q"][k]), DATA["lq|objective"][k]
     fit = mkl.lq_mkl(K1, Y1, LAM, q)
@@ -103,7 +104,7 @@ def test_the_penalised_problem_is_l1_ridge_mkl_at_another_lam(name):
 # The symmetric solver and the two-stage rule
 
 
-@pytest.mark.parametrize("case", penalised(), ids=lambda case: case.name)
+@every("case", penalised())
 def test_the_symmetric_solver_reaches_every_optimum(case):
     fit = penalised_l1(case.K, case.y, case.lam, "symmetric", 1e-10)
     assert fit.objective == pytest.approx(case.objective, rel=1e-8)

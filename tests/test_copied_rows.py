@@ -5,10 +5,10 @@ ours.
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import mklcore as mkl
 from mklcore.errors import DataError, KernelError, suppress_convergence_warnings
+from tests.every import every
 
 TERMS, ORDERS = ("log", "gl", "log+gl", "mf"), (1.0, 4 / 3, 2.0, np.inf)
 LOSSES = ("hinge", "squared_hinge", "logistic"), ("squared", "epsilon_insensitive", "huber")
@@ -55,7 +55,7 @@ def models(seed, d):
         yield k, smkl(kernels=kernels, C=C, terms=pick(TERMS), max_iter=60), costs
 
 
-@pytest.mark.parametrize("seed", range(4))
+@every("seed", range(4))
 def test_copied_rows_lead_to_numbers_or_to_an_error_of_ours(seed):
     X, *targets = drawn(seed)
     answers = 0

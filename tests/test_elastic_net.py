@@ -13,6 +13,7 @@ from mklcore.errors import ParameterError
 from mklcore.losses import losses_for, make_loss
 from mklcore.penalties import ElasticNet, LpNorm
 from mklcore.solvers import certificate, fit_weighted
+from tests.every import every
 
 MIXES = [0.05, 0.3, 0.8, 1.0]
 
@@ -26,8 +27,8 @@ def case():
     return X, np.where(target > 0, 1.0, -1.0), target, kernels.grams(X).values
 
 
-@pytest.mark.parametrize("mu", MIXES)
-@pytest.mark.parametrize("Q", [0.01, 0.4, 1.0, 9.0])
+@every("mu", MIXES)
+@every("Q", [0.01, 0.4, 1.0, 9.0])
 def test_the_dual_price_is_the_conjugate(mu, Q):
     """max over n >= 0 of sqrt(Q) n - Omega(n), kernel by kernel."""
     penalty = ElasticNet(mu)
@@ -90,9 +91,9 @@ def test_the_optimum_is_that_of_a_generic_solver(case, mu):
     assert fit.dual_objective <= found.fun * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("loss", losses_for(("binary", "regression")))
-@pytest.mark.parametrize("mu", MIXES)
-@pytest.mark.parametrize("C", [0.05, 1.0, 50.0])
+@every("loss", losses_for(("binary", "regression")))
+@every("mu", MIXES)
+@every("C", [0.05, 1.0, 50.0])
 def test_every_loss_is_certified(case, loss, mu, C):
     _, labels, target, K = case
     y = target if "regression" in make_loss(loss).tasks else labels
@@ -166,7 +167,7 @@ def test_it_is_a_choice_with_a_control_of_its_own(case):
     assert r"\mu" in lp.words_for({"norm": "elastic net"}).formula
 
 
-@pytest.mark.parametrize("mu", [0.0, -1.0, 1.5, True, "half"])
+@every("mu", [0.0, -1.0, 1.5, True, "half"])
 def test_a_share_that_is_none_is_refused(mu):
     with pytest.raises(ParameterError, match="mu is the share of the squared norms"):
         ElasticNet(mu)

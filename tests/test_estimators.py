@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 import mklcore as mkl
 from mklcore.catalog import EVERY_TASK
 from mklcore.errors import DataError, KernelError, NotConvergedWarning, ParameterError
+from tests.every import every
 
 CLASSIFIERS = [mkl.LpMKLClassifier, mkl.GOMPClassifier, mkl.UniformMKLClassifier]
 REGRESSORS = [mkl.LpMKLRegressor, mkl.GOMPRegressor, mkl.UniformMKLRegressor]
@@ -31,7 +32,7 @@ def _target(cls, table):
     return table[1] if cls in CLASSIFIERS else table[2]
 
 
-@pytest.mark.parametrize("cls", ALL)
+@every("cls", ALL)
 def test_a_stack_gives_what_the_table_gives(cls, table):
     X, y = table[0], _target(cls, table)
     kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0])
@@ -43,7 +44,7 @@ def test_a_stack_gives_what_the_table_gives(cls, table):
     assert on_array.score(stack.cross(X[50:]), y[50:]) == on_table.score(X[50:], y[50:])
 
 
-@pytest.mark.parametrize("cls", ALL)
+@every("cls", ALL)
 def test_decisions_are_weights_times_kernels_times_dual(cls, table):
     X, y = table[0], _target(cls, table)
     kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0])
@@ -56,7 +57,7 @@ def test_decisions_are_weights_times_kernels_times_dual(cls, table):
         assert np.array_equal(model.predict(X[50:]) == model.classes_[1], found > 0)
 
 
-@pytest.mark.parametrize("cls", ALL)
+@every("cls", ALL)
 def test_published_attributes_fit_together(cls, table):
     model = cls().fit(table[0], _target(cls, table))
     assert len(model.kernel_names_) == model.weights_.size
@@ -102,30 +103,10 @@ def test_more_than_two_classes(cls):
         assert model.weights_[1] == pytest.approx(alone.weights_, abs=1e-9)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "logistic", "squared"])
-def test_certificate_of_the_fit_holds_from_scratch(loss, table):
-    X, labels, _ = table
-    model = mkl.LpMKLClassifier(p=1.5, loss=loss).fit(X, labels)
-    K = mkl.KernelDictionary.default(4).grams(X).values
-    y = np.where(labels == "yes", 1.0, -1.0)
-    primal, dual = mkl.certificate(K, y, model.weights_, model.dual_coef_, model.intercept_, loss, 1.0, mkl.LpNorm(1.5))
-    assert primal == pytest.approx(model.objective_, rel=1e-9)
-    assert dual <= model.dual_objective_ + 1e-9
-
-
 def test_works_inside_a_pipeline_and_cross_validation(table):
     X, labels, _ = table
     model = make_pipeline(StandardScaler(), mkl.LpMKLClassifier(kernels=mkl.KernelDictionary.rbf_grid([0.5, 1.0])))
     assert cross_val_score(model, X, labels, cv=3).mean() > 0.6
-
-
-def test_exact_duplicates_compete_only_on_request(table):
-    X, _, target = table
-    K = mkl.KernelDictionary.rbf_grid([1.0, 2.0]).grams(X).values
-    twice = np.concatenate([K, K[:1]])
-    assert set(mkl.GOMPRegressor(kernels="precomputed", lam=0.1, score_tol=0).fit(twice, target).selected_) == {0, 1}
-    kept = mkl.GOMPRegressor(kernels="precomputed", lam=0.1, score_tol=0, keep_duplicates=True).fit(twice, target)
-    assert set(kept.selected_) == {0, 1, 2}
 
 
 def test_stopping_early_warns_with_the_gap_and_what_to_change(table):
@@ -136,8 +117,8 @@ def test_stopping_early_warns_with_the_gap_and_what_to_change(table):
     assert model.status_ is mkl.solvers.Status.MAX_ITER
 
 
-@pytest.mark.parametrize("algorithm", mkl.catalog.ESTIMATORS.values(), ids=lambda a: a.key)
-@pytest.mark.parametrize("task", EVERY_TASK)
+@every("algorithm", mkl.catalog.ESTIMATORS.values())
+@every("task", EVERY_TASK)
 def test_registry_entries_fit_with_their_own_defaults(algorithm, task):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((45, 3))
@@ -150,8 +131,8 @@ def test_registry_entries_fit_with_their_own_defaults(algorithm, task):
         assert path.attribute in model.get_params()
 
 
-@pytest.mark.parametrize(
-    ("cls", "parameters", "words"),
+@every(
+    "cls, parameters, words",
     [
         (mkl.LpMKLClassifier, {"C": 0}, "C must be a finite number above 0; got 0"),
         (mkl.LpMKLClassifier, {"C": -1.0}, "C must be a finite number above 0"),
@@ -205,8 +186,8 @@ def _broken(K, how):
     return K
 
 
-@pytest.mark.parametrize(
-    ("how", "words"),
+@every(
+    "how, words",
     [
         ("square", "square|\\(M, n, n\\)"),
         ("symmetric", "symmetric"),
@@ -227,8 +208,8 @@ def six_kernels(table):
     return mkl.KernelDictionary.rbf_widths([1.0, 1.5, 2.0, 2.5, 3.0, 3.5]).grams(table[0][:6])
 
 
-@pytest.mark.parametrize("y", [np.array([0, 1] * 3), np.array([0] * 5 + [1])])
-@pytest.mark.parametrize("cls", [*ALL, mkl.LpMKLOneClass])
+@every("y", [np.array([0, 1] * 3), np.array([0] * 5 + [1])])
+@every("cls", [*ALL, mkl.LpMKLOneClass])
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
 def test_who_cuts_a_stack_like_a_table_is_reported_the_ways_that_work(cls, y, table):
     """scikit-learn cuts the first axis, which counts kernels: by luck of the sizes it comes as far as the estimator."""

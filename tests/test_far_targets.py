@@ -12,6 +12,7 @@ from mklcore.losses import Huber
 from mklcore.selection.references import hull_references, plain_references
 from mklcore.solvers.hkl.certificate import hkl_certificate
 from mklcore.solvers.hkl.design import Design
+from tests.every import every
 
 N = 30
 RNG = np.random.default_rng(0)
@@ -63,8 +64,8 @@ def plain():
     return {name: fitted(name) for name in REGRESSORS}
 
 
-@pytest.mark.parametrize("offset", [1e7, -1e9, 1e11])
-@pytest.mark.parametrize("name", REGRESSORS)
+@every("offset", [1e7, -1e9, 1e11])
+@every("name", REGRESSORS)
 def test_a_shift_of_the_target_shifts_predictions_and_nothing_else(name, offset, plain):
     far = fitted(name, offset)
     lost = 1e-16 * abs(offset)  # digits that the target itself has lost
@@ -76,14 +77,14 @@ def test_a_shift_of_the_target_shifts_predictions_and_nothing_else(name, offset,
         assert 0.0 <= far.dual_gap_ <= 1e-3 * far.objective_
 
 
-@pytest.mark.parametrize("unit", [1e-9, 1e-4, 1e4, 1e9])
-@pytest.mark.parametrize("name", REGRESSORS)
+@every("unit", [1e-9, 1e-4, 1e4, 1e9])
+@every("name", REGRESSORS)
 def test_another_unit_of_the_target_is_another_unit_of_predictions(name, unit, plain):
     other = fitted(name, 0.0, unit)
     assert other.predict(NEW) / unit == pytest.approx(plain[name].predict(NEW), abs=2e-3)
 
 
-@pytest.mark.parametrize("name", CERTIFIED)
+@every("name", CERTIFIED)
 def test_the_certificate_is_that_of_the_target_as_it_was_given(name):
     """In the person's own numbers: kernels, the target far from zero, and what the model publishes."""
     y, K = 1e9 + Y, KERNELS.grams(X).values
@@ -116,7 +117,7 @@ def test_rows_of_no_weight_move_nothing():
     assert some.predict(NEW) == pytest.approx(other.predict(NEW), abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["lp 4/3", "lp 2, tube", "HKL", "SMKL, squared"])
+@every("name", ["lp 4/3", "lp 2, tube", "HKL", "SMKL, squared"])
 def test_a_path_far_from_zero_is_the_path_near_zero(name):
     param, values = ("lam", [1e-1, 1e-2]) if name == "HKL" else ("C", [1.0, 10.0])
     paths = [

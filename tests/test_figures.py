@@ -15,7 +15,7 @@ from mklcore.errors import ParameterError
 from mklcore.figures import captions, style
 from mklcore.figures.compare import MethodView
 from mklcore.figures.grams import block_means
-from mklcore.figures.paths import stretches
+from tests.every import every
 
 ROOT = Path(__file__).resolve().parents[1]
 THEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -162,7 +162,7 @@ def test_contrast_is_that_of_wcag():
 
 
 @THEMES
-@pytest.mark.parametrize("family", style.FAMILY_HUES)
+@every("family", style.FAMILY_HUES)
 def test_a_family_keeps_its_hue_and_every_member_can_be_seen(family, dark):
     hue = colorsys.rgb_to_hls(*style._channels(style.FAMILY_HUES[family]))[0]
     shades = figures.kernel_colours([family] * 40, dark=dark)
@@ -177,17 +177,6 @@ def test_adding_kernels_moves_no_earlier_colour(dark):
     families = ["rbf", "linear", "rbf", "linear", "linear"]
     longer = figures.kernel_colours([*families, "rbf", "polynomial"], dark=dark)
     assert longer[:5] == figures.kernel_colours(families, dark=dark)
-
-
-def test_hues_stay_as_given_where_they_can_be_seen():
-    assert figures.kernel_colours(["linear"]) == ["#0072B2"]
-    assert figures.kernel_colours(["rbf"], dark=True) == ["#E69F00"]
-    assert figures.kernel_colours(["rbf"]) != ["#E69F00"]
-
-
-def test_mixed_families_are_not_recoloured_by_weights():
-    families = ["rbf"] * 8 + ["linear"] * 2  # four fifths, not more
-    assert figures.kernel_colours(families, np.arange(10.0)) == figures.kernel_colours(families)
 
 
 @THEMES
@@ -215,8 +204,8 @@ _SEEN_BY = {
 }
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("who", _SEEN_BY)
+@every("dark", [False, True])
+@every("who", _SEEN_BY)
 def test_six_lines_are_reported_apart_by_everybody(who, dark):
     hues = style.six_hues(dark)
     assert all(style.contrast(hue, style.theme(dark).paper) >= style.MARK_CONTRAST for hue in hues)
@@ -228,12 +217,6 @@ def test_six_lines_are_reported_apart_by_everybody(who, dark):
     assert len(set(style.GLYPHS.values())) == 6
 
 
-def test_a_rare_family_among_the_six_keeps_its_own_hue():
-    colours = figures.kernel_colours(["linear"] * 9 + ["rbf"], np.arange(10.0))
-    assert colours[9] == style.readable(style.FAMILY_HUES["rbf"], dark=False)
-    assert colours[4] == style.FAMILY_HUES["linear"]
-
-
 def test_colours_follow_the_whole_path_not_the_cursor():
     path = np.array([[9.0, 0, 0, 0, 0, 0, 0, 1], [0, 2, 3, 4, 5, 6, 0, 1]])
     assert figures.kernel_colours(["rbf"] * 8, path) == figures.kernel_colours(["rbf"] * 8, path.max(axis=0))
@@ -243,17 +226,14 @@ def test_colours_follow_the_whole_path_not_the_cursor():
 # Numbers and labels
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0, "0"), (0.012345, "0.0123"), (1.5, "1.5"), (100, "100"), (1234, "1230"), (999999, "1 × 10⁶"),
+@every("value, text", [(0, "0"), (0.012345, "0.0123"), (1.5, "1.5"), (100, "100"), (1234, "1230"), (999999, "1 × 10⁶"),
      (4.2e7, "4.2 × 10⁷"), (2e-7, "2 × 10⁻⁷"), (np.inf, "∞"), (np.nan, "not available"),
-     (-0.5, "−0.5"), (-np.inf, "−∞")],
-)  # fmt: skip
+     (-0.5, "−0.5"), (-np.inf, "−∞")])  # fmt: skip
 def test_numbers_have_three_significant_digits(value, text):
     assert style.number(value) == text
 
 
-@pytest.mark.parametrize(("share", "text"), [(0.0008, "0.08 %"), (9e-5, "< 0.01 %"), (0.0, "< 0.01 %"), (0.5, "50 %")])
+@every("share, text", [(0.0008, "0.08 %"), (9e-5, "< 0.01 %"), (0.0, "< 0.01 %"), (0.5, "50 %")])
 def test_a_gap_is_never_called_zero(share, text):
     assert style.percent(share) == text
 
@@ -279,19 +259,6 @@ def test_human_ticks():
     assert len(style.human_ticks(-12, 12)) <= 9
     assert [style.tick_text(t) for t in (0.01, 0.1, 1, 10)] == ["0.01", "0.1", "1", "10"]
     assert style.tick_text(1e-8, plain=False) == "10⁻⁸"
-
-
-@pytest.mark.parametrize("wanted", [[1, 1, 1], [5, 0, 2.5], [99, 98, 97], [0, 50, 100], [60, 10, 60, 12, 11, 61]])
-def test_spread_labels_neither_overlap_nor_change_order(wanted):
-    placed = style.spread(wanted, 14, 0, 100)
-    order = np.argsort(wanted, kind="stable")
-    assert np.all(np.diff(placed[order]) >= 14 - 1e-9)
-    assert placed.min() >= 0
-    assert placed.max() <= 100
-
-
-def test_spread_leaves_labels_alone_that_do_not_touch():
-    np.testing.assert_allclose(style.spread([80, 10, 40], 14, 0, 100), [80, 10, 40])
 
 
 # Weights
@@ -394,22 +361,6 @@ def test_what_is_not_solved_to_tolerance_is_dashed():
     assert [v for v in solid.x if v is not None] == pytest.approx(path.values[[0, 1, 3, 4, 5]])
     assert list(dashed.x) == pytest.approx(path.values[[1, 2, 3]])
     assert "1 point not solved" in figures.weight_path(path).layout.meta["alt"]
-
-
-@pytest.mark.parametrize(
-    ("done", "solid", "dashed"),
-    [
-        ([1, 1, 1], [(0, 3)], []),
-        ([0, 0], [], [(0, 2)]),
-        ([1, 1, 0, 1, 1], [(0, 2), (3, 5)], [(1, 4)]),
-        ([0, 1, 1], [(1, 3)], [(0, 2)]),
-        ([1, 0, 1], [], [(0, 3)]),
-        ([1], [(0, 1)], []),
-        ([0], [], [(0, 1)]),
-    ],
-)
-def test_stretches(done, solid, dashed):
-    assert stretches(np.array(done, dtype=bool)) == {True: solid, False: dashed}
 
 
 @THEMES
@@ -523,13 +474,6 @@ def test_gram_rows_are_sorted_by_the_target():
     assert {s.x0 for s in figure.layout.shapes} >= {2.5}
     assert "sorted by target" in figure.layout.xaxis.title.text
     assert "Rows are sorted by target: 0 and 1." in figure.layout.meta["alt"]
-
-
-def test_heat_maps_use_cividis():
-    name = go.Heatmap(colorscale="Cividis").colorscale
-    gram = np.eye(3)
-    assert figures.gram_heatmap(gram).data[0].colorscale == name
-    assert figures.alignment_heatmap(gram, "abc").data[0].colorscale == name
 
 
 def test_a_large_gram_is_drawn_as_block_means_and_says_so():

@@ -8,6 +8,7 @@ from mklcore.errors import KernelError, ParameterError, cancellation_scope
 from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.kernels.operators.packed import PackedKernels
+from tests.every import every
 
 ways = pytest.mark.parametrize("normalise", NORMALISATIONS)
 centring = pytest.mark.parametrize("center", [False, True])
@@ -31,18 +32,6 @@ KERNELS = mkl.KernelDictionary(
 )
 
 
-@ways
-@centring
-def test_rows_and_stacks_agree(X, normalise, center):
-    stack = KERNELS.grams(X, normalise=normalise, center=center)
-    rows = LazyKernels.build(KERNELS, X, normalise=normalise, center=center)
-    assert rows.names == stack.names
-    assert rows.scales == pytest.approx(stack.scales, rel=1e-10)
-    assert rows.rows(np.array([5, 250, 299])) == pytest.approx(stack.values[:, [5, 250, 299]], rel=1e-8, abs=1e-10)
-    assert rows.diagonals() == pytest.approx(np.einsum("mii->mi", stack.values), rel=1e-8, abs=1e-10)
-    assert list(rows.notes) == [note for note in stack.notes if "constant" in note]
-
-
 @centring
 def test_every_constant_kernel_is_named(X, center):
     rows = LazyKernels.build(KERNELS, X, normalise="spherical", center=center)
@@ -50,7 +39,7 @@ def test_every_constant_kernel_is_named(X, center):
 
 
 @ways
-@pytest.mark.parametrize("build", [mkl.KernelDictionary.grams, LazyKernels.build], ids=["stack", "rows"])
+@every("build", [mkl.KernelDictionary.grams, LazyKernels.build])
 def test_a_number_that_overflows_is_refused_by_name(X, build, normalise):
     steep = mkl.KernelDictionary((mkl.Linear(), mkl.Polynomial(100)), standardize=False)
     with pytest.raises(KernelError, match="polynomial 100 grows beyond the largest number"):
@@ -68,14 +57,14 @@ def test_refusals_are_the_same_words(X, build):
         build(KERNELS, X, normalise="unit")
 
 
-@pytest.mark.parametrize("build", [
+@every("build", [
     KERNELS.grams,
     lambda X: LazyKernels.build(KERNELS, X, None),
     lambda X: LazyKernels.build(KERNELS, X, center=True),
     lambda X: LazyKernels.build(mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3), X),
     lambda X: PackedKernels.build(KERNELS, X),
     lambda X: mkl.Nystroem(5).features(KERNELS, X),
-], ids=["stack", "rows", "centred rows", "exponentials", "single precision", "features"])  # fmt: skip
+])  # fmt: skip
 def test_kernels_that_nobody_wants_any_more_are_not_built_to_the_end(X, build):
     def pulse():
         raise InterruptedError("enough")

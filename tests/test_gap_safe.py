@@ -13,6 +13,7 @@ from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.problem import Problem, WarmStart
 from mklcore.solvers.screening import Screening, norms_of, radius_of, without_weight
+from tests.every import every
 
 CURVED = ["squared", "logistic", "squared_hinge"]
 N = 40
@@ -36,9 +37,9 @@ def along(K, y, loss, values, screen, intercept=True, tol=1e-5):
     return fits
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("loss", CURVED)
-@pytest.mark.parametrize("seed", range(3))
+@every("intercept", [True, False])
+@every("loss", CURVED)
+@every("seed", range(3))
 def test_no_kernel_of_the_optimum_is_ruled_out_from_any_dual(loss, intercept, seed):
     K, y, rng = problem(seed)
     loss, out = make_loss(loss), 0
@@ -70,7 +71,7 @@ def test_the_norms_bound_the_eigenvalues(balanced):
     assert np.median(norms**2 / largest) < 2.0
 
 
-@pytest.mark.parametrize("loss", [name for name, kind in LOSSES.items() if kind.least_curvature > 0])
+@every("loss", [name for name, kind in LOSSES.items() if kind.least_curvature > 0])
 def test_the_claimed_curvature_holds_on_the_box(loss):
     loss, rng = make_loss(loss), np.random.default_rng(0)
     y = np.sign(rng.standard_normal(200))
@@ -81,8 +82,8 @@ def test_the_claimed_curvature_holds_on_the_box(loss):
         assert middle - ends >= loss.least_curvature / C / 8.0 * float(np.sum((a - b) ** 2)) * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("loss", CURVED)
+@every("intercept", [True, False])
+@every("loss", CURVED)
 def test_off_and_on_give_the_same_path_and_its_certificates(loss, intercept):
     K, y, _ = problem(5, M=20)
     loss, values = make_loss(loss), np.geomspace(1e-3, 10.0, 12)

@@ -10,9 +10,9 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.measures import exact_copies
 from mklcore.losses import Hinge
 from mklcore.solvers.driver import Status, run
-from mklcore.solvers.gomp import GOMP
 from mklcore.solvers.gomp_losses import LossGOMP, offset_machine
 from mklcore.solvers.spectra import Spectra
+from tests.every import every
 from tests.reference import gomp_paths
 from tests.reference_greedy import DATA, KERNELS, TARGETS
 
@@ -46,22 +46,7 @@ def test_first_scores_against_a_cone_solver():
     assert scores == pytest.approx(DATA["cvx_first"], abs=1e-7)
 
 
-def test_scores_of_kernels_already_chosen_are_kept():
-    case = gomp_paths()[0]
-    fit = run(GOMP(case.K, case.Y, case.lam, n_kernels=len(case.picks), score_tol=0.0), tol=0.0, max_iter=99)
-    for k, point in enumerate(fit.points[1:]):
-        assert point.state.scores == pytest.approx(case.scores[k], rel=1e-8, abs=1e-8 * case.scores[k].max())
-
-
-@pytest.mark.parametrize("lam", ["0.001", "0.01", "0.1"])
-@pytest.mark.parametrize(("problem", "truth"), [("P1", {1, 4}), ("P2", {0, 3})])
-def test_the_support_is_recovered_first(problem, truth, lam):
-    case = next(case for case in gomp_paths() if case.name == f"{problem}-lam{lam}")
-    model = mkl.GOMPRegressor(float(lam), 2, kernels="precomputed", fit_intercept=False).fit(case.K, case.Y[:, 0])
-    assert set(model.selected_) == truth
-
-
-@pytest.mark.parametrize("case", gomp_paths(), ids=lambda case: case.name)
+@every("case", gomp_paths())
 def test_the_regressor_reproduces_every_trusted_path(case):
     model = mkl.GOMPRegressor(
         case.lam, len(case.picks), 0.0, keep_duplicates=True, kernels="precomputed", fit_intercept=False
@@ -214,16 +199,6 @@ def test_a_multiple_of_a_kernel_is_not_a_copy():
 # Subsamples, paths, refusals
 
 
-def test_a_subsample_scores_only_its_candidates():
-    case = gomp_paths()[0]
-    fit = run(GOMP(case.K, case.Y, case.lam, n_kernels=3, score_tol=0, n_candidates=2, seed=0), tol=0, max_iter=9)
-    assert [int(np.isfinite(point.state.scores).sum()) for point in fit.points[1:]] == [2, 2, 2]
-    model = mkl.GOMPRegressor(
-        case.lam, 3, 0, n_candidates=2, kernels="precomputed", random_state=0, fit_intercept=False
-    )
-    assert tuple(model.fit(case.K, case.Y[:, 0]).selected_) == fit.selected
-
-
 @pytest.mark.parametrize("param", ["s", "lam"])
 def test_hinge_paths_equal_cold_fits(param):
     K, y = KERNELS["P5"], TARGETS["P5"]
@@ -236,8 +211,8 @@ def test_hinge_paths_equal_cold_fits(param):
         assert list(path.estimators[k].selected_) == list(cold.selected_)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "words"),
+@every(
+    "parameters, words",
     [
         ({"loss": "huber"}, "loss must be one of"),
         ({"loss": "hinge", "fit_intercept": True}, 'use fit_intercept=False with loss="hinge"'),
@@ -250,9 +225,9 @@ def test_bad_parameters_are_refused(parameters, words):
         mkl.GOMPClassifier(kernels="precomputed", **parameters).fit(KERNELS["P5"], TARGETS["P5"])
 
 
-@pytest.mark.parametrize("lam", [1e-8, 1e-12, 1e-16, 1e-100, 1e-300])
-@pytest.mark.parametrize(("cls", "more"), [(mkl.GOMPRegressor, {}), (mkl.GOMPClassifier, {"loss": "hinge"})])
-@pytest.mark.parametrize("kernels", ["linear", "rbf"])
+@every("lam", [1e-8, 1e-12, 1e-16, 1e-100, 1e-300])
+@every("cls, more", [(mkl.GOMPRegressor, {}), (mkl.GOMPClassifier, {"loss": "hinge"})])
+@every("kernels", ["linear", "rbf"])
 def test_a_vanishing_lam_is_answered_honestly_or_refused(lam, cls, more, kernels):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3))

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.kernels import checks, grams
-from mklcore.kernels.composed import Product
+from mklcore.kernels import checks
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.finishing import NORMALISATIONS
-from mklcore.kernels.functions import KERNELS, RBF, Laplacian, Linear, Polynomial
+from mklcore.kernels.functions import RBF, Laplacian, Linear, Polynomial
 from mklcore.kernels.grams import GramStack
+from tests.every import every
 
 DICTIONARY = KernelDictionary(
     (
@@ -57,8 +57,8 @@ def by_definition(K, normalise):
     return K
 
 
-@pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize("normalise", NORMALISATIONS)
+@every("center", [False, True])
+@every("normalise", NORMALISATIONS)
 def test_normalisation_and_centring_by_definition_on_train_and_test(X, X_new, normalise, center):
     stack = DICTIONARY.grams(X, normalise=normalise, center=center)
     # The test rows beside the training rows in one gram: what the definition asks of an infinite table.
@@ -85,8 +85,8 @@ def self_kernels(plain, m, rows):
     return KernelDictionary((spec,), standardize=False).grams(Z, normalise=None).values[0].diagonal()
 
 
-@pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize("normalise", NORMALISATIONS)
+@every("center", [False, True])
+@every("normalise", NORMALISATIONS)
 def test_cross_of_the_training_rows_is_the_stack(X, normalise, center):
     stack = DICTIONARY.grams(X, normalise=normalise, center=center)
     block = stack.cross(X)
@@ -111,7 +111,7 @@ def test_promises_of_the_normalisations(X):
         np.testing.assert_allclose(diagonals.max(axis=1), 1.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 130])
+@every("n", [1, 2, 63, 64, 65, 130])
 def test_every_size_is_mirrored_fully(n):
     X = np.random.default_rng(n).standard_normal((n, 3))
     K = KernelDictionary((Linear(), RBF(1.0)), standardize=False).grams(X, normalise=None).values
@@ -136,7 +136,7 @@ def test_permuting_rows_and_kernels_permutes_the_stack(X):
     assert shuffled.names == tuple(stack.names[m] for m in kernels)
 
 
-@pytest.mark.parametrize("form", ["read-only", "fortran", "float32", "list", "strided"])
+@every("form", ["read-only", "fortran", "float32", "list", "strided"])
 def test_any_numeric_table_is_accepted_and_left_alone(X, form):
     X = X.astype(np.float32).astype(np.float64)
     expected = DICTIONARY.grams(X)
@@ -170,17 +170,6 @@ def test_a_stack_is_frozen_contiguous_and_survives_pickling(X, X_new):
         stack.names = ()
     again = pickle.loads(pickle.dumps(stack.transform))
     np.testing.assert_array_equal(again.cross(X_new), stack.cross(X_new))
-
-
-def test_a_map_is_rebuilt_from_plain_arrays_and_parameters(X, X_new):
-    stack = DICTIONARY.grams(X, normalise="spherical", center=True)
-    state = dict(vars(stack.transform))
-    parameters = [(spec.family, vars(spec)) for spec in state["specs"]]
-    state["specs"] = tuple(KERNELS[family].spec(**values) for family, values in parameters)
-    rebuilt = type(stack.transform)(**state)
-    np.testing.assert_array_equal(rebuilt.cross(X_new), stack.cross(X_new))
-    some = stack.transform.subset([5, 1]).cross(X_new)
-    np.testing.assert_array_equal(some, stack.cross(X_new)[[5, 1]])
 
 
 def test_constant_kernels_are_left_out_and_named(X, X_new):
@@ -235,8 +224,8 @@ def test_spherical_rows_without_length_become_zero():
     np.testing.assert_allclose(stack.cross([[0.0], [-3.0]])[0], [[0, 0, 0], [0, -1, -1]])
 
 
-@pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize("normalise", ["multiplicative", "spherical"])
+@every("center", [False, True])
+@every("normalise", ["multiplicative", "spherical"])
 def test_cut_stacks_stay_consistent(X, X_new, normalise, center):
     stack = DICTIONARY.grams(X, normalise=normalise, center=center)
     rows, others = np.array([5, 2, 80, 33]), np.array([1, 7])
@@ -253,8 +242,8 @@ def test_cut_stacks_stay_consistent(X, X_new, normalise, center):
     np.testing.assert_array_equal(stack.take(mask).values, stack.take([2, 5]).values)
 
 
-@pytest.mark.parametrize(
-    ("rows", "words"),
+@every(
+    "rows, words",
     [
         ([], "at least one"),
         ([83], "between 0 and 82"),
@@ -268,8 +257,8 @@ def test_bad_cuts_are_refused(X, rows, words):
         DICTIONARY.grams(X).take(rows)
 
 
-@pytest.mark.parametrize(
-    ("table", "words"),
+@every(
+    "table, words",
     [
         (np.arange(4.0), r"got shape \(4,\)"),
         (np.empty((0, 2)), r"at least one row and one column"),
@@ -318,14 +307,6 @@ def test_a_stack_from_an_array_is_used_as_it_is(X):
     assert repeated.notes[0].startswith("a, c: the same kernel")
 
 
-def test_singular_kernels_and_zero_are_positive_semidefinite():
-    v = np.random.default_rng(7).standard_normal((40, 2))
-    low_rank = v @ v.T
-    just_so = low_rank - 0.9e-8 * np.linalg.eigvalsh(low_rank)[-1] * np.eye(40)
-    stack = GramStack.from_array(np.stack([low_rank, np.zeros((40, 40)), np.ones((40, 40)), just_so]))
-    assert stack.n_kernels == 4
-
-
 def test_a_kernel_that_is_not_positive_semidefinite_is_refused_with_its_eigenvalue():
     v = np.random.default_rng(7).standard_normal((40, 2))
     low_rank = v @ v.T
@@ -339,8 +320,8 @@ def test_a_kernel_that_is_not_positive_semidefinite_is_refused_with_its_eigenval
         GramStack.from_array(np.array([[[0.0, 1.0], [1.0, 0.0]]]))
 
 
-@pytest.mark.parametrize(
-    ("K", "words"),
+@every(
+    "K, words",
     [
         (np.eye(3), r"three axes \(M, n, n\); this one has shape \(3, 3\). For one kernel pass K\[None\]"),
         (np.ones((2, 3, 4)), r"square matrices \(M, n, n\); this one has shape \(2, 3, 4\)"),
@@ -364,17 +345,8 @@ def test_wrong_number_of_names_is_refused():
         GramStack.from_array(np.stack([np.eye(2)] * 2), names=["a"])
 
 
-def test_asymmetry_looks_at_every_tile():
-    K = np.eye(150)
-    K[140, 3] = 1e-3
-    gap, size = checks.asymmetry(K)
-    assert (gap, size) == (1e-3, 1.0)
-    K[3, 140] = 1e-3
-    assert checks.asymmetry(K) == (0.0, 1.0)
-
-
-@pytest.mark.parametrize("rank", [1, 7, 16, 17, 150])
-@pytest.mark.parametrize("smallest", [0.0, -1e-12, -1e-6, -1.0])
+@every("rank", [1, 7, 16, 17, 150])
+@every("smallest", [0.0, -1e-12, -1e-6, -1.0])
 def test_kernels_are_accepted_as_their_eigenvalues_say(rank: int, smallest: float):
     rng = np.random.default_rng(rank)
     vectors = np.linalg.qr(rng.standard_normal((150, 150)))[0]
@@ -396,22 +368,6 @@ def test_one_entry_in_any_tile_is_seen():
                 checks.check_gram("one", gram)
 
 
-def test_leaves_are_compiled_once_for_writable_and_read_only_input(X, X_new):
-    frozen = X.copy()
-    frozen.flags.writeable = False
-    DICTIONARY.grams(X).cross(X_new)
-    before = len(grams.finish_square.signatures)
-    DICTIONARY.grams(frozen).cross(np.asfortranarray(X_new))
-    assert len(grams.finish_square.signatures) == before == 1
-
-
-def test_stacks_show_themselves(X):
-    html = DICTIONARY.grams(X)._repr_html_()
-    assert "GramStack(8 kernels, 83 rows, normalise=&#x27;multiplicative&#x27;)" in html
-    assert "RBF 0.5 × median" in html
-    assert html.count("<tr>") == 9
-
-
 def test_indefinite_kernels_are_clipped_on_request_with_a_warning():
     rng = np.random.default_rng(5)
     B = rng.standard_normal((12, 12))
@@ -425,14 +381,3 @@ def test_indefinite_kernels_are_clipped_on_request_with_a_warning():
     assert stack.values[0] == pytest.approx((vectors * np.maximum(spectrum, 0)) @ vectors.T, abs=1e-10)
     assert np.array_equal(stack.values[1], fine)
     assert np.array_equal(K[0], indefinite)
-
-
-def test_a_kernel_of_rows_may_make_something_else_of_its_base():
-    class Doubled(Product):
-        def fill(self, base, upper, out):
-            np.multiply(base, 2.0, out=out)
-
-    X, parts = np.random.default_rng(0).normal(size=(9, 2)), (RBF(1.0), Linear())
-    plain, doubled = (KernelDictionary((kind(*parts),)).grams(X, normalise=None) for kind in (Product, Doubled))
-    np.testing.assert_array_equal(doubled.values, 2.0 * plain.values)
-    np.testing.assert_array_equal(doubled.cross(X[:4]), 2.0 * plain.cross(X[:4]))

@@ -1,7 +1,5 @@
 """Greedy coordinate descent against certified optima, computed paths, optimality conditions and reductions."""
 
-import itertools
-from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -16,11 +14,12 @@ from mklcore.solvers.exact import exact_dot, exact_forms
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam, unit_step_divisors
 from mklcore.solvers.spectra import Spectra
 from mklcore.theory import greedy_rate_bound
+from tests.every import every
 from tests.reference_greedy import KERNELS, TARGETS, descents, penalised
 
 OPTIMA, DESCENTS = penalised(), descents()
-each_optimum = pytest.mark.parametrize("case", OPTIMA, ids=lambda case: case.name)
-each_descent = pytest.mark.parametrize("case", DESCENTS, ids=lambda case: case.name)
+each_optimum = every("case", OPTIMA)
+each_descent = every("case", DESCENTS)
 
 
 def algorithm_1(case, tol=1e-10, **options):
@@ -37,65 +36,37 @@ def algorithm_2(K, y, n_steps=30, linesearch=False):
 
 
 @each_optimum
-def test_every_optimum_is_reached_and_certified(case):
+def test_every_optimum_is_reached_by_the_steps_of_the_oracle_and_certified(case):
     fit = algorithm_1(case)
+    assert fit.selected == tuple(case.picks)
     assert fit.objective == pytest.approx(case.objective, rel=1e-8)
     assert fit.dual_objective <= case.objective + 1e-12
     assert fit.status.ok
     assert fit.gap <= 1e-10 * case.objective
     if not case.name.startswith("P3_"):  # among copies the norms are not unique
         assert fit.weights == pytest.approx(case.norms, abs=2e-5 * case.norms.max())
-
-
-@each_optimum
-def test_every_step_of_algorithm_1(case):
-    fit = algorithm_1(case)
-    assert fit.selected == tuple(case.picks)
     for k, point in enumerate(fit.points[1:]):
         assert point.state.norms == pytest.approx(case.path_gradients[k], rel=1e-5, abs=1e-7)
         assert point.objective == pytest.approx(case.path_objective[k], rel=1e-8)
         assert point.weights == pytest.approx(case.path_norms[k], abs=1e-4 * case.path_norms[k].max())
+    for d, point in enumerate(fit.points[2:], start=2):  # the rate of Theorem 1
+        assert point.objective - case.dual <= greedy_rate_bound(case.norms.sum(), d)
 
 
 @each_optimum
 def test_optimality_conditions_hold(case):
     """||grad_j|| <= lam for every kernel, equality where f_j is not 0, and f_j = ||f_j|| / (lam N) K_j r."""
     fit = algorithm_1(case)
-    fitted = sum(case.K[j] @ fit.dual_coef[k] for k, j in enumerate(fit.selected))
-    r = case.y - fitted
+    r = case.y - sum(case.K[j] @ fit.dual_coef[k] for k, j in enumerate(fit.selected))
     gradients = np.sqrt(np.einsum("i,mij,j->m", r, case.K, r)) / len(r)
     assert gradients.max() <= case.lam * (1 + 2e-6)
-    active = fit.weights > 1e-4
-    assert gradients[active] == pytest.approx(case.lam, rel=1e-6)
+    assert gradients[fit.weights > 1e-4] == pytest.approx(case.lam, rel=1e-6)
     assert gradients == pytest.approx(case.gradients, rel=1e-5, abs=1e-6)
     for k, j in enumerate(fit.selected):
         expected = fit.weights[j] / (case.lam * len(r)) * (case.K[j] @ r)
         assert case.K[j] @ fit.dual_coef[k] == pytest.approx(expected, abs=1e-7)
         norm = np.sqrt(max(fit.dual_coef[k] @ case.K[j] @ fit.dual_coef[k], 0.0))
         assert norm == pytest.approx(fit.weights[j], abs=1e-7)
-
-
-@each_optimum
-def test_the_rate_of_theorem_1_holds_on_every_path(case):
-    total = case.norms.sum()
-    for d, point in enumerate(algorithm_1(case).points[2:], start=2):
-        assert point.objective - case.dual <= greedy_rate_bound(total, d)
-
-
-@pytest.mark.parametrize(("name", "truth"), [("P1_lam0.1", {1, 4}), ("P1_lam0.2", {1, 4}), ("P2_lam0.1", {0, 3})])
-def test_the_support_is_recovered(name, truth):
-    case = next(case for case in OPTIMA if case.name == name)
-    assert set(algorithm_1(case).selected) == truth
-
-
-def test_newton_steps_and_plain_descent_agree(monkeypatch):
-    case = next(case for case in OPTIMA if case.name == "P1_lam0.02")
-    quick = algorithm_1(case)
-    monkeypatch.setattr(BlockDescent, "_jump", lambda self, chosen: False)
-    slow = algorithm_1(case, tol=1e-8)
-    assert slow.objective == pytest.approx(quick.objective, rel=1e-9)
-    assert slow.weights == pytest.approx(quick.weights, abs=1e-4)
-    assert slow.gap > quick.gap  # what the Newton steps are for
 
 
 def test_how_algorithm_1_ends():
@@ -130,13 +101,6 @@ def test_one_kernel_is_the_exact_block():
     assert fit.weights[0] == pytest.approx(t, rel=1e-9)
 
 
-def test_copies_never_enter_twice():
-    case = next(case for case in OPTIMA if case.name == "P3_lam0.05")
-    fit = algorithm_1(case)
-    assert fit.selected == (0, 10)
-    assert fit.weights[1:10].max() == 0.0
-
-
 def test_descent_that_does_not_settle_is_reported(monkeypatch):
     monkeypatch.setattr(block_descent, "SETTINGS", BlockDescentSettings(sweeps=1, max_sweeps=2))
     monkeypatch.setattr(BlockDescent, "_jump", lambda self, chosen: False)
@@ -163,19 +127,6 @@ def test_descent_that_is_out_of_sweeps_where_it_has_settled_is_answered(lam, see
     assert fit.objective == pytest.approx(long_value(K, y, lam, fit), rel=1e-6)
 
 
-def test_a_bound_that_rounding_lifts_above_the_objective_is_refused():
-    """Wide kernels are singular but for rounding, and below that they need not be positive definite: no fault of
-    ours.
-    """
-    rng = np.random.default_rng(2)
-    X = rng.standard_normal((20, 1))
-    y = np.sin(2 * X[:, 0]) + 0.7 * rng.standard_normal(20)
-    K = mkl.KernelDictionary.rbf_widths((5.0, 10.0, 20.0)).grams(X, normalise="diag").values
-    for lam in (1e-6, 3e-7, 1e-7):  # which of them are refused, and why, is a matter of the processor
-        with suppress(ParameterError):
-            assert run(FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=3), tol=1e-3, max_iter=9).gap >= 0.0
-
-
 def rbf_problem(seed, widths, d=1, n=60):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
@@ -191,9 +142,9 @@ def long_value(K, y, lam, fit):
     return float(r @ r / (2 * y.size) + lam * norms)
 
 
-@pytest.mark.parametrize("lam", [1e-4, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12, 1e-100, 1e-300])
-@pytest.mark.parametrize("widths", [(1.0, 2.0, 4.0), (0.3, 1.0, 3.0), (5.0, 10.0, 20.0)])
-@pytest.mark.parametrize("seed", range(3))
+@every("lam", [1e-4, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12, 1e-100, 1e-300])
+@every("widths", [(1.0, 2.0, 4.0), (0.3, 1.0, 3.0), (5.0, 10.0, 20.0)])
+@every("seed", range(3))
 def test_a_tiny_lam_is_answered_honestly_or_refused(lam, widths, seed):
     """Wide Gaussian kernels: norms in the millions.
 
@@ -221,7 +172,7 @@ def test_a_tiny_lam_is_answered_honestly_or_refused(lam, widths, seed):
         assert fit.gap <= 1e-3 * lam * fit.weights.sum() * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@every("seed", range(4))
 def test_under_a_vanishing_lam_the_answer_is_the_interpolant_of_least_norm(seed):
     """There L is nearly lam times the least sum of norms, at every lam the same multiple; block descent alone stands
     still.
@@ -271,30 +222,6 @@ def test_every_step_of_algorithm_2(case):
         assert point.objective == pytest.approx(case.loss[k], rel=1e-10, abs=1e-12)
     assert fit.status is Status.COMPLETE
     assert fit.dual_objective is None
-
-
-@each_descent
-def test_every_step_lowers_the_loss_as_promised(case):
-    """By at least half the squared gradient for the unit step (lmax(K/N) <= 1), and always for the line search."""
-    points = algorithm_2(case.K, case.y, 15, case.linesearch).points
-    for before, after in itertools.pairwise(points):
-        fall = before.objective - after.objective
-        assert fall >= (0.0 if case.linesearch else 0.5 * after.state.norms.max() ** 2) - 1e-15
-
-
-def test_the_first_fourteen_unit_steps_use_the_truth_only():
-    fit = algorithm_2(KERNELS["P1"], TARGETS["P1"], 14)
-    assert set(fit.selected) == {1, 4}
-    assert algorithm_2(KERNELS["P2"], TARGETS["P2"], 30).selected == (3, 0)
-
-
-def test_coefficients_make_the_function():
-    K, y = KERNELS["P1"], TARGETS["P1"]
-    fit = algorithm_2(K, y, 20)
-    fitted = sum(K[j] @ fit.dual_coef[k] for k, j in enumerate(fit.selected))
-    assert 0.5 * np.mean((y - fitted) ** 2) == pytest.approx(fit.objective, rel=1e-12)
-    norms = [np.sqrt(a @ K[j] @ a) for j, a in zip(fit.selected, fit.dual_coef, strict=True)]
-    assert fit.weights[list(fit.selected)] == pytest.approx(norms)
 
 
 def test_large_kernels_are_rescaled_where_the_unit_step_would_diverge():
@@ -396,8 +323,8 @@ def test_rescaled_kernels_are_reported(table):
     assert mkl.GreedyMKLRegressor("empirical", kernels=kernels).fit(X, target).notes_ == ()
 
 
-@pytest.mark.parametrize("criterion", ["functional", "empirical"])
-@pytest.mark.parametrize("several", [False, True])
+@every("criterion", ["functional", "empirical"])
+@every("several", [False, True])
 def test_a_path_over_s_is_one_run_cut_short(criterion, several, table):
     X, codes, _ = table
     y = codes if several else codes == 1
@@ -432,8 +359,8 @@ def test_stopping_early_warns(table):
         mkl.GreedyMKLRegressor(lam=1e-3, max_iter=1, tol=1e-9).fit(table[0], table[2])
 
 
-@pytest.mark.parametrize(
-    ("parameters", "words"),
+@every(
+    "parameters, words",
     [
         ({"lam": 0}, "lam must be a finite number above 0"),
         ({"tol": -1}, "tol must be a finite number above 0"),

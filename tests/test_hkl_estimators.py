@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from mklcore.data.synthetic import make_sparse_polynomial
@@ -19,6 +19,7 @@ from mklcore.paths.path import fit_path, path_grid
 from mklcore.solvers.driver import Status
 from mklcore.solvers.hkl.bases import ANOVABasis, GaussianBasis, PolynomialBasis
 from mklcore.solvers.hkl.design import Design
+from tests.every import every
 
 BOTH = pytest.mark.parametrize("cls", [HKLClassifier, HKLRegressor])
 
@@ -39,13 +40,8 @@ def decisions(model, X):
     return model.decision_function(X) if hasattr(model, "classes_") else model.predict(X)
 
 
-def test_scikit_learn_knows_what_they_are():
-    assert is_classifier(HKLClassifier())
-    assert is_regressor(HKLRegressor())
-
-
 @BOTH
-@pytest.mark.parametrize("basis", [None, ANOVABasis(0.2), GaussianBasis(2), "anova"])
+@every("basis", [None, ANOVABasis(0.2), GaussianBasis(2), "anova"])
 def test_published_attributes_fit_together(cls, basis, table):
     X, y = table[0], target(cls, table)
     model = cls(basis, lam=1e-2, depth_weight=3.0, tol=1e-2).fit(X, y)
@@ -146,23 +142,6 @@ def test_matrices_give_what_the_table_gives(cls, table):
         model.predict(blocks[:, :, :, :5])
 
 
-def test_one_design_serves_lambdas_losses_and_targets(table):
-    X, y, labels = table
-    design = Design(X, GaussianBasis(2))
-    first = HKLRegressor(lam=1e-2).fit(design, y)
-    kept = design._tables
-    assert len(kept) == 1
-    second = HKLRegressor(lam=1e-3).fit(design, -y)
-    third = HKLClassifier(lam=1e-2, loss="hinge").fit(design, labels)
-    assert first.design_ is second.design_ is third.design_ is design
-    assert design._tables is kept
-    assert first.objective_ == HKLRegressor(GaussianBasis(2), lam=1e-2).fit(X, y).objective_
-    assert (
-        third.predict(X).tolist()
-        == HKLClassifier(GaussianBasis(2), lam=1e-2, loss="hinge").fit(X, labels).predict(X).tolist()
-    )
-
-
 def test_a_small_budget_changes_time_but_not_the_answer(table):
     X, y, _ = table
     rich = HKLRegressor(lam=1e-3).fit(X, y)
@@ -251,8 +230,8 @@ def test_a_run_can_be_cancelled_and_keeps_a_bound(table):
 # Refusals
 
 
-@pytest.mark.parametrize(
-    ("cls", "parameters", "words"),
+@every(
+    "cls, parameters, words",
     [
         (HKLRegressor, {"lam": 0}, "lam must be a finite number above 0; got 0"),
         (HKLRegressor, {"tol": -1.0}, "tol must be a finite number above 0"),

@@ -14,6 +14,7 @@ from mklcore.figures.hull_graph import hull_graph, hull_grid
 from mklcore.figures.hull_states import hull_layout, hull_state, way
 from mklcore.figures.hulls import kernel_count
 from mklcore.solvers.hkl.bases import PolynomialBasis
+from tests.every import every
 
 NAMES = ["length", "width", "height", "age"]
 THEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -121,8 +122,8 @@ def test_relevance_is_sorted_and_relative_to_the_largest(model):
     assert bars.text[0] == NAMES[int(np.argmax(model.relevance_))]
 
 
-@pytest.mark.parametrize(
-    ("count", "words"),
+@every(
+    "count, words",
     [
         (256, "256"),
         (15_625, "15,625"),
@@ -135,8 +136,8 @@ def test_the_number_of_kernels_is_written_out(count, words):
     assert kernel_count(count) == words
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
+@every(
+    "call, words",
     [
         (lambda m: hull_grid(m, (0, 0)), "Two different variables from 0 to 3"),
         (lambda m: hull_grid(m, (0, 4)), "Two different variables from 0 to 3"),
@@ -201,7 +202,7 @@ def test_a_state_says_what_it_leaves_out_and_that_it_can_be_written(along):
     assert any(cell[:3] == [1, 1, "active"] for cell in state["cells"])
 
 
-@pytest.mark.parametrize(("share", "words"), [(0.5, "50 %"), (1.0, "100 %"), (1.0005, "100 %"), (112.0, "all")])
+@every("share, words", [(0.5, "50 %"), (1.0, "100 %"), (1.0005, "100 %"), (112.0, "all")])
 def test_the_way_to_entering_ends_at_all_of_it(share, words):
     assert way(share) == words
 

@@ -11,12 +11,11 @@ from sklearn.base import clone
 
 import mklcore as mkl
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.estimators.importance import column_importance
 from mklcore.figures.hull_states import hull_layout, hull_player, hull_state
 from mklcore.figures.takeaway.hulls import drawn_along, hulls_page
-from mklcore.kernels.units import Unit
 from mklcore.solvers.hkl.certificate import hkl_certificate
 from mklcore.solvers.hkl.listed import ListedSpace, numbered
+from tests.every import every
 
 CASES = range(50)
 COLUMNS = {
@@ -69,7 +68,7 @@ def optimum(parents, factors, weights, y, lam, loss):
     return float(problem.solve(solver="CLARABEL"))
 
 
-@pytest.mark.parametrize("seed", CASES)
+@every("seed", CASES)
 def test_optimum_over_all_nodes(seed):
     parents, factors, weights, y = random_problem(seed)
     loss = ("squared", "logistic", "hinge")[seed % 3]
@@ -99,7 +98,7 @@ def brute_sums(parents, forms, prices):
     ]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@every("seed", range(5))
 def test_sums_over_descendants_of_a_listed_graph(seed):
     parents, factors, weights, y = random_problem(seed)
     graph = mkl.Graph(parents, [factor @ factor.T for factor in factors], weights=weights)
@@ -203,13 +202,6 @@ def test_path_over_lambda_of_a_graph(fitted, genes):
     assert set(path.kernel_names) >= set(fitted.kernel_names_)
 
 
-def test_importance_of_columns_of_a_graph(fitted, genes):
-    X, y = genes
-    units = [Unit(f"x{j + 1}", (j,), "column") for j in range(4)]
-    found = column_importance(fitted, X, y, units)
-    assert [one.name for one in found[:2]] == ["x1", "x2"]
-
-
 def test_three_classes_share_one_hull(genes):
     X, y = genes
     classes = np.digitize(y, np.quantile(y, [0.33, 0.67]))
@@ -231,8 +223,8 @@ def test_constant_kernels_are_nodes_of_weight_zero():
 # Refusals
 
 
-@pytest.mark.parametrize(
-    ("parents", "options", "words"),
+@every(
+    "parents, options, words",
     [
         ([], {}, "at least one node"),
         ([(1,), (0,)], {}, "circle"),

@@ -4,7 +4,7 @@ hold.
 
 import itertools
 import warnings
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -20,7 +20,6 @@ from mklcore.solvers.hkl.bases import (
     KernelPCABasis,
     PolynomialBasis,
     gaussian_series,
-    hermite_functions,
 )
 from mklcore.solvers.hkl.certificate import Certifier, dual_norm, hkl_certificate
 from mklcore.solvers.hkl.dag import (
@@ -37,8 +36,8 @@ from mklcore.solvers.hkl.dag import (
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.inner import Barrier, EtaFixedPoint, Reduced
 from mklcore.solvers.hkl.machine import ColumnMachine, GramMachine, Task
-from mklcore.solvers.hkl.plan import Plan
 from mklcore.solvers.hkl.search import HullSearch, Limits, lambda_range
+from tests.every import every
 from tests.reference_hkl import brute_descendant_sums, hull_optima
 
 OPTIMA = hull_optima()
@@ -49,11 +48,11 @@ BASES = [
     ANOVABasis(0.5),
     KernelPCABasis(2),
 ]
-by_name = pytest.mark.parametrize("basis", BASES, ids=repr)
+by_name = every("basis", BASES)
 
 
 def named(optima):
-    return pytest.mark.parametrize("optimum", optima, ids=lambda optimum: optimum.name)
+    return every("optimum", optima)
 
 
 @pytest.fixture(scope="module")
@@ -77,31 +76,20 @@ def reduced(optimum, nodes=None):
 # Against the oracle
 
 
-def test_every_record_is_there():
-    assert len(OPTIMA) == 31
-    assert len(SMOOTH) == 28
-
-
-@named(SMOOTH)
-def test_objective_hull_and_predictions_of_every_smooth_record(optimum):
+@named(OPTIMA)
+def test_every_record(optimum):
     model = optimum.estimator().fit(optimum.X, optimum.y)
-    assert model.status_.ok
     assert model.objective_ == pytest.approx(optimum.objective, rel=1e-6)
     assert set(model.hull_) == optimum.hull
+    assert model.dual_objective_ <= optimum.objective * (1 + 1e-7)
+    if not optimum.is_smooth:
+        return
+    assert model.status_.ok
     found = model.predict(optimum.X_test) if optimum.loss == "squared" else model.decision_function(optimum.X_test)
     assert found == pytest.approx(optimum.predicted, abs=1e-3 * np.abs(optimum.predicted).max())
     place = [optimum.nodes.index(node) for node in model.hull_]
     assert model.eta_ == pytest.approx(optimum.eta[place], rel=1e-3, abs=1e-3 * optimum.eta.max())
     assert model.zeta_ == pytest.approx(optimum.zeta[place], rel=1e-3, abs=1e-3 * optimum.zeta.max())
-    assert model.dual_objective_ <= optimum.objective * (1 + 1e-7)
-
-
-@named([optimum for optimum in OPTIMA if not optimum.is_smooth])
-def test_objective_of_every_hinge_record(optimum):
-    model = optimum.estimator().fit(optimum.X, optimum.y)
-    assert model.objective_ == pytest.approx(optimum.objective, rel=1e-6)
-    assert set(model.hull_) == optimum.hull
-    assert model.dual_objective_ <= optimum.objective * (1 + 1e-7)
 
 
 @named(SMOOTH[::3])
@@ -112,9 +100,7 @@ def test_the_printed_search_finds_the_same(optimum):
 
 
 @named(OPTIMA)
-@pytest.mark.parametrize(
-    "early", [{"max_iter": 1}, {"max_nodes": 3}, {"tol": 0.2}], ids=lambda early: next(iter(early))
-)
+@every("early", [{"max_iter": 1}, {"max_nodes": 3}, {"tol": 0.2}])
 def test_the_gap_is_never_below_the_true_suboptimality_when_stopped_early(optimum, early):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
@@ -126,7 +112,7 @@ def test_the_gap_is_never_below_the_true_suboptimality_when_stopped_early(optimu
 
 
 @named(SMOOTH[::4])
-@pytest.mark.parametrize("method", [EtaFixedPoint, Barrier])
+@every("method", [EtaFixedPoint, Barrier])
 def test_every_step_of_the_inner_solvers_is_certified(optimum, method):
     problem = reduced(optimum)
     x = np.full(len(problem.nodes), 1.0 / len(problem.nodes))
@@ -145,27 +131,12 @@ def test_every_step_of_the_inner_solvers_is_certified(optimum, method):
     assert (fit.relative_gap < 1e-7) if method is Barrier else (fit.relative_gap < 0.1)
 
 
-def test_the_fixed_point_never_goes_up():
-    problem = reduced(SMOOTH[0])
-    fit = run(EtaFixedPoint(problem, np.full(16, 1 / 16), None, tol=1e-6), tol=1e-6, max_iter=30)
-    values = [record.objective for record in fit.history]
-    assert len(values) > 10
-    assert all(after <= before * (1 + 1e-12) for before, after in pairwise(values))
-
-
 # The sums
 
 
-def test_products_are_shared_by_the_nodes_that_need_them():
-    triples = [tuple((i, 1) for i in three) for three in combinations(range(32), 3)]
-    plan = Plan.of(triples, 32)
-    assert len(plan.products) < 900 < len(triples) == len(plan.single) + 8 * len(plan.eights)
-    assert len(plan.single) < len(triples) / 5
-
-
 @by_name
-@pytest.mark.parametrize("normalize", [True, False])
-@pytest.mark.parametrize("memory_mb", [64, 0.05], ids=["tables", "streamed"])
+@every("normalize", [True, False])
+@every("memory_mb", [64, 0.05])
 def test_factorised_descendant_sums_are_the_brute_force_sums(basis, normalize, memory_mb, rows):
     design = Design(rows, basis, normalize=normalize)
     design.memory_mb = memory_mb
@@ -203,24 +174,10 @@ def test_forms_grams_and_the_full_kernel_agree(basis, rows):
     assert design.columns_of(thin).T @ a == pytest.approx([design.own_column(v) @ a for v in thin])
 
 
-def test_rank_one_nodes_are_columns_and_the_others_are_not(rows):
-    gaussian = Design(rows, GaussianBasis(2))
-    assert gaussian.is_column(((0, 1), (2, 1)))
-    assert not gaussian.is_column(((0, 1), (2, 2)))
-    assert Design(rows, PolynomialBasis(3)).blocks.size == 0
-
-
 # Bases
 
 
-@pytest.mark.parametrize("b", [0.05, 0.5])
-def test_the_hermite_series_converges_to_the_gaussian(b):
-    x = np.linspace(-3, 3, 41)
-    series = np.array(gaussian_series(x, 60, b, 1.0))
-    assert series.T @ series == pytest.approx(np.exp(-b * (x[:, None] - x[None, :]) ** 2), abs=5e-15)
-
-
-@pytest.mark.parametrize("b", [1e-6, 1e-3, 0.05, 0.1])
+@every("b", [1e-6, 1e-3, 0.05, 0.1])
 def test_the_remainder_of_the_series_is_summed_where_subtracting_leaves_rounding(b):
     x = np.linspace(-5, 5, 41)
     parts = GaussianBasis(3, b).parts(None, x, x)
@@ -245,23 +202,6 @@ def test_the_gaussian_basis_is_scaled_to_the_rows_until_its_bumps_are_level():
         GaussianBasis(2).parts(None, narrow[:, 0], narrow[:, 0])
 
 
-def test_the_gaussian_basis_predicts_in_many_columns():
-    """At b = 0.5 the product of thirty bumps leaves a few rows that any kernel sees; scaled to the rows it learns."""
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((400, 30))
-    y = X[:, 0] + X[:, 1] ** 2 + X[:, 2] * X[:, 3] + 0.1 * rng.standard_normal(400)
-    scores = {}
-    for b in (None, 0.5):
-        design = Design(X[:200], GaussianBasis(3, b))
-        lams = lambda_range(design, y[:200], DepthWeights(DepthWeights.default_base(30), 0.1))[1] * np.array(
-            [1e-3, 1e-5]
-        )
-        models = [HKLRegressor(GaussianBasis(3, b), lam=lam, tol=1e-2).fit(X[:200], y[:200]) for lam in lams]
-        scores[b] = max(model.score(X[200:], y[200:]) for model in models)
-    assert scores[None] > 0.6
-    assert scores[0.5] < 0.3
-
-
 def test_a_root_alone_is_reported(rows):
     y = np.cos(5 * rows[:, 0])
     bumps = HKLRegressor(GaussianBasis(2, 5.0), lam=1e4).fit(rows, y)
@@ -270,13 +210,6 @@ def test_a_root_alone_is_reported(rows):
     assert "The optimum at this lam is the root alone" in bumps.notes_[0]
     assert "a Gaussian of smaller b" in bumps.notes_[0]
     assert HKLRegressor(PolynomialBasis(2), lam=1e-3).fit(rows, rows[:, 0]).notes_ == ()
-
-
-def test_normalised_hermite_polynomials_are_orthonormal_and_physicists():
-    nodes, weights = np.polynomial.hermite.hermgauss(80)
-    table = np.array(hermite_functions(nodes, 6))
-    assert (table * weights) @ table.T / np.sqrt(np.pi) == pytest.approx(np.eye(6), abs=1e-12)
-    assert hermite_functions(nodes, 3)[2] == pytest.approx((4 * nodes**2 - 2) / np.sqrt(8))
 
 
 def test_polynomial_levels_add_up_to_the_power(rows):
@@ -314,8 +247,8 @@ def test_levels_above_zero_are_centred_with_mean_diagonal_one(basis, rows):
     assert design.cross(rows[:4]).product(((1, 1),), np.ones(31)) == pytest.approx(design.gram(((1, 1),))[:4].sum(1))
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
+@every(
+    "make, words",
     [
         (lambda: PolynomialBasis(0), "degree must be a whole number from 1"),
         (lambda: GaussianBasis(2, b=0.0), "b must be a finite number above 0"),
@@ -368,13 +301,6 @@ def test_kappa_columns_sum_to_one_and_zeta_is_their_harmonic_sum():
     assert kappa.sum(axis=0) == pytest.approx(np.ones(len(nodes)))
     values = rng.standard_normal(len(nodes))
     assert ancestry.down(values) == pytest.approx(ancestry.matrix() @ values)
-
-
-def test_the_whole_dag_is_never_listed():
-    X = np.random.default_rng(0).standard_normal((20, 128))
-    design = Design(X, PolynomialBasis(4))
-    assert design.n_dag_kernels == 5**128
-    assert len(Hull(128, 4).sources) == 128
 
 
 # The certificate
@@ -452,8 +378,8 @@ def test_one_variable_with_one_level_is_a_ridge_in_closed_form():
     assert model.beta_[-1] == pytest.approx(beta, rel=1e-5)
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@every("loss", ["squared", "logistic", "hinge"])
+@every("fit_intercept", [True, False])
 def test_both_machines_give_the_same_answer(loss, fit_intercept, rows):
     design = Design(rows, PolynomialBasis(3))
     y = np.where(rows[:, 0] + rows[:, 1] ** 2 > 0.6, 1.0, -1.0)
@@ -567,9 +493,9 @@ def test_a_bound_in_seconds_counts_work_and_not_the_clock(rows, monkeypatch):
     assert HKLRegressor(**settings).fit(rows, y).certified_  # a thousand seconds of clock between any two looks at it
 
 
-@pytest.mark.parametrize("search", ["certified", "printed"])
-@pytest.mark.parametrize("basis", BASES, ids=lambda basis: basis.key)
-@pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
+@every("search", ["certified", "printed"])
+@every("basis", BASES)
+@every("loss", ["squared", "logistic", "hinge"])
 def test_the_certificate_holds_from_scratch(basis, loss, search, rows):
     y = np.where(rows[:, 0] * rows[:, 1] > 0, "yes", "no")
     model = HKLClassifier(basis, lam=0.01, loss=loss, search=search, tol=1e-2).fit(rows, y)
@@ -627,12 +553,3 @@ def test_broken_blocks_of_matrices_are_refused(rows):
         Design(rows, "fourier")
     with pytest.raises(ParameterError, match="basis must be None, one of the bases"):
         Design(rows, 3)
-
-
-def test_hinge_and_logistic_use_every_basis(rows):
-    labels = np.where(rows[:, 0] * rows[:, 1] > 0, "yes", "no")
-    for basis in BASES:
-        for loss in ("hinge", "logistic"):
-            model = HKLClassifier(basis, lam=0.01, loss=loss, tol=1e-2).fit(rows, labels)
-            assert model.certified_
-            assert model.relative_gap_ <= 1e-2

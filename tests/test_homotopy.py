@@ -11,6 +11,7 @@ from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted, homotopy_steps
 from mklcore.solvers.homotopy import Homotopy
 from mklcore.solvers.problem import Carried, Problem, WarmStart
+from tests.every import every
 
 GRID = np.geomspace(0.01, 30.0, 14)
 
@@ -46,8 +47,8 @@ def proved(K, y, C, fit, intercept=True):
     return (primal - dual) / primal
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("down", [False, True])
+@every("intercept", [True, False])
+@every("down", [False, True])
 def test_a_path_is_followed_to_the_optima_of_its_points(intercept, down):
     (K, y), grid = problem(), GRID[::-1] if down else GRID
     fits = along(K, y, grid, intercept=intercept)
@@ -122,8 +123,8 @@ def test_where_the_way_is_lost_or_dear_another_method_answers(monkeypatch, endin
         assert proved(K, y, C, fit) < 1e-3
 
 
-@pytest.mark.parametrize("C", [0.02, 0.1, 0.5])
-@pytest.mark.parametrize("seed", range(4))
+@every("C", [0.02, 0.1, 0.5])
+@every("seed", range(4))
 def test_a_rough_answer_at_the_same_C_leads_to_the_optimum(seed, C):
     K, y = problem(seed)
     task = Problem(K, y, C, make_loss("hinge"), LpNorm(1.0), True)
@@ -131,17 +132,3 @@ def test_a_rough_answer_at_the_same_C_leads_to_the_optimum(seed, C):
     point = Homotopy(task, tol=1e-5, warm=WarmStart(rough.weights, rough.dual_coef, C)).found()
     assert point is not None
     assert point.objective - point.dual_objective <= 1e-5 * point.scale
-
-
-def test_what_cannot_be_followed_is_not():
-    K, y = problem(n=30)
-    fit = fit_weighted(K, y, 1.0, make_loss("hinge"), LpNorm(1.0), True)
-    warm = WarmStart(fit.weights, fit.dual_coef, 1.0, fit.carry)
-    hinge, insensitive = make_loss("hinge"), make_loss("epsilon_insensitive")
-    suits = lambda C, loss, p, warm: Homotopy.suits(Problem(K, y, C, loss, LpNorm(p), True), warm)  # noqa: E731
-    assert suits(2.0, hinge, 1.0, warm)
-    assert not suits(2.0, hinge, 1.0, None)
-    assert not suits(2.0, hinge, 1.5, warm)
-    assert not suits(np.full(30, 2.0), hinge, 1.0, warm)
-    assert not suits(2.0, insensitive, 1.0, warm)
-    assert not suits(2.0, hinge, 1.0, WarmStart(fit.weights, np.zeros(30), 1.0))

@@ -14,6 +14,7 @@ from mklcore.losses.intercepts import total_loss
 from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
+from tests.every import every
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +41,8 @@ def generic(K, y, C, delta):
     return minimize(value, start, jac=True, method="L-BFGS-B", options={"maxiter": 20_000, "ftol": 1e-13, "gtol": 1e-8})
 
 
-@pytest.mark.parametrize("delta", [0.05, 0.5, 3.0])
-@pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
+@every("delta", [0.05, 0.5, 3.0])
+@every("C", [0.1, 1.0, 10.0])
 def test_the_machine_reaches_the_primal_optimum(case, delta, C):
     _, y, kernels = case
     loss = Huber(delta)
@@ -50,8 +51,8 @@ def test_the_machine_reaches_the_primal_optimum(case, delta, C):
     assert 0 <= found.gap + 1e-12 * found.objective <= 1e-8 * found.objective
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("shift", [0.0, 1e3])
+@every("seed", range(4))
+@every("shift", [0.0, 1e3])
 def test_the_best_intercept_balances_the_clipped_residuals(seed, shift):
     rng = np.random.default_rng(seed)
     y, f = rng.standard_t(1.2, 25) + shift, rng.standard_normal(25)
@@ -82,7 +83,7 @@ def test_a_small_delta_is_the_absolute_error(case):
     assert huber.objective == pytest.approx(insensitive.objective, rel=1e-3)
 
 
-@pytest.mark.parametrize("solver", ["auto", "wrapper", "newton", "silp"])
+@every("solver", ["auto", "wrapper", "newton", "silp"])
 def test_every_solver_that_takes_it_certifies_it(case, solver):
     _, y, K = case
     fit = fit_weighted(K, y, 1.0, Huber(0.5), LpNorm(1.0), True, solver=solver, tol=1e-3)

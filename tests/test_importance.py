@@ -8,6 +8,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
 from mklcore.estimators.importance import _shuffler, column_importance, kernel_units
 from mklcore.kernels.units import units
+from tests.every import every
 from tests.test_units import made
 
 BINARY, NUMBER = made(90, 2), made(90, 2, "regression")
@@ -25,8 +26,8 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("center", [False, True])
+@every("name", MODELS)
+@every("center", [False, True])
 def test_decisions_are_those_of_the_shuffled_table(name: str, center: bool):
     model, data = MODELS[name]
     if center and name != "lp":

@@ -12,11 +12,12 @@ import mklcore as mkl
 from mklcore.data.dataset import Dataset
 from mklcore.errors import KernelError, ParameterError
 from mklcore.io.script import code
-from mklcore.kernels.interactions import ColumnMeasure, Interaction, radial_means
+from mklcore.kernels.interactions import ColumnMeasure, Interaction
 from mklcore.kernels.medians import column_median
 from mklcore.kernels.notation import is_dictionary, read_entries, write_entries
 from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.kernels.screening import interacting
+from tests.every import every
 
 RBF = [mkl.RBF(1.0, features=(j,), relative=True) for j in range(4)]
 LINEAR = [mkl.Linear(features=(j,)) for j in range(4)]
@@ -34,14 +35,10 @@ def table():
     return X, new
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
+@every("part", [
         RBF[0], LINEAR[1], mkl.Laplacian(0.7, features=(0,)), mkl.Matern(1.0, features=(1,)), mkl.Delta(features=(2,)),
         mkl.Delta(features=(2, 3)), mkl.Polynomial(2, features=(0, 1)), mkl.RBF(1.0, features=(0, 1), relative=True),
-    ],
-    ids=str,
-)  # fmt: skip
+    ])  # fmt: skip
 def test_one_kernel_alone_is_the_kernel_without_its_mean(table, part):
     X, new = table
     stack = plain(Interaction(part)).grams(X, normalise=None)
@@ -120,15 +117,8 @@ def test_equality_is_not_summed_up_by_groups(monkeypatch):
     assert abs(values.mean(axis=0)).max() < 1e-12
 
 
-def test_compiled_means_are_sums():
-    nodes, points = np.array([0.0, 1.0, 3.0]), np.array([0.5, -2.0])
-    shares, out = np.array([0.2, 0.3, 0.5]), np.empty(2)
-    radial_means(nodes, mkl.arrays.read_only(shares), True, 0.7, points, out)
-    assert out == pytest.approx(np.exp(-0.7 * (points[:, None] - nodes) ** 2) @ shares)
-
-
-@pytest.mark.parametrize("digits", [0, 1, 12])
-@pytest.mark.parametrize("n", [2, 3, 4, 30, 31])
+@every("digits", [0, 1, 12])
+@every("n", [2, 3, 4, 30, 31])
 def test_the_median_of_a_column_is_that_of_all_pairs(digits, n):
     column = np.sort(np.round(np.random.default_rng(n).standard_normal(n), digits))
     pairs = np.abs(column[:, None] - column)[np.triu_indices(n, 1)]
@@ -156,8 +146,8 @@ def test_they_stand_in_text_in_code_and_in_a_file(table, tmp_path):
     assert again.predict(new) == pytest.approx(model.predict(new), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("parts", "message"),
+@every(
+    "parts, message",
     [
         ((), "takes 1 to 8 kernel specs"),
         ((RBF[0], LINEAR[0]), "see different columns"),
@@ -247,12 +237,12 @@ def test_categories_and_binary_columns_act_by_source_column():
 # Which sets are found
 
 
-@pytest.mark.parametrize("seed", range(5))
+@every("seed", range(5))
 def test_nothing_is_found_where_columns_act_alone(seed):
     assert interacting(made(lambda X: np.sin(2 * X[:, 0]) + X[:, 1] ** 2 - X[:, 2], seed=seed)) == ()
 
 
-@pytest.mark.parametrize("seed", range(5))
+@every("seed", range(5))
 def test_a_product_without_main_effects_is_found(seed):
     assert interacting(made(lambda X: X[:, 1] * X[:, 3], seed=seed, noise=0.5)) == (("b", "d"),)
 

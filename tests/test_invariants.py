@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.errors import KernelError, MKLError, ProofError
-from mklcore.kernels.operators import DenseKernels
+from mklcore.errors import KernelError, ProofError
 from mklcore.losses import make_loss
 from mklcore.penalties import PENALTIES, LpNorm
-from mklcore.solvers import interleaved
 from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import Iterate, Method, Status, run
 from mklcore.solvers.gomp import GOMP
@@ -30,6 +28,7 @@ from mklcore.solvers.reweighting import Reweighting
 from mklcore.solvers.smkl import SMKL
 from mklcore.solvers.spectra import Spectra
 from mklcore.solvers.working_set import WorkingSet
+from tests.every import every
 from tests.test_lp_properties import draw
 
 DRAWN = draw(4, "hinge", n=30, M=10)
@@ -73,57 +72,32 @@ def planted(method, **changes):
     return method
 
 
-@pytest.mark.parametrize("name", METHODS)
+@every("name", METHODS)
 def test_an_honest_method_passes(name):
     assert np.isfinite(run(METHODS[name](), tol=1e-3, max_iter=50).objective)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@every("name", METHODS)
 def test_an_objective_that_the_coefficients_do_not_give_is_refused(name):
     method = planted(METHODS[name](), objective=lambda p: p.objective - 1e-3 * abs(p.objective))
     with pytest.raises(ProofError, match=r"Invariant '(objective|dual below primal)' is violated: .* tells .*"):
         run(method, tol=1e-3, max_iter=50)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@every("name", METHODS)
 def test_coefficients_that_do_not_give_the_objective_are_refused(name):
     method = planted(METHODS[name](), dual=lambda p: 1.01 * p.dual)
     with pytest.raises(ProofError, match="Invariant 'objective' is violated"):
         run(method, tol=1e-3, max_iter=50)
 
 
-@pytest.mark.parametrize("name", CERTIFIED)
+@every("name", CERTIFIED)
 def test_a_dual_value_that_its_point_does_not_give_is_refused(name):
     method = METHODS[name]()
     certify = method.certify
     method.certify = lambda best, point: certify(best, 0.9 * point)
     with pytest.raises(ProofError, match=r"Invariant 'dual value' is violated: .* tells .* its own coefficients give"):
         run(method, tol=1e-3, max_iter=200)
-
-
-def test_the_check_reads_the_stack_no_second_time(monkeypatch):
-    """The products that certified the last point are those that check it, until something of that point is changed."""
-    passes = []
-    for place, name in ((DenseKernels, "matvec"), (interleaved, "products_over")):
-        monkeypatch.setattr(place, name, counted(getattr(place, name), passes))
-    machines = run(weighted(Reweighting, 8.0), tol=1e-3, max_iter=50).solves
-    assert passes == ["matvec"] * machines
-    passes.clear()
-    assert run(weighted(Interleaved), tol=1e-3, max_iter=500).status.ok
-    assert passes == ["matvec"]  # running sums are computed again once, at the end
-    passes.clear()
-    run(planted(weighted(Reweighting, 8.0), dual=lambda p: p.dual + 1e-9), tol=1e-3, max_iter=50)
-    assert len(passes) == machines + 1
-
-
-def counted(function, calls):
-    """The function, which also writes its name down."""
-
-    def called(*arguments):
-        calls.append(function.__name__)
-        return function(*arguments)
-
-    return called
 
 
 def test_a_dual_value_without_a_point_is_refused():
@@ -154,8 +128,8 @@ class Scripted(Method):
         return best if self.last is None else self._made(*self.last)
 
 
-@pytest.mark.parametrize(
-    ("rounding", "gap", "ends"),
+@every(
+    "rounding, gap, ends",
     [
         (1.0, 1e-9, Status.ROUNDED),
         (1.0, 1e-6, Status.STALLED),
@@ -224,11 +198,6 @@ def test_a_polish_that_costs_more_than_the_tolerance_is_undone_and_its_dual_is_h
     assert (fit.objective, fit.dual_objective) == (3.0, 2.5)
     kept = run(Scripted([(6.0, 1.0), (3.0, 1.5)], last=(3.0005, 1.0)), tol=1e-3, max_iter=9)
     assert (kept.objective, kept.dual_objective) == (3.0005, 1.5)
-
-
-def test_the_error_is_one_of_ours_and_says_whose_fault_it_is():
-    assert issubclass(ProofError, MKLError)
-    assert "fault of this library" in (ProofError.__doc__ or "")
 
 
 def test_round_off_that_explains_a_difference_is_reported_with_the_scales():

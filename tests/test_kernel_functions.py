@@ -5,11 +5,11 @@ import pytest
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial_kernel, rbf_kernel
 
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.bases import base_diagonal, fill_base
 from mklcore.kernels.columns import columns_as_text
 from mklcore.kernels.dictionary import Band, KernelDictionary
 from mklcore.kernels.fills import fill_absolute, fill_exponential, fill_squared
 from mklcore.kernels.functions import KERNELS, RBF, Laplacian, Linear, Polynomial
+from tests.every import every
 
 REFERENCES = [
     (Linear(), linear_kernel),
@@ -26,8 +26,8 @@ def tables():
     return rng.standard_normal((70, 5)), rng.standard_normal((33, 5))
 
 
-@pytest.mark.parametrize(("spec", "reference"), REFERENCES, ids=lambda value: getattr(value, "family", ""))
-@pytest.mark.parametrize("columns", [(0, 1, 2, 3, 4), (3, 1), (2,)])
+@every("spec, reference", REFERENCES)
+@every("columns", [(0, 1, 2, 3, 4), (3, 1), (2,)])
 def test_train_and_cross_values_equal_scikit_learn(tables, spec, reference, columns):
     X, Z = tables
     stack = KernelDictionary((spec.at(columns, 1.0),), standardize=False).grams(X, normalise=None)
@@ -47,17 +47,6 @@ def test_exponential_leaf_is_exact_to_the_last_digits():
     assert out[0, -3] == 1.0
 
 
-@pytest.mark.parametrize("spec", [spec for spec, _ in REFERENCES], ids=lambda spec: spec.family)
-def test_upper_fill_touches_only_the_triangle_and_agrees_with_the_full_fill(tables, spec):
-    X, _ = tables
-    full, upper, base = np.empty((70, 70)), np.full((70, 70), -7.0), np.empty((70, 70))
-    fill_base(spec.base, X, X, False, base)
-    spec.fill(base, False, full)
-    spec.fill(base, True, upper)
-    np.testing.assert_array_equal(np.triu(upper), np.triu(full))
-    assert (upper[np.tril_indices(70, -1)] == -7.0).all()
-
-
 @pytest.mark.parametrize(("fill", "order"), [(fill_squared, 2), (fill_absolute, 1)])
 def test_distances_are_exactly_zero_and_symmetric(tables, fill, order):
     X = tables[0]
@@ -68,15 +57,6 @@ def test_distances_are_exactly_zero_and_symmetric(tables, fill, order):
     np.testing.assert_allclose(out, expected, rtol=1e-13)
     np.testing.assert_array_equal(out, out.T)
     assert (out.diagonal() == 0.0).all()
-
-
-@pytest.mark.parametrize("spec", [spec for spec, _ in REFERENCES], ids=lambda spec: spec.family)
-def test_self_kernels_are_the_diagonal(tables, spec):
-    X = tables[0]
-    own = np.empty((70, 1))
-    spec.fill(base_diagonal(spec.base, X)[:, None], False, own)
-    gram = KernelDictionary((spec,), standardize=False).grams(X, normalise=None).values[0]
-    np.testing.assert_allclose(own[:, 0], gram.diagonal(), rtol=1e-13)
 
 
 def test_specs_are_values():
@@ -90,7 +70,7 @@ def test_specs_are_values():
         RBF(1.0).width = 2.0  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(
+@every(
     "spec",
     [
         Linear(),
@@ -117,14 +97,14 @@ def test_names_say_kernel_and_columns():
     assert columns_as_text([0, 2, 4, 6]) == "x0, x2, … (4 columns)"
 
 
-@pytest.mark.parametrize("width", [0.0, -1.0, np.nan, np.inf, "1", True, None, 1e-200])
-@pytest.mark.parametrize("kernel", [RBF, Laplacian])
+@every("width", [0.0, -1.0, np.nan, np.inf, "1", True, None, 1e-200])
+@every("kernel", [RBF, Laplacian])
 def test_widths_are_positive_numbers(kernel, width):
     with pytest.raises(ParameterError, match="width must be a number between"):
         kernel(width)
 
 
-@pytest.mark.parametrize("degree", [0, -2, 2.0, True, 101, "2"])
+@every("degree", [0, -2, 2.0, True, 101, "2"])
 def test_degrees_are_whole_numbers(degree):
     with pytest.raises(ParameterError, match="degree must be a whole number from 1 to 100"):
         Polynomial(degree)
@@ -147,7 +127,7 @@ def test_other_bad_parameters_are_refused():
         Linear(features=(5,)).columns(3)
 
 
-@pytest.mark.parametrize("key", KERNELS)
+@every("key", KERNELS)
 def test_registry_entries_can_build_their_kernel(tables, key):
     entry = KERNELS[key]
     assert entry.spec.family == key == entry.key

@@ -15,6 +15,7 @@ from mklcore.kernels.functions import Linear
 from mklcore.losses import make_loss
 from mklcore.machines.ridge import solve_ridge
 from mklcore.selection.choose_c import choose_C, leave_one_out, xi_alpha
+from tests.every import every
 
 KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 3)
 
@@ -27,8 +28,8 @@ def table():
     return X, y, np.where(y > 0, 1.0, -1.0)
 
 
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("C", [0.1, 30.0])
+@every("fit_intercept", [True, False])
+@every("C", [0.1, 30.0])
 def test_leave_one_out_is_what_n_refits_give(fit_intercept, C, table):
     X, y, _ = table
     stack = KERNELS.grams(X, normalise="trace")
@@ -184,13 +185,6 @@ def test_stacks_are_cut_for_folds(table):
     on_built = choose_C(SMKLClassifier(kernels="precomputed"), stack, y, [1.0, 10.0], rule="kfold", n_splits=3)
     assert on_stack.errors == pytest.approx(on_built.errors)
     assert on_stack.estimator.predict(stack.values).shape == y.shape
-
-
-def test_any_estimator_with_a_C_will_do(table):
-    X, y, _ = table
-    choice = choose_C(LpMKLRegressor(kernels=KERNELS, p=2.0), X, y, [0.01, 1.0, 100.0])
-    assert choice.rule == "loo"
-    assert choice.estimator.C == choice.C
 
 
 def test_what_does_not_fit_is_refused(table):

@@ -6,6 +6,7 @@ import pytest
 from mklcore.errors import ParameterError
 from mklcore.losses import LOSSES, EpsilonInsensitive, NuOneClass, make_loss
 from mklcore.losses.intercepts import total_loss
+from tests.every import every
 
 C = 0.7
 
@@ -20,7 +21,7 @@ def _feasible(loss, y, rng):
     return low + (high - low) * rng.uniform(0.05, 0.95, y.size)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@every("name", LOSSES)
 def test_dual_is_minus_the_conjugate(name):
     loss, rng = make_loss(name), np.random.default_rng(1)
     y = _labels(loss, rng)
@@ -31,7 +32,7 @@ def test_dual_is_minus_the_conjugate(name):
     assert loss.dual(a, y, C) == pytest.approx(-C * np.sum(conjugate), rel=1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name in LOSSES if name != "squared"])
+@every("name", [name for name in LOSSES if name != "squared"])
 def test_dual_outside_the_box_is_minus_infinity(name):
     loss, rng = make_loss(name), np.random.default_rng(2)
     y = _labels(loss, rng)
@@ -41,8 +42,8 @@ def test_dual_outside_the_box_is_minus_infinity(name):
     assert loss.dual(a, y, C) == -np.inf
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("name", [name for name in LOSSES if name != "one_class"])
+@every("seed", range(5))
+@every("name", [name for name in LOSSES if name != "one_class"])
 def test_best_intercept_minimises(name, seed):
     loss, rng = make_loss(name), np.random.default_rng(seed)
     y = _labels(loss, rng, n=20 + seed)
@@ -59,7 +60,7 @@ def test_hinge_intercept_is_the_midpoint_of_its_interval():
     assert make_loss("hinge").best_intercept(np.zeros(2), np.array([1.0, -1.0])) == 0.0
 
 
-@pytest.mark.parametrize(("f", "y", "middle"), [
+@every("f, y, middle", [
     ([5.0, -5.0], [1.0, -1.0], 0.0),  # one label of each sign: the interval starts at the first end
     ([5.0, -3.0, -9.0], [1.0, -1.0, -1.0], -1.0),
     ([5.0, 5.0, 7.0, -3.0, -3.0], [1.0, 1.0, 1.0, -1.0, -1.0], -1.0),  # both ends twice
@@ -71,7 +72,7 @@ def test_squared_hinge_intercept_is_the_midpoint_and_labels_that_change_places_t
     assert loss.best_intercept(-f, -y) == -middle
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@every("name", LOSSES)
 def test_the_best_multiple_is_the_best_of_a_grid(name):
     loss, rng = make_loss(name), np.random.default_rng(3)
     y = _labels(loss, rng)
@@ -87,7 +88,7 @@ def test_the_best_multiple_is_the_best_of_a_grid(name):
         assert reached == pytest.approx(max(grid), abs=1e-3)
 
 
-@pytest.mark.parametrize("name", ["squared", "logistic", "huber", "squared_hinge"])
+@every("name", ["squared", "logistic", "huber", "squared_hinge"])
 def test_curvature_by_differences(name):
     loss, rng = make_loss(name), np.random.default_rng(4)
     y = _labels(loss, rng)

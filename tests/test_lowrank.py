@@ -18,6 +18,7 @@ from mklcore.solvers.driver import run
 from mklcore.solvers.exact_pass import whole_certificate
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.problem import Problem, WarmStart
+from tests.every import every
 
 DATA = mkl.load_sample("breast_cancer").drawn(160, 0)
 Y = np.where(DATA.y == DATA.y[0], 1.0, -1.0)
@@ -44,7 +45,7 @@ def grams(stack):
     return stack.grams().values
 
 
-@pytest.mark.parametrize(("normalise", "center"), NORMALISATIONS)
+@every("normalise, center", NORMALISATIONS)
 def test_with_as_many_landmarks_as_rows_the_kernels_are_exact_on_training_rows_and_new_ones(normalise, center):
     exact = KERNELS.grams(DATA.X, normalise, center)
     found = mkl.Nystroem(DATA.n_samples).features(KERNELS, DATA.X, normalise, center)
@@ -68,18 +69,10 @@ def test_the_share_of_the_trace_that_is_lost_is_that_of_the_traces_and_falls_wit
     assert stack.table.dtype == np.float32
 
 
-def test_a_dual_is_balanced_where_that_costs_least_and_nothing_leaves_its_bound_for_rounding():
-    low, high = np.array([0.0, 0.0, 0.0, -2.0, -2.0]), np.array([2.0, 2.0, 2.0, 0.0, 0.0])
-    a, slopes = np.array([2.0, 2.0, 0.5, -2.0, 0.0]), np.array([3.0, 1.0, 0.0, 0.5, 0.2])
-    assert balanced(a, low, high, 0.0, lambda: slopes).tolist() == [2.0, 2.0, 0.0, -2.0, -2.0]
-    rounded = np.array([2.0, 2.0, 0.0, -2.0 + 4e-16, -2.0])
-    assert balanced(rounded, low, high)[[0, 1, 2, 4]].tolist() == [2.0, 2.0, 0.0, -2.0]
-
-
-@pytest.mark.parametrize("times", [1.0, 10.0, -1.0])
-@pytest.mark.parametrize("total", [0.0, 3.0, -3.0])
-@pytest.mark.parametrize("slopes", [None, lambda: np.array([3.0, 1.0, 0.0, 0.5, 0.2])], ids=["alike", "cheapest"])
-@pytest.mark.parametrize("start", [[0.05, 0.9, 1.5, -0.2, -0.4], [0.0, 0.9, 1.5, 0.0, 0.0], [0.0] * 5])
+@every("times", [1.0, 10.0, -1.0])
+@every("total", [0.0, 3.0, -3.0])
+@every("slopes", [None, lambda: np.array([3.0, 1.0, 0.0, 0.5, 0.2])])
+@every("start", [[0.05, 0.9, 1.5, -0.2, -0.4], [0.0, 0.9, 1.5, 0.0, 0.0], [0.0] * 5])
 def test_a_dual_is_balanced_inside_a_box_that_has_no_far_end(start, slopes, total, times):
     y = np.sign(times) * np.array([1.0, 1.0, 1.0, -1.0, -1.0])
     low, high = mkl.losses.make_loss("squared_hinge").box(y, 3.0)
@@ -100,10 +93,8 @@ LOSSES = [
 PENALTIES = [mkl.LpNorm(1.0), mkl.LpNorm(4 / 3), mkl.LpNorm(np.inf), mkl.BlockNorm(4.0), mkl.ElasticNet(0.5)]
 
 
-@pytest.mark.parametrize(("loss", "C"), LOSSES, ids=lambda x: str(x)[:12])
-@pytest.mark.parametrize(
-    ("penalty", "fit_intercept"), [(p, k != 3) for k, p in enumerate(PENALTIES)], ids=lambda x: str(x)[:16]
-)
+@every("loss, C", LOSSES)
+@every("penalty, fit_intercept", [(p, k != 3) for k, p in enumerate(PENALTIES)])
 def test_fits_are_those_of_the_exact_solvers_on_the_approximated_grams(stack, grams, penalty, loss, C, fit_intercept):
     loss = mkl.losses.make_loss(loss)
     y = Y if loss.signed or loss.quadratic else Y + 0.1 * DATA.X[:, 0]
@@ -124,8 +115,8 @@ def inside(stack, y, C, loss, p, fit_intercept, warm=None):
     return run(Interior(problem, tol=1e-4, warm=warm), tol=1e-4, max_iter=100)
 
 
-@pytest.mark.parametrize(("loss", "fit_intercept"), [("hinge", True), ("hinge", False), ("epsilon_insensitive", True)])
-@pytest.mark.parametrize("p", [4 / 3, 2.0])
+@every("loss, fit_intercept", [("hinge", True), ("hinge", False), ("epsilon_insensitive", True)])
+@every("p", [4 / 3, 2.0])
 def test_the_path_inside_ends_at_the_exact_optimum_for_every_C_cold_or_warm(stack, grams, loss, fit_intercept, p):
     y, warm = Y if loss == "hinge" else Y + 0.1 * DATA.X[:, 0], None
     for C in (1e-2, 1.0, 100.0, 1000.0):
@@ -188,16 +179,8 @@ def test_a_whole_number_is_a_C_like_any_other(stack, loss):
     assert "interior point" in one.solver
 
 
-def test_the_path_inside_is_taken_where_C_is_large_and_only_where_it_pays(stack):
-    loss, penalty = mkl.losses.make_loss("hinge"), mkl.LpNorm(4 / 3)
-    names = [fit_weighted(stack, Y, C, loss, penalty, True).solver for C in (0.01, 100.0)]
-    assert "analytic update" in names[0]
-    assert "interior point" in names[1]
-    assert "interior point" not in fit_weighted(stack, Y, 100.0, loss, mkl.LpNorm(4.0), True).solver
-
-
-@pytest.mark.parametrize(
-    ("kind", "settings", "y"),
+@every(
+    "kind, settings, y",
     [
         (mkl.LpMKLClassifier, {"p": 4 / 3, "tol": 1e-6}, DATA.y),
         (mkl.LpMKLRegressor, {"p": 1.0, "tol": 1e-7}, Y),
@@ -289,8 +272,8 @@ def test_landmarks_by_leverage_are_the_rows_that_no_others_stand_for():
     assert np.sum(np.abs(chosen).max(axis=1) > 0.5) >= 5  # of the ten; by chance it would be one
 
 
-@pytest.mark.parametrize(
-    ("make", "match"),
+@every(
+    "make, match",
     [
         (lambda: mkl.Nystroem(9, choose="uniform"), "must be one of kmeans, leverage"),
         (lambda: mkl.Nystroem(0), "whole number from 1 on"),
@@ -331,7 +314,7 @@ def test_C_is_chosen_by_folds_where_no_gram_matrix_tells_the_error_of_a_row_left
         mkl.choose_C(asked, DATA.X, Y, [0.1, 1.0], rule="loo")
 
 
-@pytest.mark.parametrize(("normalise", "center"), NORMALISATIONS)
+@every("normalise, center", NORMALISATIONS)
 def test_columns_are_the_features_of_linear_kernels(normalise, center):
     rng = np.random.default_rng(0)
     X, new = rng.standard_normal((40, 6)), rng.standard_normal((7, 6))

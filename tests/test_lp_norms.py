@@ -9,6 +9,7 @@ from mklcore.errors import ParameterError
 from mklcore.losses import make_loss
 from mklcore.penalties import BlockNorm, EllipticNorm, LpNorm, WeightedLpNorm
 from mklcore.solvers import fit_weighted
+from tests.every import every
 from tests.reference import FOLDER, lp_optima
 
 with np.load(FOLDER / "lp_norm.npz") as file:
@@ -20,7 +21,7 @@ def _penalty(case):
     return EllipticNorm(MATRICES[case.matrix]) if case.matrix else BlockNorm(case.order)
 
 
-@pytest.mark.parametrize("case", lp_optima("block") + lp_optima("noniso"), ids=lambda case: case.name)
+@every("case", lp_optima("block") + lp_optima("noniso"))
 def test_every_trusted_optimum(case):
     fit = fit_weighted(
         case.K, case.y, case.C, make_loss(case.loss), _penalty(case), case.fit_intercept, tol=1e-6, max_iter=3000
@@ -48,7 +49,7 @@ def test_block_norm_two_is_the_plain_sum(loss):
     assert fit.objective == pytest.approx(case.objective, rel=1e-6)
 
 
-@pytest.mark.parametrize("p", [1.0, 4 / 3, 2.0, np.inf])
+@every("p", [1.0, 4 / 3, 2.0, np.inf])
 def test_unit_prices_are_the_plain_norm(p):
     case = GENERIC[0]
     ones = WeightedLpNorm(p, np.ones(len(case.K)))
@@ -78,10 +79,9 @@ def test_diagonal_ellipse_is_a_weighted_two_norm():
     assert ellipse.weights == pytest.approx(priced.weights, abs=1e-3)
 
 
-@pytest.mark.parametrize(
+@every(
     "penalty",
     [LpNorm(1.0), LpNorm(1.7), LpNorm(np.inf), WeightedLpNorm(1.7, (0.5, 2.0, 1.0)), EllipticNorm(np.eye(3) + 0.5)],
-    ids=lambda p: p.name,
 )
 def test_update_price_and_regulariser_belong_together(penalty):
     """update minimises sum n^2 / theta, dual_price maximises theta'Q, both over the same set: checked on random
@@ -99,8 +99,8 @@ def test_update_price_and_regulariser_belong_together(penalty):
     assert 0.5 * np.sum(n**2 / following) == pytest.approx(penalty.regulariser(n))
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
+@every(
+    "make, words",
     [
         (lambda: WeightedLpNorm(2.0, (1.0, -1.0)), "prices of the kernels"),
         (lambda: WeightedLpNorm(2.0, (1.0, 1.0)).start(3), "give one per kernel"),

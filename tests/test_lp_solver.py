@@ -7,11 +7,11 @@ import pytest
 
 from mklcore.errors import MKLError, ParameterError
 from mklcore.losses import make_loss
-from mklcore.machines import machine_of
-from mklcore.penalties import LpNorm, vector_norm
-from mklcore.solvers import certificate, fit_weighted
+from mklcore.penalties import LpNorm
+from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import Status
 from mklcore.solvers.problem import WarmStart
+from tests.every import every
 from tests.reference import lp_optima
 
 OPTIMA = lp_optima()
@@ -33,7 +33,7 @@ def _fit(case, solver="auto", tol=SHARP, **more):
     )
 
 
-@pytest.mark.parametrize("case", OPTIMA, ids=lambda case: case.name)
+@every("case", OPTIMA)
 def test_every_trusted_optimum(case):
     fit = _fit(case)
     assert fit.status.ok
@@ -48,11 +48,7 @@ def test_every_trusted_optimum(case):
     assert decision == pytest.approx(case.decision, abs=7e-3 if loose else 2e-3)
 
 
-@pytest.mark.parametrize(
-    "case",
-    [c for c in OPTIMA if c.loss in ("hinge", "squared") and c.part == "generic" and c.C == 1.0],
-    ids=lambda c: c.name,
-)
+@every("case", [c for c in OPTIMA if c.loss in ("hinge", "squared") and c.part == "generic" and c.C == 1.0])
 def test_analytic_and_newton_updates_agree_in_objective(case):
     if np.isinf(case.order):
         with pytest.raises(ParameterError, match="finite p"):
@@ -67,67 +63,7 @@ def test_analytic_and_newton_updates_agree_in_objective(case):
     assert newton.dual_objective <= analytic.objective
 
 
-@pytest.mark.parametrize("p", [1.0, 1.5, 3.0, np.inf])
-@pytest.mark.parametrize("loss", ["hinge", "squared"])
-def test_one_kernel_is_the_machine_itself(loss, p):
-    case = OPTIMA[0]
-    y = case.y
-    fit = fit_weighted(case.K[:1], y, 1.0, make_loss(loss), LpNorm(p), True, tol=1e-8)
-    alone = machine_of(make_loss(loss))(case.K[0], y, 1.0, make_loss(loss), True, accuracy=1e-9)
-    assert fit.weights == pytest.approx([1.0])
-    assert fit.objective == pytest.approx(alone.objective, rel=1e-7)
-
-
-@pytest.mark.parametrize("loss", ["hinge", "squared"])
-def test_infinite_p_is_the_plain_sum(loss):
-    case = OPTIMA[0]
-    fit = fit_weighted(case.K, case.y, 1.0, make_loss(loss), LpNorm(np.inf), True, tol=1e-8)
-    alone = machine_of(make_loss(loss))(case.K.sum(axis=0), case.y, 1.0, make_loss(loss), True, accuracy=1e-9)
-    assert np.array_equal(fit.weights, np.ones(len(case.K)))
-    assert fit.objective == pytest.approx(alone.objective, rel=1e-7)
-
-
-@pytest.mark.parametrize("p", [1.0, 4 / 3, 2.0])
-def test_permuting_kernels_permutes_weights(p):
-    case = OPTIMA[0]
-    order = np.random.default_rng(0).permutation(len(case.K))
-    plain = fit_weighted(case.K, case.y, 1.0, make_loss("hinge"), LpNorm(p), True, tol=1e-8)
-    mixed = fit_weighted(
-        np.ascontiguousarray(case.K[order]), case.y, 1.0, make_loss("hinge"), LpNorm(p), True, tol=1e-8
-    )
-    assert mixed.weights == pytest.approx(plain.weights[order], abs=1e-3)
-    assert mixed.objective == pytest.approx(plain.objective, rel=1e-7)
-
-
-@pytest.mark.parametrize("p", [1.0, 4 / 3, 2.0])
-def test_duplicates_share(p):
-    """Two copies at p act as one kernel 2^(1 - 1/p) K with weight 2^(1/p) theta; above p = 1 they share equally."""
-    case = OPTIMA[0]
-    twice = np.concatenate([case.K, case.K[1:2]])
-    scaled = case.K.copy()
-    scaled[1] *= 2 ** (1 - 1 / p)
-    fit = fit_weighted(twice, case.y, 1.0, make_loss("hinge"), LpNorm(p), True, tol=1e-8)
-    single = fit_weighted(scaled, case.y, 1.0, make_loss("hinge"), LpNorm(p), True, tol=1e-8)
-    assert fit.objective == pytest.approx(single.objective, rel=1e-6)
-    if p > 1:
-        assert fit.weights[1] == pytest.approx(fit.weights[-1], rel=1e-6)
-        assert 2 ** (1 / p) * fit.weights[1] == pytest.approx(single.weights[1], abs=1e-3)
-    else:
-        assert fit.weights[1] + fit.weights[-1] == pytest.approx(single.weights[1], abs=1e-3)
-
-
-@pytest.mark.parametrize("scale", [0.1, 30.0])
-def test_scaling_kernels_against_C_leaves_the_decisions(scale):
-    case = OPTIMA[0]
-    plain = fit_weighted(case.K, case.y, 1.0, make_loss("hinge"), LpNorm(1.5), True, tol=1e-9)
-    moved = fit_weighted(scale * case.K, case.y, 1.0 / scale, make_loss("hinge"), LpNorm(1.5), True, tol=1e-9)
-    assert moved.objective * scale == pytest.approx(plain.objective, rel=1e-7)
-    assert moved.weights == pytest.approx(plain.weights, abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("solver", "p"), [("newton", 1.0), ("newton", 1.2), ("newton", 2.0), ("wrapper", 1.2), ("wrapper", 2.0)]
-)
+@every("solver, p", [("newton", 1.0), ("newton", 1.2), ("newton", 2.0), ("wrapper", 1.2), ("wrapper", 2.0)])
 def test_warm_start_reaches_the_same_optimum(solver, p):
     case = OPTIMA[0]
     other = fit_weighted(case.K, case.y, 0.3, make_loss("hinge"), LpNorm(p), True, tol=1e-4)
@@ -140,58 +76,6 @@ def test_warm_start_reaches_the_same_optimum(solver, p):
     assert started.status.ok
     assert started.objective - cold.objective <= started.gap + 1e-9
     assert started.objective == pytest.approx(cold.objective, rel=tol)
-
-
-def test_weights_lie_on_the_unit_sphere():
-    for case in OPTIMA[::7]:
-        if np.isfinite(case.order):
-            assert vector_norm(_fit(case, tol=1e-3).weights, case.order) == pytest.approx(1.0)
-
-
-def test_certificate_brackets_the_optimum_at_any_point():
-    rng = np.random.default_rng(0)
-    for case in (c for c in OPTIMA if c.loss in ("hinge", "squared") and c.C == 1.0):
-        loss, penalty = make_loss(case.loss), LpNorm(case.order)
-        for _ in range(5):
-            weights = penalty.scale(rng.random(len(case.K)))
-            low, high = loss.box(case.y, case.C)
-            a = np.clip(rng.standard_normal(case.y.size) * 0.1, low, high)
-            a -= np.where(a != 0, a.sum() / np.count_nonzero(a), 0.0)
-            a = np.clip(a, low, high)
-            primal, dual = certificate(
-                case.K, case.y, weights, a, 0.3 * rng.standard_normal(), case.loss, case.C, penalty
-            )
-            assert primal >= case.lower - 1e-9
-            assert dual <= case.objective + 1e-9
-
-
-def test_certificate_agrees_with_the_fit():
-    case = OPTIMA[0]
-    fit = _fit(case)
-    primal, dual = certificate(
-        case.K, case.y, fit.weights, fit.dual_coef, fit.intercept, case.loss, case.C, LpNorm(case.order)
-    )
-    assert primal == pytest.approx(fit.objective, rel=1e-9)
-    assert dual <= fit.dual_objective + 1e-9
-
-
-def test_value_is_convex_and_its_gradient_is_minus_half_Q():
-    case = OPTIMA[0]
-
-    def value(theta):
-        found = machine_of(make_loss("hinge"))(
-            np.tensordot(theta, case.K, 1), case.y, 1.0, make_loss("hinge"), True, accuracy=1e-12
-        )
-        return found.objective, found.dual
-
-    rng = np.random.default_rng(3)
-    one, two = rng.random(len(case.K)), rng.random(len(case.K))
-    assert value(0.5 * (one + two))[0] <= 0.5 * (value(one)[0] + value(two)[0]) + 1e-8
-    direction, h = rng.standard_normal(one.size), 1e-5
-    slope = (value(one + h * direction)[0] - value(one - h * direction)[0]) / (2 * h)
-    a = value(one)[1]
-    Q = np.array([a @ kernel @ a for kernel in case.K])
-    assert slope == pytest.approx(-0.5 * Q @ direction, rel=1e-4)
 
 
 def test_callback_cancels_and_the_best_point_is_kept():
@@ -215,7 +99,7 @@ def test_same_problem_same_answer():
     assert np.array_equal(_fit(case).weights, _fit(case).weights)
 
 
-@pytest.mark.parametrize("p", [0.5, np.nan, "2", None])
+@every("p", [0.5, np.nan, "2", None])
 def test_p_below_one_is_refused(p):
     with pytest.raises(ParameterError, match="must be 1 or more"):
         LpNorm(p)

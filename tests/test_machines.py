@@ -6,11 +6,11 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, SVR, OneClassSVM
 
-from mklcore._numba.decorators import jit_entry
 from mklcore.losses import LOSSES, Hinge, make_loss
 from mklcore.machines import machine_of
 from mklcore.machines.constant import SETTINGS, without_slope
-from mklcore.machines.svm import best_partner, first, pair_update, reached, smo_blocks, smo_pairs, solve_svm
+from mklcore.machines.svm import solve_svm
+from tests.every import every
 
 
 def _problem(seed, n=80, d=4):
@@ -21,8 +21,8 @@ def _problem(seed, n=80, d=4):
     return X, np.exp(-squares / (2 * d)), np.where(score > 0, 1.0, -1.0), score
 
 
-@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-@pytest.mark.parametrize(("seed", "n"), [(0, 80), (1, 80), (0, 260)], ids=["pairs 0", "pairs 1", "blocks"])
+@every("C", [0.01, 1.0, 100.0])
+@every("seed, n", [(0, 80), (1, 80), (0, 260)])
 def test_hinge_equals_svc_in_dual_objective(seed, n, C):
     _, K, y, _ = _problem(seed, n)
     found = machine_of(make_loss("hinge"))(K, y, C, make_loss("hinge"), True, accuracy=1e-10)
@@ -34,8 +34,8 @@ def test_hinge_equals_svc_in_dual_objective(seed, n, C):
     assert found.gap <= 1e-9 * found.objective
 
 
-@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-@pytest.mark.parametrize(("epsilon", "n"), [(0.0, 80), (0.3, 80), (0.3, 260)])
+@every("C", [0.01, 1.0, 100.0])
+@every("epsilon, n", [(0.0, 80), (0.3, 80), (0.3, 260)])
 def test_epsilon_equals_svr_in_dual_objective(C, epsilon, n):
     _, K, _, target = _problem(0, n)
     found = machine_of(make_loss("epsilon_insensitive"))(
@@ -46,26 +46,6 @@ def test_epsilon_equals_svr_in_dual_objective(C, epsilon, n):
     a[svr.support_] = svr.dual_coef_[0]
     ours, theirs = (target @ v - epsilon * np.abs(v).sum() - 0.5 * v @ K @ v for v in (found.dual, a))
     assert ours == pytest.approx(theirs, rel=1e-7)
-
-
-@pytest.mark.parametrize("alike", [False, True])
-def test_blocks_end_where_pairs_end(alike):
-    """Also where all points violate alike, at the start and, with rows that are copies, all along."""
-    _, K, y, _ = _problem(4, 150)
-    some = np.arange(150) % (30 if alike else 150)
-    K, y = np.ascontiguousarray(K[np.ix_(some, some)]), y[some]
-    low, high, ends = np.minimum(0.0, 5.0 * y), np.maximum(0.0, 5.0 * y), []
-    for solve in (smo_pairs, smo_blocks):
-        a, v = np.zeros(y.size), y.copy()
-        steps, violation = solve(K, low, high, 0.0, a, v, 1e-9, 1_000_000)
-        assert violation <= 1e-9
-        assert 0 < steps < 1_000_000
-        np.testing.assert_allclose(v, y - K @ a, atol=1e-9)
-        assert abs(a.sum()) < 1e-9
-        assert np.all((low <= a) & (a <= high))
-        ends.append(y @ a - 0.5 * a @ K @ a)
-    assert ends[0] == pytest.approx(ends[1], rel=1e-8)
-    assert smo_blocks(K, low, high, 0.0, np.zeros(y.size), y.copy(), 1e-9, 7)[0] == 7
 
 
 @pytest.mark.parametrize("C", [0.1, 10.0])
@@ -95,8 +75,8 @@ def test_logistic_equals_the_linear_model():
     assert found.intercept == pytest.approx(linear.intercept_[0], abs=1e-5)
 
 
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("name", list(LOSSES))
+@every("fit_intercept", [True, False])
+@every("name", list(LOSSES))
 def test_gap_is_true_and_warm_equals_cold(name, fit_intercept):
     if name in ("one_class", "nu_one_class"):  # each form has or has not its offset
         fit_intercept = name == "nu_one_class"
@@ -113,7 +93,7 @@ def test_gap_is_true_and_warm_equals_cold(name, fit_intercept):
     assert sharp.gap <= 1e-9 * max(1.0, abs(sharp.objective))
 
 
-@pytest.mark.parametrize("nu", [0.05, 0.23, 0.5, 0.9])
+@every("nu", [0.05, 0.23, 0.5, 0.9])
 def test_nu_form_equals_one_class_svm(nu):
     _, K, _, _ = _problem(7)
     y = np.ones(len(K))
@@ -142,27 +122,6 @@ def test_a_warm_start_outside_the_box_is_brought_inside():
     found = machine_of(make_loss("hinge"))(K, y, 1.0, make_loss("hinge"), True, warm=wild, accuracy=1e-8)
     cold = machine_of(make_loss("hinge"))(K, y, 1.0, make_loss("hinge"), True, accuracy=1e-8)
     assert found.objective == pytest.approx(cold.objective, rel=1e-7)
-
-
-def test_vector_extremes_are_those_of_numpy_at_every_length_and_with_closed_ends():
-    helpers = pair_update, best_partner, first, reached
-    updated, partner, first_of, reached_of = (jit_entry(one.targetoptions["fastmath"])(one.py_func) for one in helpers)
-    rng = np.random.default_rng(0)
-    for n in (1, 7, 64, 255, 256, 700):
-        v, row_i, row_j, diagonal = rng.standard_normal((4, n))
-        up, down = np.where(rng.random(n) < 0.4, -np.inf, 0.1), np.where(rng.random(n) < 0.4, np.inf, -0.1)
-        moved = v - 0.3 * (row_i - row_j)
-        top, bottom = updated(v, 0.3, row_i, row_j, up, down)
-        assert v == pytest.approx(moved, abs=1e-12)
-        assert (top, bottom) == pytest.approx((np.max(moved + up), np.min(moved + down)), abs=1e-12)
-        slopes = np.maximum(2.0 - v - down, 0.0)
-        gains, gain = slopes**2 / np.maximum(3.0 + diagonal - 2.0 * row_i, 1e-12 * (3.0 + diagonal)), np.empty(n)
-        chosen = partner(row_i, diagonal, 3.0, v, down, 2.0, gain)
-        assert gains[chosen] == pytest.approx(gains.max()) if chosen >= 0 else gains.max() == 0.0
-        if np.isfinite(top):
-            assert (v + up)[first_of(v, up, top)] == top
-        assert reached_of(v, v.max()) == np.argmax(v)
-        assert reached_of(v, v.max() + 1.0) == first_of(v, up, np.inf) == -1
 
 
 # A constant

@@ -9,7 +9,6 @@ import pytest
 import mklcore as mkl
 import mklcore.estimators.base as base
 from mklcore.errors import KernelError
-from mklcore.kernels.factors import pivoted
 from mklcore.kernels.operators.base import Capability
 from mklcore.kernels.operators.lazy import Float32Kernels, LazyKernels
 from mklcore.losses import LOSSES, make_loss
@@ -20,8 +19,8 @@ from mklcore.solvers.column_generation import ColumnGeneration
 from mklcore.solvers.driver import Status, run
 from mklcore.solvers.problem import Problem, WarmStart
 from mklcore.solvers.reweighting import Reweighting
-from mklcore.solvers.screening import Screening, norms_of
 from mklcore.solvers.smkl import SMKL, fit_selection
+from tests.every import every
 from tests.settings import setting
 
 N, D = 40, 6
@@ -39,30 +38,6 @@ def table():
     return X, X[:, 0] - np.sin(2 * X[:, 1]) + 0.5 * X[:, 2] ** 2 + 0.3 * rng.standard_normal(N)
 
 
-def close(found, expected):
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10 * np.abs(expected).max())
-
-
-@pytest.mark.parametrize("normalise", ["multiplicative", "spherical", "trace", None])
-@pytest.mark.parametrize("center", [False, True])
-def test_sums_are_those_of_the_stored_stack(table, normalise, center):
-    X, new = table[0][:, :D], table[0][:9, :D] + 0.1
-    stack = KERNELS.grams(X, normalise=normalise, center=center)
-    rows, K = LazyKernels.build(KERNELS, X, normalise=normalise, center=center), stack.values
-    rng = np.random.default_rng(1)
-    theta, a, duals = rng.random(len(K)), rng.standard_normal(N), rng.standard_normal((2, N))
-    theta[::4], a[::3] = 0.0, 0.0
-    close(rows.quad(a), np.einsum("mij,i,j->m", K, a, a))
-    close(rows.quad(a, np.array([3, 19, 0])), np.einsum("mij,i,j->m", K, a, a)[[3, 19, 0]])
-    close(rows.matvec(a), K @ a)
-    close(rows.combine(theta).matrix, np.tensordot(theta, K, 1))
-    close(rows.decision(theta, a), np.tensordot(theta, K, 1) @ a)
-    both = np.stack([theta, 1 - theta])
-    close(rows.transform.scores(new, both, duals), np.einsum("tm,mik,tk->it", both, stack.cross(new), duals))
-    for m in (0, 1, 18, 20):
-        close(rows.factor(m).T @ rows.factor(m), K[m])
-
-
 def targets(y, loss):
     return (
         y
@@ -75,7 +50,7 @@ EVERY_LOSS = [(name, LpNorm(4 / 3)) for name in LOSSES]
 EVERY_PENALTY = [(name, penalty) for name in ("hinge", "logistic") for penalty in (ElasticNet(0.5), BlockNorm(3.0))]
 
 
-@pytest.mark.parametrize(("name", "penalty"), EVERY_LOSS + EVERY_PENALTY, ids=str)
+@every("name, penalty", EVERY_LOSS + EVERY_PENALTY)
 def test_the_sum_made_again_gives_what_the_stack_gives(table, name, penalty, monkeypatch):
     setting(monkeypatch, "mklcore.solvers.reweighting.stride", 0.0)  # the same steps for both
     loss, y = make_loss(name), targets(table[1], make_loss(name))
@@ -95,10 +70,8 @@ def test_the_sum_made_again_gives_what_the_stack_gives(table, name, penalty, mon
     assert reported == pytest.approx((fit.objective, fit.dual_objective), rel=1e-8)
 
 
-@pytest.mark.parametrize("name", ["hinge", "squared", "logistic", "epsilon_insensitive", "huber"])
-@pytest.mark.parametrize(
-    "dictionary", [MANY, MANY + mkl.KernelDictionary((mkl.Polynomial(2),))], ids=["quick", "other"]
-)
+@every("name", ["hinge", "squared", "logistic", "epsilon_insensitive", "huber"])
+@every("dictionary", [MANY, MANY + mkl.KernelDictionary((mkl.Polynomial(2),))])
 def test_at_p_1_the_kernels_that_matter_are_found_and_proved_among_all(table, name, dictionary):
     X, loss, y = table[0], make_loss(name), targets(table[1], make_loss(name))
     rows, K = LazyKernels.build(dictionary, X), dictionary.grams(X).values
@@ -114,8 +87,8 @@ def test_at_p_1_the_kernels_that_matter_are_found_and_proved_among_all(table, na
     assert reported == pytest.approx((found.objective, found.dual_objective), rel=1e-8)
 
 
-@pytest.mark.parametrize("room", [0, 1, 3, 7, 16])
-@pytest.mark.parametrize("name", ["squared", "hinge"])
+@every("room", [0, 1, 3, 7, 16])
+@every("name", ["squared", "hinge"])
 def test_more_kernels_with_weight_than_there_is_room_for_are_weighed_all_the_same(table, name, room):
     dictionary = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 40) + mkl.KernelDictionary((mkl.Polynomial(2),))
     X, loss, y = table[0][:, :40], make_loss(name), targets(table[1], make_loss(name))
@@ -130,22 +103,6 @@ def test_more_kernels_with_weight_than_there_is_room_for_are_weighed_all_the_sam
         parts = fit.weights, fit.dual_coef, fit.intercept
         reported = certificate(K, y, *parts, loss, C, LpNorm(1.0), fit.dual_point)
         assert reported == pytest.approx((fit.objective, fit.dual_objective), rel=1e-8)
-
-
-def test_kernels_that_cannot_matter_are_not_read(table):
-    X, y = table[0], np.where(table[1] > 0, 1.0, -1.0)
-    rows = LazyKernels.build(MANY, X)
-    method = ColumnGeneration(Problem(rows, y, 1.0, make_loss("hinge"), LpNorm(1.0), True), tol=1e-8)
-    fit = run(method, tol=1e-8, max_iter=60)
-    assert fit.status.ok
-    assert method.readings.read < 0.9 * (fit.n_iter + 2) * rows.n_kernels
-    readings, rng = Screening(rows, norms_of(rows, False)), np.random.default_rng(3)
-    a = rng.standard_normal(N)
-    for size in (0.0, 1e-3, 1e-2, 1.0):
-        a = a + size * rng.standard_normal(N) / np.sqrt(N)
-        reported, true = readings.forms(a, np.argsort(-rows.quad(a))[:3]), rows.quad(a)
-        assert np.all(reported >= true * (1 - 1e-12))
-        assert reported.max() == pytest.approx(true.max(), rel=1e-12)
 
 
 @pytest.mark.parametrize("model", [
@@ -183,8 +140,8 @@ def test_estimators_store_nothing_above_the_limit_and_answer_alike(table, model,
     )
 
 
-@pytest.mark.parametrize("kernel", [mkl.Linear(), mkl.RBF(1.0)], ids=["double", "first in single"])
-@pytest.mark.parametrize("terms", ["log+gl", "gl"])
+@every("kernel", [mkl.Linear(), mkl.RBF(1.0)])
+@every("terms", ["log+gl", "gl"])
 def test_kernels_that_hardly_count_are_put_aside_and_the_answer_stays(table, kernel, terms, monkeypatch):
     X, y, loss, terms = table[0], np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms(terms)
     rows = LazyKernels.build(mkl.KernelDictionary.per_feature(kernel, 120), X)
@@ -214,23 +171,6 @@ def test_kernels_put_aside_too_soon_take_part_again(table, monkeypatch):
     assert fit.status is Status.SETTLED
     assert fit.objective == pytest.approx(whole.objective, rel=2e-3)
     assert np.all(fit.weights[aside] > 0.0)
-
-
-def test_before_giving_up_kernels_put_aside_are_read_again(table, monkeypatch):
-    setting(monkeypatch, "mklcore.solvers.smkl.many", 50)
-    y, loss, lasso = np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms("gl")
-    rows: Any = LazyKernels.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 120), table[0])
-    method = SMKL(Problem(rows, y, 10.0, loss, lasso, True), tol=1e-3)
-    first = method.init()
-    monkeypatch.setattr(SMKL, "_following", lambda self, last, weights: replace(last, objective=np.inf))
-    assert method.step(first, first, None) is Status.STALLED
-    aside = np.argsort(-first.state.Q)[:2]
-    method._asleep[aside] = first.weights[aside]
-    without = method.solve(np.where(method._asleep > 0.0, 0.0, first.weights), first.dual, first.state.accuracy)
-    method.nothing = without
-    woken: Any = method.step(without, without, None)
-    assert np.all(woken.weights[aside] > 0.0)
-    assert method.nothing is None, "an empty model had been the answer without these"
 
 
 def test_a_path_without_a_stack_is_the_path_with_one(table, monkeypatch):
@@ -263,10 +203,3 @@ def test_eigenvectors_that_would_not_fit_are_refused(table, monkeypatch):
     setting(monkeypatch, "mklcore.solvers.spectra.most_mb", 0.5)
     with pytest.raises(KernelError, match=r"The eigenvectors of 120 kernels on 40 rows need more than 0 MB"):
         spectra.Spectra.of(rows)
-
-
-def test_the_factor_of_a_smooth_kernel_has_few_columns():
-    x = np.linspace(-2, 2, 60)
-    K = np.exp(-0.5 * (x[:, None] - x) ** 2)
-    assert pivoted(K).shape[0] < 25
-    assert pivoted(K).T @ pivoted(K) == pytest.approx(K, abs=1e-12)

@@ -14,6 +14,7 @@ from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.notation import Entry, read_entries, write_entries
 from mklcore.kernels.recipes import Recipe
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
+from tests.every import every
 
 SMOOTHNESS = [0.1, 0.5, 0.77, 1.5, 2.0, 2.5, 9.5, 20.0, math.inf]
 
@@ -23,8 +24,8 @@ def rows():
     return np.random.default_rng(0).standard_normal((2, 40, 3))
 
 
-@pytest.mark.parametrize("width", [0.05, 1.0, 40.0])
-@pytest.mark.parametrize("nu", SMOOTHNESS)
+@every("width", [0.05, 1.0, 40.0])
+@every("nu", SMOOTHNESS)
 def test_it_equals_scikit_learn(rows, nu, width):
     train, new = rows
     stack = mkl.KernelDictionary((mkl.Matern(width, nu),), standardize=False).grams(train, normalise=None)
@@ -33,7 +34,7 @@ def test_it_equals_scikit_learn(rows, nu, width):
     assert stack.cross(new)[0] == pytest.approx(reference(new, train), abs=1e-12)
 
 
-@pytest.mark.parametrize("nu", SMOOTHNESS)
+@every("nu", SMOOTHNESS)
 def test_a_row_with_itself_is_one_and_the_gram_is_psd(rows, nu):
     train, _ = rows
     twice = np.vstack([train, train[:2]])
@@ -69,8 +70,8 @@ def test_it_survives_its_text(text):
     assert write_entries(read_entries(text, 3)) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
+@every(
+    "text, words",
     [
         ("mat@*", "mat takes 1 to 2 numbers"),
         ("mat1+2+3@*", "mat takes 1 to 2 numbers"),
@@ -110,7 +111,7 @@ def test_every_family_has_a_hue_of_its_own():
     assert len({style.FAMILY_HUES[family] for family in families}) == len(families) == len(style.FAMILY_HUES)
 
 
-@pytest.mark.parametrize(("field", "value"), [("nu", 0.0), ("nu", 21.0), ("nu", "rough"), ("width", -1.0)])
+@every("field, value", [("nu", 0.0), ("nu", 21.0), ("nu", "rough"), ("width", -1.0)])
 def test_numbers_out_of_range_are_refused(field, value):
     with pytest.raises(ParameterError, match=f"Matern: {field} must be a number between"):
         mkl.Matern(**({"width": 1.0} | {field: value}))

@@ -11,6 +11,7 @@ from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.problem import WarmStart, WarmState
+from tests.every import every
 
 TOL = 1e-3
 
@@ -34,11 +35,9 @@ def fitted(K, y, C, p=1.0, loss="hinge", warm=None):
     return fit_weighted(K, y, C, make_loss(loss), LpNorm(p), True, tol=TOL, warm=warm)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
-@pytest.mark.parametrize("p", [1.0, 4 / 3, 2.0])
-@pytest.mark.parametrize(
-    "values", [np.geomspace(100.0, 1e4, 6), np.geomspace(1e-4, 1e-3, 6), np.geomspace(10.0, 1.0, 6)]
-)
+@every("loss", ["hinge", "epsilon_insensitive"])
+@every("p", [1.0, 4 / 3, 2.0])
+@every("values", [np.geomspace(100.0, 1e4, 6), np.geomspace(1e-4, 1e-3, 6), np.geomspace(10.0, 1.0, 6)])
 def test_every_point_of_a_path_has_its_certificate_and_some_take_no_machine(problem, loss, p, values):
     _, _, K, y = problem
     warm, solves = None, []

@@ -13,12 +13,12 @@ from mklcore.losses import Loss, make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.column_generation import ColumnGeneration
-from mklcore.solvers.complement import Factorised, Halved, Through
 from mklcore.solvers.driver import Fit, run
-from mklcore.solvers.interior import Interior, Sides
+from mklcore.solvers.interior import Interior
 from mklcore.solvers.newton import Newton
-from mklcore.solvers.problem import Problem, WarmStart
+from mklcore.solvers.problem import Problem
 from mklcore.solvers.schedule import scheduled
+from tests.every import every
 
 LOSSES = ("hinge", "epsilon_insensitive", "one_class", "nu_one_class")
 DRAWN_LOSSES = ("hinge", "epsilon_insensitive", "squared", "logistic")
@@ -111,8 +111,8 @@ def test_newton_that_stands_still_gives_way_to_the_path_inside(loss):
     assert fit.objective >= alone.dual_objective
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("tol", [1e-3, 1e-7])
+@every("loss", LOSSES)
+@every("tol", [1e-3, 1e-7])
 def test_the_path_inside_alone_is_certified_from_a_cold_start(loss, tol):
     problem = tied(60, 12, loss)
     fit = run(Interior(problem, tol=tol), tol=tol, max_iter=60)
@@ -126,34 +126,6 @@ def test_the_path_inside_alone_is_certified_from_a_cold_start(loss, tol):
     assert fit.objective >= other.dual_objective - slack
 
 
-def test_few_kernels_and_support_vectors_are_left_at_the_end():
-    problem = tied(200, 40, "hinge")
-    fit = run(Interior(problem, tol=1e-3), tol=1e-3, max_iter=60)
-    assert np.count_nonzero(fit.weights) < 40
-    assert np.count_nonzero(fit.dual_coef) < 200
-    assert fit.weights.sum() == pytest.approx(1.0)
-
-
-def test_a_neighbour_starts_the_path_nearer_to_its_end():
-    problem = tied(200, 40, "hinge")
-    cold = run(Interior(problem, tol=1e-3), tol=1e-3, max_iter=60)
-    warm = WarmStart(cold.weights, cold.dual_coef, 1.0)
-    near = Problem(problem.K, problem.y, 1.1, problem.loss, problem.penalty, True)
-    fit = run(Interior(near, tol=1e-3, warm=warm), tol=1e-3, max_iter=60)
-    checked(near, fit, 1e-3)
-    assert fit.history[0].gap < 0.5 * cold.history[0].gap
-
-
-def test_the_two_sides_of_a_dual():
-    task = Problem(
-        np.eye(3)[None], np.array([1.0, -1.0, 0.5]), 2.0, make_loss("epsilon_insensitive"), LpNorm(1.0), True
-    )
-    sides, a = Sides.of(task), np.array([0.5, -1.5, 0.0])
-    assert sides.dual(sides.parts(a)) == pytest.approx(a)
-    assert sides.slopes @ sides.parts(a) == pytest.approx(task.loss.dual(a, task.y, 2.0))
-    assert sides.dual(sides.centre(0.0, True)) == pytest.approx(np.zeros(3))
-
-
 def test_a_box_without_an_inside_is_left_to_newton():
     K, y = np.eye(5)[None] * np.arange(1.0, 4.0)[:, None, None], np.ones(5)
     problem = Problem(K, y, 1.0, make_loss("hinge"), LpNorm(1.0), True)
@@ -163,7 +135,7 @@ def test_a_box_without_an_inside_is_left_to_newton():
     assert fit.objective == 0.0
 
 
-@pytest.mark.parametrize("k", range(25))
+@every("k", range(25))
 def test_random_problems_end_certified(k):
     problem = draw(np.random.default_rng([7, k]))
     fit = solve(problem, 1e-3)
@@ -196,8 +168,8 @@ def test_pairs_that_stand_still_at_p_1_give_way_too(C):
     checked(problem, fit, 1e-3)
 
 
-@pytest.mark.parametrize("p", [1.01, 1.1])
-@pytest.mark.parametrize("C", [1e-4, 1e-2])
+@every("p", [1.01, 1.1])
+@every("C", [1e-4, 1e-2])
 def test_pairs_next_to_p_1_do_not_take_a_dual_at_rest_for_the_end(p, C):
     task = tied(120, 20, "hinge")
     fit = fit_weighted(task.K, task.y, C, task.loss, LpNorm(p), True, tol=1e-3, solver="interleaved")
@@ -205,20 +177,3 @@ def test_pairs_next_to_p_1_do_not_take_a_dual_at_rest_for_the_end(p, C):
     assert fit.status.ok
     assert fit.dual_objective <= exact.objective * (1 + 1e-9)
     assert exact.objective <= fit.objective * (1 + 1e-6)
-
-
-@pytest.mark.parametrize(("M", "least"), [(5, 1e-2), (60, 1e-2), (60, 1e-13)], ids=["few", "many", "nearly singular"])
-def test_the_complement_is_solved_the_shorter_way_and_exactly(M, least):
-    random = np.random.default_rng(0)
-    U, d = random.standard_normal((M, 20)), np.geomspace(least, 1.0, M)
-    A = random.standard_normal((20, 20))
-    A = A @ A.T + np.eye(20)
-    right, solved = random.standard_normal(M), Factorised(A.copy())
-    H = U @ np.linalg.solve(A, U.T) + np.diag(d)
-    short, plain = Halved(solved, U, d), Through(solved, U, d)
-    z = short.solve(right)
-    for found in (z, plain.solve(right)):
-        assert np.linalg.norm(H @ found - right) <= 1e-13 * np.linalg.norm(H) * np.linalg.norm(found)
-    back, size = np.linalg.solve(A, U.T @ z), np.linalg.norm(U) * np.linalg.norm(z)
-    for way in (short, plain):
-        assert way.back(z) == pytest.approx(back, abs=1e-13 * size)

@@ -10,6 +10,7 @@ from mklcore.estimators.explain import NOVELTY, decision_surface
 from mklcore.selection import choose, cross_validate_path, selection_frequency
 from mklcore.selection.choose_c import choose_C
 from mklcore.selection.scoring import ACCEPTED
+from tests.every import every
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.25, 0.5, 1.0, 2.0])
 
@@ -128,7 +129,7 @@ def test_the_surface_is_zero_on_the_boundary(ring):
     assert found.values[0, 0] == pytest.approx(fitted.decision_function(corner)[0])
 
 
-@pytest.mark.parametrize("norm", ["lp", "weighted lp", "block norm", "elliptic"])
+@every("norm", ["lp", "weighted lp", "block norm", "elliptic"])
 def test_the_registry_makes_the_estimator_for_a_table_without_target(ring, norm):
     method, stack = mkl.catalog.ESTIMATORS["lp"], ring[2]
     model = method.estimator("novelty", kernels="precomputed", stack=stack, norm=norm, p=1.5, C=0.05, loss="hinge")
@@ -143,7 +144,7 @@ def test_the_registry_makes_the_estimator_for_a_table_without_target(ring, norm)
     assert ("p" in shown) == (norm in ("lp", "weighted lp"))
 
 
-@pytest.mark.parametrize("method", mkl.catalog.ESTIMATORS.values(), ids=lambda method: method.key)
+@every("method", mkl.catalog.ESTIMATORS.values())
 def test_other_methods_say_that_they_need_a_target(method):
     assert method.fits("binary")
     assert method.fits("regression")

@@ -1,5 +1,7 @@
 """Every implementation of M kernels on n rows does what the protocol says: the same numbers as stored Gram matrices."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,9 @@ from sklearn.base import clone
 import mklcore as mkl
 from mklcore.errors import KernelError, ParameterError
 from mklcore.estimators.problems import weighted_blocks
+from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.operators import (
+    CachedOperator,
     Capability,
     DenseKernels,
     Float32Kernels,
@@ -20,6 +24,8 @@ from mklcore.kernels.operators import (
     frobenius_norms,
     same_kernels,
 )
+from mklcore.kernels.operators.lazy import LazySum
+from tests.every import every
 
 pytestmark = pytest.mark.numerical
 N, D = 40, 3
@@ -31,15 +37,30 @@ KERNELS = (
 )
 
 
+EVERY_KIND = KERNELS + mkl.KernelDictionary(
+    (
+        mkl.Linear(),
+        mkl.Polynomial(2),
+        mkl.Laplacian(2.0),
+        mkl.Matern(1.0, 1.5),
+        mkl.Linear(features=(2, 0)),
+        mkl.RBF(1.0, features=(2, 0)),
+        mkl.RBF(1.0, features=(1,), relative=True),
+    )
+)
 MAKERS = {
-    "dense": lambda: DenseKernels(KERNELS.grams(X).values),
-    "GramStack": lambda: KERNELS.grams(X),
-    "lazy": lambda: LazyKernels.build(KERNELS, X),
-    "float32": lambda: Float32Kernels(LazyKernels.build(KERNELS, X)),
-    "packed": lambda: PackedKernels.build(KERNELS, X),
-    "factored": lambda: mkl.Nystroem(n_components=N).features(KERNELS, X, "multiplicative", False),
+    "dense": lambda kernels=KERNELS, *finish: DenseKernels(kernels.grams(X, *finish).values),
+    "cached": lambda kernels=KERNELS, *finish: CachedOperator(DenseKernels(kernels.grams(X, *finish).values)),
+    "GramStack": lambda kernels=KERNELS, *finish: kernels.grams(X, *finish),
+    "lazy": lambda kernels=KERNELS, *finish: LazyKernels.build(kernels, X, *finish),
+    "float32": lambda kernels=KERNELS, *finish: Float32Kernels(LazyKernels.build(kernels, X, *finish)),
+    "packed": lambda kernels=KERNELS, *finish: PackedKernels.build(kernels, X, *finish),
+    "factored": lambda kernels=KERNELS, *finish: mkl.Nystroem(N).features(
+        kernels, X, *(finish or ("multiplicative", False))
+    ),
 }
-CLOSE = {"float32": 1e-5, "packed": 1e-5, "factored": 1e-4}
+CLOSE = {"float32": 2e-5, "packed": 2e-5, "factored": 1e-4}
+FINISHES = [(normalise, center) for normalise in NORMALISATIONS for center in (False, True)]
 
 
 @pytest.fixture(scope="module")
@@ -47,77 +68,86 @@ def truth():
     return KERNELS.grams(X).values
 
 
-@pytest.fixture(scope="module", params=MAKERS)
-def case(request):
-    return MAKERS[request.param](), CLOSE.get(request.param, 1e-10)
-
-
 @pytest.fixture(scope="module")
 def vectors():
     rng = np.random.default_rng(1)
-    a, weights = rng.standard_normal(N), rng.random(len(KERNELS))
+    a, weights = rng.standard_normal(N), rng.random(len(EVERY_KIND))
     a[::3], weights[::4] = 0.0, 0.0
     return a, weights
 
 
-def test_the_protocol_is_met(case):
-    kernels, _ = case
+def alike(found, expected, near):
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=near * np.abs(expected).max())
+
+
+@every("name, finish", product(MAKERS, FINISHES))
+def test_every_kind_of_kernels_gives_what_the_stored_stack_gives(name, finish, vectors):
+    kernels, K, near = MAKERS[name](EVERY_KIND, *finish), EVERY_KIND.grams(X, *finish).values, CLOSE.get(name, 1e-9)
     assert isinstance(kernels, KernelOperator)
-    assert (kernels.n_kernels, kernels.n_samples) == (len(KERNELS), N)
+    assert (kernels.n_kernels, kernels.n_samples) == (len(K), N)
     assert kernels.capabilities <= set(Capability)
     assert Capability.EXACT in kernels.exact.capabilities
     assert as_operator(kernels) is kernels
 
-
-def test_products_and_forms_are_those_of_the_stack(case, truth, vectors):
-    (kernels, near), (a, _), some = case, vectors, np.array([6, 0, 3])
-    expected = truth @ a
-    np.testing.assert_allclose(kernels.matvec(a), expected, atol=near * np.abs(expected).max())
-    np.testing.assert_allclose(kernels.matvec(a, some), expected[some], atol=near * np.abs(expected).max())
-    forms = expected @ a
-    np.testing.assert_allclose(kernels.quad(a), forms, rtol=10 * near)
-    np.testing.assert_allclose(kernels.quad(a, some), forms[some], rtol=10 * near)
+    (a, weights), some = vectors, np.array([6, 0, 3])
+    for asked in (a, np.where(np.arange(N) == 5, 0.1, 1.7 * a)):  # what is remembered of the first helps the second
+        for found, expected in zip(kernels.matvec(asked), K @ asked, strict=True):
+            alike(found, expected, near)
+        alike(kernels.matvec(asked, some), K[some] @ asked, near)
+        alike(kernels.quad(asked), K @ asked @ asked, 10 * near)
+        alike(kernels.quad(asked, some), (K @ asked @ asked)[some], 10 * near)
     assert (kernels.quad(np.zeros(N)) == 0.0).all()
+    alike(kernels.exact.quad(a), K @ a @ a, 1e-3 if name == "factored" else 1e-6)
 
-
-def test_sums_are_those_of_the_stack(case, truth, vectors):
-    (kernels, near), (a, weights) = case, vectors
-    whole, few = np.tensordot(weights, truth, 1), np.array([1, 7, 30])
-    close = {"rtol": 0.0, "atol": 3 * near * np.abs(whole).max()}
+    whole, few = np.tensordot(weights, K, 1), np.array([1, 7, 30])
     total, out = kernels.combine(weights), np.empty((N, N))
     assert isinstance(total, WeightedSum)
     kernels.combine(weights, out)
-    np.testing.assert_allclose(out, whole, **close)
-    np.testing.assert_allclose(total.block(few), whole[np.ix_(few, few)], **close)
-    np.testing.assert_allclose(kernels.combine_block(weights, few), whole[np.ix_(few, few)], **close)
-    np.testing.assert_allclose(total.matvec(a), whole @ a, rtol=0.0, atol=100 * close["atol"])
-    np.testing.assert_allclose(kernels.decision(weights, a), whole @ a, rtol=0.0, atol=100 * close["atol"])
+    alike(out, whole, 3 * near)
+    alike(total.block(few), whole[np.ix_(few, few)], 3 * near)
+    alike(kernels.combine_block(weights, few), whole[np.ix_(few, few)], 3 * near)
+    alike(total.matvec(a), whole @ a, 100 * near)
+    alike(kernels.decision(weights, a), whole @ a, 100 * near)
     both = np.column_stack([a, a[::-1]])
     solved = np.linalg.solve(whole + 0.5 * np.eye(N), both)
-    np.testing.assert_allclose(total.solve(both, 0.5), solved, atol=1e3 * near * np.abs(solved).max())
-    np.testing.assert_allclose(total.solve(a, 0.5), solved[:, 0], atol=1e3 * near * np.abs(solved).max())
+    alike(total.solve(both, 0.5), solved, 1e3 * near)
+    alike(total.solve(a, 0.5), solved[:, 0], 1e3 * near)
 
-
-def test_parts_are_those_of_the_stack(case, truth, vectors):
-    (kernels, near), (a, _) = case, vectors
-    rows, some, close = np.array([5, 2]), np.array([4, 1]), {"atol": near * np.abs(truth).max()}
-    np.testing.assert_allclose(kernels.diagonals(), np.einsum("mii->mi", truth), **close)
-    np.testing.assert_allclose(kernels.rows(rows), truth[:, rows], **close)
-    np.testing.assert_allclose(kernels.rows(rows[:1]), truth[:, rows[:1]], **close)
-    one = np.empty((len(truth), N), dtype=np.float32)
+    alike(kernels.diagonals(), np.einsum("mii->mi", K), near)
+    for rows in (np.array([5, 2]), np.array([5])):
+        alike(kernels.rows(rows), K[:, rows], near)
+    one = np.empty((len(K), N), dtype=np.float32)
     kernels.row_into(7, one)
-    np.testing.assert_allclose(one, truth[:, 7], atol=1e-4 * np.abs(truth).max())
-    np.testing.assert_allclose(kernels.gram(3), truth[3], **close)
+    alike(one, K[:, 7], 1e-4)
+    alike(kernels.gram(3), K[3], near)
     fewer = kernels.select(some)
-    assert fewer.n_kernels == 2
-    np.testing.assert_allclose(fewer.matvec(a), truth[some] @ a, atol=near * np.abs(truth @ a).max())
-    np.testing.assert_allclose(kernels.exact.quad(a), truth @ a @ a, rtol=1e-3 if near == 1e-4 else 1e-6)
+    assert fewer.n_kernels == 3
+    alike(fewer.matvec(a), K[some] @ a, near)
+    np.testing.assert_allclose(frobenius_norms(kernels), np.linalg.norm(K, axis=(1, 2)), rtol=10 * near)
     if Capability.FACTORS in kernels.capabilities:
-        L = kernels.factor(2)
-        np.testing.assert_allclose(L.T @ L, truth[2], **close)
+        for m in (2, 8, 11):
+            alike(kernels.factor(m).T @ kernels.factor(m), K[m], near)
 
 
-@pytest.mark.parametrize("name", [name for name in MAKERS if name not in ("float32", "packed")])
+@every("normalise, center", FINISHES)
+def test_kernels_that_are_not_stored_finish_and_meet_new_rows_as_the_stack_does(normalise, center, vectors):
+    flat = np.column_stack([X, np.full(N, 2.0)])  # constant kernels: left out, or zero for the linear one
+    kernels = EVERY_KIND + mkl.KernelDictionary((mkl.RBF(1.0, features=(3,)), mkl.Linear(features=(3,))))
+    stack, rows = kernels.grams(flat, normalise, center), LazyKernels.build(kernels, flat, normalise, center)
+    assert rows.names == stack.names
+    assert list(rows.notes) == [note for note in stack.notes if "constant" in note]
+    assert rows.scales == pytest.approx(stack.scales, rel=1e-10)
+    alike(rows.total, stack.values.sum(axis=0), 1e-9)
+    alike(LazySum(rows).rows(np.array([7, 3]))[0], stack.values.sum(axis=0)[[7, 3]], 1e-9)
+
+    new, (a, weights) = flat[:9] + 0.1, vectors
+    alike(rows.cross(new), stack.cross(new), 1e-10)
+    weights, duals = np.resize(weights, (2, len(stack.values))), np.stack([a, a[::-1]])
+    expected = np.einsum("tm,mik,tk->it", weights, stack.cross(new), duals)
+    alike(rows.transform.scores(new, weights, duals), expected, 1e-9)
+
+
+@every("name", ("dense", "GramStack", "lazy", "factored"))
 def test_some_rows_keep_the_scales_of_all(name, truth):
     rows = np.array([0, 3, 9, 21])
     taken = MAKERS[name]().take(rows)
@@ -127,22 +157,16 @@ def test_some_rows_keep_the_scales_of_all(name, truth):
     np.testing.assert_allclose(taken.matvec(a), expected, atol=CLOSE.get(name, 1e-10) * np.abs(expected).max())
 
 
-def test_norms_are_those_of_the_stack(case, truth):
-    kernels, near = case
-    expected = np.linalg.norm(truth, axis=(1, 2))
-    np.testing.assert_allclose(frobenius_norms(kernels), expected, rtol=10 * near)
-
-
-@pytest.mark.parametrize("name", [name for name in MAKERS if name not in ("array", "array, single", "strict")])
+@every("name", MAKERS)
 def test_training_rows_are_scored_by_blocks(name, truth, vectors):
-    (a, weights), kernels = vectors, MAKERS[name]()
+    (a, weights), kernels = (vectors[0], vectors[1][: len(truth)]), MAKERS[name]()
     duals = kernels.coefficients(a) if name == "factored" else a
     scored = weighted_blocks(kernels.blocks(), weights[None], duals[None])[:, 0]
     expected = np.tensordot(weights, truth, 1) @ a
     np.testing.assert_allclose(scored, expected, atol=CLOSE.get(name, 1e-10) * 10 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("name", ["lazy", "float32", "packed", "factored"])
+@every("name", ["lazy", "float32", "packed", "factored"])
 def test_estimators_and_folds_take_any_kernels_that_have_names(name):
     y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.8, 1, -1)
     model = mkl.LpMKLClassifier(p=2.0, C=2.0, kernels=KERNELS)
@@ -202,8 +226,8 @@ def test_dense_kernels_on_one_array_are_the_same_kernels(truth):
         DenseKernels(truth).cross(X)
 
 
-@pytest.mark.parametrize("name", ["lazy", "packed", "factored"])
-@pytest.mark.parametrize("model", [mkl.GreedyMKLClassifier(), mkl.AlignedMKLClassifier(), mkl.BestKernelClassifier()])
+@every("name", ["lazy", "packed", "factored"])
+@every("model", [mkl.GreedyMKLClassifier(), mkl.AlignedMKLClassifier(), mkl.BestKernelClassifier()])
 def test_an_estimator_that_reads_stored_matrices_says_so(model, name):
     with pytest.raises(
         KernelError, match=r"needs Gram matrices stored in double precision.*do not have; build a stack"

@@ -9,7 +9,7 @@ from sklearn.metrics import r2_score
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.paths.estimator_protocol import PathEstimator
+from tests.every import every
 
 
 @pytest.fixture(scope="module")
@@ -32,18 +32,7 @@ RUNS = [
 ATTRIBUTES = {"C": "C", "p": "p", "lam": "lam", "s": "n_kernels"}
 
 
-@pytest.mark.parametrize("method", mkl.catalog.ESTIMATORS.values(), ids=lambda method: method.key)
-def test_every_estimator_keeps_the_protocol_of_paths(method):
-    asked = {name for name in vars(PathEstimator) if not name.startswith("_")} | {"score_name"}
-    assert {"along", "copy_with", "path_score", "training_stack"} <= asked
-    for kind in filter(None, (method.classifier, method.regressor, method.novelty)):
-        assert [name for name in asked if not hasattr(kind, name)] == []
-        assert kind.score_name
-
-
-@pytest.mark.parametrize(
-    ("model", "param", "values"), RUNS, ids=lambda v: v if isinstance(v, str) else type(v).__name__
-)
+@every("model, param, values", RUNS)
 def test_every_point_equals_its_cold_fit(model, param, values, table):
     X, y, _, X_val, y_val, _ = table
     path = mkl.fit_path(model, X, y, param, values, X_val, y_val)
@@ -80,7 +69,7 @@ def test_points_predicted_together_predict_as_they_do_alone(model, table):
         np.testing.assert_array_equal(point.label(decided), point.predict(X_val))
 
 
-@pytest.mark.parametrize(
+@every(
     "model",
     [
         *(mkl.LpMKLClassifier(kernels=KERNELS, p=p, tol=1e-2) for p in (1.0, 4 / 3, np.inf)),
@@ -91,7 +80,6 @@ def test_points_predicted_together_predict_as_they_do_alone(model, table):
         mkl.BestKernelClassifier(kernels=KERNELS, tol=1e-2),
         mkl.AlignedMKLClassifier(kernels=KERNELS, tol=1e-2),
     ],
-    ids=lambda model: type(model).__name__,
 )
 def test_what_a_certificate_was_computed_from_is_the_decision_about_the_training_rows(model, table):
     X, _, score, _, _, _ = table
@@ -127,15 +115,6 @@ def test_the_estimator_is_not_changed(table):
     assert vars(model) == before
 
 
-def test_warm_starts_save_machine_solves(table):
-    X, y = table[0], table[1]
-    values = mkl.log_grid(0.5, 5, 8)
-    model = mkl.LpMKLClassifier(kernels=KERNELS, p=1.0, tol=1e-4)
-    path = mkl.fit_path(model, X, y, "C", values)
-    cold = sum(model.copy_with("C", value).fit(X, y).n_solves_ for value in values)
-    assert path.solves.sum() < cold
-
-
 def test_progress_is_reported_and_an_exception_cancels(table):
     reported = []
     mkl.fit_path(
@@ -166,8 +145,8 @@ def test_without_validation_rows_scores_are_nan(table):
     assert "path over C" in path._repr_html_()
 
 
-@pytest.mark.parametrize(
-    ("model", "params"),
+@every(
+    "model, params",
     [
         (mkl.LpMKLClassifier(kernels=KERNELS), ("C", "p")),
         (mkl.GOMPClassifier(kernels=KERNELS), ("lam", "s")),
@@ -202,7 +181,7 @@ def test_a_grid_of_kernels_too_many_to_keep_is_scaled_by_some_of_their_rows(tabl
     )
 
 
-@pytest.mark.parametrize("param", ["C", "lam", "p", "s"])
+@every("param", ["C", "lam", "p", "s"])
 def test_grids_are_scaled_by_the_data(param, table):
     X, y = table[0], table[1]
     model = mkl.GOMPClassifier() if param in ("lam", "s") else mkl.LpMKLClassifier()
@@ -221,9 +200,7 @@ def test_grids_are_scaled_by_the_data(param, table):
         assert 1e-9 < grid[0] < grid[-1] < 1e3
 
 
-@pytest.mark.parametrize(
-    ("value", "index"), [(1e-9, 0), (0.99, 0), (1.01, 1), (10.0, 1), (31.0, 1), (32.0, 2), (1e200, 3), (np.inf, 3)]
-)
+@every("value, index", [(1e-9, 0), (0.99, 0), (1.01, 1), (10.0, 1), (31.0, 1), (32.0, 2), (1e200, 3), (np.inf, 3)])
 def test_the_nearest_point_is_nearest_by_ratio_whatever_the_order(table, value, index):
     values = np.array([0.1, 10.0, 100.0, np.inf])
     path = mkl.fit_path(mkl.LpMKLClassifier(kernels=KERNELS), table[0], table[1], "p", [1.0])

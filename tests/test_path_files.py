@@ -13,6 +13,7 @@ from mklcore.kernels import KernelDictionary
 from mklcore.paths.files import COLUMNS, read_paths, write_paths
 from mklcore.paths.path import Path, fit_path
 from mklcore.solvers.driver import Status
+from tests.every import every
 
 
 def made_up(n: int) -> Path:
@@ -75,8 +76,8 @@ def bomb() -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("content", "match"),
+@every(
+    "content, match",
     [
         (b"", "it is damaged"),
         (GOOD[: len(GOOD) // 2], "it is damaged"),

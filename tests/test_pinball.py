@@ -15,6 +15,7 @@ from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
+from tests.every import every
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +27,8 @@ def case():
     return X, y, np.stack([np.exp(-squares / 2), X @ X.T, np.exp(-squares / 0.2)])
 
 
-@pytest.mark.parametrize("quantile", [0.05, 0.3, 0.5, 0.9])
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@every("quantile", [0.05, 0.3, 0.5, 0.9])
+@every("fit_intercept", [True, False])
 def test_the_machine_reaches_the_optimum_of_a_generic_solver(case, quantile, fit_intercept):
     _, y, kernels = case
     loss, K, C = mkl.Pinball(quantile), kernels[0], 2.0
@@ -64,8 +65,8 @@ def test_the_median_is_half_the_absolute_error(case):
     assert half.objective == pytest.approx(insensitive.objective, rel=1e-5)
 
 
-@pytest.mark.parametrize("p", [1.0, 4 / 3, 2.0, np.inf])
-@pytest.mark.parametrize("quantile", [0.1, 0.75])
+@every("p", [1.0, 4 / 3, 2.0, np.inf])
+@every("quantile", [0.1, 0.75])
 def test_every_solver_finds_the_same_optimum_and_proves_it(case, p, quantile):
     _, y, K = case
     loss, found = mkl.Pinball(quantile), []
@@ -100,19 +101,6 @@ def test_the_best_intercept_with_weights_is_that_of_repeated_rows(quantile):
     values = [total_loss(loss, f, b, y, w.astype(float)) for b in (ours, again)]
     assert values[0] == pytest.approx(values[1])
     assert values[0] <= min(total_loss(loss, f, b, y, w.astype(float)) for b in np.linspace(-4, 4, 999)) + 1e-9
-
-
-def test_a_path_a_hull_and_smkl(case):
-    X, y, _ = case
-    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.rbf_grid([0.5, 2.0]), loss="pinball")
-    path = mkl.fit_path(model, X, y, "C", mkl.log_grid(0.1, 10, 5))
-    assert all(status.ok for status in path.statuses)
-    sparse = mkl.SMKLRegressor(kernels=mkl.KernelDictionary.rbf_grid([0.5, 2.0]), loss=mkl.Pinball(0.9), C=50.0).fit(
-        X, y
-    )
-    assert np.mean(y < sparse.predict(X)) > 0.6
-    with pytest.raises(ParameterError, match="loss must be one of"):
-        mkl.HKLRegressor(loss="pinball").fit(X, y)
 
 
 def test_the_verifier_knows_it(case, tmp_path):

@@ -7,7 +7,7 @@ import mklcore.estimators.base as base
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear
-from mklcore.kernels.operators.lazy import LazyKernels, LazySum
+from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
@@ -24,16 +24,6 @@ def table() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(3)
     X = rng.standard_normal((90, 40))
     return X, X[:, 0] - np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(90)
-
-
-@pytest.mark.parametrize("normalise", ["multiplicative", "spherical", "trace", None])
-@pytest.mark.parametrize("center", [False, True])
-def test_the_running_sum_is_the_sum_of_the_stack(table, normalise, center):
-    rows = LazyKernels.build(KERNELS, table[0], normalise=normalise, center=center)
-    whole = KERNELS.grams(table[0], normalise=normalise, center=center).values.sum(axis=0)
-    assert rows.total == pytest.approx(whole, rel=1e-9, abs=1e-9 * np.abs(whole).max())
-    some = np.array([70, 3])
-    assert LazySum(rows).rows(some)[0] == pytest.approx(whole[some], rel=1e-9, abs=1e-9 * np.abs(whole).max())
 
 
 @pytest.mark.parametrize(
@@ -73,16 +63,6 @@ def test_rows_of_the_sum_where_not_even_the_sum_fits(table, loss):
     assert fit.status.ok
     assert fit.weights.shape == (43,)
     assert fit.objective == pytest.approx(stored.objective, rel=1e-4)
-
-
-def test_a_path_sums_once(table, monkeypatch):
-    X, y = table
-    labels, rows, asked = np.where(y > 0, 1.0, -1.0), LazyKernels.build(KERNELS, X), []
-    whole = LazyKernels.sum_of
-    monkeypatch.setattr(LazyKernels, "sum_of", lambda self, part: asked.append(part.size) or whole(self, part))
-    for C in (0.1, 1.0, 10.0):
-        fit_weighted(rows, labels, C, make_loss("hinge"), LpNorm(np.inf), True)
-    assert asked == [90]
 
 
 def test_where_hardly_a_slope_pays_the_certificate_reaches_its_tolerance():

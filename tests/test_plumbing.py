@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.every import every
+
 ROOT = Path(__file__).resolve().parents[1]
 RUN = ROOT / ".ci" / "run"
 
@@ -88,3 +90,15 @@ def test_the_ci_script_can_run_and_stops_at_the_first_failure():
     assert text.startswith("#!/usr/bin/env bash\n")
     assert "set -euo pipefail" in text
     subprocess.run(["bash", "-n", str(RUN)], check=True)
+
+
+def test_one_test_over_many_cases_reports_every_miss():
+    @every("one, other", [(1, 1), (1, 2), (3, 3), (4, 5)])
+    def are_alike(one, other):
+        assert one == other
+
+    with pytest.raises(BaseExceptionGroup, match="2 of 4 cases missed") as found:
+        are_alike()
+    assert [miss.__notes__ for miss in found.value.exceptions] == [
+        ["at {'one': 1, 'other': 2}"], ["at {'one': 4, 'other': 5}"],
+    ]  # fmt: skip

@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import mklcore as mkl
 from mklcore.data.splitting import codes_of, fold_rows
 from mklcore.errors import DataError
+from tests.every import every
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 2.0])
 CLASSIFIERS = [
@@ -50,8 +51,8 @@ def test_the_same_as_scikit_learn_on_the_same_folds(classes):
     assert np.array_equal(ours.decision_function(X), plain.fit(X[:60], y[:60]).decision_function(X))
 
 
-@pytest.mark.parametrize("kind", CLASSIFIERS)
-@pytest.mark.parametrize("classes", [2, 3])
+@every("kind", CLASSIFIERS)
+@every("classes", [2, 3])
 def test_every_classifier_says_more_than_the_shares_of_the_classes(kind, classes):
     X, y = clouds(120, classes, 1)
     options = {"C": 100.0} if kind is mkl.SMKLClassifier else {}

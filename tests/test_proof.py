@@ -9,6 +9,7 @@ import mklcore as mkl
 from mklcore.losses import make_loss
 from mklcore.penalties import BlockNorm, EllipticNorm, LpNorm, WeightedLpNorm
 from mklcore.solvers import certificate, fit_weighted
+from tests.every import every
 from tests.test_lp_properties import LOSSES, costs, draw, losses, orders, seeds
 
 SEED = 5
@@ -31,8 +32,8 @@ def proved(drawn, fit, loss, C, penalty):
     assert dual == pytest.approx(fit.dual_objective, rel=1e-6, abs=1e-6 * abs(fit.objective))
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("solver", "p"), [(solver, p) for solver, powers in SOLVERS.items() for p in powers])
+@every("loss", LOSSES)
+@every("solver, p", [(solver, p) for solver, powers in SOLVERS.items() for p in powers])
 def test_the_dual_point_proves_the_dual_objective(solver, p, loss):
     if solver == "interleaved" and loss not in ("hinge", "epsilon_insensitive"):
         return
@@ -42,10 +43,8 @@ def test_the_dual_point_proves_the_dual_objective(solver, p, loss):
         proved(drawn, fit, loss, C, penalty)
 
 
-@pytest.mark.parametrize(
-    "penalty", [WeightedLpNorm(1.5, (1.0, 2.0, 0.5, 1.0)), BlockNorm(4.0), EllipticNorm(np.eye(4) + 0.2)]
-)
-@pytest.mark.parametrize("loss", LOSSES)
+@every("penalty", [WeightedLpNorm(1.5, (1.0, 2.0, 0.5, 1.0)), BlockNorm(4.0), EllipticNorm(np.eye(4) + 0.2)])
+@every("loss", LOSSES)
 def test_so_it_does_for_every_penalty(penalty, loss):
     drawn = draw(SEED, loss)
     fit = fit_weighted(drawn.K, drawn.y, 2.0, make_loss(loss), penalty, drawn.intercept)

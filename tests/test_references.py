@@ -8,11 +8,8 @@ from sklearn.metrics import balanced_accuracy_score
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.machines import constant
 from mklcore.paths.path import joined, turned
-from mklcore.selection import references
-from mklcore.selection.references import best_single_kernel, plain_references, single_kernels
-from tests.settings import setting
+from mklcore.selection.references import best_single_kernel, plain_references
 
 KERNELS = mkl.KernelDictionary.rbf_widths([0.02, 1.5]) + mkl.KernelDictionary((mkl.Linear(),))
 
@@ -42,17 +39,6 @@ def test_plain_models_are_chosen_on_validation_rows():
     ) or np.isnan(found["boosting"].error)
 
 
-def test_the_unit_of_the_target_changes_neither_score_nor_work_of_plain_models():
-    data = numbers()
-    reported = []
-    for unit in (1.0, 1024.0):  # a power of two, so that the two targets are rounded alike
-        train, judge = mkl.Dataset(data.X, unit * data.y, task="regression").split(0.4, seed=0)
-        machine = plain_references(train, judge, only=["RBF"])[0]
-        reported.append((machine.score, machine.chosen, machine.model.regressor_[-1].n_iter_))
-    assert reported[0][0] == pytest.approx(reported[1][0], abs=1e-6)
-    assert reported[0][1:] == reported[1][1:]
-
-
 def test_a_plain_grid_goes_on_while_its_last_point_is_the_best():
     train, judge = numbers(60, noise=0.0).split(0.4, seed=0)
     straight = plain_references(train, judge)[1]
@@ -71,29 +57,6 @@ def test_the_best_single_kernel_is_that_of_the_best_validation_score():
     assert narrow.best_kernel_ == 0
     assert found.score > 0.9 > narrow.score(judge.X, judge.y)
     assert found.model.score(judge.X, judge.y) == pytest.approx(found.score)
-
-
-def test_where_there_are_many_classes_fewer_kernels_are_tried_alone(monkeypatch):
-    assert [single_kernels(classes) for classes in (1, 2, 3, 10, 20, 50)] == [12, 12, 12, 12, 6, 3]
-    monkeypatch.setattr(references, "MOST_MACHINES", 1)
-    train, judge = mkl.load_sample("iris").split(0.8, seed=0)
-    kernels = mkl.KernelDictionary.rbf_widths([0.5, 1.0, 2.0, 4.0, 8.0])
-    stack, seen = kernels.grams(train.X), []
-    model = mkl.UniformMKLClassifier(kernels=kernels)
-    best_single_kernel(
-        model, stack, train.y, stack.cross(judge.X), judge.y, callback=lambda *reported: seen.append(reported)
-    )
-    assert seen == [(1, 3), (2, 3), (3, 3)]
-
-
-def test_a_linear_program_that_takes_long_is_given_up(monkeypatch):
-    x = np.linspace(-1.0, 1.0, 60)
-    K, y = np.outer(x, x), np.where(np.arange(60) % 12 == 3, 1.0, -1.0)
-    low, high = np.minimum(y, 0.0), np.maximum(y, 0.0)
-    found = constant.without_slope(K, y, low, high, -1.0)
-    assert abs(found @ x) < 1e-8
-    setting(monkeypatch, "mklcore.machines.constant.most_steps", 1)
-    assert constant.without_slope(K, y, low, high, -1.0) is None
 
 
 def test_without_a_target_there_are_none():

@@ -7,6 +7,7 @@ import mklcore as mkl
 from mklcore.errors import DataError
 from mklcore.losses import make_loss
 from mklcore.losses.intercepts import best_intercept, total_loss
+from tests.every import every
 from tests.test_lp_properties import draw
 
 LOSSES = {
@@ -24,8 +25,8 @@ def model_for(loss, **parameters):
     return cls(loss=loss, kernels="precomputed", tol=1e-6, **parameters)
 
 
-@pytest.mark.parametrize("p", [1.0, 2.0, np.inf])
-@pytest.mark.parametrize("loss", LOSSES)
+@every("p", [1.0, 2.0, np.inf])
+@every("loss", LOSSES)
 def test_whole_weights_are_rows_given_as_often(loss, p):
     drawn, rng = draw(3, loss, n=24), np.random.default_rng(0)
     w = rng.integers(0, 4, 24)
@@ -98,8 +99,8 @@ def test_equal_weights_are_another_C():
     assert other.objective_ == pytest.approx(one.objective_, rel=1e-5)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("loss", [*LOSSES, "nu_one_class"])
+@every("seed", range(4))
+@every("loss", [*LOSSES, "nu_one_class"])
 def test_the_weighted_intercept_minimises(loss, seed):
     found, rng = make_loss(loss), np.random.default_rng(seed)
     y = np.ones(15) if loss == "nu_one_class" else draw(seed, loss, n=15).y
@@ -110,11 +111,7 @@ def test_the_weighted_intercept_minimises(loss, seed):
     assert total_loss(found, f, b, y, w) <= min(total_loss(found, f, c, y, w) for c in around) + 1e-9
 
 
-@pytest.mark.parametrize(
-    "weights",
-    [np.ones(5), -np.ones(24), np.zeros(24), np.full(24, np.nan), np.full(24, np.inf)],
-    ids=lambda w: str(w[:1]),
-)
+@every("weights", [np.ones(5), -np.ones(24), np.zeros(24), np.full(24, np.nan), np.full(24, np.inf)])
 def test_weights_that_make_no_sense_are_refused(weights):
     drawn = draw(8, "hinge")
     with pytest.raises(DataError, match="sample_weight must be 24 finite numbers of 0 or more"):

@@ -14,6 +14,7 @@ from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.samples import SAMPLES, _rounded, load_sample
 from mklcore.data.synthetic import make_mkl_toy
 from mklcore.errors import DataError
+from tests.every import every
 
 SHAPES = {
     "breast_cancer": (569, 30, 2),
@@ -35,7 +36,7 @@ def test_the_registry_is_complete():
     assert set(SAMPLES) == set(SHAPES)
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@every("name", SAMPLES)
 def test_sample(name):
     data = load_sample(name)
     sample = SAMPLES[name]
@@ -95,7 +96,7 @@ def test_the_readme_names_every_sample():
         assert f"| `{name}` | {rows} x {columns} |" in readme
 
 
-@pytest.mark.parametrize("name", list(SAMPLES))
+@every("name", list(SAMPLES))
 def test_source_and_licence_stand_in_the_readme(name):
     readme = (Path(__file__).parent.parent / "sample_data" / "README.md").read_text(encoding="utf-8")
     sample = SAMPLES[name]

@@ -13,6 +13,7 @@ from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.driver import Status
 from mklcore.solvers.proof import scales_of
+from tests.every import every
 from tests.test_lp_properties import LOSSES, costs, draw, losses, orders, seeds
 
 ROOT = Path(__file__).parents[1]
@@ -46,8 +47,8 @@ def test_kernels_and_C_scaled_against_each_other_change_the_scale_only(seed, los
     assert one.dual_objective <= other.objective * scale * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("span", [3, 6])
-@pytest.mark.parametrize("loss", [loss for loss in LOSSES if loss != "one_class"])
+@every("span", [3, 6])
+@every("loss", [loss for loss in LOSSES if loss != "one_class"])
 def test_unnormalised_stacks_are_right_or_refused_with_two_scales(loss, span):
     right = refused = 0
     for seed, (p, C) in enumerate((p, C) for p in (1.0, 2.0) for C in (1e-2, 1.0, 1e3)):
@@ -118,8 +119,8 @@ def gap_in_long_double(K, y, C, fit):
     return primal - (point @ y - point @ point / (2 * C) - np.sum(forms**3) ** (1 / np.longdouble(3)) / 2)
 
 
-@pytest.mark.parametrize("copied", [False, True])
-@pytest.mark.parametrize("seed", range(3))
+@every("copied", [False, True])
+@every("seed", range(3))
 def test_a_published_gap_is_not_finer_than_its_arithmetic(seed, copied):
     """At C = 1e6 a kernel of one column leaves R fourteen digits below the sums that it is computed from."""
     rng = np.random.default_rng(seed)

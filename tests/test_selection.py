@@ -47,15 +47,6 @@ def test_every_cell_is_its_own_fit(cls, table):
     assert "the best accuracy is" in curve._repr_html_()
 
 
-def test_ties_go_to_fewest_kernels_then_largest_lam():
-    scores = np.array([[0.9, 0.9], [0.9, 0.9], [0.8, 0.9]])
-    used = np.array([[2, 3], [2, 3], [1, 1]])
-    strength = -np.array([[0.1, 0.1], [1.0, 1.0], [0.01, 0.01]])
-    assert selection._first_of(scores, used, strength) == (2, 1)
-    assert selection._first_of(scores, np.full((3, 2), 2), strength) == (1, 0)
-    assert selection._first_of(scores - 1e-3 * (used == 1), used, strength) == (1, 0)
-
-
 def test_the_tie_rule_inside_a_curve(table):
     X, y, _ = table
     easy = np.column_stack([y + 0.0, X[:, 1:]])  # one column is the answer: every cell is perfect
@@ -65,19 +56,6 @@ def test_the_tie_rule_inside_a_curve(table):
     )  # fmt: skip
     assert curve.scores[:, 1].min() == 1.0
     assert (curve.lam, curve.size) == (0.1, 1)
-
-
-def test_decompositions_are_made_once(table, monkeypatch):
-    X, y, _ = table
-    calls = []
-    original = np.linalg.eigh
-    monkeypatch.setattr(np.linalg, "eigh", lambda *a, **k: calls.append(1) or original(*a, **k))
-    reported = []
-    mkl.validation_curve(
-        mkl.GOMPClassifier(kernels=KERNELS), X[:60], y[:60], X[60:], y[60:], LAMS, SIZES, lambda *s: reported.append(s)
-    )
-    assert len(calls) == len(KERNELS)
-    assert reported == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_curves_on_stacks_and_their_refusals(table):

@@ -6,6 +6,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
+from tests.every import every
 
 KERNELS = mkl.KernelDictionary.per_feature(mkl.Linear(), 5)
 
@@ -70,7 +71,7 @@ def test_regression_progress_and_cancel(table):
         mkl.selection.selection_frequency(model, X, target, 3, callback=stop)
 
 
-@pytest.mark.parametrize("n", [0, -1, 2.5, True])
+@every("n", [0, -1, 2.5, True])
 def test_a_number_of_resamples_that_cannot_be_is_refused(n, table):
     with pytest.raises(ParameterError, match="whole number of 1 or more"):
         mkl.selection.selection_frequency(mkl.LpMKLClassifier(), table[0], table[1], n)

@@ -14,6 +14,7 @@ from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.positions import positional_importance
 from mklcore.kernels.notation import read_entries, write_entries
 from mklcore.kernels.operators.lazy import LazyKernels
+from tests.every import every
 from tests.pages import go, open_app, quiet, upload
 
 ANY = "ABCDEFGHIJKLMNOPQRSTUVWXYZaé"
@@ -47,7 +48,7 @@ def by_hand(kernel, rows, columns, *numbers):
     return np.array([[kernel(x, z, *numbers) for z in columns] for x in rows])
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 7, 14])
+@every("k", [1, 2, 3, 7, 14])
 def test_spectrum_counts_words(k):
     rng = np.random.default_rng(k)
     rows, new = strings(rng, 12, 1, 30, ANY if k < 3 else "AB"), strings(rng, 6, 1, 70, ANY if k < 3 else "AB")
@@ -56,7 +57,7 @@ def test_spectrum_counts_words(k):
     assert stack.cross(new)[0] == pytest.approx(by_hand(spectrum, new, rows, k))
 
 
-@pytest.mark.parametrize(("degree", "shift"), [(1, 0), (3, 0), (20, 3), (5, 2), (4, 40)])
+@every("degree, shift", [(1, 0), (3, 0), (20, 3), (5, 2), (4, 40)])
 def test_weighted_degree_adds_up_words_at_their_places(degree, shift):
     rng = np.random.default_rng(degree)
     rows, new = strings(rng, 9, 11, 11), strings(rng, 4, 11, 11)

@@ -10,10 +10,11 @@ import mklcore as mkl
 from mklcore.errors import KernelError
 from mklcore.estimators import base
 from mklcore.kernels.operators import packed
-from mklcore.kernels.operators.packed import PackedKernels, place_for, triangle_bytes
+from mklcore.kernels.operators.packed import PackedKernels, place_for
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
+from tests.every import every
 
 N = 60
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1, 8]) + mkl.KernelDictionary(
@@ -29,25 +30,7 @@ def table():
     return X, X[:, 0] - np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(N)
 
 
-@pytest.mark.parametrize("normalise", ["multiplicative", "spherical", "trace", None])
-@pytest.mark.parametrize("center", [False, True])
-def test_sums_are_those_of_the_stack(table, normalise, center):
-    X, rng = table[0], np.random.default_rng(1)
-    K, rows = KERNELS.grams(X, normalise, center).values, PackedKernels.build(KERNELS, X, normalise, center)
-    theta, a, few = rng.random(len(K)), rng.standard_normal(N), np.array([1, 7, 30, 59])
-    theta[::4], a[::3] = 0.0, 0.0
-    whole, near = np.tensordot(theta, K, 1), 2e-5  # the entries of flat kernels are differences of nearly equal ones
-    np.testing.assert_allclose(rows.combine(theta).matrix, whole, atol=near * np.abs(whole).max())
-    np.testing.assert_allclose(rows.combine_block(theta, few), whole[np.ix_(few, few)], atol=near * np.abs(whole).max())
-    for found, gram in zip(rows.matvec(a), K, strict=True):
-        np.testing.assert_allclose(found, gram @ a, atol=near * np.abs(gram @ a).max())
-    some = rows.select(np.array([6, 2]))
-    np.testing.assert_allclose(some.quad(a), np.einsum("mij,i,j->m", K[[6, 2]], a, a), rtol=near)
-    np.testing.assert_allclose(rows.exact.quad(a), np.einsum("mij,i,j->m", K, a, a), rtol=1e-6)
-    assert rows.values.nbytes == triangle_bytes(len(K), N)
-
-
-@pytest.mark.parametrize(("name", "p"), [("hinge", 1.0), ("logistic", 1.0), ("hinge", 4 / 3), ("squared", 2.0),
+@every("name, p", [("hinge", 1.0), ("logistic", 1.0), ("hinge", 4 / 3), ("squared", 2.0),
                                          ("epsilon_insensitive", 6.0), ("one_class", 2.0)])  # fmt: skip
 def test_what_is_published_is_proved_in_double_precision(table, name, p):
     X, loss = table[0], make_loss(name)
@@ -95,7 +78,7 @@ def test_estimators_store_in_single_precision_what_is_too_large_in_double(table,
     assert found.objective_ == pytest.approx(mkl.LpMKLRegressor(p=2.0, kernels=KERNELS).fit(X, z).objective_, rel=1e-4)
 
 
-@pytest.mark.parametrize(("p", "few"), [(1.0, 500), (4 / 3, 500), (2.0, 499), (1.0, 499)])
+@every("p, few", [(1.0, 500), (4 / 3, 500), (2.0, 499), (1.0, 499)])
 def test_one_problem_on_many_rows_is_solved_in_single_precision_and_a_path_in_double(p, few):
     rng = np.random.default_rng(2)
     X = rng.standard_normal((few, 3))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from mklcore.catalog import ESTIMATORS
 from mklcore.errors import KernelError, NotConvergedWarning, ParameterError
 from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor, group_sizes
 from mklcore.kernels.dictionary import KernelDictionary
@@ -15,6 +14,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.paths.path import fit_path, path_grid
 from mklcore.penalties.terms import GroupLasso, LogTerm
 from mklcore.solvers.driver import Status
+from tests.every import every
 
 BOTH = [SMKLClassifier, SMKLRegressor]
 KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 4)
@@ -67,23 +67,6 @@ def test_published_attributes_fit_together(cls, table):
     assert "no certificate" in model._repr_html_()
     again = model.fit(table[0][:, ::-1], _target(cls, table))
     assert np.array_equal(again.selected_, np.flatnonzero(again.weights_))
-
-
-@pytest.mark.parametrize("loss", ["hinge", "logistic", "squared"])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_every_loss_of_the_classifier(loss, fit_intercept, table):
-    model = SMKLClassifier(kernels=KERNELS, C=20.0, loss=loss, fit_intercept=fit_intercept).fit(table[0], table[1])
-    assert model.score(table[0], table[1]) > 0.9
-    assert fit_intercept or model.intercept_ == 0.0
-
-
-def test_the_epsilon_of_the_regressor_leaves_rows_out(table):
-    X, _, y = table
-    narrow, wide = (
-        SMKLRegressor(kernels=KERNELS, C=10.0, loss="epsilon_insensitive", epsilon=e).fit(X, y) for e in (0.01, 0.8)
-    )
-    assert np.count_nonzero(wide.dual_coef_) < np.count_nonzero(narrow.dual_coef_)
-    assert narrow.score(X, y) > 0.9
 
 
 def test_one_against_one_has_its_own_kernels_for_every_pair(iris):
@@ -220,17 +203,6 @@ def test_of_exact_copies_the_first_stands_for_all(table, twice):
     assert model.objective_ < even.objective_ - 5.0
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared"])
-def test_a_weak_signal_at_a_large_cost_keeps_its_kernels(loss):
-    """On a table, where the app's range of C ends: the objective without kernels is higher, so they stay."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((200, 3))
-    y = np.where(0.25 * X[:, 0] + rng.standard_normal(200) > 0, "up", "down")
-    model = SMKLClassifier(kernels=KernelDictionary.per_feature(Linear(), 3), C=3e3, loss=loss).fit(X, y)
-    assert model.n_kernels_ > 0
-    assert model.objective_ <= min(record.objective for record in model.history_) * (1 + 1e-6)
-
-
 def test_of_copies_the_cheapest_stands_for_all(table, twice):
     dear = SMKLRegressor(kernels="precomputed", C=5.0, eta=(2.0, 2.0, 1.0, 1.0)).fit(twice, table[2])
     assert not dear.weights_[:2].any()
@@ -287,28 +259,14 @@ def test_the_grid_of_a_path_starts_where_no_kernel_is_kept(table):
     assert kept[1] > 0
 
 
-@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
-@pytest.mark.parametrize("terms", ["log+gl", "log", "gl", "mf", "mkl", "log+mkl"])
-def test_the_registry_offers_prices_that_fit(task, terms):
-    algorithm = ESTIMATORS["smkl"]
-    assert terms in next(c for c in algorithm.controls if c.name == "terms").choices
-    assert algorithm.path_params == ("C",)
-    assert "local minimum" in algorithm.cannot_tell
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((45, 3))
-    y = {"binary": X[:, 0] > 0, "multiclass": np.digitize(X[:, 0], [-0.5, 0.5]), "regression": X[:, 0]}[task]
-    model = algorithm.estimator(task, terms=terms, C=20.0).fit(X, y)
-    assert model.score(X, y) > 0.8
-
-
 def test_stopping_early_warns(table):
     with pytest.warns(NotConvergedWarning, match=r"raise max_iter or tol.*Relative change of the weights reached"):
         model = SMKLClassifier(kernels=KERNELS, C=5.0, max_iter=1).fit(table[0], table[1])
     assert model.status_ is Status.MAX_ITER
 
 
-@pytest.mark.parametrize(
-    ("cls", "parameters", "words"),
+@every(
+    "cls, parameters, words",
     [
         (SMKLClassifier, {"C": 0}, "C must be a finite number above 0; got 0"),
         (SMKLClassifier, {"tol": -1e-3}, "tol must be a finite number above 0"),

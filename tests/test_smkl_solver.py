@@ -12,6 +12,7 @@ from mklcore.penalties.terms import GroupLasso, LogTerm, MFocuss, SquaredGroupLa
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import Status
 from mklcore.solvers.smkl import fit_selection, starts
+from tests.every import every
 from tests.reference_smkl import COPIES, l1_optima, smkl_runs
 
 # Not in the file: P3_squared_log_tol1e-09 and P3_squared_loggl_tol1e-09. P3 holds ten exact copies of a kernel, and
@@ -32,32 +33,30 @@ def _objectives(fit):
     return np.array([record.objective for record in fit.history])
 
 
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
-def test_every_trusted_run_has_the_same_objective_at_every_step(run):
-    fit = _fit(run)
+@every("run", RUNS)
+def test_every_trusted_run(run):
+    """The objective at every step, which never rises, and the weights at the end."""
+    fit, rel = _fit(run), 2e-4 if run.loss == "hinge" else 1e-9
     assert fit.status is Status.SETTLED
     assert fit.dual_objective is None
-    found, rel = _objectives(fit), 2e-4 if run.loss == "hinge" else 1e-9
+    found = _objectives(fit)
     common = min(found.size, run.objective.size)
     assert found[:common] == pytest.approx(run.objective[:common], rel=rel)
     assert found[-1] == pytest.approx(run.objective[-1], rel=rel)
     assert fit.objective == pytest.approx(run.objective[-1], rel=3e-5)  # after pruning and solving once more
-    if run.loss == "squared":
-        assert found.size == run.objective.size
+    assert all(b <= a + 1e-8 * abs(a) for a, b in itertools.pairwise(found))
+    assert found[-1] < found[0]
+    if not run.name.startswith("P3"):
+        assert np.array_equal(np.flatnonzero(fit.weights), np.flatnonzero(run.pruned))
+        assert fit.weights == pytest.approx(run.pruned, rel=rel)
+    terms = make_terms(run.terms, log_epsilon=run.log_epsilon)
+    for r, weights in zip(run.r, run.weights, strict=True):
+        assert 1.0 / terms.slopes(r) == pytest.approx(weights, rel=1e-12)
 
 
-@pytest.mark.parametrize("run", FREE, ids=lambda run: run.name)
-def test_every_trusted_run_has_the_same_weights_at_the_end(run):
-    fit, rel = _fit(run), 2e-4 if run.loss == "hinge" else 1e-9
-    assert np.array_equal(np.flatnonzero(fit.weights), np.flatnonzero(run.pruned))
-    assert fit.weights == pytest.approx(run.pruned, rel=rel)
-
-
-@pytest.mark.parametrize("run", FREE, ids=lambda run: run.name)
+@every("run", FREE)
 def test_every_trusted_run_takes_the_same_first_steps(run):
-    """The weights after k + 1 updates, seen through a fit that is stopped there (what is negligible there, is
-    pruned).
-    """
+    """The weights after k + 1 updates, seen through a fit that is stopped there; what is negligible is pruned."""
     rel = 2e-4 if run.loss == "hinge" else 1e-9
     for k in range(len(run.weights)):
         with pytest.warns(NotConvergedWarning, match="Absolute change of the weights reached"):
@@ -66,16 +65,9 @@ def test_every_trusted_run_takes_the_same_first_steps(run):
         assert fit.weights == pytest.approx(np.where(kept, run.weights[k], 0.0), rel=rel)
 
 
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
-def test_the_objective_never_rises(run):
-    found = _objectives(_fit(run))
-    assert all(b <= a + 1e-8 * abs(a) for a, b in itertools.pairwise(found))
-    assert found[-1] < found[0]
-
-
-@pytest.mark.parametrize("terms", ["log+gl", "log+mf+mkl", "mf"])
-@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive", "logistic", "squared"])
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@every("terms", ["log+gl", "log+mf+mkl", "mf"])
+@every("loss", ["hinge", "epsilon_insensitive", "logistic", "squared"])
+@every("fit_intercept", [True, False])
 def test_the_objective_is_what_it_says_and_never_rises_for_every_loss(terms, loss, fit_intercept):
     run = FREE[0]
     y = (
@@ -95,7 +87,7 @@ def test_the_objective_is_what_it_says_and_never_rises_for_every_loss(terms, los
     assert fit.objective <= objectives[-1] + 1e-3 * abs(objectives[-1])
 
 
-@pytest.mark.parametrize("optimum", OPTIMA, ids=lambda optimum: optimum.name)
+@every("optimum", OPTIMA)
 def test_group_lasso_is_the_l1_problem_of_greedy_learning(optimum):
     """With C = 1 / (lam n) and no intercept: ||f - y||^2 / (2 n) + lam sum ||f_k|| is lam times L."""
     C = 1.0 / (optimum.lam * optimum.y.size)
@@ -105,8 +97,8 @@ def test_group_lasso_is_the_l1_problem_of_greedy_learning(optimum):
     assert optimum.lam * fit.objective >= optimum.lower * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("lam", [0.3, 0.01])
-@pytest.mark.parametrize("name", ["P1_squared_mkl_tol1e-09", "P3_squared_mkl_tol1e-09"])
+@every("lam", [0.3, 0.01])
+@every("name", ["P1_squared_mkl_tol1e-09", "P3_squared_mkl_tol1e-09"])
 def test_the_mkl_term_is_l1_norm_mkl(name, lam):
     """SquaredGroupLasso has the objective of the lp solver at p = 1, and 2 lam times it is RLS-MKL."""
     run = next(run for run in RUNS if run.name == name)
@@ -182,7 +174,7 @@ def test_permuting_kernels_permutes_weights():
     assert mixed.weights == pytest.approx(straight.weights[order], rel=1e-8)
 
 
-@pytest.mark.parametrize("terms", ["log", "log+gl", "gl", "mf"])
+@every("terms", ["log", "log+gl", "gl", "mf"])
 def test_no_kernel_is_kept_where_none_is_worth_its_price(terms):
     run = FREE[0]
     fit = fit_selection(run.K, run.y, 1e-3, make_loss("squared"), make_terms(terms), True, max_iter=50).fit
@@ -191,9 +183,9 @@ def test_no_kernel_is_kept_where_none_is_worth_its_price(terms):
     assert fit.intercept == pytest.approx(run.y.mean())
 
 
-@pytest.mark.parametrize("C", [30.0, 3e3, 1e5])
-@pytest.mark.parametrize("name", ["squared", "epsilon_insensitive", "hinge", "logistic"])
-@pytest.mark.parametrize("terms", ["log+gl", "mf", "gl", "log"])
+@every("C", [30.0, 3e3, 1e5])
+@every("name", ["squared", "epsilon_insensitive", "hinge", "logistic"])
+@every("terms", ["log+gl", "mf", "gl", "log"])
 def test_a_weak_signal_is_no_reason_for_no_model(terms, name, C):
     """At a large C the loss dwarfs 1/2 ||f||^2 whatever f explains: no kernel is the answer only where its L is
     lower.
@@ -225,7 +217,7 @@ def test_pruning_that_costs_is_undone():
     assert fit.objective <= fit.history[-1].objective * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("decades", [4, 5, 6, 7, 8])
+@every("decades", [4, 5, 6, 7, 8])
 def test_where_rounding_decides_the_best_point_is_published_or_the_scales_are_named(decades):
     left, right = np.linalg.qr(np.random.default_rng(1).standard_normal((40, 2)))[0].T
     K = np.array([10.0**-decades * np.outer(right, right), 10.0**decades * np.outer(left, left)])
@@ -249,23 +241,6 @@ def test_what_double_precision_cannot_solve_is_refused():
         fit_selection(K, run.y, 1e20, make_loss("squared"), make_terms("log+gl"), True)
 
 
-def test_relative_and_absolute_tolerance_mean_what_they_say():
-    run = FREE[0]
-    absolute = _fit(run, tol=1e-3)
-    relative = _fit(run, tol=1e-3, tol_mode="relative")
-    scale = relative.weights.sum()
-    assert scale > 2.0
-    assert len(_objectives(relative)) <= len(_objectives(absolute))
-    assert len(_objectives(_fit(run, tol=1e-3 * scale))) == pytest.approx(len(_objectives(relative)), abs=1)
-
-
-def test_stopping_early_warns_with_the_change_and_what_to_do():
-    with pytest.warns(NotConvergedWarning, match=r"raise max_iter or tol.*Absolute change .*tolerance asked 1e-09"):
-        fit = _fit(FREE[0], max_iter=2, tol=1e-9)
-    assert fit.status is Status.MAX_ITER
-    assert len(fit.history) == 3
-
-
 def test_a_cancelled_search_says_so():
     run = FREE[0]
     first = starts(len(run.K), 3, 0.0, np.random.RandomState(0))
@@ -285,24 +260,9 @@ def test_a_cancelled_search_says_so():
     assert np.isnan(search.objectives[1:]).all()
 
 
-def test_solves_are_counted_over_all_starts():
-    run = FREE[0]
-    first = starts(len(run.K), 2, 0.0, np.random.RandomState(0))
-    args = (run.K, run.y, run.C, make_loss("squared"), make_terms("log+gl"), False)
-    both = fit_selection(*args, first_weights=first).fit.solves
-    assert both == sum(fit_selection(*args, first_weights=[weights]).fit.solves for weights in first)
-
-
 def test_what_does_not_fit_is_refused():
     run = FREE[0]
     with pytest.raises(ParameterError, match="tol_mode must be one of relative, absolute"):
         _fit(run, tol_mode="weekly")
     with pytest.raises(ParameterError, match=r"'log\+gl' is concave and has no dual.*use SMKLClassifier"):
         fit_weighted(run.K, run.y, 1.0, make_loss("squared"), make_terms("log+gl"), True)
-
-
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
-def test_recorded_block_norms_give_the_recorded_weights(run):
-    terms = make_terms(run.terms, log_epsilon=run.log_epsilon)
-    for r, weights in zip(run.r, run.weights, strict=True):
-        assert 1.0 / terms.slopes(r) == pytest.approx(weights, rel=1e-12)

@@ -13,6 +13,7 @@ from mklcore.losses import make_loss
 from mklcore.solvers.driver import run
 from mklcore.solvers.gomp_losses import LossGOMP
 from mklcore.solvers.greedy import EmpiricalGreedy, has_rate
+from tests.every import every
 
 SIGNED, REAL = ("logistic", "squared_hinge"), ("huber", "squared")
 
@@ -42,7 +43,7 @@ def solved(problem):
         return float(problem.solve(solver="CLARABEL"))
 
 
-@pytest.mark.parametrize("seed", range(50))
+@every("seed", range(50))
 def test_scores_and_refits_of_pursuit(seed):
     factors, y, name, lam = random_problem(seed)
     if name == "squared":

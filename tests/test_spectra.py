@@ -24,6 +24,7 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear, Polynomial
 from mklcore.kernels.spectra import BAND_KERNELS, kernel_edges, spectral_dictionary
 from mklcore.paths.path import fit_path, log_grid
+from tests.every import every
 
 PLACES = np.arange(850, 1050, 10)
 
@@ -36,8 +37,8 @@ def _spectra(n=12, places=PLACES, name="{:g}", seed=0):
 # Wavelengths
 
 
-@pytest.mark.parametrize(
-    ("names", "expected"),
+@every(
+    "names, expected",
     [
         (("850", "852.5", "855"), [850, 852.5, 855]),
         (("850 nm", "852 nm", "854 nm"), [850, 852, 854]),
@@ -169,8 +170,8 @@ def test_a_figure_without_kernels_says_so():
     assert not figure.layout.shapes
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
+@every(
+    "change, words",
     [
         ({"mean": np.ones(19)}, "one mean for each"),
         ({"spread": np.ones(3)}, "The spread needs one value per wavelength"),

@@ -12,6 +12,7 @@ from mklcore.selection.probabilities import calibrate, cross_fitted
 from mklcore.selection.repeats import SplitProblem, SplitSpec
 from mklcore.selection.scoring import scorings_for
 from mklcore.selection.splitters import folds, halves
+from tests.every import every
 
 MODEL = mkl.LpMKLClassifier()
 
@@ -48,10 +49,8 @@ def test_where_no_class_is_rare_the_rows_are_those_of_scikit_learn(counts):
         np.testing.assert_array_equal(np.concatenate(ours), np.concatenate(expected))
 
 
-@pytest.mark.parametrize(
-    "counts", [(40, 30, 1), (40, 30, 2), (40, 2), (200, 100, 3, 2, 2, 1), (4, 3, 3, 2, 2, 2, 1, 1)]
-)
-@pytest.mark.parametrize("seed", range(4))
+@every("counts", [(40, 30, 1), (40, 30, 2), (40, 2), (200, 100, 3, 2, 2, 1), (4, 3, 3, 2, 2, 2, 1, 1)])
+@every("seed", range(4))
 def test_rows_of_a_rare_class_stay_in_training(counts, seed):
     data = dataset(*counts)
     parts = three_way_split(data, 0.25, 0.25, seed)

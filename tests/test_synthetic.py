@@ -11,6 +11,7 @@ from mklcore.data.synthetic import (
     make_twonorm,
 )
 from mklcore.errors import ParameterError
+from tests.every import every
 
 GENERATORS = {
     "toy": lambda n, seed: make_mkl_toy(n, 9, seed),
@@ -26,7 +27,7 @@ def error_rate(scores, y):
     return np.mean(np.sign(scores) != y)
 
 
-@pytest.mark.parametrize("name", GENERATORS)
+@every("name", GENERATORS)
 def test_seeded(name):
     first, truth = GENERATORS[name](60, 5)
     again, _ = GENERATORS[name](60, 5)
@@ -38,8 +39,8 @@ def test_seeded(name):
     assert first.notes[0].startswith("Generated")
 
 
-@pytest.mark.parametrize("name", ["toy", "ringnorm", "twonorm"])
-@pytest.mark.parametrize("n", [60, 61])
+@every("name", ["toy", "ringnorm", "twonorm"])
+@every("n", [60, 61])
 def test_classes_are_balanced(name, n):
     data, _ = GENERATORS[name](n, 0)
     assert data.class_names == ("-1", "1")
@@ -82,7 +83,7 @@ def test_ringnorm_is_breimans():
     assert error_rate(ratio, data.y) == pytest.approx(truth.bayes_error, abs=0.0015)
 
 
-@pytest.mark.parametrize("p", [1, 2, 3, 4, 16, 64])
+@every("p", [1, 2, 3, 4, 16, 64])
 def test_polynomial_is_what_its_truth_says(p):
     data, truth = make_sparse_polynomial(2000, p, seed=2)
     products = [data.X[:, list(monomial)].prod(axis=1) for monomial in truth.monomials]
@@ -132,8 +133,8 @@ def test_spectra_can_draw_their_bands():
     assert len(truth.wavelengths) == 40
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
+@every(
+    "make, words",
     [
         (lambda: make_mkl_toy(1, 1, 0), "n must be a whole number of 2 or more; got 1"),
         (lambda: make_mkl_toy(10, 0, 0), "n_informative must be a whole number from 1 to 50; got 0"),

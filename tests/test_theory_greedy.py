@@ -89,12 +89,6 @@ def test_orthogonal_kernels_have_no_coherence():
     assert mkl.gomp_coherence(P1[:2], [0, 1], 0.1) == (0, 0, 0)  # nothing outside
 
 
-def test_the_coherence_says_that_it_is_no_guarantee():
-    text = " ".join(mkl.gomp_coherence.__doc__.split())
-    assert "A DIAGNOSTIC, NOT A GUARANTEE" in text
-    assert "E-A6" in text
-
-
 # Greedy coordinate descent
 
 

@@ -20,6 +20,7 @@ from mklcore.losses import LOSSES, make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.problem import WarmStart
+from tests.every import every
 from tests.settings import setting
 
 N, D = 36, 6
@@ -128,12 +129,12 @@ def every_fit(sizes, K, sizes_changed, monkeypatch):
     return [fit for fit, _, _ in fitted]
 
 
-@pytest.mark.parametrize("way", STORED)
+@every("way", STORED)
 def test_stored_kernels_across_a_size(sizes, way, monkeypatch):
     every_fit(sizes, sizes.stack, STORED[way], monkeypatch)
 
 
-@pytest.mark.parametrize("way", NOT_STORED)
+@every("way", NOT_STORED)
 def test_kernels_that_are_not_stored_across_a_size(sizes, way, monkeypatch):
     every_fit(sizes, sizes.rows, NOT_STORED[way], monkeypatch)
 
@@ -142,7 +143,7 @@ def test_kernels_in_single_precision(sizes, monkeypatch):
     every_fit(sizes, sizes.single, {}, monkeypatch)
 
 
-@pytest.mark.parametrize("way", FEATURES)
+@every("way", FEATURES)
 def test_features_across_a_size(sizes, way, monkeypatch):
     every_fit(sizes, sizes.features, FEATURES[way], monkeypatch)
 
@@ -155,7 +156,7 @@ def test_a_way_along_more_free_points_than_it_may_have(sizes, monkeypatch):
     sizes.checked(second, "hinge", 1.0, C=3.0)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@every("name", LOSSES)
 def test_a_sum_that_is_too_large_to_store_is_done_without_or_refused_by_name(sizes, name, monkeypatch):
     setting(monkeypatch, "mklcore.solvers.schedule.largest_mb", 0.9 * MEGABYTES)
     loss = make_loss(name)

@@ -1,11 +1,11 @@
 """Grids of widths that go on beyond their ends."""
 
 import numpy as np
-import pytest
 
 import mklcore as mkl
 from mklcore.kernels.functions import Laplacian
 from mklcore.selection.bandwidths import width_at_edge, width_grid, with_next_width
+from tests.every import every
 
 GRID = mkl.KernelDictionary.rbf_widths([0.5, 4.0, 1.0, 2.0])
 
@@ -16,8 +16,8 @@ def test_the_grid_is_the_largest_set_that_differs_in_width_alone():
     assert width_grid(specs[:3]) == []
 
 
-@pytest.mark.parametrize(
-    ("weights", "end"),
+@every(
+    "weights, end",
     [((0, 3, 1, 2), -1), ((3, 0, 1, 2), 0), ((1, 2, 3, 0), None), ((1, 1, 1, 1), None), ((0, 0, 0, 0), None)],
 )
 def test_an_end_that_carries_most_is_the_edge(weights, end):

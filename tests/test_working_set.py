@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.kernels.operators import DenseKernels
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
-from mklcore.solvers.driver import Fit, Status, run
+from mklcore.solvers.driver import Status, run
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.problem import Carried, Problem, WarmStart
 from mklcore.solvers.working_set import WorkingSet
+from tests.every import every
 
 LOSSES = ("hinge", "squared", "logistic", "epsilon_insensitive")
 
@@ -31,8 +31,8 @@ def solve(method: type, problem: tuple[np.ndarray, np.ndarray], loss: str, C: fl
     return run(method(Problem(K, y, C, make_loss(loss), LpNorm(1.0), True), tol=1e-5, **more), tol=1e-5, max_iter=500)
 
 
-@pytest.mark.parametrize("C", [0.02, 1.0, 50.0])
-@pytest.mark.parametrize("loss", LOSSES)
+@every("C", [0.02, 1.0, 50.0])
+@every("loss", LOSSES)
 def test_the_optimum_is_that_of_all_kernels(problem, loss, C):
     every, few = solve(Newton, problem, loss, C), solve(WorkingSet, problem, loss, C)
     assert few.status.ok
@@ -42,7 +42,7 @@ def test_the_optimum_is_that_of_all_kernels(problem, loss, C):
     assert few.objective >= every.dual_objective - 1e-12
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@every("loss", LOSSES)
 def test_a_set_without_the_kernels_that_matter_grows_until_it_has_them(problem, loss):
     K, _ = problem
     cold = solve(WorkingSet, problem, loss, 1.0)
@@ -118,33 +118,3 @@ def test_at_small_and_large_C_the_answer_is_that_of_all_kernels(problem):
         fit, every = (solve(kind, problem, "hinge", C) for kind in (WorkingSet, Newton))
         assert fit.objective == pytest.approx(every.objective, rel=2e-5)
         assert fit.dual_objective <= every.objective * (1 + 1e-12)
-
-
-def test_a_neighbours_sum_of_kernels_is_taken_over_and_not_made_again(problem, monkeypatch):
-    K, y = problem
-    sums: list[int] = []
-    plain = DenseKernels.combine
-    monkeypatch.setattr(DenseKernels, "combine", lambda *given: sums.append(1) or plain(*given))
-
-    def fitted(C: float, warm: WarmStart | None) -> tuple[Fit, int]:
-        sums.clear()
-        fit = fit_weighted(K, y, C, make_loss("hinge"), LpNorm(2.0), True, solver="newton", tol=1e-4, warm=warm)
-        return fit, len(sums)
-
-    first, _ = fitted(1.0, None)
-    bare, most = fitted(1.05, WarmStart(first.weights, first.dual_coef, 1.0))
-    carried, fewer = fitted(1.05, WarmStart(first.weights, first.dual_coef, 1.0, bare.carry))  # which summed them there
-    assert fewer < most
-    assert carried.objective == pytest.approx(bare.objective, rel=1e-4)
-    other = fit_weighted(
-        K.copy(), y, 1.05, make_loss("hinge"), LpNorm(2.0), True, solver="newton", tol=1e-4,
-        warm=WarmStart(first.weights, first.dual_coef, 1.0, first.carry),
-    )  # fmt: skip
-    assert other.objective == pytest.approx(bare.objective, rel=1e-4)
-
-
-@pytest.mark.parametrize("C", [1e-4, 10.0])
-def test_a_working_set_agrees_with_newton_on_all_kernels_at_any_C(problem, C):
-    fit, every = (solve(kind, problem, "hinge", C) for kind in (WorkingSet, Newton))
-    assert fit.objective == pytest.approx(every.objective, rel=2e-5)
-    assert fit.dual_objective <= every.objective * (1 + 1e-12)
