@@ -94,7 +94,7 @@ def fit_rows(
     tol : float, default 1e-3
         Relative duality gap at which the solver stops, > 0.
     callback : callable or None, default None
-        callback(done, total) after every block of a pass; what it raises ends the fit.
+        Called with the blocks done and their number after every block of a pass; what it raises ends the fit.
 
     Returns
     -------
