@@ -287,9 +287,9 @@ class _Writer:
     def estimator(self, estimator: Any) -> dict[str, Any]:
         from sklearn.utils.validation import check_is_fitted
 
-        name = type(estimator).__name__
-        if name not in self._estimators or not isinstance(estimator, self._estimators[name]):
-            raise ParameterError(f"save_model takes a fitted estimator of mklcore, got {name}.")
+        kind = type(estimator)
+        if self._estimators.get(kind.__name__) is not kind:
+            raise ParameterError(f"save_model takes a fitted estimator of mklcore, got {kind.__name__}.")
         check_is_fitted(estimator)
         parameters = estimator.get_params(deep=False)
         for name in {"callback", "random_state"} & set(parameters):
