@@ -49,7 +49,11 @@ def test_columns_of_noise_could_be_chance_once_it_is_asked(answered):
     fresh = mkl.explore(answered[0])
     assert all(one.chance is None for one in fresh.columns)
     assert not any(found.could_be_chance[name] for name in ("straight", "bent", "kind"))
-    assert sum(one.chance for one in found.columns if one.name.startswith("noise")) >= 3
+    noise = [one.name for one in found.columns if one.chance]
+    assert len(noise) >= 3
+    assert set(found.verdict.chance) == set(noise)
+    assert not set(noise) & {name for name, _ in found.verdict.matters}
+    assert "could be chance" in str(found.verdict)
 
 
 def test_terms_are_shares_with_one_remainder(answered):

@@ -139,9 +139,11 @@ class Exploration:
         rest = [whole._replace(columns=(), share=left)] if len(named) < len(found) or not named else []
         return tuple(sorted([*named, *rest], key=lambda one: -one.share))
 
-    @cached_property
+    @property
     def verdict(self) -> Verdict:
-        """How well the target is predicted, against guessing and the plain models; its text is one sentence."""
+        """How well the target is predicted, against guessing and the plain models; its text is one sentence, which says
+        what could be chance once that was asked.
+        """
         return verdict(self)
 
     @cached_property
@@ -308,7 +310,7 @@ def correlated_sets(rows: Dataset) -> list[list[str]]:
 def verdict(found: Exploration) -> Verdict:
     """The figures on the test rows, or out of folds where none are held out."""
     rows, learnt = found._judge, found.learnt_from
-    matters = tuple((one.name, one.effect) for one in found.columns)
+    matters = tuple((one.name, one.effect) for one in found.columns if not one.chance)
     chance = tuple(one.name for one in found.columns if one.chance)
     if learnt.task == "novelty":
         return Verdict(learnt.target_name, "novelty", found.scoring, found.score, np.nan, np.nan, None, rows.n_samples,
