@@ -19,8 +19,6 @@ import streamlit as st
 from mklcore.data.dataset import Dataset, row_fingerprints
 from mklcore.data.reading import read_table
 from mklcore.errors import MKLError
-from mklcore.io.models import save_model
-from mklcore.verify import report
 from pages._parts.derive import caches, gram_stacks, hulls, tables
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.derive.predictions import Chosen
@@ -76,6 +74,8 @@ class Files:
             model, table = File(folder) / MODEL, File(folder) / self.table_name
             model.write_bytes(self.model())
             table.write_bytes(self.table())
+            from mklcore.verify import report  # with scikit-learn, which a page can be drawn without
+
             return "\n".join(report(model, table, self.target or None)[0])
 
 
@@ -116,6 +116,8 @@ def files(proof: Proof) -> Files:
 
 def model_file(proof: Proof) -> bytes:
     """Return the model as one file that ``load_model`` reads, with the fingerprints of its rows."""
+    from mklcore.io.models import save_model  # with scikit-learn, which a page can be drawn without
+
     model = copy.copy(proof.fitted)
     if proof.stack is None and model.row_fingerprints_ is None:  # pages fit on kernels, which know no rows
         model.row_fingerprints_ = row_fingerprints(proof.rows)
