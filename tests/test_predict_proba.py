@@ -31,7 +31,7 @@ def test_scikit_learn_conventions():
         results = check_estimator(
             mkl.UniformMKLClassifier(loss="squared", probability=True), on_fail=None,
             expected_failed_checks={
-                "check_sample_weight_equivalence_on_dense_data": "scales are those of all rows",
+                "check_sample_weight_equivalence_on_dense_data": "folds are of rows, not of weights",
                 "check_classifiers_train": "the likeliest class need not have the largest score, as with SVC",
             },
         )  # fmt: skip

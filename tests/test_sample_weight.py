@@ -1,5 +1,7 @@
 """Rows that weigh more: a weight of two is the row twice, a weight of zero is no row, and the certificate knows."""
 
+import io
+
 import numpy as np
 import pytest
 
@@ -122,3 +124,44 @@ def test_a_class_without_weight_is_refused():
     drawn = draw(8, "hinge")
     with pytest.raises(DataError, match="A class has no row of weight above 0"):
         mkl.LpMKLClassifier(kernels="precomputed").fit(drawn.K, drawn.y, sample_weight=drawn.y > 0)
+
+
+WEIGHED = {
+    "default": mkl.KernelDictionary.default(4),
+    "laplacian": mkl.KernelDictionary.per_feature(mkl.Laplacian(0.5, relative=True), 4),
+    "interaction": mkl.KernelDictionary.interactions(
+        mkl.Dataset(np.random.default_rng(0).standard_normal((9, 4)), np.arange(9.0)), candidates=[("x1", "x3")]
+    ),
+}
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("normalise", ["multiplicative", "spherical", "trace", "diag", None])
+@pytest.mark.parametrize("kernels", WEIGHED)
+def test_kernels_of_weighted_rows_are_those_of_repeated_rows(kernels, normalise, center):
+    rng = np.random.default_rng(4)
+    X, new, w = rng.standard_normal((18, 4)), rng.standard_normal((5, 4)), rng.integers(0, 4, 18)
+    X[0], w[0] = 50.0, 0  # a row of weight 0 that would set every scale
+    places, kept = np.repeat(np.arange(18), w), np.flatnonzero(w)
+    first = np.searchsorted(places, kept)
+    weighted = WEIGHED[kernels].grams(X, normalise, center, sample_weight=w.astype(float))
+    repeated = WEIGHED[kernels].grams(X[places], normalise, center)
+    assert weighted.cross(new)[:, :, kept] == pytest.approx(repeated.cross(new)[:, :, first], rel=1e-9, abs=1e-11)
+    assert weighted.block(kept, kept) == pytest.approx(repeated.block(first, first), rel=1e-9, abs=1e-11)
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("cls", [mkl.LpMKLClassifier, mkl.LpMKLRegressor, mkl.LpMKLOneClass])
+def test_models_of_a_table_take_weights_as_repeated_rows(cls, center):
+    rng = np.random.default_rng(5)
+    X, w = rng.standard_normal((30, 4)), rng.integers(0, 4, 30)
+    y = np.where(X[:, 0] + 0.5 * rng.standard_normal(30) > 0, 1.0, -1.0)
+    places = np.repeat(np.arange(30), w)
+    weighted = cls(tol=1e-9, center=center).fit(X, y, sample_weight=w)
+    repeated = cls(tol=1e-9, center=center).fit(X[places], y[places])
+    decide = cls.predict if cls is mkl.LpMKLRegressor else cls.decision_function
+    assert decide(weighted, X) == pytest.approx(decide(repeated, X), abs=1e-4)
+    file = io.BytesIO()
+    mkl.save_model(file, weighted)
+    file.seek(0)
+    assert decide(mkl.load_model(file), X) == pytest.approx(decide(weighted, X), abs=1e-12)

@@ -137,6 +137,9 @@ class KernelEstimator(Parts, BaseEstimator):
         approximation = getattr(self, "approximation", None)
         if approximation is not None:
             return approximation.features(dictionary, X, normalise, self.center)
+        weights = getattr(self, "sample_weight_", None)
+        if weights is not None and not self._is_too_large(dictionary, X.shape[0]):
+            return dictionary.grams(X, normalise=normalise, center=self.center, sample_weight=weights)
         if self._takes_columns(dictionary, *X.shape):
             return column_features(dictionary, X, normalise, self.center)
         place = self._single_place(dictionary, X.shape[0], once)

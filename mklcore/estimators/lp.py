@@ -111,7 +111,8 @@ class LpBase(KernelEstimator):
         """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,).
 
         ``sample_weight`` (n,), 0 or more: the cost of one unit of loss of row i is C times its weight, and rows of
-        weight 0 are left out. Scales of kernels and columns are those of all rows, whatever their weight.
+        weight 0 are left out. In the scales of columns and kernels, and in median distances, a row of weight w counts
+        as w rows; in those of approximations and of kernels too large to be stored as one row.
         """
         self.sample_weight_ = (
             None if sample_weight is None else _checked_weights(sample_weight, X, self._is_precomputed)

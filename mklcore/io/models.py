@@ -461,7 +461,10 @@ def _fitting(parts: dict[str, Any], shapes: str, **sizes: int) -> dict[str, int]
 
 def _kernel_map(**parts: Any) -> KernelMap:
     shapes = "rows:nd column_means:d column_scales:d scales:M factors:Mn row_means:Mn grand_means:M kept:k"
-    sizes = _fitting(parts, shapes, M=len(parts["specs"]))
+    weighted = parts["weights"] is not None
+    sizes = _fitting(parts, shapes + " weights:n" * weighted, M=len(parts["specs"]))
+    if weighted and not (parts["weights"].min() >= 0 and parts["weights"].max() > 0):
+        raise DataError("Weights of training rows in the model file are below 0, or all 0.")
     if not ((parts["kept"] >= 0) & (parts["kept"] < sizes["n"])).all() or not (parts["column_scales"] > 0).all():
         raise DataError("The model file refers to training rows that are not in it, or scales are not above 0.")
     waiting = list(parts["specs"])

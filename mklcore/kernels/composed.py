@@ -96,8 +96,8 @@ class Composed(RowKernel):
     def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:
         return self._of([part.beside(n_features, sequences, width) for part in self.parts])
 
-    def met(self, rows: Array) -> Self:
-        return self._of([settled_part(part, rows) for part in self.parts])
+    def met(self, rows: Array, weights: Array | None = None) -> Self:
+        return self._of([settled_part(part, rows, weights) for part in self.parts])
 
     def _of(self, parts: Sequence[KernelSpec]) -> Self:
         columns = {column for part in parts for column in part.settled}
@@ -119,13 +119,13 @@ class Composed(RowKernel):
         """Take the values ``more`` of one more part into ``out``."""
 
 
-def settled_part(part: KernelSpec, rows: Array) -> KernelSpec:
+def settled_part(part: KernelSpec, rows: Array, weights: Array | None = None) -> KernelSpec:
     """A part on its columns, its width in absolute terms."""
-    met = part.met(rows)
+    met = part.met(rows) if weights is None else part.met(rows, weights)
     if not met.is_relative:
         return met
     seen = np.ascontiguousarray(seen_of(met.base_key, rows, met.settled))
-    return met.at(met.settled, median_distance(met, seen, np.empty((0, 0))))
+    return met.at(met.settled, median_distance(met, seen, np.empty((0, 0)), weights))
 
 
 @dataclass(frozen=True, init=False, repr=False)

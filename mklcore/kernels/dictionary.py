@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset, listed
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.columns import LazyColumns
@@ -343,6 +344,7 @@ class KernelDictionary:
         normalise: str | None = "multiplicative",
         center: bool = False,
         memory_limit_mb: float = 4096.0,
+        sample_weight: Array | None = None,
     ) -> GramStack:
         """Gram matrices of every kernel on the training rows X (n, d), or a ``Dataset``, centred and normalised as
         asked.
@@ -350,11 +352,12 @@ class KernelDictionary:
         normalise: "multiplicative" (variance 1 in feature space), "spherical" (K_ii = 1), "trace" (tr K = 1), "diag"
         (max K_ii = 1) or None; center: H K H, before normalising. Kernels that are constant on the training rows
         cannot be scaled: they are left out and named in `notes`, and KernelError is raised when none is left or when
-        the stack needs more than `memory_limit_mb` megabytes. DataError when X is not a finite numeric table.
+        the stack needs more than `memory_limit_mb` megabytes. sample_weight (n,): a row of weight w counts as w rows in
+        the scales of columns and kernels and in median distances. DataError when X is not a finite numeric table.
         """
         if isinstance(X, Dataset):
-            return self.on(X)._grams(X.table, normalise, center, memory_limit_mb)
-        return self._grams(X, normalise, center, memory_limit_mb)
+            return self.on(X)._grams(X.table, normalise, center, memory_limit_mb, sample_weight)
+        return self._grams(X, normalise, center, memory_limit_mb, sample_weight)
 
     def on(self, data: Dataset) -> "KernelDictionary":
         """The dictionary on the rows ``data.table``: where there are sequences, every kernel knows its columns.
@@ -384,11 +387,15 @@ class KernelDictionary:
                 "Use with_feature_names(None) or the names of this table."
             )
 
-    def _grams(self, X: Any, normalise: str | None, center: bool, memory_limit_mb: float) -> GramStack:
+    def _grams(
+        self, X: Any, normalise: str | None, center: bool, memory_limit_mb: float, sample_weight: Array | None
+    ) -> GramStack:
         if self.feature_names is not None:
             X = as_rows(X)
             self._check_names(X.shape[1])
-        return build_grams(X, self.specs, self.names, self.standardize, normalise, center, memory_limit_mb)
+        return build_grams(
+            X, self.specs, self.names, self.standardize, normalise, center, memory_limit_mb, sample_weight
+        )
 
     def _repr_html_(self) -> str:
         return kernel_table(f"KernelDictionary({len(self)} kernels)", self.names, self.families)

@@ -36,6 +36,7 @@ class Finishing:
     row_means: Array
     grand_means: Array
     n: int
+    weights: Array | None = None  # of the rows (n,): a row of weight 2 counts as two rows
     constant: list[int] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
 
@@ -65,11 +66,14 @@ class Finishing:
     def settle(self, m: int, diagonal: Array, sums: Array, spread: float | None = None) -> bool:
         """Find the numbers of kernel m from its diagonal and row sums (n,); False when it has to be left out.
 
+        Of weighted rows the sums are K w.
+
         ``spread`` is its variance in feature space, tr(K)/n - 1'K1/n^2 by default: where ``needs_sums`` is False, sums
         may be zeros and another measure of spread can tell a constant kernel. KernelError where a number overflows.
         """
-        n = diagonal.size
-        trace, grand = float(diagonal.sum()), float(sums.sum()) / n**2
+        w = self.weights if self.weights is not None else np.ones(diagonal.size)
+        n = float(w.sum())
+        trace, grand = float(w @ diagonal), float(w @ sums) / n**2
         spread = trace / n - grand if spread is None else spread
         if not (np.isfinite(trace) and np.isfinite(grand) and np.isfinite(spread)):
             raise self._too_large(m)
@@ -84,7 +88,7 @@ class Finishing:
         if self.normalise == "spherical":
             self.factors[m] = spherical_factors(diagonal, self.row_means[m], float(self.grand_means[m]))
         elif self.normalise is not None:
-            self.scales[m] = {"multiplicative": spread, "trace": own.sum(), "diag": own.max()}[self.normalise]
+            self.scales[m] = {"multiplicative": spread, "trace": w @ own, "diag": own[w > 0].max()}[self.normalise]
             self.factors[m] = self.scales[m] ** -0.5
         return True
 
@@ -148,4 +152,5 @@ class Finishing:
             grand_means=self.grand_means,
             normalise=self.normalise,
             center=self.center,
+            weights=self.weights,
         ).subset(self.kept)

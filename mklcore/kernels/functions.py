@@ -112,8 +112,11 @@ class KernelSpec(Interface):
         is_named = self.label is not None or isinstance(self.features, tuple)
         return replace(self, features=self.columns(n_features), label=self.label if is_named else label)
 
-    def met(self, rows: Array) -> Self:
-        """The kernel on the columns of these (standardised) training rows; widths of its own may still be relative."""
+    def met(self, rows: Array, weights: Array | None = None) -> Self:
+        """The kernel on the columns of these (standardised) training rows; widths of its own may still be relative.
+
+        ``weights`` (n,) of the rows, for a kernel that depends on their distribution.
+        """
         features = self.columns(rows.shape[1])
         return self if features == self.features else replace(self, features=features)
 

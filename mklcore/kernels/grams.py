@@ -133,13 +133,15 @@ def forecast(n_kernels: int, n_samples: int, n_bases: int = 1, n_columns: int = 
     return Forecast(8 * entries * (n_kernels + 1), seconds, n_kernels)
 
 
-def median_distance(spec: KernelSpec, columns: Array, base: Array) -> float:
+def median_distance(spec: KernelSpec, columns: Array, base: Array, weights: Array | None = None) -> float:
     """Median over row pairs of the distance a relative width counts in.
 
     columns (n, s); base (n, n) holds their base numbers above the diagonal, or is empty where they are not known. Above
     2000 rows a seeded sample of 2000 is used. Where more than half of the pairs coincide, the median of the others; 1
-    where all rows coincide.
+    where all rows coincide. A row of weight w counts as w rows; a sample is drawn by weight.
     """
+    if weights is not None:
+        return _weighted_median(spec, columns, weights)
     if columns.shape[0] > MEDIAN_ROWS:
         chosen = np.random.default_rng(0).choice(columns.shape[0], MEDIAN_ROWS, replace=False)
         columns = columns[chosen]
@@ -156,6 +158,33 @@ def median_distance(spec: KernelSpec, columns: Array, base: Array) -> float:
         return median
     apart = pairs[pairs > 0]
     return _middle(apart, root) if apart.size else 1.0
+
+
+def _weighted_median(spec: KernelSpec, columns: Array, weights: Array) -> float:
+    rows = np.flatnonzero(weights)
+    if rows.size > MEDIAN_ROWS:
+        shares = weights[rows] / weights.sum()
+        rows = np.random.default_rng(0).choice(rows, MEDIAN_ROWS, replace=False, p=shares)
+        weights = (weights > 0).astype(np.float64)
+    columns, w = np.ascontiguousarray(columns[rows]), weights[rows]
+    base = np.empty((rows.size, rows.size))
+    fill_base(spec.base, columns, columns, True, base)
+    one, other = np.triu_indices(rows.size, 1)
+    values, counts = base[one, other], w[one] * w[other]
+    order = np.argsort(values)
+    values, counts = values[order], counts[order]
+    together = float(np.maximum(w * (w - 1), 0).sum()) / 2 + float(counts[values <= 0].sum())  # pairs at distance 0
+    values, counts = values[values > 0], counts[values > 0]
+    if not values.size:
+        return 1.0
+    sums = np.cumsum(counts)
+    total = together + sums[-1]
+    if 0.5 * total < together:  # more than half of the pairs coincide
+        together, total = 0.0, float(sums[-1])
+    ranks = np.array([0.5 * (total - 1.0), 0.5 * total]) - together
+    places = np.minimum(np.searchsorted(sums, ranks, side="right"), values.size - 1)
+    middle = np.where(ranks < 0.0, 0.0, values[places])
+    return float((np.sqrt if spec.base == "squared" else np.abs)(middle).mean())
 
 
 def _middle(values: Array, root: Callable[[Array], Array]) -> float:
@@ -353,6 +382,7 @@ def build_grams(
     normalise: str | None = "multiplicative",
     center: bool = False,
     memory_limit_mb: float = 4096.0,
+    sample_weight: Array | None = None,
 ) -> GramStack:
     """Grams of every spec on the training rows X (n, d); `KernelDictionary.grams` is the public door.
 
@@ -361,10 +391,11 @@ def build_grams(
     rows = as_rows(X)
     n = len(rows)
     finishing = Finishing.of(names, n, normalise, center)
+    finishing.weights = sample_weight
     check_memory(len(specs), n, memory_limit_mb)
-    means, scales = column_scaling(rows, specs, standardize)
+    means, scales = column_scaling(rows, specs, standardize, sample_weight)
     rows = standardise_rows(rows, means, scales)
-    resolved = [spec.met(rows) for spec in specs]
+    resolved = [spec.met(rows) if sample_weight is None else spec.met(rows, sample_weight) for spec in specs]
     values = np.empty((len(specs), n, n))
     with one_blas_thread():
         _fill(values, rows, resolved, finishing)
@@ -381,18 +412,28 @@ def _fill(values: Array, rows: Array, specs: list[KernelSpec], finishing: Finish
         base = values[members[0]] if alone else shared
         fill_base(kind, table, table, True, base)
         relative = [specs[m] for m in members if specs[m].is_relative]
-        unit = median_distance(relative[0], table, base) if relative else 1.0
+        unit = median_distance(relative[0], table, base, finishing.weights) if relative else 1.0
         for m in members:
             specs[m] = specs[m].at(columns, unit)
-        written = [] if finishing.by_row else _write_exponentials(values, base, specs, members, finishing)
+        plain = finishing.weights is None and not finishing.by_row
+        written = [] if not plain else _write_exponentials(values, base, specs, members, finishing)
         for m in members:
             check_cancelled()
             if m in written:
                 continue
             if not alone:
                 specs[m].fill(base, True, values[m])
-            if finishing.settle(m, values[m].diagonal().copy(), sum_rows(values[m])):
+            if finishing.settle(m, values[m].diagonal().copy(), _sums(values[m], finishing.weights)):
                 finish_square(values[m], finishing.row_means[m], float(finishing.grand_means[m]), finishing.factors[m])
+
+
+def _sums(gram: Array, weights: Array | None) -> Array:
+    """K w of a matrix whose upper triangle is filled, w = 1 by default."""
+    if weights is None:
+        return sum_rows(gram)
+    mirror(gram)
+    found: Array = gram @ weights
+    return found
 
 
 def _write_exponentials(

@@ -75,9 +75,9 @@ class ColumnMeasure:
         return f"ColumnMeasure({len(self.nodes)} values)"
 
     @classmethod
-    def of(cls, part: KernelSpec, rows: Array) -> Self:
+    def of(cls, part: KernelSpec, rows: Array, weights: Array | None = None) -> Self:
         """The measure of the columns that a settled kernel sees in the training ``rows`` (n, d)."""
-        nodes, shares = _summary(rows[:, list(part.settled)], summed=not isinstance(part, Delta))
+        nodes, shares = _summary(rows[:, list(part.settled)], weights, summed=not isinstance(part, Delta))
         means = _means(_local(part), nodes, nodes, shares)
         return cls(nodes, shares, means, float(shares @ means))
 
@@ -97,17 +97,20 @@ class ColumnMeasure:
         return out
 
 
-def _summary(seen: Array, summed: bool) -> tuple[Array, Array]:
+def _summary(seen: Array, weights: Array | None, summed: bool) -> tuple[Array, Array]:
     """Distinct rows (u, s) and their shares; if ``summed``, means of equal groups of a single column that has too many
     of them.
     """
-    nodes, counts = np.unique(seen, axis=0, return_counts=True)
-    if summed and seen.shape[1] == 1 and len(nodes) > MOST_NODES:
+    nodes, where, counts = np.unique(seen, axis=0, return_inverse=True, return_counts=True)
+    if weights is not None:
+        counts = np.bincount(where.ravel(), weights, len(nodes))
+        nodes, counts = nodes[counts > 0], counts[counts > 0]
+    if weights is None and summed and seen.shape[1] == 1 and len(nodes) > MOST_NODES:
         edges = np.arange(GROUPS + 1) * len(seen) // GROUPS
         sizes = np.diff(edges)
         nodes, where = np.unique(np.add.reduceat(np.sort(seen[:, 0]), edges[:-1]) / sizes, return_inverse=True)
         return nodes[:, None], np.bincount(where, sizes) / len(seen)
-    return nodes, counts / len(seen)
+    return nodes, counts / counts.sum()
 
 
 def _local(part: KernelSpec) -> KernelSpec:
@@ -249,9 +252,9 @@ class Interaction(Composed):
         seen = [part.label or columns_as_text(part.settled, feature_names) for part in self.parts]
         return f"{f' {self.sign} '.join(seen)}, {self.title}"
 
-    def met(self, rows: Array) -> Self:
-        parts = [settled_part(part, rows) for part in self.parts]
-        known = self.measures or tuple(ColumnMeasure.of(part, rows) for part in parts)
+    def met(self, rows: Array, weights: Array | None = None) -> Self:
+        parts = [settled_part(part, rows, weights) for part in self.parts]
+        known = self.measures or tuple(ColumnMeasure.of(part, rows, weights) for part in parts)
         return replace(self._of(parts), measures=known)
 
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:

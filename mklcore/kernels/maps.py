@@ -85,10 +85,15 @@ def are_strings(X: Any) -> bool:
     return isinstance(X, list | tuple) and bool(X) and isinstance(X[0], str)
 
 
-def column_statistics(rows: Array) -> tuple[Array, Array]:
-    """Mean and biased standard deviation of every column; a constant column gets scale 1."""
+def column_statistics(rows: Array, weights: Array | None = None) -> tuple[Array, Array]:
+    """Mean and biased standard deviation of every column; a constant column gets scale 1. ``weights`` (n,) of rows."""
     with np.errstate(over="ignore", invalid="ignore"):
-        means, scales = rows.mean(axis=0), rows.std(axis=0)
+        if weights is None:
+            means, scales = rows.mean(axis=0), rows.std(axis=0)
+        else:
+            rows = rows[weights > 0]
+            means = np.average(rows, axis=0, weights=weights[weights > 0])
+            scales = np.sqrt(np.average((rows - means) ** 2, axis=0, weights=weights[weights > 0]))
     wild = np.flatnonzero(~np.isfinite(scales))
     if wild.size:
         raise DataError(f"Column {wild[0]} holds values too large to standardise (above 1e150). Rescale it first.")
@@ -136,10 +141,12 @@ def share_bases(specs: Sequence[KernelSpec]) -> Groups:
     return groups
 
 
-def column_scaling(rows: Array, specs: Sequence[KernelSpec], standardize: bool) -> tuple[Array, Array]:
+def column_scaling(
+    rows: Array, specs: Sequence[KernelSpec], standardize: bool, weights: Array | None = None
+) -> tuple[Array, Array]:
     """What is taken off every column (d,) and what it is divided by; letters of sequences stay as they are."""
     d = rows.shape[1]
-    means, scales = column_statistics(rows) if standardize else (np.zeros(d), np.ones(d))
+    means, scales = column_statistics(rows, weights) if standardize else (np.zeros(d), np.ones(d))
     seen = sorted({column for spec in specs for column in spec.letters})
     means[seen], scales[seen] = 0.0, 1.0
     return means, scales
@@ -152,7 +159,8 @@ class KernelMap:
     specs: M resolved kernels (tuple columns, absolute widths); rows (n, d): training rows after standardising;
     column_means, column_scales (d,); scales (M,): the factor s of each kernel, 1 where none; factors (M, n),
     row_means (M, n), grand_means (M,): the f, r, g of the training gram, broadcast where they are one number per
-    kernel; kept (n_kept,): which training rows the columns of a block refer to.
+    kernel; kept (n_kept,): which training rows the columns of a block refer to;
+    weights (n,) of the training rows in means over them, None where all are alike.
     """
 
     specs: tuple[KernelSpec, ...]
@@ -166,6 +174,7 @@ class KernelMap:
     kept: Indices
     normalise: str | None = None
     center: bool = False
+    weights: Array | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -212,6 +221,9 @@ class KernelMap:
 
         X_new (n_new, d) as in `cross`; weights (T, M); duals (T, n_kept).
         """
+        if self.center and self.weights is not None:
+            block = self.cross(X_new)
+            return np.stack([own @ (block @ dual) for own, dual in zip(weights, duals, strict=True)], axis=1)
         return self.sums.scores(self.standardised(X_new), weights, duals)
 
     def _columns_of(self, columns: Sequence[int]) -> Array:
@@ -329,7 +341,7 @@ class KernelMap:
         if self._is_plain:
             block *= self._plain_scales[m]
             return
-        means = block.mean(axis=1) if self.center else np.zeros(block.shape[0])
+        means = np.average(block, axis=1, weights=self.weights) if self.center else np.zeros(block.shape[0])
         factors: Array = np.full(block.shape[0], self.scales[m] ** -0.5)
         if self.normalise == "spherical":
             own = np.empty((block.shape[0], 1))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import as_strings, letters
 from mklcore.errors import ParameterError
@@ -87,6 +88,7 @@ class SequenceDictionary(KernelDictionary):
         normalise: str | None = "spherical",
         center: bool = False,
         memory_limit_mb: float = 4096.0,
+        sample_weight: Array | None = None,
     ) -> GramStack:
         """Gram matrices of every kernel on strings, one per row, or on the sequences of a ``Dataset``.
 
@@ -95,7 +97,7 @@ class SequenceDictionary(KernelDictionary):
         strings.
         """
         if isinstance(X, Dataset):
-            return super().grams(X, normalise, center, memory_limit_mb)
+            return super().grams(X, normalise, center, memory_limit_mb, sample_weight)
         table = letters([as_strings(X)])
         bound = KernelDictionary(tuple(spec.beside(0, ("",), table.shape[1]) for spec in self.specs))
-        return bound.grams(table, normalise, center, memory_limit_mb)
+        return bound.grams(table, normalise, center, memory_limit_mb, sample_weight)
