@@ -305,7 +305,9 @@ def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = Fals
             "letters became columns."
         )
     if dates := [item.column.name for item in used if item.column.kind == "date"]:
-        notes.append(f"Dates became hour, weekday, month, year and day, those that vary: {listed(dates)}.")
+        without = Repair.of("Leave the dates out", uses=tuple((name, "left out") for name in dates))
+        text = f"Dates became hour, weekday, month, year and day, those that vary: {listed(dates)}."
+        notes.append(Note(text, [without]))
     used = [item for item in used if item.column.kind not in ("sequence", "date")]
     if split := [item.column.name for item in used if item.numbers is None]:
         notes.append(f"Categories became columns of 0 and 1: {listed(split)}.")
