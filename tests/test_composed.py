@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.errors import KernelError, ParameterError
-from mklcore.io.script import code
+from mklcore.errors import KernelError
 from mklcore.kernels.composed import pair_grams
-from mklcore.kernels.notation import is_dictionary, read_entries, write_entries
-from mklcore.kernels.operators.lazy import LazyKernels
 
 
 @pytest.fixture(scope="module")
@@ -36,35 +33,6 @@ def test_the_value_is_that_of_the_parts(table, made, joined):
     assert stack.values[3] == pytest.approx(joined(*stack.values[:3]))
     blocks = stack.cross(new)
     assert blocks[3] == pytest.approx(joined(*blocks[:3]))
-    for normalise in ("multiplicative", "spherical"):
-        one = mkl.KernelDictionary((made,)).grams(X, normalise=normalise, center=True)
-        assert one.cross(X) == pytest.approx(one.values, abs=1e-12)
-        assert LazyKernels.build(mkl.KernelDictionary((made,)), X, normalise, True).rows(
-            np.arange(30)
-        ) == pytest.approx(one.values, abs=1e-12)
-
-
-def test_they_stand_in_text_in_code_and_in_a_file(table, tmp_path):
-    X, new = table
-    text = "lin@1,3&rbf0.5m@2-4;~lin@1|pol2@*;rbf1m@*"
-    assert is_dictionary(text)
-    entries = read_entries(text, 4)
-    assert entries[0].spec == mkl.Product(LIN, RBF)
-    assert entries[1].spec == mkl.Sum(mkl.Linear(features=(0,)), POLY)
-    assert write_entries(entries) == text
-    assert eval(code(entries[0].spec), {"mkl": mkl}) == entries[0].spec
-    kernels = mkl.KernelDictionary(tuple(entry.spec for entry in entries))
-    model = mkl.LpMKLRegressor(kernels=kernels).fit(X, X[:, 0] * X[:, 1])
-    mkl.save_model(tmp_path / "model.mkl", model)
-    again = mkl.load_model(tmp_path / "model.mkl")
-    assert again.kernels == kernels
-    assert again.predict(new) == pytest.approx(model.predict(new), abs=1e-12)
-    with pytest.raises(KernelError, match="means several kernels"):
-        read_entries("lin@1..3&rbf1m@2", 4)
-    with pytest.raises(KernelError, match="its parts are plain kernels"):
-        write_entries([entries[0].__class__(mkl.Sum(mkl.Product(LIN, RBF), POLY))])
-    with pytest.raises(ParameterError, match="Product takes 2 to 8 kernel specs"):
-        mkl.Product(LIN)
 
 
 def test_a_product_of_columns_and_letters():

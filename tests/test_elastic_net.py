@@ -158,15 +158,6 @@ def test_a_path_over_C_is_warm_and_lets_kernels_in(case, tmp_path):
     assert mkl.load_model(tmp_path / "net.mkl").penalty == ElasticNet(0.2)
 
 
-def test_it_is_a_choice_with_a_control_of_its_own(case):
-    lp = mkl.catalog.ESTIMATORS["lp"]
-    usual = {control.name: control.default for control in lp.controls}
-    assert "mu" in [control.name for control in lp.shown("binary", "C", usual | {"norm": "elastic net"})]
-    assert "mu" not in [control.name for control in lp.shown("binary", "C", usual)]
-    assert lp.estimator("binary", norm="elastic net", mu=0.25).penalty == ElasticNet(0.25)
-    assert r"\mu" in lp.words_for({"norm": "elastic net"}).formula
-
-
 @every("mu", [0.0, -1.0, 1.5, True, "half"])
 def test_a_share_that_is_none_is_refused(mu):
     with pytest.raises(ParameterError, match="mu is the share of the squared norms"):

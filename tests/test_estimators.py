@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import cross_val_score
@@ -18,6 +18,13 @@ from tests.every import every
 CLASSIFIERS = [mkl.LpMKLClassifier, mkl.GOMPClassifier, mkl.UniformMKLClassifier]
 REGRESSORS = [mkl.LpMKLRegressor, mkl.GOMPRegressor, mkl.UniformMKLRegressor]
 ALL = CLASSIFIERS + REGRESSORS
+EVERY_KIND = [
+    *(kind() for kind in ALL),
+    mkl.BestKernelClassifier(), mkl.BestKernelRegressor(), mkl.AlignedMKLClassifier(), mkl.AlignedMKLRegressor(),
+    mkl.JointMKLClassifier(), mkl.JointMKLRegressor(), mkl.SMKLClassifier(C=5.0), mkl.SMKLRegressor(C=5.0),
+    mkl.GreedyMKLClassifier(), mkl.GreedyMKLRegressor(), mkl.GreedyMKLClassifier("empirical"),
+    mkl.GreedyMKLRegressor("empirical"),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -32,43 +39,36 @@ def _target(cls, table):
     return table[1] if cls in CLASSIFIERS else table[2]
 
 
-@every("cls", ALL)
-def test_a_stack_gives_what_the_table_gives(cls, table):
-    X, y = table[0], _target(cls, table)
-    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0])
-    stack = kernels.grams(X[:50])
-    on_table = cls(kernels=kernels).fit(X[:50], y[:50])
-    on_array = cls(kernels="precomputed").fit(stack.values, y[:50])
+@every("asked", EVERY_KIND)
+def test_every_estimator_answers_by_what_it_publishes_on_tables_and_on_stacks(asked, table):
+    X, y = table[0], table[1 if is_classifier(asked) else 2]
+    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 4)
+    stack = kernels.grams(X[:50], normalise=asked.default_normalise)
+    blocks = stack.cross(X[50:])
+    on_table = clone(asked).set_params(kernels=kernels).fit(X[:50], y[:50])
+    on_array = clone(asked).set_params(kernels="precomputed").fit(stack.values, y[:50])
     assert on_array.weights_ == pytest.approx(on_table.weights_)
-    assert np.array_equal(on_array.predict(stack.cross(X[50:])), on_table.predict(X[50:]))
-    assert on_array.score(stack.cross(X[50:]), y[50:]) == on_table.score(X[50:], y[50:])
+    for model, rows in ((on_table, X[50:]), (on_array, blocks)):
+        if isinstance(model, (mkl.GreedyMKLClassifier, mkl.GreedyMKLRegressor)):  # one function per kernel
+            expected = np.einsum("mij,mj->i", blocks, model.dual_coef_) + model.intercept_
+        else:
+            expected = np.tensordot(model.weights_, blocks, 1) @ np.squeeze(model.dual_coef_) + model.intercept_
+        found = model.decision_function(rows) if is_classifier(asked) else model.predict(rows)
+        assert found == pytest.approx(expected)
+        if is_classifier(asked):
+            assert np.array_equal(model.predict(rows) == model.classes_[1], found > 0)
+        assert model.score(rows, y[50:]) == pytest.approx(on_table.score(X[50:], y[50:]))
 
-
-@every("cls", ALL)
-def test_decisions_are_weights_times_kernels_times_dual(cls, table):
-    X, y = table[0], _target(cls, table)
-    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0])
-    model = cls(kernels=kernels).fit(X[:50], y[:50])
-    blocks = kernels.grams(X[:50]).cross(X[50:])
-    expected = np.tensordot(model.weights_, blocks, 1) @ model.dual_coef_ + model.intercept_
-    found = model.decision_function(X[50:]) if cls in CLASSIFIERS else model.predict(X[50:])
-    assert found == pytest.approx(expected)
-    if cls in CLASSIFIERS:
-        assert np.array_equal(model.predict(X[50:]) == model.classes_[1], found > 0)
-
-
-@every("cls", ALL)
-def test_published_attributes_fit_together(cls, table):
-    model = cls().fit(table[0], _target(cls, table))
-    assert len(model.kernel_names_) == model.weights_.size
-    assert np.all(model.weights_ >= 0)
-    assert model.n_kernels_ == len(model.selected_)
-    assert model.status_.ok
-    assert model.n_iter_ == model.fit_.n_iter <= len(model.history_)
-    if model.dual_gap_ is not None:
-        assert model.dual_gap_ == pytest.approx(model.objective_ - model.dual_objective_)
-        assert model.relative_gap_ == pytest.approx(model.dual_gap_ / model.objective_)
-    assert all(name in model._repr_html_() for name in (cls.__name__, "kernels used"))
+    assert len(on_table.kernel_names_) == on_table.weights_.size == len(kernels)
+    assert np.all(on_table.weights_ >= 0)
+    assert set(np.flatnonzero(on_table.weights_)) <= set(on_table.selected_)
+    assert on_table.n_kernels_ == np.count_nonzero(on_table.weights_) > 0
+    assert on_table.status_.ok
+    assert on_table.n_iter_ <= len(on_table.history_)
+    if on_table.dual_gap_ is not None:
+        assert on_table.dual_gap_ == pytest.approx(on_table.objective_ - on_table.dual_objective_)
+        assert on_table.dual_gap_ >= 0
+    assert all(name in on_table._repr_html_() for name in (type(asked).__name__, "kernels used"))
 
 
 def test_one_kernel_is_svc_and_kernel_ridge(table):

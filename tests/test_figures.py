@@ -217,12 +217,6 @@ def test_six_lines_are_reported_apart_by_everybody(who, dark):
     assert len(set(style.GLYPHS.values())) == 6
 
 
-def test_colours_follow_the_whole_path_not_the_cursor():
-    path = np.array([[9.0, 0, 0, 0, 0, 0, 0, 1], [0, 2, 3, 4, 5, 6, 0, 1]])
-    assert figures.kernel_colours(["rbf"] * 8, path) == figures.kernel_colours(["rbf"] * 8, path.max(axis=0))
-    assert figures.kernel_colours([]) == []
-
-
 # Numbers and labels
 
 
@@ -388,21 +382,6 @@ def test_scores_that_were_not_measured_are_not_drawn():
     assert "No score was measured" in figures.score_path(path).layout.meta["alt"]
 
 
-def test_the_explore_figure_has_two_axes_side_by_side_and_is_constant():
-    path = toy_path()
-    figure = figures.explore_figure(path)
-    assert {t.xaxis for t in figure.data} == {"x", "x2"}
-    assert {t.name for t in figure.data if t.xaxis == "x2"} == {"train", "validation"}
-    assert figure.layout.xaxis.domain[1] < figure.layout.xaxis2.domain[0]
-    assert (figure.layout.xaxis2.anchor, figure.layout.yaxis2.anchor) == ("y2", "x2")
-    assert figure.layout.xaxis.range == figure.layout.xaxis2.range
-    assert [a.text for a in figure.layout.annotations if a.name == "title"] == [
-        "Solution path",
-        "Accuracy along the path",
-    ]
-    assert figure.to_json() == figures.explore_figure(path).to_json()
-
-
 def test_infinite_norms_have_a_place_and_a_tick():
     values = np.array([1.0, 4 / 3, 2.0, 8.0, np.inf])
     path = toy_path(values=values, param="p")
@@ -488,13 +467,6 @@ def test_a_large_gram_is_drawn_as_block_means_and_says_so():
     np.testing.assert_array_equal(edges, [0, 200, 400])
 
 
-def test_a_target_of_many_values_sorts_without_classes():
-    labels = np.linspace(1, 0, 12)
-    figure = figures.gram_heatmap(np.diag(np.arange(12.0)), labels)
-    np.testing.assert_array_equal(np.diag(figure.data[0].z), np.arange(12.0)[::-1])
-    assert figure.layout.shapes == ()
-
-
 @pytest.mark.parametrize("shape", [(3, 2), (2, 3, 3), (0, 0)])
 def test_heat_maps_refuse_what_is_not_square(shape):
     with pytest.raises(ParameterError, match="got shape"):
@@ -517,12 +489,6 @@ def test_alignment_names_the_closest_pair():
     assert figure.layout.yaxis.ticktext == ("a", "b", "c")
     assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
     assert figures.alignment_heatmap(np.eye(40), ["k"] * 40).layout.yaxis.ticktext is None
-
-
-def test_target_alignment_is_sorted_best_first():
-    figure = figures.target_alignment_bar([0.1, 0.7, 0.4], ["a", "b", "c"], ["rbf", "rbf", "linear"])
-    np.testing.assert_array_equal(figure.data[0].x, [0.7, 0.4, 0.1])
-    assert "b with 0.7, c with 0.4 and a with 0.1" in figure.layout.meta["alt"]
 
 
 def test_eigenvalues_fall_on_a_log_axis_and_numerical_zeros_are_left_out():

@@ -276,21 +276,6 @@ def test_the_regressor_is_algorithm_2(case):
     assert 0.5 * np.mean((case.y - model.predict(case.K)) ** 2) == pytest.approx(model.objective_, abs=1e-12)
 
 
-@pytest.mark.parametrize("criterion", ["functional", "empirical"])
-def test_tables_stacks_and_new_rows(criterion, table):
-    X, _, target = table
-    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0])
-    stack = kernels.grams(X[:50], normalise="diag")
-    on_table = mkl.GreedyMKLRegressor(criterion, kernels=kernels).fit(X[:50], target[:50])
-    on_array = mkl.GreedyMKLRegressor(criterion, kernels="precomputed").fit(stack.values, target[:50])
-    blocks = stack.cross(X[50:])
-    expected = np.einsum("mij,mj->i", blocks, on_table.dual_coef_) + on_table.intercept_
-    assert on_table.predict(X[50:]) == pytest.approx(expected)
-    assert on_array.predict(blocks) == pytest.approx(expected)
-    assert on_table.score(X[50:], target[50:]) > 0.2
-    assert on_table.n_kernels_ == len(on_table.selected_)
-
-
 def test_the_intercept_is_the_mean(table):
     X, _, target = table
     model = mkl.GreedyMKLRegressor(lam=1e6).fit(X, target + 5.0)

@@ -26,15 +26,11 @@ from mklcore.solvers.hkl.dag import (
     Ancestry,
     DepthWeights,
     Hull,
-    by_depth,
-    child,
-    depth,
     levels,
     parents,
     touched,
 )
 from mklcore.solvers.hkl.design import Design
-from mklcore.solvers.hkl.inner import Barrier, EtaFixedPoint, Reduced
 from mklcore.solvers.hkl.machine import ColumnMachine, GramMachine, Task
 from mklcore.solvers.hkl.search import HullSearch, Limits, lambda_range
 from tests.every import every
@@ -63,14 +59,6 @@ def rows():
 def balanced(n, seed=1):
     a = np.random.default_rng(seed).standard_normal(n)
     return a - a.mean()
-
-
-def reduced(optimum, nodes=None):
-    settings = optimum.settings
-    design = Design(optimum.X, settings["basis"], standardize=False, normalize=False)
-    task = Task(optimum.y, make_loss(optimum.loss), settings["lam"], settings["fit_intercept"])
-    weights = DepthWeights(settings["depth_weight"], settings["root_weight"])
-    return Reduced(design, task, nodes or [touched(node) for node in optimum.nodes], weights)
 
 
 # Against the oracle
@@ -109,26 +97,6 @@ def test_the_gap_is_never_below_the_true_suboptimality_when_stopped_early(optimu
     assert model.objective_ >= optimum.objective * (1 - 1e-7)
     assert model.dual_gap_ >= model.objective_ - optimum.objective * (1 + 1e-7)
     assert model.dual_gap_ == pytest.approx(model.objective_ - model.dual_objective_)
-
-
-@named(SMOOTH[::4])
-@every("method", [EtaFixedPoint, Barrier])
-def test_every_step_of_the_inner_solvers_is_certified(optimum, method):
-    problem = reduced(optimum)
-    x = np.full(len(problem.nodes), 1.0 / len(problem.nodes))
-    seen = []
-
-    class Watched(method):
-        def _seen(self, point):
-            seen.append(point)
-            return super()._seen(point)
-
-    fit = run(Watched(problem, x, None, tol=1e-3 if method is EtaFixedPoint else 1e-8), tol=1e-8, max_iter=40)
-    for point in seen:
-        assert point.objective >= optimum.objective * (1 - 1e-7)
-        assert point.dual_objective <= optimum.objective * (1 + 1e-7)
-        assert point.objective <= point.state.value * (1 + 1e-9)
-    assert (fit.relative_gap < 1e-7) if method is Barrier else (fit.relative_gap < 0.1)
 
 
 # The sums
@@ -267,17 +235,6 @@ def test_bad_bases_and_weights_are_refused(make, words):
 # The graph
 
 
-def test_nodes_parents_children_and_ancestors():
-    node = touched((0, 2, 0, 1))
-    assert node == ((1, 2), (3, 1))
-    assert levels(node, 4) == (0, 2, 0, 1)
-    assert depth(node) == 3
-    assert {levels(parent, 4) for parent in parents(node)} == {(0, 1, 0, 1), (0, 2, 0, 0)}
-    assert [levels(child(node, i), 4) for i in range(4)] == [(1, 2, 0, 1), (0, 3, 0, 1), (0, 2, 1, 1), (0, 2, 0, 2)]
-    assert len(Hull(4, 2, [node])) == 6
-    assert by_depth([node, (), ((0, 1),)], 4) == [(), ((0, 1),), node]
-
-
 def test_sources_are_exactly_the_outsiders_with_all_parents_inside():
     rng, q = np.random.default_rng(0), 2
     hull = Hull(3, q)
@@ -289,18 +246,6 @@ def test_sources_are_exactly_the_outsiders_with_all_parents_inside():
         expected = {node for node in everything if node not in inside and set(parents(node)) <= inside}
         assert hull.sources == expected
         assert set(hull.extreme_points()) == {v for v in inside if not any(v in parents(w) for w in inside)}
-
-
-def test_kappa_columns_sum_to_one_and_zeta_is_their_harmonic_sum():
-    hull = Hull(3, 2, [touched((1, 1, 1)), touched((2, 0, 1))])
-    nodes, rng = hull.nodes, np.random.default_rng(0)
-    eta = rng.uniform(0.1, 1, len(nodes))
-    ancestry = Ancestry(nodes)
-    zeta = ancestry.zeta(eta)
-    kappa = ancestry.matrix() * zeta[None, :] / eta[:, None]
-    assert kappa.sum(axis=0) == pytest.approx(np.ones(len(nodes)))
-    values = rng.standard_normal(len(nodes))
-    assert ancestry.down(values) == pytest.approx(ancestry.matrix() @ values)
 
 
 # The certificate

@@ -11,11 +11,8 @@ import pytest
 import mklcore as mkl
 from mklcore.data.dataset import Dataset
 from mklcore.errors import KernelError, ParameterError
-from mklcore.io.script import code
 from mklcore.kernels.interactions import ColumnMeasure, Interaction
 from mklcore.kernels.medians import column_median
-from mklcore.kernels.notation import is_dictionary, read_entries, write_entries
-from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.kernels.screening import interacting
 from tests.every import every
 
@@ -67,13 +64,6 @@ def test_a_product_is_that_of_its_parts_wherever_it_is_computed(table):
     stack = kernels.grams(X, normalise=None)
     assert stack.values[3] == pytest.approx(np.prod(stack.values[:3], axis=0), abs=1e-13)
     assert stack.cross(new)[3] == pytest.approx(np.prod(stack.cross(new)[:3], axis=0), abs=1e-13)
-    for normalise, center in (("multiplicative", False), ("spherical", True)):
-        one = kernels.grams(X, normalise, center)
-        assert one.cross(X) == pytest.approx(one.values, abs=1e-12)
-        lazy = LazyKernels.build(kernels, X, normalise, center)
-        assert lazy.rows(np.arange(40)) == pytest.approx(one.values, abs=1e-12)
-    order = np.random.default_rng(1).permutation(40)
-    assert kernels.grams(X[order], None).values == pytest.approx(stack.values[:, order][:, :, order], abs=1e-12)
     settled = mkl.KernelDictionary(tuple(replace(spec, measures=()) for spec in stack.specs))
     twice = settled.grams(np.vstack([X, X]), None)
     assert twice.values[:, :40, :40] == pytest.approx(stack.values, abs=1e-12)
@@ -124,26 +114,6 @@ def test_the_median_of_a_column_is_that_of_all_pairs(digits, n):
     pairs = np.abs(column[:, None] - column)[np.triu_indices(n, 1)]
     expected = np.median(pairs) or (np.median(pairs[pairs > 0]) if pairs.any() else 1.0)
     assert column_median(column) == expected
-
-
-def test_they_stand_in_text_in_code_and_in_a_file(table, tmp_path):
-    X, new = table
-    text = "^rbf1m@1;~^lin@4;^rbf1m@1^lin@4;lin@1&lin@2;^delta@3^delta@4"
-    assert is_dictionary(text)
-    assert not is_dictionary("^nonsense@1")
-    assert not is_dictionary("^lin@1&lin@2")
-    entries = read_entries(text, 4)
-    assert [entry.on for entry in entries] == [True, False, True, True, True]
-    assert entries[2].spec == Interaction(RBF[0], LINEAR[3])
-    assert write_entries(entries) == text
-    assert eval(code(entries[2].spec), {"mkl": mkl}) == entries[2].spec
-    kernels = plain(*(entry.spec for entry in entries))
-    model = mkl.LpMKLRegressor(kernels=kernels).fit(X, X[:, 0] * X[:, 3] + X[:, 0])
-    mkl.save_model(tmp_path / "model.mkl", model)
-    again = mkl.load_model(tmp_path / "model.mkl")
-    assert again.kernels == kernels
-    assert again._map.specs == model._map.specs
-    assert again.predict(new) == pytest.approx(model.predict(new), abs=1e-12)
 
 
 @every(

@@ -109,20 +109,6 @@ def test_refusals(problem):
         fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(2.0), True, solver="silp")
 
 
-@every("C", [1e-4, 1.0, 1e4])
-@every("p", [1.01, 4 / 3, 2.0, 3.0])
-def test_interleaved_pairs_open_for_newton_and_end_at_the_same_optimum(p, C, problem):
-    values, y = problem[3].values, problem[1]
-    opened = fit_weighted(values, y, C, make_loss("hinge"), LpNorm(p), True, tol=1e-4)
-    newton = fit_weighted(values, y, C, make_loss("hinge"), LpNorm(p), True, tol=1e-4, solver="newton")
-    assert "interleaved" in opened.solver
-    assert opened.status.ok
-    assert newton.status.ok
-    assert opened.objective == pytest.approx(newton.objective, rel=2e-4)
-    assert opened.dual_objective <= newton.objective * (1 + 1e-9)
-    assert opened.objective >= newton.dual_objective * (1 - 1e-9)
-
-
 def test_a_neighbour_hands_on_its_rows_and_products_and_changes_nothing(problem):
     values, y = problem[3].values, problem[1]
     loss, penalty = make_loss("hinge"), LpNorm(2.0)

@@ -2,7 +2,6 @@
 R2.
 """
 
-import io
 from fractions import Fraction
 
 import cvxpy as cp
@@ -144,14 +143,6 @@ def test_two_classes_are_one_problem():
     theirs = mkl.LpMKLClassifier(p=1.5, kernels=kernels).fit(data.X, data.y)
     assert ours.objective_ == pytest.approx(theirs.objective_, rel=2e-3)
     assert ours.decision_function(data.X).shape == (120,)
-
-
-def test_saved_and_loaded(targets):
-    X, Y = targets
-    model, file = mkl.JointMKLRegressor(p=1.5, kernels=KERNELS).fit(X, Y), io.BytesIO()
-    mkl.save_model(file, model)
-    file.seek(0)
-    assert mkl.load_model(file).predict(X) == pytest.approx(model.predict(X))
 
 
 def test_a_fit_can_be_stopped(targets):

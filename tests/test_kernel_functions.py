@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial_kernel, rbf_kernel
 
+import mklcore as mkl
 from mklcore.errors import KernelError, ParameterError
+from mklcore.io.script import code
 from mklcore.kernels.columns import columns_as_text
 from mklcore.kernels.dictionary import Band, KernelDictionary
 from mklcore.kernels.fills import fill_absolute, fill_exponential, fill_squared
 from mklcore.kernels.functions import KERNELS, RBF, Laplacian, Linear, Polynomial
+from mklcore.kernels.notation import is_dictionary, read_entries, write_entries
+from mklcore.kernels.operators.lazy import LazyKernels
 from tests.every import every
 
 REFERENCES = [
@@ -68,19 +72,6 @@ def test_specs_are_values():
     assert len({Linear(), Linear(), Linear(features=(0,)), Polynomial(2), Polynomial(2, coef0=1)}) == 3
     with pytest.raises(AttributeError):
         RBF(1.0).width = 2.0  # type: ignore[misc]
-
-
-@every(
-    "spec",
-    [
-        Linear(),
-        Polynomial(3, coef0=0.5, features=(1, 2)),
-        RBF(0.5, relative=True, features=Band(0, 3)),
-        Laplacian(2.0, label="texture", features=(0,)),
-    ],
-)
-def test_printed_specs_can_be_read_back(spec):
-    assert eval(repr(spec)) == spec
 
 
 def test_names_say_kernel_and_columns():
@@ -150,3 +141,84 @@ def test_columns_are_known_once_a_kernel_has_met_its_table():
     assert Linear(features=(2, 0)).settled == (2, 0)
     with pytest.raises(KernelError, match=r"Linear\(\) has met no table yet, .* use columns\(n_features\)"):
         Linear().settled  # noqa: B018
+
+
+# What every kernel can do
+
+LIN, NARROW = mkl.Linear(features=(0, 2)), mkl.RBF(0.5, features=(1, 2, 3), relative=True)
+ALONE = mkl.RBF(1.0, features=(0,), relative=True), mkl.Delta(features=(4,)), mkl.Matern(1.0, features=(1,))
+EVERY_KERNEL = [
+    *(spec for spec, _ in REFERENCES),
+    mkl.Polynomial(3, coef0=0.5, features=(1, 2)),
+    mkl.RBF(0.5, relative=True, features=Band(0, 3)),
+    mkl.Laplacian(2.0, label="texture", features=(0,)),
+    *(mkl.Matern(0.7, nu) for nu in (0.1, 0.5, 0.77, 1.5, 2.0, 9.5, np.inf)),
+    mkl.Matern(0.5, 2.5, relative=True),
+    mkl.Delta(features=(4,)),
+    mkl.Product(LIN, NARROW),
+    mkl.Sum(LIN, NARROW, mkl.Polynomial(2)),
+    mkl.Sum(mkl.Product(LIN, mkl.Polynomial(2)), NARROW),
+    mkl.Interaction(ALONE[0]),
+    mkl.Interaction(*ALONE),
+]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.standard_normal((45, 4)), rng.integers(0, 3, 45)])
+    X[40:] = X[:5]
+    return X, np.column_stack([rng.standard_normal((9, 4)), rng.integers(0, 4, 9)])
+
+
+@every("spec", EVERY_KERNEL)
+def test_every_kernel_is_semidefinite_and_the_same_wherever_it_is_computed(spec, rows):
+    X, new = rows
+    kernels = mkl.KernelDictionary((spec,))
+    plain = kernels.grams(X, normalise=None)
+    gram = plain.values[0]
+    assert np.linalg.eigvalsh(gram)[0] > -1e-10 * np.trace(gram)
+    np.testing.assert_allclose(gram[:5], gram[40:], atol=1e-12)
+    order = np.random.default_rng(1).permutation(45)
+    assert kernels.grams(X[order], None).values[0] == pytest.approx(gram[order][:, order], abs=1e-10)
+    for normalise, center in (("multiplicative", False), ("spherical", True)):
+        stack, lazy = kernels.grams(X, normalise, center), LazyKernels.build(kernels, X, normalise, center)
+        assert stack.cross(X) == pytest.approx(stack.values, abs=1e-11)
+        assert lazy.rows(np.arange(45)) == pytest.approx(stack.values, abs=1e-11)
+        assert lazy.cross(new) == pytest.approx(stack.cross(new), abs=1e-11)
+    assert eval(repr(spec), vars(mkl) | {"Band": Band, "inf": np.inf}) == spec
+    assert eval(code(spec), {"mkl": mkl, "np": np}) == spec
+
+
+def test_every_kernel_is_saved_with_a_model(rows, tmp_path):
+    X, new = rows
+    kernels = mkl.KernelDictionary(tuple(EVERY_KERNEL))
+    model = mkl.LpMKLRegressor(p=2.0, kernels=kernels).fit(X, X[:, 0] * X[:, 1])
+    mkl.save_model(tmp_path / "model.mkl", model)
+    again = mkl.load_model(tmp_path / "model.mkl")
+    assert again.kernels == kernels
+    assert again.predict(new) == pytest.approx(model.predict(new), abs=1e-12)
+
+
+@every("text", [
+    "mat1@*", "mat0.5+2.5m@*;~mat2+inf@1..3", "mat1m@1-2", "lin@1,3&rbf0.5m@2-4;~lin@1|pol2@*;rbf1m@*",
+    "^rbf1m@1;~^lin@4;^rbf1m@1^lin@4;lin@1&lin@2;^delta@3^delta@4",
+])  # fmt: skip
+def test_kernels_written_as_text_are_read_again(text):
+    assert is_dictionary(text)
+    assert write_entries(read_entries(text, 4)) == text
+
+
+def test_what_the_text_means():
+    first, second, _ = read_entries("lin@1,3&rbf0.5m@2-4;~lin@1|pol2@*;rbf1m@*", 4)
+    assert (first.spec, first.on) == (mkl.Product(LIN, NARROW), True)
+    assert (second.spec, second.on) == (mkl.Sum(mkl.Linear(features=(0,)), mkl.Polynomial(2)), False)
+    assert read_entries("^rbf1m@1^lin@4", 4)[0].spec == mkl.Interaction(ALONE[0], mkl.Linear(features=(3,)))
+    for text in ("^nonsense@1", "^lin@1&lin@2"):
+        assert not is_dictionary(text)
+    with pytest.raises(KernelError, match="means several kernels"):
+        read_entries("lin@1..3&rbf1m@2", 4)
+    with pytest.raises(KernelError, match="its parts are plain kernels"):
+        write_entries([first.__class__(mkl.Sum(mkl.Product(LIN, NARROW), mkl.Polynomial(2)))])
+    with pytest.raises(ParameterError, match="Product takes 2 to 8 kernel specs"):
+        mkl.Product(LIN)

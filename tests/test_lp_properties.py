@@ -16,7 +16,9 @@ from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.problem import Problem
 
-LOSSES = ("hinge", "squared", "epsilon_insensitive", "logistic", "one_class")
+LOSSES = (
+    "hinge", "squared", "epsilon_insensitive", "logistic", "one_class", "squared_hinge", "huber", "pinball",
+)  # fmt: skip
 SMOOTH = ("squared", "logistic")
 often = settings(max_examples=40, deadline=None, derandomize=True)
 seldom = settings(max_examples=15, deadline=None, derandomize=True)

@@ -34,16 +34,6 @@ def test_it_equals_scikit_learn(rows, nu, width):
     assert stack.cross(new)[0] == pytest.approx(reference(new, train), abs=1e-12)
 
 
-@every("nu", SMOOTHNESS)
-def test_a_row_with_itself_is_one_and_the_gram_is_psd(rows, nu):
-    train, _ = rows
-    twice = np.vstack([train, train[:2]])
-    gram = mkl.KernelDictionary((mkl.Matern(0.7, nu),)).grams(twice, normalise=None).values[0]
-    assert np.all(np.diag(gram) == 1.0)
-    assert gram[0, 40] == 1.0
-    assert np.linalg.eigvalsh(gram)[0] > -1e-10
-
-
 def test_its_limits(rows):
     train, _ = rows
 
@@ -63,11 +53,6 @@ def test_a_relative_width_counts_median_distances(rows):
     relative = mkl.KernelDictionary((mkl.Matern(0.5, 2.5, relative=True),), standardize=False).grams(train)
     absolute = mkl.KernelDictionary((mkl.Matern(0.5 * unit, 2.5),), standardize=False).grams(train)
     assert relative.values == pytest.approx(absolute.values, abs=1e-12)
-
-
-@pytest.mark.parametrize("text", ["mat1@*", "mat0.5+2.5m@*;~mat2+inf@1..3", "mat1m@1-2"])
-def test_it_survives_its_text(text):
-    assert write_entries(read_entries(text, 3)) == text
 
 
 @every(
@@ -115,11 +100,3 @@ def test_every_family_has_a_hue_of_its_own():
 def test_numbers_out_of_range_are_refused(field, value):
     with pytest.raises(ParameterError, match=f"Matern: {field} must be a number between"):
         mkl.Matern(**({"width": 1.0} | {field: value}))
-
-
-def test_a_model_with_it_is_saved(rows, tmp_path):
-    train, new = rows
-    kernels = mkl.KernelDictionary((mkl.Matern(0.5, 1.5, relative=True), mkl.Matern(2.0, 2.2)))
-    model = mkl.LpMKLRegressor(kernels=kernels).fit(train, train[:, 0])
-    mkl.save_model(tmp_path / "model.mkl", model)
-    assert np.array_equal(mkl.load_model(tmp_path / "model.mkl").predict(new), model.predict(new))

@@ -5,7 +5,6 @@ verifier, bands.
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.base import clone
 from sklearn.linear_model import QuantileRegressor, Ridge
 
 import mklcore as mkl
@@ -14,7 +13,7 @@ from mklcore.losses import EpsilonInsensitive
 from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm
-from mklcore.solvers import certificate, fit_weighted
+from mklcore.solvers import fit_weighted
 from tests.every import every
 
 
@@ -65,32 +64,6 @@ def test_the_median_is_half_the_absolute_error(case):
     assert half.objective == pytest.approx(insensitive.objective, rel=1e-5)
 
 
-@every("p", [1.0, 4 / 3, 2.0, np.inf])
-@every("quantile", [0.1, 0.75])
-def test_every_solver_finds_the_same_optimum_and_proves_it(case, p, quantile):
-    _, y, K = case
-    loss, found = mkl.Pinball(quantile), []
-    for solver in ("auto", "wrapper", "newton", "interleaved") if np.isfinite(p) else ("auto", "wrapper"):
-        fit = fit_weighted(K, y, 3.0, loss, LpNorm(p), True, solver=solver, tol=1e-4, max_iter=2000)
-        assert fit.status.ok, solver
-        primal, dual = certificate(
-            K, y, fit.weights, fit.dual_coef, fit.intercept, loss, 3.0, LpNorm(p), dual_point=fit.dual_point
-        )
-        assert (primal, dual) == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6)
-        found.append(fit.objective)
-    assert found == pytest.approx([found[0]] * len(found), rel=3e-4)
-
-
-def test_features_and_sample_weights(case):
-    X, y, _ = case
-    kernels = mkl.KernelDictionary.rbf_grid([0.5, 2.0])
-    exact = mkl.LpMKLRegressor(kernels=kernels, loss=mkl.Pinball(0.8), C=2.0, tol=1e-5).fit(X, y)
-    features = clone(exact).set_params(approximation=mkl.Nystroem(40)).fit(X, y)
-    assert features.objective_ == pytest.approx(exact.objective_, rel=1e-3)
-    twice = clone(exact).fit(X, y, np.full(40, 2.0))
-    assert twice.objective_ == pytest.approx(clone(exact).set_params(C=4.0).fit(X, y).objective_, rel=1e-4)
-
-
 @pytest.mark.parametrize("quantile", [0.1, 0.37, 0.5])
 def test_the_best_intercept_with_weights_is_that_of_repeated_rows(quantile):
     rng = np.random.default_rng(1)
@@ -113,8 +86,8 @@ def test_the_verifier_knows_it(case, tmp_path):
     model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.rbf_grid([0.5, 2.0]), loss=mkl.Pinball(0.9)).fit(X, y)
     mkl.save_model(tmp_path / "model.mkl", model)
     assert mkl.load_model(tmp_path / "model.mkl").loss == mkl.Pinball(0.9)
-    lines, good = verify.report(tmp_path / "model.mkl", table, "y")
-    assert good, lines
+    lines, code = verify.report(tmp_path / "model.mkl", table, "y")
+    assert code == 0, lines
     assert not any("taken at its word" in line for line in lines)
 
 

@@ -19,6 +19,7 @@ LOSSES = {
     "squared_hinge": True,
     "epsilon_insensitive": False,
     "huber": False,
+    "pinball": False,
 }
 
 

@@ -1,7 +1,5 @@
 """Scales and order: what changes only them changes nothing else, and what double precision cannot carry is refused."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,7 +14,6 @@ from mklcore.solvers.proof import scales_of
 from tests.every import every
 from tests.test_lp_properties import LOSSES, costs, draw, losses, orders, seeds
 
-ROOT = Path(__file__).parents[1]
 often = settings(max_examples=10, deadline=None, derandomize=True)
 
 

@@ -40,20 +40,6 @@ def iris():
 
 
 @pytest.mark.parametrize("cls", BOTH)
-def test_decisions_are_weights_times_trace_one_kernels_times_dual(cls, table):
-    X, y = table[0], _target(cls, table)
-    model = cls(kernels=KERNELS, C=5.0).fit(X[:50], y[:50])
-    stack = KERNELS.grams(X[:50], normalise="trace")
-    assert [np.trace(kernel) for kernel in stack.values] == pytest.approx([1.0] * len(KERNELS))
-    expected = np.tensordot(model.weights_, stack.cross(X[50:]), 1) @ model.dual_coef_ + model.intercept_
-    found = model.decision_function(X[50:]) if cls is SMKLClassifier else model.predict(X[50:])
-    assert found == pytest.approx(expected)
-    on_array = cls(kernels="precomputed", C=5.0).fit(stack.values, y[:50])
-    assert on_array.weights_ == pytest.approx(model.weights_)
-    assert np.array_equal(on_array.predict(stack.cross(X[50:])), model.predict(X[50:]))
-
-
-@pytest.mark.parametrize("cls", BOTH)
 def test_published_attributes_fit_together(cls, table):
     model = cls(kernels=KERNELS, C=5.0).fit(table[0], _target(cls, table))
     assert model.status_ is Status.SETTLED
