@@ -88,7 +88,6 @@ def test_the_verifier_knows_it(case, tmp_path):
     assert mkl.load_model(tmp_path / "model.mkl").loss == mkl.Pinball(0.9)
     lines, code = verify.report(tmp_path / "model.mkl", table, "y")
     assert code == 0, lines
-    assert not any("taken at its word" in line for line in lines)
 
 
 @pytest.mark.parametrize("wrong", [0.0, 1.0, np.nan])
