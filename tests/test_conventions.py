@@ -32,7 +32,7 @@ MODELS: dict[type[BaseEstimator], list[BaseEstimator]] = {
     mkl.UniformMKLClassifier: [mkl.UniformMKLClassifier(tol=1e-12)],
     mkl.LpMKLOneClass: [mkl.LpMKLOneClass(), mkl.LpMKLOneClass(nu=0.3)],
     mkl.SMKLClassifier: [mkl.SMKLClassifier(kernels=FEW)],
-    mkl.QuantileBand: [mkl.QuantileBand(mkl.UniformMKLRegressor())],
+    mkl.QuantileBand: [mkl.QuantileBand(mkl.UniformMKLRegressor(), cv=3)],
 }
 EXPECTED_TO_FAIL = {
     mkl.LpMKLOneClass: {

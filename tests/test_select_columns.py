@@ -1,5 +1,6 @@
 """Columns distinguished from noise: knockoffs keep the law of the columns, thresholds and bounds by hand, refusals."""
 
+import joblib
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -129,13 +130,21 @@ def test_a_callback_that_raises_cancels():
         mkl.select_columns(table(), callback=stop)
 
 
+@pytest.mark.parametrize("method", ["knockoffs", "stability"])
+def test_fits_beside_each_other_give_the_same(method):
+    data = table(n=120, p=6, task="binary")
+    with joblib.parallel_config(backend="threading"):
+        beside = mkl.select_columns(data, method, fdr=0.25, n_jobs=2)
+    assert beside == mkl.select_columns(data, method, fdr=0.25)
+
+
 def test_refusals_say_what_to_do():
     data = table(n=40)
-    for wrong in ({"method": "lasso"}, {"fdr": 1.5}, {"method": "stability", "max_false": 0}, {"max_false": 1.0}):
+    for wrong in ({"method": "lasso"}, {"fdr": 1.5}, {"method": "stability", "max_false": 0}, {"fdr": "low"}):
         with pytest.raises(ParameterError):
             mkl.select_columns(data, **wrong)
-    with pytest.raises(ParameterError, match="max_false instead"):
-        mkl.select_columns(data, "stability", fdr=0.1)
+    with pytest.raises(ParameterError, match="fdr is the share of false columns among those named, below 1"):
+        mkl.select_columns(data, fdr=1.5)
     with pytest.raises(DataError, match="20 are needed"):
         mkl.select_columns(data.take(range(10)))
     with pytest.raises(DataError, match="no target"):

@@ -8,16 +8,14 @@ from mklcore._lazy import lazily as _lazily
 
 if TYPE_CHECKING:
     from mklcore.uncertainty.columns import ColumnSelection, select_columns
-    from mklcore.uncertainty.conformal import Conformal
-    from mklcore.uncertainty.held_out import HeldOutScores
+    from mklcore.uncertainty.conformal import Conformal, HeldOutScores
     from mklcore.uncertainty.quantile_band import QuantileBand
 
 __getattr__ = _lazily(
     __name__,
     {
         "columns": ["ColumnSelection", "select_columns"],
-        "conformal": ["Conformal"],
-        "held_out": ["HeldOutScores"],
+        "conformal": ["Conformal", "HeldOutScores"],
         "quantile_band": ["QuantileBand"],
     },
 )

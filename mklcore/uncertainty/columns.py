@@ -7,9 +7,9 @@ part.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF
 from mklcore.kernels.nystroem import Nystroem
+from mklcore.parallel import each
 from mklcore.parameters import check_choice
 from mklcore.uncertainty.knockoffs import Copies, knockoff_copies
 
@@ -29,7 +30,7 @@ PAIRS = 25  # of complementary halves
 SHARE = 0.9  # of the halves by which a column has to be chosen
 COSTS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # times sqrt(1000 / n), for a target of variance 1
 MOST_ROWS = 4000
-FEATURES, FEWEST, MOST = 6000, 8, 50  # in all, and per column
+FEATURES, FEWEST, MOST = 2400, 8, 16  # in all, and per column
 ACCURACY = 1e-2  # relative duality gap
 LEAST_ROWS = 20
 Tick = Callable[[int, int], Any]
@@ -53,10 +54,11 @@ class ColumnSelection:
 def select_columns(
     data: Dataset,
     method: str = "knockoffs",
-    fdr: float | None = None,
+    fdr: float = 0.1,
+    max_false: float = 1.0,
     seed: int = 0,
     *,
-    max_false: float | None = None,
+    n_jobs: int | None = None,
     callback: Tick | None = None,
 ) -> ColumnSelection:
     """Which source columns are distinguishable from noise, given all others?
@@ -67,33 +69,37 @@ def select_columns(
         A table with a target; at most 4000 of its rows are used.
     method : str, default "knockoffs"
         "knockoffs" bounds the expected share of false columns among those named, "stability" their expected number.
-    fdr : float or None, default None
-        For knockoffs, that share: 0.1 unless given. The threshold is knockoff+, which names at least 1 / fdr columns or
-        none.
+    fdr : float, default 0.1
+        For knockoffs, that share. The threshold is knockoff+, which names at least 1 / fdr columns or none.
+    max_false : float, default 1.0
+        For stability, that number.
     seed : int, default 0
         Of the knockoffs, or of the halves.
-    max_false : float or None, default None
-        For stability, that number: 1 unless given.
+    n_jobs : int or None, default None
+        Number of fits at a time, as joblib has it.
     callback : callable or None, default None
-        Called as callback(done, total) between fits; raise in it to cancel Knockoffs assume that the columns are joined
-        by a Gaussian copula (`knockoffs.knockoff_copies`) and nothing about the target. Stability counts how often a
-        column is among the q best of 25 pairs of complementary halves and names those with a share of 0.9 or more; q is
-        as large as the bound C(0.9, 25) q^2 / p <= max_false allows, which assumes that the share of a column that
-        tells nothing has a unimodal distribution and that none of them is chosen more often than q / p. Source: Candes
-        et al. (2018), Panning for gold; Shah, Samworth (2013), Variable selection with error control, theorem 2.
+        Called as callback(done, total) between fits; raise in it to cancel.
+
+    Notes
+    -----
+    Knockoffs assume that the columns are joined by a Gaussian copula (`knockoffs.knockoff_copies`) and nothing about
+    the target. Stability counts how often a column is among the q best of 25 pairs of complementary halves and names
+    those with a share of 0.9 or more; q is as large as the bound C(0.9, 25) q^2 / p <= max_false allows, which assumes
+    that the share of a column that tells nothing has a unimodal distribution and that none of them is chosen more often
+    than q / p. Source: Candes et al. (2018), Panning for gold; Shah, Samworth (2013), Variable selection with error
+    control, theorem 2.
 
     Returns
     -------
-    Selection
+    ColumnSelection
         The chosen columns with their statistics.
     """
     check_choice("method", method, METHODS)
-    if method == "stability" and fdr is not None:
-        raise ParameterError(
-            'method="stability" bounds a number of columns, not a rate: give max_false instead of fdr.'
-        )
-    if method == "knockoffs" and max_false is not None:
-        raise ParameterError('method="knockoffs" bounds a rate, not a number: give fdr instead of max_false.')
+    for name, value in (("fdr", fdr), ("max_false", max_false)):
+        if not isinstance(value, (int, float, np.number)) or isinstance(value, bool) or not value > 0:
+            raise ParameterError(f"{name} is a number above 0; got {value!r}.")
+    if fdr >= 1:
+        raise ParameterError(f"fdr is the share of false columns among those named, below 1; got {fdr!r}.")
     if data.task == "novelty":
         raise DataError("The table has no target, so no column can be distinguished from noise; name a target.")
     if data.sequences:
@@ -104,9 +110,11 @@ def select_columns(
     if data.n_samples > MOST_ROWS:
         reported = (f"{MOST_ROWS:,} of {data.n_samples:,} rows were used.",)
         data = data.drawn(MOST_ROWS, seed)
+    tables, targets = knockoff_copies(data, seed), _targets(data)
+    steps = _Steps(callback, n_jobs)
     if method == "knockoffs":
-        return _by_knockoffs(data, 0.1 if fdr is None else fdr, seed, callback, reported)
-    return _by_halves(data, 1.0 if max_false is None else max_false, seed, callback, reported)
+        return _by_knockoffs(data, tables, targets, float(fdr), seed, steps, reported)
+    return _by_halves(data, tables, targets, float(max_false), seed, steps, reported)
 
 
 def knockoff_threshold(statistics: Array, fdr: float) -> float:
@@ -128,19 +136,18 @@ def false_bound(q: float, p: int, share: float = SHARE, pairs: int = PAIRS) -> f
 
 
 def _by_knockoffs(
-    data: Dataset, fdr: float, seed: int, callback: Tick | None, reported: tuple[str, ...]
+    data: Dataset,
+    tables: Copies,
+    targets: list[Array],
+    fdr: float,
+    seed: int,
+    steps: _Steps,
+    reported: tuple[str, ...],
 ) -> ColumnSelection:
-    if not (isinstance(fdr, (int, float, np.number)) and not isinstance(fdr, bool) and 0.0 < fdr < 1.0):
-        raise ParameterError(f"fdr is the share of false columns among those named, between 0 and 1; got {fdr!r}.")
-    tables = knockoff_copies(data, seed)
-    targets = _targets(data)
-    steps = _Steps(len(targets) * (len(COSTS) + 1), callback)
     p = len(tables.names)
-    norms = np.zeros(2 * p)
-    for y in targets if p else ():
-        norms += _norms(tables, y, data, seed, steps)
+    norms = _norms(tables, targets, data, seed, steps) if p else np.zeros(0)
     W = norms[:p] - norms[p:]
-    threshold = knockoff_threshold(W, float(fdr))
+    threshold = knockoff_threshold(W, fdr)
     statistics = dict.fromkeys((name for name, _ in data.columns), 0.0) | dict(
         zip(tables.names, W.tolist(), strict=True)
     )
@@ -165,12 +172,14 @@ def _by_knockoffs(
 
 
 def _by_halves(
-    data: Dataset, max_false: float, seed: int, callback: Tick | None, reported: tuple[str, ...]
+    data: Dataset,
+    tables: Copies,
+    targets: list[Array],
+    max_false: float,
+    seed: int,
+    steps: _Steps,
+    reported: tuple[str, ...],
 ) -> ColumnSelection:
-    if not (isinstance(max_false, (int, float, np.number)) and not isinstance(max_false, bool) and max_false > 0):
-        raise ParameterError(f"max_false is an expected number of columns and must be above 0; got {max_false!r}.")
-    copies = knockoff_copies(data, seed)
-    tables = Copies(copies.names, copies.members, copies.own, np.empty((data.n_samples, 0)))
     p = len(tables.names)
     q = int(min(np.sqrt(max_false / false_bound(1.0, p)), p / np.sqrt(3.0))) if p else 0
     statistics = dict.fromkeys((name for name, _ in data.columns), 0.0)
@@ -180,16 +189,15 @@ def _by_halves(
             f"larger max_false.",
             *reported,
         ))  # fmt: skip
-    targets, counts = _targets(data), np.zeros(p)
     codes = None if data.task == "regression" else codes_of(data.y)
-    steps = _Steps(2 * PAIRS * len(targets), callback)
-    for pair in half_rows(codes, data.n_samples, PAIRS, seed):
-        for rows in pair:
-            norms = np.zeros(p)
-            for y in targets:
-                norms += _fitted(_dictionary(tables, rows.size), tables.own[rows], y[rows], COSTS[2], steps).weights_
-            best = np.argsort(-norms, kind="stable")[:q]
-            counts[best[norms[best] > 0.0]] += 1.0
+    halves = [rows for pair in half_rows(codes, data.n_samples, PAIRS, seed) for rows in pair]
+    kernels, counts = _dictionary(tables, halves[0].size, copied=False), np.zeros(p)
+    fits = [_Fit(kernels, tables.own[rows], y[rows], COSTS[2]) for rows in halves for y in targets]
+    found = iter(steps.each(fits, 0, len(fits)))
+    for _ in halves:
+        norms = sum((next(found).weights_ for _ in targets), np.zeros(p))
+        best = np.argsort(-norms, kind="stable")[:q]
+        counts[best[norms[best] > 0.0]] += 1.0
     statistics |= dict(zip(tables.names, (counts / (2 * PAIRS)).tolist(), strict=True))
     bound = false_bound(q, p)
     note = (
@@ -214,23 +222,43 @@ def _targets(data: Dataset) -> list[Array]:
     return [(y - y.mean()) / (y.std() or 1.0) for y in values]
 
 
+class _Fit(NamedTuple):
+    """One additive model to fit: kernels and their approximation, rows, target, and the cost at 1000 rows."""
+
+    kernels: tuple[KernelDictionary, Nystroem]
+    X: Array
+    y: Array
+    cost: float
+
+
+def _fitted(fit: _Fit) -> LpMKLRegressor:
+    dictionary, approximation = fit.kernels
+    C = fit.cost * float(np.sqrt(1000.0 / fit.y.size))
+    model = LpMKLRegressor(kernels=dictionary, approximation=approximation, C=C, tol=ACCURACY)
+    with suppress_convergence_warnings():
+        model.fit(fit.X, fit.y)
+    return model
+
+
+@dataclass(frozen=True)
 class _Steps:
-    """Tells a callback how many of the fits are done."""
+    """Fits by joblib, and tells a callback how many of them are done."""
 
-    def __init__(self, total: int, callback: Tick | None) -> None:
-        self.total, self.done, self._callback = total, 0, callback
-        self.to(0)
+    callback: Tick | None
+    n_jobs: int | None
 
-    def to(self, done: int) -> None:
-        self.done = done
-        if self._callback is not None:
-            self._callback(done, self.total)
+    def each(self, fits: Iterable[_Fit], done: int, total: int) -> Iterator[LpMKLRegressor]:
+        for place, model in enumerate(each(_fitted, fits, self.n_jobs), done):
+            if self.callback is not None:
+                self.callback(place, total)
+            yield model
+        if self.callback is not None:
+            self.callback(place + 1, total)
 
 
-def _dictionary(tables: Copies, n: int) -> tuple[KernelDictionary, Nystroem]:
+def _dictionary(tables: Copies, n: int, copied: bool = True) -> tuple[KernelDictionary, Nystroem]:
     """One kernel per source column and per knockoff, on standardised scores or on the 0/1 columns of a category."""
-    d = tables.own.shape[1]
-    sides = [0, d] if tables.copies.shape[1] else [0]
+    sides = [0, tables.own.shape[1]] if copied else [0]
     specs = tuple(
         RBF(float(np.sqrt(len(own))), features=tuple(j + side for j in own)) for side in sides for own in tables.members
     )
@@ -238,20 +266,7 @@ def _dictionary(tables: Copies, n: int) -> tuple[KernelDictionary, Nystroem]:
     return KernelDictionary(specs, standardize=False), Nystroem(min(components, n))
 
 
-def _fitted(
-    kernels: tuple[KernelDictionary, Nystroem], X: Array, y: Array, cost: float, steps: _Steps
-) -> LpMKLRegressor:
-    dictionary, approximation = kernels
-    model = LpMKLRegressor(
-        kernels=dictionary, approximation=approximation, C=cost * float(np.sqrt(1000.0 / y.size)), tol=ACCURACY
-    )
-    with suppress_convergence_warnings():
-        model.fit(X, y)
-    steps.to(steps.done + 1)
-    return model
-
-
-def _norms(tables: Copies, y: Array, data: Dataset, seed: int, steps: _Steps) -> Array:
+def _norms(tables: Copies, targets: list[Array], data: Dataset, seed: int, steps: _Steps) -> Array:
     """Norms (2 p,) of the parts of columns and knockoffs, at the C that predicts a quarter of the rows best.
 
     Which of the two is the column plays no part in that choice, so the statistics stay antisymmetric.
@@ -260,11 +275,11 @@ def _norms(tables: Copies, y: Array, data: Dataset, seed: int, steps: _Steps) ->
     kernels = _dictionary(tables, X.shape[0])
     codes = None if data.task == "regression" else codes_of(data.y)
     train, rest = split_rows(codes, X.shape[0], (0.25,), seed)
-    begun, scores = steps.done, []
-    for cost in COSTS:
-        scores.append(_fitted(kernels, X[train], y[train], cost, steps).score(X[rest], y[rest]))
-        if len(scores) > 1 and scores[-1] < max(scores):
-            break
-    steps.to(begun + len(COSTS))
-    weights: Array = _fitted(kernels, X, y, COSTS[int(np.argmax(scores))], steps).weights_
-    return weights
+    tried = [_Fit(kernels, X[train], y[train], cost) for y in targets for cost in COSTS]
+    total = len(tried) + len(targets)
+    models = steps.each(tried, 0, total)
+    scores = [next(models).score(X[rest], y[rest]) for y in targets for _ in COSTS]
+    best = np.reshape(scores, (len(targets), len(COSTS))).argmax(axis=1)
+    chosen = [_Fit(kernels, X, y, COSTS[k]) for y, k in zip(targets, best, strict=True)]
+    norms: Array = np.sum([model.weights_ for model in steps.each(chosen, len(tried), total)], axis=0)
+    return norms

@@ -6,23 +6,24 @@ row i:
     numbers   s_i = |y_i - f_i(x_i)|;  from the (n + 1 - k)-th smallest f_i(x) - s_i to the k-th smallest f_i(x) + s_i
     classes   every class c with  #{i : s_i < s(f_i(x), c)} < level (n + 1)
 
-One model for all rows held out is the split form, one per fold is CV+, one per row the jackknife+. Where rows are
-exchangeable, the split form covers with probability ``level`` at least; CV+ and the jackknife+ with 1 - 2 (1 - level)
-at least, less a term that is small where folds are large or many, and close to ``level`` in practice.
+The score of a class is the largest output of the other classes minus its own. One model for all rows held out is the
+split form, one per fold is CV+. Where rows are exchangeable, the split form covers with probability ``level`` at least;
+CV+ with 1 - 2 (1 - level) at least, less a term that is small where folds are large or many, and close to ``level`` in
+practice. Nothing is drawn for a new row: its set does not depend on the rows beside it.
 
 Source: Vovk, Gammerman, Shafer (2005); Barber, Candes, Ramdas, Tibshirani (2021), Predictive inference with the
-jackknife+, Annals of Statistics 49, theorems 1 and 4; Romano, Sesia, Candes (2020), Classification with valid and
-adaptive coverage.
+jackknife+, Annals of Statistics 49, theorems 1 and 4.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
-from sklearn.model_selection import LeaveOneOut, check_cv
+from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
@@ -32,28 +33,37 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import codes_of, fold_rows, split_rows
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import target_of
-from mklcore.estimators.lp import LpBase
-from mklcore.kernels.checks import one_blas_thread
-from mklcore.parameters import check_choice, set_together
-from mklcore.uncertainty.held_out import checked_level, margins, rank_of
+from mklcore.parameters import set_together
 
-CONFORMITIES = ("margin", "adaptive")
 HELD_OUT = 0.25  # share of the rows that cv="split" holds out
 _NUMBERS = 4_000_000  # of one chunk of new rows times held-out rows
+_LEVELS = 1e-9  # rounding of level (n + 1)
 
 
-class HeldOut(Protocol):
-    """What models fitted without some rows say: ``outputs(X)`` (n_new, K) or (n_new, K, T), and which of the K models
-    was fitted without row i, ``model_of`` (n,).
-    """
+def rank_of(level: float, n: int) -> int:
+    """Which of n ordered scores is needed; DataError where the level needs more of them."""
+    k = int(np.ceil(level * (n + 1) - _LEVELS))
+    if k > n:
+        raise DataError(
+            f"A level of {level:g} needs at least {int(np.ceil(level / (1.0 - level) - _LEVELS))} held-out rows, and "
+            f"there are {n}. Use a lower level, more rows, or cv=5 instead of a split."
+        )
+    return k
 
-    model_of: Indices
 
-    def outputs(self, X: Any) -> Array:
-        """Predictions (n_new, K), or a column per class (n_new, K, T)."""
+def checked_level(level: object) -> float:
+    """The level as a number; ParameterError where it is not between 0 and 1."""
+    good = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
+    if not (good and 0.0 < float(level) < 1.0):  # type: ignore[arg-type]  # it is a number
+        raise ParameterError(f"level is the share of rows to cover and must be between 0 and 1; got {level!r}.")
+    return float(level)  # type: ignore[arg-type]
 
-    def own(self, X: Any, rows: Indices) -> Array:
-        """What each of these held-out rows gets from the model without it: (n,) or (n, T)."""
+
+def margins(said: Array) -> Array:
+    """The largest output of the other classes minus that of each class, for outputs (..., T) of T classes."""
+    two = np.partition(said, -2, axis=-1)[..., -2:]
+    best, second = two[..., 1:], two[..., :1]
+    return np.where(said == best, second, best) - said
 
 
 def _has(name: str) -> Callable[[Callable[..., Array]], Any]:
@@ -76,15 +86,9 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         Share of new rows whose truth is to be covered, between 0 and 1.
     cv : int or splitter, default 5
         5, or any number of folds or splitter of scikit-learn, for CV+; "split" (a quarter) or a share for one model and
-        one held-out part, which also is the model that predicts; "loo" for the jackknife+, in closed form for a plain
-        sum of kernels with squared loss (``UniformMKLRegressor``, ``UniformMKLClassifier(loss="squared")``: neither
-        weights nor C are learnt from the rows) and by one fit per row for everything else.
-    conformity : str, default "margin"
-        Score of a class, "margin" (the largest output of the other classes minus its own; ``decision_function``, or
-        probabilities where there is none) or "adaptive" (the probability of all classes that are more likely, and a
-        random part of its own; needs ``predict_proba``).
+        one held-out part, which also is the model that predicts. Enough rows for the level have to be held out.
     random_state : int or None, default 0
-        Seed of folds and of the random parts.
+        Seed of the folds or of the split.
 
     Attributes
     ----------
@@ -108,35 +112,29 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         estimator: Any,
         level: float = 0.9,
         cv: Any = 5,
-        conformity: str = "margin",
         random_state: int | None = 0,
     ) -> None:
         self.estimator = estimator
         self.level = level
         self.cv = cv
-        self.conformity = conformity
         self.random_state = random_state
 
     @set_together
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model that predicts and those without the held-out rows; ``X`` rows or a ``Dataset``, ``y`` (n,)."""
         checked_level(self.level)
-        check_choice("conformity", self.conformity, CONFORMITIES)
         classes = is_classifier(self.estimator)
         if not (classes or is_regressor(self.estimator)):
             raise ParameterError(
                 "Conformal wraps a regressor or a classifier of scikit-learn's kind; "
                 f"{type(self.estimator).__name__} is neither."
             )
-        if classes and self.conformity == "adaptive" and not hasattr(self.estimator, "predict_proba"):
-            raise ParameterError(
-                f'conformity="adaptive" needs probabilities, and {type(self.estimator).__name__} has no predict_proba; '
-                'use conformity="margin", or probability=True on an estimator of this library.'
-            )
         y = target_of(X, y)
         X = X if isinstance(X, Dataset) else indexable(X)[0]
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None; Conformal is supervised.")
+        if not _is_share(self.cv) and _rows_of(X) > 1:
+            rank_of(self.level, _rows_of(X))  # before anything is fitted
         if _is_share(self.cv):
             self._fit_split(X, y, classes)
         else:
@@ -145,6 +143,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
             target = column_or_1d(y, warn=True)
             self.held_out_, rows = self._left_out(X, target, classes)
             self._score_rows(X, target, rows)
+        self._rank(None)
         return self
 
     def predict(self, X: Any) -> Labels:
@@ -157,7 +156,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         """Lower and upper ends (n_new, 2) of intervals that hold the truth with probability ``level`` (None: that of
         the object).
 
-        DataError where too few rows were held out for the level; ParameterError for a classifier.
+        DataError where too few rows were held out for another level; ParameterError for a classifier.
         """
         check_is_fitted(self, "held_out_")
         if is_classifier(self.estimator):
@@ -187,7 +186,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
             raise ParameterError("Sets are for classes, and this model predicts a number: use predict_interval.")
         k = self._rank(level)
         said = self.held_out_.outputs(X)
-        scores = self._class_scores(said, np.random.default_rng(self.random_state))
+        scores = margins(said)
         smaller = np.zeros((said.shape[0], said.shape[2]), dtype=np.intp)
         for model in range(said.shape[1]):
             own = np.sort(self.scores_[self.held_out_.model_of == model])
@@ -266,10 +265,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         if classes:
             self.classes_ = self.estimator_.classes_
 
-    def _left_out(self, X: Any, y: Labels, classes: bool) -> tuple[HeldOut, Indices]:
+    def _left_out(self, X: Any, y: Labels, classes: bool) -> tuple[_Refitted, Indices]:
         """Models without the rows they are asked about, and which rows those are."""
-        if self.cv == "loo" and _has_closed_form(self.estimator):
-            return _ClosedForm(self.estimator_, X, y), np.arange(y.shape[0])
         model_of, models = np.full(y.shape[0], -1), []
         for k, (train, held) in enumerate(self._folds(X, y, classes)):
             if np.any(model_of[held] >= 0):
@@ -289,18 +286,15 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
             seed = 0 if self.random_state is None else self.random_state
             codes = codes_of(y) if classes else None
             return fold_rows(codes, y.shape[0], n_splits, seed)
-        if isinstance(self.cv, (str, bool)) and self.cv != "loo":
-            raise ParameterError(
-                f'cv must be a number of folds, a splitter, "split", a share, or "loo"; got {self.cv!r}.'
-            )
-        splitter = LeaveOneOut() if self.cv == "loo" else check_cv(self.cv, y, classifier=classes)
+        if isinstance(self.cv, (str, bool)):
+            raise ParameterError(f'cv must be a number of folds, a splitter, "split" or a share; got {self.cv!r}.')
+        splitter = check_cv(self.cv, y, classifier=classes)
         return list(splitter.split(np.zeros(y.shape[0]), y))
 
     def _score_rows(self, X: Any, y: Labels, rows: Indices) -> None:
         said = self.held_out_.own(X, rows)
         if hasattr(self, "classes_"):
-            scores = self._class_scores(said[:, None], np.random.default_rng(self.random_state))[:, 0]
-            self.scores_ = scores[np.arange(rows.size), np.searchsorted(self.classes_, y[rows])]
+            self.scores_ = margins(said)[np.arange(rows.size), np.searchsorted(self.classes_, y[rows])]
         else:
             self.scores_ = np.abs(np.asarray(y[rows], dtype=float) - said)
 
@@ -308,7 +302,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         """Predictions (n_new,) of numbers; of classes a column for each of ``classes_`` (n_new, T)."""
         if not hasattr(self, "classes_"):
             return np.asarray(model.predict(X), dtype=float).reshape(_rows_of(X))
-        decides = self.conformity == "margin" and hasattr(model, "decision_function")
+        decides = hasattr(model, "decision_function")
         said = np.asarray(model.decision_function(X) if decides else model.predict_proba(X), dtype=float)
         if said.ndim == 1:
             said = np.column_stack([-said, said])
@@ -317,17 +311,6 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         whole = np.full((len(said), len(self.classes_)), -np.inf if decides else 0.0)
         whole[:, np.searchsorted(self.classes_, model.classes_)] = said
         return whole
-
-    def _class_scores(self, said: Array, random: np.random.Generator) -> Array:
-        """The score of every class (n_new, K, T), small where it conforms."""
-        if self.conformity == "margin":
-            return margins(said)
-        order = np.argsort(-said, axis=-1, kind="stable")
-        ranked = np.take_along_axis(said, order, axis=-1)
-        above = np.cumsum(ranked, axis=-1) - ranked + random.random((len(said), 1, 1)) * ranked
-        found = np.empty_like(said)
-        np.put_along_axis(found, order, above, axis=-1)
-        return found
 
 
 class _Refitted:
@@ -349,58 +332,6 @@ class _Refitted:
         return found
 
 
-class _ClosedForm:
-    """f_i(x) = f(x) - g_i(x) a_i / B_ii, g(x) = [k(x), 1] B, B the inverse of K + I/C bordered by ones: one inverse for
-    all i.
-
-    Only where K is fixed: a plain sum of kernels. Their scales and widths are those of all rows. Source: as
-    `leave_one_out`.
-    """
-
-    def __init__(self, model: Any, X: Any, y: Labels) -> None:
-        self._model = model
-        stack, _ = clone(model).training_stack(X, y)
-        n = stack.n_samples
-        with one_blas_thread():
-            bordered = np.zeros((n + model.fit_intercept, n + model.fit_intercept))
-            bordered[:n, :n] = np.asarray(stack.values).sum(axis=0) + np.eye(n) / model.C
-            bordered[n:, :n], bordered[:n, n:] = 1.0, 1.0
-            self._inverse = np.linalg.inv(bordered)[:, :n]
-        dual = np.atleast_2d(model.dual_coef_).T  # (n, T)
-        self._residuals = dual / np.diag(self._inverse)[:, None]
-        self._own = np.atleast_2d(model._decide(stack.values).T).T + dual / model.C - self._residuals
-        self.model_of = np.arange(n)
-
-    def own(self, X: Any, rows: Indices) -> Array:
-        return self._shaped(self._own[rows])
-
-    def outputs(self, X: Any) -> Array:
-        rows = self._model._checked_rows(X, reset=False)
-        n, bordered = len(self.model_of), len(self._inverse)
-        step = max(1, _NUMBERS // (n * len(self._model.kernel_names_)))
-        found = []
-        for first in range(0, len(rows), step):
-            blocks = self._model._map.cross(rows[first : first + step])
-            kernel = np.hstack([blocks.sum(axis=0), np.ones((blocks.shape[1], bordered - n))])
-            moved = kernel @ self._inverse
-            f = np.atleast_2d(self._model._decide(blocks).T).T
-            found.append(self._shaped(f[:, None, :] - moved[:, :, None] * self._residuals[None]))
-        return np.concatenate(found)
-
-    def _shaped(self, said: Array) -> Array:
-        if not is_classifier(self._model):
-            return said[..., 0]
-        return np.concatenate([-said, said], axis=-1) if said.shape[-1] == 1 else said
-
-
-def _has_closed_form(estimator: Any) -> bool:
-    """Whether weights and C are no choice of the rows, and one linear system is the fit."""
-    if not isinstance(estimator, LpBase):
-        return False
-    plain = estimator.penalty_in_use.plain_sum and estimator.loss_in_use.quadratic
-    return plain and not estimator._is_precomputed and getattr(estimator, "approximation", None) is None
-
-
 def some_rows(X: Any, rows: Indices) -> Any:
     """Some rows of a table of any kind, or of a ``Dataset``."""
     return X.take(rows) if isinstance(X, Dataset) else _safe_indexing(X, rows)
@@ -414,3 +345,45 @@ def _is_share(cv: Any) -> bool:
     if isinstance(cv, float) and not 0.0 < cv < 1.0:
         raise ParameterError(f"cv as a share of rows to hold out must be between 0 and 1; got {cv!r}.")
     return isinstance(cv, float) or (isinstance(cv, str) and cv == "split")
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutScores:
+    """Conformity scores (n,) of held-out rows, small where they conform, and the ``classes`` of a classifier."""
+
+    scores: Array
+    classes: Labels | None = None
+
+    @classmethod
+    def of_numbers(cls, said: Array, y: Array) -> HeldOutScores:
+        """From predictions and targets (n,)."""
+        return cls(np.abs(np.asarray(y, dtype=float) - np.asarray(said, dtype=float)))
+
+    @classmethod
+    def of_classes(cls, decision: Array, y: Labels, classes: Labels) -> HeldOutScores:
+        """From decision values (n,) of two classes or (n, T), labels (n,) and all ``classes`` (T,) in sorted order."""
+        scores = margins(_columns(decision))
+        return cls(scores[np.arange(len(scores)), np.searchsorted(classes, y)], classes)
+
+    def interval(self, said: Array, level: float = 0.9) -> Array:
+        """Lower and upper ends (n_new, 2) around predictions (n_new,). DataError where there are too few rows."""
+        size = self._threshold(level)
+        centre = np.asarray(said, dtype=float)
+        return np.column_stack([centre - size, centre + size])
+
+    def sets(self, decision: Array, level: float = 0.9) -> Mask:
+        """The classes (n_new, T) in the set of each row, that of the largest output always. DataError as above."""
+        said = _columns(decision)
+        found: Mask = margins(said) <= self._threshold(level)
+        found[np.arange(len(said)), said.argmax(axis=1)] = True
+        return found
+
+    def _threshold(self, level: float) -> float:
+        k = rank_of(checked_level(level), self.scores.size)
+        return float(np.partition(self.scores, k - 1)[k - 1])
+
+
+def _columns(decision: Array) -> Array:
+    said = np.asarray(decision, dtype=float)
+    said = said[:, 0] if said.ndim == 2 and said.shape[1] == 1 else said
+    return np.column_stack([-said, said]) if said.ndim == 1 else said

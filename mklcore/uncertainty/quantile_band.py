@@ -101,8 +101,6 @@ class QuantileBand(Conformal):
         self.cv = cv
         self.random_state = random_state
 
-    conformity = "margin"  # of no use without classes
-
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the quantile models and hold rows out; ``X`` rows or a ``Dataset``, ``y`` (n,) numbers."""
         model = LpMKLRegressor() if self.estimator is None else self.estimator

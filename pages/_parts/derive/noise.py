@@ -31,9 +31,8 @@ def job(params: DataParams, method: str) -> Job:
     rows = joined_rows(parts.train, parts.validation)
     targets = len(rows.class_names) if rows.task == "multiclass" else 1
     steps = targets * (len(COSTS) + 1 if method == "knockoffs" else 2 * PAIRS)
-    bound = {"fdr": FDR} if method == "knockoffs" else {"max_false": MAX_FALSE}
 
     def select(report: Report) -> ColumnSelection:
-        return select_columns(rows, method, seed=params.seed, callback=report.tick, **bound)
+        return select_columns(rows, method, FDR, MAX_FALSE, params.seed, callback=report.tick)
 
     return selection(params, method).work(f"Columns by {METHODS[method]}", select, steps)
