@@ -90,6 +90,7 @@ def test_every_kind_of_kernels_gives_what_the_stored_stack_gives(name, finish, v
     assert as_operator(kernels) is kernels
 
     (a, weights), some = vectors, np.array([6, 0, 3])
+    assert kernels.matvec(a, some[:0]).shape == (0, N)
     for asked in (a, np.where(np.arange(N) == 5, 0.1, 1.7 * a)):  # what is remembered of the first helps the second
         for found, expected in zip(kernels.matvec(asked), K @ asked, strict=True):
             alike(found, expected, near)

@@ -28,6 +28,13 @@ RUNS = [
     (mkl.GOMPClassifier(kernels=KERNELS), "s", [1, 2, 3, 4]),
     (mkl.GOMPClassifier(kernels=KERNELS), "lam", [1.0, 0.1, 0.01]),
     (mkl.UniformMKLClassifier(kernels=KERNELS), "C", [0.1, 1, 10]),
+    (mkl.LpMKLClassifier(kernels=KERNELS, penalty=mkl.ElasticNet(0.2)), "C", [1e-4, 1e-2, 1.0]),
+    (mkl.SMKLClassifier(kernels=KERNELS), "C", [0.01, 1.0, 100.0]),
+    (mkl.GreedyMKLClassifier(kernels=KERNELS, tol=1e-6), "lam", [1.0, 0.1, 0.01]),
+    (mkl.BestKernelClassifier(kernels=KERNELS), "C", [0.1, 1, 10]),
+    (mkl.AlignedMKLClassifier(kernels=KERNELS), "C", [0.1, 1, 10]),
+    (mkl.JointMKLClassifier(kernels=KERNELS, p=1.0), "C", [0.1, 1, 10]),
+    (mkl.JointMKLClassifier(kernels=KERNELS, p=2.0, loss="logistic"), "C", [0.1, 1, 10]),
 ]
 ATTRIBUTES = {"C": "C", "p": "p", "lam": "lam", "s": "n_kernels"}
 

@@ -72,6 +72,8 @@ class Products:
 
     def places_of(self, kernels: Indices) -> Indices | None:
         """Where some of the kernels are; None unless all of them are here."""
+        if not self.kernels.size:
+            return None if kernels.size else kernels
         places = np.minimum(np.searchsorted(self.kernels, kernels), self.kernels.size - 1)
         return places if np.array_equal(self.kernels[places], kernels) else None
 
