@@ -63,16 +63,6 @@ def test_one_kernel_serves_every_class(table):
     assert np.sum(model.objective_) == pytest.approx(model.single_objectives_[model.best_kernel_])
 
 
-def test_a_path_starts_every_kernel_where_it_was(table):
-    X, y, _ = table
-    values = mkl.log_grid(0.1, 10, 5)
-    path = mkl.fit_path(mkl.BestKernelClassifier(kernels=KERNELS), X, y, "C", values)
-    assert path.n_nonzero.tolist() == [1] * 5
-    for value, objective in zip(values, path.objective, strict=True):
-        cold = mkl.BestKernelClassifier(kernels=KERNELS, C=float(value)).fit(X, y)
-        assert objective == pytest.approx(cold.objective_, rel=2e-3)
-
-
 def test_an_unknown_rule_is_refused(table):
     with pytest.raises(ParameterError, match="select must be one of objective, folds"):
         mkl.BestKernelClassifier(select="luck").fit(table[0], table[1])

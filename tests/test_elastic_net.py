@@ -147,17 +147,6 @@ def test_other_solvers_refuse_with_the_missing_word(case, solver, missing):
         fit_weighted(K, y, 1.0, make_loss("hinge"), ElasticNet(0.5), True, solver=solver)
 
 
-def test_a_path_over_C_is_warm_and_lets_kernels_in(case, tmp_path):
-    X, _, y, _ = case
-    model = mkl.LpMKLRegressor(penalty=ElasticNet(0.2), kernels=mkl.KernelDictionary.per_feature(mkl.Linear(), 6))
-    path = mkl.fit_path(model, X, y, "C", [1e-4, 1e-2, 1.0])
-    assert path.n_nonzero[0] == 0
-    assert path.n_nonzero[-1] > 0
-    assert all(status.ok for status in path.statuses)
-    mkl.save_model(tmp_path / "net.mkl", path.estimators[-1])
-    assert mkl.load_model(tmp_path / "net.mkl").penalty == ElasticNet(0.2)
-
-
 @every("mu", [0.0, -1.0, 1.5, True, "half"])
 def test_a_share_that_is_none_is_refused(mu):
     with pytest.raises(ParameterError, match="mu is the share of the squared norms"):

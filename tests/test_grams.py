@@ -85,32 +85,6 @@ def self_kernels(plain, m, rows):
     return KernelDictionary((spec,), standardize=False).grams(Z, normalise=None).values[0].diagonal()
 
 
-@every("center", [False, True])
-@every("normalise", NORMALISATIONS)
-def test_cross_of_the_training_rows_is_the_stack(X, normalise, center):
-    stack = DICTIONARY.grams(X, normalise=normalise, center=center)
-    block = stack.cross(X)
-    assert block.shape == stack.values.shape
-    assert block.flags.c_contiguous
-    np.testing.assert_allclose(block, stack.values, rtol=1e-11, atol=1e-12)
-
-
-def test_promises_of_the_normalisations(X):
-    stack = DICTIONARY.grams(X)
-    n = len(X)
-    variances = np.trace(stack.values, axis1=1, axis2=2) / n - stack.values.sum(axis=(1, 2)) / n**2
-    np.testing.assert_allclose(variances, 1.0, rtol=1e-12)
-    np.testing.assert_array_equal(stack.values, stack.values.transpose(0, 2, 1))
-    raw = KernelDictionary(Linear(features=(1,)), standardize=False).grams(X)
-    assert raw.scales[0] == pytest.approx(X[:, 1].var(), rel=1e-10)
-    both = DICTIONARY.grams(X, center=True)
-    np.testing.assert_allclose(both.scales, stack.scales, rtol=1e-10)
-    assert np.abs(both.values.sum(axis=2)).max() < 1e-9
-    for normalise in ("spherical", "diag"):
-        diagonals = DICTIONARY.grams(X, normalise=normalise).values.diagonal(axis1=1, axis2=2)
-        np.testing.assert_allclose(diagonals.max(axis=1), 1.0, rtol=1e-12)
-
-
 @every("n", [1, 2, 63, 64, 65, 130])
 def test_every_size_is_mirrored_fully(n):
     X = np.random.default_rng(n).standard_normal((n, 3))

@@ -325,20 +325,6 @@ def test_a_path_over_s_is_one_run_cut_short(criterion, several, table):
     assert np.isnan(path.relative_gap).all() == (criterion == "empirical")
 
 
-def test_a_path_over_lam_equals_cold_fits(table):
-    X, _, target = table
-    model = mkl.GreedyMKLRegressor(tol=1e-6)
-    stack = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]).grams(X, normalise="diag")
-    grid = mkl.paths.path_grid(model, stack, target, "lam", 5)
-    path = mkl.fit_path(model, stack, target, "lam", grid)
-    assert path.n_nonzero[-1] == 0  # the grid ends where nothing enters
-    assert grid[-1] == pytest.approx(critical_lam(stack.values, target - target.mean()))
-    for k, lam in enumerate(grid):
-        cold = mkl.GreedyMKLRegressor(lam=float(lam), tol=1e-6).fit(stack, target)
-        assert path.objective[k] == pytest.approx(cold.objective_, rel=1e-9)
-        assert path.weights[k] == pytest.approx(cold.weights_)
-
-
 def test_stopping_early_warns(table):
     with pytest.warns(NotConvergedWarning, match=r"raise max_iter or tol.*Relative gap reached"):
         mkl.GreedyMKLRegressor(lam=1e-3, max_iter=1, tol=1e-9).fit(table[0], table[2])

@@ -12,7 +12,6 @@ import pytest
 from mklcore.errors import KernelError, NotConvergedWarning, ParameterError
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
 from mklcore.losses import make_loss
-from mklcore.machines.svm import solve_svm
 from mklcore.solvers.driver import Status, run
 from mklcore.solvers.hkl.bases import (
     ANOVABasis,
@@ -31,7 +30,7 @@ from mklcore.solvers.hkl.dag import (
     touched,
 )
 from mklcore.solvers.hkl.design import Design
-from mklcore.solvers.hkl.machine import ColumnMachine, GramMachine, Task
+from mklcore.solvers.hkl.machine import Task
 from mklcore.solvers.hkl.search import HullSearch, Limits, lambda_range
 from tests.every import every
 from tests.reference_hkl import brute_descendant_sums, hull_optima
@@ -185,16 +184,6 @@ def test_polynomial_levels_add_up_to_the_power(rows):
     assert design.full_gram() == pytest.approx(np.prod([(1 + np.outer(x, x)) ** 4 for x in rows.T], axis=0))
 
 
-@pytest.mark.parametrize("basis", [GaussianBasis(3, 0.5), KernelPCABasis(3, 1.0), ANOVABasis(0.3)])
-def test_levels_are_positive_semidefinite_and_reach_new_rows(basis, rows):
-    x = np.sort(rows[:, 0])
-    for part in basis.parts(basis.fit(x), x, x):
-        gram = np.outer(part, part) if part.ndim == 1 else part
-        assert np.linalg.eigvalsh(gram)[0] >= -1e-9 * np.linalg.eigvalsh(gram)[-1]
-    ours, again = basis.parts(basis.fit(x), x, x), basis.parts(basis.fit(x), x[:5], x)
-    assert all(left[:5] == pytest.approx(right) for left, right in zip(ours, again, strict=True))
-
-
 @pytest.mark.parametrize("basis", [GaussianBasis(3, 0.5), KernelPCABasis(3, 1.0)])
 def test_levels_and_remainder_add_up_to_the_kernel(basis, rows):
     x = rows[:, 0]
@@ -323,25 +312,6 @@ def test_one_variable_with_one_level_is_a_ridge_in_closed_form():
     assert model.beta_[-1] == pytest.approx(beta, rel=1e-5)
 
 
-@every("loss", ["squared", "logistic", "hinge"])
-@every("fit_intercept", [True, False])
-def test_both_machines_give_the_same_answer(loss, fit_intercept, rows):
-    design = Design(rows, PolynomialBasis(3))
-    y = np.where(rows[:, 0] + rows[:, 1] ** 2 > 0.6, 1.0, -1.0)
-    task, nodes = (
-        Task(y, make_loss(loss), 0.01, fit_intercept),
-        Hull(3, 3, [touched((1, 2, 0)), touched((0, 0, 2))]).nodes,
-    )
-    zeta = np.random.default_rng(0).uniform(0.01, 0.1, len(nodes))
-    machines = [kind(design, task, nodes) for kind in (ColumnMachine, GramMachine)]
-    thin, thick = (machine.solve(zeta, None, 1e-13) for machine in machines)
-    assert thin.dual == pytest.approx(thick.dual, rel=1e-4, abs=1e-5 * np.abs(thick.dual).max())
-    assert thin.intercept == pytest.approx(thick.intercept, rel=1e-4, abs=1e-6)
-    rough = machines[1].solve(zeta, None, 1e-4)  # at 1e-13 rounding is most of what hessians the hinge
-    hessians = [machine.hessian(zeta, rough) for machine in machines]
-    assert hessians[0] == pytest.approx(hessians[1], rel=1e-3, abs=1e-6 * np.abs(hessians[1]).max())
-
-
 def test_two_distinct_rows_at_a_tiny_lambda_are_solved():
     rows = np.array([[1.0, 2.0], [0.0, 3.0]])[[0, 0, 1, 0, 1, 1, 1, 1, 1, 0, 1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0]]
     y = np.where(rows[:, 0] > 0, 1, -1)
@@ -374,24 +344,6 @@ def test_a_target_related_to_no_kernel_has_an_ordinary_range_of_lambda():
     rows = np.repeat([[2.0, -2.0], [3.0, -3.0]], [10, 8], axis=0)
     y = np.where(np.arange(18) % 2 == 0, 1.0, -1.0)
     assert lambda_range(Design(rows, PolynomialBasis(2)), y, DepthWeights(4.0, 0.1)) == (1e-8, 1.0)
-
-
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_the_hinge_machine_is_a_support_vector_machine_with_a_dual_inside_the_box(fit_intercept, rows):
-    design, loss = Design(rows, PolynomialBasis(2)), make_loss("hinge")
-    y = np.where(rows[:, 0] * rows[:, 1] > 0, 1.0, -1.0)
-    task, nodes = Task(y, loss, 0.02, fit_intercept), Hull(3, 2, [touched((1, 1, 0))]).nodes
-    answer = ColumnMachine(design, task, nodes).solve(np.full(len(nodes), 0.2), None, 1e-9)
-    K = 0.2 * design.columns_of(nodes) @ design.columns_of(nodes).T
-    svm = solve_svm(K, y, task.C, loss, fit_intercept, accuracy=1e-9)
-    half = 0.5 * answer.dual @ K @ answer.dual
-    assert task.C * loss.value(answer.decision + answer.intercept, y).sum() + half == pytest.approx(
-        svm.objective, rel=1e-7
-    )
-    assert loss.dual(answer.dual, y, task.C) - half == pytest.approx(svm.objective, rel=1e-7)
-    share = y * answer.dual / task.C
-    assert np.all((share > 0) & (share < 1))
-    assert abs(answer.dual.sum()) < 1e-9 or not fit_intercept
 
 
 def test_lambda_range_is_where_the_fit_moves(rows):

@@ -9,8 +9,7 @@ import mklcore as mkl
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted, homotopy_steps
-from mklcore.solvers.homotopy import Homotopy
-from mklcore.solvers.problem import Carried, Problem, WarmStart
+from mklcore.solvers.problem import WarmStart
 from tests.every import every
 
 GRID = np.geomspace(0.01, 30.0, 14)
@@ -97,19 +96,6 @@ def test_duals_of_the_path_inside_sum_to_their_total_where_hardly_a_slope_pays(s
         assert proved(K, y, C, fit) < 1e-3
 
 
-def test_a_kernel_that_nobody_thought_of_comes_in():
-    K, y = problem()
-    first = fit_weighted(K, y, 0.05, make_loss("hinge"), LpNorm(1.0), True, tol=1e-6)
-    far = fit_weighted(K, y, 3.0, make_loss("hinge"), LpNorm(1.0), True, tol=1e-6)
-    used = np.flatnonzero(first.weights)
-    assert np.setdiff1d(np.flatnonzero(far.weights), used).size > 0
-    warm = WarmStart(first.weights, first.dual_coef, 0.05, Carried(used))
-    method = Homotopy(Problem(K, y, 3.0, make_loss("hinge"), LpNorm(1.0), True), tol=1e-6, warm=warm)
-    point = method.found()
-    assert point is not None
-    assert point.objective == pytest.approx(far.objective, rel=1e-5)
-
-
 @pytest.mark.parametrize(("ending", "tries"), [(homotopy_steps.LOST, 2 * 6), (homotopy_steps.DEAR, 1)])
 def test_where_the_way_is_lost_or_dear_another_method_answers(monkeypatch, ending, tries):
     K, y = problem()
@@ -121,14 +107,3 @@ def test_where_the_way_is_lost_or_dear_another_method_answers(monkeypatch, endin
     for C, fit in zip([0.5, 0.7, 1.0], fits, strict=True):
         assert "followed" not in fit.solver
         assert proved(K, y, C, fit) < 1e-3
-
-
-@every("C", [0.02, 0.1, 0.5])
-@every("seed", range(4))
-def test_a_rough_answer_at_the_same_C_leads_to_the_optimum(seed, C):
-    K, y = problem(seed)
-    task = Problem(K, y, C, make_loss("hinge"), LpNorm(1.0), True)
-    rough = fit_weighted(K, y, C, make_loss("hinge"), LpNorm(1.0), True, tol=0.5)
-    point = Homotopy(task, tol=1e-5, warm=WarmStart(rough.weights, rough.dual_coef, C)).found()
-    assert point is not None
-    assert point.objective - point.dual_objective <= 1e-5 * point.scale

@@ -13,7 +13,7 @@ from mklcore.penalties import BlockNorm, LpNorm
 from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.driver import Status, run
 from mklcore.solvers.interleaved import Interleaved, Pulse
-from mklcore.solvers.problem import Problem, WarmStart
+from mklcore.solvers.problem import Problem
 from tests.every import every
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 6)
@@ -107,44 +107,6 @@ def test_refusals(problem):
         fit_weighted(rows, labels, 1.0, make_loss("hinge"), LpNorm(2.0), True, solver="newton")
     with pytest.raises(ParameterError, match="for p = 1 only"):
         fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(2.0), True, solver="silp")
-
-
-def test_a_neighbour_hands_on_its_rows_and_products_and_changes_nothing(problem):
-    values, y = problem[3].values, problem[1]
-    loss, penalty = make_loss("hinge"), LpNorm(2.0)
-    first = fit_weighted(values, y, 1.0, loss, penalty, True)
-    for C in (0.1, 1.0, 3.0):
-        warm = WarmStart(first.weights, first.dual_coef, 1.0, first.carry)
-        carried = fit_weighted(values, y, C, loss, penalty, True, tol=1e-5, warm=warm)
-        alone = fit_weighted(values, y, C, loss, penalty, True, tol=1e-5)
-        assert carried.objective == pytest.approx(alone.objective, rel=2e-5)
-    stranger = WarmStart(first.weights, first.dual_coef, 1.0, first.carry)
-    other = fit_weighted(2.0 * values, y, 0.5, loss, penalty, True, tol=1e-5, warm=stranger)
-    assert 2.0 * other.objective == pytest.approx(
-        fit_weighted(values, y, 1.0, loss, penalty, True, tol=1e-5).objective, rel=2e-5
-    )
-
-
-@pytest.mark.parametrize("after", [1, 3])
-def test_a_cancel_is_heard_in_the_middle_of_a_step(after, problem, monkeypatch):
-    """Counted, not timed: once the answer is yes, no more than the current piece is computed."""
-    _, labels, _, _, rows = problem
-    M, n = rows.diagonals().shape
-    monkeypatch.setattr(Pulse, "EVERY", 4 * M * n)  # asked after every fourth row
-    computed: list[int] = []
-    block = rows.rows
-    monkeypatch.setattr(rows, "rows", lambda chosen: computed.append(len(chosen)) or block(chosen))
-    asked: list[int] = []
-
-    def stop(record):
-        asked.append(sum(computed))
-        if len(asked) > 1 + after:  # the first question comes after the start, before any row
-            raise InterruptedError
-
-    with pytest.raises(InterruptedError):
-        fit_weighted(rows, labels, 1.0, make_loss("hinge"), LpNorm(2.0), True, solver="interleaved", callback=stop)
-    assert all(0 <= more <= 4 for more in np.diff(asked))
-    assert sum(computed) == asked[-1]
 
 
 def test_a_true_answer_in_the_middle_of_a_step_ends_it_with_a_proof(problem, monkeypatch):

@@ -7,7 +7,6 @@ from fractions import Fraction
 import cvxpy as cp
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 import mklcore as mkl
@@ -136,15 +135,6 @@ def test_classes_share_their_kernels(loss, p):
     assert sum(model.explained_by(data.X, data.y).values()).shape == (3,)
 
 
-def test_two_classes_are_one_problem():
-    data = mkl.load_sample("breast_cancer").take(range(120))
-    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 30)
-    ours = mkl.JointMKLClassifier(p=1.5, kernels=kernels).fit(data.X, data.y)
-    theirs = mkl.LpMKLClassifier(p=1.5, kernels=kernels).fit(data.X, data.y)
-    assert ours.objective_ == pytest.approx(theirs.objective_, rel=2e-3)
-    assert ours.decision_function(data.X).shape == (120,)
-
-
 def test_a_fit_can_be_stopped(targets):
     with pytest.warns(mkl.NotConvergedWarning, match="cancelled"):
         model = mkl.JointMKLRegressor(p=1.2, kernels=KERNELS, callback=lambda record: True).fit(*targets)
@@ -169,18 +159,6 @@ def test_refusals(targets):
         np.ones((3, 80)),
     )  # fmt: skip
     assert infeasible[1] == -np.inf
-
-
-@every("p, loss", [(1.0, "hinge"), (1.0, "squared"), (1.5, "hinge"), (2.0, "logistic")])
-def test_a_path_that_starts_from_its_neighbours_ends_where_single_fits_do(targets, p, loss):
-    X, Y = targets
-    y = np.argmax(Y, axis=1)
-    asked = mkl.JointMKLClassifier(p=p, loss=loss, kernels=KERNELS, tol=1e-4)
-    path = mkl.fit_path(asked, X, y, param="C", values=[0.01, 0.1, 1.0])
-    for C, along in zip(path.values, path.estimators, strict=True):
-        alone = clone(asked).set_params(C=C).fit(X, y)
-        assert along.objective_ == pytest.approx(alone.objective_, rel=2e-4)
-        assert along.status_.ok
 
 
 @every("p", [1.0, 2.0])

@@ -178,15 +178,6 @@ def test_folds_choose_C_and_the_epsilon_together(table):
     assert model.epsilon == 0.1
 
 
-def test_stacks_are_cut_for_folds(table):
-    X, _, y = table
-    stack = KERNELS.grams(X, normalise=None)
-    on_stack = choose_C(SMKLClassifier(kernels="precomputed"), stack.values, y, [1.0, 10.0], rule="kfold", n_splits=3)
-    on_built = choose_C(SMKLClassifier(kernels="precomputed"), stack, y, [1.0, 10.0], rule="kfold", n_splits=3)
-    assert on_stack.errors == pytest.approx(on_built.errors)
-    assert on_stack.estimator.predict(stack.values).shape == y.shape
-
-
 def test_what_does_not_fit_is_refused(table):
     X, y, labels = table
     K = KERNELS.grams(X).values

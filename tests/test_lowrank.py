@@ -11,7 +11,6 @@ from mklcore.io.models import load_model, save_model
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.nystroem import column_features, leverages
-from mklcore.machines.dual_coordinate_descent import balanced
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import run
 from mklcore.solvers.exact_pass import whole_certificate
@@ -66,19 +65,6 @@ def test_the_share_of_the_trace_that_is_lost_is_that_of_the_traces_and_falls_wit
     assert stack.approximation_error[5] == pytest.approx(0.0, abs=1e-6)  # one column, one feature
     assert np.diff(stack.ends)[5] == 1
     assert stack.table.dtype == np.float32
-
-
-@every("times", [1.0, 10.0, -1.0])
-@every("total", [0.0, 3.0, -3.0])
-@every("slopes", [None, lambda: np.array([3.0, 1.0, 0.0, 0.5, 0.2])])
-@every("start", [[0.05, 0.9, 1.5, -0.2, -0.4], [0.0, 0.9, 1.5, 0.0, 0.0], [0.0] * 5])
-def test_a_dual_is_balanced_inside_a_box_that_has_no_far_end(start, slopes, total, times):
-    y = np.sign(times) * np.array([1.0, 1.0, 1.0, -1.0, -1.0])
-    low, high = mkl.losses.make_loss("squared_hinge").box(y, 3.0)
-    assert np.isinf(low).sum() + np.isinf(high).sum() == y.size
-    found = balanced(times * np.array(start), low, high, total, slopes)
-    assert found.sum() == pytest.approx(total, abs=1e-12)
-    assert np.all((found >= low - 1e-14) & (found <= high + 1e-14))
 
 
 LOSSES = [

@@ -10,7 +10,7 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 
 from mklcore.losses import LOSSES, Hinge, make_loss
 from mklcore.machines import machine_of, svm
-from mklcore.machines.constant import SETTINGS, without_slope
+from mklcore.machines.constant import without_slope
 from mklcore.machines.svm import solve_svm
 from tests.every import every
 
@@ -143,16 +143,6 @@ def test_where_no_slope_pays_a_linear_program_finds_the_dual_of_the_constant():
     assert found.intercept == pytest.approx(-1.0)
     assert found.gap <= 1e-12 * found.objective
     assert found.steps < 1000
-
-
-def test_where_a_slope_pays_there_is_no_such_dual():
-    x, y = np.linspace(-1, 1, 40), np.where(np.arange(40) < 30, -1.0, 1.0)
-    low, high = Hinge().box(y, 1.0)
-    assert without_slope(np.outer(x, x), y, low, high, -1.0) is None
-    assert without_slope(np.outer(x, x), np.ones(40), 0 * y, np.ones(40), 1.0) is None  # one class
-    rank = SETTINGS.most_rank
-    ends = np.ones(rank + 1)
-    assert without_slope(np.eye(rank + 1), np.append(np.ones(rank), -1.0), -ends, ends, 1.0) is None
 
 
 def test_a_diagonal_that_rounding_has_made_negative_divides_by_nothing():

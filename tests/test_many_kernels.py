@@ -1,7 +1,5 @@
 """Very many kernels whose Gram matrices are never stored: everything equals what the stored stack gives."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -11,21 +9,15 @@ from mklcore.errors import KernelError
 from mklcore.kernels.operators.base import Capability
 from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.losses import make_loss
-from mklcore.penalties import BlockNorm, ElasticNet, LpNorm
+from mklcore.penalties import LpNorm
 from mklcore.penalties.terms import make_terms
 from mklcore.solvers import certificate, fit_weighted, spectra
-from mklcore.solvers.driver import Status, run
-from mklcore.solvers.problem import Problem
-from mklcore.solvers.reweighting import Reweighting
-from mklcore.solvers.smkl import SMKL, fit_selection
+from mklcore.solvers.driver import Status
+from mklcore.solvers.smkl import fit_selection
 from tests.every import every
 from tests.settings import setting
 
 N, D = 40, 6
-KERNELS = (
-    mkl.KernelDictionary.per_feature((mkl.Linear(), mkl.RBF(1.0), mkl.Laplacian(2.0)), D)
-    + mkl.KernelDictionary((mkl.Linear(), mkl.Linear(features=(1, 4)), mkl.RBF(0.5, relative=True), mkl.Polynomial(2)))
-)  # fmt: skip
 MANY = mkl.KernelDictionary.per_feature((mkl.Linear(), mkl.RBF(1.0)), 120)
 
 
@@ -42,29 +34,6 @@ def targets(y, loss):
         if loss.name in ("epsilon_insensitive", "huber", "pinball") or loss.total
         else np.where(y > np.median(y), 1.0, -1.0)
     )
-
-
-EVERY_PENALTY = [(name, penalty) for name in ("hinge", "logistic") for penalty in (ElasticNet(0.5), BlockNorm(3.0))]
-
-
-@every("name, penalty", EVERY_PENALTY)
-def test_the_sum_made_again_gives_what_the_stack_gives(table, name, penalty, monkeypatch):
-    setting(monkeypatch, "mklcore.solvers.reweighting.stride", 0.0)  # the same steps for both
-    loss, y = make_loss(name), targets(table[1], make_loss(name))
-    X = table[0][:, :D]
-    rows, K = LazyKernels.build(KERNELS, X), KERNELS.grams(X).values
-    intercept = loss.takes_intercept
-    fits = [
-        run(Reweighting(Problem(kernels, y, 1.0, loss, penalty, intercept), tol=1e-4), tol=1e-4, max_iter=200)
-        for kernels in (rows, K)
-    ]
-    near = 1e-5 if loss.piecewise_linear else 1e-8  # pairs of equal violation are distinguished by rounding
-    assert fits[0].objective == pytest.approx(fits[1].objective, rel=near)
-    assert fits[0].weights == pytest.approx(fits[1].weights, abs=1e3 * near * max(fits[1].weights.max(), 1e-300))
-    fit = fits[0]
-    parts = fit.weights, fit.dual_coef, fit.intercept
-    reported = certificate(K, y, *parts, loss, 1.0, penalty, fit.dual_point, intercept)
-    assert reported == pytest.approx((fit.objective, fit.dual_objective), rel=1e-8)
 
 
 @every("name", ["hinge", "squared", "logistic", "epsilon_insensitive", "huber"])
@@ -134,22 +103,6 @@ def test_kernels_that_hardly_count_are_put_aside_and_the_answer_stays(table, ker
     kept, expected = (np.flatnonzero(one.weights > 1e-3 * one.weights.max()) for one in (fit, plain))
     assert kept.tolist() == expected.tolist()
     assert min(some.size for some in read if some is not None) < 60
-
-
-def test_kernels_put_aside_too_soon_take_part_again(table, monkeypatch):
-    setting(monkeypatch, "mklcore.solvers.smkl.many", 50)
-    y, loss, lasso = np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms("gl")  # convex: one optimum
-    rows: Any = LazyKernels.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 120), table[0])
-    whole = fit_selection(rows, y, 10.0, loss, lasso, True, tol=1e-3).fit
-    first = np.full(120, 1 / 120)
-    aside = np.argsort(-whole.weights)[:2]
-    first[aside] = 0.0
-    method = SMKL(Problem(rows, y, 10.0, loss, lasso, True), tol=1e-3, weights=first)
-    method._asleep[aside] = 1e-7
-    fit = run(method, tol=1e-3, max_iter=2000)
-    assert fit.status is Status.SETTLED
-    assert fit.objective == pytest.approx(whole.objective, rel=2e-3)
-    assert np.all(fit.weights[aside] > 0.0)
 
 
 def test_a_path_without_a_stack_is_the_path_with_one(table, monkeypatch):

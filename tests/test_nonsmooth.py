@@ -6,13 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.functions import Linear
-from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.losses import Loss, make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
-from mklcore.solvers.column_generation import ColumnGeneration
 from mklcore.solvers.driver import Fit, run
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.newton import Newton
@@ -141,22 +137,6 @@ def test_random_problems_end_certified(k):
     fit = solve(problem, 1e-3)
     assert fit.status.ok
     assert gap_of(problem, fit) <= 1e-3 * (1 + 1e-6)
-
-
-@pytest.mark.parametrize("room_mb", [1000.0, 0.2])
-def test_kernels_enter_as_they_are_needed_where_the_stack_does_not_fit(room_mb):
-    rng = np.random.default_rng(2)
-    y = np.where(np.arange(60) % 2, 1.0, -1.0)
-    X = rng.normal(size=(60, 150))
-    X[:, :4] += y[:, None]
-    dictionary = KernelDictionary.per_feature(Linear(), 150)
-    rows, K = LazyKernels.build(dictionary, X), dictionary.grams(X).values
-    problem = Problem(rows, y, 0.1, make_loss("hinge"), LpNorm(1.0), True)
-    fit = run(ColumnGeneration(problem, tol=1e-3, room_mb=room_mb), tol=1e-3, max_iter=60)
-    checked(replace(problem, K=K), fit, 1e-3)
-    assert 0 < np.count_nonzero(fit.weights) < 60
-    auto = fit_weighted(rows, y, 0.1, make_loss("hinge"), LpNorm(1.0), True, tol=1e-3)
-    checked(replace(problem, K=K), auto, 1e-3)
 
 
 @pytest.mark.parametrize("C", [1e-4, 1.0])

@@ -14,7 +14,6 @@ from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.driver import run
 from mklcore.solvers.problem import Problem
 from mklcore.solvers.reweighting import Reweighting
-from mklcore.solvers.schedule import PlainSum
 
 KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 40)
 
@@ -50,19 +49,6 @@ def test_above_the_limit_one_machine_is_the_optimum_of_the_stack(table, model, m
     assert summed.weights_ == pytest.approx(np.ones(43))
     reported = "decision_function" if hasattr(model, "decision_function") else "predict"
     assert getattr(summed, reported)(X) == pytest.approx(getattr(stored, reported)(X), abs=1e-2)
-
-
-@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
-def test_rows_of_the_sum_where_not_even_the_sum_fits(table, loss):
-    X, y = table
-    y = np.where(y > 0, 1.0, -1.0) if loss == "hinge" else y
-    rows = LazyKernels.build(KERNELS, X)
-    problem = Problem(rows, y, 1.0, make_loss(loss), LpNorm(np.inf), True)
-    fit = run(PlainSum(problem, tol=1e-4, largest_mb=0.0), tol=1e-4, max_iter=500)
-    stored = fit_weighted(KERNELS.grams(X).values, y, 1.0, make_loss(loss), LpNorm(np.inf), True, tol=1e-6)
-    assert fit.status.ok
-    assert fit.weights.shape == (43,)
-    assert fit.objective == pytest.approx(stored.objective, rel=1e-4)
 
 
 def test_where_hardly_a_slope_pays_the_certificate_reaches_its_tolerance():

@@ -93,15 +93,6 @@ def test_baselines_take_weights():
         assert weighted.objective_ > plain.objective_
 
 
-def test_equal_weights_are_another_C():
-    drawn = draw(7, "hinge")
-    one = mkl.LpMKLClassifier(kernels="precomputed", C=2.0, tol=1e-6).fit(drawn.K, drawn.y)
-    other = mkl.LpMKLClassifier(kernels="precomputed", C=1.0, tol=1e-6).fit(
-        drawn.K, drawn.y, sample_weight=np.full(24, 2.0)
-    )
-    assert other.objective_ == pytest.approx(one.objective_, rel=1e-5)
-
-
 @every("seed", range(4))
 @every("loss", [*LOSSES, "nu_one_class"])
 def test_the_weighted_intercept_minimises(loss, seed):

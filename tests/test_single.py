@@ -78,28 +78,6 @@ def test_estimators_store_in_single_precision_what_is_too_large_in_double(table,
     assert found.objective_ == pytest.approx(mkl.LpMKLRegressor(p=2.0, kernels=KERNELS).fit(X, z).objective_, rel=1e-4)
 
 
-@every("p, few", [(1.0, 500), (4 / 3, 500), (2.0, 499), (1.0, 499)])
-def test_one_problem_on_many_rows_is_solved_in_single_precision_and_a_path_in_double(p, few):
-    rng = np.random.default_rng(2)
-    X = rng.standard_normal((few, 3))
-    y = X[:, 0] * X[:, 1] + 0.2 * rng.standard_normal(few) > 0
-    asked = mkl.LpMKLClassifier(p=p, kernels=mkl.KernelDictionary.rbf_grid(mkl.log_grid(0.1, 10, 12)))
-    (plain,) = mkl.fit_path(asked, X, y, "C", [1.0]).estimators
-    assert "single precision" not in plain.fit_.solver
-    found = asked.fit(X, y)
-    assert ("single precision, proved in double" in found.fit_.solver) == (few >= 500)
-    assert found.fit_.status.ok
-    assert found.objective_ == pytest.approx(plain.objective_, rel=1e-3)
-    assert found.dual_objective_ <= plain.objective_ + 1e-9
-    K = asked.kernels.grams(X, normalise="multiplicative").values
-    parts = found.weights_, found.fit_.dual_coef, found.fit_.intercept, "hinge", 1.0, LpNorm(p)
-    reported = certificate(K, np.where(y, 1.0, -1.0), *parts, dual_point=found.fit_.dual_point)
-    assert reported == pytest.approx((found.objective_, found.dual_objective_), rel=1e-7)  # scales: single precision
-    np.testing.assert_allclose(found.decision_function(X[:9]), plain.decision_function(X[:9]), atol=0.05)
-    weighted = asked.fit(X, y, sample_weight=np.ones(few))
-    assert "single precision" not in weighted.fit_.solver
-
-
 @pytest.mark.parametrize(
     ("asked", "n", "stored", "size"),
     [

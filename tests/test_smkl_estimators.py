@@ -11,12 +11,11 @@ from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor, group_sizes
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear
 from mklcore.kernels.grams import GramStack
-from mklcore.paths.path import fit_path, path_grid
+from mklcore.paths.path import path_grid
 from mklcore.penalties.terms import GroupLasso, LogTerm
 from mklcore.solvers.driver import Status
 from tests.every import every
 
-BOTH = [SMKLClassifier, SMKLRegressor]
 KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 4)
 
 
@@ -37,22 +36,6 @@ def iris():
     X, y = load_iris(return_X_y=True)
     model = SMKLClassifier(kernels=KernelDictionary.per_feature((Linear(), RBF(1.0, relative=True)), 4), C=10.0)
     return X, y, model.fit(X, y)
-
-
-@pytest.mark.parametrize("cls", BOTH)
-def test_published_attributes_fit_together(cls, table):
-    model = cls(kernels=KERNELS, C=5.0).fit(table[0], _target(cls, table))
-    assert model.status_ is Status.SETTLED
-    assert model.n_iter_ == model.fit_.n_iter == len(model.history_) - 1
-    assert model.dual_objective_ is model.dual_gap_ is model.relative_gap_ is None
-    assert model.objective_ == pytest.approx(model.history_[-1].objective, rel=1e-3)
-    assert 0 < model.n_kernels_ == len(model.selected_) == np.count_nonzero(model.weights_) < len(KERNELS)
-    assert model.mean_kernels_ == model.n_kernels_
-    assert model.start_objectives_ == pytest.approx([model.objective_])
-    assert model.start_spread_ == 0.0
-    assert "no certificate" in model._repr_html_()
-    again = model.fit(table[0][:, ::-1], _target(cls, table))
-    assert np.array_equal(again.selected_, np.flatnonzero(again.weights_))
 
 
 def test_one_against_one_has_its_own_kernels_for_every_pair(iris):
@@ -221,20 +204,6 @@ def test_a_term_object_takes_the_place_of_names(table):
     named = SMKLRegressor("log+gl", C=5.0, kernels=KERNELS).fit(X, y)
     given = SMKLRegressor(LogTerm() + GroupLasso(), C=5.0, kernels=KERNELS).fit(X, y)
     assert np.array_equal(named.weights_, given.weights_)
-
-
-def test_every_point_of_a_path_is_its_own_cold_fit(table):
-    X, _, y = table
-    grid = [0.01, 1.0, 10.0, 100.0]
-    path = fit_path(SMKLRegressor(kernels=KERNELS), X[:50], y[:50], "C", grid, X[50:], y[50:])
-    for k, C in enumerate(grid):
-        cold = SMKLRegressor(kernels=KERNELS, C=C).fit(X[:50], y[:50])
-        assert np.array_equal(path.weights[k], cold.weights_)
-        assert path.val_score[k] == pytest.approx(cold.score(X[50:], y[50:]))
-    assert path.n_nonzero[0] == 0
-    assert path.n_nonzero[-1] > 0
-    assert np.isnan(path.relative_gap).all()
-    assert all(status.ok for status in path.statuses)
 
 
 def test_the_grid_of_a_path_starts_where_no_kernel_is_kept(table):

@@ -112,16 +112,6 @@ def test_classes(loss):
     assert set(pursuit.selected_.tolist()) & {2, 3}
 
 
-def test_path_over_sizes_is_one_run():
-    data = mkl.load_sample("breast_cancer").take(range(100))
-    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 30)
-    model = mkl.GOMPClassifier(lam=1e-2, loss="logistic", fit_intercept=True, kernels=kernels)
-    path = mkl.fit_path(model, data.X, data.y, param="s", values=[1, 2, 3])
-    alone = mkl.GOMPClassifier(lam=1e-2, loss="logistic", fit_intercept=True, kernels=kernels, n_kernels=2)
-    alone.fit(data.X, data.y)
-    assert path.estimators[1].decision_function(data.X) == pytest.approx(alone.decision_function(data.X))
-
-
 def test_rates_are_claimed_where_the_second_derivative_stays():
     assert [name for name in ("squared", "logistic", "squared_hinge", "huber") if has_rate(make_loss(name))] == [
         "squared", "logistic",
