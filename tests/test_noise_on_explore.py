@@ -37,7 +37,7 @@ def test_answers_of_a_file_carry_intervals_or_sets(data):
     params = memory(app).params
     point, table = predictions.chosen(params), tables.table(params)
     test = tables.split(params).test
-    new = predictions.reading(params).apply(
+    new = predictions.reading(params).read(
         "\n".join([",".join(test.feature_names), *(",".join(map(repr, row)) for row in test.X.tolist())]).encode()
     )
     found = judging.held_out(point)

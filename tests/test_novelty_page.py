@@ -104,7 +104,7 @@ def test_a_file_is_answered_and_not_scored() -> None:
     point = predictions.chosen(memory(app).params)
     assert point is not None
     rows = b"x1,x2\n2.0,0.0\n9.0,9.0\n"
-    found = batch.answers(point, predictions.reading(memory(app).params).apply(rows), tables.table(memory(app).params))
+    found = batch.answers(point, predictions.reading(memory(app).params).read(rows), tables.table(memory(app).params))
     assert list(found.frame["the model says"]) == list(
         predictions.ordinary(point.fitted.predict([[2.0, 0.0], [9.0, 9.0]]))
     )

@@ -312,7 +312,7 @@ def test_everything_can_be_taken_away():
     app.session_state["predict_tabs"] = "Take away"
     quiet(app.run())
     labels = {button.label for button in app.get("download_button")}
-    assert {"Model", "Weights as CSV", "Path as CSV", "Report as HTML"} <= labels
+    assert {"Model", "Weights as CSV", "Path as CSV"} <= labels
     app.session_state["take_solution-path"] = True
     quiet(app.run())
     assert any(button.label == "HTML" for button in app.get("download_button"))

@@ -7,6 +7,7 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score
 
 import mklcore as mkl
+from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
 from mklcore.paths.path import joined, turned
 from mklcore.selection.references import best_single_kernel, plain_references
@@ -105,3 +106,13 @@ def test_other_parameters_have_no_edge(param):
     path = mkl.fit_path(model, train.X, train.y, param, [1, 2, 3], judge.X, judge.y, grow=5)
     assert len(path) == 3
     assert path.at_edge is None
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_a_machine_without_end_stops_at_its_bound_and_warns_nobody(task, monkeypatch):
+    monkeypatch.setattr("mklcore.selection.references.MOST_STEPS", 20)
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=80) if task == "regression" else rng.integers(2, size=80)
+    train, judge = Dataset(rng.normal(size=(80, 2)), y, task=task).split(0.25)
+    (found,) = plain_references(train, judge, only=("RBF",))
+    assert np.isfinite(found.score)

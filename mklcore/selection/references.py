@@ -21,6 +21,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ SVM_ROWS = 4000  # rows from which the RBF SVM is fitted at most: its time grows
 ERROR_PARTS, LEAST_PART = 8, 8  # parts of the rows that judge, and rows of each, for a standard error
 FLAT = 1e-3  # gain in score below which going on does not pay
 FURTHER = 4  # points beyond the end of a grid
-MOST_STEPS = 500_000  # of scikit-learn's support vector machines, which have no bound of their own
+MOST_STEPS = 50_000  # of scikit-learn's support vector machines, which have no bound of their own
 COARSE = 3  # values of C per single kernel
 MOST = 12  # single kernels that are tried
 MOST_MACHINES, FEWEST = 360, 3  # where each kernel is the work of many classes, fewer are tried
@@ -106,6 +107,12 @@ def plain_references(
 Maker = tuple[str, str, Sequence[float], Callable[[float], Any]]
 
 
+@cache
+def _bounded(kind: type) -> Any:
+    """A machine of scikit-learn that stops at its bound without a warning: the bound is ours, and no user's setting."""
+    return type(kind.__name__, (kind,), {"_warn_from_fit_status": lambda self: None, "__module__": __name__})
+
+
 def _classifiers(classes: int) -> list[Maker]:
     from sklearn.dummy import DummyClassifier
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -118,7 +125,8 @@ def _classifiers(classes: int) -> list[Maker]:
         ("majority", "", (1.0,), lambda _: DummyClassifier()),
         ("linear", "C", np.geomspace(1e-3, 1e2, 6).tolist(),
          lambda C: make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=2000))),
-        ("RBF", "C", [0.1, 1.0, 10.0, 100.0], lambda C: make_pipeline(StandardScaler(), SVC(C=C, max_iter=MOST_STEPS))),
+        ("RBF", "C", [0.1, 1.0, 10.0, 100.0],
+         lambda C: make_pipeline(StandardScaler(), _bounded(SVC)(C=C, max_iter=MOST_STEPS))),
         ("forest", "rows per leaf", LEAVES, lambda rows: RandomForestClassifier(
             TREES, min_samples_leaf=int(rows), random_state=0)),
         ("boosting", "leaves per tree", SIZES, lambda leaves: HistGradientBoostingClassifier(
@@ -152,7 +160,7 @@ def _regressors() -> list[Maker]:
             "C",
             [0.1, 1.0, 10.0, 100.0],
             lambda C: TransformedTargetRegressor(
-                make_pipeline(StandardScaler(), SVR(C=C, max_iter=MOST_STEPS)), transformer=StandardScaler()
+                make_pipeline(StandardScaler(), _bounded(SVR)(C=C, max_iter=MOST_STEPS)), transformer=StandardScaler()
             ),
         ),
         (

@@ -46,6 +46,7 @@ ADVICE = (
     ("beside each says where", "Without it: Missing values, median."),
     ("something else than a usable number", f"If these cells mean something, use the column as a category {COLUMNS}."),
     ("More than half of the cells", f"Left out is a choice {COLUMNS}."),
+    ("Dates became hour", f"Left out is a choice {COLUMNS}."),
     ("Categories became columns", f"Number, or left out, is a choice {COLUMNS}."),
     ("counts as a category of its own", "Rows without a value are left out with Missing values, drop rows."),
     ("an identifier that only names", f"To keep it, use it as a number or a category {COLUMNS}."),
