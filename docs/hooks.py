@@ -18,9 +18,9 @@ from latex2mathml.converter import convert
 
 from mklcore.catalog import ESTIMATORS, Control
 from mklcore.experiments import EXPERIMENTS, Experiment
-from mklcore.experiments.base import Judged
-from mklcore.experiments.claims import counted
-from mklcore.experiments.records import heading, record, summary
+from mklcore.experiments.__main__ import overview
+from mklcore.experiments.claims import Verdict, counted
+from mklcore.experiments.records import record
 
 GALLERY = Path(__file__).parent / "gallery"
 ASKED = re.compile(r"^\{\{ (\w+) (\w+) \}\}$", re.MULTILINE)
@@ -68,7 +68,7 @@ def published(key: str) -> str:
     paper's.
     """
     if key == "all":
-        lines = [heading(), *(line for name, one in EXPERIMENTS.items() for line in summary(name, one))]
+        lines = overview()
         return "\n".join(
             _row(line) + ("\n" + _row(("---",) * len(line)) if not place else "") for place, line in enumerate(lines)
         )
@@ -108,10 +108,13 @@ def _section(key: str, experiment: Experiment) -> str:
     return f"{head}\n\nRun: {size}.\n\n{verdicts}\n\n{table}{reasons}\n\nWhat differs: {experiment.open_points}"
 
 
-def _verdicts(judged: Sequence[Judged]) -> str:
+def _verdicts(judged: Sequence[Verdict]) -> str:
     """What the run says of every claim of the paper, disagreements first."""
-    reported = [f"- {html.escape(one.sentence)}<br>**{one.answer}.** {html.escape(one.figures)}" for one in judged]
-    return "\n".join([f"What the paper states: {counted([verdict for _, verdict in judged])}.\n", *reported])
+    reported = [
+        f"- {html.escape(one.claim.sentence)}<br>**{one.answer.capitalize()}.** {html.escape(one.figures)}"
+        for one in judged
+    ]
+    return "\n".join([f"What the paper states: {counted(judged)}.\n", *reported])
 
 
 def _row(cells: Sequence[str]) -> str:

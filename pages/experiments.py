@@ -55,8 +55,7 @@ def outcome_of(experiment: Experiment) -> Outcome | None:
         return kept[0] if kept else None
     return st.selectbox(
         "Run", kept, format_func=work.label, key=f"run_{experiment.key}_{work.label(kept[0])}", width=380,
-        help="CPU s: seconds of the processor, summed over all processes. By the clock: a run of an earlier version, "
-             "timed with whatever else the machine did.",
+        help="CPU s: seconds of the processor, summed over all processes.",
     )  # fmt: skip
 
 

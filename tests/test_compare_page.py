@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mklcore.errors import ParameterError
+from mklcore.experiments import Line
 from mklcore.figures import methods_figure, sparsity_figure, style
 from mklcore.figures import steps as method_steps
 from mklcore.figures.compare import MethodView, level_colour, peak_shares, shares_of_weight
@@ -479,9 +480,9 @@ def test_the_table_compares_only_what_is_one_problem() -> None:
 def test_the_toy_experiment_runs_and_draws_every_level(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def measure(row: str, seed: int, repetition: int) -> list[float]:
-        asked.append((row, seed, repetition))
-        return [10.0 + repetition] * 10
+    def measure(line: Line) -> list[float]:
+        asked.append((line.row, line.seed, line.repetition))
+        return [10.0 + line.repetition] * 10
 
     monkeypatch.setattr(toy, "TOY", replace(toy.TOY, measure=measure))
     app = open_app("pages/compare.py", compare="toy", toy_seed="46")
@@ -505,9 +506,9 @@ def wait_for_toy(app: AppTest) -> None:
 
 
 def test_one_run_of_the_toy_is_that_of_the_library() -> None:
-    found = toy.TOY.measure("0.98", 0, 0)
+    found = toy.TOY.measure(Line("n = 50, ν = 0.98"))
     means, _, counts = toy.table({("0.98", 0): found}, 1)
-    row = toy.TOY.rows.index("0.98")
+    row = list(toy.INFORMATIVE).index("0.98")
     assert counts[row] == 1
     assert means[row].tolist() == found[:5]
     assert np.isnan(np.delete(means, row, axis=0)).all()

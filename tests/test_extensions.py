@@ -15,9 +15,8 @@ from scipy.special import xlogy
 import mklcore as mkl
 from mklcore.catalog import ESTIMATORS, Control
 from mklcore.data.samples import Sample
-from mklcore.experiments import EXPERIMENTS
-from mklcore.experiments.base import Experiment, Outcome
-from mklcore.experiments.claims import Claim, close
+from mklcore.experiments import EXPERIMENTS, Experiment, Outcome
+from mklcore.experiments.claims import Check, Claim
 from mklcore.figures import style
 from mklcore.kernels.fills import fill_power
 from mklcore.kernels.functions import KERNELS, KernelEntry, KernelSpec
@@ -330,15 +329,16 @@ def test_an_experiment(monkeypatch):
         "A tiny one",
         "Nobody (2000)",
         "Counted to one.",
-        (Claim("It is one.", "section 1", close("n", 1.0, 0.1)),),
+        (Claim("It is one.", "section 1", (Check("between", ("n",), low=0.9, high=1.1),)),),
         "Nothing.",
         "row",
         ("a",),
         ("n",),
         "count",
-        ((1.0,),),
         2,
-        lambda row, seed, repetition: [1.0],
+        lambda line: [1.0],
+        "Nobody",
+        {"a": (1.0,)},
     )
     monkeypatch.setitem(EXPERIMENTS, "tiny_one", tiny)
     caches.outcomes().put("tiny_one", ())

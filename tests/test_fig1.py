@@ -5,8 +5,8 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.experiments import Experiment, Outcome
-from mklcore.experiments.gomp_fig1 import INFORMATIVE
+from mklcore.experiments import Experiment, Line, Outcome
+from mklcore.experiments.lp import INFORMATIVE
 
 FIG1 = mkl.EXPERIMENTS["gomp_fig1"]
 
@@ -18,7 +18,7 @@ def test_every_experiment_says_what_it_is(experiment):
     assert all(
         (experiment.title, experiment.paper, experiment.did, experiment.claims, experiment.open_points, experiment.unit)
     )
-    assert np.shape(experiment.replicated) == (len(experiment.rows), len(experiment.columns))
+    assert set(experiment.numbers) | set(experiment.spread) | set(experiment.quick) <= set(experiment.rows)
 
 
 def test_the_rows_are_shares_of_features_without_information():
@@ -41,11 +41,11 @@ def test_one_row_with_two_repetitions():
     assert found.mean[0, :6] == pytest.approx(reference[:6], abs=3.0)
     assert "2 repetitions" in found._repr_html_()
     assert found.standard_error.shape == (1, 13)
-    assert found.samples[0, 1] == pytest.approx(FIG1.measure("0.82", 1, 1))  # seeded
+    assert found.samples[0, 1] == pytest.approx(FIG1.measure(Line("0.82", 1, 1)))  # seeded
 
 
 def test_extreme_sparsity_needs_one_kernel():
-    line = FIG1.measure("0.98", 0, 0)
+    line = FIG1.measure(Line("0.98"))
     assert line[6] == 1.0
     assert abs(line[0] - 4.0) < 1.0
     assert line[1] < line[3] < line[4] < line[5]  # the larger q, the worse

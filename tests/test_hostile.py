@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 import mklcore as mkl
 from mklcore.data.columns import are_texts
 from mklcore.errors import DataError
-from mklcore.experiments.base import Outcome
+from mklcore.experiments import Outcome
 from mklcore.figures import style, weights_beside
 from mklcore.io.models import load_model, save_model
 from mklcore.kernels.stacks import read_stack
@@ -240,7 +240,7 @@ def test_runs_beside_each_other_do_not_obey_names() -> None:
 
 
 def test_an_outcome_from_a_file_has_rows_once_and_finite_numbers() -> None:
-    outcome = Outcome("lp_toy", ("a", "b"), ("c",), np.ones((2, 2, 1)))
+    outcome = Outcome("lp_fig3", ("a", "b"), ("c",), np.ones((2, 2, 1)))
     reported = json.loads(outcome.to_json())
     for change in ({"rows": ["a", "a"]}, {"samples": [[[1e308], [1.0]]] * 2}):
         with pytest.raises(DataError, match="every row once, and its samples are finite"):

@@ -7,14 +7,13 @@ from sklearn.svm import SVC
 import mklcore as mkl
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.local_models import local_scores
-from mklcore.experiments import kernel_files, lp_table2_fig6, proteins, smkl_classes
-from mklcore.experiments.base import Line, _measured
+from mklcore.experiments import Line, proteins, smkl
 
 PROTOCOLS = ("lp_table1", "lp_table2_fig6", "gomp_fig2", "smkl_table2", "smkl_table3")
 
 
-def on_file(measure, row, folder, quick=True):
-    return _measured(measure, Line("", row, 0, 0, quick, str(folder))).values
+def on_file(measure, row, folder):
+    return measure(Line(row, quick=True, folder=str(folder)))
 
 
 @pytest.mark.parametrize("key", PROTOCOLS)
@@ -24,7 +23,7 @@ def test_a_stand_in_runs_under_its_own_name_and_beside_no_published_number(key, 
     assert made.endswith("a stand-in")
     assert np.isnan(experiment.reference([made])).all()
     assert np.isfinite(experiment.reference(experiment.rows[:1])).any()
-    files = dict(experiment.files)
+    files = experiment.files
     assert set(files) == set(experiment.rows) - {made}
     assert all(name in experiment.open_points for name in files.values())  # the page says which files would do
     with pytest.raises(DataError, match="is needed, and it is not in"):
@@ -36,7 +35,7 @@ def test_proteins_by_the_protocols_of_both_papers(tmp_path, monkeypatch):
     monkeypatch.setattr(proteins, "SIZES", (1, 5))
     monkeypatch.setattr(proteins, "NORMS", (1.0, 2.0, np.inf))
     monkeypatch.setattr(proteins, "QUICK_COSTS", (1.0, 4.0))
-    K, y = kernel_files.made_proteins(120, 1, seed=1)
+    K, y = proteins.made_proteins(120, 1, seed=1)
     np.savez(tmp_path / "plant.npz", K=K, y=np.array(["a", "b", "c", "d"])[y])
     errors = on_file(proteins.norms, "plant", tmp_path)
     assert len(errors) == 3
@@ -64,14 +63,14 @@ def test_kernels_are_scaled_on_the_training_rows_and_constant_ones_dropped():
     rng = np.random.default_rng(0)
     X, train = rng.standard_normal((12, 3)), np.arange(8)
     K = np.stack([X @ X.T, np.ones((12, 12)), 7.0 * X @ X.T])
-    found = kernel_files.multiplicative(K, train)
+    found = proteins.multiplicative(K, train)
     assert len(found) == 2
     assert found[0] == pytest.approx(found[1])
     assert found[0] == pytest.approx(K[0] / np.var(X[train], axis=0).sum())
 
 
 def test_local_models_are_one_machine_per_known_thing():
-    K, network = kernel_files.made_network(30, seed=2)
+    K, network = proteins.made_network(30, seed=2)
     known, new = np.arange(24), np.arange(24, 30)
     scores = local_scores(mkl.LpMKLClassifier(p=np.inf, tol=1e-6), K[:2], network, known, new)
     assert scores.shape == (6, 24)
@@ -89,7 +88,7 @@ def test_local_models_are_one_machine_per_known_thing():
 
 
 def test_local_models_refuse_what_is_no_network():
-    K, network = kernel_files.made_network(8, seed=0)
+    K, network = proteins.made_network(8, seed=0)
     model, rows = mkl.LpMKLClassifier(), np.arange(6)
     one_way = network.copy()
     one_way[0, 1] = 1.0 - network[1, 0]
@@ -103,42 +102,42 @@ def test_local_models_refuse_what_is_no_network():
 
 
 def test_a_network_from_a_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(lp_table2_fig6, "NORMS", (1.0,))
-    monkeypatch.setattr(lp_table2_fig6, "MORE_NORMS", (1.0,))
-    K, network = kernel_files.made_network(30, seed=0)
+    monkeypatch.setattr(proteins, "PAIR_NORMS", (np.inf, 1.0))
+    monkeypatch.setattr(proteins, "MORE_NORMS", (1.0,))
+    K, network = proteins.made_network(30, seed=0)
     np.savez(tmp_path / "metabolic.npz", K=K, edges=np.argwhere(np.triu(network)))
-    line = on_file(lp_table2_fig6.measure, lp_table2_fig6.ENZYMES, tmp_path)
+    line = on_file(proteins.enzymes, "enzymes of yeast", tmp_path)
     assert len(line) == 3 + 2 + 1 + 3
     assert line[3] > 60.0
     alignment = mkl.alignment_matrix(K)
     assert line[-3:] == pytest.approx([alignment[0, 1], alignment[0, 2], alignment[1, 2]])
-    assert len(lp_table2_fig6.recombined(K)) == 11
+    assert len(proteins.recombined(K)) == 11
     np.savez(tmp_path / "metabolic.npz", K=K[:2], edges=np.argwhere(np.triu(network)))
     with pytest.raises(DataError, match=r"metabolic\.npz holds 2 kernels; expected three"):
-        on_file(lp_table2_fig6.measure, lp_table2_fig6.ENZYMES, tmp_path)
+        on_file(proteins.enzymes, "enzymes of yeast", tmp_path)
 
 
 def test_mass_spectra_and_an_image_from_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(smkl_classes, "QUICK_COSTS", np.array([100.0]))
+    monkeypatch.setattr(smkl, "QUICK_CLASS_COSTS", np.array([100.0]))
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 403)), np.arange(60) % 2
     X[:, 30:40] += 3.0 * y[:, None]
     np.savez(tmp_path / "ovarian.npz", X=X, y=np.where(y, "cancer", "control"))
-    right, mkl_right, all_right, groups, _ = on_file(smkl_classes.spectra, smkl_classes.OVARIAN, tmp_path)
+    right, mkl_right, all_right, groups, _ = on_file(smkl.mass_spectra, "ovarian", tmp_path)
     assert right == mkl_right == 100.0
     assert all_right >= 50
     assert groups <= 3  # ten readings of 400 are two or three of forty groups
-    cube, classes = smkl_classes.made_image(12, seed=0)
+    cube, classes = smkl.made_image(12, seed=0)
     classes[0] = 0
     np.savez(tmp_path / "indian_pines.npz", cube=cube[:, :, :3], classes=classes)
-    line = on_file(smkl_classes.image, smkl_classes.INDIAN, tmp_path)
+    line = on_file(smkl.image, "Indian Pines", tmp_path)
     assert line[0] > line[2]  # what is around a pixel helps
     assert line[3] <= line[4] <= 44
 
 
 def test_surroundings_are_means_and_deviations_of_windows():
     cube = np.random.default_rng(0).standard_normal((7, 8, 2))
-    parts = smkl_classes.surroundings(cube)
+    parts = smkl.surroundings(cube)
     assert len(parts) == 11
     window = cube[2:5, 3:6, 1]
     assert (parts[1][3, 4, 1], parts[2][3, 4, 1]) == (pytest.approx(window.mean()), pytest.approx(window.std()))
@@ -155,7 +154,7 @@ def test_surroundings_are_means_and_deviations_of_windows():
 def test_a_file_of_another_kind_is_refused(arrays, match, tmp_path):
     np.savez(tmp_path / "plant.npz", **arrays)
     with pytest.raises(DataError, match=match):
-        on_file(lambda *_: kernel_files.labelled("plant.npz"), "plant", tmp_path)
+        on_file(proteins.labelled, "plant", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -168,19 +167,19 @@ def test_a_file_of_another_kind_is_refused(arrays, match, tmp_path):
 def test_edges_that_are_none_are_refused(edges, match, tmp_path):
     np.savez(tmp_path / "metabolic.npz", K=np.eye(4)[None], edges=edges)
     with pytest.raises(DataError, match=match):
-        on_file(lambda *_: kernel_files.network("metabolic.npz"), "n", tmp_path)
+        on_file(proteins.network, "n", tmp_path)
 
 
 def test_a_kernel_of_a_file_that_is_none_is_named(tmp_path):
     np.savez(tmp_path / "plant.npz", K=-np.eye(4)[None], y=np.arange(4))
     with pytest.raises(KernelError, match=r"kernel 0 of plant\.npz"):
-        on_file(lambda *_: kernel_files.labelled("plant.npz"), "plant", tmp_path)
+        on_file(proteins.labelled, "plant", tmp_path)
 
 
 def test_files_of_spectra_and_images_are_looked_at(tmp_path):
     np.savez(tmp_path / "ovarian.npz", X=np.zeros((4, 3)), y=np.zeros(4))
     with pytest.raises(DataError, match=r"ovarian\.npz holds X \(4, 3\) and y \(4,\); expected readings"):
-        on_file(smkl_classes.spectra, smkl_classes.OVARIAN, tmp_path)
+        on_file(smkl.mass_spectra, "ovarian", tmp_path)
     np.savez(tmp_path / "indian_pines.npz", cube=np.zeros((4, 3, 2)), classes=np.zeros(4))
     with pytest.raises(DataError, match=r"indian_pines\.npz holds cube \(4, 3, 2\) and classes \(4,\)"):
-        on_file(smkl_classes.image, smkl_classes.INDIAN, tmp_path)
+        on_file(smkl.image, "Indian Pines", tmp_path)

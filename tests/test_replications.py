@@ -1,33 +1,37 @@
 """Runs of published experiments: rows of a table, small runs, records of other releases, what is certain."""
 
-import json
 import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from joblib import Memory
 
 import mklcore as mkl
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
 from mklcore.estimators.lp import UniformMKLRegressor
-from mklcore.experiments import Experiment, Outcome, greedy_rate, hkl_fig2, hkl_tables, lp_fig4_fig5, smkl_tables, times
+from mklcore.experiments import Experiment, Line, Outcome, greedy, hkl, lp, smkl, times
 from mklcore.experiments import __main__ as command
-from mklcore.experiments.base import file_of, is_quick
-from mklcore.experiments.claims import Claim
-from mklcore.experiments.ledger import Ledger
-from mklcore.experiments.records import record, records, summary
+from mklcore.experiments.base import _measured
+from mklcore.experiments.claims import Check, Claim
+from mklcore.experiments.records import record, records
 
 
-def measure(row: str, seed: int, repetition: int) -> list[float]:
-    size = 0.0 if row.startswith("made") else float(len(file_of("numbers.csv").read_text()))
-    return [float(is_quick()), size + seed + repetition]
+def measure(line: Line) -> list[float]:
+    size = 0.0 if line.row.startswith("made") else float(len(line.file("numbers.csv").read_text()))
+    return [float(line.quick), size + line.seed + line.repetition]
 
 
-UNCHECKED = Claim("C", "section 1", lambda record: [])
+def idle(line: Line) -> list[float]:
+    time.sleep(0.05)
+    return [0.0, 0.0]
+
+
+UNCHECKED = Claim("C", "section 1", (Check("between", rows=("none",)),))
 TINY = Experiment(
     "tiny", "T", "P", "D", (UNCHECKED,), "O", "row", ("made", "made too", "from a file"), ("quick", "size"), "u",
-    ((np.nan, np.nan),) * 3, 2, measure, quick=("made", "from a file"), files=(("from a file", "numbers.csv"),),
+    2, measure, "S", quick=("made", "from a file"), files={"from a file": "numbers.csv"},
 )  # fmt: skip
 
 
@@ -46,30 +50,18 @@ def test_rows_that_need_a_file_wait_for_its_folder(tmp_path, monkeypatch):
     assert TINY.run(1).samples[2].tolist() == [[0.0, 5.0]]
 
 
-def test_an_outcome_tells_what_it_was_computed_with_and_older_ones_load():
-    found = TINY.run(1, ["made"], quick=True)
-    again = Outcome.from_json(found.to_json())
+def test_an_outcome_tells_what_it_was_computed_with():
+    again = Outcome.from_json(TINY.run(1, ["made"], quick=True).to_json())
     assert again.quick
     assert {"numpy", "numba", "mklcore"} <= dict(again.versions).keys()
-    old = {k: v for k, v in json.loads(found.to_json()).items() if k not in ("quick", "versions")}
-    assert Outcome.from_json(json.dumps(old)).versions == ()
-    narrow = Outcome("tiny", ("made",), ("quick",), np.ones((1, 2, 1)))
-    assert np.isnan(TINY.compare(narrow).ours[0, 1])
 
 
-def test_seconds_are_those_of_the_processor_and_older_ones_of_the_clock():
-    def idle(row, seed, repetition):
-        time.sleep(0.05)
-        return [0.0, 0.0]
-
+def test_seconds_are_those_of_the_processor():
     slept = replace(TINY, measure=idle).run(1, ["made"])
     assert 0 <= slept.seconds < 0.04
     now = replace(slept, seconds=73.04)
     assert (now.took, replace(now, seconds=np.nan).took) == ("73.0 CPU s", "")
     assert Outcome.from_json(now.to_json()).took == now.took
-    old = Outcome.from_json(now.to_json().replace("cpu_seconds", "seconds").replace("73.04", "2306.4"))
-    assert old.took == "2306 s by the clock"
-    assert Outcome.from_json(old.to_json()).took == old.took
     sizes = [list(command._reported(TINY, run))[2] for run in (now, replace(now, seconds=np.nan, quick=True))]
     assert sizes == ["1 repetitions, seed 0, 73.0 CPU s", "1 repetitions, seed 0, small"]
 
@@ -79,25 +71,19 @@ def test_a_run_that_was_cut_short_goes_on_and_keeps_what_it_measured(tmp_path, m
         if done == 3:
             raise KeyboardInterrupt
 
-    path, rows = tmp_path / "run.json.part", ["made", "made too"]
+    rows, memory = ["made", "made too"], Memory(tmp_path / "run.json.part", verbose=0)
     with pytest.raises(KeyboardInterrupt):
-        TINY.run(2, rows, callback=stop, known=Ledger(path))
-    kept = Ledger(path)
-    assert [(line.row, line.repetition) for line in kept] == [("made", 0), ("made too", 0), ("made", 1)]
-    again = replace(TINY, measure=lambda row, seed, repetition: [-1.0, -1.0])  # what is measured now
-    found = again.run(2, rows, known=kept)
-    assert found.samples[:, :, 1].tolist() == [[0.0, 1.0], [0.0, -1.0]]
-    assert found.seconds == sum(one.seconds for one in kept.values())
-    assert Ledger(path) == kept
-    path.write_text(path.read_text().replace("cpu_seconds", "seconds"))  # of an earlier version: by the clock
-    assert np.isnan(TINY.run(2, rows, known=Ledger(path)).seconds)
-    path.write_text("[1, 2]\n")
-    with pytest.raises(DataError, match=r"is no file of lines that a run left; delete it"):
-        Ledger(path)
+        TINY.run(2, rows, callback=stop, memory=memory)
+    lines = [Line(row, 0, k) for k in range(2) for row in rows]
+    kept = memory.cache(_measured)
+    assert [kept.check_call_in_cache(measure, line) for line in lines] == [True] * 3 + [False]
+    found = TINY.run(2, rows, memory=memory)
+    assert found.samples[:, :, 1].tolist() == [[0.0, 1.0], [0.0, 1.0]]
+    assert found.seconds == sum(kept(measure, line)[1] for line in lines)
 
 
 def test_greedy_steps_fall_geometrically_below_their_bound_and_copies_change_nothing():
-    found = mkl.EXPERIMENTS["greedy_rate"].run(1, ["1", "2", "4", "12", greedy_rate.COPIES])
+    found = mkl.EXPERIMENTS["greedy_rate"].run(1, ["1", "2", "4", "12", greedy.COPIES])
     unit, searched, first, bound = found.mean.T
     steps = [int(row) for row in found.rows[:-1]]
     assert (found.mean[:, :3] < bound[:, None]).all()
@@ -116,7 +102,7 @@ def test_tables_of_hulls_on_a_file_and_on_made_rows(tmp_path, monkeypatch):
         "HKL_LAMS": [1e-4],
         "GREEDY_SIZES": (4, 8),
     }.items():
-        monkeypatch.setattr(hkl_tables, name, value)
+        monkeypatch.setattr(hkl, name, value)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((120, 3))
     y = X[:, 0] * X[:, 1] + 0.05 * rng.standard_normal(120)
@@ -132,10 +118,10 @@ def test_tables_of_hulls_on_a_file_and_on_made_rows(tmp_path, monkeypatch):
 
 
 def test_hulls_err_no_more_than_the_full_kernel_where_both_may_follow_lambda():
-    for p in hkl_fig2.SIZES:
-        assert hkl_fig2.lams(0, p)[-1] == hkl_fig2.lams(-2, p)[-1] == pytest.approx(10.0 ** hkl_fig2.LEAST.get(p, -6))
+    for p in (4, 8, 16, 128):
+        assert hkl.lams(0, p)[-1] == hkl.lams(-2, p)[-1] == pytest.approx(10.0 ** hkl.LEAST.get(p, -6))
     run = record("hkl_fig2")
-    followed = [row for row in run.rows if int(row.split(",")[0].removeprefix("p = ")) in hkl_fig2.LEAST]
+    followed = [row for row in run.rows if int(row.split(",")[0].removeprefix("p = ")) in hkl.LEAST]
     assert len(followed) == 4
     for row in followed:
         l2, _, hulls, _ = run.samples[run.rows.index(row)].T
@@ -146,15 +132,15 @@ def test_hulls_err_no_more_than_the_full_kernel_where_both_may_follow_lambda():
 
 
 def test_spectra_by_the_protocol_of_the_tables(monkeypatch):
-    made = smkl_tables.SMKL_TABLE6.rows[-1]
-    monkeypatch.setitem(smkl_tables.MADE, made, (50, 40, 0.5))
-    monkeypatch.setattr(smkl_tables, "COSTS", np.array([1.0, 10.0]))
+    made = mkl.EXPERIMENTS["smkl_table6"].rows[-1]
+    monkeypatch.setitem(smkl.MADE, made, (50, 40, 0.5))
+    monkeypatch.setattr(smkl, "COSTS", np.array([1.0, 10.0]))
     experiment = mkl.EXPERIMENTS["smkl_table6"]
     assert experiment.rows_on_disk(quick=True) == (made,)
     line = experiment.run(1, quick=True).samples[0, 0]
     assert (line[:4] < 1.5).all()
     assert 1 <= line[4] <= line[5] <= 10
-    assert np.isnan(experiment.replicated[1]).all()  # a stand-in never has the numbers of the paper
+    assert np.isnan(experiment.reference([made])).all()  # a stand-in never has the numbers of the paper
 
 
 def test_tables_of_spectra_have_a_stand_in_each():
@@ -173,29 +159,27 @@ def spectra():
 
 
 def test_the_epsilon_and_the_single_kernel_are_chosen_by_folds(monkeypatch, spectra):
-    monkeypatch.setattr(smkl_tables, "COSTS", np.array([100.0]))
-    monkeypatch.setattr(smkl_tables, "FOLDS", 3)
+    monkeypatch.setattr(smkl, "COSTS", np.array([100.0]))
+    monkeypatch.setattr(smkl, "FOLDS", 3)
     usual = {"loss": "epsilon_insensitive", "normalise": "trace"}
     model = UniformMKLRegressor(kernels=mkl.KernelDictionary((mkl.Linear(),)), **usual)
-    found = smkl_tables._chosen(model, spectra, 0)
-    assert found.errors.shape == (len(smkl_tables.TUBES), 1)
-    assert found.epsilon == pytest.approx(smkl_tables.TUBES[0] * np.std(spectra.y))  # a target without noise
-    best = smkl_tables._best_alone(usual, spectra, 0)
+    found = smkl.chosen(Line("any"), model, spectra)
+    assert found.errors.shape == (len(smkl.TUBES), 1)
+    assert found.epsilon == pytest.approx(smkl.TUBES[0] * np.std(spectra.y))  # a target without noise
+    best = smkl.best_alone(Line("any"), usual, spectra)
     assert [spec.title for spec in best._map.specs] == ["linear"]
 
 
 def test_partial_least_squares_takes_as_many_components_as_the_folds_say(spectra):
-    found = smkl_tables._partial_least_squares(spectra, 0)
+    found = smkl.partial_least_squares(Line("any"), spectra)
     assert found.best_params_["n_components"] > 1
     assert np.ravel(found.predict(spectra.X)) == pytest.approx(spectra.y, abs=1e-2)
 
 
-def test_cells_that_the_printed_table_leaves_open_are_open_in_both_experiments():
-    norms, table = mkl.EXPERIMENTS["hkl_norms"], mkl.EXPERIMENTS["hkl_table2"]
-    rows = [f"{row}, pol4" for row in norms.rows]
-    assert np.array_equal(norms.reference(norms.rows), table.reference(rows), equal_nan=True)
-    assert np.isnan(table.reference(["ringnorm, pol4"])[0, [0, 2]]).all()
-    assert table.reference(["ringnorm, pol4"])[0, 1] == 5.9
+def test_cells_that_the_printed_table_leaves_open_are_open():
+    found = mkl.EXPERIMENTS["hkl_table2"].reference(["ringnorm, pol4"])[0]
+    assert np.isnan(found[[0, 2]]).all()
+    assert found[1] == 5.9
 
 
 @pytest.mark.parametrize("key", ["lp_fig4_fig5", "lp_table2_fig6", "gomp_fig2", "smkl_table4"])
@@ -212,13 +196,11 @@ def test_a_small_run_gives_what_is_recorded(key):
 def test_sequences_in_place_of_start_sites():
     experiment = mkl.EXPERIMENTS["lp_fig4_fig5"]
     found = dict(zip(experiment.columns, record("lp_fig4_fig5").mean.T, strict=True))
-    assert all(
-        (found[name] > found[lp_fig4_fig5.NAMES[-1]]).all() for name in lp_fig4_fig5.NAMES[:-1]
-    )  # letters are noise
+    assert all((found[name] > found[lp.NAMES[-1]]).all() for name in lp.NAMES[:-1])  # letters are noise
     for p in ("1", "2"):
-        shares = np.array([found[f"{name} at p = {p}"] for name in lp_fig4_fig5.NAMES])
+        shares = np.array([found[f"{name} at p = {p}"] for name in lp.NAMES])
         assert shares.sum(axis=0) == pytest.approx(np.ones(shares.shape[1]))
-    assert np.isnan(experiment.replicated).all()
+    assert not experiment.numbers
 
 
 def test_bounds_of_the_two_examples_grow_as_they_should():
@@ -244,13 +226,13 @@ def test_the_interleaved_algorithm_is_timed_without_a_stored_matrix(monkeypatch)
 
     monkeypatch.setattr(mkl.KernelDictionary, "grams", stored)
     monkeypatch.setattr(mkl.KernelDictionary, "_grams", stored)
-    line = times.by_size("n = 40", 0, 0)
+    line = times.by_size(Line("n = 40"))
     assert np.isnan(line[:-1]).all()
     assert np.isfinite(line[-1])
 
 
 def test_exponents_of_run_times_are_slopes(monkeypatch):
-    monkeypatch.setattr(times, "seconds", lambda n, M, ways, seed: [1e-3 * M * n**1.5, 1e-6 * M**2])
+    monkeypatch.setattr(times, "seconds", lambda line, n, M: [1e-3 * M * n**1.5, 1e-6 * M**2])
     assert mkl.EXPERIMENTS["smkl_times"].run(1).samples[:, 0].tolist() == [
         pytest.approx([1.0, 2.0]),
         pytest.approx([1.5, 0.0], abs=1e-9),
@@ -260,7 +242,7 @@ def test_exponents_of_run_times_are_slopes(monkeypatch):
 
 def test_the_command_runs_lists_and_refuses(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(
-        mkl.EXPERIMENTS, "tiny", replace(TINY, replicated=((0.0, 9.0),) * 3, rows=TINY.rows[:2], files=())
+        mkl.EXPERIMENTS, "tiny", replace(TINY, numbers={"made": (0.0, 9.0)}, rows=TINY.rows[:2], files={})
     )
     assert command.main(["tiny", "--small", "--rows", "made", "--out", str(tmp_path / "run.json")]) == 0
     said = capsys.readouterr().out
@@ -280,7 +262,6 @@ def test_the_command_runs_lists_and_refuses(monkeypatch, tmp_path, capsys):
 def test_what_comes_with_the_project_belongs_to_its_experiment(key, place):
     found, experiment = records(key)[place], mkl.EXPERIMENTS[key]
     assert found.versions
-    assert found.seconds > 0 or "seconds of the whole are not reported" in experiment.open_points
     # a small run trains on fewer rows than the paper
     fewer_rows = found.quick and "are distinguished by that" in experiment.open_points
     compared = experiment.compare(found)
@@ -288,14 +269,15 @@ def test_what_comes_with_the_project_belongs_to_its_experiment(key, place):
 
 
 def test_a_full_record_stands_before_the_small_one(monkeypatch, tmp_path):
-    monkeypatch.setattr("mklcore.experiments.records.PLACES", (tmp_path / "full", tmp_path))
+    monkeypatch.setattr("mklcore.experiments.records.HOME", tmp_path)
+    monkeypatch.setattr(command, "EXPERIMENTS", {"tiny": TINY})
     (tmp_path / "full").mkdir()
     assert records("tiny") == ()
     for place, count, quick in ((tmp_path, 2, True), (tmp_path / "full", 3, False)):
         (place / "tiny.json").write_text(TINY.run(count, ["made"], quick=quick).to_json())
     assert [run.repetitions for run in records("tiny")] == [3, 2]
     assert record("tiny").repetitions == 3
-    assert [line[2:7] for line in summary("tiny", TINY)] == [
+    assert [line[2:7] for line in command.overview()[1:]] == [
         ("1 of 3", "3", "1 undecided", "0", "–"),  # nothing compared: no count that looks like agreement
         ("1 of 3", "2, small", "1 undecided", "0", "–"),
     ]

@@ -104,10 +104,10 @@ def test_published_numbers_are_read_from_the_runs_that_come_with_the_project():
     text = hooks.on_page_markdown((DOCS / "published.md").read_text(encoding="utf-8"))
     assert all(f"### `{key}`: {one.paper}" in text for key, one in mklcore.EXPERIMENTS.items())
     assert "{{" not in text
-    run = record("lp_toy")
-    compared = mklcore.EXPERIMENTS["lp_toy"].compare(run)
-    judged = mklcore.EXPERIMENTS["lp_toy"].judge(run)
-    assert all(f"<br>**{one.answer}.** {html.escape(one.figures)}" in text for one in judged)
+    run = record("lp_fig3")
+    compared = mklcore.EXPERIMENTS["lp_fig3"].compare(run)
+    judged = mklcore.EXPERIMENTS["lp_fig3"].judge(run)
+    assert all(f"<br>**{one.answer.capitalize()}.** {html.escape(one.figures)}" in text for one in judged)
     cells = (compared.reference[0, 0], run.mean[0, 0], run.standard_error[0, 0], compared.in_errors()[0, 0])
     shown = [f"{value:.{digits}g}" for value, digits in zip(cells, (4, 4, 2, 2), strict=True)]
     assert f"| {run.rows[0]} | {run.columns[0]} | {' | '.join(shown)} |" in text

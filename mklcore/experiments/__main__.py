@@ -4,48 +4,47 @@ python -m mklcore.experiments                                   every key, with 
 python -m mklcore.experiments lp_fig3 --small                   less than a minute
 python -m mklcore.experiments hkl_table1 --data DIR --jobs 2 --out run.json
 
-What is to be kept with --out is written line by line beside it: the same command again goes on where a run was cut
-short.
+What is to be kept with --out is kept line by line beside it: the same command again goes on where a run was cut short.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+from joblib import Memory
 
 from mklcore.errors import MKLError
 from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
 from mklcore.experiments.base import SMALL
 from mklcore.experiments.claims import counted
-from mklcore.experiments.ledger import Ledger
-from mklcore.experiments.records import heading, summary
+from mklcore.experiments.records import records
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what the arguments ask for; 0 where it went well, 1 where it was refused."""
     asked = _parser().parse_args(arguments)
+    if asked.name is None:
+        print("\n".join(map("\t".join, overview())))
+        return 0
+    experiment, part = EXPERIMENTS[asked.name], f"{asked.out}.part"
+    memory = Memory(part, verbose=0) if asked.out else None
     try:
-        if asked.name is None:
-            print("\n".join(_overview()))
-            return 0
-        experiment = EXPERIMENTS[asked.name]
-        count = asked.repetitions or (SMALL if asked.small else None)
-        ledger = Ledger(f"{asked.out}.part") if asked.out else None
         found = experiment.run(
-            count, asked.rows or None, asked.seed, _tell,
-            quick=asked.small, data=asked.data, n_jobs=asked.jobs, known=ledger,
+            asked.repetitions or (SMALL if asked.small else None), asked.rows or None, asked.seed, _tell,
+            quick=asked.small, data=asked.data, n_jobs=asked.jobs, memory=memory,
         )  # fmt: skip
     except MKLError as error:
         print(error, file=sys.stderr)
         return 1
     print("\n".join(_reported(experiment, found)))
-    if ledger is not None:
+    if asked.out:
         Path(asked.out).write_text(found.to_json(), encoding="utf-8")
-        ledger.path.unlink(missing_ok=True)
+        shutil.rmtree(part)
     return 0
 
 
@@ -83,9 +82,12 @@ def _reported(experiment: Experiment, found: Outcome) -> Iterable[str]:
     for i, row in enumerate(found.rows):
         yield "\t".join([row, *(_cell(compared, i, j) for j in range(len(found.columns)))])
     judged = experiment.judge(found)
-    yield f"What the paper states: {counted([verdict for _, verdict in judged])}."
-    yield from (f"- {one.sentence}\n  {one.answer}. {one.figures}" for one in judged)
-    far = _far(compared)
+    yield f"What the paper states: {counted(judged)}."
+    yield from (f"- {one.claim.sentence}\n  {one.answer.capitalize()}. {one.figures}" for one in judged)
+    far = [
+        f"{compared.rows[i]}, {compared.columns[j]} ({compared.difference[i, j]:+.3g})"
+        for i, j in np.argwhere(compared.beyond())
+    ]
     if compared.compared:
         yield f"{compared.compared} cells compared, {len(far)} beyond three standard errors" + (
             f": {'; '.join(far)}" if far else "."
@@ -100,19 +102,24 @@ def _cell(compared: Comparison, i: int, j: int) -> str:
     return said if np.isnan(reference) else f"{said} ({reference:.4g})"
 
 
-def _far(compared: Comparison) -> list[str]:
-    """The cells whose difference is beyond three standard errors, by Student's t where repetitions are few."""
-    places = np.argwhere(compared.beyond())
-    return [f"{compared.rows[i]}, {compared.columns[j]} ({compared.difference[i, j]:+.3g})" for i, j in places]
-
-
-def _overview() -> Iterable[str]:
-    """One line per run that comes with the project: verdicts, cells compared, cells beyond three standard errors,
-    seconds.
+def overview() -> list[tuple[str, ...]]:
+    """A heading, then one line per run that comes with the project: verdicts, cells compared, those beyond three
+    standard errors (a dash where no number stands beside ours), and seconds.
     """
-    yield "\t".join(heading())
+    lines: list[tuple[str, ...]] = [
+        ("key", "published in", "rows", "repetitions", "claims", "compared", "beyond 3 s.e.", "took")
+    ]
     for key, experiment in EXPERIMENTS.items():
-        yield from ("\t".join(line) for line in summary(key, experiment))
+        found = records(key)
+        if not found:
+            lines.append((key, experiment.paper, "no record", "", "", "", "", ""))
+        for run in found:
+            compared = experiment.compare(run)
+            size = f"{run.repetitions}{', small' if run.quick else ''}"
+            far = str(int(compared.beyond().sum())) if compared.compared else "–"
+            counts = (f"{len(run.rows)} of {len(experiment.rows)}", size, counted(experiment.judge(run)))
+            lines.append((key, experiment.paper, *counts, str(compared.compared), far, run.took))
+    return lines
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def comparison_plot(
     y_title: str,
     row_name: str,
     ordered: bool = True,
-    floor: Sequence[float] | None = None,
+    floor: float | None = None,
     marks: Sequence[tuple[str, str]] | None = None,
     dark: bool = False,
 ) -> go.Figure:
@@ -43,7 +43,7 @@ def comparison_plot(
 
     ``comparison`` has ``rows``, ``columns``, and (rows, columns) arrays ``ours``, ``ours_error``, ``reference`` and
     ``reference_error``; bars are one standard error. Lines join the rows where they follow an order; ``floor`` is the
-    error that no method can beat, one per row; ``marks`` are (series, tick) of every row, and lines end where a series
+    error that no method can beat; ``marks`` are (series, tick) of every row, and lines end where a series
     does.
     """
     if not ordered:
@@ -60,12 +60,12 @@ def comparison_plot(
     ends = _lines(figure, comparison, part, places, series, _hues(len(columns), dark))
     if floor is not None:
         for own in series:
-            _floor(figure, places[own], floor[own], dark)
-        low = floor[0] - limits[0] < NEAR_FOOT * (
+            _floor(figure, places[[own.start, own.stop - 1]], [floor, floor], dark)
+        low = floor - limits[0] < NEAR_FOOT * (
             limits[1] - limits[0]
         )  # its name would be on the axis: lines rise to the right
         place = {"x": float(places[-1]), "xanchor": "right", "yanchor": "bottom"} if low else {"x": float(places[0])}
-        _name_floor(figure, dark, y=float(floor[-1 if low else 0]), **place)
+        _name_floor(figure, dark, y=floor, **place)
     if len(series) > 1:
         _head_series(figure, places, [(marks[own.start][0], own) for own in series], dark)
     ticks = {"tickvals": places, "ticktext": [style.short(tick, 22) for _, tick in marks], "tickangle": 0}
@@ -164,7 +164,7 @@ def _bars(errors: Any, hue: str) -> dict[str, Any] | None:
 # Rows without an order
 
 
-def _table(comparison: Any, part: slice, title: str, floor: Sequence[float] | None, dark: bool) -> go.Figure:
+def _table(comparison: Any, part: slice, title: str, floor: float | None, dark: bool) -> go.Figure:
     """Rows one below the other, values from left to right; the names of methods stand at their lines, or once at the
     top.
     """
@@ -178,7 +178,7 @@ def _table(comparison: Any, part: slice, title: str, floor: Sequence[float] | No
         _alt(comparison, part, title), dark, height, margin={"l": 52, "r": 14, "t": 14 if named else 34, "b": 48}
     )
     reached = _reached(comparison, part)
-    limits = _close_limits(np.concatenate([reached, floor]) if floor is not None else reached)
+    limits = _close_limits(np.append(reached, floor) if floor is not None else reached)
     for k, (column, who, values, errors) in enumerate(_values(comparison, part)):
         figure.add_scatter(
             x=values,
@@ -190,9 +190,9 @@ def _table(comparison: Any, part: slice, title: str, floor: Sequence[float] | No
             **_look(column, who, hues[k // 2]),
         )
     if floor is not None:
-        for top, least in zip(tops, floor, strict=True):
-            _floor(figure, [least, least], [top + apart[0] - 0.5, top + apart[-1] + 0.5], dark)
-        _name_floor(figure, dark, x=float(floor[0]), y=float(tops[0]), yanchor="middle" if named else "bottom")
+        for top in tops:
+            _floor(figure, [floor, floor], [top + apart[0] - 0.5, top + apart[-1] + 0.5], dark)
+        _name_floor(figure, dark, x=floor, y=float(tops[0]), yanchor="middle" if named else "bottom")
     rows = [style.short(row, 26) for row in comparison.rows]
     if named:
         _head_rows(figure, rows, tops, dark)

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore.experiments import EXPERIMENTS
-from mklcore.experiments.lp_toy import INFORMATIVE, N_CHECK, N_TRAIN, NORMS
+from mklcore.experiments import EXPERIMENTS, Line
+from mklcore.experiments.claims import Claim
+from mklcore.experiments.lp import BAYES, INFORMATIVE, N_CHECK, N_TRAIN, NORMS
 from mklcore.figures import sparsity_figure, style
 from mklcore.lessons.norms import N_FEATURES
 from pages._parts.derive import caches
@@ -19,7 +20,8 @@ from pages._parts.params.algorithms import METHODS
 from pages._parts.params.parameters import Params
 from pages._parts.session import board, fields, history, words
 
-TOY = EXPERIMENTS["lp_toy"]
+TOY = EXPERIMENTS["lp_fig3"]  # its upper half
+SECONDS = 1.0  # of a run
 SMALL = 2  # repetitions that start without being asked for
 REFRESH_SECONDS = 1.0
 DATA = (
@@ -55,7 +57,7 @@ def runs(params: Params) -> Runs:
 def missing(params: Params) -> list[tuple[str, int]]:
     """Return the runs that are asked for and not measured yet: every sparsity level once, then again."""
     done = runs(params)
-    asked = [(row, repetition) for repetition in range(params.toy_repetitions) for row in TOY.rows]
+    asked = [(row, repetition) for repetition in range(params.toy_repetitions) for row in INFORMATIVE]
     return [run for run in asked if run not in done]
 
 
@@ -76,7 +78,7 @@ def _piece(seed: int, row: str, repetition: int) -> Piece:
     def measure(report: Report) -> list[float]:
         known = (result_cache.get(store) or {}).get((row, repetition))  # by somebody else, meanwhile
         report.pulse()
-        return known or [float(value) for value in TOY.measure(row, seed, repetition)]
+        return known or list(TOY.measure(Line(f"n = {N_TRAIN}, ν = {row}", seed, repetition, pause=report.pulse)))
 
     return Piece(
         measure, lambda found: result_cache.put(store, {**(result_cache.get(store) or {}), (row, repetition): found})
@@ -90,9 +92,9 @@ def ask(params: Params) -> None:
 
 def table(found: Runs, repetitions: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return means, their standard errors (rows, norms), and how often each row was measured (rows,)."""
-    shape = (len(TOY.rows), len(NORMS))
-    means, errors, counts = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(len(TOY.rows), dtype=int)
-    for place, row in enumerate(TOY.rows):
+    shape = (len(INFORMATIVE), len(NORMS))
+    means, errors, counts = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(len(INFORMATIVE), dtype=int)
+    for place, row in enumerate(INFORMATIVE):
         samples = np.array([found[row, r][: len(NORMS)] for r in range(repetitions) if (row, r) in found])
         counts[place] = len(samples)
         if len(samples):
@@ -104,7 +106,7 @@ def table(found: Runs, repetitions: int) -> tuple[np.ndarray, np.ndarray, np.nda
 
 def levels() -> list[str]:
     """Return the names of the sparsity levels."""
-    return [f"{INFORMATIVE[row]} of {N_FEATURES} informative" for row in TOY.rows]
+    return [f"{count} of {N_FEATURES} informative" for count in INFORMATIVE.values()]
 
 
 def request(params: Params) -> None:
@@ -112,7 +114,7 @@ def request(params: Params) -> None:
     left = missing(params)
     if not left:
         return
-    seconds = TOY.seconds * len(left)
+    seconds = SECONDS * len(left)
     length = f"about {seconds:.0f} s" if seconds < 100 else f"about {seconds / 60:.0f} min"
     offer(
         key(params), lambda: ask(params), small=lambda: params.toy_repetitions <= SMALL, again=True,
@@ -135,8 +137,13 @@ def show(params: Params) -> None:
     st.latex(METHODS["lp"].formula)
     did, reads = st.columns(2, gap="large")
     did.markdown(words.text("compare_toy_look").format(**_numbers()))
-    claims = "\n".join(f"- {words.plain(claim.text)}" for claim in TOY.claims if claim.place != "reference numbers")
+    claims = "\n".join(f"- {words.plain(claim.text)}" for claim in TOY.claims if _at_few_rows(claim))
     reads.markdown(f"**What the paper reports.** {TOY.paper}\n{claims}\n\n{words.text('compare_toy_cannot')}")
+
+
+def _at_few_rows(claim: Claim) -> bool:
+    """Tell whether a claim is about 50 training points, and not about numbers."""
+    return claim.place == "section 6.1" and all(row.startswith(f"n = {N_TRAIN},") for row in claim.checks[0].rows)
 
 
 def _numbers() -> dict[str, Any]:
@@ -145,7 +152,7 @@ def _numbers() -> dict[str, Any]:
 
 def _picture(params: Params) -> None:
     means, errors, counts = table(runs(params), params.toy_repetitions)
-    figure = sparsity_figure(NORMS, levels(), means, errors, TOY.floor[0], dark=charts.is_dark())
+    figure = sparsity_figure(NORMS, levels(), means, errors, BAYES, dark=charts.is_dark())
     charts.show(figure, "toy_chart")
     least, most = int(counts.min()), int(counts.max())
     times = f"{least}" if least == most else f"{least} to {most}"
@@ -158,7 +165,7 @@ def _picture(params: Params) -> None:
 def _seen(means: np.ndarray) -> str:
     """Return what the errors of this run say, norm by norm: where each is best, and how bad it gets."""
     best, names = means.argmin(axis=1), [style.number(p) for p in NORMS]
-    counts, sentences = [str(INFORMATIVE[row]) for row in TOY.rows], []
+    counts, sentences = list(map(str, INFORMATIVE.values())), []
     for k, name in enumerate(names):
         at = [count for count, own in zip(counts, best, strict=True) if own == k]
         where = f" and is best with {style.joined(at)} informative" if at else ""

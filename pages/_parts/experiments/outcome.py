@@ -24,8 +24,7 @@ def picture(experiment: Experiment, comparison: Comparison) -> None:
             format_func=lambda k: panels[k][0], to=lambda k: min(k, len(panels) - 1), label_visibility="collapsed",
         )  # fmt: skip
     title, part = panels[min(place, len(panels) - 1)]
-    floor = [experiment.floor[experiment.rows.index(row)] for row in comparison.rows] if experiment.floor else None
-    floor = floor if part.start == 0 else None
+    floor = experiment.floor if part.start == 0 else None
     figure = comparison_plot(
         comparison, part, y_title=title, row_name=experiment.mark_name or experiment.row_name,
         ordered=experiment.ordered, floor=floor, marks=experiment.marks_of(comparison.rows), dark=charts.is_dark(),
@@ -45,16 +44,17 @@ def claims(experiment: Experiment, outcome: Outcome) -> None:
     """Draw what the paper states, each claim with what this run says of it; what disagrees stands first."""
     judged = experiment.judge(outcome)
     lines = [
-        f"- {ICONS[one.verdict.answer]} **{one.answer}:** {words.plain(one.sentence)}  \n  {words.plain(one.figures)}"
+        f"- {ICONS[one.answer]} **{one.answer.capitalize()}:** {words.plain(one.claim.sentence)}  \n  "
+        f"{words.plain(one.figures)}"
         for one in judged
     ]
-    counts = counted([verdict for _, verdict in judged])
+    counts = counted(judged)
     st.markdown("\n".join([f"**What the paper states, and what this run says of it:** {counts}.\n", *lines]))
 
 
 def stated(experiment: Experiment) -> None:
     """Draw what the paper states, where there is no run to judge it by."""
-    lines = [f"- {words.plain(claim.text)} ({words.plain(claim.place)})" for claim in experiment.claims]
+    lines = [f"- {words.plain(claim.sentence)}" for claim in experiment.claims]
     st.markdown("\n".join(["**What the paper states.**\n", *lines]))
 
 
@@ -64,10 +64,9 @@ def verdict(comparison: Comparison, outcome: Outcome) -> None:
         text = "There is no published number to set beside these"
         st.markdown(f"{text}. {work.label(outcome)[:1].upper()}{work.label(outcome)[1:]}.")
         return
-    agreeing, compared, reach = comparison.agreeing(LEVEL), comparison.compared, comparison.reach(LEVEL)
-    differences = np.where(
-        comparison.beyond(LEVEL), np.abs(comparison.difference) / np.where(reach > 0, reach, np.nan), np.nan
-    )
+    beyond, compared, reach = comparison.beyond(LEVEL), comparison.compared, comparison.reach(LEVEL)
+    agreeing = compared - int(beyond.sum())
+    differences = np.where(beyond, np.abs(comparison.difference) / np.where(reach > 0, reach, np.nan), np.nan)
     text = f"**{agreeing} of {compared}** numbers differ from the reference by no more than chance allows"
     text += f" at the {100 * LEVEL:.0f} % level"
     if agreeing < compared and np.isfinite(differences).any():
@@ -82,7 +81,7 @@ def verdict(comparison: Comparison, outcome: Outcome) -> None:
 
 def numbers(experiment: Experiment, comparison: Comparison, outcome: Outcome) -> None:
     """Draw every number beside the reference, and the files to take away."""
-    table = work.frame(experiment, comparison).dropna(axis="columns", how="all")
+    table = comparison.frame().rename(columns={"row": experiment.row_name}).dropna(axis="columns", how="all")
     two, name = st.column_config.NumberColumn, experiment.row_name
     label = name if len(name) <= LONGEST else name.partition(",")[0]
     st.dataframe(

@@ -12,8 +12,8 @@ from typing import Any
 import pandas as pd
 
 from mklcore.errors import DataError, MKLError
-from mklcore.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
-from mklcore.experiments.base import SMALL, folder
+from mklcore.experiments import EXPERIMENTS, Experiment, Outcome
+from mklcore.experiments.base import SMALL
 from mklcore.experiments.records import records
 from pages._parts.derive import caches
 from pages._parts.derive.caches import ResultCache
@@ -141,7 +141,7 @@ def job(experiment: Experiment, repetitions: int, seed: int) -> Job:
 def _rows(experiment: Experiment, repetitions: int) -> tuple[str, ...]:
     """Return the rows of a run of that size, or of one whose files are missing: it says so when it is asked for."""
     quick = repetitions <= SMALL
-    return experiment.rows_on_disk(folder(), quick) or (quick and experiment.quick) or experiment.rows
+    return experiment.rows_on_disk(None, quick) or (quick and experiment.quick) or experiment.rows
 
 
 def ask(experiment: Experiment, repetitions: int, seed: int) -> None:
@@ -159,9 +159,8 @@ def foreseen(experiment: Experiment, repetitions: int) -> str:
 
 def _per_line(experiment: Experiment, quick: bool) -> float:
     """Return the seconds of the processor for one repetition of one row."""
-    alike = [run for run in records(experiment.key) if run.quick == quick and not run.by_clock]
-    known = [run for run in alike if math.isfinite(run.seconds)]
-    return known[0].seconds / known[0].samples[:, :, 0].size if known else experiment.seconds
+    alike = [run for run in records(experiment.key) if run.quick == quick and math.isfinite(run.seconds)]
+    return alike[0].seconds / alike[0].samples[:, :, 0].size if alike else experiment.seconds
 
 
 # Numbers
@@ -173,18 +172,10 @@ def label(outcome: Outcome) -> str:
     return f"{count}, seed {outcome.seed}{', ' * bool(outcome.took)}{outcome.took}"
 
 
-def frame(experiment: Experiment, comparison: Comparison) -> pd.DataFrame:
-    """Return the comparison as a table, one line per cell."""
-    table = pd.DataFrame(comparison.records())
-    table["in_joint_errors"] = comparison.in_errors().ravel()
-    return table.rename(columns={"row": experiment.row_name})
-
-
 def whole(experiment: Experiment, outcome: Outcome) -> pd.DataFrame:
     """Return the table of a run with its comparison and how it was made."""
-    table = frame(experiment, experiment.compare(outcome))
-    table["repetitions"], table["seed"] = outcome.repetitions, outcome.seed
-    return table
+    table = experiment.compare(outcome).frame().rename(columns={"row": experiment.row_name})
+    return table.assign(repetitions=outcome.repetitions, seed=outcome.seed)
 
 
 def as_json(experiment: Experiment, outcome: Outcome) -> str:

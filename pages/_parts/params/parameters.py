@@ -265,7 +265,7 @@ class Params(TheoryParams):
     lesson_at: int | None = _param(None, whole(0, 99))
     present: bool = False
     theory: str = _param("lp", choice("lp", "conversions", "gomp", "recovery", "greedy", "decay", "duplicates", "hkl"))
-    experiment: str = _param("lp_toy", matching(r"[a-z0-9_]{1,40}", "the name of an experiment"))
+    experiment: str = _param("lp_fig3", matching(r"[a-z0-9_]{1,40}", "the name of an experiment"))
     experiment_seed: int = _param(0, whole(0, 9999))
     experiment_panel: int = _param(0, whole(0, 99))
     row: int = _param(1, whole(1, 1_000_000))
