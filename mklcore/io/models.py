@@ -520,6 +520,11 @@ def _check_fitted(estimator: Any) -> None:
             raise DataError("The features in the model file do not fit its weights.")
     elif found is not None and (not isinstance(found, KernelMap) or (len(found.specs), found.kept.size) != (M, n)):
         raise DataError("The kernels in the model file do not fit its weights.")
+    sigmoids = getattr(estimator, "calibration_", None)
+    outputs = len(getattr(estimator, "classes_", ()))
+    outputs = 1 if outputs == 2 else outputs
+    if sigmoids is not None and _numbers("calibration_", sigmoids, 2).shape != (outputs, 2):
+        raise DataError(f"calibration_ in the model file does not hold slope and offset of {outputs} outputs.")
     design = getattr(estimator, "design_", None)
     if design is not None and (not hasattr(design, "cross") or design.n != n or len(estimator._nodes) != M):
         raise DataError("The nodes in the model file do not fit its design.")
