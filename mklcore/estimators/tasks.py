@@ -21,7 +21,6 @@ from mklcore.losses import CLASSIFICATION, REGRESSION, Loss
 from mklcore.losses.intercepts import centre_of, total_loss
 from mklcore.parameters import set_together
 from mklcore.selection.probabilities import calibrate, sigmoids
-from mklcore.selection.scoring import accuracy, explained
 from mklcore.solvers.driver import Fit
 
 _DIGITS = 1e-9  # share of the objective that an intercept with few digits may cost before it is reported
@@ -95,7 +94,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
     def path_score(self, predicted: Labels, y: Any, sample_weight: Array | None = None) -> float:
         """The share of rows whose class was predicted."""
-        return accuracy(y, predicted, sample_weight)
+        from sklearn.metrics import accuracy_score
+
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def _target(self, y: Any) -> Indices:
         y = column_or_1d(y, warn=True)
@@ -142,7 +143,9 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
 
     def path_score(self, predicted: Labels, y: Any, sample_weight: Array | None = None) -> float:
         """The share of the target's variance that is explained."""
-        return explained(y, predicted, sample_weight)
+        from sklearn.metrics import r2_score
+
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
 
     def _target(self, y: Any) -> Array:
         y = column_or_1d(y, warn=True)

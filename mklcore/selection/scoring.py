@@ -15,7 +15,6 @@ import numpy as np
 from mklcore.arrays import Array, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
-from mklcore.selection.fast_metrics import RANKED, Tally, kind_of, tally_of
 
 CLASSES = ("binary", "multiclass")
 RARE = 0.4  # share of an even share that the smallest class must reach
@@ -92,28 +91,6 @@ class Decided:
     def predict(self, X: Any) -> Any:
         """Predictions of the decisions it was given."""
         return self._model.label(self._decision) if self._said is None else self._said
-
-
-def accuracy(y: Any, predicted: Any, sample_weight: Array | None = None) -> float:
-    """The share of rows whose class was predicted, as scikit-learn's ``accuracy_score`` has it, errors included.
-
-    Its checks of what it is given took a seventh of a path of 25 points on 400 rows; arrays of plain labels need none
-    of them.
-    """
-    from sklearn.metrics import accuracy_score
-
-    if sample_weight is None and kind_of(y) == kind_of(predicted) != "" and y.shape == predicted.shape:
-        return float(np.mean(y == predicted))
-    return float(accuracy_score(y, predicted, sample_weight=sample_weight))
-
-
-def explained(y: Any, predicted: Any, sample_weight: Array | None = None) -> float:
-    """The share of the target's variance that is explained, as scikit-learn's ``r2_score`` has it, errors included."""
-    from sklearn.metrics import r2_score
-
-    tally = tally_of("r2", y) if sample_weight is None else None
-    found = None if tally is None else tally(predicted)
-    return float(r2_score(y, predicted, sample_weight=sample_weight)) if found is None else found
 
 
 def balanced(y: Any, predicted: Any, sample_weight: Array | None = None) -> float:
@@ -199,22 +176,9 @@ class Judge:
                 f"The score {label_of(scoring)!r} compares with a target, and there is none: leave scoring out."
             )
         self._y = np.asarray(y)
-        self._tally: Tally | None = tally_of(scoring, self._y) if isinstance(scoring, str) else None
 
     def __call__(self, model: Any, decision: Array, said: Labels | None = None) -> float:
         """The score of decision values (n,) or (n, T) of a fitted ``model``; ``said`` (n,) as in ``scored``."""
-        found = self._counted(model, decision, said)
-        return self._looked_at(model, decision, said) if found is None else found
-
-    def _counted(self, model: Any, decision: Array, said: Labels | None) -> float | None:
-        if self._tally is None:
-            return None
-        if self._scoring in RANKED:
-            return self._tally(decision) if hasattr(model, "classes_") else None
-        return self._tally(model.label(decision) if said is None else said)
-
-    def _looked_at(self, model: Any, decision: Array, said: Labels | None) -> float:
-        """The score by scikit-learn's own scorer, whose refusals come in our words."""
         try:
             return float(self._scorer(Decided(model, decision, said), None, self._y))
         except AttributeError:
