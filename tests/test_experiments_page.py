@@ -26,8 +26,7 @@ from pages._parts.experiments import work
 from pages._parts.frame import progress
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import UNWATCHED_LONG_SECONDS, UNWATCHED_SECONDS, Job, JobState, Piece, Progress
-from pages._parts.runs.disk import HOME, StoreError
-from pages._parts.runs.store import Store
+from pages._parts.runs.disk import HOME
 from pages._parts.session import words as words_of
 from tests.pages import PATIENCE, go, memory, open_app, quiet, wait_until, words
 
@@ -305,25 +304,24 @@ def test_what_was_found_survives_a_restart(tiny, monkeypatch, tmp_path):
         app = page(experiment="tiny", experiment_seed=str(seed))
         app.button(key="run_small").click().run()
         settled(app)
-    store = Store(tmp_path / "home")
-    store.keep_outcome("tiny", "of another release", '{"format": "mklcore experiment 9"}', work.MOST_KEPT)
+    (tmp_path / "home" / "experiments" / "tiny" / "9-9.json").write_text('{"format": "mklcore experiment 9"}')
     before = work.kept("tiny")
     assert [outcome.seed for outcome in before] == [5, 0]
-    for name in ("tiny", ("brought back", "tiny")):
-        caches.outcomes().drop(name)
+    caches.outcomes().drop("tiny")
     after = work.kept("tiny")
     assert [outcome.to_json() for outcome in after] == [outcome.to_json() for outcome in before]
 
 
-def test_only_the_newest_outcomes_stay_in_the_file(tmp_path):
-    store = Store(tmp_path / "home")
-    assert store.outcomes("tiny") == []
-    for name, content in (("a", "1"), ("b", "2"), ("a", "3"), ("c", "4")):
-        store.keep_outcome("tiny", name, content, most=2)
-    store.keep_outcome("another", "a", "5", most=2)
-    assert store.outcomes("tiny") == ["4", "3"]
-    with pytest.raises(StoreError, match="switched off"):
-        Store(None).keep_outcome("tiny", "a", "1", most=2)
+def test_only_the_newest_outcomes_stay_as_files(monkeypatch, tmp_path):
+    run = Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)))
+    work.write_down(run)  # switched off
+    monkeypatch.setenv(HOME, str(tmp_path / "home"))
+    monkeypatch.setattr(work, "MOST_KEPT", 2)
+    for seed in (1, 2, 1, 3):
+        work.write_down(replace(run, seed=seed))
+    assert [path.name for path in work._files("tiny")] == ["1-3.json", "1-1.json"]
+    monkeypatch.setenv(HOME, str(tmp_path / "home" / "experiments" / "tiny" / "1-3.json"))
+    work.write_down(run)  # nothing can be written: the run is kept in memory alone
 
 
 def test_the_files_hold_every_number(tiny):

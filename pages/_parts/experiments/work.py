@@ -1,12 +1,13 @@
 """Experiments on the screen: which published one, runs in the background, and what is kept of them.
 
-What was computed here is about made data: it is in everybody's cache and in the file of kept work, so that a restart
-brings it back.
+What was computed here is about made data: it is in everybody's cache and in the folder of kept work, so that a
+restart brings it back.
 """
 
 import json
 import math
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -18,9 +19,7 @@ from mklcore.experiments.records import records
 from pages._parts.derive import caches
 from pages._parts.derive.caches import ResultCache
 from pages._parts.jobs.job import Job, Piece, Progress, Report
-from pages._parts.runs import keeping
-from pages._parts.runs.disk import StoreError
-from pages._parts.runs.store import Store
+from pages._parts.runs.disk import default_home
 from pages._parts.session import board
 from pages._parts.session.memory import memory
 
@@ -47,26 +46,6 @@ def keep(outcome: Outcome, result_cache: ResultCache) -> None:
     result_cache.put(outcome.key, (outcome, *others)[:MOST_KEPT])
 
 
-def write_down(outcome: Outcome, store: Store) -> None:
-    """Keep an outcome beyond a restart, where the server keeps anything."""
-    with suppress(StoreError):
-        store.keep_outcome(outcome.key, json.dumps(_name(outcome)), outcome.to_json(), MOST_KEPT)
-
-
-def _bring_back(key: str, result_cache: ResultCache) -> None:
-    """Put into the cache, once per start of the server, what earlier starts wrote down."""
-    if result_cache.get(("brought back", key)) is not None:
-        return
-    result_cache.put(("brought back", key), True)
-    found: list[Outcome] = []
-    with suppress(StoreError):
-        for text in keeping.store().outcomes(key):
-            with suppress(MKLError):  # of another release
-                found.append(read(EXPERIMENTS[key], text))
-    for outcome in reversed(found):
-        keep(outcome, result_cache)
-
-
 def opened() -> ResultCache:
     """Return the session's cache for runs opened from a file."""
     return memory().caches.outcomes
@@ -76,10 +55,46 @@ def kept(key: str) -> tuple[Outcome, ...]:
     """Return the outcomes of one experiment: those this session opened, those computed here, the newest first, and at
     the end those that come with the project, the largest first.
     """
-    _bring_back(key, caches.outcomes())
-    mine = (*(opened().get(key) or ()), *(caches.outcomes().get(key) or ()))
+    mine = (*(opened().get(key) or ()), *_computed(key))
     known = set(map(_name, mine))
     return (*mine, *(given for given in records(key) if _name(given) not in known))
+
+
+def _computed(key: str) -> tuple[Outcome, ...]:
+    """Return what was computed here, at the first question what earlier starts of the server wrote down."""
+    found = caches.outcomes().get(key)
+    if found is None:
+        found = tuple(one for one in map(_read_file, _files(key)) if one is not None)
+        caches.outcomes().put(key, found)
+    return tuple(found)
+
+
+def write_down(outcome: Outcome) -> None:
+    """Keep an outcome beyond a restart as a file, where the server keeps anything, and the newest of them alone."""
+    home = default_home()
+    if home is None:
+        return
+    place = home / "experiments" / outcome.key / f"{outcome.repetitions}-{outcome.seed}.json"
+    with suppress(OSError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        part = place.with_suffix(".part")
+        part.write_text(outcome.to_json(), encoding="utf-8")
+        part.replace(place)
+        for old in _files(outcome.key)[MOST_KEPT:]:
+            old.unlink()
+
+
+def _files(key: str) -> list[Path]:
+    """Return the files of an experiment, the newest first."""
+    home = default_home()
+    found = [] if home is None else list((home / "experiments" / key).glob("*.json"))
+    return sorted(found, key=lambda path: path.stat().st_mtime_ns, reverse=True)
+
+
+def _read_file(path: Path) -> Outcome | None:
+    with suppress(OSError, MKLError):  # damaged, or of another release
+        return read(EXPERIMENTS[path.parent.name], path.read_bytes())
+    return None
 
 
 def _name(outcome: Outcome) -> tuple[Any, ...]:
@@ -122,7 +137,9 @@ def running() -> bool:
 
 def job(experiment: Experiment, repetitions: int, seed: int) -> Job:
     """Return the work that runs an experiment: a small run now, a full one in the slot for long work."""
-    result_cache, store = caches.outcomes(), keeping.store()
+
+    _computed(experiment.key)  # read before the first is added
+    result_cache = caches.outcomes()
 
     def run(report: Report) -> Outcome:
         return experiment.run(
@@ -131,7 +148,7 @@ def job(experiment: Experiment, repetitions: int, seed: int) -> Job:
 
     def lay(outcome: Outcome) -> None:
         keep(outcome, result_cache)
-        write_down(outcome, store)
+        write_down(outcome)
 
     slot = "short" if repetitions <= SMALL else "long"
     pieces = (Piece(run, lay, len(_rows(experiment, repetitions)) * repetitions),)

@@ -1,4 +1,4 @@
-"""Runs in the store: files, runs and outcomes as rows, whose they are, and the bounds on them. No Streamlit."""
+"""Runs in the store: files and runs as rows, whose they are, and the bounds on them. No Streamlit."""
 
 import hashlib
 import json
@@ -23,8 +23,6 @@ LIVING_DAYS = 1  # what was used within these makes no room for anybody else
 LONGEST_NAME = 80
 UNREAD = "a run that cannot be read any more"
 GONE = "This run does not exist. It may have been deleted, or the link is not complete."
-_OUTCOMES = """CREATE TABLE IF NOT EXISTS outcomes (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, experiment TEXT NOT NULL, name TEXT NOT NULL, content TEXT NOT NULL)"""
 _SIZE = "SELECT coalesce((SELECT sum(size) FROM files{0}), 0) + coalesce((SELECT sum(size) FROM runs{0}), 0)"
 _OLDEST = "SELECT id, size FROM files WHERE {0} AND id NOT IN ({1}) ORDER BY used"
 _HELD = "SELECT file FROM holds"
@@ -213,30 +211,6 @@ class Store:
         with self.disk.open() as base:
             self._expire(base, now)
         self.disk.wipe()
-
-    # Outcomes of experiments: about made data, so everybody's
-
-    def keep_outcome(self, experiment: str, name: str, content: str, most: int) -> None:
-        """Keep what an experiment found, in place of an earlier one of that name; only the ``most`` newest stay."""
-        mine = (experiment,)
-        with self._writing(len(content)) as (base, _):
-            base.execute(_OUTCOMES)
-            base.execute("DELETE FROM outcomes WHERE experiment = ? AND name = ?", (experiment, name))
-            base.execute(
-                "INSERT INTO outcomes (experiment, name, content) VALUES (?, ?, ?)", (experiment, name, content)
-            )
-            newest = "SELECT id FROM outcomes WHERE experiment = ? ORDER BY id DESC LIMIT ?"
-            base.execute(f"DELETE FROM outcomes WHERE experiment = ? AND id NOT IN ({newest})", mine + mine + (most,))
-
-    def outcomes(self, experiment: str) -> list[str]:
-        """Return what is kept of an experiment, the newest first."""
-        if not self.disk.exists():
-            return []
-        with self.disk.open() as base:
-            if base.execute("SELECT 1 FROM sqlite_schema WHERE name = 'outcomes'").fetchone() is None:
-                return []
-            found = base.execute("SELECT content FROM outcomes WHERE experiment = ? ORDER BY id DESC", (experiment,))
-            return [str(content) for (content,) in found]
 
     # How it works inside
 
