@@ -7,7 +7,9 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
+from mklcore.kernels.operators.dense import DenseKernels
 from mklcore.kernels.operators.lazy import LazyKernels
+from mklcore.kernels.operators.row_cache import RowCache
 from mklcore.losses import make_loss
 from mklcore.penalties import BlockNorm, LpNorm
 from mklcore.solvers import certificate, fit_weighted
@@ -133,3 +135,22 @@ def test_single_rows_are_the_rows_in_double_precision(normalise, center):
     for k, i in enumerate((0, 17, 529)):
         rows.row_into(i, out)
         assert out == pytest.approx(exact[:, k], rel=1e-5, abs=1e-5)
+
+
+def test_a_cache_gives_the_rows_asked_for_whatever_it_has_given_up():
+    values, rng = np.random.default_rng(3).standard_normal((2, 30, 30)), np.random.default_rng(4)
+    cache = RowCache(DenseKernels(values), budget_mb=1e-6, least=4)
+    for _ in range(40):
+        rows = rng.permutation(30)[: rng.integers(1, 5)]
+        assert cache.slab[cache.fetch(rows)] == pytest.approx(values[:, rows].transpose(1, 0, 2), rel=1e-6)
+        here = np.flatnonzero(cache.slot >= 0)
+        assert cache.slab[cache.slot[here]] == pytest.approx(values[:, here].transpose(1, 0, 2), rel=1e-6)
+    assert len(cache.slab) == 4
+
+
+def test_a_cache_of_less_than_half_of_the_rows_leads_to_the_same_optimum(problem):
+    _, labels, _, stack, rows = problem
+    exact = fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(4 / 3), True, tol=1e-6)
+    method = Interleaved(Problem(rows, labels, 1.0, make_loss("hinge"), LpNorm(4 / 3), True), tol=1e-3, cache_mb=0.1)
+    assert method.cache.most < len(labels) // 2
+    assert run(method, tol=1e-3, max_iter=5000).objective == pytest.approx(exact.objective, rel=1e-3)

@@ -1,5 +1,7 @@
 """Very many kernels whose Gram matrices are never stored: everything equals what the stored stack gives."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,8 +14,9 @@ from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.penalties.terms import make_terms
 from mklcore.solvers import certificate, fit_weighted, spectra
-from mklcore.solvers.driver import Status
-from mklcore.solvers.smkl import fit_selection
+from mklcore.solvers.driver import Status, run
+from mklcore.solvers.problem import Problem
+from mklcore.solvers.smkl import SMKL, fit_selection
 from tests.every import every
 from tests.settings import setting
 
@@ -120,3 +123,19 @@ def test_eigenvectors_that_would_not_fit_are_refused(table, monkeypatch):
     setting(monkeypatch, "mklcore.solvers.spectra.most_mb", 0.5)
     with pytest.raises(KernelError, match=r"The eigenvectors of 120 kernels on 40 rows need more than 0 MB"):
         spectra.Spectra.of(rows)
+
+
+def test_kernels_put_aside_too_soon_take_part_again(table, monkeypatch):
+    setting(monkeypatch, "mklcore.solvers.smkl.many", 50)
+    y, loss, lasso = np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms("gl")  # convex: one optimum
+    rows: Any = LazyKernels.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 120), table[0])
+    whole = fit_selection(rows, y, 10.0, loss, lasso, True, tol=1e-3).fit
+    first = np.full(120, 1 / 120)
+    aside = np.argsort(-whole.weights)[:2]
+    first[aside] = 0.0
+    method = SMKL(Problem(rows, y, 10.0, loss, lasso, True), tol=1e-3, weights=first)
+    method._asleep[aside] = 1e-7
+    fit = run(method, tol=1e-3, max_iter=2000)
+    assert fit.status is Status.SETTLED
+    assert fit.objective == pytest.approx(whole.objective, rel=2e-3)
+    assert np.all(fit.weights[aside] > 0.0)
