@@ -11,6 +11,7 @@ from mklcore.data.encoder import TableEncoder
 from mklcore.data.reading import fit_encoder, read_table
 from mklcore.data.samples import load_sample
 from mklcore.errors import DataError
+from tests.every import every
 
 
 def training(n: int = 60, levels: int = 3) -> pd.DataFrame:
@@ -43,7 +44,7 @@ def test_the_training_file_gives_the_training_table():
     assert any(note == "Not needed and left out: 'nr'." for note in found.notes)
 
 
-@pytest.mark.parametrize("levels", [2, 20, 21, 30])
+@every("levels", [2, 20, 21, 30])
 def test_categories_of_any_number_come_out_as_reading_made_them(levels):
     frame = training(600, levels)
     frame.loc[3, "colour"] = "other"
@@ -143,7 +144,7 @@ def test_files_that_are_no_tables_are_refused(raw, said):
         READING.read(raw)
 
 
-@pytest.mark.parametrize("form", ["%Y-%m-%d %H:%M", "%d.%m.%Y %H:%M", "%m/%d/%Y %H:%M", "%d/%m/%y %H:%M"])
+@every("form", ["%Y-%m-%d %H:%M", "%d.%m.%Y %H:%M", "%m/%d/%Y %H:%M", "%d/%m/%y %H:%M"])
 def test_dates_become_their_parts_that_vary_as_one_source_column(form):
     when = pd.date_range("2023-11-01", periods=90, freq="25h")
     texts = pd.Series(when.strftime(form))

@@ -390,12 +390,13 @@ def test_a_bound_in_seconds_counts_work_and_not_the_clock(rows, monkeypatch):
     assert HKLRegressor(**settings).fit(rows, y).certified_  # a thousand seconds of clock between any two looks at it
 
 
+@every("fit_intercept", [True, False])
 @every("search", ["certified", "printed"])
 @every("basis", BASES)
 @every("loss", ["squared", "logistic", "hinge"])
-def test_the_certificate_holds_from_scratch(basis, loss, search, rows):
+def test_the_certificate_holds_from_scratch(basis, loss, search, fit_intercept, rows):
     y = np.where(rows[:, 0] * rows[:, 1] > 0, "yes", "no")
-    model = HKLClassifier(basis, lam=0.01, loss=loss, search=search, tol=1e-2).fit(rows, y)
+    model = HKLClassifier(basis, lam=0.01, loss=loss, search=search, tol=1e-2, fit_intercept=fit_intercept).fit(rows, y)
     primal, dual = hkl_certificate(model, rows, y)
     assert primal == pytest.approx(model.objective_, rel=1e-6)
     assert dual == pytest.approx(model.dual_objective_, rel=1e-6)

@@ -16,6 +16,7 @@ from mklcore.errors import ParameterError
 from mklcore.penalties import column_prices
 from mklcore.penalties.terms import make_terms
 from pages._parts.params import algorithms
+from tests.every import every
 
 ROOT = Path(__file__).resolve().parents[1]
 METHODS = pytest.mark.parametrize("method", mkl.catalog.ESTIMATORS.values(), ids=lambda method: method.key)
@@ -40,7 +41,7 @@ def test_what_is_reported_of_the_estimators_without_importing_them_is_so(method)
         assert has_loss == ("loss" in inspect.signature(method.kind(task)).parameters)
 
 
-@pytest.mark.parametrize("method", algorithms.METHODS.values(), ids=lambda method: method.key)
+@every("method", algorithms.METHODS.values())
 def test_every_control_is_a_parameter_or_is_made_into_one(method):
     made = {"norm": "penalty", "q": "penalty", "mu": "penalty", "delta": "loss", "quantile": "loss"}
     for control in method.controls:
@@ -61,7 +62,7 @@ def test_every_control_is_a_parameter_or_is_made_into_one(method):
 
 
 @METHODS
-@pytest.mark.parametrize("task", EVERY_TASK)
+@every("task", EVERY_TASK)
 def test_presets_are_states_of_the_controls(method, task):
     for preset in method.presets:
         if task not in preset.tasks:
@@ -113,7 +114,7 @@ def test_a_control_that_changes_the_problem_changes_its_formula_and_words():
         assert "convex" in smkl.words_for({"terms": terms}).cannot_tell
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@every("norm", NORMS)
 def test_every_norm_is_a_choice_and_converges(norm, stack):
     grams, y = stack
     model = mkl.catalog.ESTIMATORS["lp"].estimator("binary", stack=grams, norm=norm, q=4.0, p=1.5).fit(grams, y)

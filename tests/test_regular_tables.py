@@ -4,13 +4,13 @@ import re
 from contextlib import suppress
 
 import numpy as np
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mklcore.data.columns import to_numbers
 from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import MKLError
+from tests.every import every
 
 ROW = "".join(f"{i / 7:.3f},{'ab'[i % 2]},{i % 5}\n" for i in range(40))
 NUMBERS = [
@@ -58,8 +58,8 @@ ODD = {
 REFUSED = ("an open quotation mark", "a short row", "only a header")
 
 
-@pytest.mark.parametrize("kind", ODD)
-@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16"])
+@every("kind", ODD)
+@every("encoding", ["utf-8", "cp1252", "utf-16"])
 def test_odd_tables_are_read_alike_whatever_their_line_ends(kind, encoding):
     raw = ODD[kind].encode(encoding, "replace")
     ends = ODD[kind].replace("\n", "\r\n").encode(encoding, "replace")

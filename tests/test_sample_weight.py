@@ -127,9 +127,9 @@ WEIGHED = {
 }
 
 
-@pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize("normalise", ["multiplicative", "spherical", "trace", "diag", None])
-@pytest.mark.parametrize("kernels", WEIGHED)
+@every("center", [False, True])
+@every("normalise", ["multiplicative", "spherical", "trace", "diag", None])
+@every("kernels", WEIGHED)
 def test_kernels_of_weighted_rows_are_those_of_repeated_rows(kernels, normalise, center):
     rng = np.random.default_rng(4)
     X, new, w = rng.standard_normal((18, 4)), rng.standard_normal((5, 4)), rng.integers(0, 4, 18)
@@ -142,8 +142,8 @@ def test_kernels_of_weighted_rows_are_those_of_repeated_rows(kernels, normalise,
     assert weighted.block(kept, kept) == pytest.approx(repeated.block(first, first), rel=1e-9, abs=1e-11)
 
 
-@pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize("cls", [mkl.LpMKLClassifier, mkl.LpMKLRegressor, mkl.LpMKLOneClass])
+@every("center", [False, True])
+@every("cls", [mkl.LpMKLClassifier, mkl.LpMKLRegressor, mkl.LpMKLOneClass])
 def test_models_of_a_table_take_weights_as_repeated_rows(cls, center):
     rng = np.random.default_rng(5)
     X, w = rng.standard_normal((30, 4)), rng.integers(0, 4, 30)
