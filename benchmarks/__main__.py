@@ -25,7 +25,7 @@ from benchmarks.lines import Line, reported
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results.json"
-BENCHMARKS = ("grams", "svm", "paths", "peers", "start", "classroom", "ablation")
+BENCHMARKS = ("grams", "svm", "paths", "peers", "start", "tables", "classroom", "ablation")
 PACKAGES = (
     "numpy",
     "scipy",
@@ -35,7 +35,6 @@ PACKAGES = (
     "MKLpy",
     "himalaya",
     "celer",
-    "adelie",
     "interpret-core",
 )
 TABLE = ROOT / "docs" / "speed.md"
