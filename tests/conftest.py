@@ -106,7 +106,6 @@ NUMERICAL = (
     "test_single_kernel_path.py",
     "test_smkl_*.py",
     "test_smooth_greedy.py",
-    "test_summed.py",
     "test_terms.py",
     "test_verify.py",
     "test_working_set.py",
