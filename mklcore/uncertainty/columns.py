@@ -80,6 +80,11 @@ def select_columns(
     callback : callable or None, default None
         Called as callback(done, total) between fits; raise in it to cancel.
 
+    Returns
+    -------
+    ColumnSelection
+        The chosen columns with their statistics.
+
     Notes
     -----
     Knockoffs assume that the columns are joined by a Gaussian copula (`knockoffs.knockoff_copies`) and nothing about
@@ -88,11 +93,6 @@ def select_columns(
     that the share of a column that tells nothing has a unimodal distribution and that none of them is chosen more often
     than q / p. Source: Candes et al. (2018), Panning for gold; Shah, Samworth (2013), Variable selection with error
     control, theorem 2.
-
-    Returns
-    -------
-    ColumnSelection
-        The chosen columns with their statistics.
     """
     check_choice("method", method, METHODS)
     for name, value in (("fdr", fdr), ("max_false", max_false)):
