@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_estimator
 from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
@@ -395,11 +394,6 @@ def test_a_target_far_from_zero_has_the_answer_of_the_same_target_near_it():
 
 
 # scikit-learn
-
-
-@pytest.mark.parametrize("kind", [mkl.AutoMKLClassifier, mkl.AutoMKLRegressor])
-def test_the_answer_is_an_estimator_of_scikit_learn(kind):
-    check_estimator(kind(), on_skip=None)
 
 
 def test_a_data_frame_as_it_is_has_an_answer_by_its_columns():

@@ -1,18 +1,12 @@
 """The app as a person meets it, in a real browser."""
 
 import io
-import socket
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from tests.browser.server import Server, health
+from tests.browser.server import Server
 from tests.browser.steps import (
     CHART,
     CURSOR,
@@ -206,70 +200,3 @@ def test_back_forward_and_undo_return_to_what_was(server: Server, visit) -> None
     visitor.go("Data")
     visitor.page.wait_for_selector("text=178 rows")
     assert not visitor.errors
-
-
-class Pulse(threading.Thread):
-    """Asks for the server's health ten times a second and keeps the slowest answer."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__(daemon=True)
-        self.url, self.slowest, self.failed, self.over = url, 0.0, 0, threading.Event()
-
-    def run(self) -> None:
-        while not self.over.wait(0.1):
-            began = time.monotonic()
-            self.failed += not health(self.url)
-            self.slowest = max(self.slowest, time.monotonic() - began)
-
-
-@pytest.fixture
-def idle(tmp_path) -> Iterator[str]:
-    """The address of a server that has nothing to do."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
-    command = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "--directory", str(tmp_path), port]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        yield f"http://127.0.0.1:{port}"
-        process.terminate()
-
-
-def test_two_sessions_at_once_on_the_workqueue_layer(server: Server, idle: str, visit) -> None:
-    first, second = visit(server.url), visit(server.url, apart=True)
-    pulse, control = Pulse(server.url), Pulse(idle)  # on a starved machine an idle server is slow as well
-    for visitor, name, seed in ((first, "one.csv", 1), (second, "two.csv", 2)):
-        visitor.open("data?recipe=builders&widths=2&each=none&look=path")
-        upload(visitor, table(seed=seed), name)
-        visitor.page.wait_for_selector("text=140 rows")
-    for visitor in (first, second):
-        visitor.page.wait_for_selector("text=Compiling the solvers", state="detached")
-        visitor.settle(1.0)
-    pulse.start()
-    control.start()
-    for visitor in (first, second):
-        visitor.page.locator("[data-testid=stTopNavLink]", has_text="Explore").click()
-    for visitor in (first, second):
-        visitor.page.wait_for_selector(CURSOR, state="attached")
-    for step in range(2):
-        for visitor in (first, second):
-            norm = visitor.page.locator("[data-testid=stSidebar] input[aria-label='Norm p']")
-            norm.focus()
-            visitor.page.keyboard.press("ArrowRight")
-        for visitor in (first, second):
-            drag(visitor, to=0.2 + 0.5 * step, moves=8)
-    for visitor in (first, second):
-        visitor.settle(1.0)
-    for thread in (pulse, control):
-        thread.over.set()
-        thread.join()
-    assert server.process.poll() is None
-    assert pulse.failed == 0
-    assert (
-        pulse.slowest < 3.0 + 3 * control.slowest
-    )  # a compiled function that kept the lock froze it for 5.6 s on an idle machine
-    for visitor, mine, other in ((first, "one.csv", "two.csv"), (second, "two.csv", "one.csv")):
-        assert visitor.page.locator("[data-testid=stException]").count() == 0
-        visitor.go("Data")
-        visitor.page.get_by_text("Other tables").click()
-        visitor.page.wait_for_selector(f"text={mine}")
-        assert other not in visitor.text()
