@@ -118,7 +118,7 @@ def used(program: Path, folder: Path) -> None:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.goto(NAMED.search(app.log.read_text())[1])
             settled(page, PATIENCE)
-            page.locator("[data-testid='stMain']").get_by_text("survived").first.wait_for(timeout=1000 * PATIENCE)
+            page.locator("[data-testid='stMain']").get_by_text("sex", exact=True).first.wait_for(timeout=1000 * PATIENCE)
             page.locator(".head .title", has_text="Share of").first.wait_for(timeout=1000 * PATIENCE)
             print(f"The table's answer was there after {time.monotonic() - began:.1f} s.")
             page.close()
