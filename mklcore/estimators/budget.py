@@ -82,13 +82,14 @@ def truncated(fit: Fit, size: int) -> Fit:
     assert fit.points is not None
     points = fit.points[: size + 1]
     last, history = points[-1], fit.history[: len(points)]
+    proved = [(p.dual_objective, p.dual_point) for p in points if p.dual_objective is not None]
     return replace(
         fit,
         weights=last.weights,
         dual_coef=last.dual,
         objective=last.objective,
         dual_objective=history[-1].dual_objective,
-        dual_point=next((p.dual_point for p in points if p.dual_objective == history[-1].dual_objective), None),
+        dual_point=max(proved, key=lambda proof: proof[0])[1] if proved else None,
         status=Status.COMPLETE if len(points) < len(fit.points) else fit.status,
         n_iter=max(1, len(points) - 1),
         history=history,
