@@ -102,6 +102,11 @@ def test_its_path_is_certified_and_can_be_dragged_with_the_share_of_every_column
     assert np.nanmax(found.path.relative_gap) <= 1e-2
     assert found.shares_along.shape == (len(found.path), 7)
     np.testing.assert_allclose(found.shares_along.sum(axis=1), 1.0)
+    np.testing.assert_allclose(found.shares_along[found.index], [one.share for one in found.columns])
+    point = found.at(float(found.path.values[0]) * 1.5)  # between two points
+    assert point.statuses[0].ok
+    near = np.sort(found.effects_along[:2], axis=0)
+    assert np.all(found.effects_of(point.estimators[0]) <= 1.2 * near[1] + 0.05 * near.max())
     assert "straight" in found._repr_html_()
 
 
@@ -290,6 +295,9 @@ def test_the_sentence_is_made_of_the_figures():
         "Typical error (root mean square) 15,400; guessing the mean: 26,000. Not clearly different from a random "
         "forest (137 held-out rows)."
     )
+    marked = some_verdict(references=(level,)).sentence(lambda name: f"<{name}>", "houses")
+    assert marked.startswith("Predicting <price> in <houses>: <")
+    assert "> could be chance" in marked
     assert "Too few rows to tell it from a random forest" in str(some_verdict(references=(level,), rows=40))
     ahead = ComparedReference("forest", 0.4, 0.2, 0.05)
     assert "Better than a random forest" in str(some_verdict(references=(ahead,)))

@@ -23,7 +23,7 @@ from mklcore.figures.takeaway import About, Problem, path_page
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.notebook.framing import framed
-from mklcore.paths.path import Path
+from mklcore.paths.path import Path, fit_path
 from mklcore.selection.paired import Said, compared, said_by
 from mklcore.selection.scoring import Scoring, label_of, scorer_of
 from mklcore.uncertainty.conformal import Conformal
@@ -186,14 +186,29 @@ class Exploration:
         return replace(self, _plain=self._plain | further_references(self.learnt_from, names, self._scoring, self.seed))
 
     @cached_property
+    def effects_along(self) -> Array:
+        """The effect of every source column (L, G) at each point of the path, in the order of ``columns``: on few rows,
+        but at ``index``, where it is that of ``columns``.
+        """
+        found = np.array([self.effects_of(point) for point in self.path.estimators])
+        found[self.index] = [one.effect for one in self.columns]
+        return found
+
+    @property
     def shares_along(self) -> Array:
         """The share of every source column (L, G) at each point of the path, in the order of ``columns``."""
-        few = self._judge.drawn(ALONG, self.seed)
-        rows = []
-        for point in self.path.estimators:
-            known = {one.name: one.share for one in effects(point, few)}
-            rows.append([known[one.name] for one in self.columns])
-        return np.array(rows)
+        return shares(self.effects_along)
+
+    def effects_of(self, point: Any) -> list[float]:
+        """The effects of a model of the path, in the order of ``columns``."""
+        known = {one.name: one.effect for one in effects(point, self._judge.drawn(ALONG, self.seed))}
+        return [known[one.name] for one in self.columns]
+
+    def at(self, value: float) -> Path:
+        """The path at another value of its parameter, as a path of that point alone; no fold has scored it."""
+        near, rows = self.path.estimators[self.path.nearest(value)], self.learnt_from.drawn(self.rows.used, self.seed)
+        with one_blas_thread(), suppress_convergence_warnings():
+            return fit_path(near, rows, rows.y, self.path.param, [value], scoring=self._scoring)
 
     @property
     def _judge(self) -> Dataset:
@@ -258,6 +273,12 @@ def effects(model: Any, rows: Dataset) -> tuple[ColumnEffect, ...]:
         for one in zip(names, effect.tolist(), share.tolist(), sizes.tolist(), together.tolist(), strict=True)
     ]
     return tuple(sorted(made, key=lambda one: (-one.effect, one.name)))
+
+
+def shares(effects: Array) -> Array:
+    """Effects (..., G) as shares of their sum; those of a constant model are 0."""
+    total: Array = effects.sum(axis=-1, keepdims=True)
+    return effects / np.where(total > 0.0, total, 1.0)
 
 
 def could_be_chance(model: Any, rows: Dataset, seed: int) -> dict[str, bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -81,27 +81,33 @@ class Verdict:
     references: tuple[ComparedReference, ...] = ()
 
     def __str__(self) -> str:
+        return self.sentence()
+
+    def sentence(self, name: Callable[[str], str] = str, table: str = "") -> str:
+        """The sentence, in which the target, the columns and the ``table`` are written by ``name``."""
+        target = f"{name(self.target)} in {name(table)}" if table else name(self.target)
         if self.better_than_guess is None:
-            named = _listed([name for name, _ in self.matters[:NAMED]])
+            named = _listed([name(one) for one, _ in self.matters[:NAMED]])
             return f"{named} tell most which rows are unusual." if named else "No column tells which rows are unusual."
         where = f"{self.rows:,} held-out rows" if self.held_out else f"folds of {self.rows:,} rows, which is optimistic"
         if not self.better_than_guess:
             return (
-                f"Predicting {self.target}: no better than guessing ({self._errors} on {where}), so no column is "
+                f"Predicting {target}: no better than guessing ({self._errors} on {where}), so no column is "
                 "ranked. More rows, or columns that have to do with it, could help."
             )
         wrong = f"{self._errors[0].upper()}{self._errors[1:]}"
-        return f"Predicting {self.target}: {self._ranking} {wrong}. {self._beside(where)}"
+        return f"Predicting {target}: {self._ranking(name)} {wrong}. {self._beside(where)}"
 
-    @property
-    def _ranking(self) -> str:
+    def _ranking(self, name: Callable[[str], str]) -> str:
         unit = "moves it by {} on average" if self.task == "regression" else "moves the decision by {} on average"
         told = [
-            f"{name} ({unit.format(rounded(effect)) if k == 0 else rounded(effect)})"
-            for k, (name, effect) in enumerate(self.matters[:NAMED])
+            f"{name(column)} ({unit.format(rounded(effect)) if k == 0 else rounded(effect)})"
+            for k, (column, effect) in enumerate(self.matters[:NAMED])
         ]
+        if not told:
+            return "every column could be chance."
         most = "matters" if len(told) == 1 else "matter"
-        could = f"; {_listed(self.chance)} could be chance" if self.chance else ""
+        could = f"; {_listed([name(one) for one in self.chance])} could be chance" if self.chance else ""
         return f"{_listed(told)} {most} most{could}."
 
     @property

@@ -20,7 +20,9 @@ function draw(view, index, exact, position = index, label = null) {
   if (!weights) return;
   const hollow = exact ? exact.hollow : open || data.hollow[index];
   view.title.textContent = data.title + (exact ? exact.label : open && label ? label : data.labels[index]);
-  Object.assign(view, { now: weights, hollow });
+  const told = exact ? exact.sets[data.set + " told"] : open || !data.told ? null : data.told[index];
+  Object.assign(view, { now: weights, hollow, told });
+  view.list.classList.toggle("ticked", !exact && !open && index === data.ticked);
   write(view, ...inSight(view));
   clearTimeout(view.rest);
   if (data.tall) view.rest = setTimeout(() => write(view, 0, view.order.length), REST);
@@ -39,13 +41,14 @@ function inSight({ data, order, scrolled, height }) {
 }
 
 // Only what changes is written: most kernels of a sparse path keep their zero.
-function write({ data, rows, order, now, hollow }, from, to) {
+function write({ data, rows, order, now, hollow, told }, from, to) {
   for (const m of order.slice(from, to)) {
     const [row, value] = [rows[m], now[m]];
+    const text = (told ? told[m] + "  " : "") + number(value, data.unit);
+    if (row.text !== text) row.number.data = row.text = text;
     if (row.shown === value && row.hollow === hollow) continue;
     row.bar.style.transform = "scaleX(" + Math.max(0, Math.min(1, (value || 0) / data.most)) + ")";
     if (row.hollow !== hollow) row.bar.classList.toggle("hollow", hollow && data.moves[m]);
-    row.number.data = number(value, data.unit);
     if ((row.shown === 0) !== (value === 0)) row.line.classList.toggle("zero", value === 0);
     Object.assign(row, { shown: value, hollow });
   }
@@ -65,10 +68,15 @@ function build(view) {
   view.rows = view.data.names.map((name, m) => {
     const line = cell(view.list, "div", "line");
     line.setAttribute("role", "listitem");
-    const text = cell(line, "span", "name");
+    const picks = view.data.picks ? view.data.picks[m] : null;
+    const text = cell(line, picks ? "button" : "span", "name");
     text.textContent = name;
     text.title = view.data.full[m];
-    const bar = cell(cell(line, "span", "track"), "i", "bar");
+    if (picks) line.onclick = () => view.pick("picked", { name: picks });
+    const track = cell(line, "span", "track");
+    const bar = cell(track, "i", "bar");
+    const tick = view.data.ticks ? view.data.ticks[m] : null;
+    if (tick !== null) cell(track, "i", "tick").style.left = 100 * Math.min(1, tick / view.data.most) + "%";
     bar.style.setProperty("--hue", view.data.colours[m]);
     const number = cell(line, "span", "number").appendChild(new Text());
     return { line, bar, number };
@@ -76,6 +84,7 @@ function build(view) {
   view.order = view.rows.map((_, m) => m);
   view.sorter.hidden = !view.data.sortable;
   view.list.classList.toggle("tall", Boolean(view.data.tall));
+  view.list.classList.toggle("wide", Boolean(view.data.told));
 }
 
 function newView(root) {
@@ -102,9 +111,9 @@ function newView(root) {
   return view;
 }
 
-export default function ({ parentElement, data }) {
+export default function ({ parentElement, data, setTriggerValue }) {
   const view = viewOf(parentElement, newView);
-  view.data = data;
+  Object.assign(view, { data, pick: setTriggerValue });
   build(view);
   view.list.classList.toggle("waiting", data.waiting);
   draw(view, data.index, null);
