@@ -232,6 +232,9 @@ def no_work_left_behind() -> Iterator[None]:
         for job in line.everyone():
             job.stop.set()
             job.ended.wait(60)
+    work = sys.modules.get("pages.shared.work")
+    if work is not None:
+        work.WORK.stop()
 
 
 @pytest.fixture(autouse=True)
@@ -245,9 +248,9 @@ def inline_jobs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(worker, "instead", worker.Inline())
     elif worker is not None:
         monkeypatch.setitem(worker.MOST, "short", 1)  # so that a test can hold up the whole line
-    workers = sys.modules.get("pages._parts.derive.workers")
-    if workers is not None:
-        monkeypatch.setattr(workers.WORKERS, "_most", lambda: 0)  # solving stays in this process
+    work = sys.modules.get("pages.shared.work")
+    if work is not None and request.node.get_closest_marker("threads") is None:
+        monkeypatch.setattr(work.WORK, "inline", True)
 
 
 @pytest.fixture(autouse=True)
@@ -278,6 +281,9 @@ def _forget_what_is_shared() -> None:
     caches = sys.modules.get("pages._parts.derive.caches")
     if caches is not None:
         caches.shared.clear()
+    work = sys.modules.get("pages.shared.work")
+    if work is not None:
+        work.WORK.clear()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from pages._parts.params.parameters import Params
 from pages._parts.runs import keeping
 from pages._parts.session import board, history, nav, turns
 from pages._parts.session.memory import memory
+from pages.shared import work
 
 AGAIN_SECONDS = 5.0
 LOST = "st.session_state has no key"  # what Streamlit says of a widget without a state
@@ -34,6 +35,7 @@ def draw() -> None:
 
 
 def _draw() -> None:
+    work.begin()
     nav.frame()
     page, room = nav.menu()
     history.begin(room.file)
@@ -60,4 +62,6 @@ def _draw() -> None:
         frame_progress.warm_line(room.file)
     with progress, st.container():
         frame_progress.bar()
+    with progress, st.container():
+        work.bar()
     starting.drawn()

@@ -1,0 +1,1 @@
+"""What several pages share: parameters, work in the background, the answer, what is drawn and exported."""
