@@ -242,4 +242,4 @@ def test_what_kernels_that_are_not_stored_cannot_do_is_refused():
     with pytest.raises(KernelError, match="What single kernels say needs their blocks"):
         model.contributions(kernels.blocks(X))
     with pytest.raises(ParameterError, match='reads stored kernels, which LazyKernels are not; use rule="kfold"'):
-        mkl.choose_C(model, kernels, y, [0.1, 1.0])
+        mkl.choose_C(model.copy_with("loss", "squared"), kernels, y, [0.1, 1.0])

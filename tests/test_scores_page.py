@@ -54,7 +54,7 @@ def test_a_score_of_another_task_is_left_alone_and_a_wrong_one_is_refused() -> N
 def test_C_is_chosen_by_the_training_rows_and_greedy_methods_get_a_surface() -> None:
     app = wait_for_path(open_app("pages/explore.py", data="iris", seed="7", widths="2"))
     app.button(key="tune").click().run()
-    wait_until(lambda: "By the xi-alpha estimate" in words(app), app)
+    wait_until(lambda: "By folds the choice" in words(app), app)
     assert any("along C, " in chart.proto.alt for chart in app.get("plotly_chart"))
     app.button(key="tune_go").click().run()
     assert memory(app).params.at is not None

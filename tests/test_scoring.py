@@ -18,7 +18,7 @@ from sklearn.model_selection import StratifiedKFold
 import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.paths.path import rescored
-from mklcore.selection import CrossValidatedSurface
+from mklcore.selection import CrossValidated
 from mklcore.selection.scoring import (
     SCORINGS,
     Decided,
@@ -195,12 +195,17 @@ def test_a_path_for_every_value_of_the_first_parameter(table):
     found = mkl.cross_validate_path(model, X, y, params={"p": [1.0, 2.0], "C": [0.1, 1.0]}, n_splits=2)
     alone = mkl.cross_validate_path(model.copy_with("p", 2.0), X, y, "C", [0.1, 1.0], n_splits=2)
     assert found.scores[:, 1] == pytest.approx(alone.scores)
+    tubes = mkl.LpMKLRegressor(kernels=KERNELS, loss="epsilon_insensitive")
+    found = mkl.cross_validate_path(tubes, X, y, params={"C": [0.1, 1.0], "epsilon": [0.05, 0.5]}, n_splits=2)
+    alone = mkl.cross_validate_path(tubes.copy_with("epsilon", 0.5), X, y, "C", [0.1, 1.0], n_splits=2)
+    assert found.params == ("C", "epsilon")
+    assert found.scores[:, :, 1] == pytest.approx(alone.scores)
 
 
 def test_rules_on_a_surface():
     scores = np.array([[[0.9, 0.8], [0.7, 0.5]], [[0.8, 0.88], [0.7, 0.5]], [[0.9, 0.9], [0.7, 0.5]]])
     used = np.array([[3.0, 1.0], [2.0, 2.0]])
-    found = CrossValidatedSurface(("lam", "s"), (np.array([0.1, 1.0]), np.array([1.0, 2.0])), scores, used, "R²")
+    found = CrossValidated(("lam", "s"), (np.array([0.1, 1.0]), np.array([1.0, 2.0])), scores, used, "R²")
     assert mkl.choose(found) == (0, 0)
     assert mkl.choose(found, "sparsest") == (0, 1)
     assert mkl.choose(found, "1se", slack=1.0) == (1, 0)
@@ -211,8 +216,9 @@ def test_rules_on_a_surface():
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({}, "either param and values, or params"),
-        ({"params": {"C": [1], "p": [1], "lam": [1]}}, "one or two parameters"),
+        ({}, "param and values, or one or two in params"),
+        ({"params": {"C": [1], "p": [1], "lam": [1]}}, "one or two in params"),
+        ({"params": {"tau": [1], "C": [1]}}, "A path runs over one of C, lam, p, s; got 'tau'"),
         ({"param": "C", "values": [1.0], "cv": [(np.arange(40), np.arange(40, 80))]}, "at least two"),
     ],
 )
@@ -228,10 +234,8 @@ def test_choosing_C_by_a_score_goes_by_folds(table):
     folds = mkl.cross_validate_path(model, X, y > 0.5, "C", [0.1, 1.0], n_splits=3, scoring="balanced_accuracy")
     assert found.rule == "kfold"
     assert found.measure == "minus balanced accuracy"
-    assert -found.errors[0] == pytest.approx(folds.val_score)
-    with pytest.raises(ParameterError, match="xi-alpha estimate knows the error of its own loss"):
-        mkl.choose_C(model, X, y > 0.5, [1.0], rule="xi_alpha", scoring="accuracy")
-    with pytest.raises(ParameterError, match="Leave-one-out knows"):
+    assert -found.errors == pytest.approx(folds.val_score)
+    with pytest.raises(ParameterError, match="knows the error of its own loss only"):
         mkl.choose_C(model.copy_with("loss", "squared"), X, y > 0.5, [1.0], rule="loo", scoring="accuracy")
 
 

@@ -147,9 +147,7 @@ def test_folds_refuse(table):
 
 def crossed(param, values, means, errors, used):
     spread = np.array([[1.0], [-1.0]]) * np.array(errors)  # two folds: the standard error is their half distance
-    return selection.CrossValidated(
-        param, np.array(values), np.array(means) + spread, np.array(used), np.empty((len(values), 0)), "R²"
-    )
+    return selection.CrossValidated((param,), (np.array(values),), np.array(means) + spread, np.array(used), "R²")
 
 
 def test_rules_of_choice():

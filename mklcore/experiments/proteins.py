@@ -34,7 +34,7 @@ from mklcore.kernels.functions import RBF
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.measures import alignment_matrix, as_stack
 from mklcore.paths.path import fit_path
-from mklcore.selection.curves import CrossValidatedSurface, choose, cross_validate_path
+from mklcore.selection.curves import choose, cross_validate_path
 
 MADE, MADE_NETWORK = "made proteins, a stand-in", "made network, a stand-in"
 N_MADE, QUICK_MADE, N_NETWORK, QUICK_NETWORK = 400, 200, 120, 60
@@ -81,7 +81,6 @@ def greedy(line: Line) -> list[float]:
             GOMPClassifier(), stack, y, params={"lam": LAMS, "s": sizes}, n_splits=FOLDS, seed=line.seed,
             callback=pause, scoring=score,
         )  # fmt: skip
-        assert isinstance(surface, CrossValidatedSurface)  # two parameters give one
         lam, size = choose(surface)
         models = [GOMPClassifier(lam=float(LAMS[lam]), n_kernels=sizes[size]).fit(stack, y)]
         for kind in (LpMKLClassifier(p=1.0), LpMKLClassifier(p=np.inf), BestKernelClassifier()):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from mklcore._lazy import lazily as _lazily
 
 if TYPE_CHECKING:
-    from mklcore.selection.choose_c import choose_C, leave_one_out, xi_alpha
+    from mklcore.selection.choose_c import choose_C, leave_one_out
     from mklcore.selection.curves import (
-        CrossValidatedSurface,
+        CrossValidated,
         SelectionFrequency,
         choose,
         cross_validate_path,
@@ -26,7 +26,7 @@ __getattr__ = _lazily(
     __name__,
     {
         "curves": [
-            "CrossValidatedSurface",
+            "CrossValidated",
             "SelectionFrequency",
             "choose",
             "cross_validate_path",
@@ -35,12 +35,12 @@ __getattr__ = _lazily(
         ],
         "references": ["best_single_kernel", "hull_references", "plain_references"],
         "probabilities": ["brier", "calibrate", "reliability"],
-        "choose_c": ["choose_C", "leave_one_out", "xi_alpha"],
+        "choose_c": ["choose_C", "leave_one_out"],
         "screening": ["column_scores"],
     },
 )
 __all__ = [
-    "CrossValidatedSurface",
+    "CrossValidated",
     "SelectionFrequency",
     "best_single_kernel",
     "brier",
@@ -55,5 +55,4 @@ __all__ = [
     "reliability",
     "selection_frequency",
     "validation_curve",
-    "xi_alpha",
 ]

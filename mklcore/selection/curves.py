@@ -7,10 +7,10 @@ Ties are broken the same way everywhere: the highest score, then the fewest kern
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from html import escape
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,7 @@ RULES = ("best", "1se", "sparsest")
 _SAME = 1e-12  # scores this close are equal
 R = TypeVar("R")
 Tick: TypeAlias = Callable[[int, int], Any] | None
+Axes: TypeAlias = list[tuple[str, Array]]
 Fold: TypeAlias = tuple[tuple[Any, Any], Indices, Indices]  # rows that learn and rows left out, and their places
 
 
@@ -143,7 +144,7 @@ def validation_curve(
         scores[i] = scores_of(fitted, blocks, y_val, scoring)
         used[i] = [point.n_kernels_ for point in fitted]
         objective[i] = [float(np.sum(point.objective_)) for point in fitted]
-        place = _first_of(scores[: i + 1], used[: i + 1], -rows[: i + 1, None])
+        place = first_of(scores[: i + 1], used[: i + 1], -rows[: i + 1, None])
         if place[0] == i:
             chosen, best = fitted[place[1]], (int(place[0]), int(place[1]))
         if callback is not None:
@@ -162,7 +163,7 @@ def _along_grid(
     return each(lambda lam: next(iter(model.along_grid(stack, target, [lam], sizes))), lams, n_jobs)
 
 
-def _first_of(
+def first_of(
     scores: Array, used: Array, *strengths: Array, slack: float = 0.0, size_first: bool = True
 ) -> tuple[int, ...]:
     """Index of the choice among the scores within ``slack`` of the highest: fewest kernels, then the smallest
@@ -174,10 +175,34 @@ def _first_of(
     return tuple(int(k) for k in np.unravel_index(order[0], scores.shape))
 
 
-class _Folds:
-    """What the scores (F, ...) of F folds say about every choice: their mean and its standard error, each (...)."""
+@dataclass(frozen=True, eq=False)
+class CrossValidated:
+    """Scores of F folds over one parameter with L values, or over two with L and S.
 
+    ``params`` their names, ``grids`` their values, ``scores`` (F, L) or (F, L, S), ``n_nonzero`` (L,) or (L, S) mean
+    number of kernels used. Over one, ``selected`` (L, M) is the share of the folds that use each kernel (empty when the
+    folds' dictionaries differ in size), and ``finished`` (L,) of bool tells where the fits of all folds reached their
+    tolerance; None: everywhere. ``notes``: classes too rare for folds, and what was done with their rows.
+    """
+
+    params: tuple[str, ...]
+    grids: tuple[Array, ...]
     scores: Array
+    n_nonzero: Array
+    score_name: str
+    selected: Array | None = None
+    finished: Mask | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def param(self) -> str:
+        """The name of the first parameter."""
+        return self.params[0]
+
+    @property
+    def values(self) -> Array:
+        """The values of the first parameter."""
+        return self.grids[0]
 
     @property
     def val_score(self) -> Array:
@@ -191,72 +216,13 @@ class _Folds:
         spread: Array = self.scores.std(axis=0, ddof=1)
         return spread / float(np.sqrt(len(self.scores)))
 
-
-@dataclass(frozen=True, eq=False)
-class CrossValidated(_Folds):
-    """Scores of F folds along a path of L values: ``scores`` (F, L), ``n_nonzero`` (L,) mean number of kernels used,
-    ``selected`` (L, M) share of the folds that use each kernel (empty when the folds' dictionaries differ in size).
-
-    ``val_score`` is the mean over the folds, ``standard_error`` its standard error: what ``choose`` reads. ``finished``
-    (L,) of bool tells where the fits of all folds reached their tolerance; None: everywhere. ``notes``: classes too
-    rare for folds, and what was done with their rows.
-    """
-
-    param: str
-    values: Array
-    scores: Array
-    n_nonzero: Array
-    selected: Array
-    score_name: str
-    finished: Mask | None = None
-    notes: tuple[str, ...] = ()
-
     def _repr_html_(self) -> str:
-        best = choose(self)
-        return (
-            f"<b>{self.scores.shape[0]} folds over {escape(self.param)}</b>: best {self.score_name} "
-            f"{self.val_score[best]:.4f} &plusmn; {self.standard_error[best]:.4f} at {self.values[best]:.4g}"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class CrossValidatedSurface(_Folds):
-    """Scores of F folds over two parameters with L and S values: ``scores`` (F, L, S), ``n_nonzero`` (L, S) mean number
-    of kernels used. ``val_score`` (L, S) and ``standard_error`` (L, S) are those of the folds; ``choose`` gives a pair
-    of indices.
-    """
-
-    params: tuple[str, str]
-    values: tuple[Array, Array]
-    scores: Array
-    n_nonzero: Array
-    score_name: str
-    notes: tuple[str, ...] = ()
-
-    def _repr_html_(self) -> str:
-        best = choose(self)
-        where = ", ".join(f"{escape(p)} = {v[k]:.4g}" for p, v, k in zip(self.params, self.values, best, strict=True))
-        score = f"{self.val_score[best]:.4f} &plusmn; {self.standard_error[best]:.4f} at {where}"
+        best = np.atleast_1d(choose(self)).tolist()
+        where = ", ".join(f"{escape(p)} = {v[k]:.4g}" for p, v, k in zip(self.params, self.grids, best, strict=True))
+        score = f"{self.val_score[*best]:.4f} &plusmn; {self.standard_error[*best]:.4f} at {where}"
         return (
             f"<b>{len(self.scores)} folds over {escape(' and '.join(self.params))}</b>: best {self.score_name} {score}"
         )
-
-
-@overload
-def cross_validate_path(
-    estimator: PathEstimator, X: Any, y: Any, param: str, values: Sequence[float] | Array, n_splits: int = 5,
-    seed: int = 0, callback: Callable[[int, int], Any] | None = None, *, params: None = None, cv: Any = None,
-    scoring: Scoring = None,
-) -> CrossValidated: ...  # fmt: skip
-
-
-@overload
-def cross_validate_path(
-    estimator: PathEstimator, X: Any, y: Any, param: None = None, values: None = None, n_splits: int = 5,
-    seed: int = 0, callback: Callable[[int, int], Any] | None = None, *,
-    params: Mapping[str, Sequence[float] | Array], cv: Any = None, scoring: Scoring = None,
-    n_jobs: int | None = None,
-) -> CrossValidated | CrossValidatedSurface: ...  # fmt: skip
 
 
 def cross_validate_path(
@@ -267,30 +233,23 @@ def cross_validate_path(
     values: Sequence[float] | Array | None = None,
     n_splits: int = 5,
     seed: int = 0,
-    callback: Callable[[int, int], Any] | None = None,
+    callback: Tick = None,
     *,
     params: Mapping[str, Sequence[float] | Array] | None = None,
     cv: Any = None,
     scoring: Scoring = None,
     n_jobs: int | None = None,
-) -> CrossValidated | CrossValidatedSurface:
-    """Fit a whole path on every fold and score it on the rows left out; works on tables and on kernel stacks.
-
-    ``X`` a table (n, d), whose kernels are built anew on the training rows of every fold; or a stack (M, n, n) or
-    ``GramStack``, which is cut (its scales stay those of all rows). ``y`` (n,) or (n, T); ``param``, ``values``,
-    ``scoring`` and ``estimator`` as in ``fit_path``. ``params`` instead names one or two parameters with their values:
-    two, such as {"lam": [...], "s": [...]}, give a ``CrossValidatedSurface``, the second one running fastest; lam and s
-    come from one greedy run per lam. ``n_splits`` folds, stratified for classifiers, drawn with ``seed``; or ``cv``, a
-    number of folds, a splitter of scikit-learn, or pairs of rows. A class with one row is in the training rows of every
-    fold, as ``notes`` says. ``callback(done, total)`` counts points over all folds; raise in it to cancel.
-    scikit-learn's own search cannot cut stacks.
+) -> CrossValidated:
+    """Score a path on folds of the rows; every fold builds its kernels, and chooses among them, without the rows it is
+    scored on. scikit-learn's own search cannot cut stacks.
 
     Parameters
     ----------
     estimator : estimator
         Unfitted estimator; it is cloned and not changed.
     X : array-like of shape (n, d)
-        Rows of the table, or Gram matrices where the kernels are precomputed.
+        A table, whose kernels are built anew in every fold; or a stack (M, n, n) or ``GramStack``, which is cut (its
+        scales stay those of all rows).
     y : array-like of shape (n,)
         Target: numbers for a regression, labels of any kind for classes.
     param : str or None, default None
@@ -298,15 +257,16 @@ def cross_validate_path(
     values : array-like of shape (L,), default None
         Values of the parameter along the path.
     n_splits : int, default 5
-        Number of folds.
+        Number of folds, stratified for classifiers. A class with one row is in the training rows of every fold.
     seed : int, default 0
         Seed of the random draws: the same number gives the same result.
     callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
+        Called as callback(done, total) of points over all folds; raise in it to cancel.
     params : dict, default None
-        Grids by parameter name, as in ``{"lam": ..., "s": ...}``.
+        One or two parameters with their values instead, the second running fastest: {"lam": [...], "s": [...]}. One of
+        two may be any parameter of the estimator, as in {"epsilon": [...], "C": [...]}.
     cv : int or splitter, default None
-        Number of folds, or a splitter of scikit-learn.
+        Number of folds, a splitter of scikit-learn, or pairs of rows.
     scoring : str, callable or None, default None
         Score to measure: a name of ``SCORINGS`` or a callable ``(estimator, X, y)``; None for the usual score of the
         task.
@@ -315,49 +275,55 @@ def cross_validate_path(
 
     Returns
     -------
-    CrossValidated or CrossValidatedSurface
+    CrossValidated
         Scores of every value on every fold.
     """
-    axes = _axes(param, values, params)
+    axes = _axes(estimator, {param: values} if params is None else params)
     check_scoring(estimator, scoring)
     target = np.asarray(y)
     parts = parts_of(estimator, X, target, n_splits, seed, cv)
     cuts = [(cut(X, train, test, target.shape[0]), train, test) for train, test in parts]
     notes = rare_in_folds(estimator, target) if cv is None or isinstance(cv, (int, np.integer)) else ()
+    names, grids = zip(*axes, strict=True)
+    steps, fold = grids[0].size, _fold_path if len(axes) == 1 else _fold_surface
+    found: list[Any] = list(_each_fold(partial(fold, estimator, target, axes, scoring), cuts, steps, callback, n_jobs))
+    name = score_name(estimator, scoring)
     if len(axes) == 2:
-        return replace(_surface(estimator, cuts, target, axes, callback, scoring, n_jobs), notes=notes)
-    ((name, grid),) = axes
-    fold = partial(_fold_path, estimator, target, name, grid, scoring)
-    paths = list(_each_fold(fold, cuts, grid.size, callback, n_jobs))
-    used = [path.weights > 1e-6 * np.maximum(path.weights.max(axis=1, keepdims=True), 1e-300) for path in paths]
-    same = len({path.kernel_names for path in paths}) == 1
+        if callback is not None:
+            callback(len(cuts) * steps, len(cuts) * steps)
+        scores, counts = (np.array(one) for one in zip(*found, strict=True))
+        order = [list(names).index(name) for name in params or ()]  # the order that was asked for
+        return CrossValidated(
+            tuple(names[k] for k in order), tuple(grids[k] for k in order),
+            scores.transpose(0, *(1 + k for k in order)), counts.mean(axis=0).transpose(order), name, notes=notes,
+        )  # fmt: skip
+    used = [path.weights > 1e-6 * np.maximum(path.weights.max(axis=1, keepdims=True), 1e-300) for path in found]
+    same = len({path.kernel_names for path in found}) == 1
     return CrossValidated(
+        names,
+        grids,
+        np.array([path.val_score for path in found]),
+        np.mean([path.n_nonzero for path in found], axis=0),
         name,
-        grid,
-        np.array([path.val_score for path in paths]),
-        np.mean([path.n_nonzero for path in paths], axis=0),
-        np.mean(used, axis=0) if same else np.empty((grid.size, 0)),
-        paths[0].score_name,
-        np.all([path.finished for path in paths], axis=0),
+        np.mean(used, axis=0) if same else np.empty((grids[0].size, 0)),
+        np.all([path.finished for path in found], axis=0),
         notes,
     )
 
 
-def _axes(param: str | None, values: Any, params: Mapping[str, Any] | None) -> list[tuple[str, Array]]:
-    """Parameters with their grids: one or two of them, by ``param`` and ``values`` or by ``params``."""
-    if (params is None) == (param is None):
-        raise ParameterError("Say which parameter to cross-validate over: either param and values, or params.")
-    asked: Mapping[str, Any] = {param: values} if params is None else params  # type: ignore[dict-item]  # one is not None
-    if not 1 <= len(asked) <= 2:
-        raise ParameterError(f"params names one or two parameters with their values; got {len(asked)}.")
-    return [(name, checked_values(name, grid)) for name, grid in asked.items()]
-
-
-def offset(callback: Callable[[int, int], Any] | None, done: int, total: int) -> Callable[[int, int], Any] | None:
-    """A callback that counts on from ``done`` of ``total``, which has been reported unless it is 0; None where there
-    is none.
-    """
-    return None if callback is None else lambda k, _: callback(done + k, total) if k or not done else None
+def _axes(estimator: PathEstimator, asked: Mapping[Any, Any]) -> list[tuple[str, Array]]:
+    """Parameters with their grids, in the order in which they are solved: a path runs over the last."""
+    if not 1 <= len(asked) <= 2 or None in asked:
+        raise ParameterError("Say which parameter to cross-validate over: param and values, or one or two in params.")
+    axes = [(name, grid) for name, grid in asked.items() if name not in PATH_ATTRIBUTES]
+    axes += [(name, grid) for name, grid in asked.items() if name in PATH_ATTRIBUTES]
+    if [name for name, _ in axes] == ["s", "lam"]:
+        axes = axes[::-1]  # sizes come from one greedy run per lam
+    own = [name not in PATH_ATTRIBUTES and name in estimator.get_params() for name, _ in axes[:-1]]
+    return [
+        (name, np.atleast_1d(np.asarray(grid, dtype=float)) if free else checked_values(name, grid))
+        for (name, grid), free in zip(axes, [*own, False], strict=True)
+    ]
 
 
 def _each_fold(
@@ -366,7 +332,7 @@ def _each_fold(
     """``run(fold, tick)`` of every fold in order; of folds at the same time progress is counted once each ends."""
     total = len(cuts) * steps
     if not is_parallel(n_jobs):
-        yield from (run(fold, offset(callback, f * steps, total)) for f, fold in enumerate(cuts))
+        yield from (run(fold, _offset(callback, f * steps, total)) for f, fold in enumerate(cuts))
         return
     for done, found in enumerate(each(lambda fold: run(fold, None), cuts, n_jobs), 1):
         yield found
@@ -374,45 +340,18 @@ def _each_fold(
             callback(done * steps, total)
 
 
-def _fold_path(
-    estimator: PathEstimator, y: Labels, name: str, grid: Array, scoring: Scoring, fold: Fold, tick: Tick
-) -> Path:
-    (rows, left_out), train, test = fold
+def _offset(callback: Tick, done: int, total: int) -> Tick:
+    """A callback that counts on from ``done`` of ``total``, which has been reported unless it is 0."""
+    return None if callback is None else lambda k, _: callback(done + k, total) if k or not done else None
+
+
+def _fold_path(estimator: PathEstimator, y: Labels, axes: Axes, scoring: Scoring, fold: Fold, tick: Tick) -> Path:
+    ((name, grid),), ((rows, left_out), train, test) = axes, fold
     return fit_path(estimator, rows, y[train], name, grid, left_out, y[test], tick, None, scoring)
 
 
-def _surface(
-    estimator: PathEstimator,
-    cuts: Sequence[Fold],
-    y: Labels,
-    axes: Sequence[tuple[str, Array]],
-    callback: Tick,
-    scoring: Scoring,
-    n_jobs: int | None,
-) -> CrossValidatedSurface:
-    """Every fold over both axes."""
-    (outer, rows), (inner, columns) = axes
-    if outer == "s" and inner == "lam":
-        flipped = _surface(estimator, cuts, y, [axes[1], axes[0]], callback, scoring, n_jobs)
-        return replace(
-            flipped,
-            params=(outer, inner),
-            values=(rows, columns),
-            scores=flipped.scores.transpose(0, 2, 1),
-            n_nonzero=flipped.n_nonzero.T,
-        )
-    fold, total = partial(_fold_surface, estimator, y, axes, scoring), len(cuts) * rows.size
-    found = list(_each_fold(fold, cuts, rows.size, callback, n_jobs))
-    scores, used = (np.array(one) for one in zip(*found, strict=True))
-    if callback is not None:
-        callback(total, total)
-    return CrossValidatedSurface(
-        (outer, inner), (rows, columns), scores, used.mean(axis=0), score_name(estimator, scoring)
-    )
-
-
 def _fold_surface(
-    estimator: PathEstimator, y: Labels, axes: Sequence[tuple[str, Array]], scoring: Scoring, fold: Fold, tick: Tick
+    estimator: PathEstimator, y: Labels, axes: Axes, scoring: Scoring, fold: Fold, tick: Tick
 ) -> tuple[Array, Array]:
     """Scores and kernels used (L, S) of a fold: a path over the second axis for every value of the first, or one greedy
     run for all sizes.
@@ -427,24 +366,14 @@ def _fold_surface(
     for i, value in enumerate(rows):
         if tick is not None:
             tick(i, rows.size)
-        model = estimator.copy_with(PATH_ATTRIBUTES[outer], int(value) if outer == "s" else float(value))
+        model = estimator.copy_with(PATH_ATTRIBUTES.get(outer, outer), int(value) if outer == "s" else float(value))
         path = fit_path(model, part, y[train], inner, columns, left_out, y[test], scoring=scoring)
         scores[i], used[i] = path.val_score, path.n_nonzero
     return scores, used
 
 
-@overload
-def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None = None) -> int: ...
-
-
-@overload
-def choose(path: CrossValidatedSurface, rule: str = "best", slack: float | None = None) -> tuple[int, int]: ...
-
-
-def choose(
-    path: Path | CrossValidated | CrossValidatedSurface, rule: str = "best", slack: float | None = None
-) -> int | tuple[int, int]:
-    """The index of the point of ``path`` to keep; a pair of indices on a ``CrossValidatedSurface``.
+def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None = None) -> Any:
+    """The index of the point of ``path`` to keep; a pair of indices over two parameters.
 
     "best": the highest validation score. "1se": the strongest regularisation within one standard error of it.
     "sparsest": the fewest kernels within one standard error of it. Ties: fewest kernels, then strongest regularisation.
@@ -456,12 +385,12 @@ def choose(
 
     Parameters
     ----------
-    path : Path
-        Solved path or validation curve.
-    rule : str, default "best"
-        "best", or "one standard error" for the simplest model within it.
+    path : Path or CrossValidated
+        Solved path or folds.
+    rule : {"best", "1se", "sparsest"}, default "best"
+        Which of the points that are good enough.
     slack : float or None, default None
-        How much worse than the best score a simpler model may be.
+        How much worse than the best score a simpler model may be; None is one standard error.
 
     Returns
     -------
@@ -474,19 +403,26 @@ def choose(
             "Without a target the score is the share of rows accepted as ordinary: it tells how tight the boundary is "
             "and cannot choose a point. Choose by the share of rows you expect outside."
         )
-    if isinstance(path, CrossValidatedSurface):
-        axes, scores = list(zip(path.params, path.values, strict=True)), path.val_score
-    else:
-        axes, scores = [(path.param, path.values)], _of_the_finished(path, np.asarray(path.val_score, dtype=float))
+    axes = [(path.param, path.values)]
+    if isinstance(path, CrossValidated):
+        axes = list(zip(path.params, path.grids, strict=True))
+    scores = _of_the_finished(path, np.asarray(path.val_score, dtype=float))
     if np.all(np.isnan(scores)):
         raise ParameterError("This path has no validation scores to choose by: pass X_val and y_val to fit_path.")
     used = np.asarray(path.n_nonzero, dtype=float)
     strengths = np.meshgrid(*[-values if param == "lam" else values for param, values in axes], indexing="ij")
-    place = _first_of(scores, used, *strengths)
+    place = first_of(scores, used, *strengths)
     if rule != "best":
-        allowed = _slack(path, place, slack)
-        place = _first_of(scores, used, *strengths, slack=allowed, size_first=rule == "sparsest")
-    return (place[0], place[1]) if len(place) == 2 else place[0]
+        if slack is None and isinstance(path, Path):
+            raise ParameterError(
+                "One validation score per point has no standard error: use cross_validate_path, or say with slack how "
+                "far below the best score a point may be."
+            )
+        if slack is not None and not slack >= 0:
+            raise ParameterError(f"slack is a difference of scores and must be 0 or more; got {slack!r}.")
+        allowed = float(path.standard_error[place] if slack is None else slack)  # type: ignore[union-attr]  # of folds
+        place = first_of(scores, used, *strengths, slack=allowed, size_first=rule == "sparsest")
+    return place if len(place) == 2 else place[0]
 
 
 def _of_the_finished(path: Path | CrossValidated, scores: Array) -> Array:
@@ -505,19 +441,6 @@ def _of_the_finished(path: Path | CrossValidated, scores: Array) -> Array:
             stacklevel=3,
         )
     return sure
-
-
-def _slack(path: Path | CrossValidated | CrossValidatedSurface, place: tuple[int, ...], slack: float | None) -> float:
-    if slack is None:
-        if isinstance(path, Path):
-            raise ParameterError(
-                "One validation score per point has no standard error: use cross_validate_path, or say with slack how "
-                "far below the best score a point may be."
-            )
-        return float(path.standard_error[place])
-    if not slack >= 0:
-        raise ParameterError(f"slack is a difference of scores and must be 0 or more; got {slack!r}.")
-    return float(slack)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,4 @@
-"""Derive the choice of a path's parameter without its validation rows: leave-one-out, xi-alpha, folds, or folds over
-(λ, s).
-"""
+"""Derive the choice of a path's parameter without its validation rows: leave-one-out, folds, or folds over (λ, s)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +17,6 @@ FOLDS = 5
 LAMS, SIZES = 9, 12
 WAYS = {
     "loo": "exact leave-one-out",
-    "xi_alpha": "the xi-alpha estimate, which errs on the safe side",
     "kfold": "folds",
 }
 
@@ -71,7 +68,7 @@ def job(params: PathParams, values: np.ndarray) -> Job:
             given.asked, stack, y, values, n_splits=FOLDS, seed=seed, callback=report.tick, scoring=measure
         )
         place = int(np.flatnonzero(found.values == found.C)[0])
-        return Tuned(found.measure, WAYS[found.rule], found.values, found.errors[0], found.C, (place,))
+        return Tuned(found.measure, WAYS[found.rule], found.values, found.errors, found.C, (place,))
 
     def over_both(report: Report) -> Tuned:
         low, high = given.asked.lam_range(stack, y)

@@ -32,8 +32,8 @@ def _inside(shown: paths.Answer) -> None:
         _found(chosen.value, shown)
         return
     st.caption(
-        "Leave-one-out where the loss is squared, the xi-alpha estimate for the hinge, folds for other losses and "
-        "scores; for methods that add kernels one by one, folds over λ and the number of kernels together."
+        "Leave-one-out where the loss is squared, folds for other losses and scores; for methods that add kernels one "
+        "by one, folds over λ and the number of kernels together."
     )
     ask = lambda: board.ask(tunings.job(shown.params, shown.path.values))  # noqa: E731
     asking.button(chosen.key, ask, "Choose", "tune", "The choice")
