@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -17,11 +17,13 @@ from mklcore.answer.verdict import SURE, ComparedReference, Verdict
 from mklcore.arrays import Array, Labels, Mask
 from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset
-from mklcore.errors import DataError, suppress_convergence_warnings
+from mklcore.errors import DataError, KernelError, suppress_convergence_warnings
 from mklcore.estimators.terms import HIGHER_ORDER, Term, decompose
 from mklcore.figures.takeaway import About, Problem, path_page
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.grams import GramStack
+from mklcore.kernels.stacks import block_of, rows_of
 from mklcore.notebook.framing import framed
 from mklcore.paths.path import Path, fit_path
 from mklcore.selection.paired import Said, compared, said_by
@@ -32,6 +34,7 @@ WORK = 1e8  # multiplications of Shapley values, by which rows are counted
 FEWEST, MOST = 20, 500  # rows whose mean effect is taken
 ALIKE = 0.9  # correlation from which columns are permuted together
 REPEATS = 5  # permutations
+T = TypeVar("T")
 ALONG = 40  # rows of the shares along a path
 
 
@@ -57,6 +60,19 @@ class ColumnEffect(NamedTuple):
     alone: float
     variance: float
     chance: bool | None = None
+
+
+def later(make: Callable[[Exploration], T]) -> Any:
+    """A property that is made when it is asked for, and known from then on to every copy of the answer."""
+
+    def get(self: Exploration) -> T:
+        if make.__name__ not in self._later:
+            with one_blas_thread():
+                self._later[make.__name__] = make(self)
+        found: T = self._later[make.__name__]
+        return found
+
+    return property(get, doc=make.__doc__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +113,13 @@ class Exploration:
     learnt_from: Dataset
     test: Dataset | None
     seed: int
-    _effects: tuple[ColumnEffect, ...] = field(repr=False)
-    _plain: dict[str, Baseline] = field(repr=False)
-    _scoring: Scoring = field(repr=False)
-    _out_of_folds: Said | None = field(repr=False)
+    _effects: tuple[ColumnEffect, ...]
+    _plain: dict[str, Baseline]
+    _scoring: Scoring
+    _out_of_folds: Said | None
+    _dragged: Dataset
+    _stack: GramStack | None = None
+    _later: dict[str, Any] = field(default_factory=dict)
 
     @property
     def baselines(self) -> dict[str, float]:
@@ -110,10 +129,10 @@ class Exploration:
     @property
     def columns(self) -> tuple[ColumnEffect, ...]:
         """The source columns, the largest effect first; ``chance`` is there once `could_be_chance` was asked."""
-        known: dict[str, bool] = self.__dict__.get("could_be_chance", {})
+        known: dict[str, bool] = self._later.get("could_be_chance", {})
         return tuple(one._replace(chance=known.get(one.name)) for one in self._effects)
 
-    @cached_property
+    @later
     def could_be_chance(self) -> dict[str, bool]:
         """Whether no squared error is surely larger when a column is permuted on held-out rows, by name.
 
@@ -122,17 +141,17 @@ class Exploration:
         """
         if self.learnt_from.task == "novelty":
             raise DataError("Without a target no error can grow: what could be chance is not known.")
-        with one_blas_thread():
-            return could_be_chance(self.model, self._judge, self.seed)
+        if {one.name for one in self._effects} != {name for name, _ in getattr(self.model, "source_columns_", ())}:
+            return kernels_by_chance(self.model, self._read(self._judge), self._judge.y, self.seed)
+        return could_be_chance(self.model, self._judge, self.seed)
 
-    @cached_property
+    @later
     def terms(self) -> tuple[Term, ...]:
         """What single columns and pairs say in ``model``: shares of the variance that sum to 1, the largest first, and
         one remainder that names no column.
         """
-        with one_blas_thread():
-            held_out = None if self.test is None else self.test.drawn(MOST, self.seed)
-            found = decompose(self.model, self.learnt_from, held_out, scoring=self._scoring, pairs=True).terms
+        held_out = None if self.test is None else self.test.drawn(MOST, self.seed)
+        found = decompose(self.model, self.learnt_from, held_out, scoring=self._scoring, pairs=True).terms
         named = [one for one in found if one.columns != HIGHER_ORDER and len(one.columns) <= 2]
         left = 1.0 - sum(one.share for one in named)
         whole = next((one for one in found if one.columns == HIGHER_ORDER), Term((), left))
@@ -144,14 +163,22 @@ class Exploration:
         """How well the target is predicted, against guessing and the plain models; its text is one sentence, which says
         what could be chance once that was asked.
         """
-        return verdict(self)
+        matters = tuple((one.name, one.effect) for one in self.columns if not one.chance)
+        chance = tuple(one.name for one in self.columns if one.chance)
+        return replace(self._figures, matters=matters, chance=chance)
 
     @cached_property
+    def _figures(self) -> Verdict:
+        with one_blas_thread():
+            return verdict(self)
+
+    @later
     def conformal(self) -> Conformal:
         """CV+ around the model: kernel weights are learned anew in each of five folds, C stays as it was chosen."""
         rows = self.learnt_from
-        with one_blas_thread():
-            return Conformal(clone(self.model)).fit(rows if rows.sequences else rows.X, rows.y)
+        if self._stack is not None:
+            raise DataError("A ready stack has no rows that new folds could build kernels on, so it has no intervals.")
+        return Conformal(clone(self.model)).fit(rows if rows.sequences else rows.X, rows.y)
 
     def predict_interval(self, X: Any, level: float = 0.9) -> Array:
         """Intervals (n_new, 2) that hold the target of new rows with probability ``level``, see `Conformal`."""
@@ -174,10 +201,7 @@ class Exploration:
             )
         measure, rows = scorer_of(self._scoring or _usual(self.learnt_from)), self.test
         models = {"ours": self.model} | {name: one.model for name, one in self._plain.items()}
-        return {
-            name: float(measure(model, rows.table if _is_own(model) else rows.X, rows.y))
-            for name, model in models.items()
-        }
+        return {name: float(measure(model, self._read(rows, model), rows.y)) for name, model in models.items()}
 
     def compare(self, names: Sequence[str] = ("forest", "boosting")) -> Exploration:
         """The same answer with more plain models beside it, which are fitted now."""
@@ -185,7 +209,7 @@ class Exploration:
 
         return replace(self, _plain=self._plain | further_references(self.learnt_from, names, self._scoring, self.seed))
 
-    @cached_property
+    @later
     def effects_along(self) -> Array:
         """The effect of every source column (L, G) at each point of the path, in the order of ``columns``: on few rows,
         but at ``index``, where it is that of ``columns``.
@@ -201,18 +225,26 @@ class Exploration:
 
     def effects_of(self, point: Any) -> list[float]:
         """The effects of a model of the path, in the order of ``columns``."""
-        known = {one.name: one.effect for one in effects(point, self._judge.drawn(ALONG, self.seed))}
+        few = self._judge.drawn(ALONG, self.seed)
+        known = {one.name: one.effect for one in effects(point, few, self._read(few))[0]}
         return [known[one.name] for one in self.columns]
 
     def at(self, value: float) -> Path:
         """The path at another value of its parameter, as a path of that point alone; no fold has scored it."""
-        near, rows = self.path.estimators[self.path.nearest(value)], self.learnt_from.drawn(self.rows.used, self.seed)
+        near, rows = self.path.estimators[self.path.nearest(value)], self._dragged
+        given = rows if self._stack is None else self._stack.take(rows_of(rows))
         with one_blas_thread(), suppress_convergence_warnings():
-            return fit_path(near, rows, rows.y, self.path.param, [value], scoring=self._scoring)
+            return fit_path(near, given, rows.y, self.path.param, [value], scoring=self._scoring)
 
     @property
     def _judge(self) -> Dataset:
         return self.learnt_from if self.test is None else self.test
+
+    def _read(self, rows: Dataset, model: Any = None) -> Any:
+        """``rows`` as a model takes them: their features, or their block of the ready stack."""
+        if self._stack is not None:
+            return block_of(self._stack, rows, self.learnt_from)
+        return rows.table if model is None or hasattr(model, "kernel_names_") else rows.X
 
     def __repr__(self) -> str:
         return f"Exploration({self.label}, {self.scoring} {self.score:.3g} by folds, {len(self.path)} points)"
@@ -242,37 +274,58 @@ class Exploration:
         return framed(self.page(), f"<p><b>{escape(str(self.verdict))}</b></p>{table}<ul>{notes}</ul>")
 
 
-def _is_own(model: Any) -> bool:
-    return hasattr(model, "kernel_names_")
-
-
 def _usual(data: Dataset) -> str:
     return "r2" if data.task == "regression" else "accuracy"
 
 
 def judged_rows(model: Any, rows: Dataset, seed: int) -> Dataset:
     """As many of ``rows`` as Shapley values have time for."""
-    d, n = len(model.source_columns_), len(model._map.rows) if getattr(model, "_map", None) is not None else 1
+    d = max(len(getattr(model, "source_columns_", ())), 1)
+    n = len(model._map.rows) if getattr(model, "_map", None) is not None else 1
     count = int(np.clip(WORK / (n * d * max(d // 2, 1)), FEWEST, MOST))
     return rows.drawn(count, seed)
 
 
-def effects(model: Any, rows: Dataset) -> tuple[ColumnEffect, ...]:
-    """How much every source column matters on these rows, the largest effect first."""
-    found: ShapleyValues = shapley_values(model, rows)
-    values, alone = (part if part.ndim == 3 else part[:, :, None] for part in (found.values, found.alone))
+def effects(model: Any, rows: Dataset, read: Any = None) -> tuple[tuple[ColumnEffect, ...], str]:
+    """How much every source column matters on these rows, the largest effect first, and a note.
+
+    Where columns cannot be told apart, kernels take their place, and the note says why. ``read`` : the rows as the
+    model takes them.
+    """
+    try:
+        found: ShapleyValues = shapley_values(model, rows)
+        values, alone = (part if part.ndim == 3 else part[:, :, None] for part in (found.values, found.alone))
+        names, note = [name for name, _ in model.source_columns_], ""
+    except KernelError as error:
+        values = np.atleast_3d(np.moveaxis(model.contributions(read), 0, 1))
+        values = alone = values - values.mean(axis=0)
+        names, note = list(model.kernel_names_), f"Kernels are ranked, not columns. {error}"
     total = values.sum(axis=1) - values.sum(axis=1).mean(axis=0)
     spread = float(np.sum(total * total))
     effect = np.abs(values).mean(axis=0).sum(axis=1)
     sizes = np.abs(alone).mean(axis=0).sum(axis=1)
     together = np.einsum("ijt,it->j", values - values.mean(axis=0), total) / (spread or 1.0)
     share = effect / (float(effect.sum()) or 1.0)
-    names = [name for name, _ in model.source_columns_]
     made = [
         ColumnEffect(*one)
         for one in zip(names, effect.tolist(), share.tolist(), sizes.tolist(), together.tolist(), strict=True)
     ]
-    return tuple(sorted(made, key=lambda one: (-one.effect, one.name)))
+    return tuple(sorted(made, key=lambda one: (-one.effect, one.name))), note
+
+
+def kernels_by_chance(model: Any, read: Any, y: Labels, seed: int) -> dict[str, bool]:
+    """The same of kernels, where these are ranked: what one of them says goes to other rows."""
+    parts = model.contributions(read)
+    Y, order = targets(y, getattr(model, "classes_", None)), np.random.default_rng(seed).permutation(len(y))
+    if parts[0].size != Y.size:
+        return {}  # votes between pairs of classes
+    decided = np.asarray(getattr(model, "decision_function", model.predict)(read)).reshape(Y.shape)
+    before = ((decided - Y) ** 2).sum(axis=1)
+    found = {}
+    for name, part in zip(model.kernel_names_, parts.reshape(len(parts), *Y.shape), strict=True):
+        more = ((decided - part + part[order] - Y) ** 2).sum(axis=1) - before
+        found[name] = not more.mean() > SURE * more.std(ddof=1) / np.sqrt(len(more))
+    return found
 
 
 def shares(effects: Array) -> Array:
@@ -331,17 +384,15 @@ def correlated_sets(rows: Dataset) -> list[list[str]]:
 def verdict(found: Exploration) -> Verdict:
     """The figures on the test rows, or out of folds where none are held out."""
     rows, learnt = found._judge, found.learnt_from
-    matters = tuple((one.name, one.effect) for one in found.columns if not one.chance)
-    chance = tuple(one.name for one in found.columns if one.chance)
     if learnt.task == "novelty":
         return Verdict(learnt.target_name, "novelty", found.scoring, found.score, np.nan, np.nan, None, rows.n_samples,
-                       found.test is not None, matters)  # fmt: skip
+                       found.test is not None)  # fmt: skip
     scoring = found._scoring or _usual(learnt)
     guess = _guessing(learnt)
-    said = [found._out_of_folds if found.test is None else said_by(found.model, rows.table)]
+    said = [found._out_of_folds if found.test is None else said_by(found.model, found._read(rows))]
     said.append(said_by(guess, np.zeros((rows.n_samples, 1))))
     plain = {} if found.test is None else found._plain
-    said += [said_by(one.model, rows.table if _is_own(one.model) else rows.X) for one in plain.values()]
+    said += [said_by(one.model, found._read(rows, one.model)) for one in plain.values()]
     ours, guessed, *others = compared([one for one in said if one is not None], rows.y, scoring, found.seed)
     better = bool(guessed.gap > SURE * guessed.gap_error) if np.isfinite(guessed.gap_error) else guessed.gap > 0.0
     wrong, guessed_wrong = (_typical_error(one.answers, rows.y, learnt.task) for one in said[:2] if one is not None)
@@ -350,7 +401,7 @@ def verdict(found: Exploration) -> Verdict:
     ]
     return Verdict(
         learnt.target_name, learnt.task, label_of(scoring), ours.score, ours.error, guessed.score, better,
-        rows.n_samples, found.test is not None, matters, chance, wrong, guessed_wrong, tuple(references),
+        rows.n_samples, found.test is not None, (), (), wrong, guessed_wrong, tuple(references),
     )  # fmt: skip
 
 

@@ -42,6 +42,7 @@ from mklcore.answer.folds import (
     Judged,
     Table,
     landmarks,
+    later_rows,
     machine,
     path,
     standard_error,
@@ -50,13 +51,14 @@ from mklcore.answer.ridge import targets
 from mklcore.arrays import Array
 from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset, counted
-from mklcore.data.splitting import codes_of, fold_rows, rare_note
+from mklcore.data.splitting import RANDOM, codes_of, fold_rows, rare_note
 from mklcore.errors import DataError, ParameterError, check_cancelled, suppress_convergence_warnings
 from mklcore.estimators.one_class import LpMKLOneClass
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import WHOLE_WIDTH, KernelDictionary
 from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.screening import interacting
+from mklcore.kernels.stacks import block_of, rows_of
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.selection.paired import Said
 from mklcore.selection.references import plain_references
@@ -187,11 +189,12 @@ def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterato
     yield STAGES[6], (fitted_path, index, model)
     done = 7
     tick()
-    effect = columns_that_matter(known, model, asked)
+    effect, note = columns_that_matter(known, model, asked)
     yield STAGES[7], effect
+    notes = (*notes, note) if note else notes
     done = 8
     tick()
-    plain = {} if data.task == "novelty" else references(known, compared, asked, tick)
+    plain = {} if data.task == "novelty" or asked.stack is not None else references(known, compared, asked, tick)
     answer = exploration(known, asked, scored, fitted_path, index, model, effect, plain, notes)
     done = 9
     yield STAGES[8], answer
@@ -225,22 +228,32 @@ def table(data: Dataset, asked: Asked) -> Table:
             f"The target {data.target_name!r} has one value only, {data.y[0]!s}, so there is nothing to predict: "
             "choose another target, or other rows."
         )
-    learn, test = data.split(size, asked.seed) if size else (data, None)
+    learn, test = data.split(size, asked.seed, asked.hold_out) if size else (data, None)
     of = learn.n_samples
-    if asked.max_rows is not None and asked.max_rows < of:
-        learn = learn.drawn(asked.max_rows, asked.seed)
-    few = learn.drawn(CHOSEN_ON, asked.seed)
+    learn = some_rows(learn, of if asked.max_rows is None else asked.max_rows, asked)
+    few = some_rows(learn, CHOSEN_ON, asked)
     classes = None if data.task in ("regression", "novelty") else np.unique(learn.y)
     codes = None if classes is None else codes_of(few.y)
     folds: tuple[Any, ...] = ()
     if data.task != "novelty":
-        count = 5 if few.n_samples < SMALL else 3
-        folds = tuple(fold_rows(codes, few.n_samples, min(count, few.n_samples // 2), asked.seed))
+        count = min(5 if few.n_samples < SMALL else 3, few.n_samples // 2)
+        if asked.hold_out == RANDOM:
+            folds = tuple(fold_rows(codes, few.n_samples, count, asked.seed))
+        else:
+            folds = tuple(later_rows(few.n_samples, count, asked.hold_out))
     Y = targets(few.y, classes) if data.task != "novelty" else np.zeros((few.n_samples, 1))
-    notes = [f"Learned from {learn.n_samples:,} of {of:,} rows, drawn at random."] if learn.n_samples < of else []
+    how = "drawn at random" if asked.hold_out == RANDOM else "the newest"
+    notes = [f"Learned from {learn.n_samples:,} of {of:,} rows, {how}."] if learn.n_samples < of else []
     if few.n_samples < learn.n_samples:
         notes.append(f"Models were compared on {few.n_samples:,} of {learn.n_samples:,} rows.")
     return Table(learn, test, few, folds, Y, classes, tuple(notes))
+
+
+def some_rows(rows: Dataset, count: int, asked: Asked) -> Dataset:
+    """So many of the rows: drawn, or the newest where the held-out rows are newer still."""
+    if asked.hold_out == RANDOM or rows.n_samples <= count:
+        return rows.drawn(count, asked.seed)
+    return rows.take(np.arange(rows.n_samples)[-count:] if asked.hold_out == "last" else np.arange(count))
 
 
 def columns(known: Table) -> tuple[str, ...]:
@@ -263,13 +276,13 @@ def columns(known: Table) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def dictionary(known: Table, asked: Asked) -> dict[str, KernelDictionary]:
+def dictionary(known: Table, asked: Asked) -> dict[str, Any]:
     """The kernels of every candidate, by its label; those of pairs where some act together."""
     learn = known.learn
-    if asked.kernels is not None:
-        return {"the given kernels": asked.kernels}
+    if asked.stack is not None or asked.kernels is not None:
+        return {"the given kernels": asked.kernels if asked.stack is None else "precomputed"}
     single = KernelDictionary.recommended(learn, whole=False)
-    if asked.method is not None or asked.loss is not None:
+    if not asked.is_open:
         return {"columns one by one": single}
     straight = KernelDictionary.recommended(learn, whole=False, curved=False)
     found = {"straight lines": straight, "columns one by one": single}
@@ -280,25 +293,11 @@ def dictionary(known: Table, asked: Asked) -> dict[str, KernelDictionary]:
     return found
 
 
-def candidates(known: Table, kinds: dict[str, KernelDictionary], asked: Asked) -> tuple[Candidate, ...]:
+def candidates(known: Table, kinds: dict[str, Any], asked: Asked) -> tuple[Candidate, ...]:
     """The models to compare, from simple to rich."""
     task, fixed = known.learn.task, asked.parameters
-    if asked.method is not None or asked.kernels is not None or asked.loss is not None:
-        key = asked.method or "lp"
-        if key not in ESTIMATORS:
-            raise ParameterError(f"method is one of {', '.join(ESTIMATORS)}; got {key!r}.")
-        fixed = {"loss": "squared"} | fixed if key == "lp" else fixed
-        orders = [asked.p] if asked.p is not None or key != "lp" or asked.kernels is None else [1.0, 4 / 3, 2.0]
-        made = []
-        for label, kernels in kinds.items():
-            for p in orders:
-                more = {} if p is None else {"p": p}
-                estimator = ESTIMATORS[key].estimator(task, kernels=kernels, **fixed | more)
-                unknown = [name for name in asked.parameters if name not in estimator.get_params()]
-                if unknown:
-                    raise ParameterError(f"The method {key!r} has no parameter {unknown[0]!r}; leave it out.")
-                made.append(Candidate(label if len(orders) == 1 else f"{label}, p = {p:g}", estimator, key))
-        return tuple(made)
+    if not asked.is_open:
+        return tuple(one for label, kernels in kinds.items() for one in of_method(known, label, kernels, asked))
     if strange := [name for name in ("lam", "n_kernels") if name in fixed]:
         raise ParameterError(f"{strange[0]} is a parameter of another method: name it, as in method='gomp'.")
     sparse = 1.0 if known.Y.shape[1] == 1 else SPARSE_SHARED
@@ -312,6 +311,28 @@ def candidates(known: Table, kinds: dict[str, KernelDictionary], asked: Asked) -
         estimator = machine(task, kernels, p, approximation)
         found.append(Candidate(label, estimator, pairs=label == "columns and pairs"))
     return tuple(found)
+
+
+def of_method(known: Table, label: str, kernels: Any, asked: Asked) -> list[Candidate]:
+    """Those of one method of the catalog on these kernels; lp-norm learning at three norms, where none is fixed."""
+    key, task = asked.method or "lp", known.learn.task
+    if key not in ESTIMATORS:
+        raise ParameterError(f"method is one of {', '.join(ESTIMATORS)}; got {key!r}.")
+    fixed = asked.further | asked.parameters
+    if key == "lp" and task != "novelty":
+        fixed = {"loss": "squared"} | fixed
+    is_chosen = key == "lp" and label == "the given kernels" and not {"p", "norm"} & set(fixed) and asked.over != "p"
+    made = []
+    for p in (1.0, 4 / 3, 2.0) if is_chosen else (None,):
+        more = fixed if p is None else fixed | {"p": p}
+        if "norm" in more:  # a norm may be made from the kernels
+            few = known.few
+            more = more | {"stack": kernels.grams(few) if asked.stack is None else asked.stack.take(rows_of(few))}
+        estimator = ESTIMATORS[key].estimator(task, kernels=kernels, **more)
+        if unknown := [name for name in asked.parameters if name not in estimator.get_params()]:
+            raise ParameterError(f"The method {key!r} has no parameter {unknown[0]!r}; leave it out.")
+        made.append(Candidate(label if p is None else f"{label}, p = {p:g}", estimator, key))
+    return made
 
 
 def choice(compared: Sequence[Judged]) -> Judged:
@@ -334,21 +355,25 @@ def summary(taken: Judged, compared: Sequence[Judged]) -> str:
 
 def refit(known: Table, taken: Judged, asked: Asked) -> tuple[Path, int, Any]:
     """The certified path of the choice, its point, and the model on all rows to learn from."""
-    learn, estimator, index = known.learn, taken.candidate.estimator, taken.best
-    whole = taken.candidate.way != "low rank"
-    rows = learn.drawn(DRAGGED if whole else EXACT, asked.seed)
+    learn, estimator, index, way = known.learn, taken.candidate.estimator, taken.best, taken.candidate.way
+    rows = some_rows(learn, EXACT if way == "low rank" or asked.stack is not None else DRAGGED, asked)
     with suppress_convergence_warnings():
-        found = fit_path(estimator, rows, rows.y, taken.param, taken.values, scoring=asked.scoring)
+        found = fit_path(estimator, asked.given(rows), rows.y, taken.param, taken.values, scoring=asked.scoring)
         model = found.estimators[index]
         if rows.n_samples < learn.n_samples:
             model = model.copy_with(_attribute(taken.param), getattr(model, _attribute(taken.param)))
-            if taken.candidate.way == "whole" and learn.n_samples > EXACT:
-                count = int(np.clip(np.sqrt(FEATURES / learn.n_samples), 300, 2000))
-                model = model.copy_with("approximation", Nystroem(count, asked.seed))
-            model.fit(learn)
+            if learn.n_samples > EXACT and way != "low rank":
+                if way != "whole" and not ESTIMATORS[way].is_approximable:
+                    learn = some_rows(learn, EXACT, asked)
+                elif model.approximation is None:
+                    count = int(np.clip(np.sqrt(FEATURES / learn.n_samples), 300, 2000))
+                    few = landmarks(len(model.kernels), False)
+                    model = model.copy_with("approximation", Nystroem(count if way == "whole" else few, asked.seed))
+            model.fit(asked.given(learn), learn.y)
     if known.classes is not None and taken.decisions is not None:
+        judged = np.isfinite(taken.decisions).all(axis=1)
         with suppress(DataError):  # too few rows of two classes
-            model.calibrate(_shown(taken.decisions), known.few.y)
+            model.calibrate(_shown(taken.decisions[judged]), known.few.y[judged])
     return replace(found, val_score=taken.scores.mean(axis=0), chosen=index), index, model
 
 
@@ -371,10 +396,12 @@ def one_class(known: Table, asked: Asked) -> tuple[Candidate, Path, int]:
     return Candidate("rows unlike the others", found.estimators[found.first_look], "lp"), found, found.first_look
 
 
-def columns_that_matter(known: Table, model: Any, asked: Asked) -> tuple[ColumnEffect, ...]:
-    """The effects of source columns on held-out rows, or on rows learned from where none are held out."""
-    judge = known.learn if known.test is None else known.test
-    return effects(model, judged_rows(model, judge, asked.seed))
+def columns_that_matter(known: Table, model: Any, asked: Asked) -> tuple[tuple[ColumnEffect, ...], str]:
+    """The effects of source columns on held-out rows, or on rows learned from where none are held out; and a note
+    where kernels take the place of columns.
+    """
+    rows = judged_rows(model, known.learn if known.test is None else known.test, asked.seed)
+    return effects(model, rows, rows if asked.stack is None else block_of(asked.stack, rows, known.learn))
 
 
 def references(
@@ -417,10 +444,11 @@ def exploration(
 ) -> Exploration:  # fmt: skip
     """All of it as one answer; of its verdict the figures on test rows, or out of folds."""
     said = None
-    if taken.decisions is not None and known.few is known.learn:
+    if taken.decisions is not None and known.few is known.learn and np.isfinite(taken.decisions).all():
         decided = _shown(taken.decisions)
         said = Said(model, decided, model.label(decided))
     used = len(found.estimators[0].training_target_)
+    dragged = some_rows(known.learn, used, asked)
     rows = Rows(used, known.learn.n_samples, "all rows" if used == known.learn.n_samples else "drawn at random")
     if used < known.learn.n_samples:
         notes = [*notes, f"The path is fitted on {used:,} of {known.learn.n_samples:,} rows, the model on all of them."]
@@ -428,5 +456,6 @@ def exploration(
     name = found.score_name if known.learn.task == "novelty" else label_of(scoring)
     return Exploration(
         rows, taken.candidate.label, taken.candidate.estimator.kernels, found, index, model, taken.score, taken.error,
-        name, tuple(notes), known.learn, known.test, asked.seed, effect, plain, asked.scoring, said,
+        name, tuple(notes), known.learn, known.test, asked.seed, effect, plain, asked.scoring, said, dragged,
+        asked.stack,
     )  # fmt: skip

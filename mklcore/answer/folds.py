@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,17 +13,21 @@ from mklcore.answer.ridge import kernel_along, low_rank_along, scaled
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset
-from mklcore.errors import suppress_convergence_warnings
+from mklcore.data.splitting import RANDOM
+from mklcore.errors import ParameterError, suppress_convergence_warnings
 from mklcore.estimators.joint import JointMKLClassifier
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Laplacian
+from mklcore.kernels.grams import GramStack
 from mklcore.kernels.maps import column_statistics, standardise_rows
 from mklcore.kernels.nystroem import Nystroem
 from mklcore.kernels.screening import interacting
-from mklcore.paths.path import judged, path_grid
-from mklcore.selection.curves import cross_validate_path
+from mklcore.kernels.stacks import rows_of
+from mklcore.paths.path import fit_path, judged, path_grid
+from mklcore.selection.paired import said_by
 from mklcore.selection.scoring import Scoring
+from mklcore.selection.splitters import cut
 
 GRID = 10.0 ** np.arange(-1.0, 3.1, 0.5)  # values of C
 WIDTHS, WIDER, MOST_WIDTHS = (0.25, 1.0, 4.0), 4.0, 6  # median distances; a grid whose edge wins goes on by this ratio
@@ -34,7 +38,12 @@ LOW_RANK, MOST_FEATURES = (15, 50), 800  # landmarks of a kernel of one column, 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the caller has fixed; None is chosen."""
+    """What the caller has fixed; None is chosen.
+
+    ``over`` : key of the parameter that the path runs along; ``settings`` : other parameters of the method, as the
+    catalog calls them; ``hold_out`` as in `three_way_split`; ``stack`` : ready kernels, of whose rows the table holds
+    the numbers.
+    """
 
     kernels: KernelDictionary | None = None
     method: str | None = None
@@ -47,12 +56,35 @@ class Asked:
     max_rows: int | None = None
     seed: int = 0
     test_size: float | None = None
+    over: str | None = None
+    settings: tuple[tuple[str, Any], ...] = ()
+    normalise: str | None = "auto"
+    center: bool = False
+    approximation: Nystroem | None = None
+    hold_out: str = RANDOM
+    stack: GramStack | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of an estimator that are fixed."""
         found = {"p": self.p, "C": self.C, "lam": self.lam, "n_kernels": self.s, "loss": self.loss}
         return {name: value for name, value in found.items() if value is not None}
+
+    @property
+    def further(self) -> dict[str, Any]:
+        """Parameters that a method takes where it has them."""
+        found = {"center": self.center or None, "approximation": self.approximation}
+        kept = {name: value for name, value in found.items() if value is not None} | dict(self.settings)
+        return kept if self.normalise == "auto" else kept | {"normalise": self.normalise}
+
+    def given(self, rows: Dataset) -> Any:
+        """What a model learns from: the rows, or their kernels of the ready stack."""
+        return rows if self.stack is None else self.stack.take(rows_of(rows))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether methods are compared: at most p, C, scores and rows are fixed."""
+        return not (self.further or any((self.method, self.kernels, self.stack, self.loss, self.over)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +175,7 @@ def path(known: Table, one: Candidate, asked: Asked, tick: Callable[[], None] = 
         Z, new = (part.astype(np.float64) for part in (stack.table, stack.cross(known.few.table[left_out]).table))
         along = list(low_rank_along(Z, stack.ends, known.Y[train], one.estimator.p, grid, new))
         scores.append(fold_scores(known, along, left_out, asked.scoring))
-        decided.append(along)
+        decided.append(along.__getitem__)
     return _judged(known, one, grid, np.array(scores), decided)
 
 
@@ -190,25 +222,45 @@ def _whole_path(known: Table, one: Candidate, grid: Array, asked: Asked, tick: C
         values = np.array(sorted({*values.tolist(), *grid[np.isclose(np.abs(np.log10(grid / C)), 0.5)].tolist()}))
     kernels = replace(one.estimator.kernels, specs=(replace(spec, width=width),))
     found = replace(one, estimator=machine(few.task, kernels, 2.0))
-    return _judged(known, found, values, score(width, every, values), [along(width, k, values) for k in every])
+    return _judged(
+        known, found, values, score(width, every, values), [along(width, k, values).__getitem__ for k in every]
+    )
 
 
 def _any_path(known: Table, one: Candidate, asked: Asked, tick: Callable[[], None]) -> Judged:
     """Any estimator of the catalog along the first of its parameters that is not fixed."""
-    few, offered = known.few, ESTIMATORS[one.way].paths
-    free = [over for over in offered if over.attribute not in asked.parameters and over.key != "p"]
+    few, rows = known.few, asked.given(known.few)
+    offered = [over for over in ESTIMATORS[one.way].paths if asked.over in (None, over.key)]
+    if not offered:
+        raise ParameterError(f"The method {one.way!r} has no path over {asked.over!r}; leave it out.")
+    free = [
+        over for over in offered if over.attribute not in asked.parameters and over.key in ("C", "lam", "s", asked.over)
+    ]
     over = (free or offered)[0]
     estimator, values = one.estimator, np.array([float(getattr(one.estimator, over.attribute))])
     if few.sequences:
         estimator = estimator.copy_with("kernels", beside(estimator.kernels, few))
+    paths, decided = [], []
     with suppress_convergence_warnings():
         if free:
-            values = path_grid(estimator, few.table, few.y, over.key, len(GRID))
-        found = cross_validate_path(
-            estimator, few.table, few.y, over.key, values, cv=list(known.folds), scoring=asked.scoring,
-            callback=lambda *_: tick(),
-        )  # fmt: skip
-    return Judged(one, over.key, found.values, found.scores)
+            values = path_grid(estimator, rows, few.y, over.key, len(GRID))
+        for train, left_out in known.folds:
+            learn, judge = cut(rows, train, left_out, few.n_samples)
+            more = judge, few.y[left_out], lambda *_: tick()
+            paths.append(fit_path(estimator, learn, few.y[train], over.key, values, *more, scoring=asked.scoring))
+            decided.append(
+                lambda k, points=paths[-1].estimators, judge=judge: said_by(points[k], judge).decision  # type: ignore[misc]
+            )
+    return _judged(known, one, values, np.array([found.val_score for found in paths]), decided, over.key)
+
+
+def later_rows(n_rows: int, count: int, hold_out: str) -> Iterator[tuple[Indices, Indices]]:
+    """Folds that judge by rows that are newer than all they learn from."""
+    from sklearn.model_selection import TimeSeriesSplit
+
+    order = np.arange(n_rows)[:: 1 if hold_out == "last" else -1]
+    for train, test in TimeSeriesSplit(min(count, 3)).split(order):
+        yield np.sort(order[train]), np.sort(order[test])
 
 
 def fold_scores(known: Table, along: Sequence[Array], rows: Indices, scoring: Scoring) -> Array:
@@ -221,11 +273,17 @@ def fold_scores(known: Table, along: Sequence[Array], rows: Indices, scoring: Sc
     return np.where(np.isfinite(scores), scores, -1e300)
 
 
-def _judged(known: Table, one: Candidate, values: Array, scores: Array, decided: Sequence[Sequence[Array]]) -> Judged:
-    best, decisions = best_of(scores), np.zeros_like(known.Y)
-    for (_, left_out), along in zip(known.folds, decided, strict=True):
-        decisions[left_out] = along[best]
-    return Judged(one, "C", values, scores, decisions)
+def _judged(
+    known: Table, one: Candidate, values: Array, scores: Array, decided: Sequence[Callable[[int], Array]],
+    over: str = "C",
+) -> Judged:  # fmt: skip
+    """``decided`` gives the decisions of a fold at a value, of which those at the best are kept."""
+    best = best_of(scores)
+    parts = [np.asarray(decisions(best)) for decisions in decided]
+    decisions = np.full((known.few.n_samples, *parts[0].shape[1:]), np.nan)
+    for (_, left_out), part in zip(known.folds, parts, strict=True):
+        decisions[left_out] = part
+    return Judged(one, over, values, scores, decisions.reshape(len(decisions), -1))
 
 
 def best_of(scores: Array) -> int:
