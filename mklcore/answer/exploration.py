@@ -182,13 +182,15 @@ class Exploration:
 
     def predict_interval(self, X: Any, level: float = 0.9) -> Array:
         """Intervals (n_new, 2) that hold the target of new rows with probability ``level``, see `Conformal`."""
-        return self.conformal.predict_interval(X, level)
+        found: Array = self.conformal.predict_interval(X, level)
+        return found
 
     def predict_set(self, X: Any, level: float = 0.9) -> Mask:
         """Which classes (n_new, n_classes) are in the set that holds the class of new rows with probability
         ``level``, see `Conformal`.
         """
-        return self.conformal.predict_set(X, level)
+        found: Mask = self.conformal.predict_set(X, level)
+        return found
 
     def test_scores(self) -> dict[str, float]:
         """The scores on all test rows, of "ours" and of every baseline; look once, after choosing.

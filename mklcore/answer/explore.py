@@ -286,7 +286,7 @@ def dictionary(known: Table, asked: Asked) -> dict[str, Any]:
         return {"columns one by one": single}
     straight = KernelDictionary.recommended(learn, whole=False, curved=False)
     found = {"straight lines": straight, "columns one by one": single}
-    if not learn.sequences and (pairs := interacting(known.few, 2, MOST_PAIRS)):
+    if not learn.sequences and not learn.groups and (pairs := interacting(known.few, 2, MOST_PAIRS)):
         found["columns and pairs"] = KernelDictionary.interactions(learn, candidates=pairs)
     if not learn.sequences and asked.p is None:
         found["all columns together"] = KernelDictionary.laplacian_grid([1.0])

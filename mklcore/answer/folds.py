@@ -229,7 +229,7 @@ def _whole_path(known: Table, one: Candidate, grid: Array, asked: Asked, tick: C
 
 def _any_path(known: Table, one: Candidate, asked: Asked, tick: Callable[[], None]) -> Judged:
     """Any estimator of the catalog along the first of its parameters that is not fixed."""
-    few, rows = known.few, asked.given(known.few)
+    few, rows = known.few, known.few.table if asked.stack is None else asked.given(known.few)
     offered = [over for over in ESTIMATORS[one.way].paths if asked.over in (None, over.key)]
     if not offered:
         raise ParameterError(f"The method {one.way!r} has no path over {asked.over!r}; leave it out.")
@@ -237,20 +237,18 @@ def _any_path(known: Table, one: Candidate, asked: Asked, tick: Callable[[], Non
         over for over in offered if over.attribute not in asked.parameters and over.key in ("C", "lam", "s", asked.over)
     ]
     over = (free or offered)[0]
-    estimator, values = one.estimator, np.array([float(getattr(one.estimator, over.attribute))])
+    estimator = one.estimator
     if few.sequences:
         estimator = estimator.copy_with("kernels", beside(estimator.kernels, few))
     paths, decided = [], []
     with suppress_convergence_warnings():
-        if free:
-            values = path_grid(estimator, rows, few.y, over.key, len(GRID))
+        fixed = [] if free else [float(getattr(estimator, over.attribute))]
+        values = np.array(fixed) if fixed else path_grid(estimator, rows, few.y, over.key, len(GRID))
         for train, left_out in known.folds:
             learn, judge = cut(rows, train, left_out, few.n_samples)
             more = judge, few.y[left_out], lambda *_: tick()
             paths.append(fit_path(estimator, learn, few.y[train], over.key, values, *more, scoring=asked.scoring))
-            decided.append(
-                lambda k, points=paths[-1].estimators, judge=judge: said_by(points[k], judge).decision  # type: ignore[misc]
-            )
+            decided.append(lambda k, points=paths[-1].estimators, judge=judge: said_by(points[k], judge).decision)
     return _judged(known, one, values, np.array([found.val_score for found in paths]), decided, over.key)
 
 

@@ -1,0 +1,168 @@
+"""The library's answer for what a page asks: the same pipeline as `mkl.explore`, with what the person fixed.
+
+    match answer.get(params):
+        case Ready(found): draw(found)                    # an `Exploration`
+        case Pending(share, text, part): draw what the stages in `part` have found
+        case Failed(sentence, repairs): st.error(sentence)
+
+What takes longer is work of its own on the finished answer: `further`, `chance`, `intervals`, `terms`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mklcore.answer.exploration import Exploration
+from mklcore.answer.explore import STAGES, stages
+from mklcore.answer.folds import Asked, Judged
+from mklcore.errors import MKLError
+from mklcore.kernels.checks import one_blas_thread
+from mklcore.kernels.nystroem import Nystroem
+from mklcore.paths.path import Path
+from pages._parts.derive import dictionaries, gram_stacks, paths, tables
+from pages._parts.params.parameters import LOW_RANK, Params, PathParams
+from pages.shared import work
+from pages.shared.work import Failed, Pending, Ready
+
+LANDMARKS = 100
+SECONDS = 3.0  # of an answer, about
+FIXED = {"p": "p", "C": "C", "lam": "lam", "n_kernels": "s", "loss": "loss"}  # controls that the pipeline calls by name
+USUAL = Params()
+TABLE_SUGGESTS = ("together", "curved", "pairs", "spectrum", "places", "shift", "edited")
+Found = Ready | Pending | Failed
+
+
+@dataclass(frozen=True)
+class Partial:
+    """What the stages that are over have found, by name."""
+
+    found: dict[str, Any]
+
+    @property
+    def stage(self) -> str:
+        """The last stage that is over."""
+        return next(reversed(self.found))
+
+    @property
+    def compared(self) -> list[Judged]:
+        """The candidates with their scores, () before."""
+        return self.found.get("path", [])
+
+    @property
+    def refit(self) -> tuple[Path, int, Any] | None:
+        """The path, the point that was chosen, and the model."""
+        return self.found.get("refit")
+
+    @property
+    def columns(self) -> Any:
+        """The columns that matter, and a note; None before."""
+        return self.found.get("columns that matter")
+
+
+def asked(params: PathParams) -> Asked:
+    """What the person fixed; all else is chosen. Raises ``MKLError``."""
+    method, ready = paths.algorithm(params), tables.on_stack(params)
+    given = {control.name: params.setting(control) for control in paths.acting(params)}
+    given = {name: given[name] for name, _ in params.settings if name in given}
+    fixed: dict[str, Any] = {FIXED[name]: given.pop(name) for name in tuple(given) if name in FIXED}
+    if method.key != "lp" or params.path or given:
+        fixed["method"] = method.key
+    if params.way == LOW_RANK and method.is_approximable:
+        fixed["approximation"] = Nystroem(params.landmarks or LANDMARKS, params.seed)
+    if params.normalise != "auto":
+        fixed["normalise"] = None if params.normalise == "none" else params.normalise
+    if ready:
+        fixed["stack"] = gram_stacks.chosen_stack(params)
+    elif not params.recommended or any(getattr(params, name) != getattr(USUAL, name) for name in TABLE_SUGGESTS):
+        fixed["kernels"] = dictionaries.dictionary(params)
+    return Asked(
+        **fixed, scoring=params.scoring or None, max_rows=params.rows or None, seed=params.seed,
+        test_size=None if params.test == USUAL.test else params.test, over=params.path or None,
+        settings=tuple(given.items()), center=params.center, hold_out=params.hold_out,
+    )  # fmt: skip
+
+
+def key(params: PathParams) -> PathParams:
+    """The parameters that the answer depends on, all others at their usual values."""
+    return replace(params.part(PathParams), validation=USUAL.validation, stratified=True, further=0)
+
+
+def get(params: PathParams, asked: bool = True) -> Found:
+    """The `Exploration`, the share and the `Partial` of the one in the making, or why there is none."""
+    try:
+        make = _make(params)
+    except MKLError as error:
+        return Failed(str(error), error.repairs)
+    return work.get(("answer", key(params)), make, title="Answer", asked=asked, seconds=SECONDS)
+
+
+def _make(params: PathParams) -> Callable[[Callable[..., None]], Exploration]:
+    data, what = tables.table(params), asked(params)
+
+    def make(progress: Callable[..., None]) -> Exploration:
+        found: dict[str, Any] = {}
+
+        def tick(done: int, total: int) -> None:
+            progress(done / total, STAGES[done])
+
+        with one_blas_thread():
+            for name, value in stages(data, what, tick):
+                if isinstance(value, Exploration):
+                    progress(0.95, STAGES[-1])
+                    value.verdict.score  # noqa: B018  plain models are fitted for it, here and not while a page is drawn
+                    return value
+                found[name] = value
+                progress(None, "", Partial(dict(found)))
+        raise AssertionError("stages end with an answer")
+
+    return make
+
+
+# Later stages, each on the finished answer
+
+
+def further(params: PathParams, asked: bool = True) -> Found:
+    """The answer with a forest and boosted trees beside it."""
+
+    def compare(found: Exploration) -> Exploration:
+        more = found.compare()
+        more.verdict.score  # noqa: B018  as above
+        return more
+
+    return _later(params, "further", compare, "Forest and boosted trees", asked)
+
+
+def chance(params: PathParams, asked: bool = True) -> Found:
+    """Whether each column could be chance, by name."""
+    return _later(params, "chance", lambda found: found.could_be_chance, "What could be chance", asked)
+
+
+def intervals(params: PathParams, asked: bool = True) -> Found:
+    """What tells how sure a prediction is: `Conformal` around the model."""
+    return _later(params, "intervals", lambda found: found.conformal, "Intervals", asked)
+
+
+def terms(params: PathParams, asked: bool = True) -> Found:
+    """What single columns and pairs say."""
+    return _later(params, "terms", lambda found: found.terms, "Columns and pairs", asked)
+
+
+def _later(params: PathParams, name: str, make: Callable[[Exploration], Any], title: str, asked: bool) -> Found:
+    whole = get(params, asked)
+    if not isinstance(whole, Ready):
+        return whole
+    return work.get((name, key(params)), lambda progress: make(whole.value), title=title, asked=asked)
+
+
+def best_known(params: PathParams) -> Exploration | None:
+    """The answer as far as it is known by now: with trees beside it once they are there."""
+    found = work.peek(("further", key(params))) or work.peek(("answer", key(params)))
+    return None if found is None else found.value
+
+
+def headline(params: PathParams, name: Callable[[str], str] = str, table: str = "") -> str:
+    """The sentence of the verdict, "" until there is one; names are written by ``name``."""
+    found = best_known(params)
+    return "" if found is None else found.verdict.sentence(name, table)

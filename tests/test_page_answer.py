@@ -1,0 +1,151 @@
+"""A page's answer is the library's: equal numbers, what is fixed reaches the model, refusals mend."""
+
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+import mklcore as mkl
+from mklcore.answer.exploration import Exploration
+from mklcore.answer.folds import Asked
+from pages._parts.params.parameters import Params
+from pages._parts.session.uploads import keep_upload
+from pages.shared import answer, work
+from pages.shared.work import Failed, Ready
+
+SAMPLES = ("iris", "wine", "diabetes", "mkl_toy_dense", "sparse_polynomial", "spectra")
+
+
+def csv(n: int, seed: int, kind: str) -> bytes:
+    rng = np.random.default_rng(seed)
+    X, town = rng.standard_normal((n, 3)), rng.choice(["north", "south", "west"], n)
+    f = np.sin(2 * X[:, 0]) + X[:, 1] + (town == "north") + 0.3 * rng.standard_normal(n)
+    y = {"number": f, "two": np.where(f > 0.3, "high", "low"), "three": np.digitize(f, [-0.3, 0.8])}[kind]
+    rows = [",".join([*(f"{v:.4f}" for v in x), t, str(target)]) for x, t, target in zip(X, town, y, strict=True)]
+    return "\n".join(["a,b,c,town,y", *rows]).encode()
+
+
+MADE = {"number": (90, 1), "two": (90, 2), "three": (120, 3), "few": (40, 4)}
+
+
+def tables() -> Iterator[tuple[str, mkl.Dataset, Params]]:
+    """Ten small tables: name, what the library reads, and what a page asks."""
+    yield from ((name, mkl.load_sample(name), Params(data=name)) for name in SAMPLES)
+    for name, (n, seed) in MADE.items():
+        content = csv(n, seed, "number" if name == "few" else name)
+        source = keep_upload("table.csv", content)
+        yield name, mkl.read_table(content, "y"), Params(data=source, target="y")
+
+
+def ready(found: object) -> Exploration:
+    assert isinstance(found, Ready), found
+    return found.value
+
+
+def differences(page: Exploration, library: Exploration) -> list[str]:
+    """What differs between two answers, by name."""
+    pairs = {
+        "choice": (page.label, library.label),
+        "notes": (page.notes, library.notes),
+        "columns": ([one.name for one in page.columns], [one.name for one in library.columns]),
+        "sentence": (str(page.verdict), str(library.verdict)),
+    }
+    found = [f"{name}: {one!r} is not {other!r}" for name, (one, other) in pairs.items() if one != other]
+    numbers = {
+        "effects": lambda e: [one.effect for one in e.columns],
+        "weights": lambda e: e.path.weights,
+        "scores": lambda e: [e.score, *e.path.val_score, e.verdict.score],
+        "baselines": lambda e: list(e.baselines.values()),
+    }
+    for name, get in numbers.items():
+        one, other = (np.asarray(get(e)) for e in (page, library))
+        if one.shape != other.shape or not np.allclose(one, other, rtol=1e-9, atol=1e-12):
+            found.append(name)
+    return found
+
+
+def test_ten_tables_get_the_librarys_numbers_on_any_number_of_threads() -> None:
+    misses = {}
+    for k, (name, data, params) in enumerate(tables()):
+        assert answer.asked(params) == Asked()
+        page = ready(answer.get(params))
+        with threadpool_limits(1 if k % 2 else None):
+            misses[name] = differences(page, mkl.explore(data))
+        assert answer.headline(params) == str(page.verdict)
+    assert {name: found for name, found in misses.items() if found} == {}
+
+
+def test_what_is_fixed_reaches_the_model() -> None:
+    usual = Params(data="iris", seed=3)
+    assert answer.asked(usual) == Asked(seed=3)
+    assert answer.key(replace(usual, validation=0.1)) == answer.key(usual)
+    cases = {
+        "p": (replace(usual, settings=(("p", 1.5),)), lambda e: e.model.p == 1.5),
+        "loss": (replace(usual, data="diabetes", settings=(("loss", "epsilon_insensitive"),)),
+                 lambda e: e.model.loss == "epsilon_insensitive"),
+        "method, its parameter, over": (
+            replace(usual, data="diabetes", algorithm="gomp", path="lam", settings=(("n_kernels", 4),)),
+            lambda e: isinstance(e.model, mkl.GOMPRegressor) and e.model.n_kernels == 4 and e.path.param == "lam"),
+        "over p": (replace(usual, path="p"), lambda e: e.path.param == "p"),
+        "kernels": (replace(usual, recipe="builders", each="none", widths=2), lambda e: len(e.dictionary) < 10),
+        "scale": (replace(usual, normalise="trace", center=True),
+                  lambda e: e.model.center and e.model.normalise == "trace"),
+        "newest rows": (replace(usual, data="diabetes", hold_out="last"),
+                        lambda e: np.array_equal(e.test.y, mkl.load_sample("diabetes").y[-111:])),
+        "share of test rows": (replace(usual, test=0.4), lambda e: e.test.n_samples == 60),
+        "rows": (replace(usual, rows=60), lambda e: e.learnt_from.n_samples == 60),
+        "features": (replace(usual, way="lowrank", landmarks=20),
+                     lambda e: e.model.approximation == mkl.Nystroem(20, 3)),
+        "scoring": (replace(usual, scoring="balanced_accuracy"), lambda e: e.scoring == "balanced accuracy"),
+        "other settings": (replace(usual, settings=(("tol", 1e-5),)), lambda e: e.model.tol == 1e-5),
+    }  # fmt: skip
+    assert [name for name, (params, holds) in cases.items() if not holds(ready(answer.get(params)))] == []
+
+
+def test_a_ready_stack_ranks_its_kernels() -> None:
+    data = mkl.make_friedman(120, seed=1) if hasattr(mkl, "make_friedman") else mkl.load_sample("diabetes").drawn(120)
+    stack = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 4).grams(data.X[:, :4])
+    file = io.BytesIO()
+    np.savez(file, K=stack.values, y=data.y, names=np.array(["one", "two", "three", "four"]))
+    params = Params(data=keep_upload("stack.npz", file.getvalue()))
+    found = ready(answer.get(params))
+    assert {one.name for one in found.columns} == {"one", "two", "three", "four"}
+    assert sum(one.share for one in found.columns) == pytest.approx(1.0)
+    assert set(ready(answer.chance(params))) == {"one", "two", "three", "four"}
+    assert found.effects_along.shape == (len(found.path), 4)
+    assert any("Kernels are ranked, not columns" in note for note in found.notes)
+    assert set(found.test_scores()) == {"ours"}
+    refused = answer.intervals(params)
+    assert isinstance(refused, Failed)
+    assert "ready stack has no rows" in refused.sentence
+
+
+def test_later_stages_are_values_of_their_own() -> None:
+    params = Params(data="iris")
+    assert "Not yet compared" in answer.headline(params) or answer.headline(params) == ""
+    before = ready(answer.get(params))
+    assert work.peek(("further", answer.key(params))) is None
+    assert "Not yet compared with a random forest" in answer.headline(params)
+    more = ready(answer.further(params))
+    assert set(more.baselines) == {"linear", "RBF", "forest", "boosting"}
+    assert "Not yet compared" not in answer.headline(params)
+    could = ready(answer.chance(params))
+    assert {one.name: one.chance for one in more.columns} == could  # known to every copy of the answer
+    assert before.verdict.chance == more.verdict.chance == tuple(c.name for c in more.columns if could[c.name])
+    assert ready(answer.terms(params)) == before.terms
+    assert ready(answer.intervals(params)) is before.conformal
+
+
+def test_refusals_pass_as_sentences_with_their_repairs() -> None:
+    rare = b"a,b,y\n" + b"".join(b"%d,%d,%s\n" % (k, k * k % 7, b"xyz"[k % 3 : k % 3 + 1]) for k in range(4))
+    few = answer.get(Params(data=keep_upload("few.csv", rare), target="y"))
+    assert isinstance(few, Failed)
+    assert few.sentence
+    missing = answer.get(Params(data=keep_upload("t.csv", csv(60, 1, "two")), target="nothing"))
+    assert isinstance(missing, Failed)
+    assert "nothing" in missing.sentence
+    odd = answer.get(Params(data="iris", algorithm="gomp", settings=(("p", 2.0),)))
+    assert isinstance(odd, Ready)  # a setting that the method lacks is none of its
