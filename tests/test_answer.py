@@ -1,7 +1,5 @@
 """One answer for a table: the model that is taken, what it says of columns, how sure it is, and what is refused."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +12,6 @@ from mklcore.answer import folds
 from mklcore.answer.explore import STAGES, choice, stages
 from mklcore.answer.folds import Asked, Candidate, Judged
 from mklcore.answer.ridge import kernel_along, low_rank_along, targets
-from mklcore.answer.verdict import ComparedReference, Verdict, rounded
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
 from tests.odd_tables import KINDS, odd_tables
@@ -60,6 +57,20 @@ def test_terms_are_shares_with_one_remainder(answered):
     assert sum(term.share for term in found.terms) == pytest.approx(1.0)
     assert min(term.share for term in found.terms) > -1e-9
     assert sum(term.columns == () for term in found.terms) <= 1
+
+
+def test_columns_act_together_where_held_out_rows_say_so():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(240, 4))
+    kernels = mkl.KernelDictionary.laplacian_grid([1.0])  # of all columns: it can hold any set of them
+    alone = mkl.explore(Dataset(X, np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=240)), kernels=kernels, p=2.0).terms
+    assert all(len(term.columns) < 2 or term.is_sure for term in alone)
+    assert alone[0].columns == ("x1",)
+    both = mkl.explore(Dataset(X, X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=240)), kernels=kernels, p=2.0).terms
+    assert both[0].columns == ("x1", "x2")
+    assert both[0].is_sure
+    few = mkl.explore(Dataset(X[:50], X[:50, 0] * X[:50, 1])).terms  # no row is held out
+    assert not any(len(term.columns) == 2 or term.is_sure for term in few)
 
 
 def test_its_scores_beat_guessing_and_plain_models_stand_beside_it(answered):
@@ -279,32 +290,6 @@ def test_stages_come_in_order_and_can_be_cancelled_between_and_inside():
 # Verdicts
 
 
-def some_verdict(**changes):
-    usual = {
-        "target": "price", "task": "regression", "score_name": "R²", "score": 0.6, "error": 0.1, "guess": 0.0,
-        "better_than_guess": True, "rows": 137, "held_out": True, "matters": (("lotsize", 9432.0), ("baths", 6788.0)),
-        "chance": ("gas",), "typical_error": 15421.0, "guess_error": 26017.0,
-    }  # fmt: skip
-    return Verdict(**{**usual, **changes})
-
-
-def test_the_sentence_is_made_of_the_figures():
-    level = ComparedReference("forest", 0.62, -0.02, 0.05)
-    assert str(some_verdict(references=(level,))) == (
-        "Predicting price: lotsize (moves it by 9,430 on average) and baths (6,790) matter most; gas could be chance. "
-        "Typical error (root mean square) 15,400; guessing the mean: 26,000. Not clearly different from a random "
-        "forest (137 held-out rows)."
-    )
-    marked = some_verdict(references=(level,)).sentence(lambda name: f"<{name}>", "houses")
-    assert marked.startswith("Predicting <price> in <houses>: <")
-    assert "> could be chance" in marked
-    assert "Too few rows to tell it from a random forest" in str(some_verdict(references=(level,), rows=40))
-    ahead = ComparedReference("forest", 0.4, 0.2, 0.05)
-    assert "Better than a random forest" in str(some_verdict(references=(ahead,)))
-    behind = ComparedReference("boosting", 0.8, -0.2, 0.05)
-    assert "Worse than gradient boosting" in str(some_verdict(references=(ahead, behind)))
-
-
 def test_a_model_no_better_than_guessing_ranks_nothing():
     rng = np.random.default_rng(1)
     found = mkl.explore(Dataset(rng.normal(size=(120, 3)), rng.normal(size=120)))
@@ -320,13 +305,6 @@ def test_without_held_out_rows_the_verdict_is_of_folds_and_says_so():
     assert "folds of 50 rows, which is optimistic" in str(found.verdict)
     with pytest.raises(DataError, match="No row was held out"):
         found.test_scores()
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(15421.0, "15,400"), (0.01234, "0.0123"), (3.0, "3"), (0.0, "0"), (math.nan, "unknown")]
-)
-def test_numbers_have_three_digits(value, text):
-    assert rounded(value) == text
 
 
 def test_correlated_columns_are_named_and_permuted_together():

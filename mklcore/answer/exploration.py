@@ -18,7 +18,7 @@ from mklcore.arrays import Array, Labels, Mask
 from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, suppress_convergence_warnings
-from mklcore.estimators.terms import HIGHER_ORDER, Term, decompose
+from mklcore.estimators.terms import HIGHER_ORDER, Term, TermValues, decompose
 from mklcore.figures.takeaway import About, Problem, path_page
 from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
@@ -149,21 +149,46 @@ class Exploration:
     def terms(self) -> tuple[Term, ...]:
         """What single columns and pairs say in ``model``: shares of the variance that sum to 1, the largest first, and
         one remainder that names no column.
+
+        A pair is named where held-out rows say that it acts together: their squared error grows by ``importance`` when
+        what it says is permuted, see `Term.is_sure`, which tells the same of the remainder.
         """
-        held_out = None if self.test is None else self.test.drawn(MOST, self.seed)
-        found = decompose(self.model, self.learnt_from, held_out, scoring=self._scoring, pairs=True).terms
-        named = [one for one in found if one.columns != HIGHER_ORDER and len(one.columns) <= 2]
-        left = 1.0 - sum(one.share for one in named)
-        whole = next((one for one in found if one.columns == HIGHER_ORDER), Term((), left))
-        rest = [whole._replace(columns=(), share=left)] if len(named) < len(found) or not named else []
-        return tuple(sorted([*named, *rest], key=lambda one: -one.share))
+        found = decompose(self.model, self.learnt_from, pairs=True)
+        lost = self._lost(found.parts, {columns: [t] for t, columns in enumerate(found.parts.columns)})
+        terms = [Term(one.columns, one.share, *lost[one.columns]) for one in found.terms]
+        named = {
+            one.columns: one for one in terms
+            if one.columns != HIGHER_ORDER and (len(one.columns) == 1 or (len(one.columns) == 2 and one.is_sure))
+        }  # fmt: skip
+        if len(named) < len(found.terms) or not named:
+            others = [t for t, columns in enumerate(found.parts.columns) if columns not in named]
+            share = 1.0 - sum(one.share for one in named.values())
+            named[()] = Term((), share, *self._lost(found.parts, {(): others})[()])
+        return tuple(sorted(named.values(), key=lambda one: -one.share))
+
+    def _lost(
+        self, parts: TermValues, groups: dict[tuple[str, ...], list[int]]
+    ) -> dict[tuple[str, ...], tuple[float | None, float | None]]:
+        """By how much the squared error on held-out rows grows when some terms are permuted, and its standard error."""
+        if self.test is None:
+            return dict.fromkeys(groups, (None, None))
+        rows = self.test.drawn(MOST, self.seed)
+        values, Y = parts.values(rows.table), targets(rows.y, getattr(self.model, "classes_", None))
+        away = values.sum(axis=0) + np.ravel(self.model.intercept_) - Y
+        rng, found = np.random.default_rng(self.seed), {}
+        orders = [rng.permutation(len(Y)) for _ in range(REPEATS)]
+        for columns, places in groups.items():
+            own = values[places].sum(axis=0)
+            more = np.mean([((away - own + own[order]) ** 2 - away**2).sum(axis=1) for order in orders], axis=0)
+            found[columns] = float(more.mean()), float(more.std(ddof=1) / np.sqrt(len(more)))
+        return found
 
     @property
     def verdict(self) -> Verdict:
         """How well the target is predicted, against guessing and the plain models; its text is one sentence, which says
         what could be chance once that was asked.
         """
-        matters = tuple((one.name, one.effect) for one in self.columns if not one.chance)
+        matters = tuple((one.name, one.effect) for one in self.columns if one.effect > 0.0 and not one.chance)
         chance = tuple(one.name for one in self.columns if one.chance)
         return replace(self._figures, matters=matters, chance=chance)
 

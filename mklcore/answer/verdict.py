@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 SURE = 1.645  # standard errors: one-sided, five per cent
-NAMED = 2  # columns that the sentence names
-TREES = {"boosting": "gradient boosting", "forest": "a random forest"}  # in the order in which one is named
+NAMED, CHANCE_NAMED = 2, 3  # columns that the sentence names, and up to how many that could be chance
+TREES = {"boosting": "gradient boosting", "forest": "a random forest"}
 FEW_ROWS = 100  # rows on which models that differ may well look alike
 
 
@@ -84,31 +84,31 @@ class Verdict:
         return self.sentence()
 
     def sentence(self, name: Callable[[str], str] = str, table: str = "") -> str:
-        """The sentence, in which the target, the columns and the ``table`` are written by ``name``."""
-        target = f"{name(self.target)} in {name(table)}" if table else name(self.target)
+        """The sentence, in which target and columns are written by ``name``, and the ``table`` as it is."""
+        rows = f"{self.rows:,} held-out rows" if self.held_out else f"folds of {self.rows:,} rows, which is optimistic"
+        target, where = name(self.target), f" in {table}" if table else ""
         if self.better_than_guess is None:
-            named = _listed([name(one) for one, _ in self.matters[:NAMED]])
-            return f"{named} tell most which rows are unusual." if named else "No column tells which rows are unusual."
-        where = f"{self.rows:,} held-out rows" if self.held_out else f"folds of {self.rows:,} rows, which is optimistic"
+            told = _listed([name(one) for one, _ in self.matters[:NAMED]]) or "no column in particular"
+            return f"Most unusual rows{where}: {told} tell{'s' * (len(self.matters) < NAMED)} them from the others."
         if not self.better_than_guess:
             return (
-                f"Predicting {target}: no better than guessing ({self._errors} on {where}), so no column is "
-                "ranked. More rows, or columns that have to do with it, could help."
+                f"Predicting {target}{where}: no better than guessing ({self._errors}; {rows}), so no column is "
+                f"ranked. More rows could help, or columns that have to do with {target}."
             )
         wrong = f"{self._errors[0].upper()}{self._errors[1:]}"
-        return f"Predicting {target}: {self._ranking(name)} {wrong}. {self._beside(where)}"
+        return f"Predicting {target}{where}: {self._ranking(name)} {wrong}. {self._beside} ({rows})."
 
     def _ranking(self, name: Callable[[str], str]) -> str:
         unit = "moves it by {} on average" if self.task == "regression" else "moves the decision by {} on average"
         told = [
-            f"{name(column)} ({unit.format(rounded(effect)) if k == 0 else rounded(effect)})"
+            f"{name(column)} ({unit.format(rounded(effect, 2)) if k == 0 else rounded(effect, 2)})"
             for k, (column, effect) in enumerate(self.matters[:NAMED])
         ]
         if not told:
             return "every column could be chance."
-        most = "matters" if len(told) == 1 else "matter"
-        could = f"; {_listed([name(one) for one in self.chance])} could be chance" if self.chance else ""
-        return f"{_listed(told)} {most} most{could}."
+        most, count = "matters" if len(told) == 1 else "matter", len(self.chance)
+        short = [name(one) for one in self.chance] if count <= CHANCE_NAMED else [f"{count} other columns"]
+        return f"{_listed(told)} {most} most{f'; {_listed(short)} could be chance' * (count > 0)}."
 
     @property
     def _errors(self) -> str:
@@ -119,27 +119,30 @@ class Verdict:
             )
         return f"wrong for {self.typical_error:.1%} of the rows; guessing the largest class: {self.guess_error:.1%}"
 
-    def _beside(self, where: str) -> str:
-        told = {one.name: one for one in self.references}
-        name = next((name for name in TREES if name in told), None)
-        if name is None:
-            return f"Not yet compared with a random forest ({where})."
-        one, name = told[name], TREES[name]
-        if one.place != "level":
-            way = "Better" if one.place == "ahead" else "Worse"
-            return f"{way} than {name} ({where})."
-        if self.rows < FEW_ROWS:
-            return f"Too few rows to tell it from {name} ({where})."
-        return f"Not clearly different from {name} ({where})."
+    @property
+    def _beside(self) -> str:
+        """Where it stands beside the better of the trees."""
+        if not self.held_out:
+            return "Not compared with other models, for no rows are held out"
+        one = max((one for one in self.references if one.name in TREES), key=lambda one: one.score, default=None)
+        if one is None:
+            return "Not yet compared with a random forest"
+        name = TREES[one.name]
+        if one.place == "ahead":
+            return f"Better than {name}"
+        if one.place == "behind":
+            return f"Worse than {name}: perhaps the target jumps, or many columns interact"
+        few = self.rows < FEW_ROWS
+        return f"Too few rows to tell it and {name} apart" if few else f"Not clearly different from {name}"
 
 
-def rounded(value: float) -> str:
-    """A number at three digits, in words a person reads: "26,000", "0.0123"."""
+def rounded(value: float, digits: int = 3) -> str:
+    """A number at so many digits, in words a person reads: "26,000", "0.0123"."""
     if not math.isfinite(value):
         return "unknown"
-    digits = 2 - math.floor(math.log10(abs(value))) if value else 0
-    short = round(value, digits)
-    return f"{short:,.0f}" if digits <= 0 else f"{short:,.{digits}f}".rstrip("0").rstrip(".")
+    places = digits - 1 - math.floor(math.log10(abs(value))) if value else 0
+    short = round(value, places)
+    return f"{short:,.0f}" if places <= 0 else f"{short:,.{places}f}".rstrip("0").rstrip(".")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -59,19 +59,25 @@ class Term(NamedTuple):
     importance_sd: float | None = None
     probability: float | None = None
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether held-out rows say that the score loses something without it."""
+        return bool(self.importance is not None and self.importance > SURE * (self.importance_sd or 0.0))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Decomposition:
     """The terms of a model, the largest share first; shares add up to 1, and ``terms`` is () for a constant model.
 
     values (T, n, K) : the terms at the training rows, without their means, for K outputs; correlations (T, T) : between
-    terms, over rows and outputs; kernels : which kernels of the model make a term.
+    terms, over rows and outputs; kernels : which kernels of the model make a term; parts : what gives them at any rows.
     """
 
     terms: tuple[Term, ...]
     values: Array
     correlations: Array
     kernels: tuple[tuple[int, ...], ...]
+    parts: TermValues
 
     def __repr__(self) -> str:
         listed = ", ".join(f"{' × '.join(term.columns)} {term.share:.1%}" for term in self.terms[:6])
@@ -158,6 +164,7 @@ def decompose(
         values[order],
         (flat / sizes[:, None]) @ (flat / sizes[:, None]).T,
         tuple(parts.kernels[t] for t in order),
+        parts,
     )
 
 

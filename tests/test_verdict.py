@@ -1,0 +1,93 @@
+"""The sentence of a verdict says its figures, and nothing that they do not say."""
+
+import math
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mklcore.answer.verdict import CHANCE_NAMED, FEW_ROWS, NAMED, TREES, ComparedReference, Verdict, rounded
+
+POSITIVE = st.floats(1e-6, 1e9)
+NAMES = [f"column {letter}" for letter in "abcdefgh"]
+
+
+def some_verdict(**changes):
+    usual = {
+        "target": "price", "task": "regression", "score_name": "R²", "score": 0.6, "error": 0.1, "guess": 0.0,
+        "better_than_guess": True, "rows": 137, "held_out": True,
+        "matters": (("lotsize", 9432.0), ("bathrooms", 6788.0)),
+        "chance": ("gasheat",), "typical_error": 15421.0, "guess_error": 26017.0,
+    }  # fmt: skip
+    return Verdict(**{**usual, **changes})
+
+
+@st.composite
+def verdicts(draw):
+    """Any verdict, of any task."""
+    task = draw(st.sampled_from(["regression", "binary", "multiclass", "novelty"]))
+    error = POSITIVE if task == "regression" else st.floats(0.0, 1.0)
+    cut = draw(st.integers(0, len(NAMES)))
+    references = [
+        ComparedReference(
+            name, draw(st.floats(-1, 1)), draw(st.floats(-1, 1)), draw(st.floats(0, 1) | st.just(math.nan))
+        )
+        for name in draw(st.lists(st.sampled_from(["linear", "RBF", *TREES]), unique=True))
+    ]
+    return some_verdict(
+        task=task, better_than_guess=None if task == "novelty" else draw(st.booleans()),
+        rows=draw(st.integers(6, 10**6)), held_out=draw(st.booleans()), typical_error=draw(error),
+        guess_error=draw(error), matters=tuple((name, draw(POSITIVE)) for name in NAMES[:cut]),
+        chance=tuple(NAMES[cut:]), references=tuple(references),
+    )  # fmt: skip
+
+
+@given(verdicts())
+def test_a_sentence_says_its_figures_and_no_more(verdict):
+    said = verdict.sentence(lambda name: f"**{name}**", "the table")
+    named = [name for name in re.findall(r"\*\*(.*?)\*\*", said) if name != "price"]
+    ranked = [name for name, _ in verdict.matters[:NAMED]]
+    assert f"{verdict.rows:,}" in said or verdict.task == "novelty"
+    assert "in the table: " in said
+    if verdict.better_than_guess is None:
+        assert said.startswith("Most unusual rows in the table: ")
+        assert named == ranked
+        return
+    assert said.startswith("Predicting **price** in the table: ")
+    assert ("no better than guessing" in said) == (not verdict.better_than_guess)
+    assert ("optimistic" in said) == (not verdict.held_out)
+    guess = rounded(verdict.guess_error) if verdict.task == "regression" else f"{verdict.guess_error:.1%}"
+    assert guess in said
+    if not verdict.better_than_guess:
+        assert named == []
+        assert "could help" in said
+        return
+    few = verdict.chance if ranked and len(verdict.chance) <= CHANCE_NAMED else ()
+    assert named == [*ranked, *few]
+    assert all(rounded(effect, 2) in said for _, effect in verdict.matters[:NAMED])
+    assert ("could be chance" in said) == bool(verdict.chance)
+    trees = [one for one in verdict.references if one.name in TREES] if verdict.held_out else []
+    places = {"ahead": "Better than", "behind": "Worse than", "level": "Not clearly different from"}
+    if verdict.rows < FEW_ROWS:
+        places["level"] = "Too few rows to tell"
+    best = max(trees, key=lambda one: one.score, default=None)
+    found = [place for place, words in places.items() if words in said]
+    assert found == ([] if best is None else [best.place])
+    assert ("ot compared" in said or "Not yet compared" in said) == (best is None)
+
+
+def test_the_sentence_of_a_table_of_prices():
+    level = ComparedReference("forest", 0.62, -0.02, 0.05)
+    assert some_verdict(references=(level,)).sentence(lambda name: f"**{name}**", "AER.HousePrices") == (
+        "Predicting **price** in AER.HousePrices: **lotsize** (moves it by 9,400 on average) and **bathrooms** (6,800) "
+        "matter most; **gasheat** could be chance. Typical error (root mean square) 15,400; guessing the mean: 26,000. "
+        "Not clearly different from a random forest (137 held-out rows)."
+    )
+
+
+def test_numbers_have_so_many_digits():
+    cases = [
+        (15421.0, 3, "15,400"), (9432.0, 2, "9,400"), (0.01234, 3, "0.0123"), (3.0, 3, "3"), (0.0, 3, "0"),
+        (math.nan, 3, "unknown"),
+    ]  # fmt: skip
+    assert [rounded(value, digits) for value, digits, _ in cases] == [text for _, _, text in cases]
