@@ -52,9 +52,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="mkl-explorer", description="Start MKL Explorer, the dashboard over mklcore, on this machine. Ctrl-C "
                                          "ends it.",
-        epilog=f"Environment: {HOME} names the folder for kept work, {HOSTS} the names under which other machines may "
-               f"reach "
-        "the server.",
+        epilog=f"Environment: {HOME} names the folder for kept tables, {HOSTS} the names under which other machines "
+        "may reach the server.",
     )  # fmt: skip
     parser.add_argument(
         "file", nargs="?", metavar="FILE", help="a table (CSV, TSV, Excel, Parquet) or a stack of "
@@ -63,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--port", type=int, metavar="N", help="port to listen on (default: the first free one from 8501 on)"
     )
-    parser.add_argument("--home", metavar="DIR", help="folder for kept runs and uploads; 'off' keeps nothing")
+    parser.add_argument("--home", metavar="DIR", help="folder for tables and runs of experiments; 'off' keeps nothing")
     parser.add_argument(
         "--open",
         action=argparse.BooleanOptionalAction,

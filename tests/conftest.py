@@ -18,6 +18,7 @@ from xdist.scheduler import LoadFileScheduling
 # Before numpy is loaded here, in the workers and in every server a test starts: two workers with two threads each
 # would fight for two cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("MKL_EXPLORER_HOME", "off")  # nothing is left in the account's folder
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of scikit-learn's boosting, whose threads wait for each other
 # Some thirty processes import the same libraries: what one of them has compiled, the others load.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -33,7 +34,7 @@ WINDOWS = (
         "browser/test_home.py",
         "browser/test_browser.py",
         "browser/test_walk_screens.py",
-        "browser/test_runs.py",
+        "browser/test_kept.py",
         "browser/test_players.py",
         "browser/test_takeaway.py",
         "browser/test_strangers.py",
@@ -56,7 +57,6 @@ LONGEST = (
     "test_extensions.py",
     "test_predict_page.py",
     "test_notebooks.py",
-    "test_runs.py",
 )
 # What a machine's own rounding could reach: solvers, certificates, and what compares them with an oracle.
 NUMERICAL = (
@@ -289,10 +289,8 @@ def _forget_what_is_shared() -> None:
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder in which the server keeps files, new for every test."""
-    from pages._parts.runs import disk
-
     place = tmp_path / "home"
-    monkeypatch.setenv(disk.HOME, str(place))
+    monkeypatch.setenv("MKL_EXPLORER_HOME", str(place))
     return place
 
 

@@ -20,7 +20,7 @@ from mklcore.io import private_folders
 from mklcore.io.private_folders import own_folder, why_not_own
 from pages._parts.jobs import importing, preparing
 from pages._parts.jobs.preparing import Preparation
-from pages._parts.runs import disk
+from pages.shared import kept
 
 ENTRY = (
     "from mklcore._numba.decorators import jit_entry\n@jit_entry()\ndef doubled(values):\n    return 2.0 * values[0]\n"
@@ -149,11 +149,11 @@ def test_the_folder_is_the_named_one_or_beside_the_sources_of_a_checkout(fresh, 
 
 def test_an_account_without_a_home_folder_keeps_nothing_and_is_told(fresh, monkeypatch):
     monkeypatch.setattr(platformdirs, "user_cache_path", lambda *_, **__: Path("~/.cache/mklcore"))
-    monkeypatch.setattr(disk, "user_data_path", lambda *_, **__: Path("~/.local/share/mkl-explorer"))
-    monkeypatch.delenv(disk.HOME, raising=False)
+    monkeypatch.setattr(kept, "user_data_path", lambda *_, **__: Path("~/.local/share/mkl-explorer"))
+    monkeypatch.delenv("MKL_EXPLORER_HOME", raising=False)
     with pytest.warns(RuntimeWarning, match="this account has no home folder"):
         assert cache.folder() is None
-    assert disk.default_home() is None
+    assert kept.default_home() is None
 
 
 @contextmanager

@@ -20,13 +20,13 @@ from mklcore.experiments import Experiment, Line, Outcome
 from mklcore.experiments.claims import Check, Claim
 from mklcore.experiments.records import record
 from mklcore.figures import comparison_plot
+from mklcore.launcher import HOME
 from pages._parts.derive import caches
 from pages._parts.drawing import listings
 from pages._parts.experiments import work
 from pages._parts.frame import progress
 from pages._parts.jobs import worker
 from pages._parts.jobs.job import UNWATCHED_LONG_SECONDS, UNWATCHED_SECONDS, Job, JobState, Piece, Progress
-from pages._parts.runs.disk import HOME
 from pages._parts.session import words as words_of
 from tests.pages import PATIENCE, go, memory, open_app, quiet, wait_until, words
 

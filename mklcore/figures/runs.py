@@ -1,4 +1,4 @@
-"""The weights of two saved runs beside each other, one line per kernel."""
+"""The weights of two models beside each other, one line per kernel."""
 
 from __future__ import annotations
 

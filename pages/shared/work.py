@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 import weakref
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -149,12 +150,15 @@ class Work:
         self._lock = threading.RLock()
         self._kept: LRUCache[Hashable, Ready | Failed] = LRUCache(int(most_bytes), size)
         self._tasks: dict[Hashable, Task] = {}
+        self._tabs = Counter[str]()
         self.inline = False
 
-    def session(self) -> Session:
-        """A new tab; what is kept under its secret is forgotten with it."""
-        session = Session()
-        weakref.finalize(session, self._forget, session.secret)
+    def session(self, secret: str = "") -> Session:
+        """A new tab; what is kept under its secret is forgotten with the last tab that has it."""
+        session = Session(secret) if secret else Session()
+        with self._lock:
+            self._tabs[session.secret] += 1
+        weakref.finalize(session, self._leave, session.secret)
         return session
 
     def get(
@@ -342,10 +346,14 @@ class Work:
                 )
         return found
 
-    def _forget(self, secret: str) -> None:
+    def _leave(self, secret: str) -> None:
         with self._lock:
-            for key in [key for key in self._kept if isinstance(key, tuple) and key[0] == secret]:
-                del self._kept[key]
+            self._tabs[secret] -= 1
+            if self._tabs[secret] > 0:
+                return
+            del self._tabs[secret]
+            for key in [key for key in list(self._kept) if isinstance(key, tuple) and key[0] == secret]:
+                self._kept.pop(key, None)
 
 
 def duration(seconds: float) -> str:
@@ -386,7 +394,7 @@ def _session() -> Session:
     if getattr(_HERE, "session", None) is not None:
         return _HERE.session
     if "work" not in st.session_state:
-        st.session_state["work"] = WORK.session()
+        st.session_state["work"] = WORK.session(inside.browser())
     return st.session_state["work"]
 
 
@@ -398,7 +406,7 @@ def _own(key: Hashable) -> Hashable:
 
 
 def mine() -> str:
-    """The session's secret: what has it in its key is this session's alone, and leaves with it.
+    """The secret of this browser's tabs: what has it in its key is theirs alone, and leaves with the last of them.
 
     Parameters of an uploaded table in the key do the same.
     """

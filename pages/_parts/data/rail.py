@@ -8,12 +8,12 @@ import streamlit as st
 
 from mklcore.data.dataset import counted, joined
 from mklcore.data.splitting import RANDOM
-from mklcore.errors import MKLError
+from mklcore.errors import DataError, MKLError
 from pages._parts.derive import tables
 from pages._parts.params import parameters, rules
-from pages._parts.runs import view
 from pages._parts.session import fields, history, uploads, words
 from pages._parts.session.memory import memory
+from pages.shared import kept
 
 # What belongs to one table and returns to its usual value with another one.
 OF_THE_TABLE = (
@@ -22,7 +22,7 @@ OF_THE_TABLE = (
     "clip",
     "edited",
 )
-KINDS = ["csv", "tsv", "txt", "xlsx", "xls", "parquet", "npz"]
+KINDS = ["csv", "tsv", "txt", "xlsx", "xls", "parquet", "npz", kept.ENDING]
 TASKS = {
     "": "as found",
     "classification": "classes",
@@ -49,12 +49,18 @@ def choose(source: str) -> None:
 
 
 def take_upload() -> bool:
-    """Keep the uploaded bytes in the session and make them the table in use; tell whether there was a file."""
+    """Keep the uploaded bytes and make them the table in use, or open a saved screen; tell whether it was a table."""
     file = fields.value("uploader")
     if file is None:
         return False
     if refused := uploads.refusal(file):
         memory().notice = refused
+        return False
+    if kept.is_screen(file.getvalue()):
+        try:
+            kept.open_file(file.getvalue())
+        except DataError as error:
+            memory().notice = words.plain(error)
         return False
     source = uploads.keep_upload(file.name, file.getvalue())
     if source == history.current().data:
@@ -76,9 +82,11 @@ def uploader(label: str = "Your own table or kernel stack", then: Callable[[], N
         f"names "
         f"of the columns; or a NumPy archive (.npz) up to {uploads.STACK_LIMIT_MB} MB with K (kernels, rows, rows), y "
         f"(rows) "
-        "and, if you like, names. No other session sees the file.",
+        f"and, if you like, names; or a saved screen (.{kept.ENDING}). No other session sees the file.",
     )
-    view.kept_note()
+    place = kept.folder()
+    if place is not None and history.current().is_upload:
+        st.caption(f"Kept in {words.plain(place)}, so that it is here again after a restart.")
 
 
 def stack_controls() -> None:

@@ -86,7 +86,7 @@ def score(name: str, value: float | None) -> str:
 
 def test(path: Path, index: int, params: Params) -> None:
     """Draw the test score of this point once it is asked for."""
-    if path.estimators[index] is None:  # figures kept with a saved run: its models are being fitted again
+    if path.estimators[index] is None:  # figures of a saved screen: its models are being fitted again
         return
     point = (paths.key(params), float(path.values[index]))
     once(params, point, path.score_name, "the point", lambda: paths.test_score(params, path, index))

@@ -19,9 +19,9 @@ from mklcore.experiments.records import records
 from pages._parts.derive import caches
 from pages._parts.derive.caches import ResultCache
 from pages._parts.jobs.job import Job, Piece, Progress, Report
-from pages._parts.runs.disk import default_home
 from pages._parts.session import board
 from pages._parts.session.memory import memory
+from pages.shared.kept import default_home
 
 MOST_KEPT = 8
 

@@ -45,7 +45,7 @@ def draw(shown: paths.Answer, point: Path, index: int) -> None:
     """Draw weights per class, functions of single columns and the surface over two, of the model at the cursor."""
     fitted = point.estimators[index]
     where = places.where(point, index)
-    if fitted is None:  # an answer kept with a saved run holds figures; its models are on their way
+    if fitted is None:  # a saved screen holds figures; its models are on their way
         st.info("The model of this point is being fitted again. What it has learnt appears here.")
         return
     if not shown.waiting:

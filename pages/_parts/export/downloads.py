@@ -106,7 +106,7 @@ def page_of(figure: go.Figure) -> str:
 def model_button(point: predictions.Chosen) -> None:
     """Draw the download of the model, and how to check it."""
     proved = proof.of_point(point)
-    if proved is None:  # a saved run's models are being fitted again
+    if proved is None:  # the models of a saved screen are being fitted again
         return
     st.download_button(
         "Model", lambda: proof.model_file(proved), "model.mkl", "application/zip", key="take_model",

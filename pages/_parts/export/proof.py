@@ -80,7 +80,7 @@ class Files:
 
 
 def of_point(point: Chosen) -> Proof | None:
-    """Return what proves the model at a cursor; None while a saved run's models are being fitted again."""
+    """Return what proves the model at a cursor; None while the models of a saved screen are being fitted again."""
     if point.fitted is None:
         return None
     params, train = point.params, point.train

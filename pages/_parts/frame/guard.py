@@ -8,7 +8,7 @@
   session for its tab, and the name stands in the addresses that files are sent to, so in the log of every proxy on the
   way. Here a session remembers the token of the cookie that its browser sends against forged requests. A browser that
   sends no cookie, as one may from within a page of another host, has nothing but the names.
-- The link of a saved run is a key, so no page sends its address on.
+- A link names the table by its fingerprint, so no page sends its address on.
 - Streamlit's metrics count sessions and name functions: nobody reads them.
 - What comes in is bounded (``arriving``).
 """

@@ -1,4 +1,4 @@
-"""Frame, the heading of every page: its one question, undo, what is kept, the link and the code."""
+"""Frame, the heading of every page: its one question, undo, the link, the file and the code."""
 
 from urllib.parse import urlencode
 
@@ -8,14 +8,14 @@ from streamlit.delta_generator import DeltaGenerator
 from pages._parts.export import downloads
 from pages._parts.frame import present, theme
 from pages._parts.params import link as params_link
-from pages._parts.runs import view
 from pages._parts.session import history
+from pages.shared import kept
 
 
 def heading(question: str) -> DeltaGenerator:
     """Draw the page's one question with undo and link; return the place beside it where work in progress is shown."""
-    title, progress, screen, undo, redo, kept, link, code = st.container(key="heading").columns(
-        [19.5, 7.5, 1.3, 1.3, 1.3, 1.7, 1.7, 1.7], vertical_alignment="center", gap="xsmall"
+    title, progress, screen, undo, redo, link, code = st.container(key="heading").columns(
+        [19.5, 7.5, 1.3, 1.3, 1.3, 1.7, 1.7], vertical_alignment="center", gap="xsmall"
     )
     title.title(question, anchor=False)
     with screen, st.container(horizontal=True, gap=None):
@@ -27,8 +27,6 @@ def heading(question: str) -> DeltaGenerator:
     redo.button(
         "", icon=":material/redo:", key="redo", on_click=history.redo, help="Do the undone step again", type="tertiary",
     )  # fmt: skip
-    with kept:
-        view.corner()
     with link:
         _link()
     with code:
@@ -53,11 +51,12 @@ def start(sentence: str) -> DeltaGenerator:
 def _link() -> None:
     """Draw the link when it is asked for: a released cursor changes it without a run of the whole app."""
     pocket = st.popover(
-        "", icon=":material/link:", key="link", on_change="rerun", help="A link that restores this screen",
+        "", icon=":material/link:", key="link", on_change="rerun", help="A link or a file that restores this screen",
         type="tertiary",
     )  # fmt: skip
-    with pocket:
-        _address()
+    if pocket.open:
+        with pocket:
+            _address()
 
 
 def _address() -> None:
@@ -65,7 +64,10 @@ def _address() -> None:
     parts = urlencode(params_link.text(history.current()))
     st.code(f"{url}?{parts}" if parts else url, language=None, wrap_lines=True)
     if history.current().is_upload:
-        st.caption(
-            "The link names your file by its fingerprint. A person who opens it is asked for the file itself. Save the "
-            "screen for a link that brings the file along."
-        )
+        st.caption("The link names your table by its fingerprint; who opens it is asked for the table.")
+    if not kept.missing(history.current()):
+        st.download_button(
+            "Save", kept.saving(), f"screen.{kept.ENDING}", "application/zip", key="save", on_click="ignore",
+            icon=":material/download:",
+            help="One file with table, parameters, path and model. Drop it on the start page to open it.",
+        )  # fmt: skip

@@ -27,7 +27,7 @@ STYLE = """<style>
 [data-testid="stMultiSelect"] [data-tag] { background: #0072B2; color: #FFFFFF; }
 [data-testid="stFileUploaderDropzoneInstructions"] * { white-space: normal; }
 [data-testid="stSidebar"] [data-testid="stButtonGroup"] button { padding-left: 0.5rem; padding-right: 0.5rem; }
-.st-key-theme_eye, .st-key-runs_browser { flex: none; width: 0; }
+.st-key-theme_eye { flex: none; width: 0; }
 .st-key-heading [data-testid="stColumn"] { flex-grow: 0; }
 .st-key-heading [data-testid="stHorizontalBlock"] { flex-wrap: nowrap; }
 .st-key-heading [data-testid="stColumn"]:first-child { flex: 1 0 max-content; width: auto; min-width: 0; }

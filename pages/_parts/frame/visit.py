@@ -9,10 +9,9 @@ from pages._parts.frame import heading, layout, present, starting
 from pages._parts.frame import notices as frame_notices
 from pages._parts.frame import progress as frame_progress
 from pages._parts.params.parameters import Params
-from pages._parts.runs import keeping
 from pages._parts.session import board, history, nav, turns
 from pages._parts.session.memory import memory
-from pages.shared import work
+from pages.shared import kept, work
 
 AGAIN_SECONDS = 5.0
 LOST = "st.session_state has no key"  # what Streamlit says of a widget without a state
@@ -39,7 +38,7 @@ def _draw() -> None:
     nav.frame()
     page, room = nav.menu()
     history.begin(room.file)
-    keeping.begin()
+    kept.begin()
     if room is nav.START:
         history.leave_bare()
     else:

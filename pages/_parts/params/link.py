@@ -10,7 +10,6 @@ from pages._parts.params.parameters import BUILDERS, RULES, DataParams, Params
 
 MOST_REFUSALS = 8  # of a link, listed one by one
 USUAL = Params()
-RUN = "run"  # the part of a link that is the secret of a saved run: no parameter, and never kept with them
 
 
 def _read_setting(name: str, text: str) -> Setting:
@@ -37,7 +36,7 @@ def read(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
     settings: dict[str, Setting] = {}
     refused: list[str] = []
     for name, text in query.items():
-        if name in (RUN, TABLE):
+        if name == TABLE:
             continue
         if not _can_be_sent(name + text):
             refused.append(f"The link holds {(name + text)[:40]!r}, which no text can hold. It is left out.")

@@ -13,7 +13,7 @@ from typing import Any
 import streamlit as st
 
 from mklcore.launcher import TABLE
-from pages._parts.params.link import RUN, read, text
+from pages._parts.params.link import read, text
 from pages._parts.params.parameters import BUILDERS, Params
 from pages._parts.session import nav
 from pages._parts.session.memory import memory
@@ -44,7 +44,6 @@ def begin(page: str) -> None:
         link.begun, link.empty_means_usual = True, not query
         mind.params, mind.refused = read(query)
         link.table = query.get(TABLE, "")
-        _note_run(query)
     elif turned and not query:
         link.empty_means_usual = current() == Params()
     elif not moved and link.written is not None and query != link.written:
@@ -52,15 +51,8 @@ def begin(page: str) -> None:
             link.doubt = True
         elif query or link.empty_means_usual:
             _replace_all(*read(query))
-            _note_run(query)
         else:
             link.bare = True  # Back to the moment the page was opened: leave the history alone
-
-
-def _note_run(query: Mapping[str, str]) -> None:
-    """Keep the secret of a run in the link for those who open it, and whether the link says nothing else."""
-    if RUN in query:
-        memory().link.run = (query[RUN], len(query) == 1)
 
 
 def look_again() -> None:
@@ -84,7 +76,7 @@ def _replace_all(params: Params, refused: tuple[str, ...]) -> None:
 
 
 def read_again(query: Mapping[str, str]) -> None:
-    """Take the parts that a saved run stands for in the place of the link that named it."""
+    """Take these parts in the place of the link."""
     memory().params, memory().refused = read(query)
 
 
@@ -100,7 +92,7 @@ def end() -> None:
     link = memory().link
     if link.doubt:
         return
-    query, want = st.query_params.to_dict(), text(current()) | _borrowed()
+    query, want = st.query_params.to_dict(), text(current())
     if query != want and not link.bare:
         if link.turned:
             time.sleep(PAGE_SECONDS)
@@ -118,14 +110,6 @@ def leave_bare() -> None:
     if link.written is None and query:
         nav.go("data")
     link.written = query
-
-
-def _borrowed() -> dict[str, str]:
-    """Return the secret that a link has to go on carrying, because a reload could not bring the table back without
-    it.
-    """
-    secret = memory().kept.borrowed.get(current().data)
-    return {RUN: secret} if secret else {}
 
 
 def change(**values: Any) -> None:

@@ -4,6 +4,7 @@ Such names may change with any release. Where one is gone the app works without 
 the server's log has it.
 """
 
+import hashlib
 import logging
 from functools import lru_cache
 from importlib import import_module
@@ -39,7 +40,7 @@ NAMES = {
     MESSAGE: "a page may stay empty after a quick change of pages",
     PAGES: "a link to a page that is the first request of a server is sent on by the page",
     NOTEBOOK: "the first page takes up to 0.3 s longer",
-    COOKIE: "anyone who has the name of a session may use its addresses",
+    COOKIE: "anyone who has the name of a session may use its addresses, and a reload asks for the table again",
     OPTION: "hosts are answered by server.allowedHosts alone",
     TOKEN: "anyone who has the name of a session may use its addresses",
     **dict.fromkeys((EVENT, *GATHERING), "pages are sent element by element"),
@@ -180,6 +181,12 @@ def page_asked_for(message: bytes) -> tuple[str, str]:
     except DecodeError:  # the server knows what to do with it
         return "", ""
     return asked.page_script_hash, asked.fragment_id
+
+
+def browser() -> str:
+    """Return what tells this session's browser from others, "" where it sends no cookie."""
+    sent = token("; ".join(f"{name}={value}" for name, value in st.context.cookies.items()))
+    return hashlib.sha256(sent).hexdigest() if sent else ""
 
 
 # Files that were sent

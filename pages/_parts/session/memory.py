@@ -38,7 +38,6 @@ class Link:
     turned: bool = False  # whether this run is the first on its page
     bare: bool = False  # back at the moment the page was opened: the link stays empty
     empty_means_usual: bool = False
-    run: tuple[str, bool] | None = None  # the secret of a run to open, and whether the link said nothing else
     table: str = ""  # the secret of the table on the server's command line
 
 
@@ -199,26 +198,6 @@ class Wishes:
         return wished
 
 
-@dataclass
-class KeptWork:
-    """Kept work: whose browser this is, what the server keeps of its files, and what the corner of saved runs shows."""
-
-    owner: str | None = None
-    owner_wanted: str = ""  # for what the browser is asked for its secret: "upload" or "save"
-    heard: object = None
-    keep_uploads: bool = True
-    keep_reported: bool | None = None  # what the browser is to remember of that
-    browser_forgets: bool = False
-    tried: set[str] = field(default_factory=set)
-    files: dict[str, str] = field(default_factory=dict)  # what became of each file
-    borrowed: dict[str, str] = field(default_factory=dict)  # the secret of the run each file came with
-    waiting: str | None = None  # the name of a screen to save once the browser has sent its secret
-    said: tuple[bool, str] | None = None
-    sure: str | None = None
-    linked: str | None = None
-    two: list[str] | None = None
-
-
 class Owner:
     """Stands for a session where something of the server is held for it, without holding the session."""
 
@@ -256,7 +235,6 @@ class Memory:
     theory: Theory = field(default_factory=Theory)
     overview: Overview = field(default_factory=Overview)
     wishes: Wishes = field(default_factory=Wishes)
-    kept: KeptWork = field(default_factory=KeptWork)
 
 
 class _Here(threading.local):

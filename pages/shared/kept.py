@@ -1,0 +1,290 @@
+"""Work that stays: a reload finds its table, one file holds a screen, a server of one person finds its tables again.
+
+A saved screen is a zip archive of what the page shows: ``screen.json`` (page, parameters as a link has them, name of
+the table), the bytes of an uploaded ``table``, the ``path`` and the ``model`` of the library. Dropped on the start
+page it opens, here or on another server. Nothing in it is executed, and sizes are bounded before anything is read.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import io
+import json
+import logging
+import os
+import tempfile
+import threading
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from cachetools import TTLCache
+from platformdirs import user_data_path
+
+from mklcore import launcher
+from mklcore.data.archives import bounded_json
+from mklcore.errors import DataError
+from mklcore.io.private_folders import own_folder
+from mklcore.kernels.stacks import MAX_FILE_MB
+from mklcore.paths.files import MOST_UNPACKED, read_paths, write_paths
+from mklcore.paths.path import Path as Solved
+from pages._parts.derive import hulls, paths
+from pages._parts.jobs.machine import memory_bytes
+from pages._parts.params import link, places
+from pages._parts.params.parameters import Params
+from pages._parts.params.rules import UPLOAD
+from pages._parts.session import history, inside, nav, uploads
+from pages._parts.session.memory import Answered, Upload, memory
+
+FORMAT, ENDING = "MKL Explorer screen 1", "mklx"
+SCREEN, TABLE, PATH, MODEL = "screen.json", "table", "path.npz", "model.mkl"
+MOST = {SCREEN: 2**20, TABLE: int(MAX_FILE_MB * 1e6), PATH: MOST_UNPACKED, MODEL: 4 * MOST_UNPACKED}
+START = b"PK\x03\x04"
+RELOAD_SECONDS, RELOAD_SHARE = 3600.0, 0.05  # for how long, and in which share of the memory, a reload finds its table
+MOST_TABLES = 20  # of one person, in the folder
+OFF = "off"
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What a page shows: parameters as the parts of a link, and what was brought along and computed."""
+
+    page: str
+    link: dict[str, str]
+    name: str = ""  # of the uploaded table
+    table: bytes = b""
+    dictionary: str = ""  # edited by hand, where it is too long for a link
+    path: Solved | None = None
+    model: bytes = b""
+
+
+# The file
+
+
+def is_screen(content: bytes) -> bool:
+    """Whether a file says of itself that it is a saved screen."""
+    return content.startswith(START) and content[30 : 30 + len(SCREEN)] == SCREEN.encode()
+
+
+def write(screen: Screen) -> bytes:
+    """A screen as one file."""
+    text = {name: getattr(screen, name) for name in ("page", "link", "name", "dictionary")} | {"format": FORMAT}
+    parts = {SCREEN: json.dumps(text).encode(), TABLE: screen.table, MODEL: screen.model}
+    if screen.path is not None:
+        parts[PATH] = write_paths(path=screen.path)
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, content in parts.items():
+            if content:
+                archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return file.getvalue()
+
+
+def read(content: bytes) -> Screen:
+    """The screen in a file. DataError, with what is wrong, for anything else: another file, damage, sizes."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = {member.filename: member for member in archive.infolist()}
+            if len(members) != len(archive.infolist()) or not {SCREEN} <= set(members) <= set(MOST):
+                raise DataError(f"it holds {', '.join(list(members)[:5])[:80]} and not what a saved screen holds.")
+            for name, member in members.items():
+                if member.file_size > MOST[name]:
+                    raise DataError(
+                        f"its {name} has {member.file_size / 1e6:,.0f} MB, more than {MOST[name] / 1e6:,.0f}."
+                    )
+            parts = {name: archive.read(member) for name, member in members.items()}
+        text = bounded_json(parts[SCREEN])
+        if text["format"] != FORMAT:
+            raise DataError(f"its format is {str(text['format'])[:40]!r}, not {FORMAT!r}.")
+        parameters = {str(name): str(value) for name, value in dict(text["link"]).items()}
+        table, source = parts.get(TABLE, b""), parameters.get("data", "")
+        if source.startswith(UPLOAD) and source != fingerprint(table):
+            raise DataError("its table is not the one that was saved: bytes of it changed.")
+        return Screen(
+            str(text["page"]), parameters, str(text["name"])[:200], table, str(text["dictionary"]),
+            read_paths(parts[PATH])["path"] if PATH in parts else None, parts.get(MODEL, b""),
+        )  # fmt: skip
+    except Exception as error:  # a damaged archive leads its readers into any of them
+        reason = str(error) if isinstance(error, DataError) else f"it is damaged ({type(error).__name__})."
+        raise DataError(
+            f"This saved screen cannot be opened: {reason} Save it again where it was made, or drop the table itself."
+        ) from error
+
+
+def fingerprint(content: bytes) -> str:
+    """The name of a table among the sources: by its bytes."""
+    return UPLOAD + hashlib.sha256(content).hexdigest()
+
+
+# This session
+
+
+def begin() -> None:
+    """In every run: bring back a table that this session lacks, keep those it has, go where a click leads."""
+    _take_table()
+    source, browser = history.current().data, inside.browser()
+    if source.startswith(UPLOAD) and source not in memory().uploads:
+        found = _RELOADS.get(browser, source) or _from_folder(source)
+        if found is not None:
+            uploads.keep_upload(found.name, found.content)
+    if history.current().edited.startswith(uploads.KEPT) and history.current().edited not in memory().tables:
+        text = _RELOADS.get(browser, history.current().edited)
+        if text is not None:
+            uploads.keep_text(text, longest=0)
+    for name, text in memory().tables.items():
+        _RELOADS.put(browser, name, text)
+    for name, file in memory().uploads.items():
+        if _RELOADS.put(browser, name, file):
+            _to_folder(name, file)
+    page, memory().next_page = memory().next_page, None
+    if page is not None and page != memory().page:
+        nav.go(page)
+
+
+def _take_table() -> None:
+    """Take the table that the server was started with, where the link has its secret."""
+    secret, memory().link.table = memory().link.table, ""
+    if not secret:
+        return
+    found = launcher.take(secret)
+    if found is None:
+        history.refuse(
+            "The link to the table of the command line works once, and was used. Choose the file on Data, or start "
+            "mkl-explorer with it again."
+        )
+        return
+    history.read_again({"data": uploads.keep_upload(*found)})
+
+
+def missing(params: Params) -> bool:
+    """Whether these parameters need a file or a dictionary that this session does not hold."""
+    lacks_text = params.edited.startswith(uploads.KEPT) and params.edited not in memory().tables
+    return lacks_text or (params.is_upload and params.data not in memory().uploads)
+
+
+def saving() -> Callable[[], bytes]:
+    """What writes the screen of this session when it is asked for; it knows no session."""
+    params, page = history.current(), memory().page
+    path, model = _solved(params, page)
+    file, text = memory().uploads.get(params.data), memory().tables.get(params.edited, "")
+    name, table = (file.name, file.content) if file else ("", b"")
+    return lambda: write(Screen(page, link.text(params), name, table, text, path, _model(model)))
+
+
+def _solved(params: Params, page: str) -> tuple[Solved | None, Any]:
+    """The path that a page shows, and the model at its cursor, where they are known."""
+    path = hulls.certified(params).value if page == "hulls" else paths.known(params)
+    if path is None:
+        return None, None
+    return path, path.estimators[places.place(path, params.hull_at if page == "hulls" else params.at).index]
+
+
+def _model(model: Any) -> bytes:
+    if model is None:
+        return b""
+    from mklcore.io.models import save_model  # with scikit-learn, which a page can be drawn without
+
+    file = io.BytesIO()
+    save_model(file, copy.copy(model))
+    return file.getvalue()
+
+
+def open_file(content: bytes) -> None:
+    """Show a saved screen: its table, parameters and path, on its page. Raises ``DataError``."""
+    screen = read(content)
+    if screen.table:
+        uploads.keep_upload(screen.name, screen.table)
+    if screen.dictionary:
+        uploads.keep_text(screen.dictionary, longest=0)
+    params, refused = link.read(screen.link)
+    history.set_params(params)
+    history.refuse(*refused)
+    memory().next_page = screen.page if screen.page in {room.file for room in nav.ROOMS} else "explore"
+    if screen.path is not None and screen.page != "hulls":
+        memory().answer, memory().notice = Answered(screen.path, params), ""
+
+
+class Reloads:
+    """What sessions held of late, by browser: a reload is a new session of the same one."""
+
+    def __init__(self, most_bytes: float) -> None:
+        self._held: TTLCache[tuple[str, str], Upload | str] = TTLCache(most_bytes, RELOAD_SECONDS, getsizeof=_bytes)
+        self._lock = threading.Lock()
+
+    def get(self, browser: str, name: str) -> Any:
+        """What a browser held under a name, None where nothing is known."""
+        with self._lock:
+            return self._held.get((browser, name))
+
+    def put(self, browser: str, name: str, held: Upload | str) -> bool:
+        """Hold it for a while from now on; tell whether it was new."""
+        with self._lock:
+            new = (browser, name) not in self._held
+            if browser and _bytes(held) <= self._held.maxsize:
+                self._held[browser, name] = held
+            return new
+
+
+def _bytes(held: Upload | str) -> int:
+    return len(held if isinstance(held, str) else held.content)
+
+
+_RELOADS = Reloads(RELOAD_SHARE * memory_bytes())
+
+
+# The folder of one person
+
+
+def default_home() -> Path | None:
+    """The folder for data: as the environment says, else the account's own; None where keeping is switched off."""
+    named = os.environ.get(launcher.HOME, "").strip()
+    if named:
+        return None if named.lower() == OFF else Path(named).expanduser()
+    usual = user_data_path("mkl-explorer", appauthor=False)
+    return usual if usual.is_absolute() else None  # an account without a home folder
+
+
+def folder() -> Path | None:
+    """Where tables outlast a restart: None unless this server is one person's, on this machine."""
+    shared = os.environ.get(launcher.HOSTS, "").strip() or st.get_option("server.address") not in LOCAL
+    home = None if shared else default_home()
+    return None if home is None else home / "tables"
+
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
+
+
+def _to_folder(source: str, held: Upload) -> None:
+    place = folder()
+    if place is None or (place / f"{source.removeprefix(UPLOAD)}.{ENDING}").exists():
+        return
+    try:
+        if why := own_folder(place, named=True):
+            raise OSError(why)
+        content = write(Screen("data", {"data": source}, held.name, held.content))
+        with tempfile.NamedTemporaryFile(dir=place, delete=False) as file:
+            file.write(content)
+        os.replace(file.name, place / f"{source.removeprefix(UPLOAD)}.{ENDING}")
+        for old in sorted(place.iterdir(), key=lambda one: one.stat().st_mtime, reverse=True)[MOST_TABLES:]:
+            old.unlink()
+    except OSError as error:
+        logging.getLogger(__name__).warning("The table is not kept for a restart: %s", error)
+
+
+def _from_folder(source: str) -> Upload | None:
+    place = folder()
+    file = place and place / f"{source.removeprefix(UPLOAD)}.{ENDING}"
+    if file is None or not file.is_file():
+        return None
+    try:
+        found = read(file.read_bytes())
+        os.utime(file)
+    except (DataError, OSError) as error:
+        history.refuse(str(error))
+        file.unlink(missing_ok=True)
+        return None
+    return Upload(found.name, found.table)

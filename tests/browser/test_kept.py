@@ -1,0 +1,33 @@
+"""Work stays in a real browser: a reload finds its table, another browser does not, a saved screen opens in it."""
+
+import zipfile
+from pathlib import Path
+
+from tests.browser.server import Server
+from tests.browser.steps import table, upload
+
+
+def test_a_reload_finds_the_table_and_a_saved_screen_opens_elsewhere(start, visit, tmp_path: Path) -> None:
+    server: Server = start(MKL_EXPLORER_HOSTS="127.0.0.1")
+    owner, other = visit(server.url), visit(server.url, apart=True)
+    owner.open("data?recipe=builders&widths=2&each=none&look=path")
+    upload(owner, table())
+    owner.page.wait_for_selector("text=140 rows")
+    owner.page.reload()
+    owner.page.wait_for_selector("text=140 rows")
+    other.open(owner.page.url.removeprefix(f"{server.url}/"))
+    other.page.wait_for_selector("text=upload the same file")
+    assert not (tmp_path / "home" / "tables").exists()
+
+    owner.go("Explore")
+    owner.page.wait_for_selector("text=/kernels used/")
+    owner.settle()
+    owner.page.locator(".st-key-link button").first.click()
+    saved = tmp_path / "screen.mklx"
+    saved.write_bytes(owner.take("Save"))
+    assert {"screen.json", "table", "model.mkl"} <= set(zipfile.ZipFile(saved).namelist())
+    other.open("")
+    other.page.locator("input[type=file]").set_input_files(saved)
+    other.page.wait_for_selector("text=/kernels used/")
+    assert "/explore" in other.page.url
+    assert not owner.errors + other.errors
