@@ -25,9 +25,9 @@ import mklcore as mkl
 from benchmarks.lines import Line, cpu, reported
 from benchmarks.paths import problem
 from mklcore.errors import suppress_convergence_warnings
-from mklcore.kernels.nystroem import Nystroem
+from mklcore.kernels.features import Nystroem
+from mklcore.kernels.grams import Rows
 from mklcore.kernels.operators import cached
-from mklcore.kernels.operators.lazy import LazyKernels
 from mklcore.losses import make_loss
 from mklcore.machines import svm
 from mklcore.penalties import EllipticNorm, LpNorm, Penalty
@@ -120,11 +120,11 @@ def kernels(data: str) -> tuple[Any, np.ndarray]:
     y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.standard_normal(n) > 0, 1.0, -1.0)
     if data in SIZES:
         n, M = SIZES[data]
-        return LazyKernels.build(mkl.KernelDictionary.rbf_grid(mkl.log_grid(0.25, 4, M)), X[:n]), y[:n]
+        return Rows.build(mkl.KernelDictionary.rbf_grid(mkl.log_grid(0.25, 4, M)), X[:n]), y[:n]
     wide = mkl.KernelDictionary.rbf_grid(mkl.log_grid(0.25, 4, 10))
     if data in ("features", "many rows"):
         return Nystroem(60).features(wide, X, "multiplicative", False), y
-    return (LazyKernels.build(wide, X) if data == "not stored" else wide.grams(X)), y
+    return (Rows.build(wide, X) if data == "not stored" else wide.grams(X)), y
 
 
 class Part(NamedTuple):
@@ -164,7 +164,7 @@ def row_case(row: schedule.Row) -> Case:
 
 def parts() -> list[Part]:
     """Everything that is switched off, one at a time."""
-    products = "kernels.operators.cached"
+    products = "kernels.operators"
     settings = vars(sys.modules[f"mklcore.{products}"])["SETTINGS"]
     steady = replace(reweighting.SETTINGS, accuracies=(1e-9, 0.05, 5e-5))
     return [

@@ -24,7 +24,7 @@ import mklcore as mkl
 from benchmarks.grams import into
 from benchmarks.lines import Line, cpu, reported
 from benchmarks.paths import problem
-from mklcore.kernels.nystroem import column_features
+from mklcore.kernels.features import column_features
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.selection.choose_c import choose_C

@@ -78,7 +78,7 @@ from mklcore.estimators.one_class import LpMKLOneClass as LpMKLOneClass
 from mklcore.estimators.smkl import SMKLClassifier as SMKLClassifier, SMKLRegressor as SMKLRegressor
 from mklcore.estimators.terms import decompose as decompose
 from mklcore.experiments import EXPERIMENTS as EXPERIMENTS
-from mklcore.kernels.composed import Product as Product, Sum as Sum
+from mklcore.kernels.functions import Product as Product, Sum as Sum
 from mklcore.kernels.dictionary import KernelDictionary as KernelDictionary
 from mklcore.kernels.functions import (
     KERNELS as KERNELS,
@@ -92,10 +92,10 @@ from mklcore.kernels.functions import (
 from mklcore.kernels.grams import GramStack as GramStack
 from mklcore.kernels.interactions import Interaction as Interaction
 from mklcore.kernels.measures import alignment_matrix as alignment_matrix
-from mklcore.kernels.sequence_dictionary import SequenceDictionary as SequenceDictionary
+from mklcore.kernels.dictionary import SequenceDictionary as SequenceDictionary
 from mklcore.kernels.sequences import Spectrum as Spectrum, WeightedDegree as WeightedDegree
 from mklcore.losses import LOSSES as LOSSES, Huber as Huber, Pinball as Pinball
-from mklcore.kernels.nystroem import Nystroem as Nystroem
+from mklcore.kernels.features import Nystroem as Nystroem
 from mklcore.paths.path import Path as Path, fit_path as fit_path, log_grid as log_grid
 from mklcore.penalties import (
     PENALTIES as PENALTIES,

@@ -1,10 +1,14 @@
 """What arrays hold, for type checkers: floats of 8 bytes (``Array``) and 4 (``Single``), integers (``Indices``), bools
-(``Mask``), anything (``Labels``)."""
+(``Mask``), anything (``Labels``); and how many threads work on them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 Array: TypeAlias = NDArray[np.float64]
 Single: TypeAlias = NDArray[np.float32]
@@ -27,3 +31,21 @@ def writable(array: Array) -> Array:
     work.
     """
     return array if array.flags.writeable else array.copy()
+
+
+@cache
+def _pools() -> ThreadpoolController:
+    """The pools of numpy's and of scipy's library, which is loaded first: a controller only knows the pools it has
+    seen.
+    """
+    import scipy.linalg.blas  # noqa: F401
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """One BLAS thread inside a loop over kernels, or in a function that it decorates: two took 2 to 13 times as long
+    when other work shared the cores."""
+    with _pools().limit(limits=1, user_api="blas"):
+        yield

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
 
-from mklcore.kernels.checks import one_blas_thread
+from mklcore.arrays import one_blas_thread
 
 S = TypeVar("S", bound=Hashable)
 T = TypeVar("T")

@@ -8,8 +8,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.columns import LazyColumns
-from mklcore.kernels.functions import KernelSpec, RowKernel
+from mklcore.kernels.functions import KernelSpec, LazyColumns, RowKernel
 from mklcore.losses import LOSSES, Hinge, Loss, make_loss
 from mklcore.penalties import BlockNorm, ElasticNet, EllipticNorm, GroupTerm, LpNorm, Penalty, WeightedLpNorm, norms
 from mklcore.solvers import SOLVERS, fit_weighted

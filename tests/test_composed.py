@@ -1,11 +1,9 @@
-"""Products and sums of kernels, and kernels of pairs: against their parts, and through text, files and solvers."""
+"""Products and sums of kernels against their parts."""
 
 import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.errors import KernelError
-from mklcore.kernels.composed import pair_grams
 
 
 @pytest.fixture(scope="module")
@@ -41,21 +39,3 @@ def test_a_product_of_columns_and_letters():
     stack = mkl.KernelDictionary(both).grams(data, normalise=None)
     assert stack.values[2] == pytest.approx(stack.values[0] * stack.values[1])
     assert stack.cross(data)[2] == pytest.approx(stack.values[2])
-
-
-def test_pairs_of_things():
-    rng = np.random.default_rng(0)
-    Z = rng.standard_normal((6, 3))
-    K = np.stack([Z @ Z.T, np.eye(6)])
-    pairs, others = np.array([[0, 1], [2, 5], [3, 3]]), np.array([[1, 0], [4, 2]])
-    block = pair_grams(K, pairs, others)
-    for a, (i, j) in enumerate(pairs):
-        for b, (p, q) in enumerate(others):
-            assert block[0, a, b] == pytest.approx(Z[i] @ Z[p] * (Z[j] @ Z[q]) + Z[i] @ Z[q] * (Z[j] @ Z[p]))
-    assert block[1, 0].tolist() == [1.0, 0.0]
-    assert pair_grams(K, pairs, others, ordered=True)[1, 0].tolist() == [0.0, 0.0]
-    mkl.GramStack.from_array(pair_grams(K, [(i, j) for i in range(6) for j in range(i, 6)]))
-    with pytest.raises(KernelError, match="things from 0 to 5; got 0 to 6"):
-        pair_grams(K, [(0, 6)])
-    with pytest.raises(KernelError, match="whole numbers of shape"):
-        pair_grams(K, [0.5, 1.0])

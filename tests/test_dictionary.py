@@ -168,9 +168,9 @@ def test_bad_dictionaries_are_refused(X):
         KernelDictionary((Linear(),), standardize="no")
     with pytest.raises(ParameterError, match="already names its columns"):
         KernelDictionary.per_feature(Linear(features=(0,)), 3)
-    with pytest.raises(ParameterError, match="n_features must be a whole number from 1 on, got 0"):
+    with pytest.raises(ParameterError, match="n_features must be a whole number of 1 or more; got 0"):
         KernelDictionary.per_feature(Linear(), 0)
-    with pytest.raises(ParameterError, match="seed must be a whole number from 0 on"):
+    with pytest.raises(ParameterError, match="seed must be a whole number of 0 or more"):
         KernelDictionary.random_subspaces(Linear(), 2, 2, seed=None)
     with pytest.raises(ParameterError, match="same standardize"):
         KernelDictionary((Linear(),)) + KernelDictionary((Linear(),), standardize=False)

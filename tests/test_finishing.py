@@ -5,9 +5,8 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import KernelError, ParameterError, cancellation_scope
-from mklcore.kernels.finishing import NORMALISATIONS
-from mklcore.kernels.operators.lazy import LazyKernels
-from mklcore.kernels.operators.packed import PackedKernels
+from mklcore.kernels.grams import Rows
+from mklcore.kernels.maps import NORMALISATIONS
 from tests.every import every
 
 ways = pytest.mark.parametrize("normalise", NORMALISATIONS)
@@ -32,14 +31,14 @@ KERNELS = mkl.KernelDictionary(
 
 
 @ways
-@every("build", [mkl.KernelDictionary.grams, LazyKernels.build])
+@every("build", [mkl.KernelDictionary.grams, Rows.build])
 def test_a_number_that_overflows_is_refused_by_name(X, build, normalise):
     steep = mkl.KernelDictionary((mkl.Linear(), mkl.Polynomial(100)), standardize=False)
     with pytest.raises(KernelError, match="polynomial 100 grows beyond the largest number"):
         build(steep, 1e4 * X, normalise=normalise)
 
 
-@pytest.mark.parametrize("build", [mkl.KernelDictionary.grams, LazyKernels.build], ids=["stack", "rows"])
+@pytest.mark.parametrize("build", [mkl.KernelDictionary.grams, Rows.build], ids=["stack", "rows"])
 def test_refusals_are_the_same_words(X, build):
     flat = mkl.KernelDictionary((mkl.RBF(1.0, features=(3,)), mkl.Linear(features=(3,))))
     with pytest.raises(
@@ -52,10 +51,9 @@ def test_refusals_are_the_same_words(X, build):
 
 @every("build", [
     KERNELS.grams,
-    lambda X: LazyKernels.build(KERNELS, X, None),
-    lambda X: LazyKernels.build(KERNELS, X, center=True),
-    lambda X: LazyKernels.build(mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3), X),
-    lambda X: PackedKernels.build(KERNELS, X),
+    lambda X: Rows.build(KERNELS, X, None),
+    lambda X: Rows.build(KERNELS, X, center=True),
+    lambda X: Rows.build(mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3), X),
     lambda X: mkl.Nystroem(5).features(KERNELS, X),
 ])  # fmt: skip
 def test_kernels_that_nobody_wants_any_more_are_not_built_to_the_end(X, build):

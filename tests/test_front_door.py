@@ -76,7 +76,7 @@ def test_importing_loads_only_what_is_used_and_a_star_brings_every_public_name()
 
 def test_inside_loops_over_kernels_every_library_has_one_blas_thread():
     check = (
-        "from mklcore.kernels.checks import one_blas_thread\n"
+        "from mklcore.arrays import one_blas_thread\n"
         "with one_blas_thread(): import scipy.linalg\n"
         "from threadpoolctl import threadpool_info\n"
         "with one_blas_thread(): print({pool['num_threads'] for pool in threadpool_info() if pool['user_api'] == "

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.kernels.operators import DenseKernels
-from mklcore.kernels.operators.lazy import LazyKernels
+from mklcore.kernels.grams import Rows
+from mklcore.kernels.operators import Dense
 from mklcore.losses import LOSSES, make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
@@ -43,7 +43,7 @@ def along(K, y, loss, values, screen, intercept=True, tol=1e-5):
 def test_no_kernel_of_the_optimum_is_ruled_out_from_any_dual(loss, intercept, seed):
     K, y, rng = problem(seed)
     loss, out = make_loss(loss), 0
-    norms = norms_of(DenseKernels(K), intercept)
+    norms = norms_of(Dense(K), intercept)
     for C in (0.01, 0.1, 1.0, 10.0):
         task = Problem(K, y, C, loss, LpNorm(1.0), intercept)
         best = fit_weighted(K, y, C, loss, LpNorm(1.0), intercept, tol=1e-9)
@@ -66,7 +66,7 @@ def test_the_norms_bound_the_eigenvalues(balanced):
     K, _, _ = problem(0)
     H = np.eye(N) - (1.0 / N if balanced else 0.0)
     largest = np.array([np.linalg.eigvalsh(H @ kernel @ H)[-1] for kernel in K])
-    norms = norms_of(DenseKernels(K), balanced)
+    norms = norms_of(Dense(K), balanced)
     assert np.all(norms**2 >= largest * (1 - 1e-12))
     assert np.median(norms**2 / largest) < 2.0
 
@@ -119,7 +119,7 @@ def test_kernels_that_are_not_stored_are_read_as_a_path_needs_them(loss):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 300))
     y = np.where(X[:, 0] - X[:, 1] > 0, 1.0, -1.0)
-    rows = LazyKernels.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 300), X)
+    rows = Rows.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 300), X)
     loss, values = make_loss(loss), (0.02, 0.03, 0.06)
     off, on = (along(rows, y, loss, values, screen, tol=1e-4) for screen in (False, True))
     for one, other in zip(off, on, strict=True):
@@ -130,7 +130,7 @@ def test_kernels_that_are_not_stored_are_read_as_a_path_needs_them(loss):
 
 def test_forms_are_exact_where_the_price_needs_them():
     K, _, rng = problem(3)
-    kernels = DenseKernels(K)
+    kernels = Dense(K)
     screening = Screening(kernels, norms_of(kernels, True))
     a = rng.standard_normal(N)
     for size in (0.0, 1e-3, 1e-2, 1.0):

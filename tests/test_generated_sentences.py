@@ -14,7 +14,7 @@ from mklcore.data.notes import Note
 from mklcore.data.reading import describe_table, read_table
 from mklcore.estimators.importance import LEAST_ROWS, ColumnAnswer
 from mklcore.estimators.terms import Drop
-from mklcore.kernels.units import units
+from mklcore.kernels.dictionary import units
 from pages._parts.derive.terms import Along
 from pages._parts.drawing import ranked
 from pages._parts.explore import chart, ranking

@@ -7,7 +7,7 @@ from sklearn.svm import SVC
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
-from mklcore.kernels.measures import exact_copies
+from mklcore.kernels.grams import exact_copies
 from mklcore.losses import Hinge
 from mklcore.solvers.driver import run
 from mklcore.solvers.gomp_losses import LossGOMP, offset_machine

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.kernels import checks
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.finishing import NORMALISATIONS
 from mklcore.kernels.functions import RBF, Laplacian, Linear, Polynomial
-from mklcore.kernels.grams import GramStack
+from mklcore.kernels.grams import GramStack, check_gram
+from mklcore.kernels.maps import NORMALISATIONS
 from tests.every import every
 
 DICTIONARY = KernelDictionary(
@@ -330,7 +329,7 @@ def test_kernels_are_accepted_as_their_eigenvalues_say(rank: int, smallest: floa
     gram = (vectors * spectrum) @ vectors.T
     gram = np.ascontiguousarray(0.5 * (gram + gram.T))
     with nullcontext() if smallest > -1e-9 else pytest.raises(KernelError, match="not positive semidefinite"):
-        checks.check_gram("one", gram)
+        check_gram("one", gram)
 
 
 def test_one_entry_in_any_tile_is_seen():
@@ -339,7 +338,7 @@ def test_one_entry_in_any_tile_is_seen():
             gram = np.eye(150)
             gram[i, j] += entry
             with nullcontext() if i == j and entry == 1e-3 else pytest.raises(KernelError, match=words):
-                checks.check_gram("one", gram)
+                check_gram("one", gram)
 
 
 def test_indefinite_kernels_are_clipped_on_request_with_a_warning():

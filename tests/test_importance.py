@@ -7,7 +7,7 @@ import mklcore as mkl
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
 from mklcore.estimators.importance import _shuffler, column_importance, kernel_units
-from mklcore.kernels.units import units
+from mklcore.kernels.dictionary import units
 from tests.every import every
 from tests.test_units import made
 

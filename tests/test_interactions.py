@@ -11,9 +11,8 @@ import pytest
 import mklcore as mkl
 from mklcore.data.dataset import Dataset
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.interactions import ColumnMeasure, Interaction
-from mklcore.kernels.medians import column_median
-from mklcore.kernels.screening import interacting
+from mklcore.kernels.functions import median_distance
+from mklcore.kernels.interactions import ColumnMeasure, Interaction, interacting
 from tests.every import every
 
 RBF = [mkl.RBF(1.0, features=(j,), relative=True) for j in range(4)]
@@ -113,7 +112,7 @@ def test_the_median_of_a_column_is_that_of_all_pairs(digits, n):
     column = np.sort(np.round(np.random.default_rng(n).standard_normal(n), digits))
     pairs = np.abs(column[:, None] - column)[np.triu_indices(n, 1)]
     expected = np.median(pairs) or (np.median(pairs[pairs > 0]) if pairs.any() else 1.0)
-    assert column_median(column) == expected
+    assert median_distance("absolute", column[:, None]) == pytest.approx(expected, rel=1e-12)
 
 
 @every(
@@ -132,7 +131,7 @@ def test_what_is_no_interaction_is_refused(parts, message):
 
 
 def test_measures_that_do_not_fit_are_refused():
-    measure = ColumnMeasure.of(RBF[0].at((0,), 1.0), np.eye(4))
+    measure = ColumnMeasure.of(RBF[0].at(1.0), np.eye(4))
     with pytest.raises(ParameterError, match="one measure per part"):
         Interaction(RBF[0], RBF[1], measures=(measure,))
     with pytest.raises(ParameterError, match="has 1 columns"):
@@ -227,8 +226,8 @@ def test_sets_of_three_are_found_and_the_order_is_that_of_strength():
 
 def test_among_many_columns_a_pair_is_found_without_looking_at_all_pairs(monkeypatch):
     looked = []
-    score = mkl.kernels.screening._score
-    monkeypatch.setattr("mklcore.kernels.screening._score", lambda *given: looked.append(1) or score(*given))
+    score = mkl.kernels.interactions._score
+    monkeypatch.setattr("mklcore.kernels.interactions._score", lambda *given: looked.append(1) or score(*given))
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 80))
     data = Dataset(X, X[:, 40] * X[:, 70] + X[:, 3] + 0.2 * rng.standard_normal(300))

@@ -7,9 +7,8 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.kernels.operators.dense import DenseKernels
-from mklcore.kernels.operators.lazy import LazyKernels
-from mklcore.kernels.operators.row_cache import RowCache
+from mklcore.kernels.grams import Rows
+from mklcore.kernels.operators import Dense, RowCache
 from mklcore.losses import make_loss
 from mklcore.penalties import BlockNorm, LpNorm
 from mklcore.solvers import certificate, fit_weighted
@@ -26,7 +25,7 @@ def problem():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 6))
     target = X[:, 0] + np.sin(2 * X[:, 1]) + 0.4 * rng.standard_normal(300)
-    return X, np.sign(target), target, KERNELS.grams(X), LazyKernels.build(KERNELS, X)
+    return X, np.sign(target), target, KERNELS.grams(X), Rows.build(KERNELS, X)
 
 
 @every("p", [1.0, 1.1, 4 / 3, 2.0, 4.0])
@@ -74,7 +73,7 @@ def test_rows_in_single_precision_are_left_where_a_large_C_would_show_their_roun
     rng = np.random.default_rng(2)
     X = rng.standard_normal((150, 3))
     y = np.sign(X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(150))
-    rows, loss = LazyKernels.build(mkl.KernelDictionary.rbf_grid([0.5, 1, 2]), X), make_loss("hinge")
+    rows, loss = Rows.build(mkl.KernelDictionary.rbf_grid([0.5, 1, 2]), X), make_loss("hinge")
     fit = fit_weighted(rows, y, 1e6, loss, LpNorm(1.5), True)
     assert fit.status.ok
     assert fit.objective <= min(record.objective for record in fit.history)
@@ -130,7 +129,7 @@ def test_single_rows_are_the_rows_in_double_precision(normalise, center):
     X = np.random.default_rng(7).standard_normal((530, 5))  # more than one tile, and a part of another
     whole = (mkl.Linear(), mkl.Polynomial(2), mkl.Matern(1.0), mkl.RBF(0.2), mkl.RBF(2.0), mkl.Laplacian(2.0))
     parts = (mkl.RBF(1.0, features=(4, 0)), mkl.Laplacian(2.0, features=(1, 2, 3)), mkl.RBF(1.0, features=(3,)))
-    rows = LazyKernels.build(mkl.KernelDictionary(whole + parts), X, normalise=normalise, center=center)
+    rows = Rows.build(mkl.KernelDictionary(whole + parts), X, normalise=normalise, center=center)
     exact, out = rows.rows(np.array([0, 17, 529])), np.empty((rows.n_kernels, 530), dtype=np.float32)
     for k, i in enumerate((0, 17, 529)):
         rows.row_into(i, out)
@@ -139,7 +138,7 @@ def test_single_rows_are_the_rows_in_double_precision(normalise, center):
 
 def test_a_cache_gives_the_rows_asked_for_whatever_it_has_given_up():
     values, rng = np.random.default_rng(3).standard_normal((2, 30, 30)), np.random.default_rng(4)
-    cache = RowCache(DenseKernels(values), budget_mb=1e-6, least=4)
+    cache = RowCache(Dense(values), budget_mb=1e-6, least=4)
     for _ in range(40):
         rows = rng.permutation(30)[: rng.integers(1, 5)]
         assert cache.slab[cache.fetch(rows)] == pytest.approx(values[:, rows].transpose(1, 0, 2), rel=1e-6)

@@ -13,6 +13,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.reading import read_table
 from mklcore.errors import KernelError, MKLError, ParameterError
 from mklcore.kernels import RBF, GramStack, KernelDictionary, Laplacian, Linear, Polynomial
+from mklcore.kernels.dictionary import units
 from mklcore.kernels.measures import constant_kernels
 from mklcore.kernels.notation import (
     Entry,
@@ -22,7 +23,6 @@ from mklcore.kernels.notation import (
     read_entries,
     write_entries,
 )
-from mklcore.kernels.units import units
 from pages._parts.derive import caches, gram_stacks
 from pages._parts.kernels import table
 from pages._parts.params import link as params_link

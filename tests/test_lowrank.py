@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.estimators.lp import COLUMNS_FROM, LpMKLRegressor
+from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.io.models import load_model, save_model
-from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.dictionary import COLUMNS_FROM, KernelDictionary
+from mklcore.kernels.features import column_features
 from mklcore.kernels.functions import Linear
-from mklcore.kernels.nystroem import column_features, leverages
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import run
 from mklcore.solvers.exact_pass import whole_certificate
@@ -38,9 +38,14 @@ def stack():
     return mkl.Nystroem(30).features(KERNELS, DATA.X)
 
 
+def grams_of(stack):
+    """The approximated kernels as Gram matrices."""
+    return mkl.GramStack.from_array(np.stack([stack.gram(m) for m in range(stack.n_kernels)]), stack.names)
+
+
 @pytest.fixture(scope="module")
 def grams(stack):
-    return stack.grams().values
+    return grams_of(stack).values
 
 
 @every("normalise, center", NORMALISATIONS)
@@ -58,7 +63,7 @@ def test_with_as_many_landmarks_as_rows_the_kernels_are_exact_on_training_rows_a
 
 def test_the_share_of_the_trace_that_is_lost_is_that_of_the_traces_and_falls_with_the_landmarks(stack):
     exact, traced = KERNELS.grams(DATA.X, "trace").values, mkl.Nystroem(30).features(KERNELS, DATA.X, "trace")
-    lost = 1.0 - np.array([np.trace(a) / np.trace(b) for a, b in zip(traced.grams().values, exact, strict=True)])
+    lost = 1.0 - np.array([np.trace(a) / np.trace(b) for a, b in zip(grams_of(traced).values, exact, strict=True)])
     assert traced.approximation_error == pytest.approx(lost, abs=1e-6)
     fewer = mkl.Nystroem(10).features(KERNELS, DATA.X).approximation_error
     assert np.all(fewer >= stack.approximation_error - 1e-7)
@@ -153,7 +158,7 @@ def test_where_rounding_is_coarse_the_dual_still_sums_to_its_total_and_proves_wh
     assert fit.status.ok
     assert abs(fit.dual_point.sum()) <= 1e-10 * np.abs(fit.dual_point).sum()
     parts = (fit.weights, fit.dual_coef, fit.intercept, "hinge", 1e3, mkl.LpNorm(p), fit.dual_point, True)
-    proved = mkl.certificate(features.grams().values, y, *parts)
+    proved = mkl.certificate(grams_of(features).values, y, *parts)
     assert proved == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6)
 
 
@@ -191,7 +196,7 @@ def test_several_classes_weights_of_rows_paths_and_what_if():
     assert model.feature_coef_.shape == (3, model._map.roots.shape[1])
     assert model.score(wine.X, wine.y) > 0.95
     assert np.all(model.dual_coef_[:, weight == 0] == 0.0)
-    problem = asked.training_stack(wine.X, wine.y)[0].grams().values
+    problem = grams_of(asked.training_stack(wine.X, wine.y)[0]).values
     for k in range(3):
         y, parts = (
             np.where(wine.y == model.classes_[k], 1.0, -1.0),
@@ -210,7 +215,7 @@ def test_one_run_of_gomp_on_features_answers_for_all_sizes_and_leaves_copies_out
     twice = KERNELS + mkl.KernelDictionary((mkl.Linear(),))
     asked = mkl.GOMPClassifier(kernels=twice, lam=1e-3, approximation=mkl.Nystroem(25))
     path = mkl.fit_path(asked, DATA.X, DATA.y, "s", [1, 2, 3])
-    dense = asked.training_stack(DATA.X, DATA.y)[0].grams()
+    dense = grams_of(asked.training_stack(DATA.X, DATA.y)[0])
     exact = mkl.GOMPClassifier(kernels="precomputed", lam=1e-3, n_kernels=3).fit(dense, DATA.y)
     assert list(path.estimators[-1].selected_) == list(exact.selected_)
     assert path.objective[-1] == pytest.approx(exact.objective_, rel=1e-5)
@@ -239,25 +244,10 @@ def test_a_saved_model_predicts_the_same_and_a_changed_file_is_refused(tmp_path)
         mkl.load_model(tmp_path / "bad.mkl")
 
 
-def test_landmarks_by_leverage_are_the_rows_that_no_others_stand_for():
-    table = np.random.default_rng(0).normal(size=(40, 6))
-    K = table @ table.T
-    found = leverages(table, 0.7)
-    assert found == pytest.approx(np.diag(K @ np.linalg.inv(K + 0.7 * np.eye(40))), rel=1e-9)
-    rows = 0.01 * np.random.default_rng(1).normal(size=(300, 3))
-    rows[:10] = 3.0 * np.random.default_rng(2).normal(size=(10, 3))
-    kernels = mkl.KernelDictionary((mkl.RBF(1.0),), standardize=False)
-    asked = mkl.Nystroem(30, choose="leverage")
-    chosen = asked.features(kernels, rows).transform.landmarks.rows
-    assert len(chosen) == 30
-    assert np.sum(np.abs(chosen).max(axis=1) > 0.5) >= 5  # of the ten; by chance it would be one
-
-
 @every(
     "make, match",
     [
-        (lambda: mkl.Nystroem(9, choose="uniform"), "must be one of kmeans, leverage"),
-        (lambda: mkl.Nystroem(0), "whole number from 1 on"),
+        (lambda: mkl.Nystroem(0), "whole number of 1 or more"),
         (lambda: mkl.LpMKLClassifier(approximation="nystroem"), "must be None or Nystroem"),
         (lambda: mkl.LpMKLClassifier(approximation=mkl.Nystroem(), kernels="precomputed"), "ready stacks have none"),
         (lambda: mkl.LpMKLClassifier(approximation=mkl.Nystroem(), solver="interleaved"), "works on kernel values"),

@@ -7,9 +7,9 @@ import pytest
 
 import mklcore as mkl
 import mklcore.estimators.base as base
+import mklcore.kernels.dictionary as kernel_dictionary
 from mklcore.errors import KernelError
-from mklcore.kernels.operators.base import Capability
-from mklcore.kernels.operators.lazy import LazyKernels
+from mklcore.kernels.grams import Rows
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.penalties.terms import make_terms
@@ -43,8 +43,7 @@ def targets(y, loss):
 @every("dictionary", [MANY, MANY + mkl.KernelDictionary((mkl.Polynomial(2),))])
 def test_at_p_1_the_kernels_that_matter_are_found_and_proved_among_all(table, name, dictionary):
     X, loss, y = table[0], make_loss(name), targets(table[1], make_loss(name))
-    rows, K = LazyKernels.build(dictionary, X), dictionary.grams(X).values
-    assert (Capability.CHEAP_ROWS in rows.capabilities) == (dictionary is MANY)
+    rows, K = Rows.build(dictionary, X), dictionary.grams(X).values
     found = fit_weighted(rows, y, 1.0, loss, LpNorm(1.0), True, tol=1e-6)
     stored = fit_weighted(K, y, 1.0, loss, LpNorm(1.0), True, tol=1e-6)
     assert found.status.ok
@@ -72,7 +71,7 @@ def test_estimators_store_nothing_above_the_limit_and_answer_alike(table, model,
     stored = (
         model.copy_with("tol", 1e-5).fit(X, y) if hasattr(model, "tol") else model.copy_with("lam", model.lam).fit(X, y)
     )
-    monkeypatch.setattr(base, "QUICK_LIMIT_MB", 0.1)
+    monkeypatch.setattr(kernel_dictionary, "QUICK_LIMIT_MB", 0.1)
     monkeypatch.setattr(base, "_FEWEST_ROWS", 10**9)
     monkeypatch.setattr(mkl.KernelDictionary, "grams", lambda *args, **kwargs: pytest.fail("a stack was built"))
     free = (
@@ -95,11 +94,11 @@ def test_estimators_store_nothing_above_the_limit_and_answer_alike(table, model,
 @every("terms", ["log+gl", "gl"])
 def test_kernels_that_hardly_count_are_put_aside_and_the_answer_stays(table, kernel, terms, monkeypatch):
     X, y, loss, terms = table[0], np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms(terms)
-    rows = LazyKernels.build(mkl.KernelDictionary.per_feature(kernel, 120), X)
+    rows = Rows.build(mkl.KernelDictionary.per_feature(kernel, 120), X)
     plain = fit_selection(rows, y, 10.0, loss, terms, True, tol=1e-4).fit
     setting(monkeypatch, "mklcore.solvers.smkl.many", 50)
-    read, forms = [], LazyKernels.quad
-    monkeypatch.setattr(LazyKernels, "quad", lambda self, a, some=None: read.append(some) or forms(self, a, some))
+    read, forms = [], Rows.quad
+    monkeypatch.setattr(Rows, "quad", lambda self, a, some=None: read.append(some) or forms(self, a, some))
     fit = fit_selection(rows, y, 10.0, loss, terms, True, tol=1e-4).fit
     assert fit.status is Status.SETTLED
     assert fit.objective == pytest.approx(plain.objective, rel=1e-5)
@@ -112,14 +111,14 @@ def test_a_path_without_a_stack_is_the_path_with_one(table, monkeypatch):
     X, y = table
     model, found = mkl.LpMKLRegressor(p=4 / 3, kernels=MANY, tol=1e-6), []
     for limit in (512.0, 0.1):
-        monkeypatch.setattr(base, "QUICK_LIMIT_MB", limit)
+        monkeypatch.setattr(kernel_dictionary, "QUICK_LIMIT_MB", limit)
         found.append(mkl.fit_path(model, X[:30], y[:30], "C", [0.1, 1.0], X[30:], y[30:]))
     for name in ("objective", "train_score", "val_score"):
         assert getattr(found[1], name) == pytest.approx(getattr(found[0], name), rel=5e-3)
 
 
 def test_eigenvectors_that_would_not_fit_are_refused(table, monkeypatch):
-    rows = LazyKernels.build(mkl.KernelDictionary.per_feature(mkl.Laplacian(1.0), 120), table[0])
+    rows = Rows.build(mkl.KernelDictionary.per_feature(mkl.Laplacian(1.0), 120), table[0])
     setting(monkeypatch, "mklcore.solvers.spectra.most_mb", 0.5)
     with pytest.raises(KernelError, match=r"The eigenvectors of 120 kernels on 40 rows need more than 0 MB"):
         spectra.Spectra.of(rows)
@@ -128,7 +127,7 @@ def test_eigenvectors_that_would_not_fit_are_refused(table, monkeypatch):
 def test_kernels_put_aside_too_soon_take_part_again(table, monkeypatch):
     setting(monkeypatch, "mklcore.solvers.smkl.many", 50)
     y, loss, lasso = np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms("gl")  # convex: one optimum
-    rows: Any = LazyKernels.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 120), table[0])
+    rows: Any = Rows.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 120), table[0])
     whole = fit_selection(rows, y, 10.0, loss, lasso, True, tol=1e-3).fit
     first = np.full(120, 1 / 120)
     aside = np.argsort(-whole.weights)[:2]

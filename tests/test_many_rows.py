@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.kernels.features import FactoredSum
 from mklcore.kernels.operators import factored
-from mklcore.kernels.operators.factored import FactoredSum
 from mklcore.paths.held_out import scored_on
 from pages._parts.derive import caches, gram_stacks, left_out, low_rank, many_rows, paths, tables
 from pages._parts.explore import many_rows as explore_many_rows

@@ -9,10 +9,8 @@ from sklearn.gaussian_process.kernels import Matern as Reference
 import mklcore as mkl
 from mklcore.errors import KernelError, ParameterError
 from mklcore.figures import style
-from mklcore.kernels.composed import COMPOSED
-from mklcore.kernels.functions import KERNELS
-from mklcore.kernels.notation import Entry, read_entries, write_entries
-from mklcore.kernels.recipes import Recipe
+from mklcore.kernels.functions import COMPOSED, KERNELS
+from mklcore.kernels.notation import Entry, Recipe, read_entries, write_entries
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 from tests.every import every
 

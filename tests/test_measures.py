@@ -6,10 +6,9 @@ import pytest
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear
+from mklcore.kernels.grams import as_stack, duplicates
 from mklcore.kernels.measures import (
     alignment_matrix,
-    as_stack,
-    duplicates,
     effective_rank,
     effective_rows,
     eigenvalues,

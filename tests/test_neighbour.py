@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.kernels.operators.lazy import LazyKernels
+from mklcore.kernels.grams import Rows
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
@@ -58,7 +58,7 @@ def test_every_point_of_a_path_has_its_certificate_and_some_take_no_machine(prob
 
 def test_the_same_problem_again_takes_no_machine_from_a_table_either(problem):
     X, kernels, _, y = problem
-    rows = LazyKernels.build(kernels, X)
+    rows = Rows.build(kernels, X)
     first = fitted(rows, y, 1.0, 2.0)
     again = fitted(rows, y, 1.0, 2.0, warm=neighbour(first, 1.0))
     assert again.solves == 0

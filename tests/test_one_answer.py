@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
-from mklcore.kernels.units import units
+from mklcore.kernels.dictionary import units
 from pages._parts.derive import gram_stacks, looks, low_rank, paths, references, settling
 from pages._parts.explore import verdict
 from pages._parts.jobs import worker

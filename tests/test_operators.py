@@ -10,21 +10,18 @@ from sklearn.base import clone
 import mklcore as mkl
 from mklcore.errors import KernelError, ParameterError
 from mklcore.estimators.problems import weighted_blocks
-from mklcore.kernels.finishing import NORMALISATIONS
+from mklcore.kernels.grams import LazySum, Rows
+from mklcore.kernels.maps import NORMALISATIONS
 from mklcore.kernels.operators import (
     CachedOperator,
     Capability,
-    DenseKernels,
-    Float32Kernels,
+    Dense,
     KernelOperator,
-    LazyKernels,
-    PackedKernels,
     WeightedSum,
     as_operator,
     frobenius_norms,
     same_kernels,
 )
-from mklcore.kernels.operators.lazy import LazySum
 from tests.every import every
 
 pytestmark = pytest.mark.numerical
@@ -49,17 +46,15 @@ EVERY_KIND = KERNELS + mkl.KernelDictionary(
     )
 )
 MAKERS = {
-    "dense": lambda kernels=KERNELS, *finish: DenseKernels(kernels.grams(X, *finish).values),
-    "cached": lambda kernels=KERNELS, *finish: CachedOperator(DenseKernels(kernels.grams(X, *finish).values)),
+    "dense": lambda kernels=KERNELS, *finish: Dense(kernels.grams(X, *finish).values),
+    "cached": lambda kernels=KERNELS, *finish: CachedOperator(Dense(kernels.grams(X, *finish).values)),
     "GramStack": lambda kernels=KERNELS, *finish: kernels.grams(X, *finish),
-    "lazy": lambda kernels=KERNELS, *finish: LazyKernels.build(kernels, X, *finish),
-    "float32": lambda kernels=KERNELS, *finish: Float32Kernels(LazyKernels.build(kernels, X, *finish)),
-    "packed": lambda kernels=KERNELS, *finish: PackedKernels.build(kernels, X, *finish),
+    "lazy": lambda kernels=KERNELS, *finish: Rows.build(kernels, X, *finish),
     "factored": lambda kernels=KERNELS, *finish: mkl.Nystroem(N).features(
         kernels, X, *(finish or ("multiplicative", False))
     ),
 }
-CLOSE = {"float32": 2e-5, "packed": 2e-5, "factored": 1e-4}
+CLOSE = {"factored": 1e-4}
 FINISHES = [(normalise, center) for normalise in NORMALISATIONS for center in (False, True)]
 
 
@@ -86,7 +81,6 @@ def test_every_kind_of_kernels_gives_what_the_stored_stack_gives(name, finish, v
     assert isinstance(kernels, KernelOperator)
     assert (kernels.n_kernels, kernels.n_samples) == (len(K), N)
     assert kernels.capabilities <= set(Capability)
-    assert Capability.EXACT in kernels.exact.capabilities
     assert as_operator(kernels) is kernels
 
     (a, weights), some = vectors, np.array([6, 0, 3])
@@ -98,7 +92,6 @@ def test_every_kind_of_kernels_gives_what_the_stored_stack_gives(name, finish, v
         alike(kernels.quad(asked), K @ asked @ asked, 10 * near)
         alike(kernels.quad(asked, some), (K @ asked @ asked)[some], 10 * near)
     assert (kernels.quad(np.zeros(N)) == 0.0).all()
-    alike(kernels.exact.quad(a), K @ a @ a, 1e-3 if name == "factored" else 1e-6)
 
     whole, few = np.tensordot(weights, K, 1), np.array([1, 7, 30])
     total, out = kernels.combine(weights), np.empty((N, N))
@@ -134,11 +127,11 @@ def test_every_kind_of_kernels_gives_what_the_stored_stack_gives(name, finish, v
 def test_kernels_that_are_not_stored_finish_and_meet_new_rows_as_the_stack_does(normalise, center, vectors):
     flat = np.column_stack([X, np.full(N, 2.0)])  # constant kernels: left out, or zero for the linear one
     kernels = EVERY_KIND + mkl.KernelDictionary((mkl.RBF(1.0, features=(3,)), mkl.Linear(features=(3,))))
-    stack, rows = kernels.grams(flat, normalise, center), LazyKernels.build(kernels, flat, normalise, center)
+    stack, rows = kernels.grams(flat, normalise, center), Rows.build(kernels, flat, normalise, center)
     assert rows.names == stack.names
     assert list(rows.notes) == [note for note in stack.notes if "constant" in note]
     assert rows.scales == pytest.approx(stack.scales, rel=1e-10)
-    alike(rows.total, stack.values.sum(axis=0), 1e-9)
+    alike(rows.combine(np.ones(rows.n_kernels)).matrix, stack.values.sum(axis=0), 1e-9)
     alike(LazySum(rows).rows(np.array([7, 3]))[0], stack.values.sum(axis=0)[[7, 3]], 1e-9)
 
     new, (a, weights) = flat[:9] + 0.1, vectors
@@ -167,7 +160,7 @@ def test_training_rows_are_scored_by_blocks(name, truth, vectors):
     np.testing.assert_allclose(scored, expected, atol=CLOSE.get(name, 1e-10) * 10 * np.abs(expected).max())
 
 
-@every("name", ["lazy", "float32", "packed", "factored"])
+@every("name", ["lazy", "factored"])
 def test_estimators_and_folds_take_any_kernels_that_have_names(name):
     y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.8, 1, -1)
     model = mkl.LpMKLClassifier(p=2.0, C=2.0, kernels=KERNELS)
@@ -190,16 +183,8 @@ def test_machines_of_pairs_score_features():
     np.testing.assert_allclose(found.pair_decisions(X), usual.pair_decisions(X), atol=0.05)
 
 
-@pytest.mark.parametrize("name", ["packed", "float32"])
-def test_joint_weights_are_certified_in_double_precision(name):
-    y = np.digitize(X[:, 0], [-0.4, 0.4])
-    kernels = MAKERS[name]()
-    found, usual = (mkl.JointMKLClassifier(kernels=KERNELS).fit(one, y) for one in (kernels, kernels.exact))
-    assert (found.objective_, found.dual_objective_) == (usual.objective_, usual.dual_objective_)
-
-
 def test_centred_kernels_that_are_not_stored_are_not_cut():
-    kernels = LazyKernels.build(KERNELS, X, center=True)
+    kernels = Rows.build(KERNELS, X, center=True)
     with pytest.raises(KernelError, match="Centred kernels that are not stored cannot be cut"):
         kernels.take(np.arange(5))
 
@@ -215,19 +200,19 @@ def test_points_beyond_the_grid_know_the_columns_of_the_table():
 
 def test_kernels_without_names_are_refused_by_estimators(truth):
     with pytest.raises(KernelError, match="does not name its kernels; hand over a GramStack"):
-        mkl.LpMKLClassifier().fit(DenseKernels(truth), np.sign(X[:, 0]))
+        mkl.LpMKLClassifier().fit(Dense(truth), np.sign(X[:, 0]))
 
 
 def test_dense_kernels_on_one_array_are_the_same_kernels(truth):
     stack = KERNELS.grams(X)
-    assert same_kernels(stack, DenseKernels(stack.values))
-    assert not same_kernels(stack, DenseKernels(truth.copy()))
-    assert not same_kernels(stack, LazyKernels.build(KERNELS, X))
+    assert same_kernels(stack, Dense(stack.values))
+    assert not same_kernels(stack, Dense(truth.copy()))
+    assert not same_kernels(stack, Rows.build(KERNELS, X))
     with pytest.raises(KernelError, match="cannot evaluate its kernels on new rows"):
-        DenseKernels(truth).cross(X)
+        Dense(truth).cross(X)
 
 
-@every("name", ["lazy", "packed", "factored"])
+@every("name", ["lazy", "factored"])
 @every("model", [mkl.GreedyMKLClassifier(), mkl.AlignedMKLClassifier(), mkl.BestKernelClassifier()])
 def test_an_estimator_that_reads_stored_matrices_says_so(model, name):
     with pytest.raises(
@@ -237,9 +222,9 @@ def test_an_estimator_that_reads_stored_matrices_says_so(model, name):
 
 
 def test_what_kernels_that_are_not_stored_cannot_do_is_refused():
-    kernels, y = LazyKernels.build(KERNELS, X), np.sign(X[:, 0])
+    kernels, y = Rows.build(KERNELS, X), np.sign(X[:, 0])
     model = mkl.LpMKLClassifier(p=2.0, kernels="precomputed").fit(kernels.cross(X), y)
     with pytest.raises(KernelError, match="What single kernels say needs their blocks"):
         model.contributions(kernels.blocks(X))
-    with pytest.raises(ParameterError, match='reads stored kernels, which LazyKernels are not; use rule="kfold"'):
+    with pytest.raises(ParameterError, match='reads stored kernels, which Rows are not; use rule="kfold"'):
         mkl.choose_C(model.copy_with("loss", "squared"), kernels, y, [0.1, 1.0])

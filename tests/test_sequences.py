@@ -12,8 +12,8 @@ from mklcore.data.reading import fit_encoder
 from mklcore.data.sequences import MAX_LENGTH, look_like_sequences
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.positions import positional_importance
+from mklcore.kernels.grams import Rows
 from mklcore.kernels.notation import read_entries, write_entries
-from mklcore.kernels.operators.lazy import LazyKernels
 from tests.every import every
 from tests.pages import go, open_app, quiet, upload
 
@@ -90,7 +90,7 @@ def test_what_is_refused():
         build([mkl.Spectrum(2, 2)]).grams(["ACGT", "AA"])
     with pytest.raises(ParameterError, match="holds kernels on strings"):
         build([mkl.Linear()])
-    with pytest.raises(ParameterError, match="k must be a whole number from 1 to 50, got 0"):
+    with pytest.raises(ParameterError, match="k must be a whole number from 1 to 50; got 0"):
         mkl.Spectrum(0)
     with pytest.raises(DataError, match="Row 2 is int, not a string"):
         build([mkl.Spectrum(2)]).grams(["ACGT", 3])
@@ -151,7 +151,7 @@ def test_columns_and_sequences_make_one_stack(data):
     alone = mkl.SequenceDictionary([mkl.Spectrum(2)]).grams(train.sequences[1][1], normalise="multiplicative")
     assert stack.values[4] == pytest.approx(alone.values[0])
     assert stack.cross(test)[4] == pytest.approx(alone.cross(test.sequences[1][1])[0])
-    rows = LazyKernels.build(kernels().on(train), train.table)
+    rows = Rows.build(kernels().on(train), train.table)
     assert rows.rows(np.arange(45)) == pytest.approx(stack.values)
 
 

@@ -20,9 +20,8 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.figures.spectra import selected_bands
-from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary, kernel_edges, spectral_dictionary
 from mklcore.kernels.functions import RBF, Linear, Polynomial
-from mklcore.kernels.spectra import BAND_KERNELS, kernel_edges, spectral_dictionary
 from mklcore.paths.path import fit_path, log_grid
 from tests.every import every
 

@@ -12,7 +12,7 @@ from mklcore.data.reading import describe_table, fit_encoder, read_table
 from mklcore.data.sentinels import sentinel_of
 from mklcore.errors import DataError, MKLError, ParameterError
 from mklcore.estimators.importance import column_importance
-from mklcore.kernels.units import units
+from mklcore.kernels.dictionary import units
 from mklcore.selection.references import best_single_kernel
 from tests.odd_tables import KINDS, odd_tables
 

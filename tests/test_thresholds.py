@@ -13,9 +13,8 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import KernelError
-from mklcore.kernels.nystroem import Nystroem
-from mklcore.kernels.operators.lazy import LazyKernels
-from mklcore.kernels.operators.packed import PackedKernels
+from mklcore.kernels.features import Nystroem
+from mklcore.kernels.grams import Rows
 from mklcore.losses import LOSSES, make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
@@ -43,26 +42,24 @@ NOT_STORED = {
     "no size at all": {},
     "very many kernels": {"schedule.many": M},
     "very many kernels on many rows": {"schedule.many": M, "schedule.few_rows": N - 1},
-    "very many exponentials": {"schedule.many": D},
     "room for hardly any": {"schedule.many": 1, "column_generation.room_mb": 4.5 * MEGABYTES},
     "room for none": {"schedule.many": 1, "column_generation.room_mb": 0.5 * MEGABYTES},
     "room for fewer than the fewest": {"column_generation.room_mb": 4.5 * MEGABYTES},
     "more kernels than the fewest": {"column_generation.fewest": 4, "column_generation.more": 4},
     "rows that the cache does not hold": {"interleaved.cache_mb": 0.0, "interleaved.mixed_mb": 0.0},
-    "rows whose sum is not made": {"kernels.operators.lazy._SUMMED": N - 1},
-    "columns that are not kept": {"kernels.sums._HELD": 0},
+    "rows whose sum is not made": {"kernels.grams._SUMMED": N - 1},
 }
 FEATURES = {
     "no size at all": {},
     "rows off their bounds that are dear": {"machines.dual_coordinate_descent.most_work": 0.0},
     "Hessians that are dear": {"newton.most_work": 0.0},
     "a large C": {"schedule.passes": 0.0, "schedule.products": 0.0},
-    "rows in pieces": {"kernels.operators.factored._VALUES": 1},
+    "rows in pieces": {"kernels.features._VALUES": 1},
 }
 
 
 class Sizes:
-    """The problem as every way has it: kernels stored, in single precision, made again, and as features."""
+    """The problem as every way has it: kernels stored, made again, and as features."""
 
     def __init__(self) -> None:
         rng = np.random.default_rng(4)
@@ -71,8 +68,7 @@ class Sizes:
         self.numbers, self.labels = numbers, np.where(numbers > np.median(numbers), 1.0, -1.0)
         kernels = mkl.KernelDictionary.per_feature((mkl.Linear(), mkl.RBF(1.0)), D)
         self.stack = kernels.grams(X).values
-        self.rows = LazyKernels.build(kernels, X)
-        self.single = PackedKernels.build(kernels, X, "multiplicative", False, "memory")
+        self.rows = Rows.build(kernels, X)
         self.features = Nystroem(N).features(kernels, X, "multiplicative", False)
         self._plain: dict[tuple[str, float, float], float] = {}
 
@@ -137,10 +133,6 @@ def test_stored_kernels_across_a_size(sizes, way, monkeypatch):
 @every("way", NOT_STORED)
 def test_kernels_that_are_not_stored_across_a_size(sizes, way, monkeypatch):
     every_fit(sizes, sizes.rows, NOT_STORED[way], monkeypatch)
-
-
-def test_kernels_in_single_precision(sizes, monkeypatch):
-    every_fit(sizes, sizes.single, {}, monkeypatch)
 
 
 @every("way", FEATURES)

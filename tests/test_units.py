@@ -4,8 +4,8 @@ import numpy as np
 
 import mklcore as mkl
 from mklcore.data.dataset import Dataset
+from mklcore.kernels.dictionary import MOST_UNITS, units
 from mklcore.kernels.functions import Delta
-from mklcore.kernels.units import MOST_UNITS, units
 
 RNG = np.random.default_rng(0)
 

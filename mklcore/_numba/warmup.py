@@ -27,13 +27,12 @@ from mklcore._numba import cache
 from mklcore.arrays import Array
 from mklcore.catalog import ESTIMATORS, Algorithm
 from mklcore.errors import suppress_convergence_warnings
-from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.finishing import NORMALISATIONS
+from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary
 from mklcore.kernels.functions import KERNELS, RBF, USUAL, KernelEntry, Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.interactions import Interaction
+from mklcore.kernels.maps import NORMALISATIONS
 from mklcore.kernels.measures import alignment_matrix
-from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sequences import Spectrum, WeightedDegree
 from mklcore.losses import make_loss
 from mklcore.machines.svm import SETTINGS as SMO

@@ -14,13 +14,12 @@ from sklearn.base import clone
 from mklcore.answer.ridge import targets
 from mklcore.answer.shapley import ShapleyValues, shapley_values
 from mklcore.answer.verdict import SURE, ComparedReference, Verdict
-from mklcore.arrays import Array, Labels, Mask
+from mklcore.arrays import Array, Labels, Mask, one_blas_thread
 from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, suppress_convergence_warnings
 from mklcore.estimators.terms import HIGHER_ORDER, Term, TermValues, decompose
 from mklcore.figures.takeaway import About, Problem, path_page
-from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.stacks import block_of, rows_of

@@ -48,16 +48,15 @@ from mklcore.answer.folds import (
     standard_error,
 )
 from mklcore.answer.ridge import targets
-from mklcore.arrays import Array
+from mklcore.arrays import Array, one_blas_thread
 from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset, counted
 from mklcore.data.splitting import RANDOM, codes_of, fold_rows, rare_note
 from mklcore.errors import DataError, ParameterError, check_cancelled, suppress_convergence_warnings
 from mklcore.estimators.one_class import LpMKLOneClass
-from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import WHOLE_WIDTH, KernelDictionary
-from mklcore.kernels.nystroem import Nystroem
-from mklcore.kernels.screening import interacting
+from mklcore.kernels.features import Nystroem
+from mklcore.kernels.interactions import interacting
 from mklcore.kernels.stacks import block_of, rows_of
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.selection.paired import Said

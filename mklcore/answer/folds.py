@@ -18,11 +18,11 @@ from mklcore.errors import ParameterError, suppress_convergence_warnings
 from mklcore.estimators.joint import JointMKLClassifier
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.features import Nystroem
 from mklcore.kernels.functions import Laplacian
 from mklcore.kernels.grams import GramStack
+from mklcore.kernels.interactions import interacting
 from mklcore.kernels.maps import column_statistics, standardise_rows
-from mklcore.kernels.nystroem import Nystroem
-from mklcore.kernels.screening import interacting
 from mklcore.kernels.stacks import rows_of
 from mklcore.paths.path import fit_path, judged, path_grid
 from mklcore.selection.paired import said_by

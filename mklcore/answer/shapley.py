@@ -32,11 +32,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, check_cancelled
-from mklcore.kernels.composed import Product, Sum, values_of
-from mklcore.kernels.functions import RBF, Delta, KernelSpec, Laplacian, Linear, Matern, Polynomial
+from mklcore.kernels.features import FeatureMap
+from mklcore.kernels.functions import (
+    RBF,
+    Delta,
+    KernelSpec,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    Product,
+    Sum,
+    values_of,
+)
 from mklcore.kernels.interactions import ColumnMeasure, Interaction
 from mklcore.kernels.maps import standardise_rows
-from mklcore.kernels.operators.factored import FeatureMap
 
 _FIRST_NODES, _DIGITS = 8, 1e-12  # of the quadrature, and how exactly its values have to sum up
 BACKGROUND = 200  # training rows that absent columns are drawn from

@@ -2,7 +2,7 @@
 
 A spectrum is a row; ``wavelengths`` reads the positions of the columns out of their names. Every step takes a `Dataset`
 and gives one, with a note: standardise, append second differences, cut into bands. Bands become the
-groups of the data set; ``kernels.spectra.spectral_dictionary`` puts kernels on them.
+groups of the data set; ``kernels.spectral_dictionary`` puts kernels on them.
 
 Source: Subrahmanya and Shin (2010), the near-infrared experiments; constants as in the specification of sparse MKL,
 C.5.

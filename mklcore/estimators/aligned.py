@@ -25,8 +25,7 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.lp import _LpClassifier, _LpRegressor, _Uniform
-from mklcore.kernels.operators.base import Capability
-from mklcore.kernels.operators.dense import DenseKernels
+from mklcore.kernels.operators import Capability, Dense
 from mklcore.losses import Loss
 from mklcore.parameters import check_choice
 from mklcore.solvers.driver import Fit
@@ -45,8 +44,8 @@ class _Aligned(_Uniform):
         """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,)."""
         return super().fit(X, y)
 
-    def _wants_rows(self, dictionary: Any, n: int) -> bool:
-        return False
+    def _forms(self, n: int) -> tuple[str, ...]:
+        return ("dense",)
 
     def _weights(self, K: Array, target: Array) -> Array:
         return aligned_weights(K, target)
@@ -66,7 +65,7 @@ class _Aligned(_Uniform):
         """
         weights = self._weights(stack.values, y) if warm is None else warm.weights
         start = None if warm is None else replace(warm, weights=np.ones(weights.size))
-        fit = super()._fit_one(DenseKernels(weights[:, None, None] * stack.values), y, start, C)
+        fit = super()._fit_one(Dense(weights[:, None, None] * stack.values), y, start, C)
         history = tuple(replace(record, dual_objective=None, gap=None, relative_gap=None) for record in fit.history)
         return replace(fit, weights=weights, dual_objective=None, dual_point=None, history=history)
 

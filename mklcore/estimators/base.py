@@ -20,23 +20,15 @@ from mklcore.data.dataset import Dataset, Groups, row_fingerprints
 from mklcore.data.sequences import lengths
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.problems import dual_points, weighted_blocks, worst
-from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.grams import Forecast, GramStack
-from mklcore.kernels.measures import UNCUT, as_stack
-from mklcore.kernels.nystroem import Nystroem, column_features
-from mklcore.kernels.operators.base import Capability, frobenius_norms, is_operator, is_scored, is_stored
-from mklcore.kernels.operators.factored import FeatureMap
-from mklcore.kernels.operators.lazy import LazyKernels
-from mklcore.kernels.operators.packed import PackedKernels, triangle_bytes
-from mklcore.kernels.sequence_dictionary import SequenceDictionary
-from mklcore.kernels.sums import OTHER, way_of
+from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary, stored_as
+from mklcore.kernels.features import FeatureMap, Nystroem, column_features
+from mklcore.kernels.grams import UNCUT, Forecast, GramStack, Rows, as_stack
+from mklcore.kernels.operators import Capability, frobenius_norms, is_operator, is_scored
 from mklcore.losses import Loss, loss_for
 from mklcore.parameters import Parts, check_positive, set_together
 from mklcore.selection.splitters import count_rows
 from mklcore.solvers.driver import Fit
 
-STACK_LIMIT_MB = 2048.0  # above this no stack is stored, where the method can do without
-QUICK_LIMIT_MB = 512.0  # the same where making a kernel again costs no more than reading it
 _BLOCK_MB = 256.0
 _OF_TABLE = (
     "row_fingerprints_", "sequence_names_", "n_numeric_", "source_columns_", "background_", "table_columns_",
@@ -108,20 +100,20 @@ class KernelEstimator(Parts, BaseEstimator):
             raise ParameterError(f'kernels must be None, a KernelDictionary or "precomputed"; got {self.kernels!r}.')
         return isinstance(self.kernels, str)
 
-    def _stack(self, X: Any, once: bool = False) -> Any:
-        """The kernels of ``X``: ready ones, or built from the dictionary, for a path or to solve one problem ``once``;
-        KernelError where they cannot do what this estimator ``requires``.
+    def _stack(self, X: Any) -> Any:
+        """The kernels of ``X``: ready ones, or built from the dictionary; KernelError where they cannot do what this
+        estimator ``requires``.
         """
-        stack = X if is_operator(X) else self._built(X, once)
+        stack = X if is_operator(X) else self._built(X)
         if self.requires and (lacking := self.requires - stack.capabilities):
             needed = " and ".join(sorted(one.value for one in lacking))
             raise KernelError(
                 f"{type(self).__name__} needs {needed}, which {type(stack).__name__} do not have; "
                 "build a stack with KernelDictionary.grams."
             )
-        return stack if is_stored(stack) else stack.exact  # certificates need doubles; methods take less by themselves
+        return stack
 
-    def _built(self, X: Any, once: bool) -> Any:
+    def _built(self, X: Any) -> Any:
         """Kernels built from the dictionary, or checked when they are precomputed."""
         if self._is_precomputed:
             return GramStack.from_array(X)
@@ -135,42 +127,30 @@ class KernelEstimator(Parts, BaseEstimator):
         if names:
             dictionary = dictionary.beside(self.n_numeric_, names, (X.shape[1] - self.n_numeric_) // len(names))
         approximation = getattr(self, "approximation", None)
-        if approximation is not None:
-            return approximation.features(dictionary, X, normalise, self.center)
         weights = getattr(self, "sample_weight_", None)
-        if weights is not None and not self._is_too_large(dictionary, X.shape[0]):
-            return dictionary.grams(X, normalise=normalise, center=self.center, sample_weight=weights)
-        if self._takes_columns(dictionary, *X.shape):
-            return column_features(dictionary, X, normalise, self.center)
-        place = self._single_place(dictionary, X.shape[0], once)
-        if place is not None:
-            return PackedKernels.build(dictionary, X, normalise, self.center, place)
-        if self._wants_rows(dictionary, X.shape[0]):
-            return LazyKernels.build(dictionary, X, normalise=normalise, center=self.center)
-        return dictionary.grams(X, normalise=normalise, center=self.center)
+        stored = self._foreseen(dictionary, *X.shape).stored
+        if stored == "features":
+            make = column_features if approximation is None else approximation.features
+            return make(dictionary, X, normalise, self.center)
+        if stored == "rows":
+            return Rows.build(dictionary, X, normalise, self.center)
+        return dictionary.grams(X, normalise=normalise, center=self.center, sample_weight=weights)
 
     def foresee(self, n_samples: int, n_features: int) -> Forecast:
-        """Bytes in which a path will hold the kernels of ``n_samples`` rows, and in which form, before anything is
-        made; ``fit``, which solves one problem, takes a quarter where it packs kernels that a path stores in double.
-
-        The form is what this estimator takes by itself: a stack in double precision (8 M n² bytes), above the limit one
-        triangle of each kernel in single precision (2 M n (n + 1)), in memory or on disk, features where there is an
-        ``approximation``, or none. What a solver keeps beside them, such as the sum of the kernels, is not counted.
+        """Bytes in which the kernels of ``n_samples`` rows will be held, and in which form, before anything is made;
+        see `mklcore.kernels.stored_as`. What a solver keeps beside them, such as their sum, is not counted.
         """
         if self._is_precomputed:
             raise ParameterError("Ready stacks are as large as they are; what is foreseen are kernels of a dictionary.")
-        dictionary = KernelDictionary.default(n_features) if self.kernels is None else self.kernels
-        plain, approximation = dictionary.foresee(n_samples, n_features), getattr(self, "approximation", None)
-        if approximation is not None:
-            return replace(plain, bytes=approximation.foresee(len(dictionary), n_samples), stored="features")
-        if self._takes_columns(dictionary, n_samples, n_features):
-            features = sum(len(spec.columns(n_features)) for spec in dictionary.specs)
-            return replace(plain, bytes=4 * n_samples * features, stored="features")
-        place = self._single_place(dictionary, n_samples, once=False)
-        if place is not None:
-            stored = "single" if place == "memory" else "single, on disk"
-            return replace(plain, bytes=triangle_bytes(len(dictionary), n_samples), stored=stored)
-        return replace(plain, bytes=0, stored="not stored") if self._wants_rows(dictionary, n_samples) else plain
+        dictionary: Any = KernelDictionary.default(n_features) if self.kernels is None else self.kernels
+        return self._foreseen(dictionary, n_samples, n_features)
+
+    def _foreseen(self, dictionary: KernelDictionary, n: int, d: int) -> Forecast:
+        return stored_as(dictionary, n, d, self._forms(n), getattr(self, "approximation", None))
+
+    def _forms(self, n: int) -> tuple[str, ...]:
+        """The forms of kernels on n rows that this method works on, as in `mklcore.kernels.stored_as`."""
+        return ("dense",)
 
     def _default_kernels(self, X: Any) -> KernelDictionary:
         """A dictionary for columns, for sequences, or for both."""
@@ -194,23 +174,6 @@ class KernelEstimator(Parts, BaseEstimator):
                 "An approximation is made from the columns of a table, and ready stacks have none: use a "
                 "KernelDictionary."
             )
-
-    def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
-        """Whether to work without a stored stack; only some methods can."""
-        return False
-
-    def _takes_columns(self, dictionary: KernelDictionary, n: int, d: int) -> bool:
-        """Whether kernels that are products of columns are kept as these columns; only some methods can."""
-        return False
-
-    def _single_place(self, dictionary: KernelDictionary, n: int, once: bool) -> str | None:
-        """Where kernels are to be stored in single precision, as in ``single.place_for``; only some methods can."""
-        return None
-
-    @staticmethod
-    def _is_too_large(dictionary: KernelDictionary, n: int) -> bool:
-        """Whether the stack of ``dictionary`` on ``n`` rows would be above the limit."""
-        return dictionary.foresee(n).megabytes > (QUICK_LIMIT_MB if is_quick(dictionary) else STACK_LIMIT_MB)
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """``X`` as a validated table, or as it is when it is a stack."""
@@ -323,7 +286,7 @@ class KernelEstimator(Parts, BaseEstimator):
         y = target_of(X, y)
         X = self._checked_rows(X, reset=True)
         y = self._checked_target(X, y)
-        self._fit_stack(self._stack(X, once=True), y)
+        self._fit_stack(self._stack(X), y)
         self._carry = None  # a path hands it on; alone it would only hold memory
         return self
 
@@ -339,7 +302,7 @@ class KernelEstimator(Parts, BaseEstimator):
             )
         return self._target(y)
 
-    def _fit_stack(self, stack: GramStack | LazyKernels, y: Array, warm: Any = None) -> Self:
+    def _fit_stack(self, stack: GramStack | Rows, y: Array, warm: Any = None) -> Self:
         """Fit on a built stack and a checked target; ``warm`` is a fitted estimator of a neighbouring problem."""
         self.__dict__.pop("selected_", None)
         centre = self._centre(y)
@@ -658,11 +621,6 @@ class KernelEstimator(Parts, BaseEstimator):
 def parameters_of(kind: Any) -> frozenset[str]:
     """The names of the parameters of a class of estimators: scikit-learn reads its signature whenever one is set."""
     return frozenset(kind._get_param_names())
-
-
-def is_quick(dictionary: KernelDictionary) -> bool:
-    """Whether making any of the kernels again costs no more than reading it."""
-    return all(way_of(spec) != OTHER for spec in dictionary.specs)
 
 
 def target_of(X: Any, y: Any) -> Any:

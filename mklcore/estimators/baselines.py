@@ -12,7 +12,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.lp import _LpClassifier, _LpRegressor, _Uniform
-from mklcore.kernels.operators.base import Capability
+from mklcore.kernels.operators import Capability
 from mklcore.losses import Loss
 from mklcore.parameters import check_choice
 from mklcore.selection.splitters import folds
@@ -35,8 +35,8 @@ class _BestKernel(_Uniform):
         super()._check_parameters()
         check_choice("select", self.select, SELECTIONS)
 
-    def _wants_rows(self, dictionary: Any, n: int) -> bool:
-        return False
+    def _forms(self, n: int) -> tuple[str, ...]:
+        return ("dense",)
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         targets, carried = self._targets(y), getattr(warm, "_carry", None)

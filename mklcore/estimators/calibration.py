@@ -11,7 +11,7 @@ from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import codes_of, fold_rows, repeated
 from mklcore.errors import DataError
-from mklcore.kernels.operators.base import is_operator
+from mklcore.kernels.operators import is_operator
 from mklcore.selection.splitters import cut
 
 FOLDS = 5

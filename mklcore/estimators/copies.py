@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.kernels.measures import SAME_SCALE, exact_copies
+from mklcore.kernels.features import FeatureBlocks
+from mklcore.kernels.grams import SAME_SCALE, exact_copies
 from mklcore.kernels.operators import Capability, KernelOperator
-from mklcore.kernels.operators.factored import FeatureBlocks
 
 _LOOKED_AT = 40  # rows on which kernels are compared first
 _MAYBE_SAME = 1e-8

@@ -14,11 +14,9 @@ from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.copies import without_copies
 from mklcore.estimators.greedy_losses import greedy_loss
 from mklcore.estimators.tasks import KernelClassifier, SeveralTargets
-from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.features import Features, Nystroem
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.nystroem import Nystroem
-from mklcore.kernels.operators.base import Capability
-from mklcore.kernels.operators.factored import FeatureStack
+from mklcore.kernels.operators import Capability
 from mklcore.losses import CLASSIFICATION, Loss
 from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
@@ -68,8 +66,8 @@ class _GompBase(BudgetedEstimator):
     def _prepared(self, stack: Any) -> Spectra | None:
         return None if self._is_hinge or Capability.FEATURES in stack.capabilities else super()._prepared(stack)
 
-    def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
-        return self.loss_in_use.quadratic and n <= MOST_SUMMED and self._is_too_large(dictionary, n)
+    def _forms(self, n: int) -> tuple[str, ...]:
+        return ("dense", "rows") if self.loss_in_use.quadratic and n <= MOST_SUMMED else ("dense",)
 
     def _columns(self, y: Array) -> tuple[Array, Array]:
         """The target as columns (n, T) and what to add back to predictions (T,)."""
@@ -77,12 +75,12 @@ class _GompBase(BudgetedEstimator):
         shift = Y.mean(axis=0) if self.fit_intercept and self.loss_in_use.quadratic else np.zeros(Y.shape[1])
         return Y - shift, shift
 
-    def _run(self, stack: GramStack | FeatureStack, y: Array, prepared: Spectra | None) -> None:
+    def _run(self, stack: GramStack | Features, y: Array, prepared: Spectra | None) -> None:
         Y, shift = self._columns(y)
         self._run_columns(stack, Y, shift, y.ndim == 1, prepared)
 
     def _run_columns(
-        self, stack: GramStack | FeatureStack, Y: Array, shift: Array, flat: bool, prepared: Spectra | None
+        self, stack: GramStack | Features, Y: Array, shift: Array, flat: bool, prepared: Spectra | None
     ) -> None:
         M, loss, options = stack.n_kernels, self.loss_in_use, {}
         kind: type[GOMP] = GOMP
@@ -109,7 +107,7 @@ class _GompBase(BudgetedEstimator):
         warn_unless_converged(fit, 0.0)
         self._publish_columns(fit, shift, flat, notes)
 
-    def fit_signed(self, stack: FeatureStack, y: Array) -> Self:
+    def fit_signed(self, stack: Features, y: Array) -> Self:
         """Fit on features and a target of numbers (n,), -1 and +1 for two classes, which are known already."""
         self._run_columns(stack, y[:, None], np.zeros(1), True, None)
         self._remember_kernels(stack)

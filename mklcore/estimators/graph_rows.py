@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from mklcore.data.dataset import Dataset, row_fingerprints
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.kernels.operators.base import is_operator
+from mklcore.kernels.operators import is_operator
 from mklcore.solvers.hkl.graph import Graph
 from mklcore.solvers.hkl.listed import ListedSpace
 

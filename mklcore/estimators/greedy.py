@@ -15,7 +15,7 @@ from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.greedy_losses import greedy_loss, rate_notes
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.operators.base import Capability
+from mklcore.kernels.operators import Capability
 from mklcore.losses import Loss
 from mklcore.parameters import check_choice, check_whole
 from mklcore.solvers.driver import Fit, run, warn_unless_converged

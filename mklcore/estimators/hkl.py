@@ -15,7 +15,7 @@ from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.base import _BLOCK_MB, KernelEstimator
 from mklcore.estimators.graph_rows import check_graph, checked_rows, count_rows, space_of
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
-from mklcore.kernels.operators.base import is_operator
+from mklcore.kernels.operators import is_operator
 from mklcore.losses import Loss, loss_for
 from mklcore.parameters import check_choice, check_whole, set_together
 from mklcore.solvers.driver import Fit, Status, run, warn_unless_converged

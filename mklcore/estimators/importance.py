@@ -20,8 +20,8 @@ from mklcore.arrays import Array, Indices, Labels
 from mklcore.errors import ParameterError
 from mklcore.estimators.explain import kernels_by_columns
 from mklcore.estimators.problems import weighted_blocks
+from mklcore.kernels.dictionary import Unit
 from mklcore.kernels.maps import KernelMap
-from mklcore.kernels.units import Unit
 from mklcore.selection.scoring import Judge, Scoring
 from mklcore.solvers.hkl.listed import ListedSpace, number
 
@@ -65,7 +65,7 @@ def column_importance(
 
     >>> from mklcore.data.samples import load_sample
     >>> from mklcore.estimators.lp import LpMKLClassifier
-    >>> from mklcore.kernels.units import units
+    >>> from mklcore.kernels.dictionary import units
     >>> train, held_out = load_sample("iris").split(0.3, seed=0)
     >>> found = column_importance(LpMKLClassifier().fit(train.X, train.y), held_out.X, held_out.y, units(train))
     >>> found[0].name.startswith("petal")

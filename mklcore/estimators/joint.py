@@ -14,7 +14,7 @@ from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelEstimator, KernelSettings
 from mklcore.estimators.tasks import KernelClassifier, SeveralTargets
-from mklcore.kernels.nystroem import Nystroem
+from mklcore.kernels.features import Nystroem
 from mklcore.losses import Loss
 from mklcore.parameters import check_whole
 from mklcore.penalties import LpNorm

@@ -17,8 +17,7 @@ from sklearn.base import clone, is_classifier
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import DataError, ParameterError, suppress_convergence_warnings
-from mklcore.kernels.grams import GramStack
-from mklcore.kernels.measures import as_stack
+from mklcore.kernels.grams import GramStack, as_stack
 
 FEWEST = 3  # related things that a model needs: fewer leave the problem ill-defined
 

@@ -12,14 +12,11 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import KernelEstimator, KernelSettings, is_quick
+from mklcore.estimators.base import KernelEstimator, KernelSettings
 from mklcore.estimators.problems import signs
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
-from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.nystroem import Nystroem
-from mklcore.kernels.operators import Capability, as_operator, is_stored
-from mklcore.kernels.operators.base import is_operator
-from mklcore.kernels.operators.packed import place_for
+from mklcore.kernels.features import Nystroem
+from mklcore.kernels.operators import as_operator, is_operator, is_stored
 from mklcore.losses import Loss
 from mklcore.machines import ON_FEATURES
 from mklcore.parameters import check_choice, check_whole, set_together
@@ -28,12 +25,6 @@ from mklcore.solvers import FEATURE_SOLVERS, MOST_SUMMED, SOLVERS, fit_weighted
 from mklcore.solvers.driver import Fit, warn_unless_converged
 from mklcore.solvers.interleaved import lacking
 from mklcore.solvers.problem import WarmStart
-from mklcore.solvers.schedule import SETTINGS as SCHEDULE
-
-COLUMNS_FROM = 500  # rows from which linear kernels are kept as the columns they see
-# From so many rows and kernels on, one problem is solved on packed kernels. Fewer, or a path, are proved in double
-# precision from the columns for more than packing saves.
-PACKED_ROWS, PACKED_KERNELS = 500, 12
 
 
 class LpBase(KernelEstimator):
@@ -64,32 +55,18 @@ class LpBase(KernelEstimator):
         name: str = self.solver
         return name
 
-    def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
+    def _forms(self, n: int) -> tuple[str, ...]:
         if self._solver_name == "interleaved":
-            return True
-        able = self._solver_name in ("auto", "wrapper") and (n <= MOST_SUMMED or self._is_sum or self._pairs_can)
-        return able and self._is_too_large(dictionary, n)
-
-    def _takes_columns(self, dictionary: KernelDictionary, n: int, d: int) -> bool:
-        able = self._may_take_columns and self._solver_name == "auto" and self.loss_in_use.machine in ON_FEATURES
-        if not able or n < COLUMNS_FROM or self._is_sum or not all(spec.is_base for spec in dictionary.specs):
-            return False
-        return d + sum(len(spec.columns(d)) for spec in dictionary.specs) <= n // 2
-
-    def _single_place(self, dictionary: KernelDictionary, n: int, once: bool) -> str | None:
-        """In memory where the stack is too large for it, or one problem is solved ``once``; on disk only where the fit
-        would be refused otherwise.
-        """
-        single = self._solver_name in ("auto", "wrapper", "newton") and self.tol >= SCHEDULE.finest and not self._is_sum
-        if not single or is_quick(dictionary):
-            return None
-        if not self._is_too_large(dictionary, n):
-            weighted = getattr(self, "sample_weight_", None) is not None  # whose rows of no weight are left out
-            worth = n >= PACKED_ROWS and len(dictionary) >= PACKED_KERNELS
-            return "memory" if once and worth and not weighted else None
-        if self.penalty_in_use.simplex and self._pairs_can:  # pairs over rows take half the time there
-            return None
-        return place_for(len(dictionary), n, may_use_disk=not self._wants_rows(dictionary, n))
+            return ("rows",)
+        forms = ["dense"]
+        weighted = getattr(self, "sample_weight_", None) is not None
+        features = self._may_take_columns and self._solver_name == "auto" and self.loss_in_use.machine in ON_FEATURES
+        if features and not (self._is_sum or weighted):
+            forms.append("features")
+        able = n <= MOST_SUMMED or self._is_sum or (self._solver_name == "auto" and not self._lacks)
+        if self._solver_name in ("auto", "wrapper") and able:
+            forms.append("rows")
+        return tuple(forms)
 
     @property
     def training_decision(self) -> Array | None:
@@ -103,8 +80,9 @@ class LpBase(KernelEstimator):
         return self.penalty_in_use.plain_sum
 
     @property
-    def _pairs_can(self) -> bool:
-        return self._solver_name == "auto" and not lacking(self.loss_in_use, self.penalty_in_use)
+    def _lacks(self) -> str:
+        """What interleaved pairs would need, "" where they can solve this problem."""
+        return lacking(self.loss_in_use, self.penalty_in_use)
 
     @set_together
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -133,8 +111,7 @@ class LpBase(KernelEstimator):
     def _solved(self, K: Any, y: Array, C: float, solver: str, warm: WarmStart | None) -> Fit:
         """One problem; with sample weights on the rows that have any, the others getting zeros as their dual."""
         w, K = getattr(self, "sample_weight_", None), as_operator(K)
-        can_take = is_stored(K) and Capability.EXACT in K.capabilities
-        kept = np.flatnonzero(w) if w is not None and can_take else np.arange(y.size)
+        kept = np.flatnonzero(w) if w is not None and is_stored(K) else np.arange(y.size)
         whole, target = kept.size == y.size, y[kept]
         fit = fit_weighted(
             K if whole else K.take(kept),

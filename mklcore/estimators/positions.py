@@ -66,7 +66,7 @@ def positional_importance(
 
     >>> from mklcore.data.synthetic import make_sequences
     >>> from mklcore.estimators.lp import LpMKLClassifier
-    >>> from mklcore.kernels.sequence_dictionary import SequenceDictionary
+    >>> from mklcore.kernels.dictionary import SequenceDictionary
     >>> from mklcore.kernels.sequences import WeightedDegree
     >>> data, truth = make_sequences(120, 30, [("TATAAT", 12)], seed=0, mutation=0.0)
     >>> model = LpMKLClassifier(kernels=SequenceDictionary([WeightedDegree(6)])).fit(data)
@@ -84,7 +84,7 @@ def positional_importance(
             f"No kernel in use sees sequence number {sequence}: its letters do not move the decisions."
         )
     columns = specs_of(model)[own[0]].settled
-    rows = getattr(model._map, "landmarks", model._map).laid_out(data)
+    rows = data.with_letters((model._map.rows.shape[1] - data.n_features) // len(data.sequences))
     shortest = int((rows[:, columns] != END).sum(axis=1).min())
     found, counts = np.unique(rows[:, columns], return_counts=True)
     order = np.argsort(-counts[found != END], kind="stable")[:MOST_LETTERS]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.kernels.operators.base import is_scored
+from mklcore.kernels.operators import is_scored
 from mklcore.solvers.driver import Fit, Status
 
 

@@ -17,10 +17,9 @@ from mklcore.estimators.base import KernelEstimator, KernelSettings
 from mklcore.estimators.copies import without_copies
 from mklcore.estimators.problems import signs, weighted_blocks
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
-from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.operators.base import KernelOperator
+from mklcore.kernels.operators import KernelOperator
 from mklcore.losses import Loss
 from mklcore.parameters import check_choice, check_whole
 from mklcore.penalties.terms import GroupTerm, as_eta, make_terms
@@ -59,8 +58,8 @@ class _SMKLBase(KernelEstimator):
         eta = group_sizes(stack) if self.eta is None else self.eta
         return make_terms(self.terms, eta=eta, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
 
-    def _wants_rows(self, dictionary: KernelDictionary, n: int) -> bool:
-        return n <= MOST_SUMMED and not self.center and self._is_too_large(dictionary, n)
+    def _forms(self, n: int) -> tuple[str, ...]:
+        return ("dense", "rows") if n <= MOST_SUMMED and not self.center else ("dense",)
 
     def _competing(self, stack: GramStack) -> Array:
         """Which kernels take part, (M,) of bool. The algorithm to the letter takes them all."""

@@ -23,17 +23,14 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from mklcore.arrays import Array, Labels
+from mklcore.arrays import Array, Labels, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
 from mklcore.estimators.explain import kernels_in_use
 from mklcore.estimators.importance import REPEATS, ScoreLoss
-from mklcore.kernels.checks import one_blas_thread
-from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.dictionary import KernelDictionary, Unit, units
 from mklcore.kernels.functions import KernelSpec
-from mklcore.kernels.interactions import Interaction
-from mklcore.kernels.screening import interacting
-from mklcore.kernels.units import Unit, units
+from mklcore.kernels.interactions import Interaction, interacting
 from mklcore.selection.scoring import Scoring
 
 HIGHER_ORDER = ("higher order",)

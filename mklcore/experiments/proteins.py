@@ -28,11 +28,9 @@ from mklcore.estimators.gomp import GOMPClassifier
 from mklcore.estimators.local_models import local_scores
 from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.experiments.base import Line
-from mklcore.kernels.checks import check_gram
-from mklcore.kernels.composed import values_of
-from mklcore.kernels.functions import RBF
-from mklcore.kernels.grams import GramStack
-from mklcore.kernels.measures import alignment_matrix, as_stack
+from mklcore.kernels.functions import RBF, values_of
+from mklcore.kernels.grams import GramStack, as_stack, check_gram
+from mklcore.kernels.measures import alignment_matrix
 from mklcore.paths.path import fit_path
 from mklcore.selection.curves import choose, cross_validate_path
 

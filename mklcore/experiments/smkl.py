@@ -32,9 +32,8 @@ from mklcore.errors import DataError, suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
 from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
 from mklcore.experiments.base import Line, seed_of
-from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.dictionary import KernelDictionary, spectral_dictionary
 from mklcore.kernels.functions import RBF, KernelSpec, Linear, Polynomial
-from mklcore.kernels.spectra import spectral_dictionary
 from mklcore.selection.choose_c import machines_of
 from mklcore.selection.curves import choose, cross_validate_path
 

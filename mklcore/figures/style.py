@@ -22,8 +22,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.figures.graph_objects import go
-from mklcore.kernels.composed import COMPOSED
-from mklcore.kernels.functions import KERNELS
+from mklcore.kernels.functions import COMPOSED, KERNELS
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 
 # In the order in which they are given out: to families without a hue of their own, and to the largest kernels of one

@@ -29,15 +29,11 @@ import pandas
 from mklcore import catalog, estimators
 from mklcore.data.archives import array_content, array_header, bounded_json
 from mklcore.errors import DataError, ParameterError
-from mklcore.kernels.composed import COMPOSED
-from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns
-from mklcore.kernels.finishing import NORMALISATIONS
-from mklcore.kernels.functions import KERNELS
+from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns, SequenceDictionary
+from mklcore.kernels.features import FeatureMap, Nystroem
+from mklcore.kernels.functions import COMPOSED, KERNELS
 from mklcore.kernels.interactions import ColumnMeasure
-from mklcore.kernels.maps import KernelMap
-from mklcore.kernels.nystroem import Nystroem
-from mklcore.kernels.operators.factored import FeatureMap
-from mklcore.kernels.sequence_dictionary import SequenceDictionary
+from mklcore.kernels.maps import NORMALISATIONS, KernelMap
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 from mklcore.losses import LOSSES
 from mklcore.penalties import PENALTIES, SumOfTerms

@@ -29,14 +29,12 @@ import pyarrow
 import pyarrow.parquet
 from sklearn.base import is_classifier
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, one_blas_thread
 from mklcore.errors import DataError, MKLError, ParameterError
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.estimators.problems import signs
-from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.nystroem import Nystroem
-from mklcore.kernels.operators.factored import FeatureMap, FeatureStack
+from mklcore.kernels.features import FeatureMap, Features, Nystroem
 from mklcore.losses import Loss, make_loss
 from mklcore.parameters import check_choice
 from mklcore.penalties import Penalty
@@ -419,7 +417,7 @@ def _squares(transform: FeatureMap, positive: Any, near: Array, k: int, parts: P
     return ones, squares
 
 
-def _from_sums(model: Any, stack: FeatureStack, y: Array, positive: Any, table: _Table) -> None:
+def _from_sums(model: Any, stack: Features, y: Array, positive: Any, table: _Table) -> None:
     near = np.append(stack.table.mean(axis=0, dtype=np.float64), y.mean())
     ones, squares = reduce(_added, table.each(partial(_squares, stack.transform, positive, near)))
     few, target = root_of(squares - np.outer(ones, ones / table.n))
@@ -478,7 +476,7 @@ class _Newton(Method[_At]):
     """Newton's method as the driver runs it; ``ask(v, b)`` is one pass over all rows, ``start`` where it begins."""
 
     def __init__(
-        self, stack: FeatureStack, ask: Callable[[Array, float], _Losses], C: float, penalty: Penalty, tol: float,
+        self, stack: Features, ask: Callable[[Array, float], _Losses], C: float, penalty: Penalty, tol: float,
         start: tuple[Array, float],
     ) -> None:  # fmt: skip
         self.stack, self.ask, self.C, self.penalty, self.tol, self.start = stack, ask, C, penalty, tol, start
@@ -529,7 +527,7 @@ class _Newton(Method[_At]):
         return v, (float(right[-1]) - float(across @ v)) / own
 
 
-def _by_newton(model: Any, stack: FeatureStack, y: Array, positive: Any, table: _Table) -> None:
+def _by_newton(model: Any, stack: Features, y: Array, positive: Any, table: _Table) -> None:
     """First on the sample alone, then on all rows from there."""
     loss, penalty, tol = model.loss_in_use, model.penalty_in_use, model.tol
     some = partial(_summed, loss, pieces=[(stack.table.astype(np.float64), y)])

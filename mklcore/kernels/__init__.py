@@ -1,18 +1,10 @@
 """Kernel functions, dictionaries of them, their Gram matrices, and numbers that describe those."""
 
-from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.finishing import NORMALISATIONS
+from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary, kernel_edges, spectral_dictionary, stored_as
 from mklcore.kernels.functions import KERNELS, RBF, Delta, KernelSpec, Laplacian, Linear, Matern, Polynomial
-from mklcore.kernels.grams import Forecast, GramStack
-from mklcore.kernels.maps import KernelMap
-from mklcore.kernels.measures import (
-    alignment_matrix,
-    duplicates,
-    effective_rank,
-    eigenvalues,
-    target_alignment,
-)
-from mklcore.kernels.spectra import BAND_KERNELS, kernel_edges, spectral_dictionary
+from mklcore.kernels.grams import Forecast, GramStack, duplicates
+from mklcore.kernels.maps import NORMALISATIONS, KernelMap
+from mklcore.kernels.measures import alignment_matrix, effective_rank, eigenvalues, target_alignment
 from mklcore.kernels.stacks import read_stack
 
 __all__ = [
@@ -37,5 +29,6 @@ __all__ = [
     "kernel_edges",
     "read_stack",
     "spectral_dictionary",
+    "stored_as",
     "target_alignment",
 ]

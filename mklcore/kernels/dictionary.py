@@ -5,30 +5,90 @@ of the training median distance and columns may be bands of a table whose width 
 `grams` meets the training rows, and nowhere else. Dictionaries add up with `+`.
 """
 
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset, listed
+from mklcore.data.sequences import as_strings, letters
+from mklcore.data.spectra import measured_columns, wavelengths, with_bands
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.columns import LazyColumns
-from mklcore.kernels.functions import RBF, Delta, KernelSpec, Laplacian, Linear, Polynomial
-from mklcore.kernels.grams import Forecast, GramStack, build_grams, forecast, kernel_table
-from mklcore.kernels.interactions import MOST_PARTS, Interaction
-from mklcore.kernels.maps import as_rows
-from mklcore.kernels.screening import interacting
-from mklcore.kernels.sequences import USUAL_DEGREE, USUAL_K, on_sequence
-from mklcore.kernels.units import MOST_COLUMNS, Unit, units
+from mklcore.kernels.functions import MOST_PARTS, RBF, Delta, KernelSpec, Laplacian, LazyColumns, Linear, Polynomial
+from mklcore.kernels.grams import Forecast, GramStack, build_grams, kernel_table
+from mklcore.kernels.interactions import Interaction, interacting
+from mklcore.kernels.maps import way_of
+from mklcore.kernels.sequences import USUAL_DEGREE, USUAL_K, SequenceKernel, Spectrum, WeightedDegree, on_sequence
+from mklcore.parameters import check_whole
 
 WHOLE_WIDTH = 0.5  # of the median distance: about scikit-learn's own width for an RBF of all columns
 DEFAULT_MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
 # Beyond this many columns the default dictionary does not offer one kernel per column.
 DEFAULT_PER_FEATURE = 50
+BAND_KERNELS: tuple[KernelSpec, ...] = (Linear(), Polynomial(3), RBF(0.5, relative=True), RBF(2.0, relative=True))
+
+# of units
+MOST_COLUMNS = 40  # source columns beyond which kernels see groups, bands or clusters of them
+MOST_UNITS = 20
+ALIKE = 0.3  # 1 - |correlation| up to which columns carry the same
+ROWS = 2000  # from which correlations are taken
+
+# of sequences
+WORDS = (2, 3, 5)  # letters of the words that are compared where nothing else is asked for
+DEGREES = ((3, 0), (8, 0), (8, 5))  # degree and shift
+SHIFTED = 400  # letters up to which shifts are tried unasked
+
+# of storing
+STACK_LIMIT_MB = 2048.0  # above this no stack is stored, where the method can do without
+QUICK_LIMIT_MB = 512.0  # the same where making a kernel again costs no more than reading it
+COLUMNS_FROM = 500  # rows from which linear kernels are kept as the columns they see
+
+
+def stored_as(
+    dictionary: KernelDictionary,
+    n_samples: int,
+    n_features: int,
+    forms: Sequence[str] = ("dense",),
+    approximation: Any = None,
+) -> Forecast:
+    """In which form the kernels of a dictionary on so many rows and columns are stored, and what that costs.
+
+    "features" where there is an ``approximation``, or where all kernels are products of columns that are few beside the
+    rows; "rows", which are computed when asked for, where a stack would be too large; else "dense" Gram matrices.
+
+    Parameters
+    ----------
+    dictionary : KernelDictionary
+        The kernels.
+    n_samples, n_features : int
+        Size of the training table.
+    forms : sequence of str, default ("dense",)
+        What the method that asks can work on.
+    approximation : Nystroem or None, default None
+        Features of low rank in place of the kernels.
+
+    Returns
+    -------
+    Forecast
+        Bytes, a rough time, number of kernels, and the form as ``stored``.
+    """
+    plain, M, n = dictionary.foresee(n_samples, n_features), len(dictionary), n_samples
+    if approximation is not None:
+        return replace(plain, bytes=4 * M * n * min(approximation.n_components, n), stored="features")
+    if "features" in forms and n >= COLUMNS_FROM and all(spec.is_base for spec in dictionary):
+        seen = sum(len(spec.columns(n_features)) for spec in dictionary)
+        if n_features + seen <= n // 2:
+            return replace(plain, bytes=4 * n * seen, stored="features")
+    is_quick = all(way_of(spec) != "other" for spec in dictionary)
+    too_large = plain.megabytes > (QUICK_LIMIT_MB if is_quick else STACK_LIMIT_MB)
+    if "rows" in forms and (too_large or "dense" not in forms):
+        return replace(plain, bytes=0, stored="rows")
+    return plain
 
 
 @dataclass(frozen=True)
@@ -81,8 +141,7 @@ def _as_specs(specs: KernelSpec | Iterable[KernelSpec]) -> tuple[KernelSpec, ...
 
 
 def _as_count(name: str, value: Any, least: int = 1) -> int:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < least:
-        raise ParameterError(f"{name} must be a whole number from {least} on, got {value!r}.")
+    check_whole(name, value, least)
     return int(value)
 
 
@@ -278,8 +337,7 @@ class KernelDictionary:
         >>> len(kernels), kernels.names[-1]
         (10, 'petal length (cm) × petal width (cm), RBF 1 × median × RBF 1 × median')
         """
-        if isinstance(order, bool | np.bool_) or not isinstance(order, Integral) or not 1 <= order <= MOST_PARTS:
-            raise ParameterError(f"order must be a whole number from 1 to {MOST_PARTS}, got {order!r}.")
+        check_whole("order", order, 1, MOST_PARTS)
         alone = cls.recommended(data, whole=False, curved=curved, most_columns=most_columns)
         specs = [spec if spec.reads_strings else Interaction(spec) for spec in alone]
         sets = interacting(data, int(order)) if candidates is None and order > 1 else candidates or ()
@@ -299,7 +357,7 @@ class KernelDictionary:
     def __iter__(self) -> Iterator[KernelSpec]:
         return iter(self.specs)
 
-    def __add__(self, other: "KernelDictionary") -> Self:
+    def __add__(self, other: KernelDictionary) -> Self:
         if not isinstance(other, KernelDictionary):
             return NotImplemented
         if self.standardize != other.standardize:
@@ -331,12 +389,16 @@ class KernelDictionary:
         n_features: columns of the table; without it, as many as there are feature names, or one. n_new: new rows whose
         kernel values (M, n_new, n) against the others are to be kept as well.
         """
-        count = _as_count("n_samples", n_samples)
+        n = _as_count("n_samples", n_samples)
         whole = len(self.feature_names or ("",)) if n_features is None else _as_count("n_features", n_features)
-        bases = {(spec.base, spec.features): spec for spec in self.specs}
-        medians = {(spec.base, spec.features) for spec in self.specs if spec.is_relative}
+        bases = {(spec.base, spec.features): spec for spec in self}
+        medians = {(spec.base, spec.features) for spec in self if spec.is_relative}
         columns = sum(_how_many(spec.features, whole) for spec in bases.values())
-        return forecast(len(self), count, len(bases), columns, len(medians)).with_block(count, n_new)
+        # per entry 1.5 to 2 ns for a kernel, 2 ns and 0.07 ns a column for its base, 8 ns for a median: fitted to one
+        # thread of a 2 GHz server, with 400 to 1500 rows and 5 to 200 columns
+        entry = 2.0e-9 * (len(self) + len(bases)) + 0.07e-9 * columns
+        seconds = n * (n + n_new) * entry + 8.0e-9 * min(n, 2000) ** 2 * len(medians)
+        return Forecast(8 * n * (n * (len(self) + 1) + n_new * len(self)), seconds, len(self))
 
     def grams(
         self,
@@ -355,11 +417,16 @@ class KernelDictionary:
         the stack needs more than `memory_limit_mb` megabytes. sample_weight (n,): a row of weight w counts as w rows in
         the scales of columns and kernels and in median distances. DataError when X is not a finite numeric table.
         """
+        known: KernelDictionary = self
         if isinstance(X, Dataset):
-            return self.on(X)._grams(X.table, normalise, center, memory_limit_mb, sample_weight)
-        return self._grams(X, normalise, center, memory_limit_mb, sample_weight)
+            known, X = self.on(X), X.table
+        if known.feature_names is not None and np.ndim(X) == 2:
+            known._check_names(np.shape(X)[1])
+        return build_grams(
+            X, known.specs, known.names, known.standardize, normalise, center, memory_limit_mb, sample_weight
+        )
 
-    def on(self, data: Dataset) -> "KernelDictionary":
+    def on(self, data: Dataset) -> KernelDictionary:
         """The dictionary on the rows ``data.table``: where there are sequences, every kernel knows its columns.
 
         Kernels of all columns then mean those of X, and kernels on sequences the letters beside them. KernelError where
@@ -370,7 +437,7 @@ class KernelDictionary:
         names, d = tuple(name for name, _ in data.sequences), data.n_features
         return self.beside(d, names, (data.table.shape[1] - d) // len(names))
 
-    def beside(self, n_features: int, names: Sequence[str], width: int) -> "KernelDictionary":
+    def beside(self, n_features: int, names: Sequence[str], width: int) -> KernelDictionary:
         """The dictionary on rows (n, n_features + width S): columns, then the letters of S sequences; see ``on``."""
         d = n_features
         self._check_names(d)
@@ -386,16 +453,6 @@ class KernelDictionary:
                 f"The dictionary names {len(self.feature_names)} columns, X has {n_features}. "
                 "Use with_feature_names(None) or the names of this table."
             )
-
-    def _grams(
-        self, X: Any, normalise: str | None, center: bool, memory_limit_mb: float, sample_weight: Array | None
-    ) -> GramStack:
-        if self.feature_names is not None:
-            X = as_rows(X)
-            self._check_names(X.shape[1])
-        return build_grams(
-            X, self.specs, self.names, self.standardize, normalise, center, memory_limit_mb, sample_weight
-        )
 
     def _repr_html_(self) -> str:
         return kernel_table(f"KernelDictionary({len(self)} kernels)", self.names, self.families)
@@ -454,3 +511,207 @@ def _on(specs: Sequence[KernelSpec], lazy: Sequence[LazyColumns], n_features: in
         return tuple(replace(spec, features=columns) for columns in lazy for spec in specs)
     count = _as_count("n_features", n_features)
     return tuple(replace(s, features=cols.resolve(count), label=str(cols)) for cols in lazy for s in specs)
+
+
+# -- dictionaries of sequences and spectra
+
+
+@dataclass(frozen=True)
+class SequenceDictionary(KernelDictionary):
+    """Kernels on strings: `Spectrum`, `WeightedDegree`, or your own `SequenceKernel`.
+
+    ``grams`` takes a list of strings, one per row, or a ``Dataset`` with sequences. ParameterError for kernels on
+    columns.
+
+    Parameters
+    ----------
+    specs : tuple of KernelSpec
+        The kernels, in their order.
+    standardize : bool, default True
+        Whether columns get mean 0 and variance 1 on the training rows first.
+    feature_names : tuple of str or None, default None
+        Names of the columns.
+
+    Examples
+    --------
+    >>> stack = SequenceDictionary([Spectrum(2)]).grams(["ACGT", "ACGA", "TTTT"], normalise=None)
+    >>> stack.values[0].astype(int).tolist(), stack.cross(["CGCG"])[0].tolist()
+    ([[3, 2, 0], [2, 3, 0], [0, 0, 9]], [[2.0, 2.0, 0.0]])
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for spec in self.specs:
+            if not isinstance(spec, SequenceKernel):
+                raise ParameterError(
+                    f"A SequenceDictionary holds kernels on strings such as Spectrum(3), got {spec!r}. Add a "
+                    f"KernelDictionary "
+                    "of the columns with +."
+                )
+
+    @classmethod
+    def suggested(cls, sizes: Sequence[Any]) -> Self:
+        """Kernels for every sequence, given how many letters its strings have: spectra, and weighted degrees for one
+        length.
+
+        ``sizes``: for every sequence the lengths of its strings, in any order.
+        """
+        specs: list[KernelSpec] = []
+        for s, own in enumerate(sizes):
+            shortest, longest = int(min(own)), int(max(own))
+            specs += [Spectrum(k, s) for k in WORDS if k <= longest]
+            if shortest == longest:
+                specs += [WeightedDegree(d, S, s) for d, S in DEGREES if not S or S < longest <= SHIFTED]
+        return cls(tuple(specs))
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, SequenceDictionary):
+            return replace(self, specs=self.specs + other.specs)
+        if isinstance(other, KernelDictionary):
+            return replace(other, specs=self.specs + other.specs)
+        return NotImplemented
+
+    def __radd__(self, other: KernelDictionary) -> KernelDictionary:
+        return replace(other, specs=other.specs + self.specs)
+
+    def grams(
+        self,
+        X: Any,
+        normalise: str | None = "spherical",
+        center: bool = False,
+        memory_limit_mb: float = 4096.0,
+        sample_weight: Array | None = None,
+    ) -> GramStack:
+        """Gram matrices of every kernel on strings, one per row, or on the sequences of a ``Dataset``.
+
+        ``cross`` of the stack takes new strings. normalise "spherical" makes every string as alike to itself as any
+        other, whatever its length. KernelError where strings of one length are needed; DataError for what are no
+        strings.
+        """
+        if isinstance(X, Dataset):
+            return super().grams(X, normalise, center, memory_limit_mb, sample_weight)
+        table = letters([as_strings(X)])
+        bound = KernelDictionary(tuple(spec.beside(0, ("",), table.shape[1]) for spec in self.specs))
+        return bound.grams(table, normalise, center, memory_limit_mb, sample_weight)
+
+
+def spectral_dictionary(
+    groups: Any = None,
+    *,
+    n_bands: int = 10,
+    specs: KernelSpec | Iterable[KernelSpec] = BAND_KERNELS,
+    standardize: bool = True,
+) -> KernelDictionary:
+    """Bands x {linear, cubic, RBF of half and of twice the median distance in the band}: M = 4 kernels per band.
+
+    ``groups``: the bands as (name, column indices) pairs, such as ``data.groups`` after ``with_bands`` (needed once
+    second differences are appended); None cuts ``n_bands`` equal bands of neighbouring columns when the training rows
+    are seen. ``standardize``: bring every column to mean 0 and deviation 1 on the training rows first; without it
+    second differences of smooth spectra are too small to count. Source: Subrahmanya and Shin (2010), the
+    near-infrared experiments.
+    """
+    if groups:
+        return KernelDictionary.per_group(specs, groups, standardize=standardize)
+    return KernelDictionary.bands(n_bands, specs, standardize=standardize)
+
+
+def kernel_edges(specs: Iterable[KernelSpec], wavelengths: Sequence[float] | Array) -> Array:
+    """(M, 2): lowest and highest wavelength of the columns each resolved kernel looks at.
+
+    specs: those of a `GramStack`; wavelengths (d,) of the columns the stack was built on. KernelError where a kernel's
+    columns are not settled or are not among the wavelengths.
+    """
+    places = np.asarray(wavelengths, dtype=float)
+    edges = []
+    for spec in specs:
+        columns = spec.columns(places.size)
+        edges.append((places[list(columns)].min(), places[list(columns)].max()))
+    return np.array(edges)
+
+
+# -- what a table is made of
+
+
+class Unit(NamedTuple):
+    """One thing that kernels may see: "column", "category", "group", "band", "cluster" or "sequence", and its columns.
+
+    Columns of a sequence are what was made of it and its letters, as ``Dataset.table`` has them.
+    """
+
+    name: str
+    columns: tuple[int, ...]
+    kind: str
+
+
+def units(data: Dataset, most_columns: int = MOST_COLUMNS) -> tuple[Unit, ...]:
+    """The units of a table, see ``_numeric``, and its sequences, each with what was counted in it."""
+    if not data.sequences:
+        return _numeric(data, most_columns)
+    names = [name for name, _ in data.sequences]
+    own = dict(data.columns)
+    counted = {j for name in names for j in own.get(name, ())}
+    rest = [j for j in range(data.n_features) if j not in counted]
+    found: tuple[Unit, ...] = ()
+    if rest:
+        found = _within(data, rest, lambda part: _numeric(part, most_columns))
+    return found + tuple(Unit(name, (*own.get(name, ()), *data.letter_columns(name)), "sequence") for name in names)
+
+
+def _numeric(data: Dataset, most_columns: int) -> tuple[Unit, ...]:
+    """The units of a table: its source columns up to ``most_columns`` of them, else groups, bands or clusters.
+
+    Groups where the table has them; equal bands of the columns whose names are wavelengths or times, where most are,
+    and the units of what stands beside them; else at most ``MOST_UNITS`` clusters of columns that are correlated,
+    called by their first column.
+    """
+    if len(data.columns) <= most_columns:
+        return tuple(Unit(name, members, _kind(data, members)) for name, members in data.columns)
+    if data.groups:
+        return tuple(Unit(name, members, "group") for name, members in data.groups)
+    if measured := measured_columns(data):
+        bands = _within(data, sorted(measured), _bands)
+        rest = [j for j in range(data.n_features) if j not in set(measured)]
+        return bands + (_within(data, rest, lambda part: _numeric(part, most_columns)) if rest else ())
+    return _clusters(data)
+
+
+def _within(data: Dataset, columns: Sequence[int], found: Callable[[Dataset], tuple[Unit, ...]]) -> tuple[Unit, ...]:
+    """The units that are found in a part of the columns, by their places in the whole table."""
+    part = replace(data.select(columns), sequences=())
+    return tuple(unit._replace(columns=tuple(columns[j] for j in unit.columns)) for unit in found(part))
+
+
+def _bands(data: Dataset) -> tuple[Unit, ...]:
+    count = min(MOST_UNITS, int(np.unique(wavelengths(data)).size))
+    return tuple(Unit(name, members, "band") for name, members in with_bands(data, count).groups)
+
+
+def _kind(data: Dataset, members: tuple[int, ...]) -> str:
+    """A column of 0 and 1 is a category; so are several that came from one column of the table."""
+    values = data.X[:, list(members)]
+    return "category" if bool(np.isin(values, (0.0, 1.0)).all()) else "column"
+
+
+def _clusters(data: Dataset) -> tuple[Unit, ...]:
+    """Source columns by average linkage on 1 - |correlation|, so that what carries the same is one unit."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    step = max(1, data.n_samples // ROWS)
+    first = np.column_stack([data.X[::step, members[0]] for _, members in data.columns])
+    spread = first.std(axis=0)
+    first = (first - first.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    apart = 1.0 - np.abs(first.T @ first) / len(first)
+    apart = np.clip(0.5 * (apart + apart.T), 0.0, None)
+    np.fill_diagonal(apart, 0.0)
+    tree = linkage(squareform(apart, checks=False), "average")
+    home = fcluster(tree, ALIKE, "distance")
+    if home.max() > MOST_UNITS:
+        home = fcluster(tree, MOST_UNITS, "maxclust")
+    found = []
+    for label in dict.fromkeys(home.tolist()):
+        places = np.flatnonzero(home == label)
+        names = [data.columns[k][0] for k in places]
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        found.append(Unit(f"{names[0]}{more}", tuple(j for k in places for j in data.columns[k][1]), "cluster"))
+    return tuple(found)

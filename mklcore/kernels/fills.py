@@ -1,4 +1,4 @@
-"""Compiled functions that fill Gram matrices: a *base* number per pair of rows, and the kernel as a function of it."""
+"""Compiled functions behind kernels: distances of rows, exponentials of them, sums of many kernels of one column."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mklcore._numba.decorators import jit_entry, jit_helper
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
 
 LOG2_E = math.log2(math.e)
 # ln 2 in two parts: k * LN2_HIGH is exact for every exponent k of a double, LN2_LOW carries the rest.
@@ -18,65 +18,27 @@ LN2_LOW = 1.90821492927058770002e-10
 ROUNDER = 6755399441055744.0
 # Below this, exp is no normal double any more and the fill writes 0.
 SMALLEST_EXPONENT = -708.0
-# In single precision powers of two are taken: nothing has to be split, and r is exact.
-SINGLE_LOG2_E, SINGLE_ROUNDER, SINGLE_SMALLEST = np.float32(LOG2_E), np.float32(12582912.0), np.float32(-126.0)
-P1, P2, P3, P4, P5, P6 = (np.float32(math.log(2.0) ** k / math.factorial(k)) for k in range(1, 7))
-ONE, ZERO = np.float32(1.0), np.float32(0.0)
+TILE = 32  # rows and columns of a mirrored tile, and kernels whose columns stay in the processor's cache in a sum
 
 
 @jit_entry({"contract"})
-def fill_squared(left: Array, right: Array, upper: bool, out: Array) -> None:
-    """Squared Euclidean distances; columns come feature by feature, left (s, a), right (s, b), out (a, b)."""
+def fill_distances(left: Array, right: Array, squared: Any, upper: bool, out: Array) -> None:
+    """Squared Euclidean or city-block distances of columns left (s, a) and right (s, b), feature by feature, into out
+    (a, b); only j >= i when ``upper``.
+    """
     for i in range(out.shape[0]):
         start = i if upper else 0
         target = out[i, start:]
         target[:] = 0.0
         for k in range(left.shape[0]):
-            here = left[k, i]
-            source = right[k, start:]
-            for j in range(target.size):
-                gap = source[j] - here
-                target[j] += gap * gap
-
-
-@jit_entry()
-def fill_absolute(left: Array, right: Array, upper: bool, out: Array) -> None:
-    """City-block distances, laid out as in `fill_squared`."""
-    for i in range(out.shape[0]):
-        start = i if upper else 0
-        target = out[i, start:]
-        target[:] = 0.0
-        for k in range(left.shape[0]):
-            here = left[k, i]
-            source = right[k, start:]
-            for j in range(target.size):
-                target[j] += abs(source[j] - here)
-
-
-@jit_entry()
-def fill_power(base: Array, coef0: float, degree: int, upper: bool, out: Array) -> None:
-    """out = (base + coef0)^degree by repeated products; only j >= i when `upper`."""
-    for i in range(out.shape[0]):
-        start = i if upper else 0
-        source = base[i, start:]
-        target = out[i, start:]
-        for j in range(target.size):
-            target[j] = source[j] + coef0
-        for _ in range(degree - 1):
-            for j in range(target.size):
-                target[j] *= source[j] + coef0
-
-
-@jit_helper()
-def bases(column: Array, here: float, squared: bool, out: Array) -> None:
-    """Squared or absolute differences of the entries of ``column`` to ``here``."""
-    if squared:
-        for k in range(out.size):
-            gap = column[k] - here
-            out[k] = gap * gap
-    else:
-        for k in range(out.size):
-            out[k] = abs(column[k] - here)
+            here, source = left[k, i], right[k, start:]
+            if squared:
+                for j in range(target.size):
+                    gap = source[j] - here
+                    target[j] += gap * gap
+            else:
+                for j in range(target.size):
+                    target[j] += abs(source[j] - here)
 
 
 @jit_helper({"contract"})
@@ -109,23 +71,6 @@ def exponentials(source: Array, rate: float, target: Array) -> None:
         target[j] = s * power if x > SMALLEST_EXPONENT else 0.0
 
 
-@jit_helper({"contract"})  # no other order of sums: t + R - R is what rounds
-def single_power(x: Any) -> Any:
-    """2^x for a float32 x <= 0 in single precision: 2^k times a polynomial of degree 6, relative error 3e-7, 2^-126
-    below that.
-    """
-    t = x if x > SINGLE_SMALLEST else SINGLE_SMALLEST
-    shifted = t + SINGLE_ROUNDER
-    r = t - (shifted - SINGLE_ROUNDER)
-    s = P5 + r * P6
-    s = P4 + r * s
-    s = P3 + r * s
-    s = P2 + r * s
-    s = P1 + r * s
-    s = ONE + r * s
-    return s * np.int32((np.float32(shifted).view(np.int32) + np.int32(127)) << np.int32(23)).view(np.float32)
-
-
 @jit_entry()
 def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
     """out = exp(-rate * base) for base >= 0, by `exponentials`; only j >= i when `upper`."""
@@ -134,46 +79,96 @@ def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
         exponentials(base[i, start:], rate, out[i, start:])
 
 
-@jit_entry({"reassoc", "nsz"})
-def add_exponentials(base: Array, first: int, rates: Array, out: Array) -> None:
-    """out[m] += sum of exp(-rates[m] base[i, j]) over j > first + i, (M,): base (r, n) holds rows ``first`` and after.
+@jit_entry()
+def mirror(out: Array) -> None:
+    """Copy what is right of the diagonal of (n, n) to its left, tile by tile."""
+    n = out.shape[0]
+    for top in range(0, n, TILE):
+        for left in range(top, n, TILE):
+            for i in range(top, min(top + TILE, n)):
+                for k in range(max(left, i + 1), min(left + TILE, n)):
+                    out[k, i] = out[i, k]
 
-    Nothing is stored, and a row of base is read once for all kernels.
-    """
-    room = np.empty(base.shape[1])
-    for i in range(base.shape[0]):
-        source = base[i, first + i + 1 :]
-        here = room[: source.size]
-        for m in range(rates.size):
-            exponentials(source, rates[m], here)
-            total = 0.0
-            for j in range(here.size):
-                total += here[j]
-            out[m] += total
+
+@jit_helper({"reassoc", "contract"})
+def inner_product(left: Array, right: Array) -> float:
+    """left'right in a loop that the compiler may vectorise; compiled functions of other packages call it, too."""
+    total = 0.0
+    for k in range(left.size):
+        total += left[k] * right[k]
+    return total
+
+
+@jit_helper()
+def _row(column: Array, here: float, squared: Any, rate: float, room: Array, out: Array) -> None:
+    """out = exp(-rate base) of the entries of ``column`` and ``here``, base their squared or absolute difference."""
+    if squared:
+        for k in range(out.size):
+            gap = column[k] - here
+            room[k] = gap * gap
+    else:
+        for k in range(out.size):
+            room[k] = abs(column[k] - here)
+    exponentials(room, rate, out)
 
 
 @jit_entry()
-def write_exponential(base: Array, rate: float, scale: float, out: Array) -> None:
-    """out = scale exp(-rate * base) for symmetric (n, n): row by row, since copying one half costs more than making it
-    again.
+def radial_forms(
+    columns: Array, where: Indices, squared: Any, rates: Array, a: Array, support: Indices, out: Array
+) -> None:
+    """out[q] = a'K_q a for kernels exp(-rate base) of column ``where[q]`` of ``columns`` (d, n); a is read on
+    ``support``.
     """
-    for i in range(out.shape[0]):
-        row = out[i]
-        exponentials(base[i], rate, row)
-        for j in range(row.size):
-            row[j] *= scale
+    s = support.size
+    x, room, values, own = np.empty(s), np.empty(s), np.empty(s), np.empty(s)
+    for i in range(s):
+        own[i] = a[support[i]]
+    for q in range(where.size):
+        column, total = columns[where[q]], 0.0
+        for i in range(s):
+            x[i] = column[support[i]]
+        for i in range(s):
+            _row(x[i:], x[i], squared[q], rates[q], room[i:], values[i:])
+            total += own[i] * (2.0 * inner_product(values[i:], own[i:]) - own[i])
+        out[q] = total
 
 
 @jit_entry()
-def fill_matern(base: Array, rate: float, terms: Array, upper: bool, out: Array) -> None:
-    """out = exp(-r) sum_k terms[k] r^k with r = rate sqrt(base) for base >= 0; only j >= i when `upper`."""
-    for i in range(out.shape[0]):
-        start = i if upper else 0
-        source = base[i, start:]
-        target = out[i, start:]
-        for j in range(target.size):
-            r = rate * math.sqrt(source[j])
-            value = 0.0
-            for k in range(terms.size - 1, -1, -1):
-                value = value * r + terms[k]
-            target[j] = value * math.exp(-r)
+def add_radial(columns: Array, where: Indices, squared: Any, rates: Array, weights: Array, out: Array) -> None:
+    """Right of the diagonal: out += sum_q weights[q] K_q for kernels as in ``radial_forms``."""
+    n = out.shape[0]
+    room, values = np.empty(n), np.empty(n)
+    for first in range(0, where.size, TILE):
+        for i in range(n):
+            row, mine = out[i, i:], values[i:]
+            for q in range(first, min(first + TILE, where.size)):
+                column, w = columns[where[q]], weights[q]
+                _row(column[i:], column[i], squared[q], rates[q], room[i:], mine)
+                for k in range(row.size):
+                    row[k] += w * mine[k]
+
+
+@jit_entry()
+def column_median(column: Array) -> float:
+    """The median of x_j - x_i over the pairs j > i of a sorted column (n,), n from 2 on, and 0 where most coincide.
+
+    Sorted differences fall from row to row, so that how many are at most t is counted in O(n); t is bisected over the
+    bits of a double: exactly the median of all differences, without the matrix of them.
+    """
+    n, total = column.size, 0.0
+    pairs = n * (n - 1) // 2
+    for rank in ((pairs - 1) // 2, pairs // 2):
+        low, high = np.int64(-1), np.float64(column[-1] - column[0]).view(np.int64)
+        while high - low > 1:
+            middle = low + (high - low) // 2
+            gap, count, j = np.int64(middle).view(np.float64), 0, 0
+            for i in range(n):
+                while j < n and column[j] - column[i] <= gap:
+                    j += 1
+                count += j - i - 1
+            if count > rank:
+                high = middle
+            else:
+                low = middle
+        total += 0.5 * np.int64(high).view(np.float64)
+    return total

@@ -9,17 +9,21 @@ A kernel here is a function of one *base* number per pair of rows, so kernels on
 A kernel that is no such function is a `RowKernel`: it fills its matrix from whole rows.
 
 A spec is frozen and hashable. It may be unresolved: `relative=True` measures the width in median distances of the
-training rows, and `LazyColumns` choose columns once their number is known. `spec.at(features, unit)` resolves both.
+training rows, and `LazyColumns` choose columns once their number is known. `resolved` settles both on training rows.
+Products and sums of kernels say "alike in this AND in that" and "alike in this or in that" under one weight.
 Adding a kernel is one class and one line in `KERNELS`: its fields are numbers, its `code` is what links call it, its
 `hue` what figures draw it in.
+
+Source: Kloft et al. (2011), section 6.4 and Table 2 (products of kernels).
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -28,10 +32,11 @@ import scipy
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.columns import LazyColumns, as_features, columns_as_text
-from mklcore.kernels.fills import fill_exponential, fill_matern, fill_power
+from mklcore.kernels.fills import column_median, fill_distances, fill_exponential
 from mklcore.parameters import Interface, Parameter
 
+MEDIAN_ROWS = 2000  # from which median distances are taken
+MOST_PARTS = 8  # of a product or a sum
 WIDTH_RANGE = (1e-100, 1e100)
 MAX_DEGREE = 100
 NU_RANGE = (0.1, 20.0)
@@ -42,6 +47,41 @@ def _as_real(owner: str, name: str, value: Any, low: float, high: float) -> floa
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not low <= float(value) <= high:
         raise ParameterError(f"{owner}: {name} must be a number between {low:g} and {high:g}, got {value!r}.")
     return float(value)
+
+
+class LazyColumns(Interface):
+    """Columns chosen once their number is known; subclasses are frozen dataclasses."""
+
+    @abstractmethod
+    def resolve(self, n_features: int) -> tuple[int, ...]:
+        """The indices of its columns where there are ``n_features``."""
+
+
+def as_features(owner: str, features: Any) -> tuple[int, ...] | LazyColumns | None:
+    if features is None or isinstance(features, LazyColumns):
+        return features
+    if isinstance(features, str) or not isinstance(features, Iterable):
+        raise ParameterError(f"{owner}: features must be a tuple of column indices or None, got {features!r}.")
+    columns = list(features)
+    if not columns:
+        raise ParameterError(f"{owner}: features is empty; give at least one column index, or None for all columns.")
+    for column in columns:
+        if isinstance(column, bool | np.bool_) or not isinstance(column, Integral) or column < 0:
+            raise ParameterError(f"{owner}: features must hold column indices from 0 on, got {column!r}.")
+    if len(set(columns)) != len(columns):
+        raise ParameterError(f"{owner}: features names a column twice: {tuple(columns)}. Give each column once.")
+    return tuple(int(column) for column in columns)
+
+
+def columns_as_text(features: Sequence[int], feature_names: Sequence[str] | None = None) -> str:
+    """Columns as a reader says them: "worst radius", "x0, x3, x7", "x0 … x9", "x0, x4, … (12 columns)"."""
+    known = () if feature_names is None else feature_names
+    words = [str(known[j]) if j < len(known) else f"x{j}" for j in features]
+    if len(words) <= 3:
+        return ", ".join(words)
+    if all(b == a + 1 for a, b in pairwise(features)):
+        return f"{words[0]} … {words[-1]}"
+    return f"{words[0]}, {words[1]}, … ({len(words)} columns)"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -59,6 +99,9 @@ class KernelSpec(Interface):
     base: ClassVar[str]
     code: ClassVar[str] = ""  # letters by which links and edited tables call it; its key in KERNELS where empty
     hue: ClassVar[str] = ""  # #rrggbb; one that no other family has where empty
+    is_base: ClassVar[bool] = False  # whether it is its base itself: sums over kernels are then products of columns
+    reads_strings: ClassVar[bool] = False  # whether it sees a sequence and not the columns of the table
+    rate: ClassVar[Any] = None  # where it is exp(-rate * base): one loop over many kernels can fill it
 
     @classmethod
     def _check_class(cls) -> None:
@@ -87,7 +130,7 @@ class KernelSpec(Interface):
     @property
     def is_relative(self) -> bool:
         """Whether a width waits for the training rows."""
-        return False
+        return bool(getattr(self, "relative", False))
 
     @property
     def base_key(self) -> Base:
@@ -98,11 +141,6 @@ class KernelSpec(Interface):
     def letters(self) -> tuple[int, ...]:
         """The columns it reads as letters of a sequence, once they are known; these are never standardised."""
         return ()
-
-    @property
-    def reads_strings(self) -> bool:
-        """Whether it sees a sequence and not the columns of the table."""
-        return False
 
     def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:
         """The kernel on a table of ``n_features`` columns with the letters of ``sequences`` beside them, (n, d + W
@@ -139,25 +177,13 @@ class KernelSpec(Interface):
             )
         return features
 
-    def at(self, features: tuple[int, ...], unit: float) -> Self:
-        """The resolved spec: these columns, and widths in absolute terms (`unit` = their median distance)."""
-        return self if features == self.features else replace(self, features=features)
+    def at(self, unit: float) -> Self:
+        """The kernel with widths in absolute terms (`unit` = the median distance on its columns)."""
+        return self
 
     @abstractmethod
     def fill(self, base: Array, upper: bool, out: Array) -> None:
         """Kernel values of base numbers (a, b) into out (a, b); only j >= i when `upper`."""
-
-    @property
-    def is_base(self) -> bool:
-        """Whether the kernel is its base number itself: an inner product, then sums over kernels are products of
-        columns.
-        """
-        return False
-
-    @property
-    def rate(self) -> float | None:
-        """The rate where the kernel is exp(-rate * base), which one loop over many kernels can fill; None elsewhere."""
-        return None
 
     @property
     @abstractmethod
@@ -229,17 +255,11 @@ class Linear(KernelSpec):
     base: ClassVar[str] = "inner"
     code: ClassVar[str] = "lin"
     hue: ClassVar[str] = "#0072B2"
-
-    @property
-    def title(self) -> str:
-        return "linear"
-
-    @property
-    def is_base(self) -> bool:
-        return True
+    is_base: ClassVar[bool] = True
+    title: ClassVar[str] = "linear"
 
     def fill(self, base: Array, upper: bool, out: Array) -> None:
-        fill_power(base, 0.0, 1, upper, out)
+        np.copyto(out, base)
 
 
 @dataclass(frozen=True, repr=False)
@@ -281,7 +301,10 @@ class Polynomial(KernelSpec):
         return f"polynomial {self.degree}" + ("" if self.coef0 == 1.0 else f" (coef0 {self.coef0:g})")
 
     def fill(self, base: Array, upper: bool, out: Array) -> None:
-        fill_power(base, self.coef0, self.degree, upper, out)
+        np.add(base, self.coef0, out=out)
+        shifted = out.copy()
+        for _ in range(self.degree - 1):
+            out *= shifted
 
 
 @dataclass(frozen=True, repr=False)
@@ -301,17 +324,14 @@ class _Width(KernelSpec):
         object.__setattr__(self, "relative", bool(self.relative))
 
     @property
-    def is_relative(self) -> bool:
-        return self.relative
-
-    @property
     def title(self) -> str:
         return f"{self.word} {self.width:g}" + (" × median" if self.relative else "")
 
-    def at(self, features: tuple[int, ...], unit: float) -> Self:
-        if not self.relative:
-            return super().at(features, unit)
-        return replace(self, features=features, width=self.width * unit, relative=False)
+    def at(self, unit: float) -> Self:
+        return replace(self, width=self.width * unit, relative=False) if self.relative else self
+
+    def fill(self, base: Array, upper: bool, out: Array) -> None:
+        fill_exponential(base, self.rate, upper, out)
 
 
 @dataclass(frozen=True, repr=False)
@@ -340,9 +360,6 @@ class RBF(_Width):
     def rate(self) -> float:
         return 0.5 / (self.width * self.width)
 
-    def fill(self, base: Array, upper: bool, out: Array) -> None:
-        fill_exponential(base, self.rate, upper, out)
-
 
 @dataclass(frozen=True, repr=False)
 class Laplacian(_Width):
@@ -369,9 +386,6 @@ class Laplacian(_Width):
     @property
     def rate(self) -> float:
         return 1.0 / self.width
-
-    def fill(self, base: Array, upper: bool, out: Array) -> None:
-        fill_exponential(base, self.rate, upper, out)
 
 
 @dataclass(frozen=True, repr=False)
@@ -416,17 +430,22 @@ class Matern(_Width):
     def title(self) -> str:
         return f"{super().title} (ν {'∞' if math.isinf(self.nu) else format(self.nu, 'g')})"
 
+    @property
+    def rate(self) -> float | None:
+        return 0.5 / (self.width * self.width) if math.isinf(self.nu) else None
+
     def fill(self, base: Array, upper: bool, out: Array) -> None:
         if math.isinf(self.nu):
-            fill_exponential(base, 0.5 / (self.width * self.width), upper, out)
+            super().fill(base, upper, out)
             return
-        rate, degree = math.sqrt(2.0 * self.nu) / self.width, self.nu - 0.5
-        if degree == int(degree):
-            fill_matern(base, rate, self._terms(int(degree)), upper, out)
-            return
+        rate, p = math.sqrt(2.0 * self.nu) / self.width, self.nu - 0.5
+        terms = self._terms(int(p)) if p == int(p) else None
         for i in range(out.shape[0]):
             start = i if upper else 0
-            out[i, start:] = self._bessel(rate * np.sqrt(base[i, start:]))
+            r = rate * np.sqrt(base[i, start:])
+            out[i, start:] = (
+                self._bessel(r) if terms is None else np.exp(-r) * np.polynomial.polynomial.polyval(r, terms)
+            )
 
     @staticmethod
     def _terms(p: int) -> Array:
@@ -458,15 +477,242 @@ class Delta(KernelSpec):
 
     family: ClassVar[str] = "delta"
     base: ClassVar[str] = "absolute"
+    title: ClassVar[str] = "delta"
+
+    def fill(self, base: Array, upper: bool, out: Array) -> None:
+        np.equal(base, 0.0, out=out, casting="unsafe")
+
+
+# -- values on rows
+
+
+def seen_of(kind: Base, rows: Array, columns: Sequence[int]) -> Array:
+    """What of rows (n, d) a base is computed from: its columns, or whole rows."""
+    return rows if isinstance(kind, RowKernel) else np.take(rows, columns, axis=1)
+
+
+def fill_base(kind: Base, left: Array, right: Array, upper: bool, out: Array, columns: Array | None = None) -> None:
+    """Base numbers of every pair of rows: left (a, s), right (b, s) into out (a, b). Entries below the diagonal are
+    undefined when `upper`. ``columns`` (s, b): the right rows column by column, where they are laid out so.
+    """
+    if isinstance(kind, RowKernel):
+        kind.between(left, right, upper, out)
+    elif kind == "inner":
+        np.dot(left, right.T if columns is None else columns, out=out)
+    else:
+        right = np.array(right.T, order="C") if columns is None else columns
+        out.fill(0.0)
+        fill_distances(np.array(left.T, order="C"), right, kind == "squared", upper, out)
+
+
+def own_values(spec: KernelSpec, rows: Array) -> Array:
+    """Values (a,) of a settled kernel between every row (a, d) and itself."""
+    kind, out = spec.base_key, np.empty((len(rows), 1))
+    seen = seen_of(kind, rows, spec.settled)
+    if isinstance(kind, RowKernel):
+        base = kind.own(seen)
+    else:
+        base = np.einsum("ij,ij->i", seen, seen) if kind == "inner" else np.zeros(len(rows))
+    spec.fill(base[:, None], False, out)
+    return out[:, 0]
+
+
+def values_of(spec: KernelSpec, left: Array, right: Array, upper: bool = False) -> Array:
+    """Values (a, b) of a settled kernel between whole rows left (a, d) and right (b, d)."""
+    base, kind = np.empty((len(left), len(right))), spec.base_key
+    one = np.ascontiguousarray(seen_of(kind, left, spec.settled))
+    other = one if left is right else np.ascontiguousarray(seen_of(kind, right, spec.settled))
+    fill_base(kind, one, other, upper, base)
+    out = np.zeros_like(base)
+    spec.fill(base, upper, out)
+    return out
+
+
+def resolved(specs: Iterable[KernelSpec], rows: Array, weights: Array | None = None) -> list[KernelSpec]:
+    """The kernels on their columns of the (standardised) training rows (n, d), widths in absolute terms; ``weights``
+    (n,) of the rows, of which one of weight w counts as w rows.
+    """
+    units: dict[Any, float] = {}
+    found = []
+    for spec in specs:
+        met = spec.met(rows, weights)
+        if met.is_relative:
+            key = met.base, met.settled
+            if key not in units:
+                units[key] = median_distance(met.base, rows[:, list(met.settled)], weights)
+            met = met.at(units[key])
+        found.append(met)
+    return found
+
+
+def median_distance(base: str, columns: Array, weights: Array | None = None) -> float:
+    """Median over pairs of rows (n, s) of the distance a relative width counts in: of ``base`` "squared" the root.
+
+    Above 2000 rows a seeded sample of 2000 is used. Where more than half of the pairs coincide, the median of the
+    others; 1 where all rows coincide. A row of weight w counts as w rows; a sample is drawn by weight.
+    """
+    w = np.ones(len(columns)) if weights is None else weights
+    rows = np.flatnonzero(w)
+    if rows.size > MEDIAN_ROWS:
+        shares = None if weights is None else w[rows] / w.sum()
+        rows = np.random.default_rng(0).choice(rows, MEDIAN_ROWS, replace=False, p=shares)
+        w = np.ones(len(columns))
+    columns, w = columns[rows], w[rows]
+    even = bool(np.all(w == 1.0))
+    if even and rows.size > 1 and columns.shape[1] == 1 and (found := column_median(np.sort(columns[:, 0]))):
+        return found
+    gaps = scipy.spatial.distance.pdist(columns, "euclidean" if base == "squared" else "cityblock")
+    if even:
+        found = float(np.median(gaps)) if gaps.size else 0.0
+        return found or (float(np.median(gaps[gaps > 0])) if gaps.any() else 1.0)
+    one, other = np.triu_indices(rows.size, 1)
+    order = np.argsort(gaps)
+    gaps, counts = gaps[order], (w[one] * w[other])[order]
+    apart = gaps > 0
+    together = float(np.maximum(w * (w - 1), 0).sum()) / 2 + float(counts[~apart].sum())  # pairs at distance 0
+    gaps, sums = gaps[apart], np.cumsum(counts[apart])
+    if not gaps.size:
+        return 1.0
+    if together > sums[-1]:  # more than half of the pairs coincide
+        together = 0.0
+    ranks = 0.5 * (together + sums[-1]) - np.array([0.5, 0.0]) - together
+    middle = gaps[np.minimum(np.searchsorted(sums, ranks, side="right"), gaps.size - 1)]
+    return float(np.where(ranks < 0.0, 0.0, middle).mean())
+
+
+# -- kernels made of others
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Composed(RowKernel):
+    """Two or more kernels, one value; made as ``Product(a, b)``."""
+
+    parts: tuple[KernelSpec, ...]
+
+    sign: ClassVar[str]
+    least: ClassVar[int] = 2
+
+    def __init__(self, *given: KernelSpec, parts: Sequence[KernelSpec] = (), features: Any = None, label: Any = None):
+        object.__setattr__(self, "parts", tuple(given) + tuple(parts))
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "label", label)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        name = type(self).__name__
+        right = self.least <= len(self.parts) <= MOST_PARTS
+        if not right or not all(isinstance(part, KernelSpec) for part in self.parts):
+            raise ParameterError(
+                f"{name} takes {self.least} to {MOST_PARTS} kernel specs, as in {name}(Linear(), RBF(1.0)); got "
+                f"{self.parts!r}."
+            )
+        reads = all(part.reads_strings or part.features is not None for part in self.parts)
+        object.__setattr__(self, "reads_strings", reads)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.parts))})"
+
+    @property
+    def is_relative(self) -> bool:
+        return any(part.is_relative for part in self.parts)
+
+    @property
+    def letters(self) -> tuple[int, ...]:
+        return tuple(sorted({column for part in self.parts for column in part.letters}))
 
     @property
     def title(self) -> str:
-        return "delta"
+        return f" {self.sign} ".join(part.title for part in self.parts)
 
-    def fill(self, base: np.ndarray, upper: bool, out: np.ndarray) -> None:
-        for i in range(out.shape[0]):
-            start = i if upper else 0
-            np.equal(base[i, start:], 0.0, out=out[i, start:], casting="unsafe")
+    def name(self, feature_names: Sequence[str] | None = None) -> str:
+        return f" {self.sign} ".join(f"({part.name(feature_names)})" for part in self.parts)
+
+    def columns(self, n_features: int) -> tuple[int, ...]:
+        return tuple(sorted({column for part in self.parts for column in part.columns(n_features)}))
+
+    def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:
+        return self._of([part.beside(n_features, sequences, width) for part in self.parts])
+
+    def met(self, rows: Array, weights: Array | None = None) -> Self:
+        return self._of(resolved(self.parts, rows, weights))
+
+    def _of(self, parts: Sequence[KernelSpec]) -> Self:
+        columns = {column for part in parts for column in part.settled}
+        return replace(self, parts=tuple(parts), features=tuple(sorted(columns)))
+
+    def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
+        self.join((values_of(part, left, right, upper) for part in self.parts), out)
+
+    def own(self, rows: Array) -> Array:
+        out = np.empty(len(rows))
+        self.join((own_values(part, rows) for part in self.parts), out)
+        return out
+
+    @abstractmethod
+    def join(self, parts: Iterable[Array], out: Array) -> None:
+        """The values of all ``parts`` as one, into ``out``."""
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Product(Composed):
+    """k(x, z) = k_1(x, z) k_2(x, z) ...: alike only where all parts say so.
+
+    Parameters
+    ----------
+    *given : KernelSpec
+        The kernels to combine, as positional arguments.
+    parts : sequence of KernelSpec
+        The kernels to combine, as a keyword.
+    features : tuple of int or None, default None
+        Columns that the kernel sees; None for all of them.
+    label : str or None, default None
+        Name to show in place of the one that is made from the parameters.
+
+    Examples
+    --------
+    >>> Product(Linear(features=(0,)), RBF(1.0, features=(1, 2))).name()
+    '(linear x0) × (RBF 1, x1, x2)'
+    """
+
+    family: ClassVar[str] = "product"
+    sign: ClassVar[str] = "×"
+
+    def join(self, parts: Iterable[Array], out: Array) -> None:
+        out[...] = 1.0
+        for part in parts:
+            out *= part
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Sum(Composed):
+    """k(x, z) = k_1(x, z) + k_2(x, z) + ...: several kernels that share one weight.
+
+    Parameters
+    ----------
+    *given : KernelSpec
+        The kernels to combine, as positional arguments.
+    parts : sequence of KernelSpec
+        The kernels to combine, as a keyword.
+    features : tuple of int or None, default None
+        Columns that the kernel sees; None for all of them.
+    label : str or None, default None
+        Name to show in place of the one that is made from the parameters.
+    """
+
+    family: ClassVar[str] = "sum"
+    sign: ClassVar[str] = "+"
+
+    def join(self, parts: Iterable[Array], out: Array) -> None:
+        out[...] = 0.0
+        for part in parts:
+            out += part
+
+
+COMPOSED: dict[str, type[Composed]] = {"product": Product, "sum": Sum}
+
+
+# -- the registry
 
 
 @dataclass(frozen=True)

@@ -1,101 +1,41 @@
-"""Gram matrices of many kernels as one stack (M, n, n): built, centred, normalised, checked, and carried to new rows.
+"""Gram matrices of many kernels as one stack (M, n, n), or their rows when asked for; and whether a matrix is a kernel.
 
-Every kernel passes the same four steps; kernels with the same base and columns share the first:
+Every kernel passes the same steps, and kernels with the same base and columns share the first:
 
-    base numbers of row pairs  ->  kernel values (upper triangle)  ->  sums that normalisation needs  ->  finish
+    base numbers of row pairs  ->  kernel values  ->  sums that normalisation needs  ->  finish (see `maps`)
 
-    finish:  K_ij <- (K_ij - r_i - r_j + g) f_i f_j
-
-with r the row means and g the grand mean of the training gram (both 0 without centring), f = s^(-1/2) for a scale s,
-and f_i = K_ii^(-1/2) for spherical. A test block goes through the same formula with the training r_j, g, f_j, s.
-Centring comes before normalisation, so that the stack that comes out has the property its normalisation promises.
-
-| normalise | the factor, from the training gram | promise |
-|---|---|---|
-| multiplicative | s = tr(K)/n - 1'K1/n^2 | unit variance in feature space (Kloft et al. 2011, eq. 27) |
-| spherical | K_ii per row | K_ii = 1 (eq. 28); rows with K_ii = 0 become 0 |
-| trace | s = tr(K) | tr(K) = 1 |
-| diag | s = max_i K_ii | k(x, x) <= 1 on the training rows |
+A `GramStack` stores what comes out. `Rows` stores the table and these numbers alone, for training sets whose stack
+would not fit.
 """
 
+from __future__ import annotations
+
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, NoReturn, Self
 
 import numpy as np
+import scipy
 
-from mklcore._numba.decorators import jit_entry
-from mklcore.arrays import Array, Indices
+from mklcore.arrays import Array, Indices, one_blas_thread, read_only
 from mklcore.errors import KernelError, ParameterError, check_cancelled, never_asked
-from mklcore.kernels.bases import fill_base, seen_of
-from mklcore.kernels.checks import check_gram, clipped, one_blas_thread
-from mklcore.kernels.fills import add_exponentials, write_exponential
-from mklcore.kernels.finishing import Finishing
-from mklcore.kernels.functions import KernelSpec
-from mklcore.kernels.maps import (
-    KernelMap,
-    as_rows,
-    column_scaling,
-    is_its_base,
-    read_only,
-    share_bases,
-    standardise_rows,
+from mklcore.kernels.fills import mirror
+from mklcore.kernels.functions import KernelSpec, fill_base, own_values, seen_of
+from mklcore.kernels.maps import Finishing, KernelMap, on_training_rows, pieces
+from mklcore.kernels.operators import NO_FUNCTIONS, Capability, Dense, DenseSum
+
+DUPLICATE_TOLERANCE = 1e-10
+SAME_SCALE = 1e-9  # share by which the scales of exact copies may differ
+SYMMETRY_TOLERANCE = PSD_TOLERANCE = 1e-8
+EXACT_ROWS = 1500  # up to so many rows all eigenvalues are computed where a factor fails
+_SUMMED = 4000  # rows up to which a sum of kernels is made for what could do without
+
+UNCUT = (
+    "scikit-learn's splitters cannot cut stacks: use mklcore.cross_validate_path, or a KernelDictionary inside a "
+    "Pipeline; by hand, GramStack.from_array(K).take(rows) cuts both axes."
 )
-from mklcore.kernels.measures import UNCUT, as_stack, duplicates
-from mklcore.kernels.medians import column_median
-from mklcore.kernels.operators.dense import NO_FUNCTIONS, DenseKernels
-from mklcore.kernels.sums import mirror
-
-MEDIAN_ROWS = 2000
-TILE = 64
-ROWS = 256  # whose exponentials are summed at a time
-
-
-@jit_entry({"reassoc", "nsz"})
-def sum_rows(gram: Array) -> Array:
-    """Row sums of a symmetric matrix (n, n) whose upper triangle is filled."""
-    n = gram.shape[0]
-    sums = np.zeros(n)
-    for i in range(n):
-        row = gram[i, i + 1 :]
-        below = sums[i + 1 :]
-        total = gram[i, i]
-        for j in range(row.size):
-            total += row[j]
-            below[j] += row[j]
-        sums[i] += total
-    return sums
-
-
-@jit_entry()
-def finish_square(gram: Array, means: Array, grand: float, factors: Array) -> None:
-    """Centre and scale the upper triangle of gram (n, n) and mirror it.
-
-    Tile by tile: the mirror image is read from a small copy, so that neither half is walked column by column.
-    """
-    n = gram.shape[0]
-    tile = np.empty((TILE, TILE))
-    for top in range(0, n, TILE):
-        bottom = min(top + TILE, n)
-        for left in range(top, n, TILE):
-            right = min(left + TILE, n)
-            column_means = means[left:right]
-            column_factors = factors[left:right]
-            for i in range(top, bottom):
-                row = gram[i, left:right]
-                kept = tile[i - top]
-                shift = grand - means[i]
-                factor = factors[i]
-                for j in range(row.size):
-                    kept[j] = (row[j] + shift - column_means[j]) * (factor * column_factors[j])
-                if left > top:
-                    for j in range(row.size):
-                        row[j] = kept[j]
-            for j in range(right - left):
-                target = gram[left + j, top:bottom]
-                for i in range(target.size):
-                    target[i] = tile[i, j] if left > top else tile[min(i, j), max(i, j)]
 
 
 @dataclass(frozen=True)
@@ -103,99 +43,21 @@ class Forecast:
     """What a stack will cost before it is built: bytes while building, a rough time in seconds, kernels, and how it is
     stored.
 
-    ``stored``: "double", "single" (one triangle of each kernel), "single, on disk", "features" or "not stored".
+    ``stored``: "dense", "features" or "rows", see `mklcore.kernels.stored_as`.
     """
 
     bytes: int
     seconds: float
     n_kernels: int
-    stored: str = "double"
+    stored: str = "dense"
 
     @property
     def megabytes(self) -> float:
         return self.bytes / 1e6
 
-    def with_block(self, n_samples: int, n_new: int) -> "Forecast":
-        """The same with the block (M, n_new, n_samples) of new rows against those of the stack."""
-        more = 8 * self.n_kernels * n_samples * n_new
-        return Forecast(self.bytes + more, self.seconds * (1 + n_new / n_samples), self.n_kernels, self.stored)
-
-
-def forecast(n_kernels: int, n_samples: int, n_bases: int = 1, n_columns: int = 0, n_medians: int = 0) -> Forecast:
-    """Cost of M = n_kernels grams of n_samples rows over `n_bases` shared distance matrices.
-
-    n_columns: columns that these matrices look at, added up; n_medians: how many of them need their median. Seconds are
-    per entry 1.5 to 2 ns for a kernel, 2 ns and 0.07 ns a column for a matrix, 8 ns for a median: fitted to one thread
-    of a 2 GHz server, with 400 to 1500 rows and 5 to 200 columns.
-    """
-    entries, sampled = n_samples * n_samples, min(n_samples, MEDIAN_ROWS) ** 2
-    seconds = entries * (2.0e-9 * n_kernels + 2.0e-9 * n_bases + 0.07e-9 * n_columns) + sampled * 8.0e-9 * n_medians
-    return Forecast(8 * entries * (n_kernels + 1), seconds, n_kernels)
-
-
-def median_distance(spec: KernelSpec, columns: Array, base: Array, weights: Array | None = None) -> float:
-    """Median over row pairs of the distance a relative width counts in.
-
-    columns (n, s); base (n, n) holds their base numbers above the diagonal, or is empty where they are not known. Above
-    2000 rows a seeded sample of 2000 is used. Where more than half of the pairs coincide, the median of the others; 1
-    where all rows coincide. A row of weight w counts as w rows; a sample is drawn by weight.
-    """
-    if weights is not None:
-        return _weighted_median(spec, columns, weights)
-    if columns.shape[0] > MEDIAN_ROWS:
-        chosen = np.random.default_rng(0).choice(columns.shape[0], MEDIAN_ROWS, replace=False)
-        columns = columns[chosen]
-    if columns.shape[1] == 1 and columns.shape[0] > 1 and spec.base in ("squared", "absolute"):
-        return column_median(np.sort(columns[:, 0]))
-    if len(base) != len(columns):
-        base = np.empty((len(columns), len(columns)))
-        fill_base(spec.base, columns, columns, True, base)
-    if columns.shape[0] < 2:
-        return 1.0
-    pairs = np.concatenate([base[i, i + 1 :] for i in range(columns.shape[0] - 1)])
-    root = np.sqrt if spec.base == "squared" else np.abs
-    if (median := _middle(pairs, root)) > 0:
-        return median
-    apart = pairs[pairs > 0]
-    return _middle(apart, root) if apart.size else 1.0
-
-
-def _weighted_median(spec: KernelSpec, columns: Array, weights: Array) -> float:
-    rows = np.flatnonzero(weights)
-    if rows.size > MEDIAN_ROWS:
-        shares = weights[rows] / weights.sum()
-        rows = np.random.default_rng(0).choice(rows, MEDIAN_ROWS, replace=False, p=shares)
-        weights = (weights > 0).astype(np.float64)
-    columns, w = np.ascontiguousarray(columns[rows]), weights[rows]
-    base = np.empty((rows.size, rows.size))
-    fill_base(spec.base, columns, columns, True, base)
-    one, other = np.triu_indices(rows.size, 1)
-    values, counts = base[one, other], w[one] * w[other]
-    order = np.argsort(values)
-    values, counts = values[order], counts[order]
-    together = float(np.maximum(w * (w - 1), 0).sum()) / 2 + float(counts[values <= 0].sum())  # pairs at distance 0
-    values, counts = values[values > 0], counts[values > 0]
-    if not values.size:
-        return 1.0
-    sums = np.cumsum(counts)
-    total = together + sums[-1]
-    if 0.5 * total < together:  # more than half of the pairs coincide
-        together, total = 0.0, float(sums[-1])
-    ranks = np.array([0.5 * (total - 1.0), 0.5 * total]) - together
-    places = np.minimum(np.searchsorted(sums, ranks, side="right"), values.size - 1)
-    middle = np.where(ranks < 0.0, 0.0, values[places])
-    return float((np.sqrt if spec.base == "squared" else np.abs)(middle).mean())
-
-
-def _middle(values: Array, root: Callable[[Array], Array]) -> float:
-    """The median of an increasing ``root`` of non-negative ``values``, which are reordered in place."""
-    ranks = [(values.size - 1) // 2, values.size // 2]
-    values.partition(ranks)
-    return float(root(values[ranks]).mean())
-
 
 @dataclass(frozen=True, eq=False)
-class GramStack(DenseKernels):
+class GramStack(Dense):
     """M Gram matrices on the same n rows, with what is needed to carry them to new rows.
 
     values (M, n, n): C-contiguous float64, read-only; names, families, scales: one per kernel, `scales` being the
@@ -261,9 +123,8 @@ class GramStack(DenseKernels):
         with one_blas_thread():
             if clip:
                 values = clipped(values, labels)
-            room = np.empty(values.shape[1:])
             for label, gram in zip(labels, values, strict=True):
-                check_gram(label, gram, tick, room)
+                check_gram(label, gram, tick)
         notes = tuple(_duplicate_notes(values, labels))
         return cls(values, labels, np.ones(len(values)), ("precomputed",) * len(values), notes=notes)
 
@@ -295,20 +156,22 @@ class GramStack(DenseKernels):
             part[...] = gram[left[:, None], right]
         return out
 
-    def take(self, rows: Any) -> "GramStack":
+    def take(self, rows: Any) -> GramStack:
         """The stack on some of its rows (indices or a boolean mask); `cross` then refers to these rows. See `block`
         for what stays fixed."""
         chosen = self._indices(rows)
         transform = None if self.transform is None else self.transform.take(chosen)
         return replace(self, values=self.block(chosen, chosen), transform=transform)
 
-    def select(self, kernels: Sequence[int] | Indices) -> "GramStack":
+    def select(self, kernels: Sequence[int] | Indices) -> GramStack:
         """The stack with some of its kernels only, by index and in the given order; scales and centring stay.
 
         Kernels that follow one another are not copied.
         """
         chosen = [int(m) for m in kernels]
-        values = self.values[together(chosen)]
+        first = chosen[0] if chosen else 0
+        is_run = chosen == list(range(first, first + len(chosen)))
+        values = self.values[first : first + len(chosen)] if is_run else self.values[chosen]
         names, families = (tuple(one[m] for m in chosen) for one in (self.names, self.families))
         specs = None if self.specs is None else tuple(self.specs[m] for m in chosen)
         transform = None if self.transform is None else self.transform.subset(chosen)
@@ -333,12 +196,6 @@ class GramStack(DenseKernels):
         return kernel_table(repr(self), self.names, self.families, [f"{s:.3g}" for s in self.scales], self.notes)
 
 
-def together(places: Sequence[int]) -> Any:
-    """These places (k,) as an index of an array: a slice, which copies nothing, where they follow one another."""
-    first = places[0] if places else 0
-    return slice(first, first + len(places)) if list(places) == list(range(first, first + len(places))) else places
-
-
 def kernel_table(
     title: str, names: Sequence[str], families: Sequence[str], scales: Sequence[str] = (), notes: Sequence[str] = ()
 ) -> str:
@@ -359,21 +216,6 @@ def _duplicate_notes(values: Array, names: Sequence[str]) -> list[str]:
     ]
 
 
-def check_memory(n_kernels: int, n_samples: int, memory_limit_mb: float) -> None:
-    """KernelError when the stack would need more than `memory_limit_mb` (1 MB = 10^6 bytes)."""
-    if not memory_limit_mb > 0:
-        raise ParameterError(f"memory_limit_mb must be a positive number of megabytes, got {memory_limit_mb!r}.")
-    needed = forecast(n_kernels, n_samples).megabytes
-    if needed > memory_limit_mb:
-        rows = int(np.sqrt(memory_limit_mb * 1e6 / (8 * (n_kernels + 1))))
-        kernels = int(memory_limit_mb * 1e6 / (8 * n_samples**2)) - 1
-        fewer = f", at most {kernels:,} kernels" if kernels > 0 else ""
-        raise KernelError(
-            f"{n_kernels:,} kernels on {n_samples:,} rows need {needed:,.0f} MB, above the limit of "
-            f"{memory_limit_mb:,.0f} MB. Use at most {rows:,} rows{fewer}, or raise memory_limit_mb."
-        )
-
-
 def build_grams(
     X: Any,
     specs: Sequence[KernelSpec],
@@ -387,90 +229,379 @@ def build_grams(
     """Grams of every spec on the training rows X (n, d); `KernelDictionary.grams` is the public door.
 
     Kernels that normalisation cannot scale (constant on the training rows) are left out and named in `notes`.
+    KernelError when the stack would need more than `memory_limit_mb` (1 MB = 10^6 bytes).
     """
-    rows = as_rows(X)
-    n = len(rows)
-    finishing = Finishing.of(names, n, normalise, center)
-    finishing.weights = sample_weight
-    check_memory(len(specs), n, memory_limit_mb)
-    means, scales = column_scaling(rows, specs, standardize, sample_weight)
-    rows = standardise_rows(rows, means, scales)
-    resolved = [spec.met(rows) if sample_weight is None else spec.met(rows, sample_weight) for spec in specs]
-    values = np.empty((len(specs), n, n))
-    with one_blas_thread():
-        _fill(values, rows, resolved, finishing)
-    M = len(specs)
-    flat = np.ones(M), np.ones((M, n)), np.zeros((M, n)), np.zeros(M)
-    return _assemble(values, finishing, KernelMap(tuple(resolved), rows, means, scales, *flat, np.arange(n)))
-
-
-def _fill(values: Array, rows: Array, specs: list[KernelSpec], finishing: Finishing) -> None:
-    """Fill and finish every gram over one shared base matrix, settling relative widths in `specs` on the way."""
-    shared = np.empty(values.shape[1:])
-    for (kind, columns), members in share_bases(specs).items():
-        table, alone = seen_of(kind, rows, columns), is_its_base(specs, members)
-        base = values[members[0]] if alone else shared
-        fill_base(kind, table, table, True, base)
-        relative = [specs[m] for m in members if specs[m].is_relative]
-        unit = median_distance(relative[0], table, base, finishing.weights) if relative else 1.0
-        for m in members:
-            specs[m] = specs[m].at(columns, unit)
-        plain = finishing.weights is None and not finishing.by_row
-        written = [] if not plain else _write_exponentials(values, base, specs, members, finishing)
-        for m in members:
-            check_cancelled()
-            if m in written:
-                continue
-            if not alone:
-                specs[m].fill(base, True, values[m])
-            if finishing.settle(m, values[m].diagonal().copy(), _sums(values[m], finishing.weights)):
-                finish_square(values[m], finishing.row_means[m], float(finishing.grand_means[m]), finishing.factors[m])
-
-
-def _sums(gram: Array, weights: Array | None) -> Array:
-    """K w of a matrix whose upper triangle is filled, w = 1 by default."""
-    if weights is None:
-        return sum_rows(gram)
-    mirror(gram)
-    found: Array = gram @ weights
-    return found
-
-
-def _write_exponentials(
-    values: Array, base: Array, specs: Sequence[KernelSpec], members: Sequence[int], finishing: Finishing
-) -> list[int]:
-    """Fill those of ``members`` that are exp(-rate * base), and say which: each is written once, with its scale.
-
-    Their sums are found first, without storing anything: making an exponential again costs less than reading it.
-    """
-    n = len(base)
-    quick = [m for m in members if specs[m].rate is not None]
-    rates, off = np.array([specs[m].rate for m in quick], dtype=np.float64), np.zeros(len(quick))
-    for top in range(0, n, ROWS):
-        check_cancelled()
-        add_exponentials(base[top : top + ROWS], top, rates, off)
-    if quick:
-        mirror(base)
-    for m, rate, total in zip(quick, rates, off, strict=True):
-        check_cancelled()
-        if finishing.settle(m, np.ones(n), np.zeros(n), 1.0 - (n + 2.0 * total) / n**2):
-            write_exponential(base, rate, finishing.factors[m, 0] ** 2, values[m])
-    return quick
-
-
-def _assemble(values: Array, finishing: Finishing, plain: KernelMap) -> GramStack:
-    """Close the gaps that dropped kernels leave, in place, and say what happened."""
-    transform, kept = finishing.on(plain), finishing.kept
-    for place, m in enumerate(kept):
+    plain = on_training_rows(X, specs, standardize, sample_weight)
+    n = len(plain.rows)
+    finishing = Finishing(tuple(names), normalise, center, n, sample_weight)
+    _check_memory(len(specs), n, memory_limit_mb)
+    values, base = np.empty((len(specs), n, n)), np.empty((n, n))
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported by name
+        for (kind, columns), members in plain.groups.items():
+            seen = seen_of(kind, plain.rows, columns)
+            fill_base(kind, seen, seen, True, base)
+            for m in members:
+                check_cancelled()
+                plain.specs[m].fill(base, True, values[m])
+                mirror(values[m])
+                sums = values[m] @ finishing.w
+                if finishing.settle(m, values[m].diagonal().copy(), float(finishing.w @ sums), sums):
+                    finishing.finish(m, values[m])
+    kept = finishing.kept
+    for place, m in enumerate(kept):  # close the gaps that dropped kernels leave
         if place != m:
             values[place] = values[m]
-    values, names = values[: len(kept)], tuple(finishing.names[m] for m in kept)
+    values, labels, transform = values[: len(kept)], tuple(names[m] for m in kept), finishing.on(plain)
     return GramStack(
-        values,
-        names,
-        transform.scales,
-        tuple(spec.family for spec in transform.specs),
-        transform.specs,
-        tuple(finishing.notes + _duplicate_notes(values, names)),
-        transform,
-    )
+        values, labels, transform.scales, tuple(spec.family for spec in transform.specs), transform.specs,
+        (*finishing.notes, *_duplicate_notes(values, labels)), transform,
+    )  # fmt: skip
+
+
+def _check_memory(n_kernels: int, n_samples: int, memory_limit_mb: float) -> None:
+    if not memory_limit_mb > 0:
+        raise ParameterError(f"memory_limit_mb must be a positive number of megabytes, got {memory_limit_mb!r}.")
+    needed = 8e-6 * n_samples**2 * (n_kernels + 1)
+    if needed > memory_limit_mb:
+        rows = int(np.sqrt(memory_limit_mb * 1e6 / (8 * (n_kernels + 1))))
+        kernels = int(memory_limit_mb * 1e6 / (8 * n_samples**2)) - 1
+        fewer = f", at most {kernels:,} kernels" if kernels > 0 else ""
+        raise KernelError(
+            f"{n_kernels:,} kernels on {n_samples:,} rows need {needed:,.0f} MB, above the limit of "
+            f"{memory_limit_mb:,.0f} MB. Use at most {rows:,} rows{fewer}, or raise memory_limit_mb."
+        )
+
+
+# -- rows computed when asked for
+
+
+class Rows:
+    """M kernels on n training rows, computed when asked for: no Gram matrix is stored but the plain sum.
+
+    ``names``, ``families``, ``specs``, ``scales``, ``notes`` and ``transform`` as in ``GramStack``. Kernels that are
+    constant on the training rows are left out and named in ``notes``.
+    """
+
+    capabilities = frozenset({Capability.FACTORS})
+
+    def __init__(self, transform: KernelMap, names: Sequence[str], diagonal: Array, notes: Sequence[str] = ()) -> None:
+        self.transform, self.names, self._diagonals, self.notes = transform, tuple(names), diagonal, tuple(notes)
+        self.specs, self.scales, self.normalise = transform.specs, transform.scales, transform.normalise
+        self.families = tuple(spec.family for spec in transform.specs)
+        self.n_kernels, self.n_samples = len(transform.specs), len(transform.rows)
+
+    @classmethod
+    def build(cls, dictionary: Any, X: Any, normalise: str | None = "multiplicative", center: bool = False) -> Self:
+        """Resolve the dictionary on training rows X (n, d) and find its scales, without storing a Gram matrix."""
+        plain = on_training_rows(X, dictionary.specs, dictionary.standardize)
+        n = len(plain.rows)
+        finishing, ones = Finishing(dictionary.names, normalise, center, n), np.ones(n)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported by name
+            diagonal = np.array([own_values(spec, plain.rows) for spec in plain.specs])
+            sums = plain.sums.products(ones) if center else None
+            totals = plain.sums.forms(ones) if sums is None else sums.sum(axis=1)
+        for m, total in enumerate(totals.tolist()):
+            finishing.settle(m, diagonal[m], total, None if sums is None else sums[m])
+        kept = finishing.kept
+        names = [finishing.names[m] for m in kept]
+        return cls(finishing.on(plain), names, finishing.diagonal(diagonal)[kept], finishing.notes)
+
+    def diagonals(self) -> Array:
+        """K_m(x_i, x_i) of every kernel, (M, n)."""
+        return self._diagonals
+
+    def rows(self, i: Indices) -> Array:
+        """Rows i (b,) of every kernel, (M, b, n)."""
+        return self.transform.cross_standardised(self.transform.rows[i])
+
+    def row_into(self, i: int, out: Any) -> None:
+        """Row i of every kernel into ``out`` (M, n), in the precision of ``out``."""
+        out[:] = self.rows(np.array([i]))[:, 0]
+
+    def combine(self, weights: Array, out: Array | None = None) -> DenseSum:
+        """sum_m weights_m K_m for weights (M,); made in ``out`` (n, n) where one is given."""
+        return DenseSum(self.transform.sums.weighted(weights, out))
+
+    def combine_block(self, weights: Array, rows: Indices) -> Array:
+        """sum_m weights_m K_m among some rows, (r, r)."""
+        return self.combine(weights).block(rows)
+
+    def matvec(self, a: Array, kernels: Indices | None = None) -> Array:
+        """K_m a for a (n,), of every kernel (M, n) or of some (k, n)."""
+        there = self.transform if kernels is None else self.transform.subset(kernels)
+        return there.sums.products(a)
+
+    def quad(self, a: Array, kernels: Indices | None = None) -> Array:
+        """a'K_m a for a (n,), of every kernel (M,) or of some (k,)."""
+        return self.transform.sums.forms(a, kernels)
+
+    def decision(self, weights: Array, a: Array) -> Array:
+        """sum_m weights_m K_m a on the training rows, (n,)."""
+        if self.n_samples <= _SUMMED:  # each pair of rows once
+            return self.transform.sums.weighted(weights) @ a
+        return self.transform.sums.scores(self.transform.rows, weights[None], a[None])[:, 0]
+
+    def select(self, kernels: Indices) -> Rows:
+        """Some of the kernels."""
+        return Rows(self.transform.subset(kernels), [self.names[m] for m in kernels], self._diagonals[kernels])
+
+    def take(self, rows: Indices) -> Rows:
+        """The kernels among some of the training rows, on the scales of all; not for centred ones, whose means are of
+        all.
+        """
+        there = self.transform
+        if there.center:
+            raise KernelError(
+                "Centred kernels that are not stored cannot be cut: their means are of all rows. Build a stack with "
+                "KernelDictionary.grams, or leave center out."
+            )
+        factors, means = there.factors[:, rows], there.row_means[:, rows]
+        fewer = replace(there, rows=there.rows[rows], factors=factors, row_means=means, kept=np.arange(len(rows)))
+        return Rows(fewer, self.names, np.ascontiguousarray(self._diagonals[:, rows]), self.notes)
+
+    def grams(self, kernels: Indices) -> Array:
+        """The Gram matrices of some of the kernels, (k, n, n)."""
+        _ = self.transform.by_column  # laid out once, and handed to every subset
+        return self.transform.subset(kernels).cross_standardised(self.transform.rows)
+
+    def gram(self, m: int) -> Array:
+        """The Gram matrix of one kernel, (n, n)."""
+        found: Array = self.grams(np.array([m]))[0]
+        return found
+
+    def factor(self, m: int) -> Array:
+        """The rows (r, n) of L' with K_m = L L': the columns a linear kernel sees, else a Cholesky factor with the
+        largest pivots first, ended where what is left of the trace is rounding.
+        """
+        there = self.transform
+        if m in there.sums.linear:
+            return np.array(there.rows[:, list(there.specs[m].settled)].T * there.scales[m] ** -0.5, order="C")
+        K = self.gram(m)
+        floor = len(K) * np.finfo(float).eps * float(K.diagonal().max())
+        L, pivots, rank, _ = scipy.linalg.lapack.dpstrf(K.T, tol=floor, lower=1, overwrite_a=True)
+        out = np.empty((rank, len(K)))
+        out[:, pivots - 1] = np.tril(L)[:, :rank].T
+        return out
+
+    def cross(self, X_new: Any) -> Array:
+        """Kernel values (M, n_new, n) between new rows X_new (n_new, d) and the training rows."""
+        return self.transform.cross(X_new)
+
+    def blocks(self, X_new: Any = None) -> RowBlocks:
+        """What takes the place of ``cross``, where that would be too large: of new rows, or of the training rows."""
+        return RowBlocks(self, self.transform.rows if X_new is None else self.transform.standardised(X_new))
+
+    def block(self, rows: Indices, columns: Indices) -> RowBlocks:
+        """What scores some training rows by others."""
+        return RowBlocks(self.take(columns), self.transform.rows[rows])
+
+
+class RowBlocks:
+    """Kernel values between new rows and the training rows that are never stored: all one can ask for are scores of
+    them.
+    """
+
+    def __init__(self, rows: Rows, new: Array) -> None:
+        self._rows, self._new = rows, new
+        self.shape = rows.n_kernels, len(new), rows.n_samples
+
+    def scores(self, weights: Array, duals: Array) -> Array:
+        """sum_m weights[t, m] K_m(new, X) duals[t], (n_new, T), for ``weights`` (T, M) and ``duals`` (T, n)."""
+        return self._rows.transform.sums.scores(self._new, weights, duals)
+
+
+class LazySum(Rows):
+    """The rows of the plain sum, as those of a dictionary of one kernel."""
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows.transform, ("sum",), rows.diagonals().sum(axis=0)[None], rows.notes)
+        self.n_kernels = 1
+
+    def rows(self, i: Indices) -> Array:
+        """Rows of the sum, (1, b, n)."""
+        out = np.zeros((1, len(i), self.n_samples))
+        for few in pieces(np.arange(len(self.specs)), 32):
+            out[0] += self.transform.subset(few).cross_standardised(self.transform.rows[i]).sum(axis=0)
+        return out
+
+
+# -- stacks from elsewhere
+
+
+def as_stack(K: Any) -> Array:
+    """K as a C-contiguous float64 array (M, n, n), read-only so that compiled functions see one type; no copy if it is
+    one.
+
+    Raises KernelError when K is not a numeric stack of square matrices.
+    """
+    raw = getattr(K, "values", K)
+    try:
+        array = np.asarray(raw)
+    except ValueError as error:
+        raise KernelError(f"A kernel stack must be a numeric array (M, n, n); this one is ragged ({error}).") from None
+    if array.dtype.kind not in "biuf":
+        raise KernelError(
+            f"A kernel stack must be numeric; this one has dtype {array.dtype}. Convert it to float64 first."
+        )
+    if array.ndim != 3:
+        hint = " For one kernel pass K[None]." if array.ndim == 2 else ""
+        raise KernelError(f"A kernel stack must have three axes (M, n, n); this one has shape {array.shape}.{hint}")
+    if array.shape[1] != array.shape[2]:
+        raise KernelError(
+            f"A kernel stack must hold square matrices (M, n, n); this one has shape {array.shape}. "
+            f"Blocks between test and training rows belong to predict, not to fit. {UNCUT}"
+        )
+    if array.size == 0:
+        raise KernelError(f"A kernel stack needs at least one kernel and one row; this one has shape {array.shape}.")
+    view = np.ascontiguousarray(array, dtype=np.float64).view()
+    view.flags.writeable = False
+    return view
+
+
+def duplicates(K: Any, tolerance: float = DUPLICATE_TOLERANCE) -> tuple[tuple[int, ...], ...]:
+    """Groups of kernels that are one kernel up to a positive factor: equal to `tolerance` once max_i K_ii = 1.
+
+    Returns a tuple of index groups, each ascending with two members or more, ordered by their first index.
+    """
+    values = as_stack(K)
+    n = values.shape[1]
+    largest = values.diagonal(axis1=1, axis2=2).max(axis=1)
+    factors = 1.0 / np.where(largest > 0, largest, 1.0)
+    # A random projection of a few rows tells most kernels apart; only near-equal projections are compared in full.
+    rows = np.unique(np.linspace(0, n - 1, min(n, 4)).astype(np.int64))
+    probe = np.random.default_rng(0).uniform(-1.0, 1.0, (rows.size, n))
+    keys = factors * np.array([np.vdot(probe, gram[rows]) for gram in values])
+    slack = tolerance * np.abs(probe).sum() * (1 + 1e-6)
+    groups: list[list[int]] = []
+    for m in range(values.shape[0]):
+        for group in groups:
+            first = group[0]
+            near = abs(keys[m] - keys[first]) <= slack
+            if near and np.abs(values[first] * factors[first] - values[m] * factors[m]).max() <= tolerance:
+                group.append(m)
+                break
+        else:
+            groups.append([m])
+    return tuple(tuple(group) for group in groups if len(group) > 1)
+
+
+def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
+    """Groups of kernels of ``K`` (M, n, n) that are the same, scale included; the first of each group stands for
+    all.
+    """
+    found = []
+    for group in duplicates(K):
+        by_scale: dict[float, list[int]] = {}
+        for m in group:
+            size = float(K[m].diagonal().max())
+            same = next((known for known in by_scale if abs(known - size) <= SAME_SCALE * max(known, size)), size)
+            by_scale.setdefault(same, []).append(m)
+        found += [tuple(members) for members in by_scale.values() if len(members) > 1]
+    return tuple(found)
+
+
+# -- whether a matrix is a kernel: finite, symmetric, positive semidefinite
+
+
+def check_gram(name: str, gram: Array, tick: Callable[[], None] = never_asked) -> None:
+    """KernelError unless gram (n, n) is finite, symmetric and positive semidefinite; see `GramStack.from_array`.
+
+    tick : called between the parts of the check; what it raises ends it.
+    """
+    tick()
+    if not np.isfinite(gram).all():
+        i, j = np.argwhere(~np.isfinite(gram))[0]
+        raise KernelError(
+            f"{name} is not finite: entry ({i}, {j}) is {gram[i, j]}. Recompute it, or leave out the rows it "
+            "belongs to."
+        )
+    size, gap = float(np.abs(gram).max()), float(np.abs(gram - gram.T).max())
+    if gap > SYMMETRY_TOLERANCE * size:
+        raise KernelError(
+            f"{name} is not symmetric: max |K_ij - K_ji| is {gap:.3g}, at most {SYMMETRY_TOLERANCE * size:.3g} was "
+            "expected. Use (K + K') / 2 if the difference is rounding."
+        )
+    smallest, largest = smallest_eigenvalue(gram, tick)
+    if smallest < -PSD_TOLERANCE * max(largest, 0.0):
+        found = f"{smallest:.3g}" if np.isfinite(smallest) else "below that"
+        raise KernelError(
+            f"{name} is not positive semidefinite: its smallest eigenvalue is {found}, at least "
+            f"{-PSD_TOLERANCE * max(largest, 0.0):.3g} (-1e-8 of the largest) was expected. "
+            "Compute it in float64, or clip its negative eigenvalues to 0."
+        )
+
+
+def smallest_eigenvalue(gram: Array, tick: Callable[[], None] = never_asked) -> tuple[float, float]:
+    """The smallest and the largest eigenvalue of a symmetric gram (n, n); 0 for the smallest where a Cholesky factor of
+    gram + 1e-8 r I shows that it is none below -1e-8 of the largest, r a bound from below on that.
+
+    On many rows by Lanczos steps, whose smallest is at least the true one, and minus infinity where they do not
+    converge: the factor has failed, so there is a negative one.
+    """
+    largest = float(gram.diagonal().max())
+    if not gram.any() or _has_factor(gram, largest):
+        return 0.0, largest
+    tick()
+    if len(gram) <= EXACT_ROWS:
+        spectrum = np.linalg.eigvalsh(gram)
+        return float(spectrum[0]), float(spectrum[-1])
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    def times(vector: Array) -> Array:
+        tick()
+        product: Array = gram @ vector
+        return product
+
+    start = np.random.default_rng(1).standard_normal(len(gram))
+    how = {"k": 1, "v0": start, "tol": 1e-3, "maxiter": 20, "return_eigenvectors": False}
+    operator = LinearOperator(gram.shape, matvec=times, dtype=np.float64)
+    ends = [largest, largest]
+    for place, which in enumerate(("LA", "SA")):
+        try:
+            ends[place] = float(eigsh(operator, which=which, **how)[0])
+        except ArpackNoConvergence:
+            ends[place] = float(start @ gram @ start / (start @ start)) if which == "LA" else -np.inf
+        if which == "LA" and _has_factor(gram, ends[0]):
+            return 0.0, ends[0]
+    return ends[1], ends[0]
+
+
+def _has_factor(gram: Array, largest: float) -> bool:
+    shifted = gram.T.copy()
+    shifted.flat[:: len(gram) + 1] += PSD_TOLERANCE * max(largest, 0.0)
+    _, failed = scipy.linalg.lapack.dpotrf(shifted.T, lower=True, clean=False, overwrite_a=True)
+    return not failed
+
+
+def clip_gram(gram: Array, tick: Callable[[], None] = never_asked) -> tuple[Array, float | None]:
+    """gram (n, n) with negative eigenvalues set to 0, and the smallest of them; the same gram and None if it is PSD.
+
+    Entries that are not finite are left to `check_gram`, which refuses them.
+    """
+    if not np.isfinite(gram).all() or smallest_eigenvalue(gram, tick)[0] == 0.0:
+        return gram, None
+    spectrum, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
+    if spectrum[0] >= -PSD_TOLERANCE * max(spectrum[-1], 0.0):
+        return gram, None
+    flat = (vectors * np.maximum(spectrum, 0.0)) @ vectors.T
+    return 0.5 * (flat + flat.T), float(spectrum[0])
+
+
+def clipped(values: Array, names: Sequence[str]) -> Array:
+    """The stack (M, n, n) with negative eigenvalues of indefinite kernels set to 0; a UserWarning names each of
+    them.
+    """
+    out = values
+    for m, (name, gram) in enumerate(zip(names, values, strict=True)):
+        flat, smallest = clip_gram(gram)
+        if smallest is None:
+            continue
+        out = values.copy() if out is values else out
+        out[m] = flat
+        warnings.warn(
+            f"{name} is not positive semidefinite (smallest eigenvalue {smallest:.3g}); its negative eigenvalues were "
+            "set to 0, so predictions from unclipped test blocks no longer belong to it.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return out

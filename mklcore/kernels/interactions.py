@@ -1,4 +1,4 @@
-"""Kernels of a functional ANOVA: one-column kernels without their mean, and products of them.
+"""Kernels of a functional ANOVA: one-column kernels without their mean, products of them, and which products to try.
 
 With k_s a kernel on one column and mu_s the distribution of its training values,
 
@@ -10,33 +10,62 @@ function of one of its columns could. mu_s is the empirical distribution of the 
 well. A column of more than ``MOST_NODES`` distinct values is summed up by ``GROUPS`` means of groups of equal size,
 unless the kernel asks for equality, which no mean has.
 
+`interacting` finds the pairs, and larger sets, whose products explain what a sum over columns leaves. Every source
+column becomes a few orthonormal functions of it without mean: Legendre polynomials of its ranks, or indicators of its
+values. An additive model of all of them is fitted by ridge regression; a set of columns is scored by how far the
+products of its first functions correlate with the residuals r_i: rows w_i = r_i phi_i have mean 0 where the columns do
+not act together, which is tested by Hotelling's T^2. Residuals may vary more here than there, since their own size is
+part of w_i. Kept are the sets that chance alone would hardly give, the strongest first; sets of three are scored on
+what a model with the pairs leaves, and so on. The order is the same for the same table: nothing is drawn. Where there
+are many columns the size of the residuals is looked at first: where x_a x_b is missing from a model, their squares rise
+with the square of x_a, so that a column that acts only together with others is not overlooked.
+
 Source: Durrande, Ginsbourger, Roustant and Carraro (2013), ANOVA kernels and RKHS of zero mean functions for
 model-based sensitivity analysis, which divides by g_s where this subtracts: k - r r / g is empty for a linear kernel;
-Lu, Boukouvalas and Hensman (2022), Additive Gaussian processes revisited.
+Lu, Boukouvalas and Hensman (2022), Additive Gaussian processes revisited; Hotelling (1931), The generalization of
+Student's ratio; White (1980), A heteroskedasticity-consistent covariance matrix estimator and a direct test for
+heteroskedasticity.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy
 
-from mklcore._numba.decorators import jit_entry
-from mklcore.arrays import Array, Indices, read_only
+from mklcore.arrays import Array, one_blas_thread, read_only
+from mklcore.data.dataset import Dataset
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.columns import columns_as_text
-from mklcore.kernels.composed import COMPOSED, MOST_PARTS, Composed, own_values, settled_part, values_of
-from mklcore.kernels.fills import bases, exponentials
-from mklcore.kernels.functions import Delta, KernelSpec, RowKernel
-from mklcore.kernels.sums import inner_product
+from mklcore.kernels.functions import (
+    COMPOSED,
+    Delta,
+    KernelSpec,
+    Product,
+    RowKernel,
+    columns_as_text,
+    own_values,
+    resolved,
+    values_of,
+)
 
 MOST_NODES = 512  # distinct values of a column up to which its distribution is kept as it is
 GROUPS = 256
 _BLOCK = 512  # rows whose means are computed together
-INNER, SQUARED, ABSOLUTE, EQUAL = range(4)  # what a factor is a function of, for the compiled fill
+
+MOST_TERMS = 20  # sets that are kept
+MOST_COLUMNS = 60  # source columns whose pairs are looked at
+ROWS = 2000  # from which sets are found
+LEVEL = 0.01  # expected number of sets that are kept where nothing acts together
+ALONE, TOGETHER = 8, 3  # functions of a column of numbers: in the additive model, and in products
+MOST_VALUES = 8  # of a category that have a function of their own
+MOST_OUTPUTS = 4  # classes that are looked at, the most frequent ones
+_RIDGES = np.logspace(-4.0, 3.0, 22)
+Names = tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,60 +153,13 @@ def _means(part: KernelSpec, points: Array, nodes: Array, shares: Array) -> Arra
         inner: Array = points @ (shares @ nodes)
         return inner
     out = np.empty(len(points))
-    if part.rate is not None and nodes.shape[1] == 1 and part.base in ("squared", "absolute"):
-        radial_means(nodes[:, 0].copy(), read_only(shares), part.base == "squared", part.rate, points[:, 0].copy(), out)
-        return out
     for top in range(0, len(points), _BLOCK):
         out[top : top + _BLOCK] = values_of(part, points[top : top + _BLOCK], nodes, False) @ shares
     return out
 
 
-@jit_entry()
-def radial_means(nodes: Array, shares: Any, squared: Any, rate: float, points: Array, out: Array) -> None:
-    """out[i] = sum_v shares[v] exp(-rate base(points[i], nodes[v])): base their squared or absolute difference."""
-    base, values = np.empty(nodes.size), np.empty(nodes.size)
-    for i in range(points.size):
-        bases(nodes, points[i], squared, base)
-        exponentials(base, rate, values)
-        out[i] = inner_product(values, shares)
-
-
-@jit_entry({"contract"})
-def fill_products(
-    kinds: Indices, rates: Array, left: Array, right: Array, left_means: Array, right_means: Array, grand: Array,
-    upper: bool, out: Array
-) -> None:  # fmt: skip
-    """out[i, j] = prod_s [k_s(left[s, i], right[s, j]) - left_means[s, i] - right_means[s, j] + grand[s]] for j >= i if
-    ``upper``.
-
-    ``kinds`` (S,) tell what k_s is: ``INNER`` u v, ``SQUARED`` or ``ABSOLUTE`` exp(-rates[s] base), ``EQUAL`` [u = v].
-    """
-    base, values = np.empty(out.shape[1]), np.empty(out.shape[1])
-    for i in range(out.shape[0]):
-        start = i if upper else 0
-        target, gaps, found = out[i, start:], base[start:], values[start:]
-        for s in range(kinds.size):
-            here, column, means = left[s, i], right[s, start:], right_means[s, start:]
-            shift = grand[s] - left_means[s, i]
-            if kinds[s] == INNER:
-                for j in range(found.size):
-                    found[j] = here * column[j]
-            elif kinds[s] == EQUAL:
-                for j in range(found.size):
-                    found[j] = 1.0 if column[j] == here else 0.0
-            else:
-                bases(column, here, kinds[s] == SQUARED, gaps)
-                exponentials(gaps, rates[s], found)
-            if s == 0:
-                for j in range(found.size):
-                    target[j] = found[j] + shift - means[j]
-            else:
-                for j in range(found.size):
-                    target[j] *= found[j] + shift - means[j]
-
-
 @dataclass(frozen=True, init=False, repr=False)
-class Interaction(Composed):
+class Interaction(Product):
     """k(x, z) = k~_1(x, z) k~_2(x, z) ...: kernels of different columns, each without its mean over the training rows.
 
     One kernel alone is the main effect of its columns: the kernel itself, centred. Several of them are what these
@@ -208,7 +190,6 @@ class Interaction(Composed):
     measures: tuple[ColumnMeasure, ...] = ()
 
     family: ClassVar[str] = "interaction"
-    sign: ClassVar[str] = "×"
     hue: ClassVar[str] = "#44AA99"
     least: ClassVar[int] = 1
 
@@ -242,10 +223,6 @@ class Interaction(Composed):
             if measure.nodes.shape[1] != len(part.settled):
                 raise ParameterError(f"The measure of {part!r} has {measure.nodes.shape[1]} columns.")
 
-    @property
-    def title(self) -> str:
-        return f" {self.sign} ".join(part.title for part in self.parts)
-
     def name(self, feature_names: Sequence[str] | None = None) -> str:
         if len(self.parts) == 1:
             return self.parts[0].name(feature_names)
@@ -253,26 +230,18 @@ class Interaction(Composed):
         return f"{f' {self.sign} '.join(seen)}, {self.title}"
 
     def met(self, rows: Array, weights: Array | None = None) -> Self:
-        parts = [settled_part(part, rows, weights) for part in self.parts]
+        parts = resolved(self.parts, rows, weights)
         known = self.measures or tuple(ColumnMeasure.of(part, rows, weights) for part in parts)
         return replace(self._of(parts), measures=known)
 
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
-        means = [self._means_of(left)]
-        means.append(means[0] if left is right else self._means_of(right))
-        quick = [s for s, part in enumerate(self.parts) if _kind(part) is not None]
-        if quick:
-            grand = np.array([self._settled_measures[s].grand for s in quick])
-            kinds = np.array([_kind(self.parts[s]) for s in quick], dtype=np.int64)
-            rates = np.array([self.parts[s].rate or 0.0 for s in quick])
-            columns = [_single(self.parts[s], left, right) for s in quick]
-            one, other = (np.ascontiguousarray([pair[k] for pair in columns]) for k in (0, 1))
-            fill_products(kinds, rates, one, other, means[0][quick], means[1][quick], grand, upper, out)
-        else:
-            out[...] = 1.0
-        for s in (s for s in range(len(self.parts)) if s not in quick):
-            factor = values_of(self.parts[s], left, right, upper)
-            out *= factor - means[0][s][:, None] - means[1][s] + self._settled_measures[s].grand
+        own = self._means_of(left)
+        other = own if left is right else self._means_of(right)
+        out[...] = 1.0
+        for part, measure, mine, theirs in zip(self.parts, self._settled_measures, own, other, strict=True):
+            factor = values_of(part, left, right, upper)
+            factor += (measure.grand - mine)[:, None] - theirs
+            out *= factor
 
     def own(self, rows: Array) -> Array:
         means = self._means_of(rows)
@@ -292,35 +261,160 @@ class Interaction(Composed):
             raise KernelError(f"{self!r} has met no training rows yet, so its means are not known.")
         return self.measures
 
-    def _join(self, out: Array, more: Array) -> None:
-        out *= more
-
-
-def _kind(part: KernelSpec) -> int | None:
-    """What the compiled fill takes a part as; None where it has to be computed apart."""
-    if isinstance(part, Delta):
-        return EQUAL
-    if len(part.settled) > 1:
-        return None
-    if part.is_base:
-        return INNER
-    if part.rate is not None:
-        return {"squared": SQUARED, "absolute": ABSOLUTE}.get(part.base)
-    return None
-
-
-def _single(part: KernelSpec, left: Array, right: Array) -> tuple[Array, Array]:
-    """The column that a part sees in both tables; several columns of a category become one number, alike where they
-    agree.
-    """
-    columns = list(part.settled)
-    if len(columns) == 1:
-        return left[:, columns[0]], right[:, columns[0]]
-    one, other = left[:, columns], right[:, columns]
-    _, codes = np.unique(np.concatenate([one, other]), axis=0, return_inverse=True)
-    numbers: Array = codes.ravel().astype(np.float64)
-    return numbers[: len(one)], numbers[len(one) :]
-
 
 COMPOSED[Interaction.family] = Interaction
-__all__ = ["MOST_PARTS", "ColumnMeasure", "Interaction"]
+
+
+# -- which columns act together
+
+
+def interacting(data: Dataset, order: int = 2, most: int = MOST_TERMS) -> tuple[Names, ...]:
+    """The sets of 2 to ``order`` source columns that act together on the target, by name, the strongest first.
+
+    At most ``most`` of them. Sets of three and more grow from the pairs that were found. () where there is no target,
+    or nothing that stands out.
+
+    >>> from mklcore.data.dataset import Dataset
+    >>> X = np.random.default_rng(0).standard_normal((200, 3))
+    >>> interacting(Dataset(X, X[:, 0] * X[:, 1] + X[:, 2]))
+    (('x1', 'x2'),)
+    """
+    if data.task == "novelty" or len(data.columns) < 2:
+        return ()
+    step = -(-data.n_samples // ROWS)
+    X, targets = data.X[::step], _targets(data)[::step]
+    with one_blas_thread():
+        functions = [_functions(X[:, list(members)]) for _, members in data.columns]
+        chosen = [j for j in _promising(functions, targets) if functions[j].shape[1]]
+        grown: list[tuple[int, ...]] = list(combinations(sorted(chosen), 2))
+        found: dict[tuple[int, ...], float] = {}
+        terms = [functions[j] for j in chosen]
+        for _ in range(2, order + 1):
+            if not terms or not grown:
+                break
+            left, level = _residuals(terms, targets), np.log(LEVEL / len(grown))
+            scores = {one: _score(_products(functions, one), left) for one in grown}
+            kept = sorted((one for one in grown if scores[one] < level), key=lambda one: (scores[one], one))[:most]
+            found |= {one: scores[one] for one in kept}
+            terms += [_orthonormal(_products(functions, one)) for one in kept]
+            grown = list(_grown(kept, chosen))
+    order_of = sorted(found, key=lambda one: (found[one], one))
+    return tuple(tuple(data.columns[j][0] for j in one) for one in order_of[:most])
+
+
+def _targets(data: Dataset) -> Array:
+    """The target as columns (n, T) of mean 0 and variance 1: numbers, or one column for each of the most frequent
+    classes.
+    """
+    if data.task == "regression":
+        found = np.asarray(data.y, dtype=float)[:, None]
+    else:
+        labels, counts = np.unique(data.y, return_counts=True)
+        common = labels[np.argsort(-counts, kind="stable")]
+        asked = common[1:2] if len(common) == 2 else common[:MOST_OUTPUTS]
+        found = np.column_stack([data.y == label for label in asked]).astype(float)
+    found = found - found.mean(axis=0)
+    spread = np.sqrt(np.mean(found * found, axis=0))
+    scaled: Array = found / np.where(spread > 0, spread, 1.0)
+    return scaled
+
+
+def _functions(seen: Array) -> Array:
+    """Orthonormal functions (n, q) of the values of one source column, each of mean 0; simple ones first."""
+    _, codes = np.unique(seen, axis=0, return_inverse=True)
+    codes = codes.ravel()
+    count = int(codes.max()) + 1
+    if seen.shape[1] > 1 or count <= TOGETHER + 1:
+        common = np.argsort(-np.bincount(codes), kind="stable")[: min(count - 1, MOST_VALUES)]
+        raw = (codes[:, None] == common).astype(float)
+    else:
+        ranks = (2.0 * scipy.stats.rankdata(seen[:, 0]) - 1.0) / len(seen) - 1.0
+        raw = np.polynomial.legendre.legvander(ranks, min(ALONE, count - 1))[:, 1:]
+    return _orthonormal(raw - raw.mean(axis=0))
+
+
+def _orthonormal(raw: Array) -> Array:
+    """An orthonormal basis of the columns of ``raw``, which keeps their order."""
+    if not raw.shape[1]:
+        return raw
+    basis, triangle = np.linalg.qr(raw)
+    kept = np.abs(np.diag(triangle)) > 1e-8 * max(float(np.abs(triangle).max()), 1e-300)
+    found: Array = basis[:, kept]
+    return found
+
+
+def _promising(functions: Sequence[Array], targets: Array) -> list[int]:
+    """The columns whose pairs are looked at: all, or those that matter for the target or for the size of what is left
+    of it.
+    """
+    if len(functions) <= MOST_COLUMNS:
+        return list(range(len(functions)))
+    half = MOST_COLUMNS // 2
+    alone = np.array([np.sum((one.T @ targets) ** 2) / max(one.shape[1], 1) for one in functions])
+    first = np.argsort(-alone, kind="stable")[:half].tolist()
+    left = _residuals([functions[j] for j in first], targets)
+    sizes = left * left - np.mean(left * left, axis=0)
+    unequal = np.array([np.sum((one.T @ sizes) ** 2) / max(one.shape[1], 1) for one in functions])
+    second = [j for j in np.argsort(-unequal, kind="stable").tolist() if j not in first]
+    return sorted(first + second[: MOST_COLUMNS - half])
+
+
+def _residuals(functions: Sequence[Array], targets: Array) -> Array:
+    """What ridge regression on all functions leaves of each target (n, T); the penalty has the smallest error in
+    generalised cross-validation.
+    """
+    table = np.column_stack([one for one in functions if one.shape[1]])
+    n, out = len(table), np.empty_like(targets)
+    sizes, vectors = np.linalg.eigh(table.T @ table)
+    kept = np.maximum(sizes, 0.0) / (np.maximum(sizes, 0.0) + _RIDGES[:, None])
+    for t, target in enumerate(targets.T):
+        seen = vectors.T @ (table.T @ target)
+        coefficients = (vectors @ (seen / (np.maximum(sizes, 0.0) + _RIDGES[:, None])).T).T
+        left = target - coefficients @ table.T
+        errors = np.sum(left * left, axis=1) / np.maximum(n - 1.0 - kept.sum(axis=1), 1e-3) ** 2
+        out[:, t] = left[np.argmin(errors)]
+    return out
+
+
+def _products(functions: Sequence[Array], columns: Sequence[int]) -> Array:
+    """Products (n, q) of the first functions of some columns without their mean; those of low order first."""
+    products, depths = np.ones((len(functions[columns[0]]), 1)), np.zeros(1)
+    for j in columns:
+        few = functions[j][:, :TOGETHER]
+        products = (products[:, :, None] * few[:, None, :]).reshape(len(few), -1)
+        depths = np.maximum(depths[:, None], np.arange(few.shape[1])).ravel()
+    products = products[:, np.argsort(depths, kind="stable")]
+    found: Array = products - products.mean(axis=0)
+    return found
+
+
+def _score(products: Array, left: Array) -> float:
+    """The smallest logarithm of a p-value that the first 1, half or all products are uncorrelated with a target's
+    residuals.
+    """
+    n, q = products.shape
+    scale = np.sqrt(np.sum(products * products, axis=0))
+    products = products[:, scale > 1e-8 * max(float(scale.max()), 1e-300)]
+    sizes = sorted({size for size in (1, 4, q) if size <= min(products.shape[1], n // 5)})
+    best = 0.0
+    for residual in left.T:
+        weighed = products * residual[:, None]
+        sums, spread = weighed.sum(axis=0), weighed.T @ weighed
+        for size in sizes:
+            explained = _form(spread[:size, :size], sums[:size]) / n
+            ratio = (n - size) / size * explained / max(1.0 - explained, 1e-12)
+            tail = float(scipy.special.fdtrc(size, n - size, ratio))  # of Fisher's F, without the checks of its class
+            best = min(best, float(np.log(tail)) if tail > 0.0 else -np.inf)
+    return best + float(np.log(max(len(sizes), 1) * left.shape[1]))
+
+
+def _form(spread: Array, sums: Array) -> float:
+    """sums' spread^+ sums, without directions whose spread is nought."""
+    values, vectors = np.linalg.eigh(spread)
+    kept = values > 1e-10 * values[-1]
+    return float(np.sum((sums @ vectors[:, kept]) ** 2 / values[kept]))
+
+
+def _grown(sets: Sequence[tuple[int, ...]], columns: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Sets of one more column, each once."""
+    yield from dict.fromkeys(tuple(sorted((*one, j))) for one in sets for j in columns if j not in one)

@@ -8,49 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from mklcore._numba.decorators import jit_entry
-from mklcore.arrays import Array, Mask
-from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.kernels.checks import one_blas_thread
+from mklcore.arrays import Array, Mask, one_blas_thread
+from mklcore.errors import DataError, ParameterError
+from mklcore.kernels.grams import as_stack
 
-DUPLICATE_TOLERANCE = 1e-10
 CONSTANT_TOLERANCE = 1e-12
-SAME_SCALE = 1e-9  # share by which the scales of exact copies may differ
-
-UNCUT = (
-    "scikit-learn's splitters cannot cut stacks: use mklcore.cross_validate_path, or a KernelDictionary inside a "
-    "Pipeline; by hand, GramStack.from_array(K).take(rows) cuts both axes."
-)
-
-
-def as_stack(K: Any) -> Array:
-    """K as a C-contiguous float64 array (M, n, n), read-only so that compiled functions see one type; no copy if it is
-    one.
-
-    Raises KernelError when K is not a numeric stack of square matrices.
-    """
-    raw = getattr(K, "values", K)
-    try:
-        array = np.asarray(raw)
-    except ValueError as error:
-        raise KernelError(f"A kernel stack must be a numeric array (M, n, n); this one is ragged ({error}).") from None
-    if array.dtype.kind not in "biuf":
-        raise KernelError(
-            f"A kernel stack must be numeric; this one has dtype {array.dtype}. Convert it to float64 first."
-        )
-    if array.ndim != 3:
-        hint = " For one kernel pass K[None]." if array.ndim == 2 else ""
-        raise KernelError(f"A kernel stack must have three axes (M, n, n); this one has shape {array.shape}.{hint}")
-    if array.shape[1] != array.shape[2]:
-        raise KernelError(
-            f"A kernel stack must hold square matrices (M, n, n); this one has shape {array.shape}. "
-            f"Blocks between test and training rows belong to predict, not to fit. {UNCUT}"
-        )
-    if array.size == 0:
-        raise KernelError(f"A kernel stack needs at least one kernel and one row; this one has shape {array.shape}.")
-    view = np.ascontiguousarray(array, dtype=np.float64).view()
-    view.flags.writeable = False
-    return view
 
 
 def alignment_matrix(K: Any) -> Array:
@@ -171,58 +133,3 @@ def effective_rows(K: Any) -> Array:
     rows: Array = np.divide(spreads.sum(axis=1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
     rows[constant_kernels(values)] = 0.0
     return rows
-
-
-@jit_entry()
-def _equal_up_to_scale(first: Array, second: Array, a: float, b: float, tolerance: float) -> bool:
-    for i in range(first.shape[0]):
-        worst = 0.0
-        for j in range(first.shape[1]):
-            gap = abs(first[i, j] * a - second[i, j] * b)
-            worst = gap if gap > worst else worst
-        if worst > tolerance:
-            return False
-    return True
-
-
-def duplicates(K: Any, tolerance: float = DUPLICATE_TOLERANCE) -> tuple[tuple[int, ...], ...]:
-    """Groups of kernels that are one kernel up to a positive factor: equal to `tolerance` once max_i K_ii = 1.
-
-    Returns a tuple of index groups, each ascending with two members or more, ordered by their first index.
-    """
-    values = as_stack(K)
-    n = values.shape[1]
-    largest = values.diagonal(axis1=1, axis2=2).max(axis=1)
-    factors = 1.0 / np.where(largest > 0, largest, 1.0)
-    # A random projection of a few rows tells most kernels apart; only near-equal projections are compared in full.
-    rows = np.unique(np.linspace(0, n - 1, min(n, 4)).astype(np.int64))
-    probe = np.random.default_rng(0).uniform(-1.0, 1.0, (rows.size, n))
-    keys = factors * np.array([np.vdot(probe, gram[rows]) for gram in values])
-    slack = tolerance * np.abs(probe).sum() * (1 + 1e-6)
-    groups: list[list[int]] = []
-    for m in range(values.shape[0]):
-        for group in groups:
-            first = group[0]
-            if abs(keys[m] - keys[first]) <= slack and _equal_up_to_scale(
-                values[first], values[m], factors[first], factors[m], tolerance
-            ):
-                group.append(m)
-                break
-        else:
-            groups.append([m])
-    return tuple(tuple(group) for group in groups if len(group) > 1)
-
-
-def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
-    """Groups of kernels of ``K`` (M, n, n) that are the same, scale included; the first of each group stands for
-    all.
-    """
-    found = []
-    for group in duplicates(K):
-        by_scale: dict[float, list[int]] = {}
-        for m in group:
-            size = float(K[m].diagonal().max())
-            same = next((known for known in by_scale if abs(known - size) <= SAME_SCALE * max(known, size)), size)
-            by_scale.setdefault(same, []).append(m)
-        found += [tuple(members) for members in by_scale.values() if len(members) > 1]
-    return tuple(found)

@@ -1,4 +1,9 @@
-"""A dictionary as short text, one entry per kernel, for links and for tables that people edit.
+"""Dictionaries as people write them: a recipe of counts and names, or short text, one entry per kernel.
+
+A `Recipe` says which kinds of kernels to put on which columns, before any table is there: what a rail of controls or a
+link can hold. `specs` turns it into kernels once the number of columns and their groups are known.
+
+Text is for links and for tables that people edit.
 
     rbf0.5m@*;lin@1..30;~pol2@1-3,7
 
@@ -14,18 +19,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from itertools import groupby
 from typing import Any
 
+import numpy as np
+
 from mklcore.data.dataset import Groups, counted, listed
 from mklcore.data.grouping import NUMBERS, read_numbers, write_numbers
-from mklcore.errors import DataError, KernelError
-from mklcore.kernels.composed import Composed, Product, Sum
-from mklcore.kernels.functions import KERNELS, KernelSpec
+from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary
+from mklcore.kernels.functions import (
+    KERNELS,
+    RBF,
+    Composed,
+    KernelSpec,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Product,
+    Sum,
+)
 from mklcore.kernels.interactions import Interaction
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 
+AUTO_FEATURES = 40  # beyond this many columns "auto" does not offer one kernel per column
+WIDEST = 4.0  # times the median distance; the narrowest is its inverse
+
+OTHER_WIDTHS = 3  # of each kernel of all columns that has no count of its own
 MOST_ROWS = 2000
 _REAL = r"\d{1,20}(?:\.\d{0,20})?(?:e[+-]?\d{1,3})?"
 _CODE, _GIVEN = r"[a-z_]{1,24}", rf"(?:{_REAL}(?:\+(?:{_REAL}|inf)){{0,8}})?"
@@ -34,6 +55,118 @@ _ROW = rf"~?(?:{_ONE}(?:(?:&{_ONE}){{1,7}}|(?:\|{_ONE}){{1,7}})?|(?:\^{_ONE}){{1
 DICTIONARY = rf"{_ROW}(?:;{_ROW})*"
 SIGNS: dict[type[Composed], str] = {Product: "&", Sum: "|", Interaction: "^"}
 _PARTS = re.compile(rf"(~?)({_CODE})({_GIVEN})(m?)@(.*)")
+_SEVERAL: dict[str, tuple[KernelSpec, ...]] = {
+    "both": (Linear(), RBF(1.0, relative=True)),
+    "spectral": BAND_KERNELS,
+}
+
+
+def kinds() -> dict[str, tuple[KernelSpec, ...]]:
+    """What a builder puts on each of its choices of columns: every kernel of the registry as usual, and a few
+    together.
+    """
+    return {key: (entry.usual(),) for key, entry in KERNELS.items()} | _SEVERAL
+
+
+def other_kernels() -> tuple[str, ...]:
+    """The kernels of the registry that a recipe has no count for."""
+    return tuple(key for key, entry in KERNELS.items() if entry.spec not in (RBF, Laplacian, Linear, Polynomial))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a dictionary is made of: kernels of all columns, then of single columns, groups, bands and random choices.
+
+    widths, laplacians : how many RBF and Laplacian kernels of all columns, see ``width_multiples``
+    others : other kernels of all columns, keys of ``KERNELS`` with commas between, each in three widths where it has
+        one
+    linear, degree : a linear kernel of all columns; a polynomial one, 0 for none
+    each : the kind on every single column, "none", or "auto": linear up to ``AUTO_FEATURES`` columns
+    groups, group_kernels : whether every group of columns gets kernels, and their kind
+    bands, band_kernels : how many contiguous bands of columns, at most one per column, and their kind
+    subspaces, subspace_size, subspace_kernel, subspace_seed : how many random choices of how many columns, and their
+        kind
+
+    Kinds are the keys of ``kinds()``. ParameterError for any other, and for counts that are not whole or below 0.
+    """
+
+    widths: int = 5
+    laplacians: int = 0
+    others: str = ""
+    linear: bool = True
+    degree: int = 2
+    each: str = "auto"
+    groups: bool = False
+    group_kernels: str = "rbf"
+    bands: int = 0
+    band_kernels: str = "linear"
+    subspaces: int = 0
+    subspace_size: int = 3
+    subspace_kernel: str = "rbf"
+    subspace_seed: int = 0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type == "int" and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+                raise ParameterError(f"{field.name} of a recipe is a whole number from 0 on; got {value!r}.")
+            if field.name == "others":
+                if unknown := set(filter(None, str(value).split(","))) - set(other_kernels()):
+                    raise ParameterError(
+                        f"others of a recipe are from {', '.join(other_kernels())}; got {unknown.pop()!r}."
+                    )
+            elif (
+                field.type == "str"
+                and value not in kinds()
+                and not (field.name == "each" and value in ("auto", "none"))
+            ):
+                raise ParameterError(f"{field.name} of a recipe is one of {', '.join(kinds())}; got {value!r}.")
+
+    @classmethod
+    def of(cls, settings: Any) -> Recipe:
+        """The recipe among the fields of any object that has them all."""
+        return cls(**{field.name: getattr(settings, field.name) for field in fields(cls)})
+
+    def specs(self, n_features: int, groups: Sequence[Any] = ()) -> tuple[KernelSpec, ...]:
+        """The kernels on a table of ``n_features`` columns with ``groups``, (name, column indices) pairs; may be
+        none.
+        """
+        on_all: list[KernelSpec] = [RBF(width, relative=True) for width in width_multiples(self.widths)]
+        on_all += [Laplacian(width, relative=True) for width in width_multiples(self.laplacians)]
+        on_all += self._others()
+        on_all += [Linear()] if self.linear else []
+        on_all += [Polynomial(self.degree)] if self.degree else []
+        return (*on_all, *self._on_parts(n_features, groups))
+
+    def _others(self) -> Iterable[KernelSpec]:
+        for key in filter(None, self.others.split(",")):
+            usual: Any = KERNELS[key].usual()
+            widths = width_multiples(OTHER_WIDTHS) if usual.is_relative else []
+            yield from [replace(usual, width=width) for width in widths] or [usual]
+
+    def _on_parts(self, n_features: int, groups: Sequence[Any]) -> Iterable[KernelSpec]:
+        build, each, known = KernelDictionary, self.each, kinds()
+        if each == "auto":
+            each = "linear" if n_features <= AUTO_FEATURES else "none"
+        if each != "none":
+            yield from build.per_feature(known[each][0], n_features)
+        if self.groups and groups:
+            yield from build.per_group(known[self.group_kernels], groups)
+        if self.bands:
+            yield from build.bands(min(self.bands, n_features), known[self.band_kernels], n_features)
+        if self.subspaces:
+            size, chosen = min(self.subspace_size, n_features), known[self.subspace_kernel]
+            yield from build.random_subspaces(chosen, size, self.subspaces, self.subspace_seed, n_features)
+
+
+def width_multiples(count: int) -> list[float]:
+    """``count`` multiples of the median distance from 1/4 to 4, equal in ratio, to three digits; 1 for a single one."""
+    if count <= 1:
+        return [1.0] * count
+    return [float(f"{multiple:.3g}") for multiple in np.geomspace(1 / WIDEST, WIDEST, count)]
+
+
+# -- text
 
 
 @dataclass(frozen=True)

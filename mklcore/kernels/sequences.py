@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -21,9 +20,9 @@ from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, read_only
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import END, lengths
-from mklcore.errors import KernelError, ParameterError
+from mklcore.errors import KernelError
 from mklcore.kernels.functions import KernelEntry, RowKernel
-from mklcore.parameters import Parameter
+from mklcore.parameters import Parameter, check_whole
 
 MOST_LETTERS = 50  # of a word that is compared
 MOST_SHIFT = 100
@@ -81,22 +80,6 @@ def fill_degree(left: Array, right: Array, worth: Array, shift: int, upper: bool
             out[i, j] = degree_of(left[i], right[j], worth, shift)
 
 
-@jit_entry()
-def own_degree(rows: Array, worth: Array, shift: int) -> Array:
-    """`degree_of` of every row with itself."""
-    out = np.empty(rows.shape[0])
-    for i in range(rows.shape[0]):
-        out[i] = degree_of(rows[i], rows[i], worth, shift)
-    return out
-
-
-def whole(owner: str, name: str, value: Any, low: int, high: int) -> int:
-    """A whole number between two others; ParameterError otherwise."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or not low <= int(value) <= high:
-        raise ParameterError(f"{owner}: {name} must be a whole number from {low} to {high}, got {value!r}.")
-    return int(value)
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SequenceKernel(RowKernel):
     """A kernel on one sequence of every row, number `sequence` from 0 on."""
@@ -104,15 +87,13 @@ class SequenceKernel(RowKernel):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, low, high in (*self.limits, ("sequence", 0, 1000)):
-            object.__setattr__(self, name, whole(type(self).__name__, name, getattr(self, name), low, high))
+            check_whole(f"{type(self).__name__}: {name}", getattr(self, name), low, high)
+            object.__setattr__(self, name, int(getattr(self, name)))
         if isinstance(self.features, tuple) and len(self.features) < 2:
             raise KernelError(f"{type(self).__name__} reads the letters of a sequence: at least two columns.")
 
     limits: ClassVar[tuple[tuple[str, int, int], ...]]
-
-    @property
-    def reads_strings(self) -> bool:
-        return True
+    reads_strings: ClassVar[bool] = True
 
     @property
     def letters(self) -> tuple[int, ...]:
@@ -269,9 +250,6 @@ class WeightedDegree(SequenceKernel):
                 f"{one.shape[1]} it was built on. Cut or fill them to one length, or use Spectrum."
             )
         fill_degree(read_only(other), read_only(one), self.worth, self.shift, upper, out)
-
-    def own(self, rows: Array) -> Array:
-        return own_degree(read_only(self._of_one_length(rows)), self.worth, self.shift)
 
     def _of_one_length(self, rows: Array) -> Array:
         found = self.read(rows)

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import one_blas_thread
 from mklcore.data.archives import ArrayHeader, array_content, array_header
 from mklcore.data.columns import clean_name, distinct_names
 from mklcore.data.dataset import Dataset, counted, joined, listed
 from mklcore.data.splitting import rare_note
 from mklcore.errors import DataError, KernelError, never_asked
-from mklcore.kernels.checks import clip_gram, one_blas_thread
-from mklcore.kernels.grams import Forecast, GramStack
+from mklcore.kernels.grams import Forecast, GramStack, clip_gram
 
 MAX_FILE_MB = 100
 MAX_STACK_MB = 400
@@ -109,7 +109,7 @@ def foresee(n_kernels: int, n_samples: int, n_new: int = 0) -> Forecast:
     """What ``n_kernels`` of a ready stack take once they are cut to ``n_samples`` rows, and to ``n_new`` against
     them.
     """
-    return Forecast(8 * n_kernels * n_samples**2, 0.0, n_kernels).with_block(n_samples, n_new)
+    return Forecast(8 * n_kernels * n_samples * (n_samples + n_new), 0.0, n_kernels)
 
 
 def subset(stack: GramStack, kernels: Sequence[int]) -> GramStack:

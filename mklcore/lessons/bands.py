@@ -17,9 +17,9 @@ from mklcore.arrays import Array
 from mklcore.data.synthetic import N_BANDS, make_spectra
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.figures.style import number
+from mklcore.kernels.dictionary import kernel_edges, spectral_dictionary
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.spectra import kernel_edges, spectral_dictionary
 from mklcore.lessons.base import Lesson, Tick, silent
 from mklcore.paths.path import Path, fit_path, path_grid
 

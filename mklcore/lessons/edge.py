@@ -16,8 +16,8 @@ from mklcore.arrays import Array
 from mklcore.data.synthetic import N_BANDS, make_spectra
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.figures.style import number
+from mklcore.kernels.dictionary import spectral_dictionary
 from mklcore.kernels.functions import Linear
-from mklcore.kernels.spectra import spectral_dictionary
 from mklcore.lessons.base import Lesson, Tick, silent
 from mklcore.paths.path import Path, fit_path, grown
 

@@ -18,7 +18,7 @@ from mklcore.data.synthetic import make_ringnorm
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.figures.style import number, percent
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.nystroem import Nystroem
+from mklcore.kernels.features import Nystroem
 from mklcore.lessons.base import Lesson, Tick, silent
 from mklcore.solvers.exact_pass import whole_certificate
 

@@ -19,8 +19,8 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import make_sequences
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.figures.style import number
+from mklcore.kernels.dictionary import SequenceDictionary
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.sequence_dictionary import SequenceDictionary
 from mklcore.kernels.sequences import SequenceKernel, Spectrum, WeightedDegree
 from mklcore.lessons.base import Lesson, Tick, silent
 from mklcore.paths.path import fit_path

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.kernels.operators.base import WeightedSum
+from mklcore.kernels.operators import WeightedSum
 from mklcore.losses import Cost, Loss
 from mklcore.machines.dual_coordinate_descent import solve_by_coordinates
 from mklcore.machines.newton_cg import solve_newton_cg

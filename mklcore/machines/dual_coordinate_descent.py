@@ -22,7 +22,7 @@ import numpy as np
 from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices
 from mklcore.errors import check_cancelled
-from mklcore.kernels.operators.factored import FactoredSum, Table
+from mklcore.kernels.features import FactoredSum, Table
 from mklcore.losses import Cost, Loss
 from mklcore.losses.intercepts import best_intercept
 from mklcore.machines.solution import Solution, dual_gap, feasible_start

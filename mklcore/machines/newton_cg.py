@@ -17,7 +17,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import check_cancelled
-from mklcore.kernels.operators.factored import FactoredSum, FeatureStack
+from mklcore.kernels.features import FactoredSum, Features
 from mklcore.losses import Cost, Loss
 from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines.dual_coordinate_descent import balanced
@@ -83,7 +83,7 @@ def solve_newton_cg(
     return found
 
 
-def _direction(stack: FeatureStack, root: Array, gradient: Array, second: Array, centred: bool) -> Array:
+def _direction(stack: Features, root: Array, gradient: Array, second: Array, centred: bool) -> Array:
     """d with (I + Z'WZ) d = -gradient, to a tenth of it; W with its mean taken out where the intercept follows."""
     d, r = np.zeros_like(gradient), -gradient
     p, energy = r.copy(), float(r @ r)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.kernels.operators.base import DenseSum, WeightedSum
+from mklcore.kernels.operators import DenseSum, WeightedSum
 from mklcore.losses import Cost, Loss
 from mklcore.machines.solution import Solution, dual_gap
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from mklcore.arrays import Array, Mask
 from mklcore.errors import ParameterError
-from mklcore.kernels.operators.base import KernelOperator, is_operator, is_scored, is_stored
-from mklcore.kernels.operators.factored import FeatureBlocks
+from mklcore.kernels.features import FeatureBlocks
+from mklcore.kernels.operators import KernelOperator, is_operator, is_scored, is_stored
 from mklcore.paths.estimator_protocol import PathEstimator
 from mklcore.penalties import LpNorm
 from mklcore.selection.scoring import ACCEPTED, Judge, Scoring, label_of, scored, scorer_of

@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices, Labels
+from mklcore.arrays import Array, Indices, Labels, one_blas_thread
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.kernels.checks import one_blas_thread
-from mklcore.kernels.operators.base import Capability
+from mklcore.kernels.operators import Capability
 from mklcore.losses import Squared, make_loss
 from mklcore.losses.intercepts import centre_of
 from mklcore.parameters import check_choice, check_positive

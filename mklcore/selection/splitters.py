@@ -11,7 +11,7 @@ from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import codes_of, fold_rows, half_rows, rare_note
 from mklcore.errors import DataError, ParameterError
-from mklcore.kernels.operators.base import is_operator
+from mklcore.kernels.operators import is_operator
 
 
 def parts_of(estimator: Any, X: Any, y: Labels, n_splits: int, seed: int, cv: Any) -> list[tuple[Indices, Indices]]:

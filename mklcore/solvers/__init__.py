@@ -70,7 +70,7 @@ def fit_weighted(
     loss.check_cost(y.size, C)
     if solver not in ("auto", *SOLVERS):
         raise ParameterError(f"There is no solver called {solver!r}; the solvers are auto, {', '.join(SOLVERS)}.")
-    kernels = kernels_for(K, solver, tol, penalty.plain_sum, warm)
+    kernels = kernels_for(K, warm)
     penalty.check_claims(kernels.n_kernels)
     if solver == "newton" and newton_exponent(penalty) is None:
         raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')

@@ -21,7 +21,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
-from mklcore.kernels.measures import as_stack, exact_copies
+from mklcore.kernels.grams import as_stack, exact_copies
 from mklcore.losses import Squared
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted

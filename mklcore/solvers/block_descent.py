@@ -25,7 +25,7 @@ import scipy
 from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices
 from mklcore.errors import MKLError, ParameterError
-from mklcore.kernels.operators.dense import DenseKernels
+from mklcore.kernels.operators import Dense
 from mklcore.solvers.exact import exact_forms, exact_products
 from mklcore.solvers.proof import Certificate
 from mklcore.solvers.spectra import Spectra
@@ -186,7 +186,7 @@ def newton_norms(K: Array, y: Array, lam: float, chosen: Indices, norms: Array) 
     n, t, system = y.size, norms.copy(), np.empty(K.shape[1:])
     free = chosen[norms[chosen] > 0]
     for step in range(SETTINGS.newton_steps + 1):
-        DenseKernels(K).combine(t, system)
+        Dense(K).combine(t, system)
         system.flat[:: n + 1] += lam * n
         factor = scipy.linalg.cho_factor(system, lower=True, check_finite=False)
         alpha = scipy.linalg.cho_solve(factor, y, check_finite=False)
@@ -207,7 +207,7 @@ def refined_residual(K: Array, y: Array, lam: float, chosen: Sequence[int], norm
     """The residual lam N alpha of (sum_j t_j K_j + lam N I) alpha = y at t = ``norms`` (M,), refined against the
     kernels ``chosen`` in twice the precision: what is left of y when f is large in norm and nearly y."""
     n, system = y.size, np.empty(K.shape[1:])
-    DenseKernels(K).combine(norms, system)
+    Dense(K).combine(norms, system)
     system.flat[:: n + 1] += lam * n
     factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
     alpha: Array = scipy.linalg.cho_solve(factor, y, check_finite=False)

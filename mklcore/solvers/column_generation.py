@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.operators import Capability, DenseKernels
-from mklcore.kernels.operators.lazy import LazyKernels
+from mklcore.kernels.grams import Rows
+from mklcore.kernels.operators import Dense
 from mklcore.solvers.driver import Fit, Iterate, Status, Trace, run
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.newton import Newton
@@ -62,12 +62,12 @@ class ColumnGeneration(WeightedMethod[None]):
         self, problem: Problem, *, tol: float, warm: WarmStart | None = None, room_mb: float | None = None
     ) -> None:
         rows: Any = problem.K.source
-        self.rows: LazyKernels = rows
+        self.rows: Rows = rows
         self.problem = problem
         self.tol, self.warm = tol, warm
         self.name = "lp interior point steps on the kernels that matter"
         n = self.rows.n_samples
-        cheap = Capability.CHEAP_ROWS in self.rows.capabilities
+        cheap = not self.rows.transform.sums.other.size
         self._free = cheap and problem.loss.piecewise_linear  # Newton asks for more than a sum and forms
         self._most = most_kernels(n, room_mb)
         self.few: Any = None
@@ -128,7 +128,7 @@ class ColumnGeneration(WeightedMethod[None]):
         yet.
         """
         task, used = self.problem, np.flatnonzero(best.weights)
-        few, weights = self.rows.select(used) if self._free else DenseKernels(self.rows.grams(used)), best.weights[used]
+        few, weights = self.rows.select(used) if self._free else Dense(self.rows.grams(used)), best.weights[used]
         found = weighted_certificate(
             few, task.y, task.C, task.loss, task.penalty, weights, best.dual, best.intercept, None
         )
@@ -176,7 +176,7 @@ class ColumnGeneration(WeightedMethod[None]):
         for k in range(0, kernels.size, SETTINGS.piece):
             part = kernels[k : k + SETTINGS.piece]
             self._slab[at + k : at + k + part.size] = self.rows.grams(part)
-        self.few = DenseKernels(self._slab[: self.live.size])
+        self.few = Dense(self._slab[: self.live.size])
 
     def _solved(self, weights: Array, a: Array, asked: float) -> Iterate[None]:
         """The optimum on the few to ``asked`` times R, and its certificate over all kernels."""

@@ -24,9 +24,8 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, one_blas_thread
 from mklcore.errors import MKLError, warn_short
-from mklcore.kernels.checks import one_blas_thread
 from mklcore.solvers.proof import Certificate, check, refusal, refuse_if_strained
 from mklcore.solvers.screening import Screened
 

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices
+from mklcore.arrays import Array, Indices, one_blas_thread
 from mklcore.errors import ParameterError
-from mklcore.kernels.checks import one_blas_thread
+from mklcore.kernels.features import FeatureMap
+from mklcore.kernels.functions import own_values
 from mklcore.kernels.maps import KernelMap, as_rows, standardise_rows
-from mklcore.kernels.operators.factored import FeatureMap, diagonals
 from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.solvers.bound import dual_bound
 
@@ -87,7 +87,7 @@ def exact_products(transform: FeatureMap, rows: Array, duals: Array) -> Array:
     M, near = len(transform.specs), rows[support]
     factors = np.broadcast_to(transform.scales[:, None] ** -0.5, (M, support.size))
     if transform.normalise == "spherical":
-        own = diagonals(transform.specs, near)
+        own = np.array([own_values(spec, near) for spec in transform.specs])
         factors = np.where(own > 0, 1.0 / np.sqrt(np.where(own > 0, own, 1.0)), 0.0)
     exact = KernelMap(
         transform.specs, near, transform.column_means, transform.column_scales, transform.scales, np.array(factors),

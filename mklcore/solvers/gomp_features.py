@@ -16,17 +16,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.operators.factored import FeatureStack
+from mklcore.kernels.features import Features
 from mklcore.solvers.gomp import GOMP, Chosen, GOMPIterate
 from mklcore.solvers.proof import Certificate
 
 
 class FeatureGOMP(GOMP):
-    """``GOMP`` with squared loss on a ``FeatureStack``; arguments as there, with the features in place of the
+    """``GOMP`` with squared loss on a ``Features``; arguments as there, with the features in place of the
     kernels."""
 
     name = "MKL-GOMP of the approximated kernels"
-    K: FeatureStack
+    K: Features
 
     def _forget(self) -> None:
         self._S, self._c = self.K.gram_of_features, self.K.coefficients(self.Y)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.operators.base import Capability, KernelOperator
+from mklcore.kernels.operators import Capability, KernelOperator
 from mklcore.machines.solution import feasible_start
 from mklcore.solvers import homotopy_steps
 from mklcore.solvers.driver import Iterate, Status

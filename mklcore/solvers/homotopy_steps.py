@@ -22,7 +22,7 @@ import numpy as np
 
 from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.sums import inner_product
+from mklcore.kernels.fills import inner_product
 
 DONE, LOST, DEAR = 0, 1, 2
 _BEND = 0.02  # of lam (and of t): what a straight piece may miss the curve by

@@ -28,12 +28,13 @@ from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, Single
 from mklcore.errors import ParameterError
 from mklcore.kernels.operators import KernelOperator, is_stored
-from mklcore.kernels.operators.lazy import PIECE
 from mklcore.losses import Loss
 from mklcore.machines.svm import best_partner, first, move_pair, move_single, offsets, pair_update
 from mklcore.penalties import Penalty
 from mklcore.solvers.driver import Iterate, Status, Trace
 from mklcore.solvers.problem import Problem, WarmStart, WeightedMethod
+
+PIECE = 64  # rows read together
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.kernels.operators import as_operator
-from mklcore.kernels.operators.base import Capability, DenseSum, KernelOperator, WeightedSum
+from mklcore.kernels.operators import Capability, DenseSum, KernelOperator, WeightedSum, as_operator
 from mklcore.losses import Loss
 from mklcore.losses.intercepts import losses_at, total_loss
 from mklcore.machines import machine_of, solve_machine
@@ -288,7 +287,7 @@ def fit_joint(
     keeps to the analytic update, which may need many steps.
     """
     problem = Joint(
-        as_operator(K).exact, np.ascontiguousarray(np.atleast_2d(Y), dtype=float), C, loss, LpNorm(p), fit_intercept
+        as_operator(K), np.ascontiguousarray(np.atleast_2d(Y), dtype=float), C, loss, LpNorm(p), fit_intercept
     )
     start = None if warm is None else _start(problem, warm)
     on_features = Capability.FEATURES in problem.kernels.capabilities

@@ -20,7 +20,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ProofError
-from mklcore.kernels.operators.base import KernelOperator, is_stored
+from mklcore.kernels.operators import KernelOperator, is_stored
 from mklcore.losses import Cost, Loss
 from mklcore.losses.intercepts import total_loss
 from mklcore.penalties import Penalty

@@ -16,8 +16,8 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.operators import CachedOperator, Capability, DenseKernels, cached, is_stored
-from mklcore.kernels.operators.lazy import LazySum
+from mklcore.kernels.grams import LazySum
+from mklcore.kernels.operators import CachedOperator, Capability, Dense, cached, is_stored
 from mklcore.penalties import LpNorm
 from mklcore.solvers import column_generation, working_set
 from mklcore.solvers.column_generation import ColumnGeneration, most_kernels
@@ -26,7 +26,7 @@ from mklcore.solvers.homotopy import Homotopy, is_too_free
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.interleaved import Interleaved, lacking
 from mklcore.solvers.newton import Newton, newton_exponent
-from mklcore.solvers.problem import Carried, OfAnother, Problem, WarmStart, WarmState, WeightedMethod, certificate_over
+from mklcore.solvers.problem import Carried, OfAnother, Problem, WarmStart, WarmState, WeightedMethod
 from mklcore.solvers.proof import Certificate, forms_with_weight
 from mklcore.solvers.reweighting import Reweighting
 from mklcore.solvers.screening import Screened
@@ -65,7 +65,6 @@ class ScheduleSettings:
     products: float = 0.0013  # the same, for each feature
     most_bytes: float = 1e9  # of the inner system on features and what is made of it
     standstill: int = 12  # points in a row, none nearer than those before: rounding leads interior points away
-    kept_back: float = 0.01  # of the tolerance: what single precision may hide
 
 
 SETTINGS = ScheduleSettings()
@@ -165,55 +164,6 @@ class Phased(WeightedMethod[Any]):
         return self.method.screened
 
 
-class Float32(WeightedMethod[Any]):
-    """Methods on kernels whose sums are in single precision, certified in double precision.
-
-    What the steps tell in between has the rounding of single precision; what is published has none of it. Where the
-    rounding shows nevertheless (a very large C) the method stands still, and the next phase works in double precision.
-    """
-
-    def __init__(self, problem: Problem, inside: WeightedMethod[Any], tol: float) -> None:
-        self.problem, self.method, self.tol = problem, inside, tol
-        self.name = f"{inside.name}, kernels in single precision, proved in double"
-        self._exact = problem.K.exact
-        self._proved: AnyIterate | None = None
-
-    def init(self) -> AnyIterate:
-        return self._less(self.method.init())
-
-    def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
-        if self._proved is not None:
-            return Status.STALLED  # the digits asked for are not there
-        following = self.method.step(best, last, trace)
-        return following if isinstance(following, Status) else self._less(following)
-
-    def restate(self, best: AnyIterate, dual_point: Array | None) -> AnyIterate:
-        if best is self._proved:
-            return best
-        found = self.certify(best, dual_point)
-        self._proved = replace(
-            best, objective=found.objective, dual_objective=found.dual_objective, dual_point=dual_point
-        )
-        return self._proved
-
-    def polish(self, best: AnyIterate) -> AnyIterate:
-        polished = self.method.polish(best)
-        return best if polished is best else self.restate(polished, polished.dual_point)
-
-    def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
-        return certificate_over(self.problem, self._exact, best, dual_point)
-
-    @property
-    def carry(self) -> Carried:
-        return self.method.carry
-
-    def _less(self, point: AnyIterate) -> AnyIterate:
-        """What a point proves, less what single precision may hide."""
-        if point.dual_objective is None:
-            return point
-        return replace(point, dual_objective=point.dual_objective - SETTINGS.kept_back * self.tol * point.scale)
-
-
 class Reused(WeightedMethod[Any]):
     """The answer of a neighbouring C, where it is within the tolerance here, too: kernels remember all that its
     certificate asks for, so that it costs no kernel value."""
@@ -290,7 +240,7 @@ class PlainSum(OfAnother):
         total = np.empty((n, n) if needed <= room else (0, 0))
         if total.size:
             K.combine(self._weights, total)
-        one = CachedOperator(DenseKernels(total[None]) if total.size else LazySum(source))
+        one = CachedOperator(Dense(total[None]) if total.size else LazySum(source))
         alone = replace(problem, K=one, penalty=LpNorm(1.0))
         inside = None if warm is None else WarmStart(np.ones(1), warm.dual, warm.C)
         self.method = Phased(alone, _ONE_KERNEL if needed <= room else (_PAIRS,), tol=tol, warm=inside)
@@ -589,39 +539,14 @@ def reason(row: Row, problem: Problem) -> str:
 
 
 def scheduled(solver: str, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> WeightedMethod[Any]:
-    """The methods of ``solver`` for a problem, first in single precision where its sums are to be had so; "auto" says
-    why it took them.
-
-    Stored in single precision are the kernels themselves; where they are not stored, sums of very many exponentials
-    take half the time.
-    """
+    """The methods of ``solver`` for a problem; "auto" says why it took them."""
     row = row_for(problem, solver, tol)
-    K = problem.K
-    packed = is_stored(K) and Capability.EXACT not in K.capabilities
-    summed = (
-        solver == "auto" and row.phases == (_MACHINE,) and not is_stored(K) and problem.penalty.exponent is not None
-    )
-    quick = K.with_float32_sums() if summed and tol >= SETTINGS.finest else K
-
-    def lean(task: Problem, *, tol: float, warm: WarmStart | None = None) -> WeightedMethod[Any]:
-        task = replace(task, K=quick)
-        return Float32(task, Phased(task, row.phases, tol=tol, warm=warm), tol)
-
-    def exact(task: Problem, *, tol: float, warm: WarmStart | None = None) -> WeightedMethod[Any]:
-        task = replace(task, K=K.exact)
-        return Phased(task, row_for(task, "auto", tol).phases, tol=tol, warm=warm)
-
-    both = Phase("", lean), Phase("the same in double precision", exact)
-    found = Phased(problem, both if packed or quick is not K else row.phases, tol=tol, warm=warm)
+    found = Phased(problem, row.phases, tol=tol, warm=warm)
     if solver == "auto":
         found.name += f", chosen because {reason(row, problem)}"
     return found
 
 
-def kernels_for(K: Any, solver: str, tol: float, plain_sum: bool, warm: WarmStart | None) -> CachedOperator:
+def kernels_for(K: Any, warm: WarmStart | None) -> CachedOperator:
     """The kernels as a solver takes them, with what the neighbour on a path remembers of them."""
-    before = warm.carry.problem.K if warm is not None and isinstance(warm.carry, WarmState) else None
-    kernels = cached(K, before)
-    single = tol >= SETTINGS.finest and solver in ("auto", "wrapper", "newton") and not plain_sum
-    inexact = Capability.EXACT not in kernels.capabilities
-    return cached(kernels.exact, before) if inexact and not (single and is_stored(kernels)) else kernels
+    return cached(K, warm.carry.problem.K if warm is not None and isinstance(warm.carry, WarmState) else None)

@@ -59,7 +59,6 @@ class SMKLSettings:
     shakes: int = 10  # at most
     shaken_tol: float = 1e-3  # each shake settles to this tolerance or the one asked
     many: int = 1000  # kernels from which on reading all of them is what a step costs
-    single_tol: float = 1e-4  # tolerance down to which their sums are in single precision while so many take part
     grows: float = 1.01  # growth in a step of a kernel that has not settled since it took part again, however small
     ahead: int = 100  # updates in which a kernel that was put aside has to come to count
     far: float = 1e60  # a weight beyond which no update is computed ahead
@@ -100,16 +99,11 @@ class SMKL(Reweighting):
         self.change, self.scale = np.inf, 0.0
         self.nothing: WeightIterate | None = None  # the model without kernels, where it is the answer
         M = problem.K.n_kernels
-        self._exact = problem
         self.ran_to = 0.0  # the largest weight, where weights ran away
         self._carried: WeightIterate | None = None  # the last point that double precision can carry
         self._rests = tol_mode == "relative" and not is_stored(problem.K) and SETTINGS.many <= M
         self._weighed, self._tried = np.arange(M), np.zeros(1)
         self._asleep, self._woken, self._growing = np.zeros(M), np.zeros(M, dtype=bool), np.zeros(M, dtype=bool)
-        several = weights is None or np.count_nonzero(weights) > SETTINGS.many // 2
-        if self._rests and several and tol >= SETTINGS.single_tol:
-            quick = problem.K.with_float32_sums()
-            self.problem = problem if quick is problem.K else replace(problem, K=quick)
 
     def init(self) -> WeightIterate:
         first = self.problem.penalty.start(int(self.allowed.sum())).max() if self.first is None else self.first
@@ -117,8 +111,6 @@ class SMKL(Reweighting):
         return self.solve(weights, None, float(np.clip(1e-4 * self.tol, _FLOOR, SETTINGS.accuracy)))
 
     def step(self, best: WeightIterate, last: WeightIterate, trace: Progress) -> WeightIterate | Status:
-        if self.problem is not self._exact and np.count_nonzero(last.weights) <= SETTINGS.many // 2:
-            return self._in_double(last)
         if not self._is_beyond(last):
             self._carried = last
         weights = self._updated(last)
@@ -126,7 +118,7 @@ class SMKL(Reweighting):
         self._growing &= weights > SETTINGS.grows * last.weights
         settled = self.change <= self.tol and not self._growing.any()
         if settled or self._is_nothing(last, weights):
-            return self._in_double(last) if self.problem is not self._exact else self._wake(last) or Status.SETTLED
+            return self._wake(last) or Status.SETTLED
         try:
             following = self._following(last, weights)
         except ParameterError:
@@ -136,11 +128,7 @@ class SMKL(Reweighting):
         if following.objective <= last.objective + SETTINGS.worth * last.scale:
             return following
         # Rounding can raise L where kernels differ by many orders of magnitude: no step then surely lowers it.
-        return (
-            self._in_double(last)
-            if self.problem is not self._exact
-            else self._wake(last) or self._stalled(last.weights)
-        )
+        return self._wake(last) or self._stalled(last.weights)
 
     def _stalled(self, weights: Array) -> Status:
         """That no step lowers L any more, and whether that is because ``weights`` (M,) run away."""
@@ -157,8 +145,6 @@ class SMKL(Reweighting):
     def polish(self, best: WeightIterate) -> WeightIterate:
         """No kernel where that was found to be the answer; else the update that ended the loop, negligible weights set
         to zero, and the machine solved for what is left. Neither where it raises L."""
-        if self.problem is not self._exact:
-            best = self._in_double(best)
         self.scale = best.scale
         if self.nothing is not None:
             return self.nothing
@@ -217,11 +203,6 @@ class SMKL(Reweighting):
     def _is_beyond(self, point: WeightIterate) -> bool:
         """Whether weights run away from a point, and double precision does not carry it."""
         return self._runs_away(point.weights) and not is_carried(point.objective, self.certify(point, None))
-
-    def _in_double(self, last: WeightIterate) -> WeightIterate:
-        """The machine of ``last`` once more, with its kernels in double precision from here on."""
-        self.problem, self.nothing, self._carried = self._exact, None, None
-        return self.solve(last.weights, last.dual, last.state.accuracy)
 
     def _following(self, last: WeightIterate, weights: Array) -> WeightIterate:
         """The machine at ``weights``; where very many kernels are not stored, without those that hardly count and

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from mklcore.arrays import Array, Indices
+from mklcore.arrays import Array, Indices, one_blas_thread
 from mklcore.errors import KernelError
-from mklcore.kernels.checks import one_blas_thread
 from mklcore.kernels.operators import Capability, KernelOperator, as_operator, is_stored
 
 

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mklcore.arrays import Array
+from mklcore.kernels.features import Features
 from mklcore.kernels.operators import CachedOperator
-from mklcore.kernels.operators.factored import FeatureStack
 from mklcore.losses import Cost
 from mklcore.solvers.driver import AnyIterate
 from mklcore.solvers.newton import Newton
@@ -24,9 +24,7 @@ from mklcore.solvers.reweighting import Reweighting
 
 _CUT = 1e-14  # of the largest eigenvalue: directions below it are rounding
 _LATER = np.empty(0)  # the dual of a point that nobody has asked for yet
-_ROOTS: WeakKeyDictionary[FeatureStack, dict[tuple[bytes, bytes, bool], tuple[FeatureStack, Array]]] = (
-    WeakKeyDictionary()
-)
+_ROOTS: WeakKeyDictionary[Features, dict[tuple[bytes, bytes, bool], tuple[Features, Array]]] = WeakKeyDictionary()
 _ROOM = 5e7  # bytes of roots that are kept beside a stack; their inner products take as many
 
 
@@ -37,7 +35,7 @@ def root_of(scatter: Array) -> tuple[Array, Array]:
     return np.ascontiguousarray(root[:, :-1]), np.ascontiguousarray(root[:, -1])
 
 
-def scatter_of(stack: FeatureStack, y: Array, w: Array, centred: bool) -> Array:
+def scatter_of(stack: Features, y: Array, w: Array, centred: bool) -> Array:
     """Z' diag(w) Z (D + 1, D + 1) of Z = [Phi, y] for weights w (n,) of mean one, about the means if ``centred``."""
     even = bool(np.all(w == 1.0))
     S, first = (stack.gram_of_features, stack.sums) if even else stack.weighed_sums(w)
@@ -48,7 +46,7 @@ def scatter_of(stack: FeatureStack, y: Array, w: Array, centred: bool) -> Array:
     return np.block([[S, c[:, None]], [c[None], np.array([[energy]])]])
 
 
-def few_rows(stack: FeatureStack, y: Array, w: Array, centred: bool) -> tuple[FeatureStack, Array]:
+def few_rows(stack: Features, y: Array, w: Array, centred: bool) -> tuple[Features, Array]:
     """The root of ``scatter_of`` as features and a target, kept while there is room: it is the same at every cost."""
     kept, key = _ROOTS.setdefault(stack, {}), (y.tobytes(), np.round(w, 12).tobytes(), centred)
     found = kept.get(key)
@@ -69,7 +67,7 @@ class FromTotals(OfAnother):
         self.problem = problem
         stack: Any = problem.K.source
         cost, w = cost_of(problem.C, problem.y.size)
-        self._stack: FeatureStack = stack
+        self._stack: Features = stack
         self._few, target = few_rows(stack, problem.y, w, problem.fit_intercept)
         alone = replace(problem, K=CachedOperator(self._few), y=target, C=cost, fit_intercept=False)
         inside = None if warm is None else WarmStart(warm.weights, np.zeros(target.size), cost)

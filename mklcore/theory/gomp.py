@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, one_blas_thread
 from mklcore.errors import ParameterError
-from mklcore.kernels.checks import one_blas_thread
-from mklcore.kernels.measures import as_stack
+from mklcore.kernels.grams import as_stack
 from mklcore.solvers.spectra import Spectra
 from mklcore.theory.words import require, require_positive
 

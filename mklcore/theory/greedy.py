@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, one_blas_thread
 from mklcore.errors import ParameterError
-from mklcore.kernels.checks import one_blas_thread
-from mklcore.kernels.measures import as_stack
+from mklcore.kernels.grams import as_stack
 from mklcore.theory.words import Bound, require, require_positive
 
 SPAN_CUT = 1e-10

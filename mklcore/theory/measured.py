@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, one_blas_thread
 from mklcore.errors import DataError, ParameterError
-from mklcore.kernels.checks import one_blas_thread
-from mklcore.kernels.measures import as_stack
+from mklcore.kernels.grams import as_stack
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted

@@ -19,8 +19,8 @@ from mklcore.data.splitting import codes_of, half_rows, split_rows
 from mklcore.errors import DataError, ParameterError, suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.features import Nystroem
 from mklcore.kernels.functions import RBF
-from mklcore.kernels.nystroem import Nystroem
 from mklcore.parallel import each
 from mklcore.parameters import check_choice
 from mklcore.uncertainty.knockoffs import Copies, knockoff_copies

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices, Mask
+from mklcore.arrays import Array, Indices, Mask, one_blas_thread
 from mklcore.data.dataset import Dataset
-from mklcore.kernels.checks import one_blas_thread
 
 _BARRIER, _COOLING, _ROUNDS = 0.5, 0.6, 30  # price of being near the bound, how it falls, and how often
 

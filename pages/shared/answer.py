@@ -17,9 +17,9 @@ from typing import Any
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import STAGES, stages
 from mklcore.answer.folds import Asked, Judged
+from mklcore.arrays import one_blas_thread
 from mklcore.errors import MKLError
-from mklcore.kernels.checks import one_blas_thread
-from mklcore.kernels.nystroem import Nystroem
+from mklcore.kernels.features import Nystroem
 from mklcore.paths.path import Path
 from pages._parts.derive import dictionaries, gram_stacks, paths, tables
 from pages._parts.params.parameters import LOW_RANK, Params, PathParams

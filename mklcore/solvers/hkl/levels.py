@@ -9,7 +9,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError
-from mklcore.kernels.checks import check_gram
+from mklcore.kernels.grams import check_gram
 from mklcore.solvers.hkl.bases import Basis
 
 _RANK_ONE = 1e-12  # a Gram matrix this close to an outer product is one

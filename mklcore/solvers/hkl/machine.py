@@ -21,7 +21,7 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array
-from mklcore.kernels.operators.dense import DenseKernels
+from mklcore.kernels.operators import Dense
 from mklcore.losses import Loss
 from mklcore.losses.intercepts import losses_at
 from mklcore.machines import machine_of
@@ -272,7 +272,7 @@ class GramMachine:
         values = np.empty((self._thick.size, design.n, design.n))
         for place, k in enumerate(self._thick):
             values[place] = design.gram(nodes[int(k)])
-        self.kernels = DenseKernels(values)
+        self.kernels = Dense(values)
         self._sum = np.zeros((design.n, design.n))
 
     def _combined(self, zeta: Array) -> Array:

@@ -5,13 +5,11 @@ from dataclasses import replace
 from mklcore.data.dataset import Dataset, Groups
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import KernelError
-from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.dictionary import MOST_COLUMNS, KernelDictionary, Unit, units
 from mklcore.kernels.functions import KernelSpec
-from mklcore.kernels.notation import Entry, read_entries
-from mklcore.kernels.recipes import Recipe
-from mklcore.kernels.screening import interacting
+from mklcore.kernels.interactions import interacting
+from mklcore.kernels.notation import Entry, Recipe, read_entries
 from mklcore.kernels.sequences import SequenceKernel, on_sequence
-from mklcore.kernels.units import MOST_COLUMNS, Unit, units
 from pages._parts.derive.caches import result_cache
 from pages._parts.derive.tables import on_stack, split, table
 from pages._parts.params.algorithms import METHODS

@@ -4,7 +4,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.estimators.effects import TermEffect, term_effect
 from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.estimators.terms import Columns, Decomposition, decompose
-from mklcore.kernels.units import Unit, units
+from mklcore.kernels.dictionary import Unit, units
 from pages._parts.derive import caches, hulls, tables
 from pages._parts.derive.derived import Derived, derived
 from pages._parts.derive.hulls import Answer, Hull

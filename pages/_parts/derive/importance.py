@@ -15,8 +15,8 @@ from mklcore.estimators.explain import (
     weight_shares,
 )
 from mklcore.estimators.importance import ColumnAnswer, column_importance, kernel_units
+from mklcore.kernels.dictionary import Unit
 from mklcore.kernels.functions import KernelSpec
-from mklcore.kernels.units import Unit
 from mklcore.paths.path import Path, fit_path_of
 from pages._parts.derive import caches, dictionaries, gram_stacks, low_rank, paths, scores, tables
 from pages._parts.derive.derived import Derived, derived

@@ -8,8 +8,8 @@ import numpy as np
 
 from mklcore.data.dataset import Dataset, counted
 from mklcore.estimators.importance import ColumnAnswer, column_importance
+from mklcore.kernels.dictionary import Unit
 from mklcore.kernels.measures import alignment_matrix
-from mklcore.kernels.units import Unit
 from mklcore.paths.path import Path, fit_path, no_better, path_grid
 from mklcore.selection.paired import compared, said_by
 from pages._parts.derive import choices, dictionaries, finals, gram_stacks, left_out, low_rank, paths, scores, tables

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from mklcore.catalog import NOVELTY
 from mklcore.data.dataset import Split
-from mklcore.kernels.nystroem import Nystroem
+from mklcore.kernels.features import Nystroem
 from pages._parts.derive import gram_stacks, tables
 from pages._parts.derive.dictionaries import dictionary, normalisation, scale
 from pages._parts.derive.gram_stacks import Grams

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mklcore.estimators.explain import kernels_by_columns
+from mklcore.kernels.grams import duplicates
 from mklcore.kernels.measures import (
     alignment_matrix,
     constant_kernels,
-    duplicates,
     effective_rank,
     effective_rows,
     eigenvalues,

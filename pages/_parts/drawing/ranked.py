@@ -11,7 +11,7 @@ import streamlit as st
 
 from mklcore.estimators.importance import LEAST_ROWS, ColumnAnswer, weight_share
 from mklcore.figures import style
-from mklcore.kernels.units import Unit
+from mklcore.kernels.dictionary import Unit
 from pages._parts.drawing import listings
 from pages._parts.session import words
 

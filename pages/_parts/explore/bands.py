@@ -9,7 +9,7 @@ import streamlit as st
 from mklcore.data.spectra import measured_columns, wavelengths
 from mklcore.errors import MKLError
 from mklcore.figures import selected_bands
-from mklcore.kernels.spectra import kernel_edges
+from mklcore.kernels.dictionary import kernel_edges
 from mklcore.paths.path import Path
 from pages._parts.derive import gram_stacks, importance, paths, tables
 from pages._parts.export import downloads

@@ -12,7 +12,7 @@ from mklcore.estimators.explain import column_effect
 from mklcore.estimators.importance import ColumnAnswer, kernels_of
 from mklcore.estimators.positions import positional_importance
 from mklcore.figures import column_figure, positions_figure, style
-from mklcore.kernels.units import Unit
+from mklcore.kernels.dictionary import Unit
 from pages._parts.derive import caches, gram_stacks, importance, paths, tables
 from pages._parts.drawing import ranked
 from pages._parts.explore import noise

@@ -13,7 +13,7 @@ from mklcore.data.columns import clean_name
 from mklcore.data.dataset import Split
 from mklcore.data.splitting import RANDOM
 from mklcore.io.script import call, code, dictionary_code, imports_for, model_code, path_code
-from mklcore.kernels.units import MOST_COLUMNS
+from mklcore.kernels.dictionary import MOST_COLUMNS
 from mklcore.penalties import RIDGE_OF_E, EllipticNorm
 from pages._parts.derive import (
     comparison,

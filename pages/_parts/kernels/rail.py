@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from mklcore.data.dataset import counted, joined
+from mklcore.kernels.dictionary import Unit
 from mklcore.kernels.functions import KERNELS
-from mklcore.kernels.recipes import AUTO_FEATURES, other_kernels
+from mklcore.kernels.notation import AUTO_FEATURES, other_kernels
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
-from mklcore.kernels.units import Unit
 from pages._parts.derive import dictionaries, tables
 from pages._parts.params import parameters
 from pages._parts.session import fields, history

@@ -10,8 +10,7 @@ import streamlit as st
 from mklcore.data.dataset import Dataset, Groups, counted, joined
 from mklcore.data.grouping import write_numbers
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.composed import Composed
-from mklcore.kernels.functions import KERNELS, MAX_DEGREE, KernelEntry, KernelSpec
+from mklcore.kernels.functions import KERNELS, MAX_DEGREE, Composed, KernelEntry, KernelSpec
 from mklcore.kernels.notation import (
     MOST_ROWS,
     Entry,

@@ -8,7 +8,7 @@ from mklcore.catalog import ESTIMATORS, Control
 from mklcore.data.grouping import GROUPS
 from mklcore.data.splitting import HOLD_OUT, RANDOM
 from mklcore.kernels.functions import KERNELS
-from mklcore.kernels.recipes import Recipe, other_kernels
+from mklcore.kernels.notation import Recipe, other_kernels
 from mklcore.lessons import LESSONS
 from mklcore.losses import CLASSIFICATION, losses_for
 from mklcore.selection.scoring import SCORINGS
