@@ -11,9 +11,10 @@ import streamlit as st
 from mklcore.errors import MKLError
 from mklcore.experiments import EXPERIMENTS, Experiment, Outcome
 from pages._parts.experiments import outcome as outcomes
-from pages._parts.experiments import rail, work
-from pages._parts.session import board, history, uploads, words
+from pages._parts.experiments import rail, runs
+from pages._parts.session import history, uploads, words
 from pages._parts.session.memory import memory
+from pages.shared.work import Failed, Pending
 
 UPLOAD_MB = 2
 
@@ -26,35 +27,33 @@ def story(experiment: Experiment) -> None:
 
 def buttons(experiment: Experiment) -> None:
     """Draw the two ways to run it, and how the last run ended if it did not end well."""
-    seed, busy = history.current().experiment_seed, work.running()
+    seed, run = history.current().experiment_seed, runs.run()
+    busy = isinstance(run, Pending)
     small, full, note = st.columns([2.4, 2.8, 4], vertical_alignment="center")
     small.button(
-        f"Run small ({work.foreseen(experiment, work.SMALL)})", key="run_small", type="primary",
-        on_click=work.ask, args=(experiment, work.SMALL, seed), disabled=busy,
-        help=f"{work.SMALL} repetitions of every row. The time is that of the processor on one core.",
+        f"Run small ({runs.foreseen(experiment, runs.SMALL)})", key="run_small", type="primary",
+        on_click=runs.ask, args=(experiment, runs.SMALL, seed), disabled=busy,
+        help=f"{runs.SMALL} repetitions of every row. The time is that of the processor on one core.",
     )  # fmt: skip
     full.button(
-        f"Run full size ({work.foreseen(experiment, experiment.repetitions)})", key="run_full",
-        on_click=work.ask, args=(experiment, experiment.repetitions, seed), disabled=busy,
+        f"Run full size ({runs.foreseen(experiment, experiment.repetitions)})", key="run_full",
+        on_click=runs.ask, args=(experiment, experiment.repetitions, seed), disabled=busy,
         help=f"{experiment.repetitions} repetitions, in the background: it goes on while you use the other pages. "
         "The time is that of the processor on one core.",
     )  # fmt: skip
-    run = work.progress(experiment)
     if busy:
         note.caption("A run is on its way; its progress is at the top of every page.")
-    elif run is not None and run.error:
-        note.warning(f"The run {board.ending(run)}")
-    elif run is not None and run.broke_off:
-        note.caption(f"The last run {board.ending(run)}")
+    elif isinstance(run, Failed):
+        note.warning(words.plain(run.sentence))
 
 
 def outcome_of(experiment: Experiment) -> Outcome | None:
     """Draw the list of runs that are kept, if there are several, and return the one to show."""
-    kept = work.kept(experiment.key)
+    kept = runs.kept(experiment.key)
     if len(kept) < 2:
         return kept[0] if kept else None
     return st.selectbox(
-        "Run", kept, format_func=work.label, key=f"run_{experiment.key}_{work.label(kept[0])}", width=380,
+        "Run", kept, format_func=runs.label, key=f"run_{experiment.key}_{runs.label(kept[0])}", width=380,
         help="CPU s: seconds of the processor, summed over all processes.",
     )  # fmt: skip
 
@@ -72,7 +71,7 @@ def reopen(experiment: Experiment) -> None:
         return
     memory().experiment_file = file.file_id
     try:
-        work.keep(work.read(experiment, file.getvalue()), work.opened())
+        runs.keep(runs.read(experiment, file.getvalue()), own=True)
     except MKLError as error:
         box.error(words.plain(error))
     else:

@@ -5,7 +5,6 @@ kept.
 import io
 import json
 import threading
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -21,14 +20,11 @@ from mklcore.experiments.claims import Check, Claim
 from mklcore.experiments.records import record
 from mklcore.figures import comparison_plot
 from mklcore.launcher import HOME
-from pages._parts.derive import caches
 from pages._parts.drawing import listings
-from pages._parts.experiments import work
-from pages._parts.frame import progress
-from pages._parts.jobs import worker
-from pages._parts.jobs.job import UNWATCHED_LONG_SECONDS, UNWATCHED_SECONDS, Job, JobState, Piece, Progress
+from pages._parts.experiments import runs
 from pages._parts.session import words as words_of
-from tests.pages import PATIENCE, go, memory, open_app, quiet, wait_until, words
+from pages.shared import work
+from tests.pages import PATIENCE, go, open_app, quiet, wait_until, words
 
 ROWS, COLUMNS = ("first", "second"), ("ours alone", "with a reference")
 
@@ -71,12 +67,12 @@ def keeps_nothing(monkeypatch) -> None:
 @pytest.fixture
 def tiny(monkeypatch) -> Experiment:
     monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", TINY)
-    caches.outcomes().put("tiny", ())
+    work.WORK.clear()
     return TINY
 
 
-def settled(app: AppTest, slot: str = "short") -> AppTest:
-    wait_until(lambda: not memory(app).jobs[slot].live)
+def settled(app: AppTest) -> AppTest:
+    wait_until(lambda: not work.WORK._tasks)
     return quiet(app.run())
 
 
@@ -113,10 +109,10 @@ def test_a_run_is_foreseen_from_the_one_that_comes_with_the_project(monkeypatch)
     strange = {"quick": True}, {"seconds": np.nan}
     cases = (run, "about 4 min"), *((replace(run, **one), "about 1 s") for one in strange)
     for given, said in cases:
-        monkeypatch.setattr(work, "records", lambda key, given=given: (given,))
-        assert work.foreseen(TINY, 16) == said
-    monkeypatch.setattr(work, "records", lambda key: (replace(run, quick=True),))
-    assert work.foreseen(TINY, work.SMALL) == "about 28 s"
+        monkeypatch.setattr(runs, "records", lambda key, given=given: (given,))
+        assert runs.foreseen(TINY, 16) == said
+    monkeypatch.setattr(runs, "records", lambda key: (replace(run, quick=True),))
+    assert runs.foreseen(TINY, runs.SMALL) == "about 28 s"
 
 
 def test_an_unknown_spread_is_taken_to_be_ours_and_one_repetition_takes_theirs():
@@ -277,8 +273,8 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
     assert "It is 90" in words(app)
     app.button(key="run_small").click().run()
     said = words(settled(app))
-    found = work.kept("tiny")
-    assert [outcome.repetitions for outcome in found] == [work.SMALL]
+    found = runs.kept("tiny")
+    assert [outcome.repetitions for outcome in found] == [runs.SMALL]
     assert "of 2** numbers differ from the reference by no more than chance allows at the 95 % level" in said
     assert "So few repetitions leave the standard errors rough" in said
     reported = [one.claim.sentence for one in tiny.judge(found[0])]
@@ -294,7 +290,7 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
     app.number_input(key="field_experiment_seed").set_value(5).run()
     app.button(key="run_small").click().run()
     settled(app)
-    assert [outcome.seed for outcome in work.kept("tiny")] == [5, 0]
+    assert [outcome.seed for outcome in runs.kept("tiny")] == [5, 0]
     assert [box.label for box in app.selectbox] == ["Run", "Paper"]
 
 
@@ -305,34 +301,34 @@ def test_what_was_found_survives_a_restart(tiny, monkeypatch, tmp_path):
         app.button(key="run_small").click().run()
         settled(app)
     (tmp_path / "home" / "experiments" / "tiny" / "9-9.json").write_text('{"format": "mklcore experiment 9"}')
-    before = work.kept("tiny")
+    before = runs.kept("tiny")
     assert [outcome.seed for outcome in before] == [5, 0]
-    caches.outcomes().drop("tiny")
-    after = work.kept("tiny")
+    work.WORK.clear()
+    after = runs.kept("tiny")
     assert [outcome.to_json() for outcome in after] == [outcome.to_json() for outcome in before]
 
 
 def test_only_the_newest_outcomes_stay_as_files(monkeypatch, tmp_path):
     run = Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)))
-    work.write_down(run)  # switched off
+    runs.write_down(run)  # switched off
     monkeypatch.setenv(HOME, str(tmp_path / "home"))
-    monkeypatch.setattr(work, "MOST_KEPT", 2)
+    monkeypatch.setattr(runs, "MOST_KEPT", 2)
     for seed in (1, 2, 1, 3):
-        work.write_down(replace(run, seed=seed))
-    assert [path.name for path in work._files("tiny")] == ["1-3.json", "1-1.json"]
+        runs.write_down(replace(run, seed=seed))
+    assert [path.name for path in runs._files("tiny")] == ["1-3.json", "1-1.json"]
     monkeypatch.setenv(HOME, str(tmp_path / "home" / "experiments" / "tiny" / "1-3.json"))
-    work.write_down(run)  # nothing can be written: the run is kept in memory alone
+    runs.write_down(run)  # nothing can be written: the run is kept in memory alone
 
 
 def test_the_files_hold_every_number(tiny):
     found = tiny.run(3, seed=2)
-    lines = pd.read_csv(io.StringIO(listings.csv(work.whole(tiny, found))))
+    lines = pd.read_csv(io.StringIO(listings.csv(runs.whole(tiny, found))))
     assert lines["ours"].tolist() == pytest.approx(found.mean.ravel().tolist())
     assert set(lines["repetitions"]) == {3}
-    again = work.read(tiny, work.as_json(tiny, found).encode())
+    again = runs.read(tiny, runs.as_json(tiny, found).encode())
     assert again.samples.tolist() == found.samples.tolist()
     with pytest.raises(DataError, match="is about tiny"):
-        work.read(mkl.EXPERIMENTS["lp_fig3"], found.to_json().encode())
+        runs.read(mkl.EXPERIMENTS["lp_fig3"], found.to_json().encode())
 
 
 def test_an_opened_run_is_seen_by_its_session_alone(tiny):
@@ -350,10 +346,10 @@ def test_a_failed_run_is_reported(monkeypatch):
         raise DataError("There is no such row.")
 
     monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", replace(TINY, measure=refuse))
-    caches.outcomes().put("tiny", ())
+    work.WORK.clear()
     app = page(experiment="tiny")
     app.button(key="run_small").click().run()
-    assert "The run failed: There is no such row" in words(settled(app))
+    assert "There is no such row" in words(settled(app))
 
 
 # The long slot
@@ -369,27 +365,24 @@ def gated(monkeypatch):
         return measure(line)
 
     monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", replace(TINY, measure=wait))
-    caches.outcomes().put("tiny", ())
+    work.WORK.clear()
     yield gate
     gate.set()
 
 
 @pytest.mark.threads
-def test_a_full_run_goes_on_beside_the_paths_of_other_pages(gated):
-    app = page(experiment="tiny", data="iris", widths="2", each="none", seed="8123")
+def test_a_full_run_goes_on_beside_the_work_of_other_pages(gated):
+    app = page(experiment="tiny")
     app.button(key="run_full").click().run()
-    long = memory(app).jobs["long"]
     assert app.button(key="run_full").disabled
-    go(app, "pages/explore.py")
-    wait_until(lambda: not memory(app).jobs["short"].live)
-    quiet(app.run())
-    assert memory(app).answer.path is not None  # not blocked
-    assert long.live
-    assert not long.stop.is_set()  # not stopped
-    assert app.button(key="long_job_cancel")
+    go(app, "pages/hulls.py")
+    quiet(go(app, "pages/data.py"))
+    (long,) = work.WORK._tasks.values()
+    assert app.button(key="cancel_0")
+    assert long.wanted_by
     gated.set()
-    assert "of 2** numbers" in words(go(settled(app, "long"), "pages/experiments.py"))
-    assert work.kept("tiny")[0].repetitions == TINY.repetitions
+    assert "of 2** numbers" in words(go(settled(app), "pages/experiments.py"))
+    assert runs.kept("tiny")[0].repetitions == TINY.repetitions
 
 
 @pytest.mark.threads
@@ -397,54 +390,32 @@ def test_a_full_run_can_be_cancelled_from_any_page(gated):
     app = page(experiment="tiny")
     app.button(key="run_full").click().run()
     go(app, "pages/data.py")
-    app.button(key="long_job_cancel").click().run()
+    (long,) = work.WORK._tasks.values()
+    app.button(key="cancel_0").click().run()
     gated.set()
-    assert memory(app).jobs["long"].ended.wait(PATIENCE)
-    assert memory(app).jobs["long"].state is JobState.CANCELLED
-    assert "The last run was cancelled" in words(go(app, "pages/experiments.py"))
-    assert work.kept("tiny") == ()
+    assert long.ended.wait(PATIENCE)
+    assert "Experiment was cancelled" in words(go(app, "pages/experiments.py"))
+    assert runs.kept("tiny") == ()
 
 
 @pytest.mark.threads
-def test_the_second_session_is_reported_its_place_in_the_line(gated):
-    first, second = page(experiment="tiny"), page(experiment="tiny")
+def test_the_second_session_is_told_its_place(gated):
+    first, second = page(experiment="tiny"), page(experiment="tiny", experiment_seed="1")
     first.button(key="run_full").click().run()
     second.button(key="run_full").click().run()
-    waiting = memory(second).jobs["long"]
-    assert waiting.state is JobState.QUEUED
-    assert progress.sentence(waiting).startswith("Experiment: waiting, 1 before you, about ")
+    (_, waiting) = work.WORK._tasks.values()
+    assert work.WORK.pending(waiting).text.startswith("waiting, 1 before you, about ")
     gated.set()
     for app in (first, second):
-        assert memory(app).jobs["long"].ended.wait(PATIENCE)
-        assert memory(app).jobs["long"].state is JobState.DONE
+        settled(app)
+    assert {outcome.seed for outcome in runs.kept("tiny")} == {0, 1}
 
 
-@pytest.mark.threads
-def test_each_slot_has_its_own_line_and_patience():
-    def waiting(slot: str, seen: float) -> Progress:
-        job = Progress(Job("a", "Experiment", (Piece(lambda report: report.tick(3, 3), print),), slot=slot), seen=seen)
-        worker.LINES[slot].enter(job)
-        return job
-
-    now = time.monotonic()
-    short, long, gone = (
-        waiting("short", now),
-        waiting("long", now - UNWATCHED_SECONDS - 5),  # a hidden tab ticks rarely
-        waiting("long", now - UNWATCHED_LONG_SECONDS - 5),
-    )
-    assert short.patience == UNWATCHED_SECONDS < long.patience
-    assert (worker.LINES["short"].ahead(short), worker.LINES["long"].ahead(long)) == (0, 0)
-    for job in (short, long, gone):
-        worker.do(job)
-    assert (short.state, long.state, gone.state) == (JobState.DONE, JobState.DONE, JobState.ABANDONED)
-
-
-def test_no_more_than_the_newest_runs_are_kept():
-    result_cache = caches.ResultCache(3)
-    for seed in range(work.MOST_KEPT + 3):
-        work.keep(Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)), seed), result_cache)
-    kept = result_cache.get("tiny")
-    assert len(kept) == work.MOST_KEPT
-    assert kept[0].seed == work.MOST_KEPT + 2
-    work.keep(replace(kept[3], seconds=1.0), result_cache)
-    assert len({outcome.seed for outcome in result_cache.get("tiny")}) == work.MOST_KEPT
+def test_no_more_than_the_newest_runs_are_kept(tiny):
+    for seed in range(runs.MOST_KEPT + 3):
+        runs.keep(Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)), seed))
+    kept = runs.kept("tiny")
+    assert len(kept) == runs.MOST_KEPT
+    assert kept[0].seed == runs.MOST_KEPT + 2
+    runs.keep(replace(kept[3], seconds=1.0))
+    assert len({outcome.seed for outcome in runs.kept("tiny")}) == runs.MOST_KEPT

@@ -106,8 +106,3 @@ def lessons() -> ResultCache:
     results.
     """
     return shared("lessons", 24)
-
-
-def outcomes() -> ResultCache:
-    """Return the cache for what experiments found; it is about made data, so it is everybody's."""
-    return shared("outcomes", 24)

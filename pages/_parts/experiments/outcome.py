@@ -7,7 +7,7 @@ from mklcore.experiments import Comparison, Experiment, Outcome
 from mklcore.experiments.claims import AGREES, DISAGREES, UNSAID, counted
 from mklcore.figures import comparison_plot, style
 from pages._parts.drawing import charts, listings
-from pages._parts.experiments import work
+from pages._parts.experiments import runs
 from pages._parts.session import fields, history, words
 
 LEVEL = 0.95
@@ -62,7 +62,7 @@ def verdict(comparison: Comparison, outcome: Outcome) -> None:
     """Say in one sentence how ours and the reference agree, or that there is nothing to agree with."""
     if not comparison.compared:
         text = "There is no published number to set beside these"
-        st.markdown(f"{text}. {work.label(outcome)[:1].upper()}{work.label(outcome)[1:]}.")
+        st.markdown(f"{text}. {runs.label(outcome)[:1].upper()}{runs.label(outcome)[1:]}.")
         return
     beyond, compared, reach = comparison.beyond(LEVEL), comparison.compared, comparison.reach(LEVEL)
     agreeing = compared - int(beyond.sum())
@@ -75,8 +75,8 @@ def verdict(comparison: Comparison, outcome: Outcome) -> None:
         far = f"{comparison.columns[j]} at {comparison.rows[i]}: {difference}"
         text += f"; the farthest is {words.plain(far)} ± {comparison.joint_error[i, j]:.2g}"
     text += f". About {(1 - LEVEL) * compared:.0f} would be outside if nothing but chance were at work"
-    rough = " So few repetitions leave the standard errors rough." if outcome.repetitions <= work.SMALL else ""
-    st.markdown(f"{text}. {work.label(outcome)[:1].upper()}{work.label(outcome)[1:]}.{rough}")
+    rough = " So few repetitions leave the standard errors rough." if outcome.repetitions <= runs.SMALL else ""
+    st.markdown(f"{text}. {runs.label(outcome)[:1].upper()}{runs.label(outcome)[1:]}.{rough}")
 
 
 def numbers(experiment: Experiment, comparison: Comparison, outcome: Outcome) -> None:
@@ -106,8 +106,8 @@ def numbers(experiment: Experiment, comparison: Comparison, outcome: Outcome) ->
         "its spread, it is taken to be ours. Chance is judged by Student's t, which is generous to few repetitions."
     )
     left, right, _ = st.columns([1, 1.4, 3])
-    listings.take(lambda: work.whole(experiment, outcome), experiment.key, "experiment_csv", place=left)
+    listings.take(lambda: runs.whole(experiment, outcome), experiment.key, "experiment_csv", place=left)
     right.download_button(
-        "All samples as JSON", lambda: work.as_json(experiment, outcome), f"{experiment.key}.json",
+        "All samples as JSON", lambda: runs.as_json(experiment, outcome), f"{experiment.key}.json",
         "application/json", key="experiment_json", icon=":material/download:", on_click="ignore",
     )  # fmt: skip

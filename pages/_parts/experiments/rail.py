@@ -3,7 +3,7 @@
 import streamlit as st
 
 from mklcore.experiments import EXPERIMENTS
-from pages._parts.experiments import work
+from pages._parts.experiments import runs
 from pages._parts.session import fields, history
 
 
@@ -15,7 +15,7 @@ def _briefly(article: str) -> str:
 
 def draw() -> None:
     """Draw them."""
-    papers, shown = work.by_paper(), EXPERIMENTS.get(history.current().experiment, next(iter(EXPERIMENTS.values())))
+    papers, shown = runs.by_paper(), EXPERIMENTS.get(history.current().experiment, next(iter(EXPERIMENTS.values())))
     fields.view(
         st.selectbox, "Paper", "paper", shown.article, lambda paper: history.change(experiment=papers[paper][0]),
         options=list(papers), format_func=_briefly,

@@ -74,7 +74,6 @@ class Caches:
     hull_points: ResultCache = field(default_factory=lambda: ResultCache(4))
     batch: ResultCache = field(default_factory=lambda: ResultCache(1))
     batch_rows: ResultCache = field(default_factory=lambda: ResultCache(1))
-    outcomes: ResultCache = field(default_factory=lambda: ResultCache(16))  # of experiments, opened from a file
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,6 +229,7 @@ class Memory:
     tests: set[tuple[object, float]] = field(default_factory=set)  # points whose test score was asked for
     batch: Upload | None = None
     experiment_file: str | None = None  # the file of an experiment that was read last
+    experiment_run: tuple[str, int, int] | None = None  # asked for last: experiment, repetitions, seed
     cursors: Cursors = field(default_factory=Cursors)
     methods: Methods = field(default_factory=Methods)
     theory: Theory = field(default_factory=Theory)

@@ -1,11 +1,12 @@
 """Experiments on the screen: which published one, runs in the background, and what is kept of them.
 
-What was computed here is about made data: it is in everybody's cache and in the folder of kept work, so that a
-restart brings it back.
+What was computed here is about made data: it is in everybody's, and in the folder for data, so that a restart
+brings it back.
 """
 
 import json
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,10 @@ from mklcore.errors import DataError, MKLError
 from mklcore.experiments import EXPERIMENTS, Experiment, Outcome
 from mklcore.experiments.base import SMALL
 from mklcore.experiments.records import records
-from pages._parts.derive import caches
-from pages._parts.derive.caches import ResultCache
-from pages._parts.jobs.job import Job, Piece, Progress, Report
-from pages._parts.session import board
 from pages._parts.session.memory import memory
+from pages.shared import work
 from pages.shared.kept import default_home
+from pages.shared.work import Failed, Pending, Ready
 
 MOST_KEPT = 8
 
@@ -37,36 +36,33 @@ def by_paper() -> dict[str, list[str]]:
 # What is kept
 
 
-def keep(outcome: Outcome, result_cache: ResultCache) -> None:
+def keep(outcome: Outcome, own: bool = False) -> None:
     """Keep an outcome, the newest first; an earlier one of the same size and seed is replaced.
 
-    ``result_cache`` is everybody's for what was computed here, and the session's for what came from a file.
+    ``own``: it came from a file of this session, so it is this session's; what was computed here is everybody's.
     """
-    others = [old for old in result_cache.get(outcome.key) or () if _name(old) != _name(outcome)]
-    result_cache.put(outcome.key, (outcome, *others)[:MOST_KEPT])
-
-
-def opened() -> ResultCache:
-    """Return the session's cache for runs opened from a file."""
-    return memory().caches.outcomes
+    name = _list(outcome.key, own)
+    known = work.now(name, lambda: () if own else _written(outcome.key))
+    work.drop(name)
+    work.now(name, lambda: (outcome, *(old for old in known if _name(old) != _name(outcome)))[:MOST_KEPT])
 
 
 def kept(key: str) -> tuple[Outcome, ...]:
     """Return the outcomes of one experiment: those this session opened, those computed here, the newest first, and at
     the end those that come with the project, the largest first.
     """
-    mine = (*(opened().get(key) or ()), *_computed(key))
+    mine = (*work.now(_list(key, True), tuple), *work.now(_list(key, False), lambda: _written(key)))
     known = set(map(_name, mine))
     return (*mine, *(given for given in records(key) if _name(given) not in known))
 
 
-def _computed(key: str) -> tuple[Outcome, ...]:
-    """Return what was computed here, at the first question what earlier starts of the server wrote down."""
-    found = caches.outcomes().get(key)
-    if found is None:
-        found = tuple(one for one in map(_read_file, _files(key)) if one is not None)
-        caches.outcomes().put(key, found)
-    return tuple(found)
+def _list(key: str, own: bool) -> tuple[str, str, str]:
+    return "experiments", key, work.mine() if own else ""
+
+
+def _written(key: str) -> tuple[Outcome, ...]:
+    """Return what earlier starts of the server wrote down."""
+    return tuple(one for one in map(_read_file, _files(key)) if one is not None)
 
 
 def write_down(outcome: Outcome) -> None:
@@ -115,55 +111,40 @@ def read(experiment: Experiment, content: str | bytes) -> Outcome:
 # Runs
 
 
-def key(experiment: Experiment, repetitions: int, seed: int) -> object:
-    """Return the name of one run."""
-    return "experiment", experiment.key, seed, repetitions
+def ask(experiment: Experiment, repetitions: int, seed: int) -> None:
+    """Have an experiment run: a small run while its page is looked at, a full one whatever page is."""
+    memory().experiment_run = experiment.key, repetitions, seed
+    work.drop(("experiment", memory().experiment_run))
 
 
-def progress(experiment: Experiment) -> Progress | None:
-    """Return this session's run of the experiment, the one that goes on or else the one seen last."""
-    return max(_runs(experiment.key), key=lambda run: (run.live, run.seen), default=None)
+def run() -> Ready | Pending | Failed | None:
+    """Return the run that this session asked for last, or how far it is; None where it asked for none."""
+    asked = memory().experiment_run
+    if asked is None or asked[0] not in EXPERIMENTS:
+        return None
+    experiment, (_, repetitions, seed) = EXPERIMENTS[asked[0]], asked
+    count, quick = len(_rows(experiment, repetitions)) * repetitions, repetitions <= SMALL
 
-
-def _runs(*keys: str) -> list[Progress]:
-    names = [(run, run.job.key) for run in board.all_held()]
-    return [run for run, name in names if isinstance(name, tuple) and name[0] == "experiment" and name[1] in keys]
-
-
-def running() -> bool:
-    """Tell whether an experiment of this session waits or runs."""
-    return any(run.live for run in _runs(*EXPERIMENTS))
-
-
-def job(experiment: Experiment, repetitions: int, seed: int) -> Job:
-    """Return the work that runs an experiment: a small run now, a full one in the slot for long work."""
-
-    _computed(experiment.key)  # read before the first is added
-    result_cache = caches.outcomes()
-
-    def run(report: Report) -> Outcome:
-        return experiment.run(
-            repetitions, seed=seed, callback=report.tick, listen=report.pulse, quick=repetitions <= SMALL,
+    def make(progress: Callable[..., None]) -> Outcome:
+        outcome = experiment.run(
+            repetitions, seed=seed, callback=lambda done, total: progress(done / total, f"{done} of {count}"),
+            listen=progress, quick=quick,
         )  # fmt: skip
-
-    def lay(outcome: Outcome) -> None:
-        keep(outcome, result_cache)
+        keep(outcome)
         write_down(outcome)
+        return outcome
 
-    slot = "short" if repetitions <= SMALL else "long"
-    pieces = (Piece(run, lay, len(_rows(experiment, repetitions)) * repetitions),)
-    return Job(key(experiment, repetitions, seed), "Experiment", pieces, slot=slot)
+    seconds = _per_line(experiment, quick) * count
+    found = work.get(("experiment", asked), make, title="Experiment", seconds=seconds, long=not quick)
+    if isinstance(found, Ready):
+        memory().experiment_run = None
+    return found
 
 
 def _rows(experiment: Experiment, repetitions: int) -> tuple[str, ...]:
     """Return the rows of a run of that size, or of one whose files are missing: it says so when it is asked for."""
     quick = repetitions <= SMALL
     return experiment.rows_on_disk(None, quick) or (quick and experiment.quick) or experiment.rows
-
-
-def ask(experiment: Experiment, repetitions: int, seed: int) -> None:
-    """Have a worker run the experiment."""
-    board.ask(job(experiment, repetitions, seed))
 
 
 def foreseen(experiment: Experiment, repetitions: int) -> str:
