@@ -94,6 +94,7 @@ def test_failures_are_sentences(caplog):
     found = ask(server, "fault", lambda progress: 1 / 0)
     assert "not yours (ZeroDivisionError)" in found.sentence
     assert "ZeroDivisionError" in caplog.text
+    assert ask(server, "fault", lambda progress: 1) == Ready(1)  # another session is not told
     large = ask(server, "large", lambda progress: np.zeros(10_000))
     assert large == Failed("The result is larger than what this server keeps. Use fewer rows or kernels.")
 

@@ -77,12 +77,12 @@ class Failed:
 
 @dataclass(eq=False)
 class Session:
-    """One tab: what it waits for, as (run that asked last, version it has seen), and what it cancelled."""
+    """One tab: what it waits for, as (run that asked last, version it has seen), and what was cancelled or failed."""
 
     secret: str = field(default_factory=lambda: secrets.token_hex(16))
     run: int = 0
     waits: dict[Hashable, tuple[int, int]] = field(default_factory=dict)
-    cancelled: set[Hashable] = field(default_factory=set)
+    ended: dict[Hashable, Failed] = field(default_factory=dict)
 
     def asks(self, key: Hashable) -> bool:
         """Whether the run that is drawn now, or was drawn last, asked for ``key``."""
@@ -170,8 +170,8 @@ class Work:
             if (kept := self._kept.get(key)) is not None:
                 session.waits.pop(key, None)
                 return kept
-            if key in session.cancelled:
-                return Failed(f"{title} was cancelled.")
+            if key in session.ended:
+                return session.ended[key]
             task, new = self._tasks.get(key), key not in session.waits
             if task is None:
                 if len(self._tasks) >= MOST_WAITING:
@@ -211,8 +211,9 @@ class Work:
 
     def cancel(self, session: Session, key: Hashable) -> None:
         """End what this session waits for, unless another one waits, too."""
-        session.cancelled.add(key)
-        self._release(session, key)
+        if (task := self.task(key)) is not None:
+            session.ended[key] = Failed(f"{task.title} was cancelled.")
+            self._release(session, key)
 
     def let_go(self, session: Session) -> None:
         """End what the last run did not ask for; long work goes on."""
@@ -230,7 +231,7 @@ class Work:
 
     def drop(self, session: Session, key: Hashable) -> None:
         """Forget the value of ``key``, why there is none, and that it was cancelled."""
-        session.cancelled.discard(key)
+        session.ended.pop(key, None)
         with self._lock:
             self._kept.pop(key, None)
 
@@ -307,7 +308,7 @@ class Work:
         return min(may, key=Task.rank, default=None)
 
     def _run(self, task: Task) -> None:
-        before, _HERE.session = getattr(_HERE, "session", None), task.owner
+        fault, before, _HERE.session = None, getattr(_HERE, "session", None), task.owner
         try:
             task.progress(0.0)
             with suppress_convergence_warnings():  # the screen shows the gap of whatever stops short
@@ -318,13 +319,15 @@ class Work:
             task.result = Failed(str(error), error.repairs)
         except Exception as error:  # a fault of ours is logged and said, never a traceback on a page
             logging.getLogger(__name__).exception("%s failed", task.title)
-            task.result = Failed(
+            task.result = fault = Failed(
                 f"{task.title} failed for a reason that is not yours ({type(error).__name__}); the server's log has "
                 "it. Try again, or change a setting."
             )
+            for session in tuple(task.wanted_by):
+                session.ended[task.key] = fault
         finally:
             _HERE.session = before
-        if task.result is not None:
+        if task.result is not None and fault is None:
             task.result = self._keep(task.key, task.result)
         with self._lock:
             self._end(task)
@@ -462,6 +465,11 @@ def drop(key: Hashable) -> None:
     WORK.drop(_session(), _own(key))
 
 
+def again() -> None:
+    """Make anew what was cancelled in this session, or failed."""
+    _session().ended.clear()
+
+
 @contextmanager
 def inline() -> Iterator[None]:
     """Do work at once, in the thread that asks for it: for tests."""
@@ -490,7 +498,7 @@ def bar() -> None:
         news, shown = False, list[Task]()
         for key, (run, version) in list(session.waits.items()):
             task = WORK.task(key)
-            if task is None or key in session.cancelled:
+            if task is None or key in session.ended:
                 del session.waits[key]
             elif task.version != version:
                 session.waits[key] = run, task.version

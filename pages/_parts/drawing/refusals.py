@@ -8,18 +8,23 @@ import streamlit as st
 from mklcore.errors import MKLError, Repair
 from pages._parts.derive import repairs
 from pages._parts.session import history, words
+from pages.shared import work
+from pages.shared.work import Failed
 
 MOST = 4  # buttons beside each other
 
 
-def draw(error: MKLError, key: str) -> None:
+def draw(error: MKLError | Failed, key: str) -> None:
     """Draw an error and its repairs; a refused file can always be read without the choices made about it."""
-    st.error(words.plain(error), icon=":material/block:")
+    sentence = error.sentence if isinstance(error, Failed) else error
+    st.error(words.plain(sentence), icon=":material/block:")
     params = history.current()
     offered = repairs.offered(params, error.repairs)
     if params.is_upload:
         offered += repairs.as_found(params)
     _buttons(offered, f"{key}_repair", "secondary")
+    if isinstance(error, Failed) and not error.repairs:
+        st.button("Try again", key=f"{key}_again", on_click=work.again)
 
 
 def beside(offers: Iterable[Repair], key: str, *, plain: bool = True) -> None:
