@@ -27,11 +27,11 @@ if notices.usable_table():
     choice()
     params = history.current()
     try:
-        ready = tabs.begin(params)
+        ready, found = tabs.begin(params)
         # After what is asked for: the usual place of some sliders is read off what has just been measured.
         if ready:
             with st.sidebar:
                 tabs.TABS[params.theory].rail(params)
-            tabs.show(params)
+            tabs.show(params, found)
     except MKLError as error:
         refusals.draw(error, "theory_refused")

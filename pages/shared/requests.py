@@ -20,9 +20,7 @@ def draw(
     **button: Any,
 ) -> None:
     """Draw the button ``label``; once it was pressed for these ``params``, ``show`` the value that ``get`` gives."""
-    asked, name = st.session_state.setdefault("requests", set()), (key, params)
-    if name not in asked:
-        st.button(label, key=key, on_click=asked.add, args=(name,), **button)
+    if not pressed(label, key, params, **button):
         return
     match get(params):
         case Ready(value):
@@ -31,3 +29,11 @@ def draw(
             st.caption(f"{label}: {plain(text)}")
         case failed:
             refusals.draw(failed, key)
+
+
+def pressed(label: str, key: str, params: object, **button: Any) -> bool:
+    """Whether the button ``label`` was pressed for these ``params``; it is drawn until then."""
+    asked, name = st.session_state.setdefault("requests", set()), (key, params)
+    if name not in asked:
+        st.button(label, key=key, on_click=asked.add, args=(name,), **button)
+    return name in asked

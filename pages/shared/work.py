@@ -470,6 +470,11 @@ def again() -> None:
     _session().ended.clear()
 
 
+def counted(progress: Callable[..., None], what: str = "steps") -> Callable[[int, int], None]:
+    """A callback of the library, called as callback(done, total), that reports to ``progress``."""
+    return lambda done, total: progress(done / max(total, 1), f"{done} of {total} {what}")
+
+
 @contextmanager
 def inline() -> Iterator[None]:
     """Do work at once, in the thread that asks for it: for tests."""

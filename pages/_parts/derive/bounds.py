@@ -16,10 +16,10 @@ from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.baselines import Counterexample, duplicate_counterexample
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
-from pages._parts.derive import caches, dictionaries, gram_stacks, hulls, tables
-from pages._parts.derive.derived import Derived, derived
-from pages._parts.jobs.job import Job, Report
-from pages._parts.params.parameters import HullParams, KernelParams, Params, TheoryParams
+from pages._parts.derive import dictionaries, gram_stacks, hulls, tables
+from pages._parts.params.parameters import HullParams, KernelParams, TheoryParams
+from pages.shared import work
+from pages.shared.work import Failed, Pending, Ready
 
 NORMS = (1.0, 16 / 15, 8 / 7, 5 / 4, 4 / 3, 3 / 2, 7 / 4, 2.0, 3.0, 4.0, 8.0, 16.0, np.inf)
 MOST_SIZES = 40
@@ -30,7 +30,8 @@ HULL_COLUMNS = 12
 HULL_DEGREE = 3
 HULL_SECONDS = 3.0
 SMALL_ENTRIES = 2e7  # kernels x rows x rows up to which a measurement starts without being asked for
-Measure = Callable[[Report], Any]
+Measure = Callable[[Callable[..., None]], Any]
+SECONDS = 5.0
 
 
 # The table as the theorems see it
@@ -102,7 +103,7 @@ def radius(params: TheoryParams) -> float:
 def own_radius(params: TheoryParams) -> float:
     """Return the smallest R that holds on the training rows."""
     key = ("radius", params.part(KernelParams), dictionaries.normalisation(params))
-    return caches.result_cache(params).made(key, lambda: theory.kernel_radius(stack(params)))
+    return work.now(key, lambda: theory.kernel_radius(stack(params)))
 
 
 def sizes(params: TheoryParams) -> tuple[int, int]:
@@ -129,9 +130,19 @@ def good(params: TheoryParams) -> list[int]:
 # What is measured, by name
 
 
-def measured(params: TheoryParams, tab: str) -> Derived[Any]:
-    """Return what a tab measures."""
-    return derived(params, ("theory", tab), lambda one: _depends(one, tab))
+def measured(params: TheoryParams, tab: str) -> Ready | Pending | Failed:
+    """Return what a tab measures, or how far it is. Raises ``MKLError``."""
+    return work.get(_key(params, tab), _MEASURES[tab][0](params), title="Measuring", seconds=SECONDS)
+
+
+def known(params: TheoryParams, tab: str) -> Any:
+    """Return what a tab has measured, None where it has not."""
+    found = work.peek(_key(params, tab))
+    return None if found is None else found.value
+
+
+def _key(params: TheoryParams, tab: str) -> tuple[Any, ...]:
+    return "theory", tab, *_depends(params, tab)
 
 
 def _depends(params: TheoryParams, tab: str) -> tuple[Any, ...]:
@@ -153,12 +164,6 @@ def entries(params: TheoryParams, tab: str) -> float:
     return float(kernels.n_kernels * rows**2) * (3.0 if tab == "recovery" else 1.0)
 
 
-def job(params: TheoryParams, tab: str) -> Job:
-    """Return the work that measures for a tab; it is stored in the cache. Raises ``MKLError``."""
-    measure, steps = _MEASURES[tab][0](params)
-    return measured(params, tab).work("Measuring", measure, steps)
-
-
 def rows(params: TheoryParams) -> Callable[[], tuple[GramStack, np.ndarray, np.ndarray, np.ndarray]]:
     """Return how to get kernels and target of the training rows, then of the test rows."""
     parts, kernels, cross = tested(params), stack(params), held_out(params)
@@ -166,29 +171,29 @@ def rows(params: TheoryParams) -> Callable[[], tuple[GramStack, np.ndarray, np.n
     return lambda: (kernels, y, cross(), y_test)
 
 
-def _lp(params: TheoryParams) -> tuple[Measure, int]:
+def _lp(params: TheoryParams) -> Measure:
     given = rows(params)
-    return lambda report: theory.measure_lp(*given(), NORMS, params.theory_cost, callback=report.tick), len(NORMS)
+    return lambda progress: theory.measure_lp(*given(), NORMS, params.theory_cost, callback=work.counted(progress))
 
 
-def _gomp(params: TheoryParams) -> tuple[Measure, int]:
+def _gomp(params: TheoryParams) -> Measure:
     given = rows(params)
-    return lambda report: theory.measure_gomp(*given(), params.theory_lam, MOST_SIZES, callback=report.tick), MOST_SIZES
+    return lambda progress: theory.measure_gomp(
+        *given(), params.theory_lam, MOST_SIZES, callback=work.counted(progress)
+    )
 
 
-def _greedy(params: TheoryParams) -> tuple[Measure, int]:
+def _greedy(params: TheoryParams) -> Measure:
     kernels, y = stack(params), numbers(params, gram_stacks.parts(params).train)
-    return lambda report: theory.measure_greedy(
-        kernels, y, params.theory_share, callback=report.tick
-    ), kernels.n_kernels
+    return lambda progress: theory.measure_greedy(kernels, y, params.theory_share, callback=work.counted(progress))
 
 
-def _recovery(params: TheoryParams) -> tuple[Measure, int]:
+def _recovery(params: TheoryParams) -> Measure:
     kernels, chosen, lam = sampled(params), good(params), params.theory_lam
     others = len(kernels) - len(chosen)
 
-    def measure(report: Report) -> dict[str, Any]:
-        tick, total = report.tick, others + DRAWS + 2
+    def measure(progress: Callable[..., None]) -> dict[str, Any]:
+        tick, total = work.counted(progress), others + DRAWS + 2
         coherences = theory.gomp_coherences(kernels, chosen, lam, lambda done, _: tick(done, total))
         recovered = theory.measure_recovery(
             kernels, chosen, lam, params.theory_noise, DRAWS, callback=lambda done, _: tick(others + done, total)
@@ -205,16 +210,14 @@ def _recovery(params: TheoryParams) -> tuple[Measure, int]:
             "from_correlation": from_correlation,
         }
 
-    return measure, others + DRAWS + 2
+    return measure
 
 
 def counterexample(params: TheoryParams) -> Counterexample:
     """Return what copies of a kernel do to every method, on the built-in problem: no table, so it is everybody's."""
     key = ("duplicates", params.theory_copies, params.theory_price)
     with suppress_convergence_warnings():
-        return caches.result_cache(Params()).made(
-            key, lambda: duplicate_counterexample(lam=params.theory_price, copies=params.theory_copies)
-        )
+        return work.now(key, lambda: duplicate_counterexample(lam=params.theory_price, copies=params.theory_copies))
 
 
 # Hulls, with squared loss and a basis of columns, as the theorem has them
@@ -231,7 +234,7 @@ def method(params: TheoryParams) -> HullParams:
     return replace(params.part(HullParams), hull_basis=basis, hull_loss="squared")
 
 
-def _hkl(params: TheoryParams) -> tuple[Measure, int]:
+def _hkl(params: TheoryParams) -> Measure:
     parts, chosen = tables.split(params), hull_columns(params)
     if not chosen:
         raise DataError("The table has no columns to build a hull from.")
@@ -240,14 +243,14 @@ def _hkl(params: TheoryParams) -> tuple[Measure, int]:
     y, y_test = numbers(params, parts.train), numbers(params, parts.test)
     names = [parts.train.feature_names[j] for j in chosen]
 
-    def measure(report: Report) -> dict[str, Any]:
+    def measure(progress: Callable[..., None]) -> dict[str, Any]:
         rows: Any = Design(parts.train.X[:, chosen], asked.basis, names=names)
-        report.heard_by(asked)
+        asked.set_params(callback=lambda record: progress())
         values = path_grid(asked, rows, y, "lam", LAMS)[::-1]
-        path = fit_path(asked, rows, y, "lam", values, parts.test.X[:, chosen], y_test, report.tick)
+        path = fit_path(asked, rows, y, "lam", values, parts.test.X[:, chosen], y_test, work.counted(progress))
         return {"path": path, "conditions": [_conditions(path, k) for k in range(len(path))]}
 
-    return measure, LAMS
+    return measure
 
 
 def _conditions(path: Path, index: int) -> theory.HKLConsistency | str:
@@ -260,7 +263,7 @@ def _conditions(path: Path, index: int) -> theory.HKLConsistency | str:
 
 
 # What measures for each tab, and the parameters it depends on besides the kernels
-_MEASURES: dict[str, tuple[Callable[[TheoryParams], tuple[Measure, int]], tuple[str, ...]]] = {
+_MEASURES: dict[str, tuple[Callable[[TheoryParams], Measure], tuple[str, ...]]] = {
     "lp": (_lp, ("theory_cost",)),
     "gomp": (_gomp, ("theory_lam",)),
     "greedy": (_greedy, ("theory_share",)),

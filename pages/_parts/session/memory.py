@@ -169,11 +169,10 @@ class Methods:
 
 @dataclass
 class Theory:
-    """Theory: what each tab measured last and on what, whether that is drawn now, and why a measurement was refused."""
+    """Theory: what each tab measured last and on what, and whether that is drawn now."""
 
     last: dict[str, tuple[object, Any]] = field(default_factory=dict)
     waiting: bool = False
-    refused: str = ""
 
 
 @dataclass

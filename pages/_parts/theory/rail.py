@@ -106,7 +106,7 @@ def conversions(params: Params) -> None:
 
 def decay(params: Params) -> None:
     """Draw the controls of the geometric rate of Algorithm 2."""
-    found = bounds.measured(params, "recovery").value
+    found = bounds.known(params, "recovery")
     own = found["condition"].upper if found is not None else np.inf
     _slider("Condition γ(2d)", "theory_gamma", "How far kernels are from orthogonal. Larger: slower.")
     if np.isfinite(own):
@@ -131,7 +131,7 @@ def gomp(params: Params) -> None:
     """Draw the controls of the risk bound of MKL-GOMP."""
     _classes(params)
     _slider("Ridge λ", "theory_lam", "Larger λ: a smoother model with a smaller norm τ.")
-    found = bounds.measured(params, "gomp").value
+    found = bounds.known(params, "gomp")
     own = float(np.max(found.tau)) if found is not None else 1.0
     _slider(
         "Norm τ", "theory_tau", "‖f‖² ≤ τ. The largest on the path, unless you move it.",

@@ -6,16 +6,17 @@ from typing import Any
 
 import streamlit as st
 
-from mklcore.errors import MKLError
 from pages._parts.derive import bounds as derive_bounds
 from pages._parts.derive import tables
-from pages._parts.drawing import asking
+from pages._parts.drawing import refusals
 from pages._parts.params.parameters import Params
-from pages._parts.session import board, nav, words
+from pages._parts.session import nav
 from pages._parts.session.memory import memory
 from pages._parts.theory import conversions, decay, gomp, greedy, hkl, lp, recovery
 from pages._parts.theory import rail as theory_rail
 from pages._parts.theory.captions import explained
+from pages.shared import requests
+from pages.shared.work import Failed, Ready
 
 MEASURED = {"conversions": "a model in its two forms"}
 NEED_TARGET = ("gomp", "greedy", "hkl")
@@ -65,27 +66,21 @@ TABS: dict[str, Tab] = {
 }
 
 
-def _offer(params: Params, name: str) -> None:
-    """See to it that what the tab measures is there or on its way, or offer to start it."""
-    measured = derive_bounds.measured(params, name)
-    if measured.value is not None:
-        return
-    asking.offer(
-        measured.key, lambda: _ask(params, name),
-        small=lambda: derive_bounds.entries(params, name) <= derive_bounds.SMALL_ENTRIES,
-        waits=lambda: f"Measuring on this table takes a while; it puts {MEASURED.get(params.theory, 'errors')} beside "
-                      f"the "
-        "bounds, which are there at once.",
-        work="The measurement",
-        label="Measure", button="measure",
-    )  # fmt: skip
-
-
-def _ask(params: Params, name: str) -> None:
-    try:
-        board.ask(derive_bounds.job(params, name))
-    except MKLError as error:
-        memory().theory.refused = str(error)
+def _measured(params: Params, name: str) -> Any:
+    """Return what the tab measures: at once where the table is small, else once its button was pressed; None before."""
+    if (known := derive_bounds.known(params, name)) is not None:
+        return known
+    if derive_bounds.entries(params, name) > derive_bounds.SMALL_ENTRIES:
+        place = st.container(horizontal=True, vertical_alignment="center", gap="small")
+        with place:
+            if not requests.pressed("Measure", "measure", (name, *derive_bounds.bottom(params)), type="primary"):
+                what = MEASURED.get(params.theory, "errors")
+                st.info(f"Measuring takes a while here. It puts {what} beside the bounds, which are there at once.")
+                return None
+    found = derive_bounds.measured(params, name)
+    if isinstance(found, Failed):
+        refusals.draw(found, "measure_refused")
+    return found.value if isinstance(found, Ready) else None
 
 
 def lacking(params: Params) -> str:
@@ -97,29 +92,25 @@ def lacking(params: Params) -> str:
     return ""
 
 
-def begin(params: Params) -> bool:
-    """Draw the head of the tab and see to what it measures; tell whether there is anything to draw below it."""
+def begin(params: Params) -> tuple[bool, Any]:
+    """Draw the head of the tab; tell whether there is anything to draw below it, and what was measured by now."""
     tab, lack = TABS[params.theory], lacking(params)
     if lack:
         st.info(lack)
         nav.link("data", "Go to Data")
-        return False
-    if memory().theory.refused:
-        st.error(words.plain(memory().theory.refused))
-        memory().theory.refused = ""
+        return False, None
     if tab.measured == "lp" and not derive_bounds.classes(params):
         what = "this target is a number" if derive_bounds.has_target(params) else "this table has no target"
         about, rest = ("The bounds on the error are", "price") if params.theory == "lp" else ("The models are", "bound")
         st.info(f"{about} about classes, and {what}. The {rest} needs no target.")
     elif tab.measured:
-        _offer(params, tab.measured)
-    return True
+        return True, _measured(params, tab.measured)
+    return True, None
 
 
-def show(params: Params) -> None:
-    """Draw the picture of the tab with what has been measured, and the words about it."""
+def show(params: Params, found: Any) -> None:
+    """Draw the picture of the tab with what has been measured, or the one before it, and the words about it."""
     tab, bottom = TABS[params.theory], derive_bounds.bottom(params)
-    found = derive_bounds.measured(params, tab.measured).value if tab.measured else None
     mind = memory().theory
     if found is not None:
         mind.last[tab.measured] = bottom, found
