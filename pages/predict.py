@@ -1,4 +1,4 @@
-"""Predict: what the model at Explore's cursor says about one row or a whole file, and everything to take away."""
+"""Predict: what the model says about a row and why, about a whole file, and everything to take away."""
 
 # ruff: noqa: E402  the door comes first
 
@@ -6,57 +6,337 @@ from pages._parts.session import nav
 
 nav.through_app()
 
+import io
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
 import streamlit as st
 
-from mklcore.errors import MKLError
-from pages._parts.derive import predictions, settling, tables
-from pages._parts.drawing import asking, preliminary, refusals
+from mklcore.answer.exploration import Exploration
+from mklcore.answer.shapley import Explainer
+from mklcore.data.dataset import Dataset
+from mklcore.data.encoder import TableEncoder
+from mklcore.data.reading import fit_encoder
+from mklcore.errors import KernelError, MKLError
+from mklcore.figures import captions, score_path, style, waterfall, weight_path, weights_bar
+from mklcore.io.models import save_model
+from mklcore.selection.probabilities import sigmoids
+from mklcore.uncertainty import Conformal
+from pages._parts.derive import tables
+from pages._parts.drawing import charts, listings, refusals
+from pages._parts.export import downloads
 from pages._parts.frame import notices
-from pages._parts.predict import away as predict_away
-from pages._parts.predict import batch, view
-from pages._parts.session import history, words
+from pages._parts.params import places
+from pages._parts.params.parameters import FileParams, Params
+from pages._parts.predict import batch
+from pages._parts.predict.row import Column, Row, columns_of, control, row_of
+from pages._parts.session import fields, history, uploads
+from pages._parts.session.words import plain, text
+from pages.shared import answer, work
+from pages.shared.work import Failed, Pending, Ready
 
 TABS = ("One row", "A whole file", "Take away")
+PER_PAGE = 24  # controls at once
+HEIGHT, CONTROL = 470, 72  # pixels of all controls, and of one on a phone
+PLACE = 560  # pixels of what is not there yet
 
 
-def settle() -> None:
-    """Mark a model that folds have not chosen yet, and start what settles it, unless a person chose the place."""
-    params = history.current()
-    if params.at is None and (points := settling.open_points(params, model=True)):
-        preliminary.note(preliminary.follow(points))
-        preliminary.settle(params, model=True)
+# What the page works with
 
 
-def show(point: predictions.Chosen) -> None:
+def model_of(found: Exploration, params: Params) -> tuple[Any, int]:
+    """The model that folds chose, or that of the cursor's place, and the nearest point of the path."""
+    here = places.place(found.path, params.at)
+    if here.exact:
+        key = "point", answer.key(params), here.value
+        return work.now(key, lambda: found.at(here.value).estimators[0]), here.index
+    return (found.model if here.index == found.index else found.path.estimators[here.index]), here.index
+
+
+def encoder_of(params: Params, table: Dataset) -> Ready | Pending | Failed:
+    """How new rows become features of this table."""
+    if not params.is_upload:
+        return Ready(TableEncoder.plain(table))
+    content, how = uploads.upload(params.data).content, tables.reading_options(params)
+
+    def make(progress: Any) -> TableEncoder:
+        return fit_encoder(content, table, tick=lambda: progress(), **how)
+
+    return work.get(("encoder", params.part(FileParams)), make, title="Reading the table once more", compiled=False)
+
+
+# One row
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """The table and how rows of it are read, the answer, the model at the cursor, what explains it (None where nothing
+    does), what says how sure it is (None until then), and how far numbers are known.
+    """
+
+    table: Dataset
+    encoder: TableEncoder
+    found: Exploration
+    model: Any
+    explain: Explainer | None
+    sure: Conformal | None
+    step: float
+
+
+@st.fragment
+def what_if(shown: Shown) -> None:
+    """Draw the controls of a row and the answer; moving a control runs only this."""
+    here, columns = row_of(history.current(), shown.table), columns_of(shown.table, shown.encoder)
+    ranked = [columns[one.name] for one in shown.found.columns if one.name in columns]
+    left, right = st.columns([5, 6], gap="large")
+    with left:
+        start(shown, here)
+        draw_controls(shown, ranked, here)
+    with right:
+        draw_answer(shown, ranked, here)
+    history.end()
+
+
+def start(shown: Shown, here: Row) -> None:
+    """Draw which row to start from, and the way back to it."""
+    table, test = shown.table, shown.found.test
+    number, back = st.columns([3, 2], vertical_alignment="bottom")
+    with number:
+        fields.view(
+            st.number_input, "Start from row", "what_row", here.number,
+            lambda number: history.change(row=int(number), moved=""),
+            min_value=1, max_value=table.n_samples, step=1,
+        )  # fmt: skip
+    back.button(
+        "Undo the changes", key="what_reset", icon=":material/restart_alt:", on_click=history.change,
+        kwargs={"moved": ""}, disabled=not here.moves, width="stretch",
+    )  # fmt: skip
+    target = said_of(table, table.y[here.number - 1])
+    known = "" if table.task == "novelty" else f"; its {plain(table.target_name)} is {target}"
+    held_out = test is not None and bool((test.table == here.before).all(axis=1).any())
+    learnt = "A row that the model has not seen" if held_out else "A row that the model learned from"
+    changed = f" {style.counted(len(here.moves), 'feature')} changed." if here.moves else ""
+    st.caption(f"{learnt}{known}.{changed}")
+
+
+def draw_controls(shown: Shown, columns: list[Column], here: Row) -> None:
+    """Draw one control per column, those that matter most first; of many, those with a text in their names."""
+    some = columns
+    if len(columns) > PER_PAGE:
+        wanted = st.text_input("Find a column", key="what_find", placeholder="part of its name").strip().casefold()
+        some = [column for column in columns if wanted in column.name.casefold()][:PER_PAGE]
+        st.caption(f"{len(some)} of {len(columns)} columns, those that matter most first.")
+    box = st.container(height=HEIGHT if len(some) * CONTROL > HEIGHT else "content", border=False)
+    for place, side in enumerate(box.columns(2, gap="medium")):
+        with side:
+            for column in some[place::2]:
+                control(shown.table, shown.encoder, column, here)
+    if refused := st.session_state.pop("what_refused", ""):
+        st.error(plain(refused))
+
+
+def draw_answer(shown: Shown, columns: list[Column], here: Row) -> None:
+    """Draw the prediction, how sure it is, and what every column adds to it."""
+    table, model, explain, step = shown.table, shown.model, shown.explain, shown.step
+    both = np.stack([here.now, here.before])
+    labels = [said_of(table, label) for label in model.predict(both)]
+    name = "This row" if table.task == "novelty" else plain(table.target_name)
+    was = f" :gray[before the changes {labels[1]}]" if here.moves else ""
+    st.markdown(f"#### {name}: {rounded(table, model.predict(both)[0], step)}{was}")
+    st.markdown(sureness(table, shown.sure, here.now[None], step) or " ")
+    decision = np.asarray(getattr(model, "decision_function", model.predict)(both), dtype=float)
+    output = outcome(table, int(decision[0].argmax())) if decision.ndim > 1 else 0
+    if explain is None:
+        st.info("The votes of this model are no sum over columns, so no column's part can be told: choose another "
+                "method on Explore.")  # fmt: skip
+        return
+    values, base, _ = explain(both[:1])
+    if decision.ndim > 1:
+        values, base, decision = values[..., output], base[output], decision[:, output]
+    order = {name: k for k, (name, _) in enumerate(model.source_columns_)}
+    figure = waterfall(
+        values[0][[order[column.name] for column in columns]],
+        [f"{column.name} = {column.text(here.now)}" for column in columns],
+        float(base), ends=ends(table, model, explain.base, both[:1], output), step=step,
+        before=float(decision[1]) if here.moves else None,
+        title=table.target_name if table.task == "regression" else decided(table, output), dark=charts.is_dark(),
+    )  # fmt: skip
+    charts.show(figure, "waterfall")
+    st.caption(
+        "Exact Shapley values. The first line is the prediction with every column drawn by itself from the training "
+        "rows, which is not the mean prediction."
+    )
+
+
+def said_of(table: Dataset, label: Any) -> str:
+    """A target or a prediction as the page says it."""
+    if table.task == "regression":
+        return style.number(float(label))
+    return plain(("unusual", "ordinary")[int(label > 0)] if table.task == "novelty" else label)
+
+
+def rounded(table: Dataset, label: Any, step: float) -> str:
+    """A prediction, a number as far as it is known."""
+    return style.rounded_to(float(label), step) if table.task == "regression" else said_of(table, label)
+
+
+def sureness(table: Dataset, sure: Conformal | None, rows: np.ndarray, step: float) -> str:
+    """What about nine in ten similar new rows have."""
+    if sure is None:
+        return ""
+    if table.task == "regression":
+        low, high = (style.rounded_to(float(end), step) for end in sure.predict_interval(rows, batch.LEVEL)[0])
+        return f"About 9 in 10 similar new rows fall inside **{low}** to **{high}**."
+    names = np.array(table.class_names)[sure.predict_set(rows, batch.LEVEL)[0]]
+    return f"About 9 in 10 similar new rows are among: **{', '.join(map(plain, names))}**."
+
+
+def outcome(table: Dataset, winner: int) -> int:
+    """Draw the choice of the class whose decision the bars explain."""
+    options = list(range(len(table.class_names) + 1))
+    asked = history.current().outcome
+    chosen = fields.view(
+        st.selectbox, "Bars for", "what_outcome", asked if asked in options else 0,
+        lambda k: history.change(outcome=int(k)), options=options,
+        format_func=lambda k: table.class_names[k - 1] if k else f"the prediction: {table.class_names[winner]}",
+    )  # fmt: skip
+    return winner if chosen == 0 else chosen - 1
+
+
+def decided(table: Dataset, output: int) -> str:
+    """What the decision is called."""
+    if table.task == "novelty":
+        return "decision: above 0 a row is ordinary"
+    return f"decision for {table.class_names[1 if table.task == 'binary' else output]}"
+
+
+def ends(table: Dataset, model: Any, base: np.ndarray, rows: np.ndarray, output: int) -> tuple[str, str]:
+    """The probability of the class at both ends of the waterfall, where the model gives any."""
+    if not hasattr(model, "calibration_"):
+        return "", ""
+    k = 1 if table.task == "binary" else output
+    first = sigmoids(base if base.size == 1 else base[None], model.calibration_)[0, k]
+    return f"({first:.0%})", f"({model.predict_proba(rows)[0, k]:.0%})"
+
+
+# Take away
+
+
+def away(found: Exploration, model: Any, index: int) -> None:
+    """Draw the downloads: the model, its numbers, its figures."""
+
+    def file() -> bytes:
+        out = io.BytesIO()
+        save_model(out, model)
+        return out.getvalue()
+
+    path = found.path
+    first, second, third = st.columns(3, gap="large")
+    with first:
+        st.markdown("**The model**")
+        st.download_button(
+            "Model", file, "model.mkl", "application/zip", key="take_model", icon=":material/download:",
+            on_click="ignore", help="Read it with mklcore.load_model; nothing in it is executed.",
+        )  # fmt: skip
+        st.caption("Kernel models compare with their training rows: the file holds them.")
+        st.code("import mklcore as mkl\nmodel = mkl.load_model('model.mkl')\nmodel.predict(X)", language="python")
+        st.code("python -m mklcore.verify model.mkl training_rows.csv", language="bash", wrap_lines=True)
+    with second:
+        st.markdown("**Its numbers**")
+        listings.take(lambda: listings.weights(path, index), "weights", "away_weights", "Weights as CSV")
+        listings.take(lambda: listings.along(path), "path", "away_path", "Path as CSV")
+        listings.take(lambda: rows_of(found), "training_rows", "away_rows", "Training rows as CSV")
+    with third:
+        st.markdown("**Its figures**")
+        short = replace(path, kernel_names=captions.labels(path.kernel_names, path.kernel_families))
+        peaks, certified = style.peak_weights(path.weights, len(path.kernel_names)), path.statuses[index].ok
+        figures = {
+            "Weights": lambda: weights_bar(
+                short.weights[index], short.kernel_names, short.kernel_families, peaks=peaks, certified=certified
+            ),
+            "Solution path": lambda: weight_path(short, index),
+            "Scores along the path": lambda: score_path(short, index),
+        }
+        for name, make in figures.items():
+            label, pocket = st.columns([3, 2], vertical_alignment="center")
+            label.markdown(name)
+            with pocket:
+                downloads.strip(make, name)
+
+
+def rows_of(found: Exploration) -> Any:
+    """The training rows with their target."""
+    import pandas as pd
+
+    rows = found.learnt_from
+    return pd.DataFrame(rows.X, columns=list(rows.feature_names)).assign(**{rows.target_name: rows.y})
+
+
+# The page
+
+
+def show(params: Params, found: Exploration) -> None:
     """Draw the model's answers."""
-    view.facts(point)
-    settle()
-    row, file, away = st.tabs(TABS, key="predict_tabs", on_change="rerun")
+    table = tables.table(params)
+    model, index = model_of(found, params)
+    st.markdown(answer.headline(params, plain, plain(tables.called(params))))
+    where = places.where(found.path, index) if params.at is None else places.label(found.path.param, params.at)
+    st.caption(f"The model: {plain(found.label)}, {where}. Choose another method or place on Explore.")
+    match encoder_of(params, table):
+        case Ready(value):
+            encoder = value
+        case Pending():
+            return
+        case failed:
+            refusals.draw(failed, "reading_refused")
+            return
+    sure, chosen = None, model is found.model
+    if chosen and table.task != "novelty":
+        match answer.intervals(params, asked=False):
+            case Ready(value):
+                sure = value
+            case Failed(sentence):
+                st.caption(f"No intervals: {plain(sentence)}")
+    step = found.verdict.typical_error / 10 if table.task == "regression" else 0.01
+    row, file, take = st.tabs(TABS, key="predict_tabs", on_change="rerun")
     if row.open:
         with row:
-            view.what_if(point)
+            try:
+                explain = work.now(("explainer", answer.key(params), params.at), lambda: Explainer(model))
+            except KernelError:
+                explain = None
+            what_if(Shown(table, encoder, found, model, explain, sure, step if np.isfinite(step) else 0.0))
+            with st.expander("How to read the bars", icon=":material/help:"):
+                st.markdown(text("predict"))
     if file.open:
         with file:
-            batch.show(point)
-    if away.open:
-        with away:
-            predict_away.show(point)
+            scoring = params.scoring or ("r2" if table.task == "regression" else "accuracy")
+            batch.draw((answer.key(params), params.at), model, table, encoder, scoring, sure)
+    if take.open:
+        with take:
+            away(found, model, index)
 
 
-if notices.usable_table():
-    if tables.on_stack(history.current()):
+def page(params: Params) -> None:
+    """Draw the page for a table that can be had."""
+    if tables.on_stack(params):
         st.info(
             "The kernels in use came as a ready stack, without columns. Predictions need a table: choose one on Data."
         )
         nav.link("data", "Go to Data")
-    else:
-        try:
-            asking.path()
-            point = predictions.chosen(history.current())
-            if point is not None:
-                show(point)
-            else:
-                st.markdown(words.text("waiting_predict"))
-                nav.link("explore", "See the path on Explore")
-        except MKLError as error:
-            refusals.draw(error, "predict_refused")
+        return
+    match answer.get(params):
+        case Ready(found):
+            show(params, found)
+        case Pending():
+            st.container(height=PLACE, border=False).caption("The model is being chosen; its answers stand here then.")
+        case failed:
+            refusals.draw(failed, "predict_refused")
+
+
+if notices.usable_table():
+    try:
+        page(history.current())
+    except MKLError as error:
+        refusals.draw(error, "predict_refused")

@@ -173,12 +173,6 @@ def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_
     names = run_script(script, tmp_path, monkeypatch)
     assert names["point"].values.tolist() == [between]
     assert names["row"].tolist() == [6.5, mkl.load_sample("iris").X[76, 1], 1.25, mkl.load_sample("iris").X[76, 3]]
-    shown = [line.value for line in app.markdown if line.value.startswith("f(x): ")]
-    assert shown == ["f(x): " + ", ".join(
-        f"{'**' * (k == int(np.argmax(names['value'])))}{name} "
-        f"{style.number(value)}{'**' * (k == int(np.argmax(names['value'])))}"
-        for k, (name, value) in enumerate(zip(names["fitted"].classes_, names["value"], strict=True))
-    )]  # fmt: skip
 
 
 # Uploads
@@ -336,7 +330,7 @@ class Outside(html.parser.HTMLParser):
 
 
 def test_a_figure_is_taken_away_in_light_colours_and_alone():
-    figure = mkl.figures.contribution_bars([0.5, -0.2], ["a", "b"], ["linear", "rbf"], dark=False)
+    figure = mkl.figures.waterfall([0.5, -0.2], ["a", "b"], 1.0, dark=False)
     copy = downloads.light(figure)
     assert copy.layout.paper_bgcolor == style.theme(dark=False).paper
     assert figure.layout.paper_bgcolor == style.TRANSPARENT

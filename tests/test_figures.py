@@ -74,9 +74,7 @@ def every_figure(dark: bool) -> dict[str, go.Figure]:
     return {
         "weights_bar": figures.weights_bar(path.weights[0], names, families, dark=dark),
         "target_alignment_bar": figures.target_alignment_bar(path.weights[0], names, families, dark=dark),
-        "contribution_bars": figures.contribution_bars(
-            path.weights[0] - 0.3, names, families, before=path.weights[1], dark=dark
-        ),
+        "waterfall": figures.waterfall(path.weights[0] - 0.3, names, 1.5, before=1.2, ends=("", "(90 %)"), dark=dark),
         "weight_path": figures.weight_path(path, 2, dark=dark),
         "score_path": figures.score_path(path, 2, dark=dark),
         "explore_figure": figures.explore_figure(path, dark=dark),

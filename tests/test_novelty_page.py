@@ -3,19 +3,16 @@
 import runpy
 from pathlib import Path
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
-from mklcore.figures import style
 from mklcore.paths.path import ACCEPTED
-from pages._parts.derive import paths, predictions, tables
+from pages._parts.derive import paths, predictions
 from pages._parts.export import scripts
 from pages._parts.params import link, places
 from pages._parts.params.algorithms import METHODS
 from pages._parts.params.parameters import Params
-from pages._parts.predict import batch
 from tests.pages import go, memory, open_app, quiet, table, upload, wait_for_path, wait_until, words
 
 RING = {"data": "ring", "widths": "3", "p": "2.0"}
@@ -32,9 +29,6 @@ def test_the_sample_goes_from_data_to_predict() -> None:
     app = wait_for_path(go(app, "pages/explore.py"))
     assert "✓ certified" in words(app)
     assert type(memory(app).answer.path.estimators[0]) is mkl.LpMKLOneClass
-    app = wait_for_path(go(app, "pages/predict.py"))
-    assert ":material/verified: certified" in words(app)
-    assert not app.error
 
 
 @pytest.mark.parametrize("look", ["columns", "path", "inside"])
@@ -67,8 +61,7 @@ def test_only_methods_that_learn_without_a_target_are_offered() -> None:
 def test_other_methods_say_that_they_need_a_target_and_lead_on(algorithm: str) -> None:
     app = open_app("pages/explore.py", **RING, algorithm=algorithm)
     assert f"{METHODS[algorithm].label} needs a target" in words(app)
-    assert "needs a target" in words(go(app, "pages/predict.py"))
-    go(app, "pages/explore.py").button(key="take_lp").click().run()
+    app.button(key="take_lp").click().run()
     assert memory(app).params.algorithm == "lp"
     assert "✓ certified" in words(wait_for_path(quiet(app)))
 
@@ -83,35 +76,6 @@ def test_an_exact_value_the_test_score_and_refits_work_without_a_target() -> Non
     assert solved.statuses[0].ok
     app.button(key="ask_frequency").click().run()
     wait_until(lambda: "At least one kernel used" in words(quiet(app)), app)
-
-
-def test_what_if_says_ordinary_or_unusual_with_the_score() -> None:
-    data = mkl.load_sample("ring")
-    app = wait_for_path(open_app("pages/predict.py", **RING))
-    point = predictions.chosen(memory(app).params)
-    assert point is not None
-    value = float(point.fitted.score_samples(data.X[:1])[0])
-    said = "ordinary" if value >= 1.0 else "unusual"
-    assert f"#### This row: {said}" in words(app)
-    assert f"f(x) = **{style.number(value)}**. From 1 on a row is ordinary" in words(app)
-    assert "its y is" not in words(app)
-    far = open_app("pages/predict.py", **RING, at="0.001", moved="1=9.0,2=-9.0")
-    assert "#### This row: unusual" in words(wait_for_path(far))
-
-
-def test_a_file_is_answered_and_not_scored() -> None:
-    app = wait_for_path(open_app("pages/predict.py", **RING))
-    point = predictions.chosen(memory(app).params)
-    assert point is not None
-    rows = b"x1,x2\n2.0,0.0\n9.0,9.0\n"
-    found = batch.answers(point, predictions.reading(memory(app).params).read(rows), tables.table(memory(app).params))
-    assert list(found.frame["the model says"]) == list(
-        predictions.ordinary(point.fitted.predict([[2.0, 0.0], [9.0, 9.0]]))
-    )
-    assert found.frame["decision value"].tolist() == pytest.approx(
-        point.fitted.decision_function(np.array([[2.0, 0.0], [9.0, 9.0]])).tolist()
-    )
-    assert found.score is None
 
 
 @pytest.mark.parametrize("at", [None, 0.0123])

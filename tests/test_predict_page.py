@@ -1,6 +1,4 @@
-"""Predict without a browser: a row and its changes, categories as choices, whole files, refusals with a message."""
-
-from dataclasses import replace
+"""Predict without a browser: the library's numbers, a row and its changes, whole files, refusals with a sentence."""
 
 import numpy as np
 import pandas as pd
@@ -8,337 +6,237 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
-from mklcore.data.encoder import NewRows
-from mklcore.figures import style
-from mklcore.figures.contributions import contribution_bars, shares
-from pages._parts.derive import finals, judging, paths, predictions, settling
-from pages._parts.params.algorithms import METHODS
-from pages._parts.params.parameters import Params
-from pages._parts.predict import batch as predict_batch
-from pages._parts.predict.batch import Batch
-from tests.pages import FEW, memory, open_app, wait_until
+from mklcore.figures import style, waterfall
+from pages._parts.predict import batch
+from pages.shared import answer, work
+from tests.pages import go, memory, open_app, quiet, upload, words
 
 PREDICT = "pages/predict.py"
 
 
-def answered(app: AppTest) -> Batch | None:
-    """The answers about a whole file that the session holds."""
-    return next(iter(memory(app).caches.batch._items.values()), None)
+@pytest.fixture(autouse=True)
+def at_once():
+    with work.inline():
+        yield
 
 
-def quiet(app: AppTest) -> AppTest:
-    assert [error.message for error in app.exception] == []
-    return app
+def found(app: AppTest) -> mkl.answer.exploration.Exploration:
+    """The answer that the page is drawn from."""
+    return answer.get(memory(app).params).value
 
 
-def words(app: AppTest) -> str:
-    elements = [*app.markdown, *app.caption, *app.error, *app.warning, *app.info]
-    return "\n".join(element.value for element in elements)
-
-
-def opened(page: str = PREDICT, **query: str) -> AppTest:
-    return open_app(page, **query)
-
-
-def ready(app: AppTest) -> AppTest:
-    wait_until(lambda: "kernels used" in words(app), app)
-    return app
-
-
-def model(app: AppTest):
-    point = predictions.chosen(memory(app).params)
-    assert point is not None
-    return point.fitted
+def alt(app: AppTest) -> str:
+    (chart,) = app.get("plotly_chart")
+    return chart.proto.alt
 
 
 def slider(app: AppTest, label: str):
-    (found,) = [one for one in app.slider if one.label == label]
-    return found
+    (one,) = [one for one in app.slider if one.label.replace("\\", "") == label]
+    return one
+
+
+def plain(app: AppTest) -> str:
+    return words(app).replace("\\", "")
 
 
 # One row
 
 
-@pytest.mark.parametrize("algorithm", METHODS)
 @pytest.mark.parametrize("sample", ["breast_cancer", "iris", "diabetes"])
-def test_every_algorithm_speaks_about_a_row_and_its_parts_add_up(algorithm, sample):
-    app = ready(opened(data=sample, widths="2", each="linear", algorithm=algorithm, row="5", **FEW))
-    fitted, data = model(app), mkl.load_sample(sample)
-    row = data.X[4:5]
-    said = fitted.predict(row)[0]
-    shown = style.number(float(said)) if sample == "diabetes" else said
-    assert f"#### {data.target_name}: {shown}" in words(app)
-    point = predictions.chosen(memory(app).params)
-    answer = predictions.spoken(point, predictions.row(memory(app).params))
-    if algorithm == "smkl" and sample == "iris":
-        np.testing.assert_allclose(answer.values, fitted.pair_decisions(row)[0], atol=1e-9)
-    elif sample == "diabetes":
-        assert answer.values[0] == pytest.approx(float(said))
+def test_the_page_says_what_the_library_says(sample):
+    app = open_app(PREDICT, data=sample, row="5", seed="3")
+    data = mkl.load_sample(sample)
+    known = mkl.explore(data, seed=3)
+    row, step = data.X[4:5], known.verdict.typical_error / 10
+    said = known.model.predict(row)[0]
+    shown = style.rounded_to(float(said), step) if data.task == "regression" else said
+    assert f"#### {data.target_name}: {shown}" in plain(app)
+    assert str(known.verdict).split(".")[0].split(": ", 1)[1] in plain(app)
+    values, base = known.model.shapley(row)
+    if data.task == "multiclass":
+        k = int(known.model.decision_function(row).argmax())
+        values, base = values[..., k], base[k]
+    total = style.rounded_to(float(base + values.sum()), step if data.task == "regression" else 0.01)
+    first = style.rounded_to(float(base), step if data.task == "regression" else 0.01)
+    assert alt(app).startswith(f"From {first}, every column drawn by itself, to the prediction {total}.")
+    if data.task == "regression":
+        low, high = (style.rounded_to(float(end), step) for end in known.predict_interval(row)[0])
+        assert f"fall inside **{low}** to **{high}**" in plain(app)
     else:
-        np.testing.assert_allclose(answer.values, np.ravel(fitted.decision_function(row)), atol=1e-9)
-    np.testing.assert_allclose(answer.parts.sum(axis=0) + answer.intercept, answer.values)
-    (chart,) = app.get("plotly_chart")
-    assert chart.proto.alt.startswith("What each kernel adds to f(x).")
+        names = np.array(data.class_names)[known.predict_set(row)[0]]
+        assert f"are among: **{', '.join(names)}**" in plain(app)
+
+
+@pytest.mark.parametrize("algorithm", ["gomp", "greedy", "smkl", "best"])
+def test_every_method_explains_a_row_or_says_why_not(algorithm):
+    app = open_app(PREDICT, data="iris", algorithm=algorithm)
+    assert ("no sum over columns" in words(app)) == (algorithm == "smkl")
     assert not app.error
 
 
-def test_the_model_is_the_one_that_explore_settles_on_whatever_page_comes_first():
-    here = {"data": "breast_cancer", "widths": "2", "each": "linear"}
-    app = ready(opened(**here))
-    wait_until(lambda: not settling.open_points(memory(app).params, model=True), app)
-    first = predictions.chosen(memory(app).params)
-    assert first.final is not None
-    assert "this model fitted again on training and validation rows" in words(app.run())
-    assert "Preliminary" not in words(app.run())
-    other = opened("pages/explore.py", **here)
-    wait_until(lambda: not settling.open_points(memory(other).params), other)
-    second = predictions.chosen(memory(other).params)
-    assert first.value == second.value
-    X = mkl.load_sample("breast_cancer").X
-    np.testing.assert_array_equal(first.fitted.decision_function(X), second.fitted.decision_function(X))
-
-
-def test_every_column_has_a_control_and_moving_one_moves_the_answer_and_the_link():
-    app = ready(opened(data="diabetes", widths="2", each="linear"))
-    data = mkl.load_sample("diabetes")
-    assert {one.label for one in app.slider} == {name.replace("_", "\\_") for name in data.feature_names}
+def test_moving_a_column_moves_the_answer_and_the_link():
+    app = open_app(PREDICT, data="diabetes")
+    data, model = mkl.load_sample("diabetes"), found(app).model
+    assert {one.label.replace("\\", "") for one in app.slider} == set(data.feature_names)
     bmi = slider(app, "bmi")
     assert (bmi.min, bmi.max) == (data.X[:, 2].min(), data.X[:, 2].max())
     quiet(bmi.set_value(bmi.max).run())
     changed = data.X[0].copy()
     changed[2] = data.X[:, 2].max()
-    now, before = (style.number(float(v)) for v in model(app).predict(np.stack([changed, data.X[0]])))
-    assert f"#### progression: {now} :gray[before the changes {before}]" in words(app)
+    before = style.number(float(model.predict(data.X[:1])[0]))
+    step = found(app).verdict.typical_error / 10
+    now = style.rounded_to(float(model.predict(changed[None])[0]), step)
+    assert f"#### progression: {now} :gray[before the changes {before}]" in plain(app)
     assert app.query_params["moved"] == f"3={float(bmi.max)!r}"
     quiet(app.button(key="undo").click().run())
     assert "moved" not in app.query_params
-    assert slider(app, "bmi").value == pytest.approx(data.X[0, 2])
 
 
 def test_a_link_restores_the_row_and_the_way_back_drops_the_changes():
-    app = ready(opened(data="iris", widths="2", row="120", moved="1=5.5,4=0.25,77=3"))
-    assert [one.value for one in app.slider if one.label.startswith(("sepal length", "petal width"))] in (
-        [5.5, 0.25],
-        [0.25, 5.5],
-    )
-    assert "2 columns changed" in words(app)
+    app = open_app(PREDICT, data="iris", row="120", moved="1=5.5,4=0.25,77=3", outcome="3")
+    assert slider(app, "petal width (cm)").value == 0.25
+    assert "2 features changed" in words(app)
+    assert app.selectbox(key="what_outcome").value == 3
     quiet(app.button(key="what_reset").click().run())
-    assert "columns changed" not in words(app)
+    assert "changed" not in words(app)
     quiet(app.number_input(key="what_row").set_value(3).run())
     assert app.query_params["row"] == "3"
     assert "its species is setosa" in words(app)
+    for moved in ("a=1", "1=nan", "1=1;2=2", "=", "1=" + "9" * 40):
+        app = open_app(PREDICT, data="iris", moved=moved, row="9999")
+        assert any("numbers of columns with their new values" in line.value for line in app.warning)
+        assert app.number_input(key="what_row").value == 150
 
 
-@pytest.mark.parametrize("moved", ["a=1", "1=", "1=nan", "1=1;2=2", "1=inf", "=", "1=" + "9" * 40])
-def test_changes_that_are_none_are_refused(moved):
-    app = opened(data="iris", moved=moved)
-    assert any("numbers of columns with their new values" in line.value for line in app.warning)
-    assert memory(app).params.moved == ""
-
-
-def test_a_row_beyond_the_table_is_its_last_row_and_columns_beyond_it_are_left_alone():
-    here = predictions.row(replace(Params(), data="iris", row=9999, moved="9=1.0"))
-    assert (here.number, here.moves) == (150, {})
-    assert (here.now == here.before).all()
-
-
-def test_many_columns_come_in_pages_and_can_be_searched():
-    app = ready(opened(data="breast_cancer", widths="2"))
+def test_many_columns_can_be_searched():
+    app = open_app(PREDICT, data="breast_cancer")
     assert len(app.slider) == 24
-    quiet(app.selectbox(key="what_page").set_value(24).run())
-    assert len(app.slider) == 6
     quiet(app.text_input(key="what_find").set_value("concave").run())
     assert {one.label for one in app.slider} == {"mean concave points", "concave points error", "worst concave points"}
-    quiet(app.text_input(key="what_find").set_value("zzz").run())
-    assert "No column name contains this text." in words(app)
 
 
-def test_another_class_can_be_looked_at_and_the_choice_is_in_the_link():
-    app = ready(opened(data="iris", widths="2"))
-    assert "**setosa" in words(app)
-    quiet(app.selectbox(key="what_outcome").set_value(3).run())
-    assert "**virginica" in words(app)
-    assert app.query_params["outcome"] == "3"
+def test_without_a_target_a_row_is_ordinary_or_unusual():
+    app = open_app(PREDICT, data="ring")
+    data, model = mkl.load_sample("ring"), found(app).model
+    said = ["unusual", "ordinary"][int(model.predict(data.X[:1])[0] > 0)]
+    assert f"#### This row: {said}" in words(app)
+    far = batch.answers(model, batch.NewRows(np.array([[9.0, 9.0]]), None, ()), data, None)
+    assert list(far.frame["the model says"]) == ["unusual"]
+    assert far.n_scored == 0
+    assert not app.error
 
 
 # Uploads
 
 
-def table(n: int = 80) -> pd.DataFrame:
+def table(n: int = 120) -> pd.DataFrame:
     rng = np.random.default_rng(1)
-    colour = rng.choice(["red", "green", "blue"], n)
-    size = rng.standard_normal(n).round(3)
-    label = np.where(size + (colour == "red") > 0.3, "yes", "no")
-    return pd.DataFrame({"size": size, "colour": colour, "sex": rng.choice(["f", "m"], n), "label": label})
+    colour, size = rng.choice(["red", "green", "blue"], n), rng.standard_normal(n).round(3)
+    when = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 24 * 300, n), "h")
+    label = np.where(size + (colour == "red") + (when.hour > 12) > 0.8, "yes", "no")
+    return pd.DataFrame({
+        "size": size, "colour": colour, "sex": rng.choice(["f", "m"], n), "when": when.strftime("%d.%m.%Y %H:%M"),
+        "label": label,
+    })  # fmt: skip
 
 
 def csv(frame: pd.DataFrame) -> bytes:
     return frame.to_csv(index=False).encode()
 
 
-def uploaded(frame: pd.DataFrame, **settings: object) -> AppTest:
-    app = opened("pages/data.py")
-    app.file_uploader(key="uploader").upload("table.csv", csv(frame), "text/csv").run()
-    memory(app).params = replace(memory(app).params, widths=2, **settings)
-    app.switch_page(PREDICT)
-    return ready(quiet(app.run()))
+def uploaded(frame: pd.DataFrame) -> AppTest:
+    return go(upload(open_app("pages/data.py"), csv(frame)), PREDICT)
 
 
-def test_categories_are_chosen_by_name_and_set_all_their_columns():
-    app = uploaded(table())
-    boxes = {box.label: box for box in app.selectbox}
-    assert set(boxes["colour"].options) == {"red", "green", "blue"}
-    assert set(boxes["sex"].options) == {"f", "m"}
-    now = boxes["colour"].value
-    other = next(level for level in ("red", "green", "blue") if level != now)
-    quiet(boxes["colour"].select(other).run())
-    names = ["size", "colour=blue", "colour=green", "colour=red", "sex=m"]
-    expected = {names.index(f"colour={other}") + 1: 1.0, names.index(f"colour={now}") + 1: 0.0}
-    moved = dict(part.split("=") for part in app.query_params["moved"].split(","))
-    assert {int(k): float(v) for k, v in moved.items()} == expected
-    quiet({box.label: box for box in app.selectbox}["colour"].select(now).run())
-    assert "moved" not in app.query_params
-
-
-def batch(app: AppTest, content: bytes, name: str = "new.csv") -> AppTest:
+def new_rows(app: AppTest, content: bytes) -> AppTest:
     app.session_state["predict_tabs"] = "A whole file"
     quiet(app.run())
-    app.file_uploader(key="batch_file").upload(name, content, "text/csv")
+    app.file_uploader(key="batch_file").upload("new.csv", content, "text/csv")
     return quiet(app.run())
 
 
-def test_intervals_vary_with_the_row_on_request_for_a_row_and_a_file():
-    app = ready(opened(data="diabetes", widths="2", each="linear", row="3"))
-    app.toggle(key="field_varying").set_value(True)
-    wait_until(lambda: judging.SENTENCE in words(app), quiet(app.run()))
-    band, table = judging.in_use(memory(app).params), mkl.load_sample("diabetes")
-    assert band is not None
-    ends = band.predict_interval(table.X)
-    assert f"**{style.number(ends[2, 0])}** to **{style.number(ends[2, 1])}**" in words(app)
-    assert np.ptp(np.diff(ends)) > 0.1 * np.mean(np.diff(ends))
-    inside = np.mean((table.y >= ends[:, 0]) & (table.y <= ends[:, 1]))
-    assert inside > 0.8
-    point = predictions.chosen(memory(app).params)
-    frame = predict_batch.answers(point, NewRows(table.X[:5], None, ()), table, None, None, band).frame
-    np.testing.assert_allclose(frame[["from (90% interval)", "to (90% interval)"]], ends[:5], rtol=1e-9)
-    assert judging.in_use(replace(memory(app).params, varying=False)) is None
+def test_categories_and_dates_have_controls_that_set_all_their_features():
+    app = uploaded(table())
+    data = mkl.read_table(csv(table()))
+    (box,) = [box for box in app.selectbox if box.label == "colour"]
+    assert set(box.options) == {"red", "green", "blue"}
+    other = next(level for level in ("red", "green", "blue") if level != box.value)
+    quiet(box.select(other).run())
+    moved = dict(part.split("=") for part in app.query_params["moved"].split(","))
+    names = {data.feature_names[int(place) - 1]: float(value) for place, value in moved.items()}
+    assert names[f"colour={other}"] == 1.0
+    assert sum(names.values()) == 1.0
+    (calendar,) = app.get("date_time_input") or app.get("datetime_input")
+    assert f"{calendar.value:%d.%m.%Y %H:%M}" == table()["when"][0]
 
 
 def test_a_file_is_predicted_as_the_training_rows_are_and_scored_where_it_has_the_target():
-    frame = table()
-    app = batch(uploaded(frame), csv(frame.iloc[::-1, ::-1]))
-    found = answered(app).frame
-    data = mkl.read_table(csv(frame))
-    reference = app_model(app)
-    np.testing.assert_array_equal(found["predicted label"], reference.predict(data.X[::-1]))
-    np.testing.assert_allclose(found["decision value"], reference.decision_function(data.X[::-1]), atol=1e-9)
-    share = float(np.mean(found["predicted label"] == frame["label"].to_numpy()[::-1]))
-    assert f"accuracy on 80 rows with a target: **{100 * share:.1f} %**" in words(app)
-    assert not app.error
-
-
-@pytest.mark.parametrize(
-    ("measure", "expected"),
-    [("accuracy", 0.9), ("balanced_accuracy", 0.75), ("roc_auc", 15 / 16), ("matthews_corrcoef", 2 / 3)],
-)
-def test_a_file_is_scored_by_the_score_that_was_chosen(measure, expected):
-    fitted = mkl.LpMKLClassifier()
-    fitted.classes_ = np.array(["a", "b"], dtype=object)
-    target = np.array([*"aaaaaaaabb", ""], dtype=object)  # one row without a target is not scored
-    said, decision = np.array([*"aaaaaaaaabb"], dtype=object), np.array([-3.0] * 6 + [-0.5, 0.5, 0.25, 2.0, 9.0])
-    found = predict_batch._score(fitted, said, decision[:, None], target, measure)
-    assert found == (pytest.approx(expected), 10, "")
-
-
-def test_a_file_that_cannot_be_scored_says_why():
-    fitted, said = mkl.LpMKLRegressor(), np.array([1.0, 2.0])
-    assert predict_batch._score(fitted, said, said, np.array([3.0, np.nan]), "r2") == (
-        None,
-        1,
-        "their targets are all the same",
-    )
-    found = predict_batch._score(fitted, said, said, np.array([3.0, 6.0]), "neg_root_mean_squared_error")
-    assert found == (pytest.approx(-np.sqrt((4 + 16) / 2)), 2, "")
-
-
-def app_model(app: AppTest):
-    """The chosen model of a session with an upload, whose results only it has, fitted on all rows but the test rows."""
-    results, key = memory(app).caches.results, paths.key(memory(app).params)
-    path = results.get(key)
-    return results.get(finals.final_key(key, float(path.values[path.first_look])))
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [(lambda f: f.drop(columns=["size", "sex"]), "lacks 2 columns the model needs: 'size', 'sex'"),
-     (lambda f: f.assign(size="tall"), "'size' holds 'tall' in row 1, 80 such cells in all"),
-     (lambda f: f.iloc[:0], "header line only"),
-     (lambda f: pd.concat([f] * 300), "at most 20,000 are predicted at once")],
-)  # fmt: skip
-def test_files_that_do_not_fit_are_refused(change, said):
-    app = batch(uploaded(table()), csv(change(table())))
-    reported = "\n".join(error.value.replace("\\", "") for error in app.error)
-    assert said in reported
-
-
-def test_hostile_files_are_refused_and_a_new_category_is_reported():
-    app = uploaded(table())
-    for content in (b"\x80\x04pickle" * 9, b"", b"\x00" * 100):
-        batch(app, content)
-        assert len(app.error) == 1
-    batch(app, csv(table().assign(colour="violet").drop(columns="label")))
-    assert not app.error
-    assert "hold what the training table does not" in words(app).replace("\\", "")
+    frame, data = table(), mkl.read_table(csv(table()))
+    app = new_rows(uploaded(frame), csv(frame.iloc[::-1, ::-1]))
+    model = mkl.explore(data).model
+    shown = app.dataframe[0].value
+    np.testing.assert_array_equal(shown["predicted label"], model.predict(data.X[::-1]))
+    np.testing.assert_allclose(shown["probability of yes"], model.predict_proba(data.X[::-1])[:, 1], atol=1e-9)
+    assert {"90% set", "label in the file"} <= set(shown.columns)
+    share = float(np.mean(shown["predicted label"] == frame["label"].to_numpy()[::-1]))
+    assert f"accuracy on 120 rows with a target: **{100 * share:.1f} %**" in words(app)
+    stranger = open_app(**app.query_params)
+    assert "upload the same file" in words(go(stranger, PREDICT))
+    quiet(new_rows(app, csv(frame.assign(colour="violet").drop(columns="label"))))
+    assert "hold what the training table does not" in plain(app)
     assert "with a target" not in words(app)
 
 
-def test_a_large_file_is_predicted_in_the_background(monkeypatch):
-    monkeypatch.setattr(predict_batch, "QUICK_ENTRIES", 0)
-    app = batch(uploaded(table()), csv(table()))
-    wait_until(lambda: answered(app) is not None, app)
-    assert len(answered(app).frame) == 80
+def test_files_that_do_not_fit_are_refused():
+    app, frame = uploaded(table()), table()
+    cases = [
+        (csv(frame.drop(columns=["size", "sex"])), "lacks 2 columns the model needs: 'size', 'sex'"),
+        (csv(frame.assign(size="tall")), "'size' holds 'tall' in row 1, 120 such cells in all"),
+        (csv(frame.assign(when="soon")), "which is no date written as in training"),
+        (csv(frame.iloc[:0]), "header line only"),
+        (csv(pd.concat([frame] * 200)), "at most 20,000 are predicted at once"),
+        (b"\x80\x04pickle" * 9, ""),
+        (b"", ""),
+    ]
+    for content, said in cases:
+        new_rows(app, content)
+        assert len(app.error) == 1
+        assert said in app.error[0].value.replace("\\", "")
 
 
-def test_what_one_session_predicted_is_in_no_other():
-    app = batch(uploaded(table()), csv(table()))
-    assert answered(app) is not None
-    stranger = opened(**app.query_params)
-    assert "upload the same file" in words(stranger)
-    assert answered(stranger) is None
+def test_a_file_is_scored_by_the_score_that_was_chosen_or_says_why_not():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    data = mkl.Dataset(X, np.where(X[:, 0] > 0, "b", "a"), task="binary")
+    model = mkl.LpMKLClassifier(loss="squared").fit(data)
+    new = batch.NewRows(X[:20], np.array([*data.y[:19], ""], dtype=object), ())
+    for scoring in ("accuracy", "balanced_accuracy", "roc_auc"):
+        got = batch.answers(model, new, data, scoring)
+        assert got.n_scored == 19
+        assert 0.5 < got.score <= 1.0
+    same = batch.NewRows(X[:2], np.array(["a", "a"], dtype=object), ())
+    assert batch.answers(model, same, data, "roc_auc").unscored == "their targets are all the same"
 
 
 def test_everything_can_be_taken_away():
-    app = ready(opened(data="iris", widths="2"))
+    app = open_app(PREDICT, data="iris")
     app.session_state["predict_tabs"] = "Take away"
     quiet(app.run())
     labels = {button.label for button in app.get("download_button")}
-    assert {"Model", "Weights as CSV", "Path as CSV"} <= labels
-    app.session_state["take_solution-path"] = True
-    quiet(app.run())
-    assert any(button.label == "HTML" for button in app.get("download_button"))
+    assert {"Model", "Weights as CSV", "Path as CSV", "Training rows as CSV"} <= labels
 
 
 # The picture
 
 
-def test_contribution_bars_add_up_and_keep_their_places():
-    values, names, families = np.array([0.5, -2.0, 0.1]), ["a", "b", "c"], ["linear", "rbf", "rbf"]
-    figure = contribution_bars(values, names, families, intercept=0.25, before=[0.1, 0.2, 0.3], ranking=[3, 2, 1])
-    bars, before = figure.data
-    assert list(bars.x) == [0.5, -2.0, 0.1]
-    assert list(before.x) == [0.1, 0.2, 0.3]
-    assert "b = 0.25 they make f(x) = −1.15" in figure.layout.meta["alt"]
-    np.testing.assert_allclose(shares(values).sum(), 1)
-    many = contribution_bars(np.ones(30), [str(k) for k in range(30)], ["rbf"] * 30, limit=5)
-    assert list(many.data[0].x) == [1, 1, 1, 1, 1, 25]
-    assert contribution_bars([], [], []).layout.meta["alt"].startswith("No kernel is in use")
-    with pytest.raises(mkl.ParameterError, match="one value, one name and one family"):
-        contribution_bars([1.0], [], [])
-
-
-def test_the_prompt_names_the_columns_of_the_file():
-    lines = [f"{i % 7},{'fm'[i % 2]},{'abc'[i % 3]},{i % 5}" for i in range(60)]
-    data = mkl.read_table("\n".join(["age,Sex,class,y", *lines]).encode(), "y")
-    assert "Sex=m" in data.feature_names
-    assert predict_batch.columns_needed(data) == "age, Sex, class"
-    assert predict_batch.columns_needed(data, most=2) == "age, Sex and 1 more"
+def test_a_waterfall_adds_up_and_rounds_to_what_is_known():
+    figure = waterfall([520.0, -2030.0, 12.0], ["a", "b", "c"], 9000.0, step=150.0, ends=("", "(90 %)"), before=8000.0)
+    (bars,) = figure.data
+    assert list(bars.x[1:-1]) == [520.0, -2030.0, 12.0]
+    assert list(bars.base[1:-1]) == [9000.0, 9520.0, 7490.0]
+    assert list(bars.text) == ["9,000", "+500", "−2,000", "+0", "7,500 (90 %)"]
+    many = waterfall(np.ones(30), [str(k) for k in range(30)], 0.0, limit=5)
+    assert list(many.data[0].x[1:-1]) == [1, 1, 1, 1, 1, 25]
+    assert "No column adds anything" in waterfall([0.0], ["a"], 1.0).layout.meta["alt"]
+    with pytest.raises(mkl.ParameterError, match="One value and one name per column"):
+        waterfall([1.0], [], 0.0)

@@ -107,26 +107,38 @@ def shapley_values(model: Any, X: Any) -> ShapleyValues:
     >>> bool(np.allclose(found.base + found.values.sum(axis=1), model.predict(data.X[:3])))
     True
     """
-    check_is_fitted(model)
-    if len(getattr(model, "pairs_", ())) > 1:
-        raise KernelError(
-            f"{type(model).__name__} lets pairs of classes vote, and votes are no sum over kernels: Shapley values "
-            "explain LpMKLClassifier or JointMKLClassifier, which have one decision per class."
-        )
-    design, background = getattr(model, "design_", None), getattr(model, "background_", None)
-    if background is None or (getattr(model, "_map", None) is None and not hasattr(design, "levels")):
-        raise KernelError(
-            "A model of ready kernels knows no columns, so nothing can be said per column: fit it on a table with a "
-            "KernelDictionary."
-        )
-    rows = np.asarray(model._checked_rows(X, reset=False), dtype=np.float64)
-    terms = _of_hull(model, design) if hasattr(design, "levels") else _of_kernels(model)
-    values, alone = _explained(terms, np.concatenate([background[:1], rows]), background, len(model.source_columns_))
-    decide = getattr(model, "decision_function", model.predict)
-    base = np.ravel(decide(background[:1])) - values[0].sum(axis=0)  # beside the terms: intercepts and centring
-    if len(base) == 1:
-        return ShapleyValues(values[1:, :, 0], float(base[0]), alone[1:, :, 0])
-    return ShapleyValues(values[1:], base, alone[1:])
+    return Explainer(model)(X)
+
+
+class Explainer:
+    """`shapley_values` of one model for rows that come one after the other: what the background says is taken once."""
+
+    def __init__(self, model: Any) -> None:
+        check_is_fitted(model)
+        if len(getattr(model, "pairs_", ())) > 1:
+            raise KernelError(
+                f"{type(model).__name__} lets pairs of classes vote, and votes are no sum over kernels: Shapley values "
+                "explain LpMKLClassifier or JointMKLClassifier, which have one decision per class."
+            )
+        design, background = getattr(model, "design_", None), getattr(model, "background_", None)
+        if background is None or (getattr(model, "_map", None) is None and not hasattr(design, "levels")):
+            raise KernelError(
+                "A model of ready kernels knows no columns, so nothing can be said per column: fit it on a table with "
+                "a KernelDictionary."
+            )
+        terms = _of_hull(model, design) if hasattr(design, "levels") else _of_kernels(model)
+        self.model, self._terms = model, [(term, _mean_of(term, background)) for term in terms]
+        first = _explained(self._terms, background[:1], len(model.source_columns_))[0][0]
+        decide = getattr(model, "decision_function", model.predict)
+        self.base: Array = np.ravel(decide(background[:1])) - first.sum(axis=0)
+
+    def __call__(self, X: Any) -> ShapleyValues:
+        """The values of rows X, as ``model.predict`` takes them."""
+        rows = np.asarray(self.model._checked_rows(X, reset=False), dtype=np.float64)
+        values, alone = _explained(self._terms, rows, len(self.model.source_columns_))
+        if len(self.base) == 1:
+            return ShapleyValues(values[..., 0], float(self.base[0]), alone[..., 0])
+        return ShapleyValues(values, self.base, alone)
 
 
 # Terms: products of factors, one a source column
@@ -143,13 +155,19 @@ class _Term:
     constant: Array
 
 
-def _explained(terms: Sequence[_Term], rows: Array, background: Array, d: int) -> tuple[Array, Array]:
+def _mean_of(term: _Term, background: Array) -> Array:
+    """The factors (s, q + 1, r) where every column is drawn from the background."""
+    step = max(1, _VALUES // term.factors(background[:1]).size)
+    found: Array = sum(term.factors(few).sum(axis=2) for few in _pieces(background, step)) / len(background)
+    return found
+
+
+def _explained(terms: Sequence[tuple[_Term, Array]], rows: Array, d: int) -> tuple[Array, Array]:
     """The values (n, d, T) of ``rows``, and what every column says alone."""
-    outputs = terms[0].a.shape[1] if terms else 1
+    outputs = terms[0][0].a.shape[1] if terms else 1
     values, alone = np.zeros((len(rows), d, outputs)), np.zeros((len(rows), d, outputs))
-    for term in terms:
-        step = max(1, _VALUES // term.factors(background[:1]).size)
-        mean = sum(term.factors(few).sum(axis=2) for few in _pieces(background, step)) / len(background)
+    for term, mean in terms:
+        step = max(1, _VALUES // term.factors(rows[:1]).size)
         for top in range(0, len(rows), step):
             check_cancelled()
             k, sources = term.factors(rows[top : top + step]), list(term.sources)

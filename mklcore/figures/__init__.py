@@ -6,7 +6,7 @@ Every function takes ``dark`` for the theme and leaves its alternative text in `
 from mklcore.figures.columns import column_figure
 from mklcore.figures.compare import methods_figure, sparsity_figure
 from mklcore.figures.components import component_plot, relevance_bars
-from mklcore.figures.contributions import contribution_bars
+from mklcore.figures.contributions import waterfall
 from mklcore.figures.experiments import comparison_plot
 from mklcore.figures.explore import class_weights, component_grid, selection_bars, surface_plot
 from mklcore.figures.grams import alignment_heatmap, eigenvalue_decay, gram_heatmap
@@ -34,7 +34,6 @@ __all__ = [
     "component_grid",
     "component_plot",
     "confusion_figure",
-    "contribution_bars",
     "duplicate_bars",
     "eigenvalue_decay",
     "explore_figure",
@@ -59,6 +58,7 @@ __all__ = [
     "target_alignment_bar",
     "term_bars",
     "term_plot",
+    "waterfall",
     "weight_path",
     "weights_bar",
     "weights_beside",

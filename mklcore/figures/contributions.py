@@ -1,4 +1,4 @@
-"""One prediction taken apart: what every kernel adds to f(x)."""
+"""One prediction taken apart: what every column of the table adds to it."""
 
 from __future__ import annotations
 
@@ -7,87 +7,69 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.graph_objects import go
-from mklcore.figures.weights import N_BARS, ROW_HEIGHT
+
+MOST_STEPS, STEP_HEIGHT = 12, 26
+BASE = "every column drawn by itself"
 
 
-def contribution_bars(
+def waterfall(
     values: Any,
     names: Sequence[str],
-    families: Sequence[str],
+    base: float,
     *,
-    intercept: float = 0.0,
-    before: Any = None,
-    ranking: Any = None,
-    peaks: Any = None,
-    limit: int = N_BARS,
+    ends: tuple[str, str] = ("", ""),
+    before: float | None = None,
+    step: float = 0.0,
+    title: str = "f(x)",
+    limit: int = MOST_STEPS,
     dark: bool = False,
 ) -> go.Figure:
-    """What each kernel adds to f(x) = sum_m f_m(x) + b, as bars to the right (up) and to the left (down).
+    """A waterfall from the base to the prediction, one bar per column of the table, in the given order.
 
-    ``values`` f_m(x) (M,); ``before`` (M,) the same at an earlier row, drawn as a line across each bar; ``ranking``
-    (M,) fixes the order of the bars, so that they stay in place while the row changes, and ``peaks`` their colours, as
-    in ``weights_bar``. Kernels beyond ``limit`` are summed in a last bar. Raises ``ParameterError`` where lengths
-    disagree.
+    ``values`` (d,) the Shapley values of the columns ``names``, ``base`` the prediction with every column drawn by
+    itself; ``ends`` what stands at both ends beside their numbers, as a probability; ``before`` the prediction at an
+    earlier row, a dotted line. Numbers are rounded to ``step``. Columns beyond ``limit`` are one bar. ParameterError
+    where lengths disagree.
     """
     parts = np.asarray(values, dtype=float)
-    if parts.ndim != 1 or not parts.size == len(names) == len(families):
-        raise ParameterError(
-            f"The bars need one value, one name and one family per kernel; got values of shape {parts.shape}, "
-            f"{len(names)} names and {len(families)} families."
-        )
-    if parts.size == 0:
-        return style.empty_figure("No kernel is in use at this point, so every row gets the same answer.", dark)
-    order = np.argsort(-np.abs(parts if ranking is None else np.asarray(ranking, dtype=float)), kind="stable")
-    shown, rest = (order, order[:0]) if parts.size <= limit + 1 else (order[:limit], order[limit:])
-    colours = style.kernel_colours(families, np.abs(parts) if peaks is None else peaks, dark)
-    rows = _rows(parts, shown, rest)
-    called = [names[m] for m in shown] + ([f"{rest.size} others, summed"] if rest.size else [])
-    hues = [colours[m] for m in shown] + ([style.theme(dark).grey] if rest.size else [])
-    figure = style.new_figure("", dark, height=76 + ROW_HEIGHT * len(rows), bargap=0.3, margin={"l": 8, "t": 8})
-    style.add_row_bars(
-        figure, rows, called, hues,
-        "%{text}<br>adds %{x:.3g}, %{customdata} of what all kernels add<extra></extra>", dark, 24,
-        customdata=[style.percent(share) for share in np.abs(rows) / (float(np.abs(parts).sum()) or 1.0)],
+    if parts.ndim != 1 or parts.size != len(names):
+        raise ParameterError(f"One value and one name per column; got {parts.shape} and {len(names)} names.")
+    rest = parts.size - limit
+    if rest > 1:
+        parts = np.append(parts[:limit], parts[limit:].sum())
+        names = [*names[:limit], f"{rest} others together"]
+    reached = base + np.concatenate([[0.0], np.cumsum(parts)])
+    end, said = float(reached[-1]), [style.rounded_to(value, step) for value in (base, float(reached[-1]))]
+    labels = [BASE, *names, "prediction"]
+    tone, hues = style.theme(dark), style.six_hues(dark)
+    up, down = (style.readable(hue, dark) for hue in (hues[0], hues[2]))
+    colours = [tone.grey, *(up if part >= 0 else down for part in parts), tone.ink]
+    texts = [
+        f"{said[0]} {ends[0]}".strip(),
+        *(style.rounded_to(part, step, sign=True) for part in parts),
+        f"{said[1]} {ends[1]}".strip(),
+    ]
+    low, high = style.around(reached, 0.25)
+    figure = style.new_figure("", dark, height=70 + STEP_HEIGHT * len(labels), bargap=0.35, margin={"l": 8, "t": 8})
+    mark = 0.006 * (high - low)  # both ends are marks, not bars from a zero that may be far away
+    starts = [base - mark / 2, *reached[:-1], end - mark / 2]
+    figure.add_bar(
+        base=starts, x=[mark, *parts, mark], y=np.arange(len(labels)), orientation="h", marker={"color": colours},
+        text=texts, textposition="outside", textfont={"color": tone.ink, "size": style.LABEL_SIZE}, cliponaxis=False,
+        customdata=[style.short(label, 60) for label in labels],
+        hovertemplate="%{customdata}: %{text}<extra></extra>", constraintext="none",
     )  # fmt: skip
-    figure.layout.xaxis = style.axis("added to f(x)", dark, zeroline=True, zerolinecolor=style.theme(dark).muted)
     if before is not None:
-        _draw_before(figure, _rows(np.asarray(before, dtype=float), shown, rest), dark)
-    total = float(parts.sum()) + intercept
+        figure.add_vline(x=before, line={"dash": "dot", "width": 2, "color": tone.muted})
+    figure.layout.xaxis = style.axis(title, dark, range=[low, high])
+    figure.layout.yaxis = style.row_axis([style.short(label, 30) for label in labels], dark)
+    order = [j for j in np.argsort(-np.abs(parts), kind="stable")[:3] if parts[j] != 0.0]
+    largest = [f"{names[j]} {style.rounded_to(parts[j], step, sign=True)}" for j in order]
     figure.layout.meta["alt"] = (
-        f"What each kernel adds to f(x). {_leaders(parts, names)} Together with b = {style.number(intercept)} they "
-        f"make "
-        f"f(x) = {style.number(total)}."
+        f"From {said[0]}, {BASE}, to the prediction {said[1]}. "
+        f"{f'The largest parts: {style.joined(largest)}.' if largest else 'No column adds anything.'}"
     )
     return figure
-
-
-def shares(values: Any) -> Array:
-    """|f_m| as a share of the sum of all |f_m|, (M,); zero where nothing is added."""
-    sizes: Array = np.abs(np.asarray(values, dtype=float))
-    return sizes / (float(sizes.sum()) or 1.0)
-
-
-def _rows(parts: Array, shown: Indices, rest: Indices) -> Array:
-    return np.append(parts[shown], parts[rest].sum()) if rest.size else parts[shown]
-
-
-def _draw_before(figure: go.Figure, rows: Array, dark: bool) -> None:
-    figure.add_scatter(
-        x=rows,
-        y=np.arange(len(rows)),
-        mode="markers",
-        marker={"symbol": "line-ns", "size": 14, "line": {"width": 2, "color": style.theme(dark).ink}},
-        hovertemplate="before the changes: %{x:.3g}<extra></extra>",
-    )
-
-
-def _leaders(parts: Array, names: Sequence[str], count: int = 3) -> str:
-    top = [m for m in np.argsort(-np.abs(parts), kind="stable")[:count] if parts[m] != 0]
-    if not top:
-        return "No kernel adds anything."
-    said = style.joined([f"{names[m]} with {style.number(parts[m])}" for m in top])
-    return f"The largest parts: {said}."

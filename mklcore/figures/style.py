@@ -254,6 +254,17 @@ def minus(text: str) -> str:
     return text.replace("-", "−")
 
 
+def rounded_to(value: float, step: float, sign: bool = False) -> str:
+    """A number as far as it is known: a multiple of the power of ten below ``step``, at three digits without one."""
+    if step > 0.0:
+        digits = -math.floor(math.log10(step))
+        value = round(value, digits) + 0.0
+        text = f"{abs(value):,.{max(digits, 0)}f}"
+    else:
+        text = number(abs(value))
+    return ("−" if value < 0.0 else "+" if sign else "") + text
+
+
 def percent(share: float) -> str:
     """A gap as a percentage of the optimum; what is below a hundredth of a percent is said to be."""
     return "< 0.01 %" if share < 1e-4 else f"{number(100 * share)} %"

@@ -72,8 +72,6 @@ class Caches:
     hulls: ResultCache = field(default_factory=lambda: ResultCache(2))
     stack: ResultCache = field(default_factory=lambda: ResultCache(1))  # it is large
     hull_points: ResultCache = field(default_factory=lambda: ResultCache(4))
-    batch: ResultCache = field(default_factory=lambda: ResultCache(1))
-    batch_rows: ResultCache = field(default_factory=lambda: ResultCache(1))
 
 
 @dataclass(frozen=True, eq=False)
