@@ -23,9 +23,9 @@ from benchmarks.lines import Line, reported, usual
 from benchmarks.serving import chromium, running_app
 
 ROWS, FIRST, PATIENCE, REPEATS = 300, "knee_angle", 240.0, 3
-PICTURE = ".scene input[type=range]"
+PICTURE = ".st-key-start-picture .player input[type=range]"
 SLIDER = ".player input[type=range]"
-CURSOR = ".st-key-path_chart .js-plotly-plot .path-cursor line"
+CURSOR = ".st-key-path_chart .path-cursor line"
 MOVEMENT, EXPLORE, RANKING, FRAMES = (
     "first movement",
     "Explore on a sample",

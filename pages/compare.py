@@ -11,20 +11,16 @@ from collections.abc import Sequence
 import streamlit as st
 
 from mklcore.errors import MKLError
-from mklcore.figures import methods_figure, style
-from mklcore.figures.compare import MethodView
-from mklcore.paths.path import Path
+from mklcore.figures import style
 from pages._parts.compare import asking, cursor, rail
 from pages._parts.derive import comparison, dictionaries, earlier, gram_stacks, tables
 from pages._parts.derive import paths as derive_paths
 from pages._parts.derive.comparison import Shown
-from pages._parts.drawing import beside, charts, refusals
-from pages._parts.export import downloads
+from pages._parts.drawing import beside, refusals
 from pages._parts.frame import notices
 from pages._parts.params.algorithms import METHODS
 from pages._parts.params.methods import Method
 from pages._parts.params.parameters import Params, PathParams
-from pages._parts.players import compare_player
 from pages._parts.session import fields, history
 from pages._parts.session import words as session_words
 
@@ -70,22 +66,13 @@ def explanation(drawn: Sequence[Shown]) -> None:
 
 
 def methods(params: Params) -> None:
-    """Draw the methods: the constant figure of their paths, and below it what follows the cursor."""
+    """Draw the methods: their paths under one slider, and below what follows it."""
     drawn = comparison.shown(params)
     at_once = all(one.path is not None for one in drawn) and any(one.earlier for one in drawn)
     if not at_once:
         asking.request(params)
         drawn = comparison.shown(params)
-    views = [MethodView(one.label, _picture(one), asking.note(one, params), one.waiting) for one in drawn]
-
-    def figure() -> None:
-        with st.container(key="compare_figure"):
-            charts.show(methods_figure(views, dark=charts.is_dark()), compare_player.CHART)
-
-    if any(one.path is not None for one in drawn):
-        cursor.draw(drawn, figure)
-    else:
-        figure()
+    cursor.draw(drawn, [asking.note(one, params) for one in drawn])
     for one in drawn:
         if one.error:
             st.error(f"{session_words.plain(one.label)}: {session_words.plain(one.error)}")
@@ -93,7 +80,6 @@ def methods(params: Params) -> None:
         st.button("Try again", key="compare_again", on_click=asking.again, args=(params,))
     if any(one.path is not None for one in drawn):
         _references(params, drawn)
-        downloads.strip(lambda: methods_figure(views), "Methods")
     explanation(drawn)
     if at_once:
         asking.follow(params)
@@ -109,10 +95,6 @@ def _references(params: Params, drawn: Sequence[Shown]) -> None:
     beside.unfinished(params, known, waiting)
     if not waiting:
         beside.score_all(list(dict.fromkeys(one.params for one in drawn)))
-
-
-def _picture(one: Shown) -> Path | None:
-    return None if one.path is None else derive_paths.picture(one.params, one.path)[1]
 
 
 def tabs() -> None:

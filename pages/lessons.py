@@ -6,10 +6,149 @@ from pages._parts.session import nav
 
 nav.through_app()
 
-from pages._parts.lessons import steps
-from pages._parts.session import history
+from functools import partial
+from urllib.parse import urlencode
 
-if history.current().lesson:
-    steps.lesson()
+import streamlit as st
+
+from mklcore.lessons import LESSONS, Lesson, lesson_page
+from pages._parts.drawing import charts
+from pages._parts.export import explorable
+from pages._parts.params.parameters import Params
+from pages._parts.players import path_player
+from pages._parts.session import fields, history
+from pages._parts.session.memory import memory
+
+STEPS = {"guess": "Guess", "reveal": "Reveal", "why": "Why"}
+ORDER = tuple(STEPS)
+KEPT = ("lesson", "lesson_step", "lesson_guess", "present")  # on the way to another page
+CARDS = 5  # of the gallery in a row
+
+
+def gallery() -> None:
+    """Draw one card per lesson."""
+    st.markdown(
+        "**Guess** first, then **reveal** a picture you can drag, then read **why**. All figures are computed from "
+        "a fixed seed."
+    )
+    keys = list(LESSONS)
+    for row in range(0, len(keys), CARDS):
+        for column, key in zip(st.columns(CARDS, gap="small"), keys[row : row + CARDS], strict=False):
+            with column.container(border=True, height="stretch"):
+                words = LESSONS[key].words
+                st.subheader(words["title"], anchor=False)
+                st.markdown(f":small[:gray[{words['level']}]]  \n{words['line']}")
+                st.button("Open", key=f"open_{key}", on_click=go, args=(key,), icon=":material/play_arrow:")
+
+
+def go(lesson: str) -> None:
+    """Open a lesson at its question, or the gallery for an empty name."""
+    history.change(lesson=lesson, lesson_step="guess", lesson_guess="")
+
+
+def draw(lesson: Lesson, params: Params) -> None:
+    """Draw a lesson at its step."""
+    words = lesson.words
+    title, steps = st.columns([3, 2], vertical_alignment="center")
+    moral = f": {words['moral']}" if "moral" in words and params.lesson_step != "guess" else ""
+    title.markdown(f"**{words['title']}{moral}** :small[:gray[  {words['level']}]]")
+    with steps:
+        fields.view(
+            st.segmented_control, "Step", "field_lesson_step", params.lesson_step,
+            lambda step: history.change(lesson_step=step or params.lesson_step),
+            options=STEPS, required=True, label_visibility="collapsed",
+            width="stretch",
+        )  # fmt: skip
+    if params.lesson_step == "guess":
+        guess(lesson, params)
+    else:
+        reveal(lesson, params)
+        if params.lesson_step == "why":
+            why(lesson, params)
+    foot(lesson, params)
+
+
+def guess(lesson: Lesson, params: Params) -> None:
+    """Ask the question."""
+    options = lesson.words["options"]
+    st.markdown(lesson.said("question"))
+    st.markdown(f"**Your guess:** {options.get(params.lesson_guess, 'none yet')}")
+    # Buttons and not a radio: keys that lead on to the next step do not reach the page from inside an input.
+    for number, (option, label) in enumerate(options.items(), start=1):
+        mark = "checked" if option == params.lesson_guess else "unchecked"
+        st.button(
+            label, key=f"guess_{option}", icon=f":material/radio_button_{mark}:", shortcut=str(number),
+            on_click=history.change, kwargs={"lesson_guess": option},
+        )  # fmt: skip
+
+
+def reveal(lesson: Lesson, params: Params) -> None:
+    """Say the answer, and draw the picture that leads to it."""
+    options, answer = lesson.words["options"], lesson.found.answer
+    guessed, right = options.get(params.lesson_guess), params.lesson_guess == answer
+    said = f":blue-badge[:material/check: {'Right' if right else 'The answer'}] {options[answer]}"
+    if guessed is not None and not right:
+        said = f":gray-badge[:material/radio_button_unchecked: Your guess] {guessed} \u2003 {said}"
+    st.markdown(said)
+    if drawn := lesson.drawn(dark=charts.is_dark()):
+        path_player.picture(drawn, f"lesson_{lesson.key}")
+    st.markdown(lesson.said("reveal"))
+
+
+def why(lesson: Lesson, params: Params) -> None:
+    """Draw the problem that is solved, why the answer is what it is, and the way on."""
+    st.latex(lesson.words["formula"])
+    st.markdown(lesson.said("why"))
+    look, limits = st.columns(2, gap="large")
+    look.markdown(f"**What to look for.** {lesson.said('look')}")
+    limits.markdown(f"**What it cannot tell.** {lesson.said('limits')}")
+    link = lesson.words["link"]
+    st.button(link, key="open_preset", icon=":material/arrow_forward:", on_click=leave, args=(lesson, params))
+
+
+def leave(lesson: Lesson, params: Params) -> None:
+    """Go on to the lesson's page with its preset loaded; the lesson stays where it is, for the way back."""
+    opens, kept = lesson.words["opens"], {name: value for name, value in vars(params).items() if name in KEPT}
+    if lesson.found.pair:
+        kept["hull_pair"] = ",".join(str(j + 1) for j in lesson.found.pair)  # the two columns the lesson shows
+    history.set_params(Params(**opens["params"], **kept))
+    memory().next_page = opens["page"]
+
+
+def foot(lesson: Lesson, params: Params) -> None:
+    """Draw the ways on and back, the way to begin again for the next class, its link and its file."""
+    at = ORDER.index(params.lesson_step)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button("All lessons", key="all_lessons", icon=":material/apps:", on_click=go, args=("",), type="tertiary")
+        st.button(
+            "Back", key="lesson_back", icon=":material/arrow_back:", disabled=at == 0, shortcut="PageUp",
+            on_click=step, args=(at - 1,),
+        )  # fmt: skip
+        if at + 1 < len(ORDER):
+            st.button(
+                STEPS[ORDER[at + 1]], key="lesson_next", icon=":material/arrow_forward:", shortcut="PageDown",
+                on_click=step, args=(at + 1,), type="primary",
+            )  # fmt: skip
+        st.button(
+            "Restart for the next class", key="lesson_again", icon=":material/restart_alt:", on_click=go,
+            args=(lesson.key,), disabled=at == 0 and not params.lesson_guess,
+        )  # fmt: skip
+        parts = {"lesson": lesson.key} | ({"present": "yes"} if params.present else {})
+        link = f"{(st.context.url or '').split('?')[0]}?{urlencode(parts)}"
+        with st.popover("Link", icon=":material/link:", help="A link that opens this lesson at its question"):
+            st.code(link, language=None, wrap_lines=True)
+            st.caption("It opens the lesson at its question, without a guess.")
+        if at:
+            explorable.button(partial(lesson_page, lesson, link), f"Lesson {lesson.key}")
+
+
+def step(at: int) -> None:
+    """Go to a step."""
+    history.change(lesson_step=ORDER[max(0, min(at, len(ORDER) - 1))])
+
+
+chosen = history.current()
+if chosen.lesson:
+    draw(LESSONS[chosen.lesson], chosen)
 else:
-    steps.gallery()
+    gallery()

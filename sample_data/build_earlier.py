@@ -1,7 +1,7 @@
 """Make the answers that come with the project: ``python -m sample_data.build_earlier [NAME ...]``
 
-The path and the usual methods of Compare for every sample, the plain models beside them, its hulls, and every lesson,
-as the pages ask for them when nobody has moved a control. A name ("iris", "references_", "hulls_wine", "lesson_hull")
+The path and the usual methods of Compare for every sample, the plain models beside them, and its hulls,
+as the pages ask for them when nobody has moved a control. A name ("iris", "references_", "hulls_wine")
 makes again what begins with it; files that nothing asks for any more are removed. Run it after a change of what is
 usual, of a sample, or of a figure's states.
 """
@@ -11,11 +11,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path as File
-from typing import Any
 
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import suppress_convergence_warnings
-from mklcore.lessons import LESSONS, norms, pictures
 from mklcore.paths.files import write_paths
 from mklcore.paths.path import Path
 from mklcore.selection.references import Reference
@@ -26,11 +24,10 @@ from pages._parts.players import hull_player
 
 Made = tuple[str, File, Callable[[], None]]
 MOST_SHARES = 50  # of a small picture
-DIGITS = 4  # of a share, and of a place in the first picture
-OPENING = "opening"
+DIGITS = 4  # of a share
 
 
-def everything(samples: Iterable[str] = SAMPLES, lessons: Iterable[str] = (*LESSONS, OPENING)) -> Iterator[Made]:
+def everything(samples: Iterable[str] = SAMPLES) -> Iterator[Made]:
     """What is made: its name, its file, and how."""
     for sample in samples:
         params = Params(data=sample)
@@ -46,9 +43,6 @@ def everything(samples: Iterable[str] = SAMPLES, lessons: Iterable[str] = (*LESS
     if first_table.FILE is not None:
         yield "first_table", first_table.FILE, lambda: first_table.write(_folder() / "first_table.json.gz")
     yield "answers", earlier.answers_file(), lambda: earlier.write_answers(earlier.answers_file(), answers(samples))
-    for key in lessons:
-        file = _folder() / f"lesson_{key}.json.gz"
-        yield f"lesson_{key}", file, lambda key=key, file=file: earlier.write(file, reported(key))
 
 
 def asked(params: Params) -> list[PathParams]:
@@ -80,31 +74,6 @@ def solved_hulls(params: Params) -> earlier.Hulls:
     path = hulls.certified(params).value
     hulls.certified(params).drop()
     return hull_player.kept(hulls.Answer(path, params, waiting=False, provisional=False))
-
-
-def reported(key: str) -> earlier.Story:
-    """A lesson's answer, figures and scenes."""
-    if key == OPENING:
-        return _opening()
-    story = LESSONS[key].compute()
-    scenes = {name: pictures.PICTURES[key](story, name == "dark").drawn() for name in ("light", "dark")}
-    return earlier.Story(story.answer, story.facts, scenes, tuple(map(int, getattr(story, "pair", ()))))
-
-
-def _opening() -> earlier.Story:
-    """The picture of the first screen, its places rounded to what can be seen."""
-    story = norms.opening()
-    scenes = {name: _rounded(pictures.norms.opening(story, name == "dark").drawn()) for name in ("light", "dark")}
-    given = {"features": str(norms.N_FEATURES), "rows": str(norms.N_TRAIN)}
-    return earlier.Story(story.answer, story.levels[1].facts | given, scenes)
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return round(value, DIGITS)
-    if isinstance(value, dict):
-        return {name: _rounded(one) for name, one in value.items()}
-    return [_rounded(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def answers(samples: Iterable[str]) -> dict[str, earlier.SampleAnswer]:

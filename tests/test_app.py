@@ -124,7 +124,7 @@ def test_every_figure_carries_an_alternative_text() -> None:
         charts = app.get("plotly_chart")
         found += len(charts)
         assert all(chart.proto.alt for chart in charts)
-    assert found == 10
+    assert found == 7
 
 
 # The link

@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from mklcore.errors import ParameterError
 from mklcore.experiments import Line
-from mklcore.figures import methods_figure, sparsity_figure, style
-from mklcore.figures import steps as method_steps
-from mklcore.figures.compare import MethodView, level_colour, peak_shares, shares_of_weight
+from mklcore.figures import moving, sparsity_figure, style
+from mklcore.figures.compare import level_colour
+from mklcore.figures.moving import MethodView, peak_shares, shares_of_weight
 from mklcore.paths.path import Path, fit_path
 from pages._parts.compare import rail, toy
 from pages._parts.compare import table as compare_table
@@ -155,7 +155,7 @@ def test_presets_are_sets_of_methods_a_link_can_hold(monkeypatch: pytest.MonkeyP
 
 def test_methods_with_one_parameter_share_its_value_and_stand_at_their_nearest_point() -> None:
     wide, narrow = path("lp", "C", (0.01, 0.1, 1.0, 10.0)), path("lp", "C", (0.5, 5.0), p=2.0)
-    steps = method_steps.steps([wide, narrow], ["C", "C"])
+    steps = moving.steps([wide, narrow], ["C", "C"])
     assert steps.shared == "C"
     assert steps.values[0] == 0.01
     assert steps.values[-1] == 10.0
@@ -169,14 +169,14 @@ def test_methods_with_one_parameter_share_its_value_and_stand_at_their_nearest_p
 
 def test_equal_grids_are_the_steps_themselves_and_infinity_is_one_of_them() -> None:
     one = path("lp", "p", (1.0, 2.0, np.inf))
-    steps = method_steps.steps([one, one], ["p", "p"])
+    steps = moving.steps([one, one], ["p", "p"])
     assert steps.values == (1.0, 2.0, np.inf)
     assert params_steps.place(steps, [one, one], "inf").indices == (2, 2)
 
 
 def test_methods_with_different_parameters_share_a_share_of_their_path() -> None:
     first, second = path("lp", "C", (0.01, 0.1, 1.0, 10.0, 100.0)), path("gomp", "s", (1.0, 2.0, 3.0))
-    steps = method_steps.steps([first, second, None], ["C", "s", "C"])
+    steps = moving.steps([first, second, None], ["C", "s", "C"])
     assert steps.shared == ""
     assert steps.indices[0] == (0, 0, None)
     assert steps.indices[-1] == (4, 2, None)
@@ -185,7 +185,7 @@ def test_methods_with_different_parameters_share_a_share_of_their_path() -> None
 
 def test_a_place_is_the_best_of_each_method_a_solved_point_or_a_value_between_two() -> None:
     paths = [path("lp", "C", (0.01, 0.1, 1.0, 10.0)), path("lp", "C", (0.01, 0.1, 1.0, 10.0), p=2.0)]
-    steps = method_steps.steps(paths, ["C", "C"])
+    steps = moving.steps(paths, ["C", "C"])
     best = params_steps.place(steps, paths, "")
     assert best.best
     assert best.indices == tuple(int(np.argmax(one.val_score)) for one in paths)
@@ -200,14 +200,14 @@ def test_a_place_is_the_best_of_each_method_a_solved_point_or_a_value_between_tw
 
 def test_between_two_steps_every_method_moves_along_its_own_path() -> None:
     falling, whole = path("smkl", "C", (10.0, 0.1)), path("gomp", "s", (1.0, 2.0, 3.0))
-    steps = method_steps.steps([falling, whole, None], ["C", "s", "C"])
+    steps = moving.steps([falling, whole, None], ["C", "s", "C"])
     assert steps.text(20.5) == "51.25%"
     here = params_steps.place(steps, [falling, whole, None], "25%")
     assert here.places == (pytest.approx(0.75), 0.0, None)  # shares run from the least value to the largest
     assert here.values == (pytest.approx(10 * 0.01**0.75, rel=1e-3), None, None)
     assert steps.at(steps.position(25.0)) == here.places
     norms = path("lp", "p", (1.0, 2.0, np.inf))
-    steps = method_steps.steps([norms, norms], ["p", "p"])
+    steps = moving.steps([norms, norms], ["p", "p"])
     assert steps.value(1.5) == pytest.approx(2.0 * 2**0.5)  # infinity is drawn one doubling beyond the last norm
     assert steps.text(2.0) == "inf"
 
@@ -217,16 +217,18 @@ def test_between_two_steps_every_method_moves_along_its_own_path() -> None:
 
 def test_a_kernel_has_one_colour_and_one_scale_in_all_methods() -> None:
     paths = [path("lp", "C", (0.01, 0.1, 1.0)), path("lp", "C", (0.01, 0.1, 1.0), p=2.0)]
-    figure = methods_figure([MethodView(str(k), one) for k, one in enumerate(paths)])
-    colours: dict[int, set[str]] = {}
-    for trace in figure.data:
-        if trace.meta and len(trace.meta["kernels"]) == 1:
-            colours.setdefault(trace.meta["kernels"][0], set()).add(trace.line.color)
-    assert len(colours) > 1
-    assert all(len(found) == 1 for found in colours.values())
-    assert figure.layout.yaxis.range == figure.layout.yaxis3.range
-    assert figure.layout.yaxis2.range == figure.layout.yaxis4.range
-    assert {trace.yaxis for trace in figure.data} == {"y", "y2", "y3", "y4"}
+    steps = moving.steps([*paths, None], ["C"] * 3)
+    methods = [*(MethodView(str(k), one) for k, one in enumerate(paths)), MethodView("late", note="Not there yet.")]
+    drawn = moving.methods_json(methods, steps, dark=False)
+    first, second, late, *scores = drawn["chart"]["panels"]
+    assert late["note"] == "Not there yet."
+    assert first["y"]["high"] == second["y"]["high"] == late["y"]["high"]
+    assert len({(one["y"]["low"], one["y"]["high"]) for one in scores}) == 1
+    table = dict(zip(drawn["methods"]["full"], drawn["methods"]["colours"], strict=True))
+    for panel in (first, second):
+        colours = {one["name"]: one["colour"] for one in panel["lines"] if one["width"] > 1}
+        assert len(colours) > 1
+        assert all(table[name] == colour for name, colour in colours.items())
 
 
 def test_shares_add_up_to_one_and_nothing_stays_nothing() -> None:
@@ -262,8 +264,8 @@ def test_all_methods_stand_side_by_side_on_every_kind_of_target(data: str) -> No
     assert not app.error
     assert found["validation"].notna().all()
     assert (found["best validation"] >= found["validation"]).all()  # folds may have chosen another point than the best
-    charts = app.get("plotly_chart")
-    assert "5 methods side by side" in charts[0].proto.alt
+    (chart,) = (one for one in app.get("bidi_component") if one.proto.component_name == "compare_chart")
+    assert "5 methods side by side" in chart.proto.json
     for key in list(METHODS)[:5]:
         assert METHODS[key].look_for in words(app)
 
@@ -515,15 +517,12 @@ def test_one_run_of_the_toy_is_that_of_the_library() -> None:
     assert found[0] < found[4]  # one informative kernel: sparse is right
 
 
-def test_each_method_is_reported_with_the_problem_it_solves_and_its_figure_can_be_taken_away() -> None:
+def test_each_method_is_reported_with_the_problem_it_solves() -> None:
     app = compare("lp,norm=block norm,q=4.0;lp;smkl,terms=gl")
     formulas = [one.value.strip("$\n ") for one in app.latex]
     lp, smkl = METHODS["lp"], METHODS["smkl"]
     for reported in (lp, lp.words_for({"norm": "block norm"}), smkl.words_for({"terms": "gl"})):
         assert reported.formula in formulas
-    before = len(app.get("plotly_chart"))
-    app.session_state["take_methods"] = True
-    assert len(quiet(app.run()).get("plotly_chart")) == before + 1
 
 
 def test_a_file_of_methods_tells_each_problem_once_with_the_methods_that_solve_it() -> None:

@@ -78,26 +78,16 @@ def test_hulls_are_what_would_be_computed(sample):
     assert len(kept.states) == len(kept.path)
 
 
-@pytest.mark.parametrize("lesson", ["copies", "edge", "greedy"])
-def test_lessons_are_what_would_be_computed(lesson):
-    kept, again = shipped(earlier.story(lesson)), build_earlier.reported(lesson)
-    assert kept.answer == again.answer
-    assert set(kept.facts) == set(again.facts)
-    assert [panel["title"] for panel in kept.scenes["dark"]["panels"]] == [
-        p["title"] for p in again.scenes["dark"]["panels"]
-    ]
-
-
 # Pages, with answers made for them here
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The answers about one sample and one lesson, as the script makes them."""
+    """The answers about one sample, as the script makes them."""
     made = tmp_path_factory.mktemp("earlier")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(earlier, "FOLDER", made)
-        for _, _, produce in build_earlier.everything(["iris"], ["copies"]):
+        for _, _, produce in build_earlier.everything(["iris"]):
             produce()
     return made
 
@@ -123,7 +113,6 @@ def test_another_setting_has_no_answer_from_earlier(new, monkeypatch):
     assert earlier.hulls(Params(data="iris", hull_degree=2)) is None
     monkeypatch.setattr(earlier, "FOLDER", None)
     assert earlier.path(usual) is None
-    assert earlier.story("hull") is None
 
 
 def test_what_cannot_be_read_is_computed(tmp_path, monkeypatch):
@@ -133,12 +122,11 @@ def test_what_cannot_be_read_is_computed(tmp_path, monkeypatch):
         earlier.path_file(asked),
         earlier.hulls_file(asked),
         references.file(asked),
-        tmp_path / "lesson_hull.json.gz",
     )
     for file in files:
         file.write_bytes(b"no archive")
     assert not earlier.references(paths.baseline(asked, "uniform"))
-    assert earlier.path(asked) is earlier.hulls(asked) is earlier.story("hull") is None
+    assert earlier.path(asked) is earlier.hulls(asked) is None
 
 
 @pytest.fixture
@@ -164,12 +152,6 @@ def test_a_first_start_draws_before_anything_is_compiled(page, cold):
         reported = " ".join(one.value for one in (*app.caption, *app.markdown))
         assert "were computed earlier with these settings" in reported
         assert None not in references.known(asked).values()
-
-
-def test_a_lesson_is_there_before_anything_is_compiled(cold):
-    app = opened("lessons", lesson="copies", lesson_step="reveal")
-    assert not app.info
-    assert not any(button.key == "compute_lesson" for button in app.button)
 
 
 def test_the_models_follow_and_the_picture_stays(new):

@@ -200,7 +200,7 @@ def test_the_tab_is_in_the_link_and_the_last_two_are_not_computed_before_they_ar
     state_of = memory(app).params
     assert state_of.look == "columns"
     app = explore(look="path")
-    assert len(app.get("plotly_chart")) == 2
+    assert sum(one.proto.component_name == "path_chart" for one in app.get("bidi_component")) == 2
     assert app.query_params["look"] == "path"
     app = explore(look="inside")
     assert len(app.get("plotly_chart")) >= 2

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 from scipy.optimize import brentq
 from scipy.special import xlogy
@@ -20,13 +19,11 @@ from mklcore.experiments.claims import Check, Claim
 from mklcore.figures import style
 from mklcore.kernels.functions import KERNELS, KernelEntry, KernelSpec
 from mklcore.kernels.notation import read_entries, write_entries
-from mklcore.lessons import LESSONS, Lesson
 from mklcore.losses import Loss
 from mklcore.parameters import Parameter
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers import SOLVERS
 from mklcore.solvers.reweighting import Reweighting
-from pages._parts.derive import caches
 from pages._parts.export import scripts
 from pages._parts.params import link
 from tests.pages import FEW, open_app, words
@@ -340,69 +337,12 @@ def test_an_experiment(monkeypatch):
         {"a": (1.0,)},
     )
     monkeypatch.setitem(EXPERIMENTS, "tiny_one", tiny)
-    caches.outcomes().put("tiny_one", ())
     found = mkl.EXPERIMENTS["tiny_one"].run(2)
     assert Outcome.from_json(found.to_json()).mean == pytest.approx(found.mean)
     page = open_app("pages/experiments.py", experiment="tiny_one")
     assert "Counted to one." in words(page)
     assert "Nobody (2000)" in page.selectbox(key="paper").options
     assert page.radio(key="field_experiment").options == ["A tiny one"]
-
-
-# A lesson
-
-TEXT = """# Small: and over
-level: First steps
-One plus one.
-
-## question
-How much is ⟨sum⟩?
-
-- two: Two
-- three: Three
-
-## reveal
-It is ⟨result⟩.
-
-## formula
-1+1=2
-
-## why
-Because of ⟨result⟩.
-
-## look
-At the sign.
-
-## limits
-More.
-
-## link
-Go on
-"""
-
-
-@dataclass(frozen=True)
-class Sum:
-    answer: str = "two"
-    facts: ClassVar[dict[str, str]] = {"result": "two indeed"}
-
-
-def drawn(found, dark):
-    return style.new_figure(f"The sum is {found.answer}", dark).add_trace(go.Scatter(x=[1], y=[2]))
-
-
-@pytest.mark.threads  # or the gallery would have all the others computed first
-def test_a_lesson(monkeypatch):
-    small = Lesson("small", 1, lambda tick, seed=0: Sum(), {"sum": "1 + 1"}, ("two", "three"), TEXT, drawn)
-    monkeypatch.setitem(LESSONS, "small", small)
-    caches.lessons().put(("lesson", "small"), Sum())
-    gallery = open_app("pages/lessons.py")
-    assert "open_small" in [button.key for button in gallery.button]
-    question = open_app("pages/lessons.py", lesson="small")
-    assert "How much is 1 + 1?" in words(question)
-    answer = open_app("pages/lessons.py", lesson="small", lesson_step="reveal")
-    assert "It is two indeed." in words(answer)
-    assert len(answer.get("plotly_chart")) == 1
 
 
 def test_an_estimator_that_lacks_a_part_is_refused_with_its_name():

@@ -13,7 +13,6 @@ import pytest
 from mklcore import figures
 from mklcore.errors import ParameterError
 from mklcore.figures import captions, style
-from mklcore.figures.compare import MethodView
 from mklcore.figures.grams import block_means
 from tests.every import every
 
@@ -77,10 +76,6 @@ def every_figure(dark: bool) -> dict[str, go.Figure]:
         "waterfall": figures.waterfall(path.weights[0] - 0.3, names, 1.5, before=1.2, ends=("", "(90 %)"), dark=dark),
         "weight_path": figures.weight_path(path, 2, dark=dark),
         "score_path": figures.score_path(path, 2, dark=dark),
-        "explore_figure": figures.explore_figure(path, dark=dark),
-        "methods_figure": figures.methods_figure(
-            [MethodView("one", path), MethodView("two", note="Not there yet.")], dark=dark
-        ),
         "sparsity_figure": figures.sparsity_figure(
             [1, 2, np.inf], "ab", rng.uniform(size=(2, 3)), gram[:2, :3], 0.1, dark=dark
         ),
@@ -337,7 +332,6 @@ def test_the_cursor_stands_at_the_index_and_only_where_asked():
     assert cursor.name == "cursor"
     assert cursor.x0 == cursor.x1 == pytest.approx(path.values[3])
     assert figures.weight_path(path).layout.shapes == ()
-    assert figures.explore_figure(path).layout.shapes == ()
     for index in (-1, 5):
         with pytest.raises(ParameterError, match="the path has 5 points"):
             figures.weight_path(path, index)
@@ -418,7 +412,7 @@ def test_scores_of_other_models_are_lines_and_far_ones_are_words():
     assert "on the same rows: linear" in figure.layout.meta["alt"]
 
 
-@pytest.mark.parametrize("draw", [figures.weight_path, figures.score_path, figures.explore_figure])
+@pytest.mark.parametrize("draw", [figures.weight_path, figures.score_path])
 def test_short_paths(draw):
     single = draw(toy_path(n_values=1))
     assert single.data[0].mode == "markers"

@@ -10,9 +10,7 @@ from mklcore.errors import ParameterError
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.figures import style
 from mklcore.figures.components import component_plot, relevance_bars
-from mklcore.figures.hull_graph import hull_graph, hull_grid
-from mklcore.figures.hull_states import hull_layout, hull_state, way
-from mklcore.figures.hulls import kernel_count
+from mklcore.figures.hulls import hull_graph, hull_grid, hull_layout, hull_state, kernel_count, way
 from mklcore.solvers.hkl.bases import PolynomialBasis
 from tests.every import every
 

@@ -11,8 +11,8 @@ from sklearn.base import clone
 
 import mklcore as mkl
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.figures.hull_states import hull_layout, hull_player, hull_state
-from mklcore.figures.takeaway.hulls import drawn_along, hulls_page
+from mklcore.figures.hulls import drawn_along, hull_json, hull_layout, hull_state
+from mklcore.figures.takeaway import hulls_page
 from mklcore.solvers.hkl.certificate import hkl_certificate
 from mklcore.solvers.hkl.listed import ListedSpace, numbered
 from tests.every import every
@@ -307,6 +307,6 @@ def test_hulls_of_a_graph_along_a_path_share_their_places(genes):
 def test_hulls_of_a_graph_are_dragged_in_one_file(genes):
     path = mkl.fit_path(mkl.HKLRegressor(graph=FAMILY), *genes, param="lam", values=[1e-1, 1e-3])
     layout, states = drawn_along(path)
-    shown = hull_player(layout, states, [], dark=False)
+    shown = hull_json(layout, states, [], dark=False)
     assert shown["nodes"][0]["id"] == "whole"
     assert "left" in hulls_page(path)

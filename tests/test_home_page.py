@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mklcore.data.samples import SAMPLES
+from mklcore.lessons import OPENING
 from pages._parts.derive import earlier
 from pages._parts.home import cards
 from pages._parts.params.parameters import Params
@@ -23,23 +24,20 @@ def component(app: AppTest, name: str) -> dict:
 
 def test_the_first_screen_moves_three_panels_on_one_slider_and_needs_no_rail() -> None:
     app = open_app("")
-    scene = component(app, "home_scene")
-    first, *between, last = scene["sweep"]["stops"]
-    assert (first, between, last) == (0, [len(scene["steps"]) - 1], scene["index"])
-    assert len(scene["said"]) == len(scene["steps"]) == 41
-    assert [bool(panel["cursor"]) for panel in scene["panels"]] == [True, True, False]
-    assert all(panel["alt"] for panel in scene["panels"])
+    slider, chart = component(app, "path_player"), component(app, "path_chart")
+    first, *between, last = slider["sweep"]["stops"]
+    assert (first, between, last) == (0, [len(slider["x"]) - 1], slider["index"])
+    assert len(chart["said"]) == len(slider["x"]) == 41
+    assert [bool(panel["xs"]) for panel in chart["panels"]] == [True, True, False]
     assert not app.sidebar.children
     assert app.query_params == {}
     assert memory(app).page == "home"
 
 
 def test_the_least_error_is_where_the_slider_comes_to_rest() -> None:
-    story = earlier.story(build_earlier.OPENING)
-    line = story.scenes["light"]["panels"][0]["dots"][1]["at"]
-    start = story.scenes["light"]["start"]
-    assert 0 < start < len(line) - 1, "neither the sparse model nor the uniform one"
-    assert line[start][1] == min(height for _, height in line)
+    errors, start = OPENING.found.series["some"], OPENING.found.start
+    assert 0 < start < len(errors) - 1, "neither the sparse model nor the uniform one"
+    assert errors[start] == min(errors)
 
 
 def test_a_table_dropped_there_is_answered_on_explore() -> None:

@@ -9,4 +9,4 @@ import mklcore as mkl
 data = mkl.load_sample("wine")
 answer = mkl.explore(data)
 print([column.name for column in answer.columns[:3]])
-figure = mkl.figures.explore_figure(answer.path)
+figure = mkl.figures.weight_path(answer.path)

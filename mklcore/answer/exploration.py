@@ -287,7 +287,7 @@ class Exploration:
         names = tuple(one.name for one in self.columns)
         return path_page(
             self.path, described, index=self.index, columns=(names, self.shares_along),
-            references=tuple(self.baselines.items()),
+            references=tuple(self.baselines.items()), says=(str(self.verdict),),
         )  # fmt: skip
 
     def _repr_html_(self) -> str:

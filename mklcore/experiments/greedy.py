@@ -29,7 +29,7 @@ from mklcore.experiments.lp import INFORMATIVE, N_CHECK, N_TRAIN
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
-from mklcore.lessons.norms import N_FEATURES
+from mklcore.lessons.toy import N_FEATURES
 from mklcore.solvers.baselines import lq_mkl
 from mklcore.solvers.driver import run
 from mklcore.solvers.gomp import GOMP

@@ -4,16 +4,15 @@ Every function takes ``dark`` for the theme and leaves its alternative text in `
 """
 
 from mklcore.figures.columns import column_figure
-from mklcore.figures.compare import methods_figure, sparsity_figure
+from mklcore.figures.compare import sparsity_figure
 from mklcore.figures.components import component_plot, relevance_bars
 from mklcore.figures.contributions import waterfall
 from mklcore.figures.experiments import comparison_plot
 from mklcore.figures.explore import class_weights, component_grid, selection_bars, surface_plot
 from mklcore.figures.grams import alignment_heatmap, eigenvalue_decay, gram_heatmap
-from mklcore.figures.hull_graph import hull_graph, hull_grid
-from mklcore.figures.hulls import kernel_count
+from mklcore.figures.hulls import hull_graph, hull_grid, kernel_count
 from mklcore.figures.judging import choice_figure, confusion_figure, reliability_figure, residual_figure, roc_figure
-from mklcore.figures.paths import explore_figure, gap_convergence, path_positions, score_path, weight_path
+from mklcore.figures.paths import gap_convergence, path_positions, score_path, weight_path
 from mklcore.figures.runs import weights_beside
 from mklcore.figures.sequences import positions_figure
 from mklcore.figures.spectra import selected_bands
@@ -36,14 +35,12 @@ __all__ = [
     "confusion_figure",
     "duplicate_bars",
     "eigenvalue_decay",
-    "explore_figure",
     "gap_convergence",
     "gram_heatmap",
     "hull_graph",
     "hull_grid",
     "kernel_colours",
     "kernel_count",
-    "methods_figure",
     "path_positions",
     "positions_figure",
     "relevance_bars",

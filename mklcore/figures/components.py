@@ -12,7 +12,7 @@ import numpy as np
 from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.graph_objects import go
-from mklcore.figures.weights import leaders
+from mklcore.figures.style import leaders
 
 
 def relevance_bars(relevance: Any, names: Sequence[str], *, limit: int = 20, dark: bool = False) -> go.Figure:

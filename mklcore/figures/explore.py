@@ -14,7 +14,7 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.graph_objects import go
-from mklcore.figures.weights import leaders
+from mklcore.figures.style import leaders
 
 MOST_KERNELS = 20
 MOST_POINTS = 400

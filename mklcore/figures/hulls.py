@@ -1,24 +1,38 @@
-"""What pictures of hulls share.
+"""Hulls: what pictures of them show, as JSON for the player ``hull`` and as static figures of one hull.
 
 They read a fitted hierarchical model by its fields alone: ``hull_``, ``kernel_names_``, ``component_norms_`` (m,),
-``extreme_points_``, ``sources_`` (node -> share of the threshold), ``certified_``, ``relative_gap_``,
+``extreme_points_``, ``sources_`` (node -> share of the threshold), ``relevance_``, ``certified_``, ``relative_gap_``,
 ``n_dag_kernels_``. What stands outside is hollow and says how far it is from entering; an answer without a certificate
-is dashed and says so.
+is dashed and says so. Places never move along a path: the graph is laid out once for every node drawn at any point.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.figures import style
+from mklcore.figures import captions, style
+from mklcore.figures.graph_objects import go
 
 Levels = tuple[int, ...]
+N_NODES, N_OUTSIDE, N_OUTSIDE_IN_ALL = 40, 8, 24
+N_RELEVANT = 10
+ONE_LINE = 12  # nodes of one depth beyond which they take turns in several lines
+ACTIVE = 1e-5  # ||beta_v|| above this share of the largest: the node itself contributes
+LARGEST, SMALLEST = 36, 9  # marker diameters; areas are proportional to the norm above the smallest
+N_LABELS = 24
+LABEL_GAP = 0.2  # of the width: marks of a row closer than this to a labelled one go without a label
+ROW, CELL = 84, 46
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+# What pictures of hulls share
 
 
 def kernel_count(count: int) -> str:
@@ -128,3 +142,425 @@ def node_name(node: Levels, labels: Sequence[str], model: Any) -> str:
     word: Callable[[str, int], str] | None = None if design is None else design.levels.level_name
     parts = [word(labels[i], level) if word else f"{labels[i]}^{level}" for i, level in enumerate(node) if level]
     return "·".join(parts) or "1"
+
+
+# Along a path
+
+
+@dataclass(frozen=True, eq=False)
+class HullLayout:
+    """What stays along a path: the nodes drawn in the graph with their places, two variables, the variables with a bar.
+
+    ``nodes`` may be in some hulls and outside others. ``pair`` is None where there is only one variable.
+    """
+
+    nodes: tuple[Levels, ...]
+    names: tuple[str, ...]
+    places: tuple[tuple[float, int, int], ...]
+    parents: tuple[tuple[int, ...], ...]
+    variables: tuple[str, ...]
+    pair: tuple[int, int] | None
+    top_level: int
+    bars: tuple[int, ...]
+
+
+Drawn = tuple[HullLayout, Sequence[dict[str, Any]]]
+
+
+def hull_layout(
+    models: Sequence[Any],
+    names: Sequence[str] | None = None,
+    pair: tuple[int, int] | None = None,
+    *,
+    limit: int = N_NODES,
+) -> HullLayout:
+    """Places for the hulls of ``models`` along a path: nodes with the largest norms anywhere, and who is next to enter.
+
+    ``names`` are the variable names, ``pair`` the two of the grid (the two most relevant along the path without it);
+    hulls of a graph with nodes of its own have neither. ``limit`` is how many nodes inside are drawn at most.
+    """
+    above, depth, inside = parents_by(models), depth_by(models), _shown(models, limit)
+    listed = hasattr(models[0], "edges_")
+    labels = [] if listed else variable_names(names, len(models[0].hull_[0]))
+    ranked = [] if listed else most_relevant(models)
+    two = None if len(labels) < 2 else (min(ranked[:2]), max(ranked[:2]))
+    if pair is not None and not listed:
+        two = checked_pair(pair, len(labels))
+
+    def order(node: Any) -> tuple[int, Any]:
+        return depth(node), str(node) if listed else [-level for level in node]
+
+    nodes = sorted({*inside, *_candidates(models, inside)}, key=order)
+    place = {node: k for k, node in enumerate(nodes)}
+    return HullLayout(
+        tuple(nodes),
+        tuple(node_name(node, labels, models[0]) for node in nodes),
+        _in_lines(nodes, places_by_depth(nodes, above, depth)),
+        tuple(tuple(place[parent] for parent in above(node) if parent in place) for node in nodes),
+        tuple(labels),
+        two,
+        0 if listed else top_level(models[0]),
+        tuple(ranked[:N_RELEVANT]),
+    )
+
+
+def most_relevant(models: Sequence[Any]) -> list[int]:
+    """The variables by their largest share of relevance anywhere along the path."""
+    shares = np.array([_shares(model) for model in models]).max(axis=0)
+    order: list[int] = np.argsort(-shares, kind="stable").tolist()
+    return order
+
+
+def hull_state(model: Any, layout: HullLayout) -> dict[str, Any]:
+    """One hull in the places of ``layout``, as lists and words that can be written as JSON.
+
+    ``inside`` [node, share of the largest norm, extreme, hover], ``outside`` [node, share of the threshold, label,
+    hover], ``cells`` [level, level, kind, share, hover] of the grid with kind "active", "hull" or "next", ``extreme``
+    cells, ``bars`` shares of the largest relevance, ``certified``, ``said`` for those who do not see the picture.
+    """
+    norms = dict(zip(model.hull_, own_norms(model), strict=True))
+    called = {node: node_name(node, layout.variables, model) for node in model.hull_}
+    top, extreme = max(norms.values()) or 1.0, set(model.extreme_points_)
+    place = {node: k for k, node in enumerate(layout.nodes)}
+    shares = _shares(model)
+    inside = [
+        [place[node], round(norms[node] / top, 5), node in extreme, _hover(called[node], norms[node], top)]
+        for node in model.hull_
+        if node in place
+    ]
+    outside = [
+        [place[node], round(float(min(share, 1.0)), 5), way(share), _way(layout.names[place[node]], share)]
+        for node, share in _next(model, {node for node in model.hull_ if node in place}, place)
+    ]
+    return {
+        "inside": inside,
+        "outside": outside,
+        **_grid(model, layout, norms, called, top, extreme),
+        "bars": [round(float(shares[i]), 5) for i in layout.bars],
+        "certified": bool(model.certified_),
+        "left_out": len(model.hull_) - len(inside),
+        "said": _said(model, layout, called, outside),
+    }
+
+
+def player_state(model: Any, layout: HullLayout, score_name: str = "", validation: float = math.nan) -> dict[str, Any]:
+    """One hull in the places of ``layout``, with what the cursor's line says of it: its place, a badge, and how sure,
+    how large, how good it is.
+    """
+    state, reached = hull_state(model, layout), gap_of(model)
+    parts = [style.counted(len(model.hull_), "node")]
+    if not np.isnan(reached):
+        parts.insert(0, f"within {style.percent(reached)}" if model.certified_ else f"gap {style.percent(reached)}")
+    if not np.isnan(validation):
+        parts.append(f"validation {score_name} {captions.score(score_name, validation)}")
+    if state["left_out"]:
+        parts.append(f"{state['left_out']} small ones not drawn")
+    badge = "certified" if model.certified_ else "provisional" if np.isnan(reached) else "not certified"
+    label = captions.label("lam", float(model.lam))
+    return state | {"label": label, "badge": badge, "status": ", ".join(parts)}
+
+
+def drawn_along(path: Any, names: Sequence[str] | None = None, pair: tuple[int, int] | None = None) -> Drawn:
+    """Layout and states of the hulls of a path."""
+    layout = hull_layout(path.estimators, names, pair)
+    points = zip(path.estimators, path.val_score, strict=True)
+    return layout, [player_state(model, layout, path.score_name, float(score)) for model, score in points]
+
+
+def gap_of(model: Any) -> float:
+    """The gap of a hull relative to its objective, the largest over the classes; nan where none is known."""
+    return float("nan") if model.relative_gap_ is None else float(np.max(model.relative_gap_))
+
+
+def node_id(node: Levels, numbers: Sequence[int]) -> str:
+    """A node as a link holds it: 3^2*5^1, with the ``numbers`` (p,) of the columns from 1 on; "root" for the root."""
+    if not isinstance(node, tuple):  # of a graph with names of its own
+        return str(node) or "root"
+    return "*".join(f"{numbers[i]}^{level}" for i, level in enumerate(node) if level) or "root"
+
+
+def hull_json(
+    layout: HullLayout, states: Sequence[dict[str, Any]], numbers: Sequence[int], *, dark: bool
+) -> dict[str, Any]:
+    """What the player ``hull`` shows in every place: ``states`` are those of ``player_state`` at every point.
+
+    ``numbers`` (p,) are the columns' numbers in their table, from 1 on.
+    """
+    nodes = zip(layout.nodes, layout.names, layout.places, layout.parents, strict=True)
+    grid = None
+    if layout.pair is not None:
+        first, second = layout.pair
+        grid = {
+            "first": layout.variables[first], "second": layout.variables[second],
+            "numbers": [numbers[first], numbers[second]], "top": layout.top_level,
+        }  # fmt: skip
+    return {
+        "nodes": [
+            {"id": node_id(node, numbers), "name": name, "x": x, "depth": depth, "lane": lane, "parents": list(above)}
+            for node, name, (x, depth, lane), above in nodes
+        ],
+        "grid": grid, "bars": [layout.variables[i] for i in layout.bars], "states": list(states), "index": 0,
+        "exact": None, "turn": 1, "selected": "", "waiting": False, "tells": False,
+        "hue": style.readable(style.FAMILY_HUES["hkl"], dark),
+    }  # fmt: skip
+
+
+# Which nodes
+
+
+def _shown(models: Sequence[Any], limit: int) -> set[Levels]:
+    """Nodes by their largest share of the norm along the path, each with its ancestors, until ``limit`` would be
+    passed.
+    """
+    peaks: dict[Levels, float] = {}
+    for model in models:
+        norms = own_norms(model)
+        top = max(norms) or 1.0
+        for node, norm in zip(model.hull_, norms, strict=True):
+            peaks[node] = max(norm / top, peaks.get(node, 0.0))
+    above, depth = parents_by(models), depth_by(models)
+    kept: set[Levels] = set()
+    for node in sorted(peaks, key=lambda node: (-peaks[node], depth(node), node)):
+        needed, stack = {node}, [node]
+        while stack:
+            fresh = {parent for parent in above(stack.pop()) if parent not in kept and parent not in needed}
+            needed |= fresh
+            stack += fresh
+        if len(kept | needed) <= limit:
+            kept |= needed
+    return kept
+
+
+def _candidates(models: Sequence[Any], inside: set[Levels]) -> set[Levels]:
+    """The sources nearest to entering anywhere, at most ``N_OUTSIDE_IN_ALL`` that are in no hull."""
+    nearest: dict[Levels, float] = {}
+    for model in models:
+        members = {node for node in model.hull_ if node in inside}
+        for node, share in _next(model, members, None):
+            nearest[node] = max(float(share), nearest.get(node, 0.0))
+    outside = [node for node in nearest if node not in inside]
+    return set(sorted(outside, key=lambda node: -nearest[node])[:N_OUTSIDE_IN_ALL])
+
+
+def _next(model: Any, members: set[Levels], drawn: dict[Levels, int] | None) -> list[tuple[Levels, float]]:
+    """The sources nearest to entering whose parents are all among ``members``, and which have a place if places are
+    given.
+    """
+    ranked, above = sorted(model.sources_.items(), key=lambda item: -item[1]), parents_by([model])
+    fit = [
+        (node, share)
+        for node, share in ranked
+        if (drawn is None or node in drawn) and all(parent in members for parent in above(node))
+    ]
+    return fit[:N_OUTSIDE]
+
+
+def _in_lines(nodes: Sequence[Levels], found: dict[Levels, tuple[float, int]]) -> tuple[tuple[float, int, int], ...]:
+    """(x, depth, line): where a depth holds more than ``ONE_LINE`` nodes, neighbours take turns in several lines."""
+    rows: dict[int, list[Levels]] = {}
+    for node in nodes:
+        rows.setdefault(found[node][1], []).append(node)
+    lines_of: dict[Levels, int] = {}
+    for row in rows.values():
+        lines = -(-len(row) // ONE_LINE)
+        for k, node in enumerate(sorted(row, key=lambda node: found[node][0])):
+            lines_of[node] = k % lines
+    return tuple((round(found[node][0], 5), found[node][1], lines_of[node]) for node in nodes)
+
+
+# Words and numbers
+
+
+def _shares(model: Any) -> Array:
+    relevance = np.asarray(model.relevance_, dtype=float)
+    return relevance / (float(relevance.max(initial=0.0)) or 1.0)
+
+
+def _hover(name: str, norm: float, top: float) -> str:
+    return f"{name}: ‖β‖ = {style.number(norm)}, {100 * norm / top:.0f} % of the largest"
+
+
+def way(share: float) -> str:
+    """A share of the threshold of entering; beyond it, where a search was cut short, how far does not matter."""
+    return style.percent(min(share, 1.0)) if share <= 1.01 else "all"
+
+
+def _way(name: str, share: float) -> str:
+    return f"{name}: outside, {way(share)} of the way to entering"
+
+
+def _grid(
+    model: Any,
+    layout: HullLayout,
+    norms: dict[Levels, float],
+    called: dict[Levels, str],
+    top: float,
+    extreme: set[Levels],
+) -> dict[str, Any]:
+    if layout.pair is None:
+        return {"cells": []}
+    first, second = layout.pair
+    outlined = slice_of_two(dict.fromkeys(extreme, 1.0), first, second)
+    words = {
+        (node[first], node[second]): name for node, name in called.items() if sum(node) == node[first] + node[second]
+    }
+    cells = []
+    for cell, norm in slice_of_two(norms, first, second).items():
+        kind, more = ("active", _hover(words[cell], norm, top)) if norm > ACTIVE * top else ("hull", words[cell])
+        more = more if kind == "active" else f"{more}: in the hull for what is below it, adds nothing itself"
+        more += "; extreme point" if cell in outlined else ""
+        cells.append([*cell, kind, round(norm / top, 5), cell in outlined, more])
+    for cell, share in slice_of_two(model.sources_, first, second).items():
+        levels = [0] * len(layout.variables)
+        levels[first], levels[second] = cell
+        name = node_name(tuple(levels), layout.variables, model)
+        cells.append([*cell, "next", round(float(min(share, 1.0)), 5), False, _way(name, share)])
+    return {"cells": cells}
+
+
+def _said(model: Any, layout: HullLayout, called: dict[Levels, str], outside: Sequence[Sequence[Any]]) -> str:
+    parts = [f"{style.counted(len(model.hull_), 'node')} in the hull, the largest: {_largest(model, called)}."]
+    if outside:
+        ways = [f"{layout.names[k]} ({share} of the way)" for k, _, share, _ in outside[:3]]
+        parts.append(f"Next to enter: {style.joined(ways)}.")
+    return " ".join(parts) + certificate_words(model)
+
+
+def _largest(model: Any, called: dict[Levels, str]) -> str:
+    order = np.argsort(-np.array(own_norms(model)), kind="stable")[:3]
+    return style.joined([called[model.hull_[k]] for k in order])
+
+
+# Static figures of one hull
+
+
+def hull_graph(
+    model: Any, names: Sequence[str] | None = None, *, limit: int = N_NODES, dark: bool = False
+) -> go.Figure:
+    """The hull as a graph by depth: area is ||beta_v||, extreme points are outlined, hollow nodes could enter next.
+
+    At most ``limit`` nodes (a hull again: those with the largest norms and what is above them) and the first eight
+    sources. ``names`` are the variable names, needed for the sources (x1, x2, ... without). Every mark's id is its
+    node, its p levels joined by commas.
+    """
+    layout = hull_layout([model], names, limit=limit)
+    state = hull_state(model, layout)
+    inside, outside = state["inside"], state["outside"]
+    deepest = max(depth for _, depth, _ in layout.places)
+    alt, height = _graph_alt(model, state), 90 + ROW * (deepest + 1)
+    figure = style.new_figure(alt, dark, height, margin={"l": 64, "r": 24, "t": 24, "b": 24})
+    tone, hue = style.theme(dark), style.readable(style.FAMILY_HUES["hkl"], dark)
+    solid = {"color": tone.grey, "width": 1.5, "dash": "solid" if model.certified_ else "dash"}
+    _edges(figure, layout, inside, solid)
+    _edges(figure, layout, outside, {"color": tone.grey, "width": 1, "dash": "dot"})
+    filled = {
+        "size": [max(SMALLEST, LARGEST * float(np.sqrt(share))) for _, share, *_ in inside], "color": hue,
+        "opacity": 1.0, "line": {"color": tone.ink, "width": [2.5 if extreme else 0 for _, _, extreme, _ in inside]},
+    }  # fmt: skip
+    hollow = {"size": 11, "color": tone.paper, "line": {"color": tone.muted, "width": 1.5}}
+    ways = {k: f"<br>{way}" for k, _, way, _ in outside}
+    _nodes(figure, layout, inside, {}, filled, tone.ink, "top center")
+    _nodes(figure, layout, outside, ways, hollow, tone.muted, "bottom center")
+    figure.update_xaxes(visible=False, range=[-0.04, 1.04])
+    figure.layout.yaxis = style.axis(
+        "depth", dark, tickvals=list(range(deepest + 1)), autorange=False, range=[deepest + 0.6, -0.5]
+    )
+    return figure
+
+
+def _edges(figure: go.Figure, layout: HullLayout, drawn: Sequence[Sequence[Any]], line: dict[str, Any]) -> None:
+    ends = [(above, k, None) for k, *_ in drawn for above in layout.parents[k]]
+    x, y = ([None if k is None else layout.places[k][axis] for pair in ends for k in pair] for axis in (0, 1))
+    figure.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", name="edges")
+
+
+def _nodes(
+    figure: go.Figure,
+    layout: HullLayout,
+    drawn: Sequence[Sequence[Any]],
+    below: dict[int, str],
+    marker: dict[str, Any],
+    ink: str,
+    side: str,
+) -> None:
+    """Marks of some nodes of a state, with labels where there is room for them, the largest first."""
+    roomy = _with_room([k for k, *_ in sorted(drawn, key=lambda entry: -entry[1])][:N_LABELS], layout)
+    nodes = [layout.nodes[k] for k, *_ in drawn]
+    figure.add_scatter(
+        x=[layout.places[k][0] for k, *_ in drawn],
+        y=[layout.places[k][1] for k, *_ in drawn],
+        mode="markers+text",
+        marker=marker,
+        text=[style.short(layout.names[k], 14) + below.get(k, "") if k in roomy else "" for k, *_ in drawn],
+        textposition=side,
+        ids=[",".join(map(str, node)) if isinstance(node, tuple) else str(node) for node in nodes],
+        textfont={"size": style.LABEL_SIZE, "color": ink},
+        customdata=[hover for *_, hover in drawn],
+        hovertemplate="%{customdata}<extra></extra>",
+        name="nodes",
+        cliponaxis=False,
+    )
+
+
+def _with_room(nodes: Sequence[int], layout: HullLayout) -> set[int]:
+    """The nodes whose labels do not touch those of their row, the first ones given preferred."""
+    taken: set[int] = set()
+    for node in nodes:
+        x, row, _ = layout.places[node]
+        near = (layout.places[other] for other in taken)
+        if all(other_row != row or abs(other - x) >= LABEL_GAP for other, other_row, _ in near):
+            taken.add(node)
+    return taken
+
+
+def _graph_alt(model: Any, state: dict[str, Any]) -> str:
+    start = f"The hull as a graph down to depth {max(map(depth_by([model]), model.hull_))}"
+    if not hasattr(model, "edges_"):
+        order = max(sum(level > 0 for level in node) for node in model.hull_)
+        start += f", interactions of up to {style.counted(order, 'variable')}"
+    left = state["left_out"]
+    small = f" {style.counted(left, 'node')} with small weight left out." if left else ""
+    return f"{start}.{small} {state['said']}"
+
+
+def hull_grid(
+    model: Any, variables: tuple[int, int], names: Sequence[str] | None = None, *, dark: bool = False
+) -> go.Figure:
+    """Level against level for two variables: filled squares are in the hull, outlined ones its extreme points, + could
+    enter.
+
+    Shows the nodes that touch no variable but these two. ``variables`` are column indices, ``names`` all variable
+    names. Raises ParameterError where the two are the same or outside the model.
+    """
+    layout = hull_layout([model], names, variables)
+    cells, q, tone = hull_state(model, layout)["cells"], layout.top_level, style.theme(dark)
+    first, second = (layout.variables[i] for i in variables)
+    figure = style.new_figure("", dark, height=100 + CELL * (q + 1), margin={"l": 56, "r": 16, "t": 16, "b": 48})
+    known = {(a, b) for a, b, *_ in cells}
+    never = [(a, b, "") for a in range(q + 1) for b in range(q + 1) if (a, b) not in known]
+    near = [(a, b, more) for a, b, kind, _, _, more in cells if kind == "next"]
+    plain, extreme = (
+        [(a, b, more) for a, b, kind, _, outlined, more in cells if kind != "next" and outlined == wanted]
+        for wanted in (False, True)
+    )
+    square = {"symbol": "square", "size": CELL - 10, "color": style.readable(style.FAMILY_HUES["hkl"], dark)}
+    for what, drawn, marker in (
+        ("outside, not looked at next", never, {"symbol": "circle", "size": 3, "color": tone.grey}),
+        ("could enter next", near, {"symbol": "cross-thin", "size": 12, "line": {"width": 2, "color": tone.muted}}),
+        ("in the hull", plain, {**square, "line": {"width": 0, "color": tone.ink}}),
+        ("extreme point of the hull", extreme, {**square, "line": {"width": 3, "color": tone.ink}}),
+    ):
+        figure.add_scatter(
+            x=[a for a, _, _ in drawn], y=[b for _, b, _ in drawn], name=what, mode="markers", marker=marker,
+            text=[more or what for *_, more in drawn], hovertemplate="(%{x}, %{y}) %{text}<extra></extra>",
+        )  # fmt: skip
+    ticks = {"range": [-0.6, q + 0.6], "tickvals": list(range(q + 1)), "showgrid": False}
+    figure.layout.xaxis = style.axis(f"level of {first}", dark, **ticks)
+    figure.layout.yaxis = style.axis(f"level of {second}", dark, **ticks)
+    inside = len(plain) + len(extreme)
+    figure.layout.meta["alt"] = (
+        f"Levels of {first} against levels of {second}, from 0 to {q}. {style.counted(inside, 'node')} of the hull "
+        f"{'touches' if inside == 1 else 'touch'} only these two variables, {len(extreme)} of them extreme; "
+        f"{len(near)} could enter next." + certificate_words(model)
+    )
+    return figure

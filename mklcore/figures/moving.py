@@ -1,28 +1,187 @@
-"""What the players along a path show, as numbers and words: bars, texts and the slider that leads them.
+"""What the players show, as JSON: one path, several side by side, and panels of lines and bars under any slider.
 
-The app sends these to its components, a page of its own writes them into itself. Every function reads a ``Path`` by its
-fields alone and gives plain lists; the caller says where it stands.
+``path_json`` and ``methods_json`` are what the app mounts, a page of its own writes into itself and a notebook frames;
+``picture_json`` draws a lesson with the same players. They read a ``Path`` by its fields alone; colours are those of
+one theme, and everything else is the same in both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mklcore.arrays import Array
+from mklcore.errors import ParameterError
 from mklcore.figures import captions, style
-from mklcore.figures.paths import path_positions, solved
+from mklcore.figures.paths import AXIS_TITLES, NORM_TICKS, measured_scores, path_positions, solved
+from mklcore.figures.style import leaders
 
-N_BARS = 12
-NAME_LENGTH = 32  # letters in the column of names, where it is as wide as it gets
+N_BARS, N_METHOD_BARS = 12, 9
+NAME_LENGTH, METHOD_NAME_LENGTH = 32, 24  # letters in the column of names, where it is as wide as it gets
+DIGITS = 4  # of every number that is drawn
+LABEL_ROOM = 0.08  # between two labels at line ends, as a share of a panel
+PAD = 0.02  # of the axis, left and right of the path
+REACH = 0.5  # of the spread of the scores, by which a reference may be outside and still have its line
+ALIKE = 1.001  # times the smallest share in use: kernels that weigh the same have no largest one
+MOST_STEPS, SHARES = 60, 41  # of a slider for several paths: over one parameter, over shares of each path
+SOLVED = 1e-6  # of a step between two solved points, within which a place is the solved point itself
 Rows = Sequence[tuple[str, str, str]]  # name, full name and colour of every bar
+Json = dict[str, Any]
+Places = tuple[float | None, ...]
+Indices = tuple[int | None, ...]
+
+
+# Axes
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One axis: its title, its ends, and its ticks as (value, text); ``log`` for a logarithmic one."""
+
+    title: str
+    low: float
+    high: float
+    log: bool = False
+    ticks: tuple[tuple[float, str], ...] = ()
+
+    def at(self, value: float) -> float:
+        """Where ``value`` is, from 0 to 1; what is beyond the ends is drawn at them."""
+        ends = (value, self.low, self.high)
+        value, low, high = (math.log10(max(v, 1e-300)) for v in ends) if self.log else ends
+        return round(min(max((value - low) / ((high - low) or 1.0), 0.0), 1.0), 5)
+
+    def drawn(self) -> Json:
+        """Title, ticks and ends as the browser wants them."""
+        ticks = [(self.at(value), text) for value, text in self.ticks]
+        return {"title": self.title, "ticks": ticks, "low": self.low, "high": self.high}
+
+
+def linear(title: str, low: float, high: float, unit: str = "") -> Scale:
+    """A linear axis with about four round ticks; with the ``unit`` "%" shares are ticked as percentages."""
+    times = 100.0 if unit == "%" else 1.0
+    rough = times * (high - low) / 4
+    power = 10.0 ** math.floor(math.log10(rough)) if rough > 0 else 1.0
+    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * 0.999)
+    first, last = math.ceil(times * low / step - 1e-9), math.floor(times * high / step + 1e-9)
+    values = [round(k * step, 12) for k in range(first, last + 1)]
+    ticks = tuple((v / times, f"{style.number(v)} {unit}".strip()) for v in values)
+    return Scale(title, low, high, ticks=ticks)
+
+
+def logarithmic(title: str, low: float, high: float) -> Scale:
+    """A logarithmic axis with human ticks, which says so."""
+    ticks = style.human_ticks(math.log10(low), math.log10(high))[:8]
+    plain = all(1e-4 <= tick < 1e6 for tick in ticks)
+    labels = tuple((tick, style.tick_text(tick, plain=plain)) for tick in ticks)
+    return Scale(f"{title} (log scale)", low, high, log=True, ticks=labels)
+
+
+def named(title: str, names: Sequence[str]) -> Scale:
+    """An axis with evenly spaced places 0, 1, 2, ...; those with an empty name have no tick."""
+    ticks = tuple((float(k), name) for k, name in enumerate(names) if name)
+    return Scale(title, -0.5, len(names) - 0.5, ticks=ticks)
+
+
+def parameter_axis(path: Any, title: str | None = None) -> Scale:
+    """The axis of the path's own parameter."""
+    title, places = AXIS_TITLES.get(path.param, path.param) if title is None else title, path_positions(path)
+    low, high = float(places.min()), float(places.max())
+    if path.param == "s":
+        room, step = PAD * (high - low) or 0.5, max(1, math.ceil((high - low) / 8))
+        ticks = tuple((float(v), f"{v:g}") for v in np.arange(math.ceil(low), high + 1e-9, step))
+        return Scale(title, low - room, high + room, ticks=ticks)
+    room = (high / low) ** PAD if high > low else 2.0
+    if path.param != "p":
+        return logarithmic(title, low / room, high * room)
+    finite = np.isfinite(np.asarray(path.values, dtype=float))
+    last = float(places[finite].max(initial=1.0))
+    ticks = tuple((t, f"{t:g}") for t in NORM_TICKS if low <= t <= last) + (() if finite.all() else ((high, "∞"),))
+    return Scale(f"{title} (log scale)", low / room, high * room, log=True, ticks=ticks)
+
+
+# Panels: what the player ``chart`` draws
+
+
+def rounded(values: Any) -> list[float | None]:
+    """Numbers with four significant digits, None for what is not finite."""
+    return [
+        float(f"{v:.{DIGITS}g}") if math.isfinite(v) else None for v in np.asarray(values, dtype=float).ravel().tolist()
+    ]
+
+
+def line(name: str, ys: Any, colour: str, dark: bool, *, label: str = "", **more: Any) -> Json:
+    """One line of a panel, with a ``label`` at its right end in a colour that can be read."""
+    drawn = {"name": name, "ys": rounded(ys), "colour": colour, "width": 2, **more}
+    if label:
+        drawn |= {"label": label, "label_colour": style.readable(colour, dark, style.TEXT_CONTRAST)}
+    return drawn
+
+
+def panel(
+    x: Scale, y: Scale, lines: Sequence[Json], positions: Any = (), labels: Sequence[str] = (), **more: Any
+) -> Json:
+    """A panel of ``lines`` over ``positions`` of the axis ``x``; labels that would overlap are moved up or down."""
+    places = [x.at(float(position)) for position in positions]
+    ends = [one for one in lines if one.get("label")]
+    last = int(np.argmax(places)) if places else 0
+    wanted = [y.at(one.pop("end") if "end" in one else one["ys"][last] or 0.0) for one in ends]
+    for one, place in zip(ends, style.spread(wanted, LABEL_ROOM, 0.0, 1.0), strict=True):
+        one["label_at"] = round(float(place), 4)
+    drawn = {"suffix": "", "title": "", "x": x.drawn(), "y": y.drawn(), "xs": places, "labels": list(labels)}
+    return drawn | {"sure": [True] * len(places), "lines": list(lines)} | more
+
+
+def chart(name: str, figure: str, panels: Sequence[Json], alt: str, said: Sequence[str], **more: Any) -> Json:
+    """Panels of one figure, which follow the cursor called ``name``; ``said`` is read out at each of its places."""
+    usual = {"columns": 1, "rows": [19], "left": 3.5, "right": 5.25, "gap": 0}
+    return {"chart": name, "figure": figure, **usual, "panels": list(panels), "alt": alt, "said": list(said), **more}
+
+
+def bars(
+    path: Any, rows: Rows, table: Sequence[Sequence[float | None]], title: str, *, index: int, unit: str = "",
+    most: float | None = None, moving: int | None = None, sortable: bool = False,
+    tall: bool = False,
+) -> Json:  # fmt: skip
+    """What the player ``bars`` shows: ``table`` holds the values of its rows at every point of the path.
+
+    ``most`` is the value of the longest bar, ``moving`` how many of the rows the path moves; the others stay full.
+    ``tall`` is a list too long to be seen at once.
+    """
+    largest = max((value for entry in table for value in entry if value is not None), default=0.0)
+    names, full, colours = ([row[k] for row in rows] for k in range(3))
+    return {
+        "title": title, "labels": labels_of(path), "names": names, "full": full, "colours": colours,
+        "weights": [list(entry) for entry in table], "hollow": [not ok for ok in solved(path)],
+        "moves": [moving is None or k < moving for k in range(len(rows))], "most": most or largest or 1.0,
+        "unit": unit, "index": index, "waiting": False, "sortable": sortable, "tall": tall,
+    }  # fmt: skip
+
+
+def texts(chart: str, entries: Sequence[Any], widths: Sequence[float], index: int) -> Json:
+    """What the player ``texts`` shows: columns of lines of runs, as ``captions`` makes them, at every point."""
+    return {
+        "chart": chart, "set": "", "texts": list(entries), "widths": list(widths), "index": index, "waiting": False,
+    }  # fmt: skip
+
+
+# One path
+
+
+def labels_of(path: Any) -> list[str]:
+    """What the points of a path are called: "C = 1.1"."""
+    return [captions.label(path.param, float(value)) for value in path.values]
 
 
 def order(path: Any, most: int = N_BARS) -> list[int]:
     """The kernels with a bar, the largest along the whole path first: the order never moves with the cursor."""
-    peaks = style.peak_weights(path.weights, len(path.kernel_names))
+    return _first(style.peak_weights(path.weights, len(path.kernel_names)), most)
+
+
+def _first(peaks: Array, most: int) -> list[int]:
     ranked = [int(m) for m in np.argsort(-peaks, kind="stable")]
     return ranked if len(ranked) <= most + 1 else ranked[:most]
 
@@ -30,21 +189,24 @@ def order(path: Any, most: int = N_BARS) -> list[int]:
 def heights(weights: Any, shown: Sequence[int]) -> Array:
     """The weights (..., M) of the bars, with the sum of all others as the last bar where there are others."""
     table = np.asarray(weights, dtype=float)
-    bars: Array = table[..., list(shown)]
+    own: Array = table[..., list(shown)]
     if len(shown) == table.shape[-1]:
-        return bars
-    rest = table.sum(axis=-1) - bars.sum(axis=-1)
-    return np.concatenate([bars, np.maximum(rest, 0)[..., None]], axis=-1)
+        return own
+    rest = table.sum(axis=-1) - own.sum(axis=-1)
+    return np.concatenate([own, np.maximum(rest, 0)[..., None]], axis=-1)
+
+
+def _rows_of(path: Any, shown: Sequence[int], colours: Sequence[str], length: int, dark: bool) -> Rows:
+    every = captions.labels(path.kernel_names, path.kernel_families)
+    rows = [(style.cut(every[m], length), path.kernel_names[m], colours[m]) for m in shown]
+    others = len(path.kernel_names) - len(shown)
+    return [*rows, (f"{others} others, summed",) * 2 + (style.theme(dark).grey,)] if others else rows
 
 
 def kernel_rows(path: Any, *, dark: bool, most: int = N_BARS) -> Rows:
     """Name, full name and colour of every kernel's bar, and of that of all others."""
-    shown = order(path, most)
-    colours = style.kernel_colours(path.kernel_families, style.peak_weights(path.weights, len(path.kernel_names)), dark)
-    every = captions.labels(path.kernel_names, path.kernel_families)
-    rows = [(style.cut(every[m], NAME_LENGTH), path.kernel_names[m], colours[m]) for m in shown]
-    others = len(path.kernel_names) - len(shown)
-    return [*rows, (f"{others} others, summed",) * 2 + (style.theme(dark).grey,)] if others else rows
+    peaks = style.peak_weights(path.weights, len(path.kernel_names))
+    return _rows_of(path, order(path, most), style.kernel_colours(path.kernel_families, peaks, dark), NAME_LENGTH, dark)
 
 
 def kernel_bars(path: Any, *, most: int = N_BARS) -> list[list[float]]:
@@ -59,43 +221,550 @@ def longest_kernel(table: Sequence[Sequence[float]], rows: Rows, n_kernels: int)
     return max((max(entry[:counted]) for entry in table), default=0.0) or 1.0
 
 
-def bars(
-    path: Any, rows: Rows, table: Sequence[Sequence[float | None]], title: str, *, index: int, unit: str = "",
-    most: float | None = None, moving: int | None = None, sortable: bool = False,
-    tall: bool = False,
-) -> dict[str, Any]:  # fmt: skip
-    """What the player ``bars`` shows: ``table`` holds the values of its rows at every point of the path.
-
-    ``most`` is the value of the longest bar, ``moving`` how many of the rows the path moves; the others stay full.
-    ``tall`` is a list too long to be seen at once.
-    """
-    largest = max((value for entry in table for value in entry if value is not None), default=0.0)
-    return {
-        "title": title,
-        "labels": [captions.label(path.param, value) for value in path.values],
-        "names": [name for name, _, _ in rows],
-        "full": [full for _, full, _ in rows],
-        "colours": [colour for _, _, colour in rows],
-        "weights": [list(entry) for entry in table],
-        "hollow": [not ok for ok in solved(path)],
-        "moves": [moving is None or k < moving for k in range(len(rows))],
-        "most": most or largest or 1.0,
-        "unit": unit,
-        "index": index,
-        "waiting": False,
-        "sortable": sortable,
-        "tall": tall,
-    }
-
-
-def slider(path: Any, *, index: int) -> dict[str, Any]:
+def slider(path: Any, *, index: int) -> Json:
     """What the player ``path`` shows: where its points are, and what is said at each of them."""
-    labels = [captions.label(path.param, value) for value in path.values]
+    axis, values = parameter_axis(path), path_positions(path).tolist()
     return {
-        "x": path_positions(path).tolist(),
-        "labels": labels,
-        "spoken": [f"{text}, {captions.spoken(path, k)}" for k, text in enumerate(labels)],
-        "index": index,
-        "exact": None,
-        "waiting": False,
+        "x": [axis.at(value) for value in values], "values": values, "labels": labels_of(path),
+        "spoken": [f"{text}, {captions.spoken(path, k)}" for k, text in enumerate(labels_of(path))],
+        "index": index, "exact": None, "waiting": False,
+    }  # fmt: skip
+
+
+def path_json(
+    path: Any,
+    *,
+    dark: bool,
+    index: int | None = None,
+    columns: tuple[Sequence[str], Any] | None = None,
+    measure: str = "effect",
+    references: Sequence[tuple[str, float]] = (),
+    says: Sequence[str] = (),
+    chart: str = "path",
+) -> dict[str, Json]:
+    """What every player of a path shows, by its place: "play", "chart", "scores", "bars", "all", "columns", "facts".
+
+    ``index`` is where the cursor begins, ``path.first_look`` without it. ``columns`` are names (G,) and shares (L, G)
+    of the ``measure`` per source column; ``references`` scores of other models by name; ``says`` sentences above the
+    picture ("say"). Raises ``ParameterError`` for a path without points, and for an index or shares that do not belong
+    to it.
+    """
+    start = checked(path, index)
+    if columns is not None and np.shape(columns[1]) != (len(path.values), len(columns[0])):
+        raise ParameterError(
+            f"Shares of columns come as {len(path.values)} points × {len(columns[0])} names; got "
+            f"{np.shape(columns[1])}."
+        )
+    found: dict[str, Json] = {"chart": weights_chart(path, dark, chart=chart, figure=f"{chart}_weights")}
+    scores = scores_chart(path, dark, chart=chart, figure=f"{chart}_scores", references=references)
+    if scores is not None:
+        found["scores"] = scores
+    if says:
+        found["say"] = texts(chart, [[[captions.runs(text) for text in says]]] * len(path.values), [1], start)
+    rows, table, every = kernel_rows(path, dark=dark), kernel_bars(path), len(path.kernel_names)
+    most = longest_kernel(table, rows, every)
+    facts = [
+        [[captions.certificate(path, k)], captions.cost(path, k), captions.measured(path, k)]
+        for k in range(len(path.values))
+    ]
+    found |= {
+        "bars": bars(path, rows, table, "Weights θ at ", index=start, most=most, sortable=True),
+        "all": bars(
+            path, kernel_rows(path, dark=dark, most=every), kernel_bars(path, most=every), "Every kernel at ",
+            index=start, most=most, sortable=True, tall=True,
+        ),
+        "facts": texts(chart, facts, [2, 1, 1.35], start),
+        "play": {
+            **slider(path, index=start), "chart": chart,
+            "charts": [found[name]["figure"] for name in ("chart", "scores") if name in found], "turn": 1,
+        },
+    }  # fmt: skip
+    if columns is not None:
+        shares = np.round(np.asarray(columns[1], dtype=float), 4)
+        named_rows = [(style.cut(name, METHOD_NAME_LENGTH), name, style.theme(dark).grey) for name in columns[0]]
+        top = max(0.25, float(shares.max(initial=0.0)))
+        found["columns"] = bars(
+            path,
+            named_rows,
+            shares.tolist(),
+            f"Share of the {measure} at ",
+            index=start,
+            unit="%",
+            most=top,
+            sortable=True,
+        )
+    for name in ("bars", "all", "columns"):
+        if name in found:
+            found[name] |= {"chart": chart, "set": name}
+    return found
+
+
+def checked(path: Any, index: int | None) -> int:
+    """Where the cursor begins on a path."""
+    if len(path.values) == 0:
+        raise ParameterError("The path has no points; there is nothing to drag along. Fit it first, with fit_path.")
+    if index is not None and not 0 <= index < len(path.values):
+        raise ParameterError(f"The path has points 0 to {len(path.values) - 1}; got the index {index}.")
+    return int(path.first_look) if index is None else index
+
+
+def _along(path: Any, x: Scale, y: Scale, lines: Sequence[Json], **more: Any) -> Json:
+    sure = [bool(ok) for ok in solved(path)]
+    return panel(x, y, lines, path_positions(path), labels_of(path), sure=sure, **more)
+
+
+def _marks(path: Any) -> list[str]:
+    """Of every point whether it is certified: "sure", "open", or "none" where the method has no certificate."""
+    gaps = np.asarray(path.relative_gap, dtype=float)
+    return ["none" if np.isnan(g) else "sure" if ok else "open" for g, ok in zip(gaps, solved(path), strict=True)]
+
+
+def _weight_lines(path: Any, weights: Array, peaks: Array, colours: Sequence[str], dark: bool) -> list[Json]:
+    """One line per kernel, ``weights`` (L, M): the six with the largest ``peaks`` (M,) coloured, the others grey."""
+    largest = [m for m in style.largest(peaks) if peaks[m] > 0]
+    quiet = style.faded(style.theme(dark).grey)
+    rest = [m for m in range(weights.shape[1]) if m not in largest]
+    drawn = [line(path.kernel_names[m], weights[:, m], quiet, dark, width=1) for m in rest]
+    return drawn + [line(path.kernel_names[m], weights[:, m], colours[m], dark, width=2.25) for m in largest]
+
+
+def weights_chart(path: Any, dark: bool, *, chart: str, figure: str) -> Json:
+    """The solution path: kernel weights along the parameter, with a mark for the certificate of every point."""
+    weights = np.asarray(path.weights, dtype=float)
+    peaks = style.peak_weights(weights, weights.shape[1])
+    y = linear("weight θ", 0.0, 1.05 * (float(peaks.max(initial=0.0)) or 1.0))
+    lines = _weight_lines(path, weights, peaks, style.kernel_colours(path.kernel_families, peaks, dark), dark)
+    called = dict(zip(path.kernel_names, captions.labels(path.kernel_names, path.kernel_families), strict=True))
+    for one in lines:
+        if one["width"] > 1:
+            one |= line(one["name"], one["ys"], one["colour"], dark, label=style.cut(called[one["name"]]), width=2.25)
+    alt = f"Weights of {style.counted(weights.shape[1], 'kernel')} along {captions.symbol(path.param)}."
+    said = [_weights_said(path, weights[k], k) for k in range(len(path.values))]
+    drawn = _along(path, parameter_axis(path), y, lines, marks=_marks(path), title="Solution path")
+    return _chart(chart, figure, [drawn], alt, said, right=8)
+
+
+_chart = chart
+
+
+def _weights_said(path: Any, weights: Array, index: int) -> str:
+    gap = float(path.relative_gap[index])
+    sure = "no certificate" if np.isnan(gap) else f"within {style.percent(gap)} of the optimum"
+    if not path.statuses[index].ok:
+        sure = "not solved to tolerance"
+    largest = leaders(weights, path.kernel_names) if np.any(weights > 0) else "none above 0"
+    return f"At {captions.label(path.param, float(path.values[index]))}: the largest weights are {largest}; {sure}."
+
+
+def scores_chart(
+    path: Any, dark: bool, *, chart: str, figure: str, references: Iterable[tuple[str, float]] = ()
+) -> Json | None:
+    """Training (grey) and validation (dashed) score along the path; None where none was measured.
+
+    ``references``: scores of other models by name, as dotted lines; those far away are stated at the end of the scale.
+    """
+    lines = _score_lines(path, dark)
+    known = [value for one in lines for value in one["ys"] if value is not None]
+    if not known:
+        return None
+    low, high = min(known), max(known)
+    room = REACH * (high - low) or 0.05
+    for name, value in references:
+        near, grey = low - room <= value <= high + room, style.theme(dark).grey
+        label = name if near else f"{name} {'↓' if value < low else '↑'} {style.number(value)}"
+        if math.isfinite(value):
+            ys = np.full(len(path.values), value if near else np.nan)
+            lines.append(line(name, ys, grey, dark, label=label, width=1, dash=[2, 3], dot=False) | {"end": value})
+            known += [value] if near else []
+    unit, title = "%" if path.score_name in captions.SHARES else "", path.score_name
+    y = linear("", *style.around(known), unit)
+    drawn = _along(
+        path, parameter_axis(path, captions.symbol(path.param)), y, lines, title=title[:1].upper() + title[1:]
+    )
+    alt = f"Scores along {captions.symbol(path.param)}: {path.score_name}."
+    said = [
+        f"At {text}: " + ", ".join(f"{part} {captions.score(title, float(scores[k]))}" for part, scores in _parts(path))
+        + "." for k, text in enumerate(labels_of(path))
+    ]  # fmt: skip
+    return _chart(chart, figure, [drawn], alt, said, left=3.25)
+
+
+def _parts(path: Any) -> tuple[tuple[str, Any], ...]:
+    return ("train", path.train_score), ("validation", path.val_score)
+
+
+def _score_lines(path: Any, dark: bool) -> list[Json]:
+    tone = style.theme(dark)
+    looks: Mapping[str, Json] = {"train": {"colour": tone.grey}, "validation": {"colour": tone.ink, "dash": [6, 4]}}
+    return [
+        line(name, scores, dark=dark, label=name, **looks[name])
+        for name, scores in _parts(path)
+        if np.isfinite(np.asarray(scores, dtype=float)).any()
+    ]
+
+
+# A picture under any slider
+
+
+def picture_json(
+    slider: Scale, positions: Sequence[float], labels: Sequence[str], said: Sequence[str], panels: Sequence[Json], *,
+    start: int, columns: int = 3, chart: str = "picture", **more: Any,
+) -> dict[str, Json]:  # fmt: skip
+    """Panels that one slider leads, by place: "play", "say" and "chart"; ``panels`` as ``panel`` makes them, without
+    places for what does not stand over the slider's own axis. ``said`` is a sentence at each of the ``positions``.
+    """
+    for k, one in enumerate(panels):
+        one["suffix"] = str(k + 1) if k else ""
+    own = [one["suffix"] for one in panels if one["xs"]]
+    alt = " ".join(f"{one['title']}." for one in panels)
+    size = {"columns": columns, "rows": [15.5], "left": 3.25, "right": 5.25, "wraps": 17}
+    play = {
+        "x": [slider.at(position) for position in positions], "labels": list(labels), "chart": chart, "charts": [chart],
+        "spoken": [f"{text}. {words}" for text, words in zip(labels, said, strict=True)], "index": start,
+        "exact": None, "waiting": False, "turn": 1, "panels": own, **more,
+    }  # fmt: skip
+    return {
+        "play": play,
+        "say": texts(chart, [[[captions.runs(text)]] for text in said], [1], start),
+        "chart": _chart(chart, chart, panels, alt, said, **size),
     }
+
+
+def bar_panel(title: str, axes: tuple[str, str], names: Sequence[str], table: Any, colours: Sequence[str],
+              ticks: Sequence[str], **more: Any) -> Json:  # fmt: skip
+    """A panel of one upright bar per column of ``table`` (L, B), whose heights follow the slider."""
+    values = np.asarray(table, dtype=float)
+    each = [
+        {"name": name, "ys": rounded(values[:, k]), "colour": colours[k]} for k, name in enumerate(names)
+    ]  # fmt: skip
+    y = linear(axes[1], 0.0, 1.05 * (float(values.max(initial=0.0)) or 1.0))
+    return panel(named(axes[0], ticks), y, [], title=title, bars=each, **more)
+
+
+# Several paths under one slider
+
+
+@dataclass(frozen=True)
+class MethodView:
+    """One method: its title, its ``path`` (None while there is none, with a ``note`` that says why), whether it is
+    older, and a path of one ``exact`` point between its own.
+    """
+
+    title: str
+    path: Any = None
+    note: str = ""
+    waiting: bool = False
+    exact: Any = None
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of the shared slider, which may also stand between two of them.
+
+    ``shared`` is the parameter all methods run over, "" if they run over different ones; ``values`` are its values, or
+    shares of each path in percent; ``places`` tell for every step where each method stands on its own path: the index
+    of a solved point, a fraction between two of them, None without a path.
+    """
+
+    shared: str
+    values: tuple[float, ...]
+    labels: tuple[str, ...]
+    places: tuple[Places, ...]
+
+    @property
+    def positions(self) -> tuple[float, ...]:
+        """The values on the axis: p = ∞ is one doubling beyond the largest finite norm."""
+        finite = [value for value in self.values if math.isfinite(value)]
+        return tuple(value if math.isfinite(value) else 2 * max(finite, default=0.5) for value in self.values)
+
+    @property
+    def indices(self) -> tuple[Indices, ...]:
+        """The solved point nearest to the place of each method, at every step."""
+        return tuple(nearest_points(places) for places in self.places)
+
+    def value(self, position: float) -> float:
+        """The value at a position of the slider, which may be between two steps."""
+        low, share = _step(position, len(self.values))
+        if not share:
+            return self.values[low]
+        ends = self.positions[low : low + 2]
+        by_factors = self.shared and min(ends) > 0
+        return float(ends[0] * (ends[1] / ends[0]) ** share if by_factors else ends[0] + share * (ends[1] - ends[0]))
+
+    def position(self, value: float) -> float:
+        """The position of the slider at a value; beyond the ends it is the end."""
+        return _place(self.positions, self.positions[-1] if math.isinf(value) else value, bool(self.shared))
+
+    def at(self, position: float) -> Places:
+        """Where each method stands at a position of the slider."""
+        low, share = _step(position, len(self.values))
+        if not share:
+            return self.places[low]
+        ends = zip(self.places[low], self.places[low + 1], strict=True)
+        return tuple(None if a is None or b is None else a + share * (b - a) for a, b in ends)
+
+    def text(self, position: float) -> str:
+        """A position as a link has it."""
+        value = self.value(position)
+        if not self.shared:
+            return f"{value:.2f}".rstrip("0").rstrip(".") + "%"
+        return repr(value if value in self.values else float(f"{value:.4g}"))
+
+
+def steps(paths: Sequence[Any], overs: Sequence[str]) -> Steps:
+    """The steps for methods whose paths run over the parameters ``overs``; a method without a path yet, None, stays
+    behind.
+    """
+    known = [path for path in paths if path is not None]
+    if len(set(overs)) == 1:
+        shared = overs[0]
+        values = _common([np.asarray(path.values, dtype=float) for path in known])
+        found = Steps(shared, values, tuple(captions.label(shared, value) for value in values), ())
+        axes = [None if path is None else tuple(path_positions(path).tolist()) for path in paths]
+        places = (tuple(None if axis is None else _place(axis, at, shared != "s") for axis in axes)
+                  for at in found.positions)  # fmt: skip
+        return replace(found, places=tuple(places))
+    shares = tuple(float(share) for share in np.linspace(0.0, 100.0, SHARES))
+    places = (tuple(None if path is None else _at_share(path, share) for path in paths) for share in shares)
+    return Steps("", shares, tuple(f"{share:g} % of each path" for share in shares), tuple(places))
+
+
+def nearest_points(places: Places) -> Indices:
+    """The solved point nearest to each place."""
+    return tuple(None if at is None else round(at) for at in places)
+
+
+def nearest_to(found: Steps, indices: Indices) -> int:
+    """The step at which the first method that has a path stands nearest to its place among ``indices``."""
+    lead = next((k for k, index in enumerate(indices) if index is not None), None)
+    if lead is None:
+        return 0
+    away = [abs((step[lead] or 0) - (indices[lead] or 0)) for step in found.places]
+    return away.index(min(away))
+
+
+def _step(position: float, count: int) -> tuple[int, float]:
+    """The step below a position, and the share of the way to the next one."""
+    inner = min(max(position, 0.0), count - 1.0)
+    near = round(inner)
+    return (near, 0.0) if abs(inner - near) < SOLVED else (int(inner), inner - int(inner))
+
+
+def _place(axis: Sequence[float], value: float, by_factors: bool) -> float:
+    """Where ``value`` is among the monotone ``axis``, as an index that may be a fraction; beyond the ends the end."""
+    points = np.asarray(axis, dtype=float)
+    if by_factors and points.min() > 0 and value > 0:
+        points, value = np.log(points), math.log(value)
+    order = np.argsort(points, kind="stable")
+    found = float(np.interp(value, points[order], order.astype(float)))
+    return float(round(found)) if abs(found - round(found)) < SOLVED else found
+
+
+def _at_share(path: Any, share: float) -> float:
+    ranked = path_positions(path)
+    at: float = share / 100 * (len(ranked) - 1)
+    at = at if ranked[-1] >= ranked[0] else len(ranked) - 1 - at
+    return float(round(at)) if path.param == "s" else at
+
+
+def _common(grids: Sequence[Array]) -> tuple[float, ...]:
+    """The values themselves where all methods have the same ones, else a log grid as fine as theirs over all of
+    them.
+    """
+    if not grids:
+        return (1.0,)
+    union = np.unique(np.concatenate(grids))
+    if len(union) <= max(len(grid) for grid in grids) or not np.isfinite(union).all() or bool((union % 1 == 0).all()):
+        return tuple(float(value) for value in union)
+    finest = min(float(np.log(grid[-1] / grid[0])) / (len(grid) - 1) for grid in map(np.sort, grids) if len(grid) > 1)
+    count = min(MOST_STEPS, 1 + math.ceil(math.log(union[-1] / union[0]) / max(finest, 1e-3)))
+    return tuple(float(f"{value:.3g}") for value in np.geomspace(union[0], union[-1], count))
+
+
+def shares_of_weight(weights: Any) -> Array:
+    """Each weight over the sum of its row: weights (..., M) in, shares (..., M) out; a row of zeros stays zero."""
+    table = np.asarray(weights, dtype=float)
+    total = table.sum(axis=-1, keepdims=True)
+    shares: Array = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
+    return shares
+
+
+def peak_shares(paths: Sequence[Any]) -> Array:
+    """The largest share of each kernel (M,) on any of the ``paths``: it fixes order and colours for all of them.
+
+    Raises ``ParameterError`` where the paths are over different kernels.
+    """
+    if not paths:
+        return np.zeros(0)
+    if any(path.kernel_names != paths[0].kernel_names for path in paths):
+        raise ParameterError("Methods can be set side by side over the same kernels only. Use one dictionary for all.")
+    peaks: Array = np.max([shares_of_weight(path.weights).max(axis=0) for path in paths], axis=0)
+    return peaks
+
+
+def methods_json(
+    methods: Sequence[MethodView],
+    found: Steps,
+    *,
+    dark: bool,
+    step: int = 0,
+    columns: Mapping[str, Sequence[int]] | None = None,
+    chart: str = "methods",
+) -> dict[str, Json]:
+    """What every player of several paths shows, by its place: "lead" (the slider), "chart", "methods" (facts and bars
+    of each) and "say" (a sentence of each).
+
+    The slider begins at ``step`` of ``found``. ``columns`` name the places of the kernels that see each column of a
+    table: its share of the weight is then a row as well. Raises ``ParameterError`` where the paths have different
+    kernels, and for columns of kernels that there are not.
+    """
+    paths = [one.path for one in methods if one.path is not None]
+    peaks = peak_shares(paths)
+    shown, colours = _first(peaks, N_METHOD_BARS), style.distinct_colours(peaks, dark)
+    glyphs = style.distinct_glyphs(peaks)
+    panels = _method_panels(methods, paths, peaks, colours, dark)
+    each = [_method(one, shown, top["xs"]) for one, top in zip(methods, panels, strict=False)]
+    rows = _rows_of(paths[0], shown, colours, METHOD_NAME_LENGTH, dark) if paths else []
+    names, full, hues = ([row[k] for row in rows] for k in range(3))
+    table: Json = {"names": names, "full": full, "colours": hues, "marks": [glyphs[m] for m in shown]}
+    table["marks"] += [""] * (len(rows) - len(shown))
+    if columns and paths:
+        _add_columns(table, each, methods, columns, dark)
+    lines = [[] if one.path is None else _lines(one.title, one.path) for one in methods]
+    at = [[(lines[m], k) for m, k in enumerate(points) if k is not None] for points in found.indices]
+    said = [[own[k] for own, k in entry] for entry in at]
+    places = zip(found.labels, found.positions, found.places, strict=True)
+    most = max((max(map(max, one["weights"])) for one in each if one["weights"]), default=1.0) or 1.0
+    alt = f"{style.counted(len(methods), 'method')} side by side: shares of weight above, scores below."
+    size = {"rows": [12.5, 10.5], "left": 9.5, "narrow": 3, "gap": 1.5, "columns": max(len(methods), 1)}
+    return {
+        "lead": {
+            "chart": chart, "methods": [{name: one[name] for name in ("title", "positions", "whole")} for one in each],
+            "sign": captions.symbol(found.shared) if found.shared else "",
+            "steps": [{"label": label, "value": at, "places": list(stand)} for label, at, stand in places],
+            "place": {"step": step, "free": False, "places": list(found.places[step]), "label": found.labels[step]},
+            "turn": 1,
+        },
+        "say": texts(chart, [[entry] for entry in said], [1], step),
+        "chart": _chart(
+            chart, chart, panels, alt, ["; ".join("".join(run[1] for run in words) for words in one) for one in said],
+            points=[list(points) for points in found.indices], **size,
+        ),
+        "methods": {"chart": chart, "facts": _fact_names(paths), **table, "methods": each, "most": most},
+    }  # fmt: skip
+
+
+def _method_panels(
+    methods: Sequence[MethodView], paths: Sequence[Any], peaks: Array, colours: Sequence[str], dark: bool
+) -> list[Json]:
+    """The panels of the shares, then those of the scores; upright axes are written left of the first method."""
+    score = paths[0].score_name if paths else "score"
+    top = 1.05 * (float(peaks.max(initial=0.0)) or 1.0)
+    unit, limits = "%" if score in captions.SHARES else "", style.around(measured_scores(paths))
+    glyphs = dict(zip(paths[0].kernel_names, style.distinct_glyphs(peaks), strict=True)) if paths else {}
+    last = max((k for k, one in enumerate(methods) if one.path is not None), default=None)
+    above, below = list[Json](), list[Json]()
+    for k, one in enumerate(methods):
+        shares, scores = (
+            linear("" if k else "share of weight", 0.0, top, "%"),
+            linear("" if k else score, *limits, unit),
+        )
+        if k:
+            shares, scores = (replace(axis, ticks=tuple((at, "") for at, _ in axis.ticks)) for axis in (shares, scores))
+        more: Json = {"method": k, "waiting": one.waiting}
+        if one.path is None:
+            bare = Scale("", 0.0, 1.0)
+            above.append(panel(bare, shares, [], title=one.title, note=one.note, **more))
+            below.append(panel(bare, scores, [], **more))
+        else:
+            x = parameter_axis(one.path, captions.symbol(one.path.param))
+            lines = _weight_lines(one.path, shares_of_weight(one.path.weights), peaks, colours, dark)
+            lines = [own | {"mark": glyphs[own["name"]]} for own in lines]
+            above.append(_along(one.path, replace(x, title="", ticks=()), shares, lines, title=one.title, **more))
+            measured = [
+                own | {"dot": True, "label": own["label"] if k == last else ""} for own in _score_lines(one.path, dark)
+            ]
+            below.append(_along(one.path, x, scores, measured, marks=_marks(one.path), **more))
+        above[-1]["suffix"], below[-1]["suffix"] = str(2 * k + 1) if k else "", str(2 * k + 2)
+    return above + below
+
+
+def _fact_names(paths: Sequence[Any]) -> list[str]:
+    score = paths[0].score_name if paths else "score"
+    return ["at", f"validation {score}", f"train {score}", "kernels used", "certificate", "solves, time"]
+
+
+def _facts(path: Any, index: int) -> list[str]:
+    gap = float(path.relative_gap[index])
+    sure = f"● within {style.percent(gap)}" if path.statuses[index].ok else f"○ open, gap {style.percent(gap)}"
+    return [
+        captions.label(path.param, float(path.values[index])),
+        captions.score(path.score_name, float(path.val_score[index])),
+        captions.score(path.score_name, float(path.train_score[index])),
+        f"{int(path.n_nonzero[index])} of {len(path.kernel_names)}",
+        "○ none for this method" if np.isnan(gap) else sure,
+        f"{int(path.solves[index])}, {captions.seconds(float(path.seconds[index]))}",
+    ]
+
+
+def _method(one: MethodView, shown: Sequence[int], places: Sequence[float]) -> Json:
+    """What the browser needs of one method; an exact point comes after the points of the path."""
+    empty: Json = {"positions": [], "facts": [], "hollow": [], "weights": [], "points": 0, "whole": False}
+    if one.path is None:
+        return {"title": one.title, "note": one.note, "waiting": False, **empty}
+    parts, positions = [one.path], list(places)
+    if one.exact is not None:
+        value, axis = float(one.exact.values[0]), parameter_axis(one.path)
+        parts, positions = [one.path, one.exact], [*positions, axis.at(value) if math.isfinite(value) else max(places)]
+    return {
+        "title": one.title, "note": "", "waiting": one.waiting, "whole": one.path.param == "s",
+        "points": len(one.path.values), "positions": positions,
+        "facts": [_facts(path, k) for path in parts for k in range(len(path.values))],
+        "hollow": [not status.ok for path in parts for status in path.statuses],
+        "weights": [
+            entry for path in parts for entry in np.round(heights(shares_of_weight(path.weights), shown), 5).tolist()
+        ],
+    }  # fmt: skip
+
+
+def _add_columns(
+    table: Json, each: Sequence[Json], methods: Sequence[MethodView], columns: Mapping[str, Sequence[int]], dark: bool
+) -> None:
+    """One row for each column below those of the kernels, the largest anywhere first; methods get their shares."""
+    last = max(len(one.path.kernel_names) for one in methods if one.path is not None) - 1
+    strange = [name for name, kernels in columns.items() if not all(0 <= m <= last for m in kernels)]
+    if strange:
+        raise ParameterError(f"The paths have kernels 0 to {last}; got others for {', '.join(strange)}.")
+
+    def by_column(path: Any) -> Array:
+        shares = shares_of_weight(path.weights)
+        return np.column_stack([shares[:, list(kernels)].sum(axis=1) for kernels in columns.values()])
+
+    tables = [None if one.path is None else by_column(one.path) for one in methods]
+    order = _first(np.concatenate([own for own in tables if own is not None]).max(axis=0), N_METHOD_BARS)
+    for one, method, own in zip(each, methods, tables, strict=True):
+        parts = [] if own is None else [own] if method.exact is None else [own, by_column(method.exact)]
+        shares = [entry for part in parts for entry in np.round(part[:, order], 5).tolist()]
+        one["weights"] = [kernels + more for kernels, more in zip(one["weights"], shares, strict=True)]
+    names = [list(columns)[g] for g in order]
+    heading = "Columns" if len(order) == len(columns) else f"{len(order)} of {len(columns)} columns"
+    table["parts"] = {str(len(table["names"])): heading}
+    table["names"] += [style.cut(name, METHOD_NAME_LENGTH) for name in names]
+    table["full"] += names
+    table["colours"] += [style.theme(dark).grey] * len(names)
+    table["marks"] += [""] * len(names)
+
+
+def _lines(title: str, path: Any) -> list[captions.Line]:
+    """What is said of a method at each of its points: kernels in use, score, and how sure the answer is."""
+    names, shares = captions.labels(path.kernel_names, path.kernel_families), shares_of_weight(path.weights)
+    found = []
+    for k, own in enumerate(shares):
+        words = [["b", title], ["", f" at {captions.label(path.param, float(path.values[k]))}: "]]
+        words += captions.cost(path, k)[0]
+        top = int(np.argmax(own))
+        if own[top] > ALIKE * np.min(own[own > 0], initial=1.0):
+            words += [["", ", the largest "], ["b", names[top]], ["", f" ({100 * own[top]:.0f} %)"]]
+        found.append([*words, ["", "; "], *captions.measured(path, k)[1], ["", ". "],
+                      *captions.certificate(path, k, short=True)])  # fmt: skip
+    return found

@@ -19,7 +19,7 @@ from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.captions import symbol
 from mklcore.figures.graph_objects import go
-from mklcore.figures.weights import leaders
+from mklcore.figures.style import leaders
 
 AXIS_TITLES = {
     "C": "C, cost of an error",
@@ -29,8 +29,6 @@ AXIS_TITLES = {
 }
 NORM_TICKS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 LABEL_ROOM = 130
-WEIGHT_DOMAIN = (0.0, 0.48)
-SCORE_DOMAIN = (0.75, 1.0)
 REACH = 0.5  # of the spread of the scores, by which a reference may be outside and still have its line
 SAME = 0.02  # of that spread: references nearer to each other share a label
 
@@ -102,41 +100,6 @@ def score_path(
         figure.update_xaxes(tickangle=0, title_text=f"{symbol(path.param)}{scale}")
         figure.update_yaxes(title_text=None)
         figure.update_layout(margin_l=36, margin_r=62)
-    return figure
-
-
-def explore_figure(path: Any, *, dark: bool = False, height: int = style.FIGURE_HEIGHT) -> go.Figure:
-    """The weight path on axes x, y and the score path on axes x2, y2, side by side in one constant figure.
-
-    No cursor is drawn: it is laid over both axes in the browser, at ``path_positions(path)``.
-    """
-    if len(path.values) == 0:
-        return style.empty_figure("No path yet. Choose a range and press Compute.", dark, height)
-    figure = style.new_figure(
-        f"{_weight_alt(path, None)} {_score_alt(path, None, None)}",
-        dark,
-        height,
-        margin={"l": 52, "r": 72, "t": 30, "b": 44},
-    )
-    _draw_weights(figure, path, dark, "")
-    _draw_scores(figure, path, dark, "2", None)
-    figure.update_layout(xaxis_domain=WEIGHT_DOMAIN, xaxis2_domain=SCORE_DOMAIN, xaxis2_anchor="y2", yaxis2_anchor="x2")
-    score_title = f"{path.score_name[:1].upper()}{path.score_name[1:]} along the path"
-    figure.update_layout(yaxis2_title_text=None)  # the title above says it, and the labels need the room
-    for axes, title in (("", "Solution path"), ("2", score_title)):
-        figure.add_annotation(
-            style.words(
-                title,
-                style.theme(dark).ink,
-                name="title",
-                x=0.5,
-                xref=f"x{axes} domain",
-                y=1.0,
-                yref="paper",
-                yanchor="bottom",
-                yshift=6,
-            )
-        )
     return figure
 
 

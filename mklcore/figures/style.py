@@ -278,6 +278,12 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def leaders(values: Array, names: Sequence[str], count: int = 3) -> str:
+    """The largest entries: "a with 0.5, b with 0.25 and c with 0.1"."""
+    top = np.argsort(-np.nan_to_num(values), kind="stable")[:count]
+    return joined([f"{names[m]} with {number(values[m])}" for m in top])
+
+
 def cut(name: str, length: int = 18) -> str:
     """A name as a label of at most ``length`` characters.
 
@@ -508,3 +514,23 @@ def empty_figure(message: str, dark: bool, height: int = FIGURE_HEIGHT) -> go.Fi
     text = html.escape(message, quote=False)
     figure.add_annotation(words(text, theme(dark).muted, x=0.5, y=0.5, xref="paper", yref="paper"))
     return figure
+
+
+def enlarged(figure: go.Figure, factor: float = 1.35) -> go.Figure:
+    """A copy of ``figure`` for a room: type, margins, height, lines and markers ``factor`` times as large; the data
+    stay as they are.
+    """
+    larger = go.Figure(figure)
+    layout = larger.layout
+    parts: list[tuple[Any, str]] = [(layout, "height"), (layout.font, "size")]
+    parts += [(layout.margin, side) for side in ("l", "r", "t", "b")]
+    for one in (*larger.select_xaxes(), *larger.select_yaxes()):
+        parts += [(one.tickfont, "size"), (one.title.font, "size")]
+    for note in layout.annotations:
+        parts += [(note.font, "size"), (note, "xshift"), (note, "yshift")]
+    for trace in larger.select_traces({"type": "scatter"}):
+        parts += [(trace.line, "width"), (trace.marker, "size")]
+    for part, name in parts:
+        if isinstance(part[name], int | float):
+            part[name] = part[name] * factor
+    return larger

@@ -12,6 +12,7 @@ from mklcore.arrays import Array, Indices
 from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.graph_objects import go
+from mklcore.figures.style import leaders
 
 ROW_HEIGHT = 22
 N_BARS = 12
@@ -121,12 +122,6 @@ def kernels_by_column(
         "", dark, tickvals=list(range(len(shown))), ticktext=labels, range=[len(shown) - 0.4, -0.6], showgrid=True
     )
     return figure
-
-
-def leaders(values: Array, names: Sequence[str], count: int = 3) -> str:
-    """The largest entries: "a with 0.5, b with 0.25 and c with 0.1"."""
-    top = np.argsort(-np.nan_to_num(values), kind="stable")[:count]
-    return style.joined([f"{names[m]} with {style.number(values[m])}" for m in top])
 
 
 def _check_lengths(values: Array, names: Sequence[str], families: Sequence[str]) -> None:

@@ -22,10 +22,7 @@ WAIT = 300_000  # for a condition; on a loaded machine that still compiles, the 
 P = ParamSpec("P")
 TURNS = count()
 PATIENCE = 60.0
-CHART = ".st-key-path_chart .js-plotly-plot"
-CURSOR = f"{CHART} .path-cursor line"
-RANGES = """(chart) => { const {xaxis, yaxis} = document.querySelector(chart)._fullLayout;
-  return [...xaxis.range, ...yaxis.range]; }"""
+CURSOR = ".st-key-path_chart .path-cursor line"
 # When something was sent to the server that is not answered yet; a page that is left forgets it.
 LISTEN = """() => { const Socket = window.WebSocket; window.unanswered = null;
   window.WebSocket = class extends Socket {
@@ -33,14 +30,13 @@ LISTEN = """() => { const Socket = window.WebSocket; window.unanswered = null;
     send(...all) { window.unanswered = performance.now(); super.send(...all); } }; }"""
 DROPPED = 30_000  # milliseconds: what asks for a part that a run of the whole page has just replaced is never answered
 # Nothing runs, is asked for or is out of date, for as long as asked, by the page's own clock: what a click or a key has
-# begun there comes before the next look, however busy the machine. The lessons are computed while the visitor goes on,
-# and looked after twice a second; everything else one waits for.
+# begun there comes before the next look, however busy the machine.
 AT_REST = """([turn, quiet, dropped]) => {
   const all = (name) => [...document.querySelectorAll(`[data-testid=${name}]`)];
-  const bars = all('stProgress'), lessons = bars.filter(bar => bar.textContent.startsWith('Lessons: '));
+  const bars = all('stProgress');
   const now = performance.now(), waits = window.unanswered && now - window.unanswered < dropped;
   const still = all('stApp').some(app => app.dataset.testScriptState === 'notRunning') && !waits;
-  const busy = all('stStatusWidget').length || bars.length > lessons.length || !(still || lessons.length)
+  const busy = all('stStatusWidget').length || bars.length || !still
     || document.querySelector('[data-stale=true]');
   if (busy || window.rest?.turn !== turn) window.rest = {turn, since: busy ? Infinity : now};
   window.rest.since = Math.min(window.rest.since, now);
@@ -111,7 +107,7 @@ class Visitor:
         """Tell where the window stands and what it shows, for the report of a failure."""
         try:
             shown = self.page.locator("body").inner_text(timeout=2000)
-            figures = self.page.locator(".js-plotly-plot").count()
+            figures = self.page.locator(".js-plotly-plot, .chart").count()
         except Exception as error:  # a window that does not answer is reported as such beside the failure itself
             shown, figures = repr(error), 0
         return f"{self.page.url}\n{figures} figures; errors: {self.errors}\n{shown[:3000]}"

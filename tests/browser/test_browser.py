@@ -8,9 +8,7 @@ import pytest
 
 from tests.browser.server import Server
 from tests.browser.steps import (
-    CHART,
     CURSOR,
-    RANGES,
     Visitor,
     assert_at,
     assert_bars_show,
@@ -101,50 +99,6 @@ def assert_exactly(visitor: Visitor, value: float) -> None:
     """The number box beside the slider says where the cursor is."""
     box = visitor.page.locator("input[aria-label='C, exactly']")
     assert float(box.input_value()) == pytest.approx(value, rel=1e-3)
-
-
-def test_the_zoom_of_a_chart_stays_while_the_cursor_moves_and_a_value_is_solved(server: Server, visit) -> None:
-    visitor = visit(server.url)
-    visitor.open("explore?data=iris&widths=2&look=path")
-    visitor.wait_for_path()
-    whole = visitor.page.evaluate(RANGES, CHART)
-    plot = visitor.page.locator(f"{CHART} .nsewdrag").first.bounding_box()
-    middle = plot["x"] + plot["width"] / 2
-    cursor = visitor.page.locator(CURSOR).first.bounding_box()["x"]
-    side = 1 if cursor < middle else -1  # where it is not in the way
-    visitor.page.mouse.move(middle + side * 0.15 * plot["width"], plot["y"] + 40)
-    visitor.page.mouse.down()
-    for step in range(1, 9):  # plotly tells a drag from a click by its moves
-        visitor.page.mouse.move(middle + side * (0.15 + 0.035 * step) * plot["width"], plot["y"] + 40 + 12 * step)
-        visitor.page.wait_for_timeout(30)
-    visitor.page.mouse.up()
-    visitor.settle()
-    zoomed = visitor.page.evaluate(RANGES, CHART)
-    assert zoomed != whole
-    visitor.slider.focus()
-    link = visitor.page.url
-    for _ in range(3):
-        visitor.page.keyboard.press("ArrowRight")
-    visitor.page.wait_for_url(lambda url: url != link)
-    visitor.settle()
-    drag(visitor, to=0.1, moves=4)
-    drag(visitor, to=0.5, moves=4)
-    assert_zoomed(visitor, zoomed)
-    visitor.page.wait_for_selector(CURSOR, state="attached")
-    visitor.settle()  # what the thumb was let go at comes first, into the same box
-    box = visitor.page.locator("input[aria-label='C, exactly']")
-    box.fill("0.123")
-    box.press("Enter")
-    visitor.page.locator(".player output", has_text="C = 0.123").wait_for()
-    visitor.settle()
-    assert_zoomed(visitor, zoomed)
-    assert not visitor.errors
-
-
-@patiently
-def assert_zoomed(visitor: Visitor, ranges: list[float]) -> None:
-    """The chart shows the same part as before."""
-    assert visitor.page.evaluate(RANGES, CHART) == ranges
 
 
 def test_quick_key_presses_on_a_slider_lose_none(server: Server, visit) -> None:

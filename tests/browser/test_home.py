@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 
 from tests.browser.server import Server
 
-SLIDER = ".scene input[type=range]"
+SLIDER = ".player input[type=range]"
 PLACES = """(slider) => new Promise(done => { const seen = new Set(), began = performance.now();
   const look = () => { seen.add(slider.value); performance.now() - began < 2500 ? requestAnimationFrame(look)
     : done([...seen].map(Number)); }; look(); })"""
@@ -18,7 +18,7 @@ def test_the_first_screen_plays_comes_to_rest_and_is_dragged(server: Server, chr
         slider = page.locator(SLIDER)
         seen = slider.evaluate(PLACES)
         assert len(seen) > 5
-        spoken = page.locator(".scene .said")
+        spoken = page.locator(".texts")
         at_rest = spoken.inner_text()
         rest = int(slider.input_value())
         assert 0 < rest < int(slider.get_attribute("max"))

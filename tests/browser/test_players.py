@@ -1,11 +1,10 @@
-"""The players away from the app: each is a module a browser takes, and one slider leads figure, bars and texts."""
+"""The players away from the app: each is a module a browser takes, and one slider leads chart, bars and texts."""
 
 from typing import Any
 
-import plotly.graph_objects as go
 import pytest
-from plotly.offline import get_plotlyjs
 
+from mklcore.figures import moving
 from mklcore.figures.players import PLAYERS, player
 
 BEGIN = """async ({name, js, data}) => {
@@ -19,8 +18,14 @@ BEGIN = """async ({name, js, data}) => {
   return typeof module.default;
 }"""
 POSITIONS = [0.0, 1.0, 2.0, 4.0]
+AXIS = moving.Scale("x", 0.0, 4.0)
+CHART = moving.chart("chart", "chart", [moving.panel(
+    AXIS, moving.linear("y", 0.0, 9.0), [moving.line("squares", [0, 1, 4, 9], "#005585", False, label="end")],
+    POSITIONS, "abcd", title="Squares",
+)], "Squares.", list("abcd"))  # fmt: skip
 PATH: dict[str, Any] = {
-    "chart": "chart", "charts": ["chart"], "x": POSITIONS, "labels": [f"C = {x:g}" for x in POSITIONS],
+    "chart": "chart", "charts": ["chart"], "x": [at / 4 for at in POSITIONS],
+    "labels": [f"C = {x:g}" for x in POSITIONS],
     "spoken": [f"spoken {x:g}" for x in POSITIONS], "index": 1, "exact": None, "turn": 1, "waiting": False,
 }  # fmt: skip
 BARS: dict[str, Any] = {
@@ -37,12 +42,11 @@ TEXTS = {
 
 @pytest.fixture(scope="module")
 def hall(chromium):
-    """A window that keeps plotly, which takes seconds to load, while all else in it is replaced."""
+    """A window for all tests, whose content is replaced."""
     context = chromium.new_context(viewport={"width": 900, "height": 600})
     page = context.new_page()
     page.errors = []
     page.on("pageerror", lambda error: page.errors.append(str(error)))
-    page.set_content(f"<script>{get_plotlyjs()}</script>")
     yield page
     context.close()
 
@@ -64,24 +68,21 @@ def test_every_player_is_a_module_with_a_default_function(page, name) -> None:
 
 @pytest.fixture
 def stage(page):
-    """A page of its own: a figure that plotly made, a slider under it, bars and texts that listen."""
-    figure = go.Figure(go.Scatter(x=POSITIONS, y=[0, 1, 4, 9])).update_layout(width=800, height=300, dragmode=False)
-    made = figure.to_html(full_html=False, include_plotlyjs=False, div_id="chart")
-    rooms = "".join(
-        f"<div id='{name}'><style>{player(name).css}</style>{player(name).html}</div>"
-        for name in ("bars", "texts", "path")
-    )
-    page.set_content(f"{made}{rooms}")
-    page.wait_for_function("document.querySelector('#chart')?._fullLayout")
-    for name, data in (("bars", BARS), ("texts", TEXTS), ("path", PATH)):
+    """A page of its own: a chart, a slider under it, bars and texts that listen."""
+    names = {"bars": BARS, "texts": TEXTS, "chart": CHART, "path": PATH}
+    rooms = "".join(f"<div id='{name}'><style>{player(name).css}</style>{player(name).html}</div>" for name in names)
+    page.set_content(rooms)
+    for name, data in names.items():
         page.evaluate(BEGIN, {"name": name, "js": player(name).js, "data": data})
     return page
 
 
 def line(page) -> float:
     """Where the line over the figure stands, on its axis."""
-    return page.evaluate("""() => { const gd = document.querySelector('#chart'), x = gd._fullLayout.xaxis;
-      return x.p2d(+gd.querySelector('.path-cursor line').getAttribute('x1') - x._offset); }""")
+    return 4 * page.evaluate("""() => { const place = (name, at) => +document.querySelector(name).getAttribute(at);
+      const ground = '#chart .ground', left = place('#chart .path-cursor line', 'x1') - place(ground, 'x');
+      return left / place(ground, 'width');
+    }""")
 
 
 def reports(page) -> list[int]:
@@ -113,7 +114,7 @@ def test_the_echo_of_a_report_moves_nothing_and_a_new_turn_does(stage) -> None:
     stage.wait_for_function("window.reports.length")
     stage.evaluate("data => window.again(data)", PATH)
     assert line(stage) == pytest.approx(4.0, abs=1e-3)
-    between = {"x": 3.0, "label": "C = 3", "spoken": "between", "sets": {"weights": [1.5, 0.5]}, "hollow": False}
+    between = {"x": 0.75, "label": "C = 3", "spoken": "between", "sets": {"weights": [1.5, 0.5]}, "hollow": False}
     stage.evaluate("data => window.again(data)", PATH | {"turn": 2, "index": 2, "exact": between})
     assert line(stage) == pytest.approx(3.0, abs=1e-3)
     assert stage.locator("#path output").inner_text() == "C = 3"
@@ -143,7 +144,8 @@ def test_the_end_of_an_earlier_call_cuts_nothing_off(stage) -> None:
     ended = "([name, data]) => { const end = window.players[name](data); window.players[name](data); end(); }"
     for name, data in (("bars", BARS), ("texts", TEXTS), ("path", PATH)):
         stage.evaluate(ended, [name, data])
-    stage.evaluate("document.querySelector('#chart .path-cursor').remove()")  # as plotly does that draws anew
+    stage.evaluate("document.querySelector('#chart .path-cursor').remove()")
+    stage.evaluate("data => window.players.chart(data)", CHART)
     stage.wait_for_selector("#chart .path-cursor line", state="attached", timeout=20000)
     stage.locator("#path input").focus()
     stage.keyboard.press("End")

@@ -5,15 +5,13 @@ dark.
 import gzip
 import json
 from pathlib import Path as File
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from mklcore.figures.hull_states import HullLayout
+from mklcore.figures.hulls import HullLayout
 from mklcore.figures.takeaway import About, Problem, hulls_page, methods_page, path_page
-from mklcore.lessons import LESSONS
-from mklcore.lessons.page import lesson_page
+from mklcore.lessons import LESSONS, lesson_page
 from tests.test_takeaway import HOSTILE, a_path
 
 EARLIER = File(__file__).resolve().parents[2] / "sample_data" / "earlier"
@@ -46,17 +44,15 @@ def of_hulls() -> str:
 
 
 def of_lesson() -> str:
-    found = unpacked(EARLIER / "lesson_sparse.json.gz")
-    story = SimpleNamespace(answer=found["answer"], facts=found["facts"])
-    return lesson_page(LESSONS["sparse"], story, scene=lambda dark: found["scenes"]["dark" if dark else "light"])
+    return lesson_page(LESSONS["sparse"])
 
 
 KINDS = {"path": of_path, "methods": of_methods, "hulls": of_hulls, "lesson": of_lesson}
 WORDS = {
-    "path": "#say .texts",
+    "path": "#facts .texts",
     "methods": "#say .texts",
     "hulls": ".said",
-    "lesson": ".said",
+    "lesson": "#say .texts",
 }  # what is read at the cursor
 
 
@@ -109,7 +105,7 @@ def test_a_file_from_disk_drags_obeys_the_keys_and_turns_dark(window, tmp_path, 
     assert pictures.first.get_attribute("aria-label") != drawn
     assert window.locator(WORDS[kind]).inner_text() != read
     assert window.locator("math").count() > 0
-    held = window.locator(".ground").first if kind in ("path", "methods") else slider
+    held = window.locator(".ground").first if kind != "hulls" else slider
     drag(window, held, 0.999)
     assert float(slider.input_value()) == steps
     paper = window.evaluate("getComputedStyle(document.body).backgroundColor")

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mklcore.catalog import ESTIMATORS
-from mklcore.figures.steps import steps
+from mklcore.figures.moving import steps
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.hkl.design import Design
 from pages._parts.params.steps import place

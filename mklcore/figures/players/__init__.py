@@ -6,15 +6,15 @@ mounts it as a component; a page of its own calls it with a function that does n
 custom properties ``--st-text-color``, ``--st-background-color``, ``--st-primary-color``, ``--st-border-color``,
 ``--st-font``.
 
-    elements, slider, cursor, axes       what players share: one slider, and one cursor over figures of plotly's or
-                                         their own
+    elements, slider, cursor, axes       what players share: one slider, and one cursor over figures
     marks                                marks of a picture that are chosen by a click or by keys alone
     path, bars, texts                    a slider along a path; bars and texts that follow it from elsewhere on the page
-    chart                                lines of a path on a canvas, for a page without plotly
+    chart                                panels of lines and bars
     rest                                 nothing to see: it has drawn anew what only Python can draw, when the cursor
                                          rests
     compare, methods                     one slider over several paths, and the table that follows it
-    hull, lesson                         hulls along lambda; the picture of a lesson
+    hull                                 hulls along lambda
+    shell                                the page around players that stand alone
 """
 
 import json
@@ -33,12 +33,9 @@ PLAYERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "compare": (("elements", "slider", "cursor"), ("slider",)),
     "methods": (("elements", "cursor"), ("rows",)),
     "hull": (("elements", "slider", "marks"), ("slider", "rows")),
-    "lesson": (("elements", "slider", "axes"), ("slider",)),
     "chart": (("elements", "cursor", "axes"), ()),
     "rest": (("elements",), ()),
 }
-
-
 SHARED = ("elements", "slider", "cursor", "axes", "marks")  # in the order in which they depend on each other
 
 
@@ -56,25 +53,24 @@ def player(name: str) -> Player:
     if name not in PLAYERS:
         raise ParameterError(f"There is no player {name!r}. Players: {', '.join(PLAYERS)}.")
     scripts, styles = PLAYERS[name]
-    css = "".join(_text(f"{part}.css") for part in (*styles, name))
-    return Player(_text(f"{name}.html"), css, "\n".join(_text(f"{part}.js") for part in (*scripts, name)))
+    css = "".join(text_of(f"{part}.css") for part in (*styles, name))
+    return Player(text_of(f"{name}.html"), css, "\n".join(text_of(f"{part}.js") for part in (*scripts, name)))
 
 
 def bundle(names: Sequence[str]) -> str:
     """Several players as one script for a page of its own: what they share once, then an object ``PLAYERS`` by their
     names, each with its ``html``, its ``css`` and the function ``play``.
     """
-    found = {name: player(name) for name in names}
     wanted = {part for name in names for part in PLAYERS[name][0]}
-    shared = [_text(f"{part}.js") for part in SHARED if part in wanted]
-    each = [
-        f"PLAYERS[{json.dumps(name)}] = "
-        f"{{ html: {json.dumps(texts.html)}, css: {json.dumps(texts.css)}, play: (() => {{\n"
-        f"{_text(f'{name}.js').replace('export default function', 'return function')}}})() }};"
-        for name, texts in found.items()
-    ]
-    return "\n".join([*shared, "const PLAYERS = {};", *each])
+    parts = [text_of(f"{part}.js") for part in SHARED if part in wanted]
+    parts.append("const PLAYERS = {};")
+    for name in names:
+        script = text_of(f"{name}.js").replace("export default function", "return function")
+        page = f"html: {json.dumps(player(name).html)}, css: {json.dumps(player(name).css)}"
+        parts.append(f"PLAYERS[{json.dumps(name)}] = {{ {page}, play: (() => {{\n{script}}})() }};")
+    return "\n".join(parts)
 
 
-def _text(file: str) -> str:
+def text_of(file: str) -> str:
+    """The text of one of the files beside this one."""
     return files(__name__).joinpath(file).read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ function drawAxes(svg, { x, y }, { X, Y, rem }) {
   for (const [at, text] of withRoom(x.ticks, (at) => X(at), rem))
     make(svg, "text", { x: X(at), y: Y(0) + 1.05 * rem, "text-anchor": "middle" }, text);
   make(svg, "text", { x: X(0.5), y: Y(0) + 2.25 * rem, "text-anchor": "middle" }, x.title);
-  const turned = `rotate(-90) translate(${-Y(0.5)}, ${0.85 * rem})`;
+  const turned = `rotate(-90) translate(${-Y(0.5)}, ${X(0) - 2.65 * rem})`;
   make(svg, "text", { transform: turned, "text-anchor": "middle" }, y.title);
 }
 

@@ -1,11 +1,12 @@
-// Panels of lines where there is no plotly: the lines stand on a canvas and are drawn once, what moves is laid over them.
+// Panels of lines and of bars: lines stand on a canvas and are drawn once, what moves with the cursor is laid over them.
 // Python sends values; `y` of a panel tells between which of them it reaches, `xs` where the points are, from 0 to 1.
 const NARROW = 38; // rem, below which names of a table beside the figure have no room
 const NEAR = 24; // px within which a line is reported on hover
+const MARKS = 6; // along a line of a figure whose kernels have signs
+const BAR = 0.76; // of its slot that a bar fills
 
 // What a cursor knows of this figure; one for each view, so that the cursor keeps it when data change.
 class DrawnFigure {
-  whole = true;
   redraws = [];
 
   constructor(view) {
@@ -47,36 +48,47 @@ function build(view) {
   const { data, box, frame, over, places, grounds } = view;
   const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
   const width = (view.width = Math.max(120, box.clientWidth));
-  const height = data.rows.reduce((sum, rows) => sum + rows, 0) * rem;
-  box.style.height = height + "px";
-  for (const layer of [frame, over]) layer.setAttribute("viewBox", `0 0 ${width} ${height}`);
   frame.replaceChildren();
   for (const { suffix } of data.panels) if (!grounds.has(suffix)) grounds.set(suffix, make(over, "rect", { class: "ground" }));
   view.moving ??= make(over, "g", { "pointer-events": "none" });
   view.moving.replaceChildren();
-  view.dots = [];
-  places.clear();
-  for (const panel of data.panels) places.set(panel.suffix, layOut(view, panel, width, rem));
+  Object.assign(view, { dots: [], bars: [] });
+  const height = layOut(view, width, rem);
+  box.style.height = height + "px";
+  for (const layer of [frame, over]) layer.setAttribute("viewBox", `0 0 ${width} ${height}`);
   for (const panel of data.panels) furnish(view, panel, places.get(panel.suffix), rem);
   paintLines(view, width, height);
   for (const redraw of view.figure.redraws) redraw();
   draw(view, view.index, view.exact);
 }
 
-// A panel's place in px, from its row and column: the columns share what the margins leave.
-function layOut({ data }, panel, width, rem) {
-  const right = Math.min(data.right * rem, 0.27 * width);
+// The place of every panel in px, and the height of all. Panels follow each other in rows of `columns`, fewer where a
+// column would be less than `wraps` rem wide; the columns share what the margins leave.
+function layOut({ data, places }, width, rem) {
   const narrow = data.narrow && width < NARROW * rem;
+  const right = Math.min(data.right * rem, 0.27 * width);
   const left = (narrow ? data.narrow : data.left) * rem;
-  const [gap, above] = [(narrow ? 0.5 : 1) * data.gap * rem, data.rows.slice(0, panel.row)];
-  const column = (width - left - right - gap * (data.columns - 1)) / data.columns;
-  const top = above.reduce((sum, rows) => sum + rows, 0) * rem + (panel.title ? 1.7 : 0.6) * rem;
-  const under = (panel.x.ticks.length ? 1.6 : 0.4) + (panel.x.title ? 1.2 : 0);
-  const box = { left: left + panel.column * (column + gap), width: Math.max(20, column), top, right };
-  box.height = data.rows[panel.row] * rem - (top - above.reduce((sum, rows) => sum + rows, 0) * rem) - under * rem;
-  box.at = (position) => position * box.width;
-  return box;
+  const columns = data.wraps ? Math.max(1, Math.min(data.columns, Math.floor(width / (data.wraps * rem)))) : data.columns;
+  const gap = data.wraps ? left + right : (narrow ? 0.5 : 1) * data.gap * rem;
+  const column = Math.max(20, (width - left - right - gap * (columns - 1)) / columns);
+  const grown = data.grows && columns > 1 ? Math.min(1.7, Math.max(1, (innerHeight / rem - 23) / (2 * data.rows[0]))) : 1;
+  let [row, used, above] = [0, 0, 0];
+  places.clear();
+  for (const panel of data.panels) {
+    const span = Math.min(panel.span ?? 1, columns);
+    if (used + span > columns) [above, row, used] = [above + heightOf(data, row) * grown * rem, row + 1, 0];
+    const head = (panel.title ? 1.7 : 0.6) * rem;
+    const under = ((panel.x.ticks.length ? 1.6 : 0.4) + (panel.x.title ? 1.2 : 0)) * rem;
+    const place = { left: left + used * (column + gap), width: span * column + (span - 1) * gap, top: above + head, right };
+    place.height = heightOf(data, row) * grown * rem - head - under;
+    place.at = (position) => position * place.width;
+    places.set(panel.suffix, place);
+    used += span;
+  }
+  return above + heightOf(data, row) * grown * rem;
 }
+
+const heightOf = ({ rows }, row) => rows[Math.min(row, rows.length - 1)];
 
 function scales(panel, place) {
   const { low, high } = panel.y;
@@ -89,8 +101,13 @@ function furnish(view, panel, place, rem) {
   const { data, frame, moving, grounds } = view;
   const crowded = data.narrow && view.width < NARROW * rem;
   drawAxes(frame, crowded ? sparing(panel) : panel, { X, Y, rem });
+  if (panel.shade) {
+    const [from, to] = panel.shade.map(X);
+    make(frame, "rect", { class: "shade", x: from, y: Y(1), width: to - from, height: place.height });
+  }
+  if (panel.note) make(frame, "text", { class: "note", x: X(0.5), y: Y(0.55), "text-anchor": "middle" }, panel.note);
   if (panel.title)
-    shorten(make(frame, "text", { class: "title", x: X(0), y: place.top - 0.6 * rem }, panel.title), place.width);
+    shorten(make(frame, "text", { class: "title", x: X(0), y: place.top - 0.6 * rem }, panel.title), place.width + (data.wraps ? place.right : 0));
   for (const line of panel.lines) {
     if (!line.label) continue;
     const label = { class: "end", x: X(1) + 8, y: Y(line.label_at), "dominant-baseline": "central" };
@@ -104,7 +121,13 @@ function furnish(view, panel, place, rem) {
     if (mark === "sure") make(frame, "line", { class: "sure", x1: x, x2: x, y1: y, y2: y + 5 });
     if (mark === "open") make(frame, "circle", { class: "open", cx: x, cy: y + 3, r: 2.5 });
   });
-  set(grounds.get(panel.suffix), { x: place.left, y: place.top, width: place.width, height: place.height });
+  const fixed = !panel.xs.length; // bars have no axis of the cursor to take hold of
+  set(grounds.get(panel.suffix), { x: place.left, y: place.top, width: fixed ? 0 : place.width, height: place.height });
+  (panel.bars || []).forEach((bar, k) => {
+    const slot = place.width / panel.bars.length;
+    const box = { x: X(0) + slot * (k + (1 - BAR) / 2), width: Math.max(1, BAR * slot), fill: bar.colour };
+    view.bars.push({ bar, at, foot: Y(0), drawn: make(moving, "rect", box) });
+  });
   for (const line of panel.lines) {
     if (!(line.dot ?? Boolean(line.label))) continue;
     const drawn = make(moving, "circle", { class: "dot", r: 4, fill: line.colour });
@@ -155,7 +178,7 @@ function inkOf(view, colour, known) {
 
 // Solid between two points that are solved to tolerance, dashed elsewhere.
 function paintLine(pen, panel, line, { X, at }, ink) {
-  Object.assign(pen, { strokeStyle: ink, fillStyle: ink, lineWidth: line.width, globalAlpha: line.opacity ?? 1 });
+  Object.assign(pen, { strokeStyle: ink, fillStyle: ink, lineWidth: line.width, globalAlpha: (line.opacity ?? 1) * (panel.waiting ? 0.67 : 1) });
   for (const solid of [true, false]) {
     pen.setLineDash(solid ? line.dash || [] : [6, 4]);
     pen.beginPath();
@@ -168,6 +191,14 @@ function paintLine(pen, panel, line, { X, at }, ink) {
       before = value === null ? null : k;
     }
     pen.stroke();
+  }
+  if (line.mark) {
+    pen.setLineDash([]);
+    pen.font = "11px sans-serif";
+    Object.assign(pen, { textAlign: "center", textBaseline: "middle" });
+    const every = Math.ceil(panel.order.length / MARKS);
+    for (const k of panel.order.filter((_, i) => i % every === 0))
+      if (line.ys[k] !== null) pen.fillText(line.mark, X(panel.xs[k]), at(line.ys[k]));
   }
   if (panel.order.length === 1 && line.ys[0] !== null) {
     pen.beginPath();
@@ -187,11 +218,15 @@ function draw(view, index, exact) {
     drawn.setAttribute("visibility", value === null ? "hidden" : "visible");
     if (value !== null) set(drawn, { cx: X(panel.xs[k]), cy: at(value) });
   }
+  for (const { bar, at, foot, drawn } of view.bars) {
+    const top = at(bar.ys[index] ?? 0);
+    set(drawn, { y: Math.min(top, foot), height: Math.max(0, foot - top) });
+  }
   const said = view.data.said[index];
   view.box.setAttribute("aria-label", said && !exact ? view.data.alt + " " + said : view.data.alt);
 }
 
-// The line nearest to the pointer, at the nearest solved point.
+// What is nearest to the pointer: of lines a solved point, of bars the one in whose slot it is.
 function tell(view, event) {
   const box = view.box.getBoundingClientRect();
   const [px, py] = [event.clientX - box.left, event.clientY - box.top];
@@ -200,6 +235,9 @@ function tell(view, event) {
     const place = view.places.get(panel.suffix);
     if (px < place.left - 4 || px > place.left + place.width + 4 || py < place.top || py > place.top + place.height) continue;
     const { X, at } = scales(panel, place);
+    const slot = Math.floor(((px - place.left) / place.width) * (panel.bars?.length ?? 0));
+    if (panel.bars?.[slot]) best = { away: 0, panel, line: panel.bars[slot], k: view.index };
+    if (!panel.order.length) continue;
     const k = panel.order.reduce((near, j) => (Math.abs(X(panel.xs[j]) - px) < Math.abs(X(panel.xs[near]) - px) ? j : near));
     for (const line of panel.lines) {
       const away = line.ys[k] === null || !line.name ? Infinity : Math.abs(at(line.ys[k]) - py);
@@ -219,7 +257,10 @@ export default function ({ parentElement, data }) {
   view.data = data;
   figures.set(data.figure, view.figure);
   for (const panel of data.panels) panel.order = panel.xs.map((_, k) => k).sort((a, b) => panel.xs[a] - panel.xs[b]);
+  view.box.classList.toggle("waiting", Boolean(data.waiting));
+  view.index = Math.min(view.index, Math.max(0, data.said.length - 1));
   build(view);
+  document.dispatchEvent(new CustomEvent("figure-drawn"));
   view.resized.observe(view.box);
   follow(view, draw);
   return ending(view, () => {

@@ -11,7 +11,7 @@ function placesOf({ data, slider }) {
   return share ? places.map((at, k) => (at === null ? null : at + share * (data.steps[low + 1].places[k] - at))) : places;
 }
 
-// Along the axis of a path: what moves by factors is spaced by factors.
+// What moves by factors is spaced by factors.
 function between(low, high, share) {
   if (!share) return low;
   return low > 0 && high > 0 ? low * (high / low) ** share : low + share * (high - low);
@@ -21,7 +21,7 @@ function positionAt({ positions, whole }, at) {
   if (at === null || at === undefined) return null;
   const place = whole ? Math.round(at) : at;
   const low = Math.floor(place);
-  return low < positions.length ? between(positions[low], positions[Math.ceil(place)], place - low) : null;
+  return low < positions.length ? positions[low] + (place - low) * (positions[Math.ceil(place)] - positions[low]) : null;
 }
 
 function labelOf({ data, slider }) {
@@ -36,7 +36,7 @@ function labelOf({ data, slider }) {
 function newView(root) {
   const view = { box: root.querySelector(".methods") };
   view.slider = new Slider(root, { paint: () => paint(view), stepTime: 90, title: "Play along all paths", smooth: true });
-  view.observer = new MutationObserver(() => attach(view));
+  view.drawn = () => attach(view);
   view.asked = ({ detail }) => detail.chart === view.data.chart && tell(view);
   return view;
 }
@@ -66,12 +66,10 @@ function tell(view) {
 function paint(view) {
   const { data, slider } = view;
   const places = placesOf(view);
-  const stands = data.methods.map((method, k) => positionAt(method, places[k]));
-  stands.forEach((at, k) => view.cursor.stand(k, at, view.ink));
+  data.methods.forEach((method, k) => view.cursor.stand(k, positionAt(method, places[k]), view.ink));
   const label = labelOf(view);
-  const spoken = data.methods.map(({ title }, k) => (stands[k] === null ? "" : title + ": " + +stands[k].toPrecision(3)));
   slider.range.classList.toggle("free", Boolean(slider.between));
-  slider.show(label, label + ". " + spoken.filter(Boolean).join("; "));
+  slider.show(label, label);
   tell(view);
 }
 
@@ -82,12 +80,12 @@ export default function ({ parentElement, data, setStateValue }) {
   const { free, step } = data.place;
   const between = free ? data.place : null;
   view.slider.take({ count: data.steps.length, index: step, turn: data.turn, between }, setStateValue);
-  view.observer.observe(document.body, { subtree: true, childList: true });
+  document.addEventListener("figure-drawn", view.drawn);
   document.addEventListener("path-cursor-where", view.asked);
   attach(view);
   redraw(view);
   return ending(view, () => {
-    view.observer.disconnect();
+    document.removeEventListener("figure-drawn", view.drawn);
     document.removeEventListener("path-cursor-where", view.asked);
     view.slider.stop();
   });

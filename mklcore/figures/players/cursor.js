@@ -1,40 +1,11 @@
 // Lines over figures that stand still, where a slider stands; and the news of it for bars and texts of the page.
 let born = 0; // cursors so far: while a page changes, an old one may still stand beside its successor
-const figures = new Map(); // those that a player of this page has drawn itself, by the keys of their charts
+const figures = (document.drawnFigures ??= new Map()); // by their names, from whichever script of the page drew them
 
-// What a cursor knows of a figure: its element, a layer to draw on, where its panels are, and when it is laid out anew.
-class PlotlyFigure {
-  // `chart` is the key of a figure in Streamlit or the id of its element elsewhere.
-  static of(chart) {
-    const gd = document.querySelector(`.st-key-${chart} .js-plotly-plot, #${chart}.js-plotly-plot`);
-    return gd && gd._fullLayout && gd.on ? (gd.figure ??= new PlotlyFigure(gd)) : null;
-  }
-
-  constructor(gd) {
-    this.element = gd;
-  }
-
-  get there() {
-    return this.element.isConnected && Boolean(this.element._fullLayout);
-  }
-
-  get layer() {
-    return this.element.querySelector(".main-svg");
-  }
-
-  // In px of the element; `at` tells how far from its left a position is. `suffix` names the axes, "" those called x and y.
-  panel(suffix) {
-    const [x, y] = ["x", "y"].map((letter) => this.element._fullLayout[letter + "axis" + suffix]);
-    if (!x || !y) return null;
-    return { left: x._offset, width: x._length, top: y._offset, height: y._length, at: (position) => x.d2p(position) };
-  }
-
-  laid(redraw) {
-    for (const event of ["plotly_afterplot", "plotly_relayouting"]) this.element.on(event, redraw);
-  }
+function figureOf(chart) {
+  const own = figures.get(chart);
+  return own && own.there ? own : null;
 }
-
-const figureOf = (chart) => figures.get(chart) ?? PlotlyFigure.of(chart);
 
 class Cursor {
   // `host` is an element of the player, `positions(k)` where line k stands at every step of the `slider`. `redraw` is called
@@ -74,9 +45,8 @@ class Cursor {
     this.marks = [];
   }
 
-  // A wide invisible line to take hold of; in a figure where nothing else wants the pointer, the whole panel.
+  // A wide invisible line to take hold of, and the whole panel.
   #handle(layer, k) {
-    const { whole } = this.figure;
     const handle = make(layer, "line", { "stroke-width": 18, stroke: "transparent", "pointer-events": "stroke" });
     handle.style.cursor = "ew-resize";
     const away = (event) => {
@@ -85,8 +55,7 @@ class Cursor {
       return this.positions(k).map((position) => panel.at(position) - wanted);
     };
     this.slider.hold(handle, away);
-    for (const suffix of whole ? this.panels[k] : []) this.slider.hold(this.figure.ground(suffix), away, true);
-    for (const type of ["mousedown", "touchstart"]) handle.addEventListener(type, (event) => event.stopPropagation());
+    for (const suffix of this.panels[k]) this.slider.hold(this.figure.ground(suffix), away, true);
     return handle;
   }
 

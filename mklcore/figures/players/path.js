@@ -3,8 +3,8 @@ const THUMB = 18; // px, as in the style sheet
 
 function newView(root) {
   const view = { row: root.querySelector(".player"), cursors: [] };
-  view.slider = new Slider(root, { paint: () => paint(view), stepTime: 90, title: "Play along the path" });
-  view.observer = new MutationObserver(() => attach(view));
+  view.slider = new Slider(root, { paint: () => paint(view), title: "Play along the path" });
+  view.drawn = () => attach(view);
   view.resized = new ResizeObserver(() => place(view));
   view.asked = (event) => event.detail.chart === view.data.chart && tell(view);
   return view;
@@ -15,9 +15,10 @@ function cursorOver(view, chart) {
   return new Cursor(chart, { host, slider, positions: () => view.data.x, redraw: () => arrange(view) });
 }
 
-// A tab without figures has the slider alone.
+// A tab without figures has the slider alone; `panels` are those of each figure over which a line is laid.
 function attach(view) {
-  const laid = view.cursors.map((cursor) => cursor.attach([[""]]));
+  const panels = (view.data.panels || [""]).map((suffix) => [suffix]);
+  const laid = view.cursors.map((cursor) => cursor.attach(panels));
   if (laid.some(Boolean)) arrange(view);
 }
 
@@ -32,7 +33,7 @@ function paint(view) {
   const { data, slider, cursors, ink } = view;
   const { index, between } = slider;
   const { x, label, open } = standing(view);
-  for (const cursor of cursors) cursor.stand(0, x, ink);
+  for (const cursor of cursors) cursor.panels.forEach((_, k) => cursor.stand(k, x, ink));
   slider.show(label, open ? label : between ? between.spoken : data.spoken[index]);
   tell(view);
 }
@@ -41,8 +42,8 @@ function paint(view) {
 function standing({ data, slider: { index, position, between } }) {
   if (between) return { x: between.x, label: between.label, open: false };
   if (position === index) return { x: data.x[index], label: data.labels[index], open: false };
-  const x = valueAt(data, position);
-  return { x, label: `${data.sign} = ${+x.toPrecision(3)}, between solved points`, open: true };
+  const [x, value] = [between(data.x, position), between(data.values, position, data.log)];
+  return { x, label: `${data.sign} = ${+value.toPrecision(3)}, between solved points`, open: true };
 }
 
 function tell(view) {
@@ -50,12 +51,11 @@ function tell(view) {
   announce(view.data.chart, { index, position, between, label: standing(view).label });
 }
 
-// The value between two solved ones, by ratio where the axis is logarithmic.
-function valueAt({ x, log }, at) {
+// What is between two solved points, by ratio where values move by factors.
+function between(values, at, byFactors = false) {
   const [low, part] = [Math.floor(at), at - Math.floor(at)];
-  const ends = [x[low], x[Math.min(low + 1, x.length - 1)]];
-  if (!log) return ends[0] + part * (ends[1] - ends[0]);
-  return ends[0] * (ends[1] / ends[0]) ** part;
+  const [first, next] = [values[low], values[Math.min(low + 1, values.length - 1)]];
+  return byFactors ? first * (next / first) ** part : first + part * (next - first);
 }
 
 // The thumb stands under the cursor line: the input spans the path's own part of the first figure's axis.
@@ -73,7 +73,7 @@ function place({ data, row, slider, cursors }) {
   const ends = [data.x[0], data.x[data.x.length - 1]].map((position) => panel.at(position));
   const [begin, end] = ends[0] >= -1 && ends[1] <= panel.width + 1 ? ends : [0, panel.width];
   const left = origin + begin - THUMB / 2;
-  const aligned = left >= 40 && end - begin > 80 && origin + end < box.width;
+  const aligned = left >= 40 && end - begin > box.width / 3 && origin + end < box.width;
   row.classList.toggle("aligned", aligned);
   range.style.left = aligned ? left + "px" : "";
   range.style.width = aligned ? end - begin + THUMB + "px" : "";
@@ -88,17 +88,20 @@ export default function ({ parentElement, data, setStateValue }) {
   view.row.classList.toggle("waiting", data.waiting);
   view.slider.smooth = Boolean(data.smooth);
   view.slider.range.step = data.smooth ? "any" : 1;
+  view.slider.stepTime = Math.max(90, Math.min(450, 4000 / data.x.length)); // few points are slow enough to be talked over
   view.slider.take({ count: data.x.length, index: data.index, turn: data.turn, between: data.exact }, setStateValue);
-  view.observer.observe(document.body, { subtree: true, childList: true });
   view.resized.observe(view.row);
+  document.addEventListener("figure-drawn", view.drawn);
   document.addEventListener("path-cursor-where", view.asked);
   attach(view);
   arrange(view);
+  if (data.sweep && !view.swept && !matchMedia("(prefers-reduced-motion: reduce)").matches) view.slider.sweep(data.sweep);
+  view.swept = true;
   // Data come anew once Python has taken in where the cursor was released.
   document.dispatchEvent(new CustomEvent("path-cursor-rest", { detail: { chart: data.chart, index: data.index } }));
   return ending(view, () => {
-    view.observer.disconnect();
     view.resized.disconnect();
+    document.removeEventListener("figure-drawn", view.drawn);
     document.removeEventListener("path-cursor-where", view.asked);
     view.slider.stop();
   });

@@ -12,6 +12,16 @@ function nearest(away, current) {
   return places.reduce((best, k) => (Math.abs(k - current) < Math.abs(best - current) ? k : best));
 }
 
+// A presenter's remote sends these two keys: they lead through the steps of a lesson, which an input would swallow.
+function handOn(event) {
+  if (event.key !== "PageDown" && event.key !== "PageUp") return;
+  event.preventDefault();
+  event.stopPropagation();
+  const { key, code, keyCode } = event;
+  for (const type of ["keydown", "keyup"])
+    document.dispatchEvent(new KeyboardEvent(type, { key, code, keyCode, which: keyCode, bubbles: true }));
+}
+
 class Slider {
   // `paint` draws what the position means, `stepTime` is in ms between two positions while playing, `title` names the button.
   constructor(root, { paint, stepTime, title, smooth = false }) {
@@ -24,6 +34,7 @@ class Slider {
     this.range.oninput = () => this.move(this.position);
     this.range.onpointerup = () => this.release(0); // a thumb that snapped has no change event: its value was set here
     this.range.onkeydown = (event) => {
+      handOn(event);
       if (this.smooth) this.#key(event); // a handler that returns false would take the key away
     };
     this.range.onchange = () => this.release(this.range.matches(":active") ? 0 : KEYS_REST);

@@ -1,12 +1,12 @@
 """Compare, the cursor: one slider for all methods, an exact value in all of them, and what follows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
 from mklcore.errors import MKLError
-from mklcore.figures import steps as method_steps
-from mklcore.figures.steps import Steps
+from mklcore.figures import moving
+from mklcore.figures.moving import Steps
 from mklcore.paths.path import Path
 from pages._parts.compare import table
 from pages._parts.derive import comparison, predictions
@@ -85,17 +85,24 @@ def _number_box(found: Steps, here: Place) -> None:
 
 
 @st.fragment
-def draw(drawn: Sequence[Shown], figure: Callable[[], None]) -> None:
-    """Draw the shared slider, the ``figure`` below it and everything that follows; a release runs only this."""
+def draw(drawn: Sequence[Shown], notes: Sequence[str]) -> None:
+    """Draw the shared slider, the figure below it and everything that follows; a release runs only this.
+
+    ``notes`` say of each method why it has no path.
+    """
     paths = [one.path for one in drawn]
-    found = method_steps.steps(paths, [one.method.over for one in drawn])
+    found = moving.steps(paths, [one.method.over for one in drawn])
     name = tuple((derive_paths.key(one.params), one.waiting, one.path is None) for one in drawn)
     compare_player.listen(found, name)
     here = steps.place(found, paths, history.current().methods_at)
     exact = _solved(drawn, here) if any(here.values) else [None] * len(drawn)
+    made = compare_player.drawn(drawn, notes, found, exact)
+    if not any(paths):
+        compare_player.chart(made)
+        return
     lead, box, best = st.columns([6, 1.8, 1.6], gap="small", vertical_alignment="center")
     with lead:
-        compare_player.slider(drawn, found, here, exact, name)
+        compare_player.slider(made, found, here, exact, name)
     if found.shared:
         with box:
             _number_box(found, here)
@@ -104,8 +111,8 @@ def draw(drawn: Sequence[Shown], figure: Callable[[], None]) -> None:
         help="Moves every method to the point of its path with the highest validation score.",
     )  # fmt: skip
     st.caption(_words(found, here, any(exact)))
-    figure()
-    compare_player.table(drawn, exact)
+    compare_player.chart(made)
+    compare_player.table(made)
     history.end()
     if not any(one.waiting for one in drawn):
         explorable.methods(history.current(), drawn, round(here.position))

@@ -10,7 +10,7 @@ from mklcore.experiments import EXPERIMENTS, Line
 from mklcore.experiments.claims import Claim
 from mklcore.experiments.lp import BAYES, INFORMATIVE, N_CHECK, N_TRAIN, NORMS
 from mklcore.figures import sparsity_figure, style
-from mklcore.lessons.norms import N_FEATURES
+from mklcore.lessons.toy import N_FEATURES
 from pages._parts.derive import caches
 from pages._parts.derive.derived import together
 from pages._parts.drawing import charts

@@ -99,10 +99,3 @@ def result_cache(params: DataParams) -> ResultCache:
 def hulls(params: DataParams) -> ResultCache:
     """Return the cache for paths of hulls, which hold their levels for prediction: large, so few are kept."""
     return memory().caches.hulls if params.is_upload else shared("hulls", 6)
-
-
-def lessons() -> ResultCache:
-    """Return the cache for what lessons found: about made data, so everybody's, and never pushed out by other
-    results.
-    """
-    return shared("lessons", 24)

@@ -9,7 +9,7 @@ files.
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path as File
 from typing import Any
@@ -18,7 +18,7 @@ import numpy as np
 
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import DataError
-from mklcore.figures.hull_states import HullLayout
+from mklcore.figures.hulls import HullLayout
 from mklcore.paths.files import read_paths
 from mklcore.paths.path import Path
 from mklcore.selection.references import Reference
@@ -39,18 +39,6 @@ class Hulls:
     path: Path
     layout: HullLayout
     states: tuple[dict[str, Any], ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Story:
-    """What a lesson found: the right answer, the figures of its text, its drawn scenes, and for hulls its two
-    columns.
-    """
-
-    answer: str
-    facts: dict[str, str]
-    scenes: dict[str, Any]
-    pair: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,11 +72,6 @@ def hulls(params: HullParams) -> Hulls | None:
     """Return the hulls these parameters ask for if they come with the project."""
     file = _file(params) and hulls_file(params)
     return _hulls(file) if file else None
-
-
-def story(lesson: str) -> Story | None:
-    """Return what a lesson found if it comes with the project."""
-    return _story(FOLDER / f"lesson_{lesson}.json.gz") if FOLDER else None
 
 
 def answers() -> dict[str, SampleAnswer]:
@@ -176,12 +159,6 @@ def _hulls(file: File) -> Hulls | None:
     return Hulls(along, HullLayout(**layout), tuple(found["states"]))
 
 
-@lru_cache(maxsize=16)
-def _story(file: File) -> Story | None:
-    found = read_json(file)
-    return None if found is None else replace(Story(**found), pair=tuple(found["pair"]))
-
-
 @lru_cache(maxsize=2)
 def _answers(file: File) -> dict[str, SampleAnswer]:
     found = read_json(file) or {}
@@ -192,12 +169,9 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-def write(file: File, found: Hulls | Story) -> None:
-    """Write hulls (their path is beside them, in a file of its own) or what a lesson found."""
-    content = {name: value for name, value in vars(found).items() if name != "path"}
-    if isinstance(found, Hulls):
-        content["layout"] = asdict(found.layout)
-    write_json(file, content)
+def write(file: File, found: Hulls) -> None:
+    """Write hulls; their path is beside them, in a file of its own."""
+    write_json(file, {"layout": asdict(found.layout), "states": found.states})
 
 
 def write_references(file: File, found: Sequence[Reference]) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from mklcore.data.dataset import Dataset
 from mklcore.figures import kernel_count, style
-from mklcore.figures.hull_states import gap_of, most_relevant, node_id, way
+from mklcore.figures.hulls import gap_of, most_relevant, node_id, way
 from mklcore.paths.path import Path
 from mklcore.solvers.driver import Status
 from pages._parts.derive import hulls

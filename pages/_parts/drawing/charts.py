@@ -8,7 +8,6 @@ import streamlit as st
 
 from mklcore.data.dataset import Dataset, Split
 from mklcore.figures import style
-from mklcore.figures.presenting import enlarged
 from pages._parts.session import history
 
 DIMMED = 0.33
@@ -30,7 +29,7 @@ def show(figure: go.Figure, key: str, height: int | None = None, width: int | Li
     if height is not None:
         figure.layout.height, figure.layout.margin.t = height, 12
     if history.current().present:
-        figure = enlarged(figure)
+        figure = style.enlarged(figure)
     st.plotly_chart(figure, width=width, key=key, alt=figure.layout.meta["alt"], config=CONFIG)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from mklcore.figures import captions, moving, score_path, weight_path
-from pages._parts.derive import caches, paths, references
+from pages._parts.derive import paths, references
 from pages._parts.drawing import charts
 from pages._parts.explore import columns, views
 from pages._parts.export import downloads
@@ -30,23 +30,26 @@ def draw(shown: paths.Answer, index: int, baselines: columns.Baselines) -> list[
 
 
 def _figures(shown: paths.Answer, baselines: columns.Baselines) -> None:
-    """Draw the weights and the scores along the path: constant figures, over which the browser lays the cursor."""
-    dark, (name, path) = charts.is_dark(), paths.picture(shown.params, shown.path, shown.tag)
+    """Draw the weights and the scores along the path, over which the browser lays the cursor."""
+    dark, path = charts.is_dark(), paths.picture(shown.params, shown.path, shown.tag)[1]
     named = replace(path, kernel_names=captions.labels(path.kernel_names, path.kernel_families))
     plain = tuple(references.lines(baselines))
     score_name = f"{path.score_name[:1].upper()}{path.score_name[1:]}"
+    cursor = {"chart": path_player.CHART}
     drawn = {
-        path_player.CHART: ("Solution path", lambda: weight_path(named, dark=dark), lambda k: weight_path(named, k)),
+        path_player.CHART: (
+            "Solution path", moving.weights_chart(path, dark, figure=path_player.CHART, **cursor),
+            lambda k: weight_path(named, k),
+        ),
         path_player.SCORES: (
-            score_name,
-            lambda: score_path(path, dark=dark, narrow=True, references=plain),
+            score_name, moving.scores_chart(path, dark, figure=path_player.SCORES, references=plain, **cursor),
             lambda k: score_path(path, k, references=plain),
         ),
-    }
+    }  # fmt: skip
     places = st.columns(views.RIGHT, gap="small")
-    for place, (key, (title, make, at)) in zip(places, drawn.items(), strict=True):
-        made = caches.result_cache(shown.params).made((key, name, dark, plain), make)
+    for place, (key, (title, made, at)) in zip(places, drawn.items(), strict=True):
         with place:
             take = lambda at=at: at(params_places.place(path, history.current().at).index)  # noqa: E731  where the cursor is by then
             downloads.titled(f":small[**{title}**]", take, title)
-            charts.show(charts.dimmed(made, dark=dark) if shown.older else made, key)
+            if made is not None:
+                path_player.chart(key, made, waiting=shown.older)

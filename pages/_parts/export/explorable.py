@@ -1,11 +1,10 @@
-"""Export what moves: a path, methods, hulls or a lesson as one file that drags without a server.
+"""Export what moves: a path, methods or hulls as one file that drags without a server.
 
 It is written once asked for.
 """
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -14,10 +13,8 @@ from mklcore.catalog import Algorithm, Variant
 from mklcore.data.dataset import Split
 from mklcore.estimators.explain import Shares
 from mklcore.figures import style
+from mklcore.figures.hulls import Drawn
 from mklcore.figures.takeaway import About, Problem, hulls_page, methods_page, path_page
-from mklcore.figures.takeaway.hulls import Drawn
-from mklcore.lessons import Lesson
-from mklcore.lessons.page import Scenes, lesson_page
 from mklcore.paths.path import Path
 from pages._parts.derive import caches, gram_stacks, paths, tables
 from pages._parts.derive import hulls as derive_hulls
@@ -35,7 +32,7 @@ HELP = (
 )
 
 
-def _button(make: Callable[[], str], name: str) -> None:
+def button(make: Callable[[], str], name: str) -> None:
     """Draw the download; ``make`` knows no session."""
     st.download_button(
         LABEL, make, f"{file_name(name)}.html", "text/html", key=f"explorable_{file_name(name)}", on_click="ignore",
@@ -50,7 +47,7 @@ def path(
     """Draw the download of Explore: the path from its cursor on, with the shares of the weight per column."""
     about = _about(params, "explore", gram_stacks.parts(params), [method], [_problem(solved)])
     columns = None if shares is None or not shares.names else (shares.names, shares.values)
-    _button(partial(path_page, shown, about, index=index, columns=columns, references=tuple(references)), "Path")
+    button(partial(path_page, shown, about, index=index, columns=columns, references=tuple(references)), "Path")
 
 
 def methods(params: Params, drawn: Sequence[Shown], step: int) -> None:
@@ -60,7 +57,7 @@ def methods(params: Params, drawn: Sequence[Shown], step: int) -> None:
     about = _about(params, "compare", gram_stacks.parts(params), list(algorithms), problems([one for one, _ in solved]))
     shown = {one.label: path for one, path in solved}
     columns = _columns(*solved[0]) if solved else {}
-    _button(partial(methods_page, shown, about, step=step, columns=columns), "Methods side by side")
+    button(partial(methods_page, shown, about, step=step, columns=columns), "Methods side by side")
 
 
 def _columns(one: Shown, path: Path) -> dict[str, list[int]]:
@@ -86,12 +83,7 @@ def hulls(params: Params, shown: Path, drawn: Drawn, columns: Sequence[int], met
     """Draw the download of Hulls: the path over λ from its cursor on; ``columns`` are those of the table that enter."""
     about = _about(params, "hulls", derive_hulls.parts(params), [method], [_problem(method)])
     numbers = [j + 1 for j in columns]
-    _button(partial(hulls_page, shown, about, index=index, numbers=numbers, drawn=drawn), "Hulls")
-
-
-def lesson(text: Lesson, story: Any, scene: Scenes, address: str) -> None:
-    """Draw the download of a lesson, which begins with its question."""
-    _button(partial(lesson_page, text, story, scene=scene, link=address), f"Lesson {text.key}")
+    button(partial(hulls_page, shown, about, index=index, numbers=numbers, drawn=drawn), "Hulls")
 
 
 def _problem(solved: Algorithm | Variant, title: str = "") -> Problem:

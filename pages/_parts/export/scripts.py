@@ -75,7 +75,7 @@ def _cells(params: Params, page: str) -> list[Cell]:
     found = [*_start(params, method.label), *_kernel_cells(params), *_path_cells(params)]
     if page == "predict" and not tables.on_stack(params):
         found += [*_final_cells(params), *_row_cells(params)]
-    return [*found, *_figure_cells("explore_figure(path)")]
+    return [*found, *_figure_cells("weight_path(path)")]
 
 
 def _start(params: PathParams, label: str, used: Split | None = None) -> list[Cell]:
@@ -271,7 +271,7 @@ for name, path in paths.items():
     kernels, gap = path.n_nonzero[index], path.relative_gap[index]
     rows[name] = {path.param: at, "validation": score, "kernels": kernels, "gap": gap}
 print(pd.DataFrame(rows).T.to_string())"""
-    return [*found, Cell(best), *_figure_cells("explore_figure(next(iter(paths.values())))")]
+    return [*found, Cell(best), *_figure_cells("weight_path(next(iter(paths.values())))")]
 
 
 def _path_cells(params: Params) -> list[Cell]:

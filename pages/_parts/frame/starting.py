@@ -41,7 +41,6 @@ PAGES = (
     "pages._parts.explore.tuning",
     "pages._parts.compare.cursor",
     "pages._parts.compare.rail",
-    "pages._parts.lessons.steps",
     "pages._parts.hulls.beside",
     "pages._parts.hulls.view",
     "pages._parts.players.hull_player",

@@ -262,7 +262,6 @@ class Params(TheoryParams):
     lesson: str = _param("", one_of(lambda: ("", *LESSONS)))
     lesson_step: str = _param("guess", choice("guess", "reveal", "why"))
     lesson_guess: str = _param("", matching(r"[a-z]{0,12}", "the name of an answer"))
-    lesson_at: int | None = _param(None, whole(0, 99))
     present: bool = False
     theory: str = _param("lp", choice("lp", "conversions", "gomp", "recovery", "greedy", "decay", "duplicates", "hkl"))
     experiment: str = _param("lp_fig3", matching(r"[a-z0-9_]{1,40}", "the name of an experiment"))

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mklcore.figures.steps import Indices, Places, Steps, nearest_points, nearest_to
+from mklcore.figures.moving import Indices, Places, Steps, nearest_points, nearest_to
 from mklcore.paths.path import Path
 from pages._parts.params import places as params_places
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import streamlit as st
 
-from mklcore.figures import captions, hull_states, players
-from mklcore.figures.hull_states import HullLayout, hull_layout
+from mklcore.figures import captions, players
+from mklcore.figures import hulls as drawn_hulls
+from mklcore.figures.hulls import HullLayout, hull_layout
 from mklcore.paths.path import Path
 from pages._parts.derive import caches, earlier, hull_words, hulls, tables
 from pages._parts.derive.hulls import Answer, Hull
@@ -81,8 +82,7 @@ def _states(shown: Answer, layout: HullLayout) -> list[dict[str, Any]]:
 
 
 def _state(shown: Answer, hull: Hull, layout: HullLayout) -> dict[str, Any]:
-    said = hull_states.hull_words(hull.fitted, shown.path.score_name, hull.validation)
-    return hull_states.player_state(hull.fitted, layout, said | {"label": label(hull.value)})
+    return drawn_hulls.player_state(hull.fitted, layout, shown.path.score_name, hull.validation)
 
 
 def kept(shown: Answer) -> earlier.Hulls:
@@ -125,8 +125,7 @@ def _draw(
     _component(
         key=KEY,
         data={
-            **hull_states.hull_player(layout, states, [j + 1 for j in chosen], dark=charts.is_dark()),
-            **{"exact": None, "selected": "", "waiting": False, "tells": False},
+            **drawn_hulls.hull_json(layout, states, [j + 1 for j in chosen], dark=charts.is_dark()),
             **now,
         },
         default={"report": None, "picked": None},

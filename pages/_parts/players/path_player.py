@@ -26,6 +26,8 @@ _player = st.components.v2.component("path_player", **players.player("path")._as
 _rest = st.components.v2.component("path_rest", **players.player("rest")._asdict())
 _bars = st.components.v2.component("path_bars", **players.player("bars")._asdict())
 _texts = st.components.v2.component("path_texts", **players.player("texts")._asdict())
+_hull = st.components.v2.component("hull_picture", **players.player("hull")._asdict())
+_chart = st.components.v2.component("path_chart", **players.player("chart")._asdict())
 
 
 def listen(path: Path, name: object) -> None:
@@ -106,6 +108,30 @@ def texts(view: View, path: Path, index: int, widths: Sequence[float], *, waitin
     )
 
 
+def chart(key: str, drawn: dict[str, Any], *, title: str = "", waiting: bool = False) -> None:
+    """Draw the panels of a figure, over which the cursor stands: ``drawn`` by ``moving``, ``title`` above the first."""
+    panels = [{**drawn["panels"][0], "title": title}, *drawn["panels"][1:]]
+    _chart(key=key, data={**drawn, "panels": panels, "waiting": waiting})
+
+
+def picture(drawn: dict[str, dict[str, Any]], name: str, *, first: bool = False) -> None:
+    """Draw panels above a slider of their own, or hulls, as ``mklcore.figures.moving.picture_json`` lays them out; with
+    ``first`` slider and sentence stand above the panels.
+    """
+    if "hull" in drawn:
+        _hull(
+            key=name, data=drawn["hull"], default={"report": None, "picked": None}, on_report_change=lambda: None,
+            on_picked_change=lambda: None,
+        )  # fmt: skip
+        return
+    if not first:
+        _chart(key=f"{name}_chart", data=drawn["chart"])
+    _player(key=name, data=drawn["play"], default={"report": None}, on_report_change=lambda: None)
+    _texts(key=f"{name}_said", data=drawn["say"])
+    if first:
+        _chart(key=f"{name}_chart", data=drawn["chart"])
+
+
 def _between(path: Path, value: float) -> float:
     """Return the place of a value among the points of the path, as the slider counts them."""
     places, values = np.arange(len(path), dtype=float), np.asarray(path.values, dtype=float)
@@ -120,7 +146,7 @@ def player(path: Path, name: object, here: Place, exact: Path | None, views: Seq
     between: dict[str, Any] | None = None
     if exact is not None:
         between = {
-            "x": here.value,
+            "x": moving.parameter_axis(path).at(here.value),
             "position": _between(path, here.value),
             "label": label(path.param, here.value),
             "spoken": f"{label(path.param, here.value)}, {captions.spoken(exact, 0)}",

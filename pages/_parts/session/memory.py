@@ -153,7 +153,6 @@ class Cursors:
     path: Cursor = field(default_factory=Cursor)
     methods: Cursor = field(default_factory=Cursor)
     hull: Cursor = field(default_factory=Cursor)
-    lesson: Cursor = field(default_factory=Cursor)
     cards: Cursor = field(default_factory=Cursor)
 
 

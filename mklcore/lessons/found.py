@@ -1,0 +1,147 @@
+"""What a lesson found, how it is kept, and how the players draw it under one slider."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mklcore.figures import style
+from mklcore.figures.moving import Scale, bar_panel, line, linear, logarithmic, named, panel, picture_json
+
+DIGITS = 5  # of a number that is kept
+MOST_TICKS = 18
+
+
+@dataclass(frozen=True)
+class Found:
+    """The right ``answer``, the ``facts`` of the text, where the slider stands (``at``) and begins (``start``).
+
+    ``series`` holds numbers or texts by name, one entry per position of the slider, or one list per entry for several
+    lines; ``bars`` names, hues and heights (L, B) of upright bars. A lesson about hulls has what the player ``hull``
+    shows instead, and the ``pair`` of its grid.
+    """
+
+    answer: str
+    facts: dict[str, str]
+    at: tuple[float, ...]
+    start: int
+    series: dict[str, list[Any]] = field(default_factory=dict)
+    bars: dict[str, list[Any]] = field(default_factory=dict)
+    hull: dict[str, Any] | None = None
+    pair: tuple[int, ...] = ()
+
+    def to_json(self) -> str:
+        """The text it is kept as."""
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Found:
+        """What is kept as ``text``."""
+        kept = json.loads(text)
+        return cls(**kept | {"at": tuple(kept["at"]), "pair": tuple(kept["pair"])})
+
+
+def found(answer: str, facts: Mapping[str, str], at: Any, start: int, *, hull: Any = None,
+          pair: Sequence[int] = (), **series: Any) -> Found:  # fmt: skip
+    """What a computation found, with its arrays as lists; a series (names, hues, heights) is one of bars."""
+    bars = {name: [*value[:2], _plain(value[2])] for name, value in series.items() if isinstance(value, tuple)}
+    lists = {name: _plain(value) for name, value in series.items() if name not in bars}
+    return Found(answer, dict(facts), tuple(_plain(at)), int(start), lists, bars, hull, tuple(pair))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Sequence | np.ndarray):
+        return [_plain(one) for one in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float | np.floating) else int(value)
+
+
+def fill(text: str, facts: Mapping[str, str]) -> str:
+    """``text`` with every ⟨name⟩ replaced by its figure."""
+    return re.sub(r"⟨(\w+)⟩", lambda match: facts[match[1]], text)
+
+
+def drawn(
+    words: Mapping[str, Any], result: Found, facts: Mapping[str, str], *, dark: bool, **more: Any
+) -> dict[str, Any]:
+    """What the players of a lesson show, by their places, as the ``words`` of its text lay it out."""
+    if result.hull is not None:
+        hue = style.readable(style.FAMILY_HUES["hkl"], dark)
+        return {"hull": result.hull | {"hue": hue, "index": result.start, "tells": True}}
+    positions = [
+        {**facts, **{name: _written(values[k]) for name, values in result.series.items() if len(values) > k}}
+        for k in range(len(result.at))
+    ]
+    said, labels = ([fill(words[name], own) for own in positions] for name in ("said", "label"))
+    x = _slider(words["slider"], result, labels)
+    panels = [_panel(one, x, result, labels, facts, dark) for one in words["panels"]]
+    return picture_json(x, result.at, labels, said, panels, start=result.start, columns=words["columns"], **more)
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else "" if isinstance(value, list) else style.number(value)
+
+
+def _slider(words: Mapping[str, Any], result: Found, labels: Sequence[str]) -> Scale:
+    low, high = min(result.at), max(result.at)
+    if "names" in words:
+        return named(words["title"], result.series[words["names"]])
+    if "ticks" in words:
+        return Scale(words["title"], low, high, ticks=tuple((float(at), text) for at, text in words["ticks"]))
+    return logarithmic(words["title"], low, high)
+
+
+def _panel(words: Mapping[str, Any], x: Scale, result: Found, labels: Sequence[str], facts: Mapping[str, str],
+           dark: bool) -> dict[str, Any]:  # fmt: skip
+    title, more = fill(words["title"], facts), {"span": words.get("span", 1), "labels": list(labels)}
+    if "bars" in words:
+        names, hues, table = result.bars[words["bars"]]
+        step = -(-len(names) // MOST_TICKS)
+        short = [name.split(",")[0].removeprefix(words.get("drop", "")) for name in names]
+        ticks = ["" if k % step else text for k, text in enumerate(short)]
+        return bar_panel(
+            title, (words["x"], words["y"]), names, table, [_hue(hue, dark) for hue in hues], ticks, **more
+        )
+    lines = [one for entry in words["lines"] for one in _lines(entry, result, dark)]
+    known = [y for one in lines for y in one["ys"] if y is not None]
+    low, high = min([words.get("from", 0.0), *known]), max(known)
+    if words.get("log"):
+        y = logarithmic(words["y"], 0.5 * min(known), 2.0 * high)
+    else:
+        y = linear(words["y"], low, words.get("to", low + 1.05 * (high - low)))
+    if "shade" in words:
+        more["shade"] = [x.at(at) for at in result.series[words["shade"]]]
+    return panel(x, y, lines, result.at, title=title, **more)
+
+
+def _lines(entry: Mapping[str, Any], result: Found, dark: bool) -> list[dict[str, Any]]:
+    """The line of a series, or one for each of several series, or for each of some bars, grey ones first."""
+    of, look = entry["of"], {name: entry[name] for name in ("label", "width", "dash", "opacity") if name in entry}
+    if of in result.bars:
+        every = sorted(zip(*result.bars[of][:2], zip(*result.bars[of][2], strict=True), strict=True),
+                       key=lambda one: one[1] != "grey")  # fmt: skip
+        return [line(name, ys, _hue(hue, dark), dark, **(look | _quiet(hue))) for name, hue, ys in every]
+    values, colour = result.series[of], _hue(entry.get("hue", "ink"), dark)
+    name = entry.get("name", entry.get("label", of))
+    if isinstance(values[0], list):
+        return [line(f"{name} {k + 1}", ys, colour, dark, **look) for k, ys in enumerate(zip(*values, strict=True))]
+    return [line(name, values, colour, dark, **look)]
+
+
+def _quiet(hue: str) -> dict[str, Any]:
+    return {"opacity": 0.5, "width": 1} if hue == "grey" else {}
+
+
+def _hue(role: str, dark: bool) -> str:
+    """A colour by its role: "ink", "grey", or a family of kernels with the number of the kernel."""
+    tone = style.theme(dark)
+    if role in ("ink", "grey"):
+        return tone.ink if role == "ink" else tone.grey
+    family, _, member = role.partition(" ")
+    return style.family_shade(family, int(member or 0), dark)
