@@ -55,6 +55,7 @@ def stored_as(
     n_features: int,
     forms: Sequence[str] = ("dense",),
     approximation: Any = None,
+    n_new: int = 0,
 ) -> Forecast:
     """In which form the kernels of a dictionary on so many rows and columns are stored, and what that costs.
 
@@ -71,24 +72,41 @@ def stored_as(
         What the method that asks can work on.
     approximation : Nystroem or None, default None
         Features of low rank in place of the kernels.
+    n_new : int, default 0
+        New rows whose kernel values (M, n_new, n) are to be kept as well.
 
     Returns
     -------
     Forecast
         Bytes, a rough time, number of kernels, and the form as ``stored``.
     """
-    plain, M, n = dictionary.foresee(n_samples, n_features), len(dictionary), n_samples
+    check_whole("n_samples", n_samples)
+    check_whole("n_features", n_features)
+    M, n, seen, is_quick, is_linear = len(dictionary.specs), n_samples, 0, True, True
+    bases: dict[Any, int] = {}
+    medians = set()
+    for spec in dictionary.specs:
+        try:
+            width = len(spec.columns(n_features))
+        except KernelError:  # refused when the table is there
+            width = 1
+        seen, key = seen + width, (spec.base, spec.features)
+        bases[key] = width
+        if spec.is_relative:
+            medians.add(key)
+        is_quick, is_linear = is_quick and way_of(spec) != "other", is_linear and spec.is_base
+    # per entry 1.5 to 2 ns for a kernel, 2 ns and 0.07 ns a column for its base, 8 ns for a median: fitted to one
+    # thread of a 2 GHz server, with 400 to 1500 rows and 5 to 200 columns
+    entry = 2.0e-9 * (M + len(bases)) + 0.07e-9 * sum(bases.values())
+    seconds = n * (n + n_new) * entry + 8.0e-9 * min(n, 2000) ** 2 * len(medians)
+    stored, size = "dense", 8 * n * (n * (M + 1) + n_new * M)
     if approximation is not None:
-        return replace(plain, bytes=4 * M * n * min(approximation.n_components, n), stored="features")
-    if "features" in forms and n >= COLUMNS_FROM and all(spec.is_base for spec in dictionary):
-        seen = sum(len(spec.columns(n_features)) for spec in dictionary)
-        if n_features + seen <= n // 2:
-            return replace(plain, bytes=4 * n * seen, stored="features")
-    is_quick = all(way_of(spec) != "other" for spec in dictionary)
-    too_large = plain.megabytes > (QUICK_LIMIT_MB if is_quick else STACK_LIMIT_MB)
-    if "rows" in forms and (too_large or "dense" not in forms):
-        return replace(plain, bytes=0, stored="rows")
-    return plain
+        stored, size = "features", 4 * M * n * min(approximation.n_components, n)
+    elif "features" in forms and n >= COLUMNS_FROM and is_linear and n_features + seen <= n // 2:
+        stored, size = "features", 4 * n * seen
+    elif "rows" in forms and ("dense" not in forms or size > 1e6 * (QUICK_LIMIT_MB if is_quick else STACK_LIMIT_MB)):
+        stored, size = "rows", 0
+    return Forecast(size, seconds, M, stored)
 
 
 @dataclass(frozen=True)
@@ -138,11 +156,6 @@ def _as_specs(specs: KernelSpec | Iterable[KernelSpec]) -> tuple[KernelSpec, ...
     if not found:
         raise ParameterError("A dictionary needs at least one kernel, got none.")
     return found
-
-
-def _as_count(name: str, value: Any, least: int = 1) -> int:
-    check_whole(name, value, least)
-    return int(value)
 
 
 def _without_columns(specs: KernelSpec | Iterable[KernelSpec]) -> tuple[KernelSpec, ...]:
@@ -215,7 +228,8 @@ class KernelDictionary:
         feature_names: Sequence[str] | None = None,
     ) -> Self:
         """Each spec once on every single column: M = len(specs) * n_features, column by column."""
-        found, count = _without_columns(spec), _as_count("n_features", n_features)
+        found, count = _without_columns(spec), n_features
+        check_whole("n_features", count)
         names = None if feature_names is None else tuple(feature_names)
         return cls(tuple(replace(s, features=(j,)) for j in range(count) for s in found), standardize, names)
 
@@ -244,8 +258,8 @@ class KernelDictionary:
     ) -> Self:
         """Each spec once on every one of `n_bands` contiguous column bands; without n_features the bands are cut when
         the training rows are seen."""
-        count = _as_count("n_bands", n_bands)
-        return cls(_on(_without_columns(specs), [Band(i, count) for i in range(count)], n_features), standardize)
+        check_whole("n_bands", n_bands)
+        return cls(_on(_without_columns(specs), [Band(i, n_bands) for i in range(n_bands)], n_features), standardize)
 
     @classmethod
     def random_subspaces(
@@ -259,15 +273,17 @@ class KernelDictionary:
         standardize: bool = True,
     ) -> Self:
         """Each spec once on `count` random choices of `size` different columns, the same for the same seed."""
-        start, width = _as_count("seed", seed, 0), _as_count("size", size)
-        draws = [RandomColumns(i, width, start) for i in range(_as_count("count", count))]
+        for name, value, least in (("seed", seed, 0), ("size", size, 1), ("count", count, 1)):
+            check_whole(name, value, least)
+        draws = [RandomColumns(i, size, seed) for i in range(count)]
         return cls(_on(_without_columns(spec), draws, n_features), standardize)
 
     @classmethod
     def default(cls, n_features: int) -> Self:
         """A dictionary for a table nothing is known about: RBF at five widths, linear, quadratic, and one linear
         kernel per column for 2 to 50 columns."""
-        count = _as_count("n_features", n_features)
+        check_whole("n_features", n_features)
+        count = n_features
         whole = cls.rbf_grid(DEFAULT_MULTIPLES) + cls((Linear(), Polynomial(2)))
         return whole + cls.per_feature(Linear(), count) if 2 <= count <= DEFAULT_PER_FEATURE else whole
 
@@ -389,16 +405,7 @@ class KernelDictionary:
         n_features: columns of the table; without it, as many as there are feature names, or one. n_new: new rows whose
         kernel values (M, n_new, n) against the others are to be kept as well.
         """
-        n = _as_count("n_samples", n_samples)
-        whole = len(self.feature_names or ("",)) if n_features is None else _as_count("n_features", n_features)
-        bases = {(spec.base, spec.features): spec for spec in self}
-        medians = {(spec.base, spec.features) for spec in self if spec.is_relative}
-        columns = sum(_how_many(spec.features, whole) for spec in bases.values())
-        # per entry 1.5 to 2 ns for a kernel, 2 ns and 0.07 ns a column for its base, 8 ns for a median: fitted to one
-        # thread of a 2 GHz server, with 400 to 1500 rows and 5 to 200 columns
-        entry = 2.0e-9 * (len(self) + len(bases)) + 0.07e-9 * columns
-        seconds = n * (n + n_new) * entry + 8.0e-9 * min(n, 2000) ** 2 * len(medians)
-        return Forecast(8 * n * (n * (len(self) + 1) + n_new * len(self)), seconds, len(self))
+        return stored_as(self, n_samples, n_features or len(self.feature_names or ("",)), n_new=n_new)
 
     def grams(
         self,
@@ -488,18 +495,6 @@ def _as_sets(data: Dataset, sets: Iterable[Sequence[str]]) -> Iterator[list[Unit
             yield [known[name] for name in members]
 
 
-def _how_many(features: tuple[int, ...] | LazyColumns | None, whole: int) -> int:
-    """How many columns a kernel sees, as far as it can be known before the table is there."""
-    if features is None:
-        return whole
-    if isinstance(features, LazyColumns):
-        try:
-            return len(features.resolve(whole))
-        except KernelError:
-            return 1
-    return len(features)
-
-
 def _as_pair(group: Any) -> tuple[str | None, Any]:
     named = isinstance(group, Sequence) and len(group) == 2 and isinstance(group[0], str)
     return (group[0], group[1]) if named else (None, group)
@@ -509,8 +504,8 @@ def _on(specs: Sequence[KernelSpec], lazy: Sequence[LazyColumns], n_features: in
     """Every spec on every choice of columns, resolved at once where the number of columns is known."""
     if n_features is None:
         return tuple(replace(spec, features=columns) for columns in lazy for spec in specs)
-    count = _as_count("n_features", n_features)
-    return tuple(replace(s, features=cols.resolve(count), label=str(cols)) for cols in lazy for s in specs)
+    check_whole("n_features", n_features)
+    return tuple(replace(s, features=cols.resolve(n_features), label=str(cols)) for cols in lazy for s in specs)
 
 
 # -- dictionaries of sequences and spectra

@@ -19,6 +19,7 @@ Source: Kloft et al. (2011), section 6.4 and Table 2 (products of kernels).
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -155,8 +156,13 @@ class KernelSpec(Interface):
 
         ``weights`` (n,) of the rows, for a kernel that depends on their distribution.
         """
-        features = self.columns(rows.shape[1])
-        return self if features == self.features else replace(self, features=features)
+        return self._with(features=self.columns(rows.shape[1]))
+
+    def _with(self, **changes: Any) -> Self:
+        """The kernel with other fields, which need no check."""
+        other = copy.copy(self)
+        other.__dict__.update(changes)
+        return other
 
     @property
     def settled(self) -> tuple[int, ...]:
@@ -328,7 +334,7 @@ class _Width(KernelSpec):
         return f"{self.word} {self.width:g}" + (" × median" if self.relative else "")
 
     def at(self, unit: float) -> Self:
-        return replace(self, width=self.width * unit, relative=False) if self.relative else self
+        return self._with(width=self.width * unit, relative=False) if self.relative else self
 
     def fill(self, base: Array, upper: bool, out: Array) -> None:
         fill_exponential(base, self.rate, upper, out)

@@ -235,7 +235,7 @@ def build_grams(
     n = len(plain.rows)
     finishing = Finishing(tuple(names), normalise, center, n, sample_weight)
     _check_memory(len(specs), n, memory_limit_mb)
-    values, base = np.empty((len(specs), n, n)), np.empty((n, n))
+    values, base, room = np.empty((len(specs), n, n)), np.empty((n, n)), np.empty((n, n))
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported by name
         for (kind, columns), members in plain.groups.items():
             seen = seen_of(kind, plain.rows, columns)
@@ -246,7 +246,7 @@ def build_grams(
                 mirror(values[m])
                 sums = values[m] @ finishing.w
                 if finishing.settle(m, values[m].diagonal().copy(), float(finishing.w @ sums), sums):
-                    finishing.finish(m, values[m])
+                    finishing.finish(m, values[m], room)
     kept = finishing.kept
     for place, m in enumerate(kept):  # close the gaps that dropped kernels leave
         if place != m:
@@ -509,13 +509,14 @@ def check_gram(name: str, gram: Array, tick: Callable[[], None] = never_asked) -
     tick : called between the parts of the check; what it raises ends it.
     """
     tick()
-    if not np.isfinite(gram).all():
+    size = float(np.abs(gram).max())
+    if not np.isfinite(size):
         i, j = np.argwhere(~np.isfinite(gram))[0]
         raise KernelError(
             f"{name} is not finite: entry ({i}, {j}) is {gram[i, j]}. Recompute it, or leave out the rows it "
             "belongs to."
         )
-    size, gap = float(np.abs(gram).max()), float(np.abs(gram - gram.T).max())
+    gap = float(np.abs(gram - gram.T).max())
     if gap > SYMMETRY_TOLERANCE * size:
         raise KernelError(
             f"{name} is not symmetric: max |K_ij - K_ji| is {gap:.3g}, at most {SYMMETRY_TOLERANCE * size:.3g} was "

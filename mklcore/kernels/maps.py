@@ -138,7 +138,7 @@ class KernelMap:
     def plain(cls, specs: Sequence[KernelSpec], rows: Array, means: Array, scales: Array) -> KernelMap:
         """Resolved kernels on standardised rows without centring or scale."""
         M, n = len(specs), len(rows)
-        one, zero = (np.broadcast_to(value, (M, n)) for value in (1.0, 0.0))
+        one, zero = np.broadcast_to(1.0, (M, n)), np.broadcast_to(0.0, (M, n))
         return cls(tuple(specs), rows, means, scales, np.ones(M), one, zero, np.zeros(M), np.arange(n))
 
     def subset(self, kernels: Any) -> KernelMap:
@@ -311,13 +311,15 @@ class Finishing:
             self.scales[m] = known[self.normalise]
         return True
 
-    def finish(self, m: int, gram: Array) -> None:
-        """Centre and scale the Gram matrix (n, n) of a settled kernel, in place."""
+    def finish(self, m: int, gram: Array, room: Array) -> None:
+        """Centre and scale the Gram matrix (n, n) of a settled kernel, in place; ``room`` (n, n) is overwritten."""
         if self.center:
-            gram += self.grand_means[m] - (self.row_means[m][:, None] + self.row_means[m])
+            np.add.outer(self.row_means[m], self.row_means[m], out=room)
+            room -= self.grand_means[m]
+            gram -= room
         if self.normalise == "spherical":
-            gram *= self.factors[m][:, None] * self.factors[m]
-        elif self.normalise is not None:
+            gram *= np.multiply.outer(self.factors[m], self.factors[m], out=room)
+        elif self.scales[m] != 1.0:
             gram *= 1.0 / self.scales[m]
 
     def diagonal(self, diagonal: Array) -> Array:
