@@ -10,8 +10,8 @@ from contextlib import suppress
 
 import streamlit as st
 
+from mklcore.data.columns import is_urgent, repairs_of
 from mklcore.data.dataset import Dataset, Split
-from mklcore.data.notes import is_urgent, repairs_of
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import MKLError
 from pages._parts.data import columns, groups, rail, target

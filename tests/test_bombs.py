@@ -14,8 +14,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from mklcore.data.packed import MAX_EXPANSION, Format
-from mklcore.data.parquet import parquet_columns
+from mklcore.data.files import MAX_EXPANSION, Format, parquet_columns
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.kernels.stacks import read_stack

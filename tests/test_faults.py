@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mklcore.data.notes import is_urgent, repairs_of
+from mklcore.data.columns import is_urgent, repairs_of
 from mklcore.data.reading import fit_encoder, read_table
 from mklcore.errors import DataError, Repair
 from pages._parts.derive import repairs

@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mklcore.data.columns import MAX_LEVELS, MISSING_LEVEL
+from mklcore.data.columns import MAX_LEVELS, MISSING_LEVEL, Note
 from mklcore.data.dataset import Dataset
-from mklcore.data.leaks import find_leaks
-from mklcore.data.notes import Note
 from mklcore.data.reading import describe_table, read_table
+from mklcore.data.target import find_leaks
 from mklcore.estimators.importance import LEAST_ROWS, ColumnAnswer
 from mklcore.estimators.terms import Drop
 from mklcore.kernels.dictionary import units

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.data.columns import newest_rows
-from mklcore.data.leaks import find_leaks, rows_in_order
-from mklcore.data.notes import repairs_of
+from mklcore.data.columns import newest_rows, repairs_of
 from mklcore.data.reading import read_table
+from mklcore.data.target import find_leaks, rows_in_order
 from mklcore.errors import Repair
 
 

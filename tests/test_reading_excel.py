@@ -8,8 +8,8 @@ import zipfile
 import numpy as np
 import pytest
 
+from mklcore.data.files import workbook_sheets
 from mklcore.data.reading import describe_table, read_table
-from mklcore.data.workbooks import workbook_sheets
 from mklcore.errors import DataError
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mklcore.data.dataset import Dataset
-from mklcore.data.spectra import (
+from mklcore.data.grouping import (
     measured_columns,
     standardise_spectra,
     wavelengths,

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.data.columns import missing_cells
+from mklcore.data.columns import missing_cells, sentinel_of
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import describe_table, fit_encoder, read_table
-from mklcore.data.sentinels import sentinel_of
 from mklcore.errors import DataError, MKLError, ParameterError
 from mklcore.estimators.importance import column_importance
 from mklcore.kernels.dictionary import units

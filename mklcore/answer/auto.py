@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from mklcore.answer.explore import explore
 from mklcore.arrays import Array, Labels
+from mklcore.data.columns import Settings
 from mklcore.data.dataset import Dataset
-from mklcore.data.parsing import Table
+from mklcore.data.files import Table
 from mklcore.data.reading import read_parsed
-from mklcore.data.settings import Settings
 from mklcore.errors import DataError
 from mklcore.parameters import set_together
 

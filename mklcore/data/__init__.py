@@ -2,14 +2,14 @@
 
 from mklcore.data.columns import Column
 from mklcore.data.dataset import TASKS, Dataset, Split, standardise, three_way_split
-from mklcore.data.reading import TableSummary, describe_table, read_table
-from mklcore.data.samples import SAMPLES, Sample, load_sample
-from mklcore.data.spectra import (
+from mklcore.data.grouping import (
     standardise_spectra,
     wavelengths,
     with_bands,
     with_second_differences,
 )
+from mklcore.data.reading import TableSummary, describe_table, read_table
+from mklcore.data.samples import SAMPLES, Sample, load_sample
 from mklcore.data.synthetic import (
     NormTruth,
     PolynomialTruth,

@@ -1,4 +1,9 @@
-"""One column at a time: from cells to numbers, what kind of column it is, and how it enters the features."""
+"""One column at a time: from cells to numbers, what kind of column it is, and how it enters the features.
+
+Beside it what a column may hide: dates, numbers that stand for a missing value (-200, -999, zeros that a measured
+quantity cannot take), owners of several rows each, which a split at random tears apart. Reported, never changed without
+a request: a `Note` is a sentence with the settings that undo or change it, `Settings` what a person settles.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +11,129 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mklcore.arrays import Array, Labels, Mask
-from mklcore.data.dataset import LARGEST_VALUE, counted, joined, listed
-from mklcore.data.dates import DATE
-from mklcore.data.notes import Note
+from mklcore.arrays import Array, Indices, Labels, Mask
+from mklcore.data.dataset import LARGEST_VALUE, TASKS, counted, joined, listed
 from mklcore.data.sequences import look_like_sequences
-from mklcore.errors import DataError, Repair
+from mklcore.errors import DataError, ParameterError, Repair
+
+
+class Note(str):
+    """A sentence about a table; ``repairs`` are the settings that read it in another way.
+
+    urgent : whether the answer is probably wrong without one of them.
+    """
+
+    repairs: tuple[Repair, ...]
+    urgent: bool
+
+    def __new__(cls, text: str, repairs: Iterable[Repair] = (), urgent: bool = False) -> Note:
+        """A note with its repairs."""
+        note = super().__new__(cls, text)
+        note.repairs, note.urgent = tuple(repairs), urgent
+        return note
+
+
+def is_urgent(note: str) -> bool:
+    """Whether a note says that the answer is probably wrong."""
+    return isinstance(note, Note) and note.urgent
+
+
+def repairs_of(note: str) -> tuple[Repair, ...]:
+    """The repairs of a note; none for a plain sentence."""
+    return note.repairs if isinstance(note, Note) else ()
+
+
+DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d{1,2}:.*)?")
+PARTS = ("hour", "weekday", "month", "year", "day")
+YEAR, DAY, MONTH = "year first", "day first", "month first"  # which of the three numbers of a date comes first
+_PLACES = {YEAR: (0, 1, 2), DAY: (2, 1, 0), MONTH: (2, 0, 1)}
+_NUMBER = re.compile(r"\d+")
+_CENTURY = 69  # two digits from here on are of the last century
+
+
+def order_of(labels: Labels) -> str:
+    """In which order the dates of a column are written; month first where nothing else is sure, but with dots."""
+    found = [_NUMBER.findall(text)[:3] for text in labels.tolist() if DATE.fullmatch(text)]
+    if any(len(one[0]) > 2 for one in found):
+        return YEAR
+    first, second = ([int(one[k]) for one in found] for k in (0, 1))
+    if max(first, default=0) > 12 or (max(second, default=0) <= 12 and any("." in text for text in labels.tolist())):
+        return DAY
+    return MONTH
+
+
+def parts_of(labels: Labels, order: str) -> Array:
+    """The ``PARTS`` (n, 5) of dates that are written in this order; NaN for a cell that is none."""
+    from pandas import DataFrame, to_datetime
+
+    texts, (year, month, day) = labels.tolist(), _PLACES[order]
+    table = np.full((len(texts), 6), np.nan)
+    for row, text in zip(table, texts, strict=True):
+        if DATE.fullmatch(text):
+            found = [int(number) for number in _NUMBER.findall(text)[:6]] + [0, 0, 0]
+            full = found[year] + (0 if found[year] > 99 else 1900 if found[year] >= _CENTURY else 2000)
+            row[:] = full, found[month], found[day], *found[3:6]
+    moments = to_datetime(
+        DataFrame(table, columns=["year", "month", "day", "hour", "minute", "second"]), errors="coerce"
+    )
+    at, days = moments.dt, (moments - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
+    parts = (at.hour + at.minute / 60.0, (np.floor(days) + 3) % 7, at.month, at.year, days)
+    return np.column_stack([np.asarray(part, dtype=np.float64) for part in parts])
+
+
+CODES = (-1.0, -9.0, -99.0, -200.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
+FEWEST = 3  # cells with the value, so that one odd measurement is none
+APART = 0.25  # of the range of all other values, at least that far from them
+MOST_ZEROS = 0.5  # where more are zero, zero is the usual value
+ZERO_STEPS = 5  # steps between neighbouring values that are between zero and the smallest other value
+
+
+class Sentinel(NamedTuple):
+    """A value of a column that probably says "missing": how often it stands there."""
+
+    column: str
+    value: float
+    cells: int
+
+
+def sentinel_of(name: str, numbers: Array) -> Sentinel | None:
+    """The value of a numeric column (n,) that probably stands for a missing one; NaN cells are passed over.
+
+    A known code at the edge of the range and far from all other values, or zero where every other value is positive,
+    well above zero, and is close to its neighbours.
+    """
+    present = numbers[np.isfinite(numbers)]
+    values, counts = np.unique(present, return_counts=True)
+    if len(values) < 6:
+        return None
+    for edge, other in ((0, values[1:]), (-1, values[:-1])):
+        value, count = float(values[edge]), int(counts[edge])
+        away = min(abs(value - float(other[0])), abs(value - float(other[-1])))
+        if value in CODES and count >= FEWEST and away > APART * float(np.ptp(other)) and _stands_out(value, other):
+            return Sentinel(name, value, count)
+    return _zeros(name, values, counts)
+
+
+def _stands_out(value: float, others: Array) -> bool:
+    """Whether the code is further from the others than they are from each other: -1 after 0, 1, 2 only goes on."""
+    step = float(np.median(np.diff(others)))
+    away = min(abs(value - float(others[0])), abs(value - float(others[-1])))
+    return away > ZERO_STEPS * step
+
+
+def _zeros(name: str, values: Array, counts: Indices) -> Sentinel | None:
+    if values[0] != 0.0 or counts[0] < FEWEST or counts[0] > MOST_ZEROS * counts.sum():
+        return None
+    others = values[1:]
+    continuous = len(others) >= 20 and float(others[0]) > ZERO_STEPS * float(np.median(np.diff(others)))
+    return Sentinel(name, 0.0, int(counts[0])) if continuous else None
+
 
 MISSING = (
     frozenset({"", "NA", "N/A", "n/a", "na", "#N/A", "<NA>", "NaN", "nan", "NAN", "-nan", "NULL", "Null", "null"})
@@ -417,3 +533,93 @@ def _as_text(kind: str, missing: int, stray: int, median: float, distinct: int) 
         return "used as it is"
     why = f" ({stray} of them no numbers)" if stray else ""
     return f"{counted(missing, 'missing cell')}{why} filled with the median {median:.4g}"
+
+
+OWNERS = (
+    "animal",
+    "batch",
+    "case",
+    "customer",
+    "donor",
+    "household",
+    "individual",
+    "participant",
+    "patient",
+    "person",
+    "pid",
+    "plot",
+    "sample",
+    "specimen",
+    "subject",
+    "user",
+)
+MOST_SHARE = 0.9  # of the rows: with more owners than this hardly any has two
+LEAST = 0.02
+
+
+def rows_together(profiles: Sequence[Profile]) -> list[str]:
+    """A warning per column that names owners of several rows each: text that repeats without blanks, or a telling name.
+
+    Whether a row is in training or test is drawn row by row; a model then knows the others of an owner, and its
+    scores say less about new owners than they seem to.
+    """
+    notes = []
+    for item in profiles:
+        values = item.labels if item.numbers is None else item.numbers
+        if values is None or item.column.kind not in ("text", "number") or not _names_owners(item):
+            continue
+        share = item.column.distinct / len(values)
+        if item.column.missing or not LEAST < share <= MOST_SHARE or item.column.distinct <= 20:
+            continue
+        usual = np.median(np.unique(values, return_counts=True)[1])
+        each = f"{usual:g} rows each" if usual > 1 else "some of them in several rows"
+        notes.append(
+            f"{item.column.name!r} names {counted(item.column.distinct, 'owner')} of rows, {each}: rows that belong "
+            f"together "
+            "are in training and test rows alike, so scores may promise too much. One row of each would tell."
+        )
+    return notes
+
+
+def _names_owners(item: Profile) -> bool:
+    words = set(re.split(r"[\s_.\-:]+", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", item.column.name).lower()))
+    if words & set(OWNERS):
+        return item.numbers is None or bool((item.numbers == np.round(item.numbers)).all())
+    return item.labels is not None and "id" in words
+
+
+RULES = {
+    "missing": ("median", "drop", "indicator"),
+    "sentinels": ("keep", "missing"),
+    "rare_classes": ("keep", "merge", "drop"),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The arguments of `read_table` that say what becomes of columns, rows and the target."""
+
+    target: str | int | None = None
+    task: str | None = None
+    keep: Sequence[str] = ()
+    uses: Mapping[str, str] = field(default_factory=dict)
+    missing: str = "median"
+    sentinels: str = "keep"
+    rare_classes: str = "keep"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.keep, str):
+            object.__setattr__(self, "keep", (self.keep,))
+        if self.task is not None and self.task not in (*TASKS, "classification"):
+            raise ParameterError(f"task is {self.task!r}; expected one of {', '.join(TASKS)} or classification.")
+        for name, rules in RULES.items():
+            if (value := getattr(self, name)) not in rules:
+                raise ParameterError(f"{name} is {value!r}; expected one of {', '.join(rules)}.")
+        for name, use in self.uses.items():
+            if use not in USES:
+                raise ParameterError(f"uses names {use!r} for {name!r}; expected one of {', '.join(USES)}.")
+
+    def use_of(self, name: str) -> str | None:
+        """What the target is to be read as; one that is left out as a feature may still be a target."""
+        use = self.uses.get(name)
+        return None if use == "left out" else use

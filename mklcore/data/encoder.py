@@ -17,18 +17,19 @@ from mklcore.data.columns import (
     MISSING,
     MISSING_LEVEL,
     OTHER_LEVEL,
+    PARTS,
     Profile,
     as_texts,
     clean_name,
     distinct_names,
     missing_cells,
+    order_of,
+    parts_of,
     to_numbers,
     used_as,
 )
 from mklcore.data.dataset import Dataset, Groups, counted, joined, listed
-from mklcore.data.dates import PARTS, order_of, parts_of
-from mklcore.data.packed import Format, ticked
-from mklcore.data.parsing import Source, Table, parse
+from mklcore.data.files import Format, Source, Table, parse, ticked
 from mklcore.data.sequences import composition, share_of
 from mklcore.data.sequences import letters as letters_of
 from mklcore.errors import DataError, never_asked

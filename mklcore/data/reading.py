@@ -12,27 +12,47 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.data.belonging import rows_together
 from mklcore.data.columns import (
     Column,
+    Note,
     Profile,
+    Sentinel,
+    Settings,
     clean_name,
     missing_cells,
     missing_rows,
     notes_on_use,
     profile,
+    rows_together,
+    sentinel_of,
     with_missing,
 )
 from mklcore.data.dataset import Dataset, counted, joined, listed
 from mklcore.data.encoder import TableEncoder, place_of
+from mklcore.data.files import (
+    DELIMITERS,
+    MAX_BYTES,
+    MAX_CELLS,
+    MAX_COLUMNS,
+    MAX_ROWS,
+    Format,
+    Source,
+    Table,
+    delimiter_as_text,
+    parse,
+    ticked,
+)
 from mklcore.data.grouping import families
-from mklcore.data.notes import Note
-from mklcore.data.packed import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, Format, ticked
-from mklcore.data.parsing import DELIMITERS, Source, Table, delimiter_as_text, parse
-from mklcore.data.sentinels import Sentinel, sentinel_of
-from mklcore.data.settings import Settings
-from mklcore.data.target import MAX_CLASSES, SETTLED, TargetCandidate, as_text, rank_targets
-from mklcore.data.target_values import FIND_TASK, TargetValues, read_target
+from mklcore.data.target import (
+    FIND_TASK,
+    MAX_CLASSES,
+    SETTLED,
+    TargetCandidate,
+    TargetValues,
+    as_text,
+    rank_targets,
+    read_target,
+)
 from mklcore.errors import DataError, Repair, never_asked
 
 AS_NOVELTY = Repair.of("Look for unusual rows, without a target", task="novelty", target=None)

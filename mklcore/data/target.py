@@ -1,13 +1,44 @@
-"""Which column is the target when nobody says: the likeliest by name, place and two values, each with its reason."""
+"""The target: which column it is when nobody says, its values and classes, and what may give it away.
+
+Guessed by name, place and two values, each with its reason. Every refusal of a target carries its repairs: a mark that
+is a class, classes merged or left out, another task. Columns that may give the target away, or the order of the rows,
+are reported before the scores:
+
+explains   one column alone predicts held-out rows nearly without error: a logarithm of the target, a status
+               written afterwards
+parts      a number is the sum, up to rounding, of up to three columns with fixed factors
+order      a column rises or falls all along the rows: a row number, an identifier, a date that sorts them
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from mklcore.data.columns import MAX_NAME, Profile, looks_like_id
+import numpy as np
+
+from mklcore.arrays import Array, Indices, Labels
+from mklcore.data.columns import (
+    MAX_NAME,
+    MISSING,
+    OTHER_LEVEL,
+    Note,
+    Profile,
+    Settings,
+    clean_name,
+    looks_like_id,
+    missing_cells,
+    sentinel_of,
+    used_as,
+)
+from mklcore.data.dataset import Dataset, counted, listed
+from mklcore.data.files import Table
+from mklcore.data.splitting import codes_of, fold_rows, rare_note, repeated
+from mklcore.errors import DataError, Repair
 
 MAX_CLASSES = 100
 SHOWN = 3  # candidates beside each other
@@ -194,3 +225,356 @@ def _can_be_target(item: Profile, task: str | None) -> bool:
     assert item.labels is not None
     enough = column.kind == "category" or ROWS_A_CLASS * column.distinct <= present
     return few and enough and max(map(len, set(item.labels.tolist()))) <= MAX_NAME
+
+
+MAX_NUMBER_CLASSES = 20
+RARE_ROWS = 10  # a class with fewer is rare where rare classes are merged or left out
+AS_NUMBER = Repair.of("Predict it as a number", task="regression")
+AS_CLASSES = Repair.of("Predict it as classes", task="classification")
+FIND_TASK = Repair.of("Find the task", task=None)
+MERGE_RARE = Repair.of('Merge rare classes into "other"', rare_classes="merge")
+DROP_RARE = Repair.of("Leave out rare classes", rare_classes="drop")
+
+
+class TargetValues(NamedTuple):
+    """Target values, the numbers of the rows that have one, the task, and notes."""
+
+    values: Labels
+    rows: Indices
+    task: str
+    notes: list[str]
+
+
+def read_target(table: Table, place: int, settings: Settings) -> TargetValues:
+    """The target in column ``place`` of a table. DataError, with repairs, where it cannot be one."""
+    name, cells = table.names[place], table.columns[place]
+    numbers, missing, stray, cells = used_as(name, cells, table.decimal, settings.use_of(name), table.values)
+    notes: list[str] = []
+    if numbers is not None and (sentinel := sentinel_of(name, numbers)):
+        value, many = f"{sentinel.value:g}", counted(sentinel.cells, "cell")
+        what, rule = f"{value} in the target {name!r} ({many})", settings.sentinels
+        text, label, other = f"Read as missing: {what}.", f"Keep {value} as a number", "keep"
+        if rule == "keep":
+            text = f'Probably missing values: {what}. sentinels="missing" reads them so.'
+            label, other = f"Read {value} as missing", "missing"
+        else:
+            missing = missing | (numbers == sentinel.value)
+        notes.append(Note(text, [Repair.of(label, sentinels=other)], urgent=rule == "keep"))
+    rows = np.flatnonzero(~missing)
+    marks = _marks_as_classes(table, place, numbers is not None)
+    if 2 * len(rows) < len(cells) or not len(rows):
+        raise DataError(
+            f"The target {name!r} is missing in {len(cells) - len(rows):,} of {counted(len(cells), 'row')}; "
+            "choose another target, or remove these rows from the file.",
+            repairs=marks,
+        )
+    if gone := len(cells) - len(rows):
+        notes.append(Note(f"Dropped {counted(gone, 'row')} without a usable target.", marks, urgent=bool(marks)))
+    values = numbers[rows] if numbers is not None else cells[rows]
+    try:
+        return _settled(name, values, rows, settings, notes)
+    except DataError as error:
+        if numbers is None and stray:
+            what = "The cell that is no number is" if stray == 1 else f"The {stray:,} cells that are no numbers are"
+            error.repairs = (Repair.of(f"{what} missing", uses=((name, "number"),)), *error.repairs)
+        error.repairs = (*error.repairs, *marks)
+        raise
+
+
+def _marks_as_classes(table: Table, place: int, numeric: bool) -> list[Repair]:
+    """For every mark of a missing value among the target's cells: read it as a class."""
+    cells = table.columns[place]
+    if cells.dtype.kind == "f":
+        return []
+    found = Counter(cell for cell in cells[missing_cells(cells, table.values)].tolist() if cell)
+    usual = MISSING - (table.values or frozenset()) - {""}
+    uses = (("uses", ((table.names[place], "category"),)),) if numeric else ()
+    return [
+        Repair(f"{mark!r} is a class ({counted(n, 'row')})", (("missing_marks", tuple(sorted(usual - {mark}))), *uses))
+        for mark, n in found.most_common(2)
+        if n > 1
+    ]
+
+
+def _settled(name: str, values: Labels, rows: Indices, settings: Settings, notes: list[str]) -> TargetValues:
+    """Task and labels of the values that are there."""
+    task, numeric, distinct = settings.task, values.dtype.kind == "f", len(np.unique(values))
+    if distinct == 1 and task != "novelty":
+        raise DataError(
+            f"The target {name!r} holds one class only ({_shown(values[0])!r} in every row); "
+            "expected at least two different values. Choose another target."
+        )
+    found = task or ("classification" if _are_classes(name, values, distinct) else "regression")
+    if found == "regression" and not numeric:
+        raise DataError(
+            f"The target {name!r} is text (as {_shown(values[0])!r}); regression needs numbers.", repairs=[AS_CLASSES]
+        )
+    if found != "regression" and settings.rare_classes != "keep":
+        values, rows = _without_rare(name, values, rows, settings.rare_classes, notes)
+        distinct = len(np.unique(values))
+    if task == "binary" and distinct != 2:
+        raise DataError(
+            f"The target {name!r} has {distinct:,} different values; a binary task needs two. "
+            "Choose another target, or leave task= out to find it.",
+            repairs=[FIND_TASK],
+        )
+    if task is None:
+        notes.append(_how_found(name, values, distinct, found))
+    if found == "regression":
+        return TargetValues(values, rows, found, notes)
+    if found == "novelty":
+        return TargetValues(_labels(name, values), rows, found, notes)
+    return _classes(name, values, rows, notes)
+
+
+def _are_classes(name: str, values: Labels, distinct: int) -> bool:
+    """Whether the values of a target are classes: words, two values, or few whole numbers."""
+    if distinct == 2 or values.dtype.kind != "f":
+        return True
+    called = name.lower() in CLASS_NAMES and distinct <= MAX_CLASSES
+    few = (distinct <= MAX_NUMBER_CLASSES or called) and len(values) >= (2 if called else 5) * distinct
+    return few and bool((values == np.round(values)).all())
+
+
+def _how_found(name: str, values: Labels, distinct: int, task: str) -> str:
+    """The note about a task that was found."""
+    if task == "regression":
+        classes = [AS_CLASSES] if distinct <= MAX_CLASSES and 2 * distinct <= len(values) else []
+        return Note(f"{name!r} has {distinct:,} different numbers: a regression task.", classes)
+    if distinct == 2:
+        low, high = np.unique(values)
+        return f"{name!r} has two values ({_shown(low)} and {_shown(high)}): a binary task."
+    if values.dtype.kind != "f":
+        return f"{name!r} has {distinct} classes: a multiclass task."
+    how = f"{name!r} has {distinct} different whole numbers, read as classes: a multiclass task."
+    return Note(f"{how} task='regression' reads them as numbers.", [AS_NUMBER])
+
+
+def _classes(name: str, values: Labels, rows: Indices, notes: list[str]) -> TargetValues:
+    """The labels of a classification; a class with a single row is left out."""
+    levels = np.unique(values)
+    numeric = values.dtype.kind == "f"
+    kept = repeated(values)
+    alone = [_shown(label) for label in np.unique(values[~kept])]
+    why = ""
+    if len(levels) > MAX_CLASSES:
+        what = "has" if numeric else "is text with"
+        why = f"{what} {len(levels):,} different values, more than {MAX_CLASSES} classes"
+    elif len(rows) < 2 * len(levels):
+        why = f"has {len(levels)} classes in {counted(len(rows), 'row')}: fewer rows than classes need, two each"
+    elif len(levels) - len(alone) < 2:
+        few = "one class only" if len(alone) < len(levels) else "no class"
+        stand = "stands" if len(alone) == 1 else "stand"
+        why = f"has {few} with more than one row: {listed(alone)} {stand} in one row each, from which nothing is learnt"
+    if why:
+        raise DataError(
+            f"The target {name!r} {why}. Choose another target, join classes, or use task='regression' for numbers.",
+            repairs=[*([AS_NUMBER] if numeric else []), *_fewer_classes(values)],
+        )
+    labels = _labels(name, values[kept])
+    if alone:
+        what = "the only row of class" if len(alone) == 1 else "the only rows of classes"
+        text = f"Left out: {what} {listed(alone)}; a class needs two rows to be learnt."
+        notes.append(Note(text, [MERGE_RARE] if len(alone) > 1 else []))
+    if rare := rare_note(labels, 3):
+        notes.append(Note(rare, [MERGE_RARE, DROP_RARE]))
+    return TargetValues(labels, rows[kept], "binary" if len(levels) - len(alone) == 2 else "multiclass", notes)
+
+
+def _frequent(values: Labels) -> Labels:
+    """The classes that are not rare, at most MAX_CLASSES - 1 of them."""
+    levels, counts = np.unique(values, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[: MAX_CLASSES - 1]
+    often: Labels = levels[order][counts[order] >= RARE_ROWS]
+    return often
+
+
+def _without_rare(name: str, values: Labels, rows: Indices, rule: str, notes: list[str]) -> tuple[Labels, Indices]:
+    """The values with rare classes merged or left out, and their rows."""
+    frequent = np.isin(values, _frequent(values))
+    rare = np.unique(values[~frequent])
+    if not len(rare):
+        return values, rows
+    named, again = listed(_shown(value) for value in rare), [Repair.of("Keep rare classes", rare_classes="keep")]
+    if rule == "drop":
+        classes = "the rare class" if len(rare) == 1 else f"{len(rare)} rare classes"
+        notes.append(Note(f"Left out: {counted(int((~frequent).sum()), 'row')} of {classes}: {named}.", again))
+        values, rows = values[frequent], rows[frequent]
+    else:
+        notes.append(Note(f"Merged into the class '{OTHER_LEVEL}': {named}.", again))
+        values = np.where(frequent, np.array([_shown(value) for value in values], dtype=object), OTHER_LEVEL)
+    if len(np.unique(values)) < 2:
+        raise DataError(
+            f"Fewer than two classes of {name!r} have {RARE_ROWS} rows or more; keep rare classes.", repairs=again
+        )
+    return values, rows
+
+
+def _fewer_classes(values: Labels) -> list[Repair]:
+    """How rare classes may go, where that leaves two classes or more."""
+    often = _frequent(values)
+    rest = int((~np.isin(values, often)).sum())
+    if not rest:
+        return []
+    return [*([MERGE_RARE] if len(often) and rest > 1 else []), *([DROP_RARE] if len(often) > 1 else [])]
+
+
+def _labels(name: str, values: Labels) -> Labels:
+    if values.dtype.kind == "f":
+        whole = bool((values == np.round(values)).all())
+        return values if whole else np.array([f"{value:g}" for value in values], dtype=object)
+    if max(map(len, values)) > MAX_NAME:
+        raise DataError(
+            f"The target {name!r} holds texts longer than {MAX_NAME} characters; expected short names of classes. "
+            "Choose another target, or shorten them."
+        )
+    names = {value: clean_name(value) or "(blank)" for value in dict.fromkeys(values)}
+    return np.array([names[value] for value in values], dtype=object)
+
+
+def _shown(cell: object) -> str:
+    return f"{cell:g}" if isinstance(cell, float) else clean_name(str(cell))
+
+
+ROWS = 1000  # that are looked at
+COLUMNS = 200  # source columns, those that go with the target most
+FEWEST = 30  # rows from which anything is said
+NEARLY = 0.98  # of a score of one column alone
+AHEAD, FAR = 0.9, 5.0  # or this, where what is left is so many times less than of the second best column
+PARTS, EXACT = 3, 1.0 - 1e-6  # columns of a sum, and its share of the variance
+DIFFERENT = 0.5  # share of rows with values of their own in a column that may sort them
+
+
+class Leak(NamedTuple):
+    """A source column, why it is reported ("explains", "parts" or "order"), how strongly (0 to 1), and a sentence."""
+
+    column: str
+    kind: str
+    strength: float
+    text: str
+
+
+def find_leaks(data: Dataset) -> tuple[Leak, ...]:
+    """Columns of ``data`` that may give its target away, the strongest first, and those that sort its rows.
+
+    At most 1000 rows are looked at and the 200 columns that go with the target most; nothing is said of fewer than 30
+    rows. What is reported may be right to use: whether a value is known before the target is, only a person can say.
+
+    >>> rows = np.random.default_rng(0).uniform(1.0, 9.0, (100, 2))
+    >>> [leak.column for leak in find_leaks(Dataset(rows, np.exp(rows[:, 1]), ("a", "b"), "y", "regression"))]
+    ['b']
+    """
+    if data.n_samples < FEWEST or not data.columns:
+        return ()
+    found = (
+        {leak.column: leak for leak in reversed((*_explaining(data), *_parts(data)))} if data.task != "novelty" else {}
+    )
+    reported = sorted(found.values(), key=lambda leak: -leak.strength)
+    return (*reported, *(leak for leak in _ordering(data) if leak.column not in found))
+
+
+def rows_in_order(data: Dataset) -> str:
+    """Where the newest rows stand if a column sorts the rows as a time does: "last", "first", or "" where none does."""
+    found = _ordering(data) if data.n_samples >= FEWEST else []
+    if not found:
+        return ""
+    values = data.X[:, dict(data.columns)[found[0].column][0]]
+    return "last" if values[-1] > values[0] else "first"
+
+
+def _explaining(data: Dataset) -> list[Leak]:
+    few = data.drawn(ROWS, 0) if data.n_samples > ROWS else data
+    regression = data.task == "regression"
+    y = np.asarray(few.y, dtype=float) if regression else codes_of(few.y)
+    if np.unique(y).size < 2:
+        return []
+    columns = list(few.columns)
+    if len(columns) > COLUMNS:
+        strength = [_going_along(few.X[:, list(members)], y) for _, members in columns]
+        columns = [columns[j] for j in np.argsort(strength)[::-1][:COLUMNS]]
+    folds = fold_rows(None if regression else y, len(y), 3, 0)
+    scores = {name: _alone(few.X[:, list(members)], y, folds, regression) for name, members in columns}
+    best = sorted(scores.values(), reverse=True)
+    reported = []
+    for name, score in scores.items():
+        second = best[1] if len(best) > 1 and score == best[0] else 0.0
+        apart = score >= AHEAD and score == best[0] and (1.0 - second) > FAR * (1.0 - score)
+        if score >= NEARLY or apart:
+            what = "of the variance of its ranks" if regression else "of the rows of every class on average"
+            reported.append(Leak(
+                name, "explains", score,
+                f"{name} alone predicts {data.target_name} nearly without error ({score:.1%} {what}, on held-out "
+                "rows). If its value is written after the target is known, or made from it, leave it out.",
+            ))  # fmt: skip
+    return reported
+
+
+def _going_along(values: Array, y: Labels) -> float:
+    """The largest |correlation| of ranks between a column and the target."""
+    ranks = [np.argsort(np.argsort(column)) for column in (*values.T, y)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return float(np.nanmax(np.abs([np.corrcoef(one, ranks[-1])[0, 1] for one in ranks[:-1]]), initial=0.0))
+
+
+def _alone(values: Array, y: Labels, folds: Sequence[Any], regression: bool) -> float:
+    """What a tree on these columns alone scores on held-out rows: R² of ranks, or the mean share of right rows."""
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    if np.ptp(values, axis=0).max() == 0.0:
+        return 0.0
+    target = np.argsort(np.argsort(y, kind="stable"), kind="stable").astype(float) if regression else y
+    said, held = np.zeros(len(y)), np.zeros(len(y), dtype=bool)
+    kind: Any = DecisionTreeRegressor if regression else DecisionTreeClassifier
+    for train, rest in folds:
+        model = kind(min_samples_leaf=3 if regression else 2, max_leaf_nodes=128, random_state=0)
+        said[rest], held[rest] = model.fit(values[train], target[train]).predict(values[rest]), True
+    said, target = said[held], target[held]
+    if regression:
+        spread = float(np.sum((target - target.mean()) ** 2))
+        return max(0.0, 1.0 - float(np.sum((target - said) ** 2)) / spread) if spread > 0.0 else 0.0
+    right = said == target
+    return float(np.mean([right[target == k].mean() for k in np.unique(target)]))
+
+
+def _parts(data: Dataset) -> list[Leak]:
+    """The columns of a sum with fixed factors that is the target, found one after the other."""
+    if data.task != "regression":
+        return []
+    few = data.drawn(ROWS, 0) if data.n_samples > ROWS else data
+    y = np.asarray(few.y, dtype=float)
+    numbers = [(name, members[0]) for name, members in few.columns if len(members) == 1]
+    if not numbers or np.ptp(y) == 0.0:
+        return []
+    X = few.X[:, [j for _, j in numbers]]
+    spread = X.std(axis=0)
+    X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    y = (y - y.mean()) / y.std()
+    chosen: list[int] = []
+    left = y
+    for _ in range(min(PARTS, X.shape[1], len(y) - 2)):
+        chosen.append(int(np.argmax(np.abs(X.T @ left))))
+        part = X[:, chosen]
+        left = y - part @ np.linalg.lstsq(part, y, rcond=None)[0]
+        explained = 1.0 - float(left @ left) / len(y)
+        if explained >= EXACT and len(set(chosen)) > 1:
+            names = [numbers[j][0] for j in chosen]
+            reported = f"{' and '.join(names)} with fixed factors add up to {data.target_name}: they are its parts."
+            return [Leak(name, "parts", explained, reported) for name in names]
+    return []
+
+
+def _ordering(data: Dataset) -> list[Leak]:
+    """Columns of numbers that never turn along the rows, which are in that order for a reason."""
+    found = []
+    for name, members in data.columns:
+        values = data.X[:, members[0]]
+        steps = np.diff(values)
+        turns = not (np.all(steps >= 0.0) or np.all(steps <= 0.0))
+        if len(members) > 1 or turns or np.unique(values).size < DIFFERENT * len(values):
+            continue
+        found.append(Leak(
+            name, "order", 1.0,
+            f"{name} only {'rises' if steps.sum() > 0 else 'falls'} along the rows, as a row number or a time does. "
+            "New rows are beyond it: leave it out, and where rows are in the order of time, test on the last ones.",
+        ))  # fmt: skip
+    return found

@@ -27,7 +27,7 @@ import numpy as np
 import pandas
 
 from mklcore import catalog, estimators
-from mklcore.data.archives import array_content, array_header, bounded_json
+from mklcore.data.files import array_content, array_header, bounded_json
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns, SequenceDictionary
 from mklcore.kernels.features import FeatureMap, Nystroem

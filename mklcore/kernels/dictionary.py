@@ -16,8 +16,8 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset, listed
+from mklcore.data.grouping import measured_columns, wavelengths, with_bands
 from mklcore.data.sequences import as_strings, letters
-from mklcore.data.spectra import measured_columns, wavelengths, with_bands
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.functions import MOST_PARTS, RBF, Delta, KernelSpec, Laplacian, LazyColumns, Linear, Polynomial
 from mklcore.kernels.grams import Forecast, GramStack, build_grams, kernel_table

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import one_blas_thread
-from mklcore.data.archives import ArrayHeader, array_content, array_header
 from mklcore.data.columns import clean_name, distinct_names
 from mklcore.data.dataset import Dataset, counted, joined, listed
+from mklcore.data.files import ArrayHeader, array_content, array_header
 from mklcore.data.splitting import rare_note
 from mklcore.errors import DataError, KernelError, never_asked
 from mklcore.kernels.grams import Forecast, GramStack, clip_gram

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.data.archives import array_header, bounded_json
+from mklcore.data.files import array_header, bounded_json
 from mklcore.errors import DataError, ParameterError
 from mklcore.paths.path import PATH_ATTRIBUTES, Path
 from mklcore.solvers.driver import Status

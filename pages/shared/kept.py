@@ -26,7 +26,7 @@ from cachetools import TTLCache
 from platformdirs import user_data_path
 
 from mklcore import launcher
-from mklcore.data.archives import bounded_json
+from mklcore.data.files import bounded_json
 from mklcore.errors import DataError
 from mklcore.io.private_folders import own_folder
 from mklcore.kernels.stacks import MAX_FILE_MB

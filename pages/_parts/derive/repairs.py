@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mklcore.data.leaks import Leak, find_leaks, rows_in_order
 from mklcore.data.splitting import RANDOM
+from mklcore.data.target import Leak, find_leaks, rows_in_order
 from mklcore.errors import MKLError, Repair
 from pages._parts.derive import tables
 from pages._parts.derive.caches import result_cache

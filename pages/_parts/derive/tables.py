@@ -7,10 +7,10 @@ from typing import Any
 import streamlit as st
 
 from mklcore.data.dataset import Dataset, Split, three_way_split
+from mklcore.data.files import workbook_sheets
 from mklcore.data.grouping import regrouped
 from mklcore.data.reading import TableSummary, describe_table, read_table
 from mklcore.data.samples import SAMPLES
-from mklcore.data.workbooks import workbook_sheets
 from mklcore.errors import DataError, MKLError, Repair
 from mklcore.kernels import stacks
 from pages._parts.derive import first_table, notes

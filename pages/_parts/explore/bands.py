@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from mklcore.data.spectra import measured_columns, wavelengths
+from mklcore.data.grouping import measured_columns, wavelengths
 from mklcore.errors import MKLError
 from mklcore.figures import selected_bands
 from mklcore.kernels.dictionary import kernel_edges

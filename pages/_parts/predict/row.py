@@ -9,7 +9,7 @@ import streamlit as st
 
 from mklcore.data.dataset import Dataset
 from mklcore.data.encoder import Feature, TableEncoder
-from mklcore.data.parsing import Table
+from mklcore.data.files import Table
 from mklcore.errors import DataError
 from mklcore.figures import style
 from pages._parts.params.parameters import Params
