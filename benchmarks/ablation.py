@@ -4,7 +4,7 @@
 
 Parts are measured on a path of 25 values of C, A and B as in ``paths``, p = 1 and 4/3; rows of the schedule on a
 problem of their class. CPU seconds, the two in turn; a part is worth its lines where the work without it takes 1.5
-times as long, or does not reach the tolerance. A part is switched off from outside, by another table of phases, another
+times as long, or does not reach the tolerance. A part is switched off from outside, by another table, another
 setting or another function in its place, so that solvers have no switches.
 """
 
@@ -30,9 +30,9 @@ from mklcore.kernels.grams import Rows
 from mklcore.kernels.operators import cached
 from mklcore.losses import make_loss
 from mklcore.machines import svm
-from mklcore.penalties import EllipticNorm, LpNorm, Penalty
-from mklcore.solvers import fit_weighted, reweighting, schedule
-from mklcore.solvers.problem import Carried, Problem
+from mklcore.penalties import LpNorm, Penalty
+from mklcore.solvers import fit_weighted, interior, reweighting, schedule
+from mklcore.solvers.problem import Carried, Phase, Problem
 
 GRID = np.geomspace(1e-2, 1e2, 25)
 NORMS = {"1": 1.0, "4/3": 4 / 3}
@@ -76,38 +76,29 @@ def alone(name: str, data: str, p: float, loss: str = "hinge", **options: Any) -
 
 PATHS = tuple(Case(f"path of {name}, p = {norm}", name, p) for name in "AB" for norm, p in NORMS.items())
 ROWS = {
-    "features, l1, piecewise-linear": alone("2,500 rows on 600 features, C = 100", "features", 1.0, costs=(100.0,)),
-    "features, 1.2 <= p <= 3, piecewise-linear, large C":
+    "features": (
+        alone("2,500 rows on 600 features, p = 1, C = 100", "features", 1.0, costs=(100.0,)),
         alone("2,500 rows on 600 features, p = 4/3, C = 100", "features", 4 / 3, costs=(100.0,)),
-    "features, squared loss": alone("30,000 rows on 600 features, p = 4/3", "many rows", 4 / 3, "squared"),
-    "features, p < 1.2":
-        alone("2,500 rows on 600 features, squared hinge, p = 1.05", "features", 1.05, "squared_hinge", costs=COSTS),
-    "features": alone("2,500 rows on 600 features, p = 4/3, C = 0.1", "features", 4 / 3, costs=(0.1,)),
-    "p = infinity": alone("2,500 rows, 10 kernels not stored, p = infinity", "not stored", np.inf, costs=COSTS),
-    "l1, very many kernels that are not stored": alone("200 rows, 120 kernels not stored, p = 1", "many", 1.0),
-    "very many kernels that are not stored":
-        alone("1,000 rows, 150 kernels not stored, p = 4/3, C = 100", "crowd", 4 / 3, costs=(100.0,)),
-    "l1, kernels that are not stored, room for some of them":
-        alone("1,000 rows, 80 kernels not stored, p = 1", "some", 1.0),
-    "l1, few kernels that are not stored":
+        alone("30,000 rows on 600 features, squared loss, p = 4/3", "many rows", 4 / 3, "squared"),
+    ),
+    "p = infinity": (alone("2,500 rows, 10 kernels not stored", "not stored", np.inf, costs=COSTS),),
+    "kernels that are not stored": (
+        alone("200 rows, 120 kernels not stored, p = 1", "many", 1.0),
         alone("1,000 rows, 10 kernels not stored, p = 1, C = 100", "few", 1.0, costs=(100.0,)),
-    "kernels that are not stored": alone("2,500 rows, 10 kernels not stored, p = 4/3", "not stored", 4 / 3),
-    "l1, piecewise-linear": PATHS[0],
-    "1 < p < 4, a small stack": PATHS[1],
-    "p < 4": PATHS[3],
-    "p >= 4": alone("B, p = 8", "B", 8.0),
-    "every other penalty": alone("A, elliptic norm", "A", 2.0, penalty=EllipticNorm(0.9 + 0.1 * np.eye(50))),
-}  # fmt: skip
-NAMED = {
-    "features": alone("2,500 rows on 600 features, p = 4/3", "features", 4 / 3, solver="newton"),
-    "l1, piecewise-linear, stored": alone("A, C = 1, p = 1", "A", 1.0, solver="interleaved"),
-    "all that pairs can do": alone("B, C = 1, p = 4/3", "B", 4 / 3, solver="interleaved"),
-    "every lp norm": alone("A, C = 1, p = 4/3", "A", 4 / 3, solver="newton"),
-    "l1, for comparison": alone("A, C = 1, p = 1", "A", 1.0, solver="silp"),
+        alone("1,000 rows, 150 kernels not stored, p = 4/3, C = 100", "crowd", 4 / 3, costs=(100.0,)),
+        alone("2,500 rows, 10 kernels not stored, p = 4/3", "not stored", 4 / 3),
+    ),
+    "p = 1": (PATHS[0], PATHS[2]),
+    "1 < p < 4": (PATHS[1], PATHS[3]),
+    "every other penalty": (alone("B, p = 8", "B", 8.0),),
 }
+INSTEAD = {"every other penalty": lambda task, tol: (schedule.NEWTON,)}  # where no row follows
+NAMED = (
+    alone("A, C = 1, p = 1", "A", 1.0, solver="interleaved"),
+    alone("B, C = 1, p = 4/3", "B", 4 / 3, solver="interleaved"),
+    alone("A, C = 1, p = 1", "A", 1.0, solver="silp"),
+)
 SIZES = {"many": (200, 120), "crowd": (1000, 150), "some": (1000, 80), "few": (1000, 10)}  # rows and kernels not stored
-# Where the next row has the same method: what is measured in its place.
-INSTEAD = {"p >= 4": (schedule._NEWTON,), "every other penalty": (schedule._PAIRS,)}
 
 
 @cache
@@ -139,16 +130,20 @@ def nothing(*given: Any, **options: Any) -> None:
     """Stand in place of a function that is switched off."""
 
 
-def phases() -> Iterator[Part]:
-    """Every phase of the rows that hold for the paths, without it."""
+def methods() -> Iterator[Part]:
+    """Every method of the rows that hold for the paths, without it."""
     for case in PATHS[:2]:
-        row = schedule.row_for(case.problem(1.0), "auto", 1e-3)
-        for k, phase in enumerate(row.phases):
-            before = row.phases[:k]
-            if k and k == len(row.phases) - 1:  # nothing follows: the one before goes on
-                before = (*before[:-1], before[-1]._replace(leave=schedule.never))
-            table = _table(row, row._replace(phases=before + row.phases[k + 1 :]))
-            yield Part(f"{row.problems}: {phase.name}, phase {k + 1}", {"solvers.schedule.TABLE": table}, (case.p,))
+        row = schedule.row_for(case.problem(1.0))
+        for k, name in enumerate(("the first", "the second")):
+
+            def fewer(task: Problem, tol: float, row: schedule.Row = row, k: int = k) -> tuple[Phase, ...]:
+                """The methods of a row without one; the one before goes on."""
+                found = row.phases(task, tol)
+                left = found[:k] + found[k + 1 :]
+                return (*left[:-1], left[-1]._replace(leave=Phase._field_defaults["leave"])) if left else found
+
+            table = _table(row, row._replace(phases=fewer))
+            yield Part(f"{row.problems}: {name} method of the row", {"solvers.schedule.TABLE": table}, (case.p,))
 
 
 def _table(row: schedule.Row, *instead: schedule.Row) -> tuple[schedule.Row, ...]:
@@ -157,20 +152,17 @@ def _table(row: schedule.Row, *instead: schedule.Row) -> tuple[schedule.Row, ...
     return (*schedule.TABLE[:k], *instead, *schedule.TABLE[k + 1 :])
 
 
-def row_case(row: schedule.Row) -> Case:
-    """What a row is measured on."""
-    return ROWS[row.problems] if "auto" in row.solvers.split() else NAMED[row.problems]
-
-
 def parts() -> list[Part]:
     """Everything that is switched off, one at a time."""
     products = "kernels.operators"
     settings = vars(sys.modules[f"mklcore.{products}"])["SETTINGS"]
     steady = replace(reweighting.SETTINGS, accuracies=(1e-9, 0.05, 5e-5))
     return [
-        *phases(),
+        *methods(),
         Part("products from those of an earlier dual", {f"{products}.SETTINGS": replace(settings, worth=-1.0)}),
-        Part("the answer of the neighbour, where it holds", {"solvers.schedule.Reused.of": nothing}),
+        Part(
+            "points fixed inside at first", {"solvers.interior.SETTINGS": replace(interior.SETTINGS, part=0.0)}, (1.0,)
+        ),
         Part("what a method hands on to the neighbour", {"solvers.problem.WarmStart.carried": Carried()}, (1.0,)),
         Part("duals scaled with C", {"solvers.problem.WarmStart.dual_for": lambda self, C, loss: self.dual}),
         Part("Newton's step instead of the analytic update", {"solvers.newton.Newton._curve": nothing}),
@@ -199,19 +191,18 @@ def line(part: Part, case: Case, beside: Case | None = None) -> Line:
 
 
 def row_lines(chosen: str = "") -> list[Line]:
-    """Each row of the schedule beside the next that fits; of a row that is taken only where it is asked for by name,
-    what is taken unasked beside it.
+    """Each row of the schedule beside the next that holds; what is taken only where it is asked for by name beside what
+    is taken unasked.
     """
     found = []
-    for row in (one for one in schedule.TABLE if chosen in one.problems):
-        case, named = row_case(row), "auto" not in row.solvers.split()
-        taken = schedule.row_for(case.problem(case.costs[-1]), case.solver, 1e-3)
-        assert taken is row, (taken.problems, row.problems)
-        other = INSTEAD.get(row.problems)
-        table = _table(row, *([row._replace(phases=other)] if other else []))
-        part = Part(f"the row “{row.problems}”", {} if named else {"solvers.schedule.TABLE": table})
-        found.append(line(part, case, case._replace(solver="auto") if named else None))
-    return found
+    for row in schedule.TABLE:
+        for case in ROWS[row.problems] if chosen in row.problems else ():
+            assert schedule.row_for(case.problem(case.costs[-1])) is row, (case.name, row.problems)
+            other = INSTEAD.get(row.problems)
+            table = _table(row, *([row._replace(phases=other)] if other else []))
+            found.append(line(Part(f"the row “{row.problems}”", {"solvers.schedule.TABLE": table}), case))
+    named = NAMED if chosen in "named" else ()
+    return found + [line(Part(f"{case.solver} beside", {}), case._replace(solver="auto"), case) for case in named]
 
 
 def run(chosen: str = "") -> list[Line]:

@@ -77,7 +77,6 @@ NUMERICAL = (
     "test_hkl_rounding.py",
     "test_hkl_solver.py",
     "test_hkl_theory.py",
-    "test_homotopy.py",
     "test_huber.py",
     "test_interleaved.py",
     "test_invariants.py",
@@ -89,7 +88,6 @@ NUMERICAL = (
     "test_machines.py",
     "test_many_kernels.py",
     "test_measures.py",
-    "test_neighbour.py",
     "test_nonsmooth.py",
     "test_notebooks.py",
     "test_novelty.py",
@@ -108,7 +106,6 @@ NUMERICAL = (
     "test_smooth_greedy.py",
     "test_terms.py",
     "test_verify.py",
-    "test_working_set.py",
 )
 SMALL = (
     ("pages._parts.derive.paths", "POINTS", 13),

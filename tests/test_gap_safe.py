@@ -11,8 +11,8 @@ from mklcore.kernels.operators import Dense
 from mklcore.losses import LOSSES, make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
+from mklcore.solvers.live import Readings, norms_of, radius_of, without_weight
 from mklcore.solvers.problem import Problem, WarmStart
-from mklcore.solvers.screening import Screening, norms_of, radius_of, without_weight
 from tests.every import every
 
 CURVED = ["squared", "logistic", "squared_hinge"]
@@ -131,7 +131,7 @@ def test_kernels_that_are_not_stored_are_read_as_a_path_needs_them(loss):
 def test_forms_are_exact_where_the_price_needs_them():
     K, _, rng = problem(3)
     kernels = Dense(K)
-    screening = Screening(kernels, norms_of(kernels, True))
+    screening = Readings(kernels, norms_of(kernels, True))
     a = rng.standard_normal(N)
     for size in (0.0, 1e-3, 1e-2, 1.0):
         a = a + size * rng.standard_normal(N)

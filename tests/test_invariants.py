@@ -3,6 +3,7 @@ published.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +12,6 @@ import mklcore as mkl
 from mklcore.errors import KernelError, ProofError
 from mklcore.losses import make_loss
 from mklcore.penalties import PENALTIES, LpNorm
-from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import Iterate, Method, Status, run
 from mklcore.solvers.gomp import GOMP
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, unit_step_divisors
@@ -21,13 +21,14 @@ from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.machine import Task
 from mklcore.solvers.hkl.search import HullSearch, Limits
 from mklcore.solvers.interleaved import Interleaved
+from mklcore.solvers.live import LiveKernels
 from mklcore.solvers.newton import Newton
 from mklcore.solvers.problem import Problem
-from mklcore.solvers.proof import Certificate
+from mklcore.solvers.proof import Certificate, dual_bound
 from mklcore.solvers.reweighting import Reweighting
+from mklcore.solvers.schedule import NEWTON_THEN_INTERIOR
 from mklcore.solvers.smkl import SMKL
 from mklcore.solvers.spectra import Spectra
-from mklcore.solvers.working_set import WorkingSet
 from tests.every import every
 from tests.test_lp_properties import draw
 
@@ -43,7 +44,7 @@ def weighted(cls, p=1.5):
 METHODS = {
     "wrapper": lambda: weighted(Reweighting),
     "newton": lambda: weighted(Newton, 1.0),
-    "working set": lambda: weighted(WorkingSet, 1.0),
+    "live kernels": lambda: weighted(partial(LiveKernels, phases=NEWTON_THEN_INTERIOR), 1.0),
     "interleaved": lambda: weighted(Interleaved),
     "gomp": lambda: GOMP(DRAWN.K, DRAWN.y[:, None], 0.01, n_kernels=3, score_tol=0.0),
     "algorithm 1": lambda: FunctionalGreedy(DRAWN.K, Spectra.of(DRAWN.K), DRAWN.y, 0.01, n_kernels=10),
@@ -60,7 +61,7 @@ METHODS = {
     ),
     "smkl": lambda: SMKL(Problem(DRAWN.K, DRAWN.y, 1.0, make_loss("hinge"), PENALTIES["log"](), True), tol=1e-3),
 }
-CERTIFIED = ("wrapper", "newton", "working set", "interleaved", "algorithm 1", "hkl")
+CERTIFIED = ("wrapper", "newton", "live kernels", "interleaved", "algorithm 1", "hkl")
 
 
 def planted(method, **changes):

@@ -13,7 +13,6 @@ from mklcore.kernels.features import column_features
 from mklcore.kernels.functions import Linear
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import run
-from mklcore.solvers.exact_pass import whole_certificate
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.problem import Problem, WarmStart
 from tests.every import every
@@ -257,24 +256,6 @@ def test_a_saved_model_predicts_the_same_and_a_changed_file_is_refused(tmp_path)
 def test_what_cannot_be_approximated_is_refused(make, match):
     with pytest.raises(mkl.ParameterError, match=match):
         make().fit(DATA.X, DATA.y)
-
-
-@pytest.mark.parametrize("normalise", ["trace", "spherical"])
-def test_an_exact_pass_bounds_the_exact_optimum_from_both_sides_and_tightens_with_the_landmarks(normalise):
-    exact = mkl.LpMKLClassifier(p=2.0, kernels=KERNELS, normalise=normalise, tol=1e-5).fit(DATA.X, DATA.y)
-    gaps = []
-    for size in (10, 40, DATA.n_samples):
-        asked = mkl.LpMKLClassifier(
-            p=2.0, kernels=KERNELS, normalise=normalise, approximation=mkl.Nystroem(size), tol=1e-5
-        )
-        found = whole_certificate(asked.fit(DATA.X, DATA.y), DATA.X, DATA.y)
-        assert found.dual <= exact.objective_ * (1 + 1e-6)
-        assert found.primal >= exact.dual_objective_ * (1 - 1e-6)
-        gaps.append(found.relative_gap)
-    assert gaps[0] > gaps[1] > gaps[2]
-    assert gaps[2] < 1e-4
-    with pytest.raises(mkl.ParameterError, match="lp-norm model fitted with approximation"):
-        whole_certificate(exact, DATA.X, DATA.y)
 
 
 def test_C_is_chosen_by_folds_where_no_gram_matrix_tells_the_error_of_a_row_left_out():

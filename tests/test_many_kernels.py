@@ -47,7 +47,7 @@ def test_at_p_1_the_kernels_that_matter_are_found_and_proved_among_all(table, na
     found = fit_weighted(rows, y, 1.0, loss, LpNorm(1.0), True, tol=1e-6)
     stored = fit_weighted(K, y, 1.0, loss, LpNorm(1.0), True, tol=1e-6)
     assert found.status.ok
-    assert found.solver.startswith("lp interior point steps on the kernels that matter")
+    assert found.solver.startswith("lp Newton and interior point steps on the kernels that may have weight")
     assert found.objective == pytest.approx(stored.objective, rel=2e-6)
     reported = certificate(
         K, y, found.weights, found.dual_coef, found.intercept, loss, 1.0, LpNorm(1.0), found.dual_point

@@ -18,7 +18,6 @@ from mklcore.kernels.grams import Rows
 from mklcore.losses import LOSSES, make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import certificate, fit_weighted
-from mklcore.solvers.problem import WarmStart
 from tests.every import every
 from tests.settings import setting
 
@@ -31,21 +30,19 @@ ROOMS = ("kernels", "machines")
 
 # What takes the problem, which is small, to the side of a size where only large ones are.
 STORED = {
-    "kernels below a working set": {"working_set.from_kernels": M + 1},
+    "kernels all of which are live": {"live.from_kernels": M + 1},
     "rows above which no pairs open": {"schedule.most_rows": N - 1},
-    "kernels a row from which steps inside come first": {"schedule.wide_from": 0},
     "an order from which the update is analytic": {"schedule.analytic_from": 1.3},
+    "points that stay fixed inside": {"interior.points": 1},
     "points from which pairs come in blocks": {"machines.svm.blocks_from": N},
     "machines in small chunks": {"machines.svm.chunk": 1},
 }
 NOT_STORED = {
     "no size at all": {},
-    "very many kernels": {"schedule.many": M},
-    "very many kernels on many rows": {"schedule.many": M, "schedule.few_rows": N - 1},
-    "room for hardly any": {"schedule.many": 1, "column_generation.room_mb": 4.5 * MEGABYTES},
-    "room for none": {"schedule.many": 1, "column_generation.room_mb": 0.5 * MEGABYTES},
-    "room for fewer than the fewest": {"column_generation.room_mb": 4.5 * MEGABYTES},
-    "more kernels than the fewest": {"column_generation.fewest": 4, "column_generation.more": 4},
+    "very many kernels": {"schedule.crowd": M},
+    "very many kernels on many rows": {"schedule.crowd": M, "schedule.crowd_rows": N - 1},
+    "room for hardly any": {"live.room_mb": 4.5 * MEGABYTES, "live.fewest": 2},
+    "fewer kernels to begin with": {"live.fewest": 4, "live.first": 4},
     "rows that the cache does not hold": {"interleaved.cache_mb": 0.0, "interleaved.mixed_mb": 0.0},
     "rows whose sum is not made": {"kernels.grams._SUMMED": N - 1},
 }
@@ -59,7 +56,7 @@ FEATURES = {
 
 
 class Sizes:
-    """The problem as every way has it: kernels stored, made again, and as features."""
+    """The problem as every way has it: kernels stored, in single precision, made again, and as features."""
 
     def __init__(self) -> None:
         rng = np.random.default_rng(4)
@@ -138,14 +135,6 @@ def test_kernels_that_are_not_stored_across_a_size(sizes, way, monkeypatch):
 @every("way", FEATURES)
 def test_features_across_a_size(sizes, way, monkeypatch):
     every_fit(sizes, sizes.features, FEATURES[way], monkeypatch)
-
-
-def test_a_way_along_more_free_points_than_it_may_have(sizes, monkeypatch):
-    setting(monkeypatch, "mklcore.solvers.homotopy.most_free", 0)
-    first = sizes.fitted(sizes.stack, "hinge", 1.0)
-    warm = WarmStart(first.weights, first.dual_coef, 1.0, first.carry)
-    second = sizes.fitted(sizes.stack, "hinge", 1.0, C=3.0, warm=warm)
-    sizes.checked(second, "hinge", 1.0, C=3.0)
 
 
 @every("name", LOSSES)

@@ -39,7 +39,7 @@ from mklcore.machines.svm import SETTINGS as SMO
 from mklcore.machines.svm import solve_svm
 from mklcore.paths.path import fit_path
 from mklcore.solvers.hkl.bases import ANOVABasis
-from mklcore.solvers.working_set import SETTINGS as WORKING_SET
+from mklcore.solvers.live import SETTINGS as LIVE
 
 # They call all there is to call; on sixteen rows, joint weights take three hundred iterations to their certificate.
 SHORT = {"max_iter": 5, "n_kernels": 2}
@@ -105,7 +105,7 @@ def _usual_grams(X: Array) -> None:
 
 def _usual_path(X: Array, task: str, y: Array | None) -> None:
     """On kernels that numpy computes, so that this needs no step before it."""
-    widths = np.geomspace(0.25, 4.0, WORKING_SET.from_kernels)
+    widths = np.geomspace(0.25, 4.0, LIVE.from_kernels)
     grams = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / widths[:, None, None])
     names = tuple(map(str, widths))
     stack = GramStack(grams, names, np.ones(widths.size), names)
@@ -126,7 +126,7 @@ def _small_solvers() -> None:
 
 
 def _many_kernels(X: Array) -> GramStack:
-    return KernelDictionary.rbf_grid(np.geomspace(0.25, 4.0, WORKING_SET.from_kernels)).grams(X)
+    return KernelDictionary.rbf_grid(np.geomspace(0.25, 4.0, LIVE.from_kernels)).grams(X)
 
 
 def _every_way(entries: Sequence[KernelEntry], X: Array) -> GramStack:

@@ -19,8 +19,7 @@ from mklcore.kernels.operators import KernelOperator, is_operator, is_scored, is
 from mklcore.paths.estimator_protocol import PathEstimator
 from mklcore.penalties import LpNorm
 from mklcore.selection.scoring import ACCEPTED, Judge, Scoring, label_of, scored, scorer_of
-from mklcore.solvers.driver import Status
-from mklcore.solvers.screening import Screened
+from mklcore.solvers.driver import Screened, Status
 
 FLAT = 1e-3  # share of the spread of the scores along a path; a gain below it is none
 GROWTH = 3  # points by which a path goes on at a time

@@ -20,8 +20,8 @@ from typing import Any, Protocol
 import numpy as np
 import scipy
 
-from mklcore.arrays import Array
-from mklcore.kernels.operators import WeightedSum
+from mklcore.arrays import Array, Indices
+from mklcore.kernels.operators import CachedOperator
 
 
 @dataclass(frozen=True)
@@ -135,11 +135,15 @@ class Halved:
         return W, scipy.linalg.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
 
 
-def factorised(total: WeightedSum, firm: Array) -> Callable[[Array], Array]:
-    """What solves (K_theta + diag(firm)) z = right; LinAlgError where it is singular."""
-    if total.matrix is None:
-        return total.factor(firm)
-    A = total.matrix.copy()
+def factorised(K: CachedOperator, weights: Array, points: Indices, firm: Array) -> Callable[[Array], Array]:
+    """What solves (K_theta + diag(firm)) z = right among some points; LinAlgError where it is singular."""
+    if points.size < K.n_samples:
+        A = K.combine_block(weights, points)
+    else:
+        total = K.combine(weights)
+        if total.matrix is None:
+            return total.factor(firm)
+        A = total.matrix.copy()
     A.flat[:: firm.size + 1] += firm
     return Factorised(A)
 

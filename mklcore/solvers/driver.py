@@ -20,14 +20,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.errors import MKLError, warn_short
 from mklcore.solvers.proof import Certificate, check, refusal, refuse_if_strained
-from mklcore.solvers.screening import Screened
 
 
 @dataclass(frozen=True)
@@ -79,6 +78,13 @@ class Status(enum.Enum):
 
 
 _OK = frozenset((Status.CONVERGED, Status.SETTLED, Status.COMPLETE, Status.NO_GAIN, Status.ROUNDED, Status.EXHAUSTED))
+
+
+class Screened(NamedTuple):
+    """At p = 1: how many kernels cannot have weight at the optimum, and how many were never read, of all of them."""
+
+    ruled_out: int
+    unread: int
 
 
 State = TypeVar("State")
@@ -266,10 +272,6 @@ class Method(ABC, Generic[State]):
     def scales(self) -> str:
         """The scales of the problem, for a refusal."""
         return "a linear system in them is singular. Scale the kernels alike, or remove near-copies"
-
-    def progress(self, trace: Progress) -> Progress:
-        """The gaps of what the method works on: those of the run, unless it solves a part of the problem in between."""
-        return trace
 
     def listen(self, listener: Callable[[], Any] | None) -> None:
         """Call ``listener()`` in the middle of long steps and end where it answers yes; None: call nothing."""

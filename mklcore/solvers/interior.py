@@ -29,9 +29,8 @@ from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators import Capability
 from mklcore.solvers.complement import Complement, complement, factorised
 from mklcore.solvers.driver import Iterate, Progress, Status
-from mklcore.solvers.problem import Carried, Problem, WarmStart
+from mklcore.solvers.problem import Problem, WarmStart
 from mklcore.solvers.reweighting import _FLOOR, Reweighting, WeightIterate, WeightState, keeping_dual
-from mklcore.solvers.working_set import nearest
 
 
 @dataclass(frozen=True)
@@ -53,6 +52,9 @@ class InteriorSettings:
     behind: float = 0.01  # of the gap that was reached is the least that the path goes to next
     least: float = 1e-200  # a firmness below it would not be one
     farthest: float = 3.0  # of log theta in one step, above p = 1
+    part: float = 0.6  # of the points at most may be undecided for the others to be fixed at first
+    points: int = 4  # undecided points for each kernel, beside those off their bounds
+    at_end: float = 0.1  # of the gap asked is what is left inside when fixed points are released
     uneven: float = 1e-6  # of the largest weight is the least a weight begins with there
 
 
@@ -60,39 +62,52 @@ SETTINGS = InteriorSettings()
 
 
 class Sides(NamedTuple):
-    """The dual in two non-negative parts: a = p - q, x = (p, q) without the entries that the box holds at zero.
+    """The dual of some ``points`` (k,) in two non-negative parts: a = p - q, x = (p, q) without the entries that the
+    box holds at zero; the others keep the values of ``fixed`` (n,).
 
-    ``rows`` (N,) and ``signs`` (N,) place x in a; ``slopes`` (N,) of Lin; ``room`` (N,) the upper ends; ``n`` points.
+    ``rows`` (N,), their ``places`` among the points and ``signs`` (N,) place x in a; ``slopes`` (N,) of Lin; ``room``
+    (N,) the upper ends.
     """
 
+    points: Indices
+    fixed: Array
     rows: Indices
+    places: Indices
     signs: Array
     slopes: Array
     room: Array
-    n: int
 
     @classmethod
-    def of(cls, task: Problem) -> Sides:
+    def of(cls, task: Problem, points: Indices | None = None, fixed: Array | None = None) -> Sides:
         low, high = task.loss.box(task.y, task.C)
-        up, down = np.flatnonzero(high > 0.0), np.flatnonzero(low < 0.0)
-        rows, signs = np.concatenate([up, down]), np.repeat([1.0, -1.0], [up.size, down.size])
-        return cls(
-            rows,
-            signs,
-            signs * task.loss.linear(task.y)[rows] - task.loss.epsilon,
-            np.concatenate([high[up], -low[down]]),
-            task.y.size,
-        )
+        if points is None or fixed is None:
+            points, fixed = np.arange(task.y.size), np.zeros(task.y.size)
+        up, down = np.flatnonzero(high[points] > 0.0), np.flatnonzero(low[points] < 0.0)
+        places, signs = np.concatenate([up, down]), np.repeat([1.0, -1.0], [up.size, down.size])
+        rows = points[places]
+        slopes = signs * task.loss.linear(task.y)[rows] - task.loss.epsilon
+        return cls(points, fixed, rows, places, signs, slopes, np.where(signs > 0, high[rows], -low[rows]))
+
+    @property
+    def is_part(self) -> bool:
+        """Whether some points are fixed."""
+        return self.points.size < self.fixed.size
 
     def dual(self, x: Array) -> Array:
-        """a (n,), or any other sum over the two parts of a point."""
-        a = np.zeros(self.n)
-        np.add.at(a, self.rows, self.signs * x)
+        """a (n,)."""
+        a = self.fixed.copy()
+        a[self.points] = self.gathered(x)
+        return a
+
+    def gathered(self, x: Array) -> Array:
+        """a of the points (k,), or any other sum over the two parts of a point."""
+        a = np.zeros(self.points.size)
+        np.add.at(a, self.places, self.signs * x)
         return a
 
     def spread(self, v: Array) -> Array:
-        """What every part of x sees of a vector over the points: the transpose of ``dual``."""
-        return self.signs * v[self.rows]
+        """What every part of x sees of a vector (k,) over the points: the transpose of ``gathered``."""
+        return self.signs * v[self.places]
 
     def parts(self, a: Array) -> Array:
         """x (N,) of a dual in the box, not both parts of a point positive."""
@@ -220,41 +235,68 @@ class Interior(Reweighting):
         self._is_sparse = p is None
         self._short, self._trace = 0, Progress(tol)
 
-    @property
-    def carry(self) -> Carried:
-        """The kernels that matter."""
-        dear = self.warm is not None and self.warm.carried.homotopy_is_dear
-        return Carried(nearest(self._last.weights, self._last.state.Q), dear)
-
     @staticmethod
     def suits(problem: Problem) -> bool:
         """Whether the box has an inside: not where one class alone must balance to zero, say."""
         return Sides.of(problem).centre(problem.loss.total, problem.fit_intercept) is not None
 
     def init(self) -> WeightIterate:
-        task, sides, M = self.problem, self.sides, self.live.size
+        task, sides, theta = self.problem, self.sides, self.problem.penalty.start(self.problem.K.n_kernels)
         x = sides.centre(task.loss.total, task.fit_intercept)
         assert x is not None
-        theta = task.penalty.start(M)
         if self.warm is None and self._is_sparse:
-            x = x * self._shrinking(sides.dual(x))
-        elif self.warm is None:  # weights follow the forms, which must not vanish
+            return self._begun(x * self._shrinking(sides.dual(x)), theta)
+        if self.warm is None:  # weights follow the forms, which must not vanish
             low, high = task.loss.box(task.y, task.C)
             a = task.feasible(np.where(task.y > task.y.mean(), high, low))
-            x = (1.0 - SETTINGS.inward) * self._shrinking(a) * sides.parts(a) + SETTINGS.inward * x
+            return self._begun(
+                (1.0 - SETTINGS.inward) * self._shrinking(a) * sides.parts(a) + SETTINGS.inward * x, theta
+            )
+        a = task.feasible(self.warm.dual_for(task.C, task.loss))
+        near = self.warm.weights / max(float(self.warm.weights.sum()), 1e-300)
+        if not self._is_sparse:
+            theta = task.penalty.scale(np.maximum(near, SETTINGS.uneven * near.max()))
         else:
-            a = task.feasible(self.warm.dual_for(task.C, task.loss))
-            x = (1.0 - SETTINGS.inward) * sides.parts(a) + SETTINGS.inward * x
-            near = self.warm.weights / max(float(self.warm.weights.sum()), 1e-300)
-            even = (1.0 - SETTINGS.inward) * near + SETTINGS.inward * theta / theta.sum()
-            theta = even if self._is_sparse else task.penalty.scale(np.maximum(near, SETTINGS.uneven * near.max()))
+            theta = (1.0 - SETTINGS.inward) * near + SETTINGS.inward * theta / theta.sum()
+            points = self._undecided(a, near)
+            if points.size < SETTINGS.part * a.size:
+                sides = self.sides = Sides.of(task, points, a)
+                x = 0.5 * sides.room
+        return self._begun((1.0 - SETTINGS.inward) * sides.parts(a) + SETTINGS.inward * x, theta)
+
+    def _undecided(self, a: Array, weights: Array) -> Indices:
+        """The points whose side of the margin a neighbour leaves open: those off their bounds, and the nearest."""
+        task, (low, high) = self.problem, self.problem.loss.box(self.problem.y, self.problem.C)
+        if Capability.FEATURES in task.K.capabilities:
+            return np.arange(a.size)
+        f = task.K.decision(weights, a)
+        b, _ = task.loss_at(f)
+        free = (a > low) & (a < high) & (a != 0.0)
+        margin = np.min(np.abs(self.sides.slopes - self.sides.spread(f + b))[None], axis=0)
+        nearness = np.full(a.size, np.inf)
+        np.minimum.at(nearness, self.sides.rows, margin)
+        nearness[free] = -1.0
+        count = int(np.sum(free)) + SETTINGS.points * weights.size
+        return np.sort(np.argsort(nearness, kind="stable")[:count])
+
+    def _begun(self, x: Array, theta: Array) -> WeightIterate:
         point = self._read(x, theta)
         self.inside = self._entered(x, theta, point)
         return point
 
     def step(self, best: WeightIterate, last: WeightIterate, trace: Progress) -> WeightIterate | Status:
-        self._trace = trace
-        return self._advance()
+        self._trace, inside = trace, self.inside
+        if not self.sides.is_part:
+            return self._advance()
+        at_end = inside.mu * inside.values.size <= SETTINGS.at_end * trace.target
+        following = Status.STALLED if at_end else self._advance()
+        if isinstance(following, Iterate):
+            return following
+        task, a = self.problem, self._last.dual  # the other points matter after all
+        self.sides = Sides.of(task)
+        centre = self.sides.centre(task.loss.total, task.fit_intercept)
+        assert centre is not None
+        return self._begun((1.0 - SETTINGS.inward) * self.sides.parts(a) + SETTINGS.inward * centre, inside.theta)
 
     def _advance(self) -> WeightIterate | Status:
         """The Newton step out of the point read last."""
@@ -306,7 +348,6 @@ class Interior(Reweighting):
             weights = self._fewest(best, limit)
         sharp = self.solve(weights, best.dual, max(0.05 * self.tol, _FLOOR))
         chosen, other = (sharp, best) if sharp.objective <= limit else (best, sharp)
-        self._last = chosen  # a neighbour starts from the kernels that are left
         return replace(keeping_dual(chosen, other), solves=solves + 1)
 
     def _fewest(self, best: WeightIterate, limit: float) -> Array:
@@ -331,7 +372,7 @@ class Interior(Reweighting):
     def _entered(self, x: Array, theta: Array, point: WeightIterate) -> Inside:
         """Multipliers for a first x and theta: no residuals, and no product far below the mean."""
         sides, left = self.sides, self.sides.room - x
-        excess = sides.slopes - sides.spread(theta @ point.state.G + point.intercept)
+        excess = sides.slopes - sides.spread((theta @ point.state.G + point.intercept)[sides.points])
         gap = point.objective - point.dual_objective if point.dual_objective is not None else np.inf
         gap = gap if np.isfinite(gap) else float(np.abs(excess) @ np.minimum(x, left))
         mu = max(gap, 1e-6 * abs(point.objective)) / (2 * x.size + theta.size)
@@ -366,14 +407,14 @@ class _System:
 
     def __init__(self, method: Interior, point: WeightIterate) -> None:
         self.sides, self.inside, self.task, self.weights = method.sides, method.inside, method.problem, method.weights
-        self.U, self.Q, N = point.state.G, point.state.Q, method.sides.rows.size
+        self.U, self.Q, N = point.state.G[:, method.sides.points], point.state.Q, method.sides.rows.size
         self.x, self.left, _ = _thirds(self.inside.values, N)
         lower, upper, _ = _thirds(self.inside.multipliers, N)
         self.excess = self.sides.slopes - self.sides.spread(self.inside.theta @ self.U + self.inside.intercept)
         self.total = self.task.loss.total - float(self.sides.dual(self.x).sum())
         self.stiffness = lower / self.x + upper / self.left
-        self.firm = 1.0 / np.maximum(self.sides.dual(self.sides.signs / self.stiffness), SETTINGS.least)
-        self.A = factorised(method._combined(point.weights), np.maximum(self.firm, SETTINGS.least))
+        self.firm = 1.0 / np.maximum(self.sides.gathered(self.sides.signs / self.stiffness), SETTINGS.least)
+        self.A = factorised(self.task.K, point.weights, self.sides.points, np.maximum(self.firm, SETTINGS.least))
         conditions = self.weights.linearised(self.inside, self.Q, np.zeros(self.Q.size))
         self.missing = conditions.missing
         self.H: Complement = complement(self.A, self.U, conditions.diagonal)
@@ -385,7 +426,7 @@ class _System:
         """The Newton step towards products values * multipliers = ``goal``."""
         sides, (low, high, weighed) = self.sides, _thirds(goal, self.sides.rows.size)
         right = self.excess + low / self.x - high / self.left
-        pull = self.firm * sides.dual(right / self.stiffness)
+        pull = self.firm * sides.gathered(right / self.stiffness)
         free = self.A(pull)
         reach = self.U @ free + self.weights.linearised(self.inside, self.Q, weighed if weighed.size else self.Q).rest
         intercept, price = self._outer(reach, float(free.sum()))

@@ -28,12 +28,11 @@ from mklcore.machines import machine_of, solve_machine
 from mklcore.machines.ridge import solve_ridge, solve_ridges
 from mklcore.machines.solution import Solution
 from mklcore.penalties import LpNorm
-from mklcore.solvers.bound import dual_bound
 from mklcore.solvers.driver import AnyIterate, Fit, Iterate, Method, Status, Trace, run
 from mklcore.solvers.hkl.inner import Inner, Reduced
 from mklcore.solvers.hkl.machine import Answer, GramMachine, Task, suits_hulls
 from mklcore.solvers.problem import WarmStart
-from mklcore.solvers.proof import Certificate
+from mklcore.solvers.proof import Certificate, dual_bound
 from mklcore.solvers.simplex import Edgeless, on_simplex, without_faded
 
 

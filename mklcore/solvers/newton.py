@@ -50,10 +50,8 @@ class Newton(Reweighting):
 
     what = "damped Newton"
 
-    def __init__(
-        self, problem: Problem, *, tol: float, warm: WarmStart | None = None, live: Indices | None = None
-    ) -> None:
-        super().__init__(problem, tol=tol, warm=warm, live=live)
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+        super().__init__(problem, tol=tol, warm=warm)
         p = newton_exponent(problem.penalty)
         assert p is not None
         self.p = p
@@ -125,7 +123,7 @@ class Newton(Reweighting):
         U = np.ascontiguousarray(point.state.G[:, free].T)
         right, h = np.column_stack([U, np.ones(free.size)]), task.loss.curvature(a, task.y, task.C)[free]
         try:
-            S = task.K.solve_block(self.among_all(point.weights), free, h, right)
+            S = task.K.solve_block(point.weights, free, h, right)
         except np.linalg.LinAlgError:
             return nothing
         X: Array = S[:, :-1]

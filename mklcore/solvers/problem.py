@@ -1,4 +1,4 @@
-"""One weighting problem, what a fit hands to the fit of a neighbouring one, and what all methods for it share.
+"""One weighting problem, what a fit hands to the fit of a neighbouring one, and what its methods share.
 
     min_{w, b, theta >= 0}  C sum_i V(t_i, y_i) + 1/2 sum_m ||w_m||^2 / theta_m    subject to  ||theta|| <= 1   (16)
     max_a                   Lin(a) - 1/2 ||(a'K_m a)_m||_*                                                          (17)
@@ -8,7 +8,7 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011).
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,10 +20,8 @@ from mklcore.losses import Cost, Loss
 from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines.solution import feasible_start
 from mklcore.penalties import Penalty
-from mklcore.solvers.bound import Bound, dual_bound
-from mklcore.solvers.driver import AnyIterate, Fit, Method, State, Status
-from mklcore.solvers.proof import Certificate, scales_of, weighted_certificate
-from mklcore.solvers.screening import Screened, Screening, norms_of
+from mklcore.solvers.driver import AnyIterate, Iterate, Method, Progress, State, Status, Trace
+from mklcore.solvers.proof import Bound, Certificate, dual_bound, scales_of, weighted_certificate
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,34 +57,21 @@ class Problem:
         """A dual near ``a`` in the box, with 1'a as the intercept demands."""
         return feasible_start(a, *self.loss.box(self.y, self.C), self.fit_intercept, self.loss.total)
 
-    def has_same_terms(self, other: Problem) -> bool:
-        """Whether two problems on the same kernels differ in C alone."""
-        return (
-            self.K is other.K
-            and self.loss == other.loss
-            and self.penalty == other.penalty
-            and self.fit_intercept == other.fit_intercept
-            and np.array_equal(self.y, other.y)
-        )
+    def point(self, weights: Array, a: Array, f: Array, Q: Array, solves: int = 1, state: Any = None) -> AnyIterate:
+        """Kernel weights and a dual with decision values f (n,) and forms Q (M,), certified."""
+        b, errors = self.loss_at(f)
+        bound, objective = self.bound(a, Q), errors + self.regulariser(weights, Q)
+        return Iterate(weights, a, b, objective, bound.value, bound.price, solves, state=state, dual_point=bound.point)
 
 
 class Carried(NamedTuple):
-    """What a method hands on beside weights and dual: the kernels it worked on, whether following the optimum on from
-    here costs more than solving anew, and what is known of the kernels at earlier duals."""
+    """What a fit hands to its neighbour on a path: its ``kernels``, which remember products and sums; at p = 1 those
+    that are ``live`` and the same alone, and what is known of all at earlier duals."""
 
+    kernels: CachedOperator | None = None
     live: Indices | None = None
-    homotopy_is_dear: bool = False
-    screening: Screening | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class WarmState:
-    """What the fit of ``problem`` hands to its neighbour on a path: the problem, whose kernels remember their products
-    and sums, the ``fit``, and what its method carried."""
-
-    problem: Problem
-    fit: Fit
-    carried: Carried
+    few: CachedOperator | None = None
+    readings: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +87,7 @@ class WarmStart:
 
     @property
     def carried(self) -> Carried:
-        """What the neighbour's method handed on."""
-        if isinstance(self.carry, WarmState):
-            return self.carry.carried
+        """What the neighbour's fit handed on."""
         return self.carry if isinstance(self.carry, Carried) else Carried()
 
     def dual_for(self, C: Cost, loss: Loss) -> Array:
@@ -113,32 +96,21 @@ class WarmStart:
             return self.dual
         largest = float(np.max(np.abs(self.dual), initial=0.0))
         at_bound = np.any(np.abs(self.dual) >= loss.dual_bound * self.C * (1.0 - 1e-9))
-        return (
-            self.dual * (C / self.C) if at_bound or np.any(largest > loss.dual_bound * C) or loss.smooth else self.dual
-        )
+        scaled = at_bound or np.any(largest > loss.dual_bound * C) or loss.smooth
+        return self.dual * (C / self.C) if scaled else self.dual
 
 
 class WeightedMethod(Method[State]):
-    """A method for a ``Problem``: its published parts are certified by the kernels, whatever the method did to find
-    them.
-    """
+    """A method for a ``Problem``: what it publishes is certified by the kernels, however it was found."""
 
     problem: Problem
 
     def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
         """Objective and dual value of published parts: what the kernels remember of them is not computed again."""
-        return certificate_over(self.problem, self.problem.K, best, dual_point)
-
-    def screening(self, warm: WarmStart | None) -> Screening | None:
-        """That of a neighbour on the same kernels, or, along a path, a new one where a loss has a sphere."""
-        task, known = self.problem, None if warm is None else warm.carried.screening
-        if not task.screen or task.loss.total != 0.0:
-            return None
-        if known is not None and known.K is task.K:
-            return known.renew()
-        if warm is None or task.loss.least_curvature == 0.0:
-            return None
-        return Screening(task.K, norms_of(task.K.source, task.fit_intercept))
+        task = self.problem
+        return weighted_certificate(
+            task.K, task.y, task.C, task.loss, task.penalty, best.weights, best.dual, best.intercept, dual_point
+        )
 
     @property
     def scales(self) -> str:
@@ -148,44 +120,85 @@ class WeightedMethod(Method[State]):
     @property
     def carry(self) -> Carried:
         """What the fit of a neighbouring problem can use."""
-        return Carried()
+        return Carried(self.problem.K)
 
 
-class OfAnother(WeightedMethod[Any]):
-    """A method that solves another problem with the same optimum. The ``state`` of a point is the other problem's
-    point.
-    """
+class Phase(NamedTuple):
+    """One method of several in turn: what makes it (None: it has no way here), and when it is left for the next."""
 
-    method: WeightedMethod[Any]
+    make: Callable[..., WeightedMethod[Any] | None]
+    leave: Callable[[Problem, Progress, int], bool] = lambda problem, trace, steps: False
 
-    @abstractmethod
-    def _shown(self, point: AnyIterate) -> AnyIterate:
-        """A point of the other problem as one of this."""
+
+class InTurn(WeightedMethod[Any]):
+    """Methods in turn, as one: the next begins where a method is done, stands still, or goes on slower."""
+
+    def __init__(
+        self, problem: Problem, phases: tuple[Phase, ...], *, tol: float, warm: WarmStart | None = None, why: str = ""
+    ) -> None:
+        self.problem, self.tol, self._why = problem, tol, why
+        self._left = list(phases)
+        self._listener: Callable[[], Any] | None = None
+        self._handed: AnyIterate | None = None  # the best point of the phases before
+        self._names: list[str] = []
+        self._enter(warm)
+
+    def _enter(self, warm: WarmStart | None) -> bool:
+        """Begin the next phase that has a way here."""
+        while self._left:
+            phase = self._left.pop(0)
+            method = phase.make(self.problem, tol=self.tol, warm=warm)
+            if method is not None:
+                self.method, self._leave, self._steps = method, phase.leave, 0
+                self._names.append(method.name)
+                self.name = ", then ".join(self._names) + self._why
+                method.listen(self._listener)
+                return True
+        return False
 
     def init(self) -> AnyIterate:
-        return self._shown(self.method.init())
+        return self.method.init()
 
-    def step(self, best: AnyIterate, last: AnyIterate, trace: Any) -> AnyIterate | Status:
-        following = self.method.step(best.state, last.state, trace)
-        return following if isinstance(following, Status) else self._shown(following)
+    def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
+        self._steps += 1
+        if self._leave(self.problem, trace, self._steps) and (entered := self._next(best, trace)) is not None:
+            return entered
+        following = self.method.step(best, last, trace)
+        if isinstance(following, Iterate):
+            return following
+        entered = self._next(best if trace.best is None else trace.best, trace)
+        return following if entered is None else entered
+
+    def _next(self, best: AnyIterate, trace: Trace) -> AnyIterate | None:
+        """The first point of the next phase; None where there is none."""
+        if not self._left:
+            return None
+        truer = self.method.restate(best, trace.dual_point)
+        if truer is not best:
+            trace.restate(truer)
+        if not self._enter(WarmStart(truer.weights, truer.dual, self.problem.C, self.method.carry)):
+            return None
+        self._handed = truer
+        return self.method.init()
 
     def restate(self, best: AnyIterate, dual_point: Array | None) -> AnyIterate:
-        truer = self.method.restate(best.state, dual_point)
-        return best if truer is best.state else self._shown(truer)
-
-    @property
-    def screened(self) -> Screened | None:
-        return self.method.screened
+        return best if best is self._handed else self.method.restate(best, dual_point)
 
     def polish(self, best: AnyIterate) -> AnyIterate:
-        polished = self.method.polish(best.state)
-        return best if polished is best.state else self._shown(polished)
+        """The present method's polish of its own points."""
+        return best if best is self._handed else self.method.polish(best)
 
+    def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
+        return self.method.certify(best, dual_point)
 
-def certificate_over(
-    problem: Problem, K: CachedOperator, best: AnyIterate, dual_point: Array | None, kernels: Indices | None = None
-) -> Certificate:
-    """Objective and dual value of published parts with the kernels ``K`` in place of the problem's own; of some of the
-    ``kernels`` where the others have no weight and do not change the price."""
-    y, C, loss, penalty = problem.y, problem.C, problem.loss, problem.penalty
-    return weighted_certificate(K, y, C, loss, penalty, best.weights, best.dual, best.intercept, dual_point, kernels)
+    def listen(self, listener: Callable[[], Any] | None) -> None:
+        self._listener = listener
+        self.method.listen(listener)
+
+    @property
+    def carry(self) -> Carried:
+        return self.method.carry
+
+    @property
+    def screened(self) -> Any:
+        return self.method.screened

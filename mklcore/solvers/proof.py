@@ -14,14 +14,14 @@ A violation is a ``ProofError``, unless round-off explains it: then the kernels 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ProofError
 from mklcore.kernels.operators import KernelOperator, is_stored
-from mklcore.losses import Cost, Loss
+from mklcore.losses import Cost, Loss, make_loss
 from mklcore.losses.intercepts import total_loss
 from mklcore.penalties import Penalty
 
@@ -31,6 +31,47 @@ _SHARP = 1e-7  # the same where round-off is the reason: another machine may be 
 _TOO_MUCH = 3e-4  # share of the objective that round-off may cost at the very worst, which is hardly ever met
 _FAR, _STRAINED = 1e-2, 1e-5  # shares of the objective: a gap that is no answer, round-off that explains one
 ROUNDING = 8.0 * np.finfo(float).eps
+
+
+class Bound(NamedTuple):
+    """``value``, a lower bound on the optimum, is that of the feasible ``point`` (n,), a multiple of the dual asked
+    about;
+    ``price`` is what that point pays: R of the stopping rule."""
+
+    value: float
+    point: Array
+    price: float
+
+
+def dual_bound(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: Cost) -> Bound:
+    """max_s  Lin(s a) - price(s^2 Q)  over multiples in the box; the dual value of the problem at its maximum.
+
+    ``a`` (n,) a dual in the box, ``Q`` (M,) its forms a'K_m a, ``y`` (n,), ``C`` the cost of one unit of loss. A
+    penalty that is not homogeneous gets a bound, too, if not by a closed form: the price is then asked at the multiple
+    itself. Source: Kloft et al. (2011), equation (17); specification of the lp-norm solver, section 1.
+    """
+    price = penalty.dual_price(Q)
+    s = loss.best_multiple(a, y, C, price) if penalty.homogeneous else _searched(loss, penalty, a, Q, y, C)
+    own, scaled = loss.dual(a, y, C) - price, s * a
+    cheaper = s * s * price if penalty.homogeneous else penalty.dual_price(s * s * Q)
+    better = loss.dual(scaled, y, C) - cheaper
+    return Bound(better, scaled, cheaper) if better > own else Bound(own, a, price)
+
+
+def _searched(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: Cost) -> float:
+    """The best multiple where the price is convex but not homogeneous: a search on the part of the ray in the box."""
+    from scipy.optimize import minimize_scalar
+
+    low, high = loss.box(y, C)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(a > 0, high / a, np.where(a < 0, low / a, np.inf))
+    most = float(min(room.min(initial=np.inf), 1e3))
+    if loss.total != 0.0:  # 1'a is fixed: no multiple is free
+        return 1.0
+    found = minimize_scalar(
+        lambda s: penalty.dual_price(s * s * Q) - loss.dual(s * a, y, C), bounds=(0.0, most), method="bounded"
+    )
+    return float(found.x)
 
 
 class Certificate(NamedTuple):
@@ -191,3 +232,83 @@ def _agree(what: str, name: str, reported: float, found: float, size: float, val
         raise ProofError(
             f"Invariant '{what}' is violated: {name} tells {reported:.10g}, its own coefficients give {found:.10g}."
         )
+
+
+def certificate(
+    K: Array,
+    y: Array,
+    weights: Array,
+    dual_coef: Array,
+    intercept: float,
+    loss: str | Loss,
+    C: Cost,
+    penalty: Penalty,
+    dual_point: Array | None = None,
+    fit_intercept: bool = True,
+    sample_weight: Array | None = None,
+) -> tuple[float, float]:
+    """Primal and dual value of any point, not only of ours: the optimum is between them.
+
+    primal = C sum_i V(f_i + b, y_i) + min_theta 1/2 sum_m ||w_m||^2 / theta_m,   w_m = weights_m sum_i a_i psi_m(x_i)
+    dual   = Lin(a') - max_theta 1/2 theta'Q',   Q'_m = a''K_m a';   minus infinity when a' is not feasible
+
+    ``K`` (M, n, n), ``y`` (n,) (labels -1 / +1), ``weights`` (M,) non-negative, ``dual_coef`` a (n,) signed,
+    ``intercept`` b.
+    ``dual_point`` a' (n,) signed is asked for the dual value; without one, ``dual_coef`` is. ``fit_intercept`` says
+    whether b was free, so that 1'a' = 0 is demanded (1'a' = 1 in the nu form, whose ``loss`` is handed over as an
+    object and whose ``C`` is 1 / (nu n)); the one-class form without nu never demands it. ``sample_weight``
+    (n,) makes the cost of row i C w_i; rows of weight 0 have no dual. A fit of this library comes out as
+    ``(objective_, dual_objective_)``.
+
+    Parameters
+    ----------
+    K : ndarray of shape (M, n, n) or GramStack
+        Gram matrices of the M kernels on the same n rows.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+    weights : ndarray of shape (M,)
+        Kernel weights, non-negative.
+    dual_coef : ndarray of shape (n,)
+        Signed dual coefficients of the training rows.
+    intercept : float
+        Offset b of the model.
+    loss : str or Loss
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+    C : object
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
+    penalty : str, Penalty or None
+        Regulariser of the kernel weights: a name of ``PENALTIES`` or an object; None for the norm ``p``.
+    dual_point : ndarray of shape (n,) or None, default None
+        Feasible dual point that proves ``dual_objective``.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    sample_weight : ndarray of shape (n,) or None, default None
+        Weights of the rows.
+
+    Returns
+    -------
+    tuple of float
+        Primal and dual value.
+
+    References
+    ----------
+    Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17).
+    """
+    loss = make_loss(loss)
+    K, y, a = np.asarray(K, dtype=float), np.asarray(y, dtype=float), np.asarray(dual_coef, dtype=float)
+    weights, proof = np.asarray(weights, dtype=float), a if dual_point is None else np.asarray(dual_point, dtype=float)
+    both = np.column_stack([a, proof])
+    if fit_intercept and loss.takes_intercept and loss.of_residuals:
+        y, intercept = y - intercept, 0.0  # the same problem, without the digits that a target far from zero takes
+    cost: Cost = C if sample_weight is None else C * np.asarray(sample_weight, dtype=float)
+    kept: Any = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
+    if sample_weight is not None and np.any(proof[~kept] != 0.0):
+        kept = slice(None)  # a dual outside its box: the value says so
+    rows = cost if np.ndim(cost) == 0 else np.asarray(cost)[kept]
+    G = np.stack([kernel @ both for kernel in K])
+    Q, forms = np.maximum(np.einsum("mik,ik->km", G, both), 0.0)
+    primal = total_loss(loss, weights @ G[:, :, 0], intercept, y, cost) + penalty.regulariser(weights * np.sqrt(Q))
+    off = abs(float(proof.sum()) - loss.total)
+    if fit_intercept and loss.takes_intercept and off > 1e-9 * max(float(np.abs(proof).sum()), 1e-300):
+        return primal, -np.inf
+    return primal, loss.dual(proof[kept], y[kept], rows) - penalty.dual_price(forms)

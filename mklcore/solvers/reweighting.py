@@ -18,11 +18,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices
-from mklcore.kernels.operators import WeightedSum
+from mklcore.arrays import Array
 from mklcore.machines import solve_machine
 from mklcore.machines.svm import NO_SLOPE
-from mklcore.solvers.bound import Bound
 from mklcore.solvers.driver import AnyIterate, Iterate, Progress, Status
 from mklcore.solvers.problem import Problem, WarmStart, WeightedMethod
 
@@ -67,24 +65,19 @@ WeightIterate: TypeAlias = Iterate[WeightState]
 
 
 class Reweighting(WeightedMethod[WeightState]):
-    """The wrapper of Algorithm 1. ``warm`` starts it from a neighbouring solution.
-
-    ``live`` are the kernels it weighs, all of them by default: weights, forms and products are those of ``live`` alone.
-    """
+    """The wrapper of Algorithm 1. ``warm`` starts it from a neighbouring solution."""
 
     needs_products = False
+    certifies = True  # whether the penalty has a dual
 
-    def __init__(
-        self, problem: Problem, *, tol: float, warm: WarmStart | None = None, live: Indices | None = None
-    ) -> None:
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         self.problem, self.tol, self.warm = problem, tol, warm
-        self.live: Indices = np.arange(problem.K.n_kernels) if live is None else live
         self.name = f"{problem.penalty.name} reweighting (analytic update)"
         bent, reads = problem.penalty.exponent is not None, problem.K.keeps_products
         self._stride = SETTINGS.stride if bent and not reads else 0.0
 
     def init(self) -> WeightIterate:
-        penalty, M = self.problem.penalty, self.live.size
+        penalty, M = self.problem.penalty, self.problem.K.n_kernels
         if self.warm is None:
             return self.solve(penalty.start(M), None, SETTINGS.accuracies[2])
         weights = self._lifted(self.warm.weights)
@@ -141,12 +134,13 @@ class Reweighting(WeightedMethod[WeightState]):
     def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> WeightIterate:
         """One machine solve at ``weights``, and the certificate it gives to the whole problem."""
         task = self.problem
-        total = self._combined(weights)
+        total = task.K.combine(weights)
         found = solve_machine(total, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy)
         f = total.matvec(found.dual)  # from scratch: a large C makes much of what a running sum has lost
         G, Q = self._products(found.dual)
         b, errors = task.loss_at(f)
-        bound, price = self.bound(found.dual, Q), task.regulariser(weights, Q)
+        price = task.regulariser(weights, Q)
+        bound = task.bound(found.dual, Q) if self.certifies else None
         state = WeightState(Q, found.objective, found.gap, accuracy, damping, G)
         if bound is None:
             return Iterate(weights, found.dual, b, errors + price, state=state)
@@ -159,22 +153,8 @@ class Reweighting(WeightedMethod[WeightState]):
         K = self.problem.K
         if not (K.keeps_products or self.needs_products):
             return NO_PRODUCTS, K.quad(a)
-        G = K.matvec(a, self.live)
+        G = K.matvec(a)
         return G, np.maximum(G @ a, 0.0)
-
-    def _combined(self, weights: Array) -> WeightedSum:
-        """K_theta, good until the next one is asked for."""
-        return self.problem.K.combine(self.among_all(weights))
-
-    def among_all(self, weights: Array) -> Array:
-        """The weights of the live kernels with zeros for all others, (M,)."""
-        everywhere = np.zeros(self.problem.K.n_kernels)
-        everywhere[self.live] = weights
-        return everywhere
-
-    def bound(self, a: Array, Q: Array) -> Bound | None:
-        """What a machine's dual proves for the whole problem; None where the penalty has no dual."""
-        return self.problem.bound(a, Q)
 
     def accept_or_sharpen(
         self, last: WeightIterate, following: WeightIterate, trace: Progress

@@ -82,6 +82,8 @@ class SMKL(Reweighting):
     """Algorithm 2 as the driver's method. ``weights`` (M,) is beta^0, equal weights where None; ``allowed`` (M,) of
     bool says which kernels take part (None: all): the others stay at zero, and g counts them as such."""
 
+    certifies = False
+
     def __init__(
         self,
         problem: Problem,
@@ -257,9 +259,6 @@ class SMKL(Reweighting):
         Q = np.zeros(kernels.n_kernels)
         Q[self._weighed] = kernels.quad(a, self._weighed)
         return NO_PRODUCTS, Q
-
-    def bound(self, a: Array, Q: Array) -> None:
-        """A concave penalty has no dual."""
 
     def _solved_from(self, last: WeightIterate, weights: Array) -> WeightIterate:
         """The machine at ``weights``, sharper until L does not rise."""

@@ -26,11 +26,11 @@ from mklcore.losses import Loss
 from mklcore.losses.intercepts import losses_at
 from mklcore.machines import machine_of
 from mklcore.machines.solution import feasible_start
-from mklcore.solvers.bound import Bound
 from mklcore.solvers.hkl.dag import Node
 from mklcore.solvers.hkl.hinge import HingeProblem
 from mklcore.solvers.hkl.settings import SETTINGS
 from mklcore.solvers.hkl.space import KernelSpace
+from mklcore.solvers.proof import Bound
 
 NEEDED = "being quadratic, smooth, or piecewise linear and signed"  # of a loss, for a machine on a hull
 
