@@ -1,6 +1,4 @@
-"""Explore: which columns and kernels a model uses along a path, with a cursor one can drag, and how sure the answer
-is.
-"""
+"""Explore: which columns matter for a target, how sure that is, and the model behind it along a path one can drag."""
 
 # ruff: noqa: E402  the door comes first
 
@@ -11,88 +9,43 @@ nav.through_app()
 
 import streamlit as st
 
+from mklcore.answer.exploration import Exploration
+from mklcore.catalog import NOVELTY
 from mklcore.errors import MKLError
-from mklcore.selection.scoring import ACCEPTED
-from pages._parts.derive import looks, paths, references, tables
-from pages._parts.drawing import asking as drawing_asking
-from pages._parts.drawing import beside, evidence, preliminary, refusals
-from pages._parts.explore import (
-    asking,
-    chart,
-    columns,
-    cursor,
-    many_rows,
-    path,
-    rail,
-    repeats,
-    tuning,
-    verdict,
-)
+from mklcore.figures import captions
+from mklcore.figures.captions import Line, runs
+from mklcore.figures.style import counted, number, percent
+from mklcore.paths.path import Path
+from pages._parts.data import target
+from pages._parts.derive import earlier, tables
+from pages._parts.drawing import evidence, leaks, refusals
+from pages._parts.explore import pictures, questions, rail
 from pages._parts.frame import notices
-from pages._parts.params import parameters
-from pages._parts.params import places as params_places
+from pages._parts.params import places
 from pages._parts.params.algorithms import METHODS
+from pages._parts.params.parameters import Params, PathParams
 from pages._parts.players import path_player
-from pages._parts.session import fields, history, words
+from pages._parts.players.path_player import View
+from pages._parts.session import fields, history, uploads, words
+from pages.shared import answer, work
+from pages.shared.work import Failed, Pending, Ready
 
 LOOKS = {"columns": "Columns", "path": "Path", "inside": "Inside"}
-
-
-def show(shown: paths.Answer) -> None:
-    """Draw the answer: verdict, chart and handle, or the path, or the inside of the model; then what stands behind."""
-    params = history.current()
-    with st.container(key="explore_looks", horizontal=True, vertical_alignment="center", gap="small"):
-        fields.view(
-            st.segmented_control, "What to look at", "field_look", params.look, lambda look: history.change(look=look),
-            options=LOOKS, required=True, label_visibility="collapsed",
-        )  # fmt: skip
-        _go_on(params)
-    here = params_places.place(shown.path, params.at)
-    verdict.draw(shown)
-    baselines = references.known(shown.params)
-    follows: list[path_player.View] = []
-    if params.look == "columns":
-        follows = columns.views(shown, baselines)
-        chart.draw(shown, here.index)
-    elif params.look == "path":
-        follows = path.draw(shown, here.index, baselines)
-    cursor.draw(shown, follows, baselines, paths.key(params))
-    if params.look == "columns":
-        columns.deeper(shown, here.index, baselines)
-    if shown.path.score_name == ACCEPTED:
-        st.caption(words.text("accepted"))
-    many_rows.draw(shown)
-    tuning.draw(shown)
-    repeats.repeats(shown.params)
-    with st.expander("The problem that is solved, and how to read it", icon=":material/functions:", type="compact"):
-        evidence.explanation(paths.algorithm(shown.params), paths.words_for(shown.params))
-    preliminary.request(shown)
-    if not (shown.waiting or shown.earlier):
-        beside.score_all([shown.params])
-        many_rows.follow(shown)
-
-
-def _go_on(params: parameters.Params) -> None:
-    """Say what the slider does and which pages go on from here."""
-    if params.present:
-        return
-    st.caption("Go on:", width="content")
-    if tables.table(params).task != "novelty":
-        nav.link("compare", "Compare")
-    if not tables.on_stack(params):
-        nav.link("predict", "Predict")
+TALL = 620  # pixels of an answer, which its placeholder has as well
 
 
 def usable() -> bool:
-    """Tell whether the method in use can learn from the table; if not, say what to do."""
+    """Whether the method in use can learn from the table; if not, say what to do."""
     if not notices.usable_table():
         return False
-    method, task = paths.algorithm(history.current()), tables.table(history.current()).task
-    if method.fits(task):
+    params = history.current()
+    task = tables.table(params).task
+    if METHODS[params.algorithm].fits(task):
         return True
-    st.info(f"{method.label} needs a target, and this table has none. Take a method that learns without one, or "
-            f"choose a "
-            "target on the Data page.")  # fmt: skip
+    st.info(
+        f"{METHODS[params.algorithm].label} needs a target, and this table has none. Take a method that learns without "
+        "one, or choose a target on the Data page."
+    )
     for name in METHODS.offered(task):
         st.button(
             f"Take {METHODS[name].label}", key=f"take_{name}", type="primary", on_click=history.change,
@@ -102,26 +55,230 @@ def usable() -> bool:
     return False
 
 
+# While the answer is made
+
+
+def waiting(params: Params, pending: Pending) -> None:
+    """Draw what is known of a sample, or the path as far as it is there; else a placeholder of the same size."""
+    known, partial = earlier.answer(params), pending.value
+    if known is not None:
+        st.markdown(known.sentence)
+        here = places.place(known.path, params.at)
+        _, view = pictures.columns(known, here.index)
+        cursor_of(known.path, "earlier", [view])
+        st.caption(words.EARLIER)
+        return
+    with st.container(height=TALL, border=True, horizontal_alignment="center", vertical_alignment="center"):
+        st.markdown(f"**{METHODS[params.algorithm].label}** on {words.plain(name_of(params))}")
+        st.caption(words.plain(pending.text), width="content")
+        for one in () if partial is None else partial.compared:
+            st.caption(f"{words.plain(one.candidate.label)}: {number(one.score)}", width="content")
+        if partial is not None and partial.refit is not None and partial.refit[0] is not None:
+            cursor_of(partial.refit[0], ("partial", answer.key(params)), [])
+
+
+def cursor_of(path: Path, name: object, follows: list[View]) -> None:
+    """Draw the slider of a path whose answer is still to come, and what is known at its points."""
+    path_player.listen(path, name)
+    here = places.place(path, history.current().at)
+    path_player.player(path, name, here, None, [*follows, FACTS], waiting=False)
+    path_player.texts(FACTS, path, here.index, WIDTHS, waiting=False)
+
+
+# The answer
+
+
+def show(found: Exploration, params: Params) -> None:
+    """Draw the sentence, one of three looks with its cursor, and what stands behind it."""
+    later = answer.further(params)
+    beside = later.value if isinstance(later, Ready) else found
+    chance = answer.chance(params) if found.learnt_from.task != NOVELTY else None
+    headline(beside, params)
+    guessing = found.verdict.better_than_guess is False
+    with st.container(key="explore_looks", horizontal=True, vertical_alignment="center", gap="small"):
+        fields.view(
+            st.segmented_control, "What to look at", "field_look", params.look, lambda look: history.change(look=look),
+            options=LOOKS, required=True, label_visibility="collapsed",
+        )  # fmt: skip
+        if not params.present:
+            st.caption("Go on:", width="content")
+            nav.link("compare", "Compare")
+            nav.link("predict", "Predict")
+    here = places.place(found.path, params.at)
+    follows: list[View] = []
+    if params.look == "path":
+        follows = [pictures.path(found, here.index)]
+    elif params.look == "columns" and guessing:
+        could_help(found)
+    elif params.look == "columns":
+        left, right = st.columns([1.6, 1], gap="large")
+        with left:
+            seen = earlier.Seen.of(found, name_of(params))
+            count, view = pictures.columns(seen, here.index, picked(found))
+            follows = [view]
+            st.caption(legend(count, len(found.columns), chance is not None and isinstance(chance, Pending)))
+            questions.left_out(params)
+        with right:
+            questions.compared(beside, params, isinstance(later, Pending))
+            questions.how_sure(found, params)
+    cursor(found, follows, params.part(PathParams), guessing)
+    questions.notes(found)
+    questions.splits(params)
+    method = METHODS[params.algorithm]
+    with st.expander("The problem that is solved, and how to read it", icon=":material/functions:", type="compact"):
+        acts = {name: getattr(found.model, name, None) for name in ("loss", "p")}
+        evidence.explanation(method, method.words_for(acts, found.learnt_from.task))
+
+
+def headline(found: Exploration, params: Params) -> None:
+    """Draw the one sentence, with the target a click away."""
+    sentence, change = st.columns([8, 1], vertical_alignment="center")
+    sentence.markdown(found.verdict.sentence(pictures.bold, words.plain(name_of(params))))
+    with change:
+        change_target(params)
+    target.offer()
+    leaks.draw("explore")
+
+
+def name_of(params: Params) -> str:
+    """What a person calls the table: the sample, or their file."""
+    return uploads.upload(params.data).name if params.is_upload else tables.called(params)
+
+
+def change_target(params: Params) -> None:
+    """Draw the chooser of another target; a sample has one target only."""
+    if not params.is_upload or tables.on_stack(params):
+        return
+    with st.popover("Change", type="tertiary", help="Predict another column"):
+        names = [column.name for column in tables.summary(params).columns]
+        fields.view(
+            st.selectbox, "Predict", "field_explore_target", tables.table(params).target_name,
+            lambda name: history.change(target=name, at=None, column=0, term=""), options=names,
+        )  # fmt: skip
+
+
+def could_help(found: Exploration) -> None:
+    """Say what to try where the model is no better than guessing."""
+    st.markdown("**What could help**")
+    rows = found.learnt_from.n_samples
+    more = ": more would show a weaker effect" if rows < 1000 else ""
+    st.markdown(
+        f"- There are {counted(rows, 'row')} to learn from{more}.\n- Columns that have to do with "
+        f"{pictures.bold(found.learnt_from.target_name)}; those that were left out stand below.\n- Another target: "
+        "perhaps a related column can be predicted."
+    )
+    questions.left_out(history.current())
+
+
+def legend(grey: int, count: int, pending: bool) -> str:
+    """What a bar, its tick and its colour say."""
+    told = "Bar: the share of the effect, the mean absolute Shapley value. Tick: what the column does alone. "
+    if pending:
+        return f"{told}Which columns could be chance follows."
+    if grey:
+        return f"{told}Grey: shuffling this column does not clearly hurt the model ({grey} of {count})."
+    return f"{told}Click a bar to look at its column."
+
+
+def picked(found: Exploration) -> dict[str, int]:
+    """The number under which a link knows a column, by name."""
+    learnt = found.learnt_from
+    names = [*(name for name, _ in learnt.columns), *(name for name, _ in learnt.sequences)]
+    shown = [one.name for one in found.columns]
+    return {name: k for k, name in enumerate(names if set(shown) <= set(names) else shown, 1)}
+
+
+# The cursor
+
+
+def _facts(path: Path) -> list[list[list[Line]]]:
+    return [[[solved(path, k)], captions.cost(path, k), captions.measured(path, k)] for k in range(len(path))]
+
+
+def solved(path: Path, index: int) -> Line:
+    """The certificate of a point as a badge: it is about the optimum, and not about the model being good."""
+    gap, status = float(path.relative_gap[index]), path.statuses[index]
+    if gap != gap:
+        return [["badge none", "○ no certificate"]]
+    if status.ok:
+        return [["badge good", f"✓ solved to {percent(gap)}"]]
+    return [["badge open", "○ not solved"], *runs(f"gap **{percent(gap)}**; {status.value}")]
+
+
+FACTS = View("facts", _facts)
+WIDTHS = (1.4, 1, 1.35)
+
+
+@st.fragment
+def cursor(found: Exploration, follows: list[View], asked: PathParams, guessing: bool) -> None:
+    """Draw the slider, a box for any value, and what is known there; a release runs only this."""
+    path, name = found.path, (asked, len(found.path))
+    path_player.listen(path, name)
+    params = history.current()
+    if params.part(PathParams) != asked:
+        history.rerun()
+    here = places.place(path, params.at)
+    row, below = st.container(key="explore_cursor"), st.container()
+    exact = None
+    if here.exact:
+        with below:
+            exact = between(found, asked, here.value)
+        here = here if exact else places.place(path, float(path.values[here.index]))
+    point, index = (path, here.index) if exact is None else (exact[0], 0)
+    with row:
+        left, right = st.columns([1, 3], gap="medium", vertical_alignment="center")
+        with left:
+            evidence.number_box(path, here)
+        with right:
+            views = [view if exact is None else pictures.with_point(view, *exact) for view in follows]
+            path_player.player(path, name, here, exact and exact[0], [*views, FACTS], waiting=False)
+    history.end()
+    with below:
+        path_player.texts(FACTS, path, here.index, WIDTHS, waiting=False)
+        st.caption(where(found, point, index))
+        if params.look == "columns" and not guessing:
+            pictures.column(found, point.estimators[index], params, picked(found))
+        elif params.look == "inside":
+            pictures.inside(found, point, index, params)
+        evidence.weights_table(point, path, index)
+        questions.take(found, point, index, params)
+
+
+def between(found: Exploration, asked: PathParams, value: float) -> tuple[Path, list[float]] | None:
+    """The answer between the points of the path, once it is solved, with the effects of the columns there."""
+    now = work.get(
+        ("explore at", asked, value), lambda progress: questions.solved_at(found, value),
+        title=f"Solving at {places.label(found.path.param, value)}",
+    )  # fmt: skip
+    if isinstance(now, Failed):
+        refusals.draw(now, "explore_point")
+    elif isinstance(now, Pending):
+        st.info(f"At {places.label(found.path.param, value)} nothing is solved yet. Solving.")
+    return now.value if isinstance(now, Ready) else None
+
+
+def where(found: Exploration, point: Path, index: int) -> str:
+    """Where the cursor is, and whether the sentence is about this point."""
+    here, rows = places.where(point, index), found.rows
+    fitted = f"fitted on {rows.used:,} of {rows.of:,} rows" if rows.used < rows.of else f"fitted on {rows.of:,} rows"
+    chosen = places.where(found.path, found.index)
+    if here == chosen:
+        return f"The sentence is about this point, {chosen}: {found.label}, {fitted}. Validation: mean over folds."
+    return f"You look at {here}; the sentence is about {chosen}, which folds chose. The path is {fitted}."
+
+
 if usable():
-    try:
-        many_rows.settle()
-        with st.sidebar:
-            rail.draw()
-        shown = looks.answer(history.current())
-        came_earlier = shown is not None and shown.earlier and not shown.stage
-        looking = not came_earlier and asking.look()
-        shown = looks.answer(history.current())
-        drawn_first = shown is not None and bool(shown.stage)
-        to_be_asked = not (looking or drawn_first or came_earlier) and drawing_asking.path()
-        shown = looks.answer(history.current())
-        if shown is not None:
-            with st.container(key=f"explore_answer_{history.current().look}"):
-                show(shown)
-            if drawn_first:
-                asking.go_on()
-        elif not to_be_asked:
-            st.markdown(words.text("waiting"))
-        if shown is not None and came_earlier:
-            asking.follow(shown.params)
-    except MKLError as error:
-        refusals.draw(error, "explore_refused")
+    params = history.current()
+    with st.sidebar:
+        rail.draw()
+    with st.container(key="explore-answer"):
+        try:
+            match answer.get(params):
+                case Ready(found):
+                    show(found, params)
+                case Pending() as pending:
+                    waiting(params, pending)
+                case failed:
+                    refusals.draw(failed, "explore_refused")
+        except MKLError as error:
+            refusals.draw(error, "explore_refused")

@@ -12,19 +12,18 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path as File
 
-from mklcore.data.samples import SAMPLES
+from mklcore.answer.explore import explore
+from mklcore.data.samples import SAMPLES, load_sample
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.paths.files import write_paths
 from mklcore.paths.path import Path
 from mklcore.selection.references import Reference
-from pages._parts.derive import comparison, earlier, first_table, hulls, importance, paths, references, tables
+from pages._parts.derive import comparison, earlier, first_table, hulls, paths, references, tables
 from pages._parts.jobs.job import Job, Progress, make
 from pages._parts.params.parameters import Params, PathParams
 from pages._parts.players import hull_player
 
 Made = tuple[str, File, Callable[[], None]]
-MOST_SHARES = 50  # of a small picture
-DIGITS = 4  # of a share
 
 
 def everything(samples: Iterable[str] = SAMPLES) -> Iterator[Made]:
@@ -42,7 +41,8 @@ def everything(samples: Iterable[str] = SAMPLES) -> Iterator[Made]:
             yield f"hulls_{sample}", file, lambda params=params, file=file: _write_hulls(params, file)
     if first_table.FILE is not None:
         yield "first_table", first_table.FILE, lambda: first_table.write(_folder() / "first_table.json.gz")
-    yield "answers", earlier.answers_file(), lambda: earlier.write_answers(earlier.answers_file(), answers(samples))
+    file = _folder() / "answers.json.gz"
+    yield "answers", file, lambda file=file: earlier.write_answers(file, answers(samples))
 
 
 def asked(params: Params) -> list[PathParams]:
@@ -76,21 +76,9 @@ def solved_hulls(params: Params) -> earlier.Hulls:
     return hull_player.kept(hulls.Answer(path, params, waiting=False, provisional=False))
 
 
-def answers(samples: Iterable[str]) -> dict[str, earlier.SampleAnswer]:
-    """What Explore shows first of every sample, from the paths that come with the project."""
-    return {name: answer(Params(data=name)) for name in samples}
-
-
-def answer(params: Params) -> earlier.SampleAnswer:
-    """What Explore shows first of one sample."""
-    path = earlier.path(params)
-    path = solved(params.part(PathParams)) if path is None else path
-    found = importance.shares(paths.Answer(path, params, waiting=False, earlier=True), "columns", every=True)
-    here = path.first_look
-    order = sorted(range(len(found.names)), key=lambda k: -found.values[here][k])
-    each = tuple(round(float(found.values[here][k]), DIGITS) for k in order)
-    score = float(path.val_score[here]) if path.can_choose else None
-    return earlier.SampleAnswer(each[:MOST_SHARES], len(each), found.names[order[0]], score, path.score_name)
+def answers(samples: Iterable[str]) -> dict[str, earlier.Seen]:
+    """What Explore draws of every sample."""
+    return {name: earlier.Seen.of(explore(load_sample(name)), SAMPLES[name].label) for name in samples}
 
 
 def _do(job: Job) -> None:

@@ -140,7 +140,7 @@ def cold(monkeypatch, new):
     monkeypatch.setattr(Preparation, "wait", wait)
 
 
-@pytest.mark.parametrize("page", ["explore", "compare", "hulls"])
+@pytest.mark.parametrize("page", ["compare", "hulls"])
 def test_a_first_start_draws_before_anything_is_compiled(page, cold):
     app = opened(page, data="iris")
     assert any("Computed earlier" in caption.value for caption in app.caption)
@@ -152,17 +152,6 @@ def test_a_first_start_draws_before_anything_is_compiled(page, cold):
         reported = " ".join(one.value for one in (*app.caption, *app.markdown))
         assert "were computed earlier with these settings" in reported
         assert None not in references.known(asked).values()
-
-
-def test_the_models_follow_and_the_picture_stays(new):
-    app = opened("explore", data="iris", look="path")
-    path = paths.known(Params(data="iris"))
-    assert path is not None
-    assert None not in path.estimators
-    assert not any("Computed earlier" in caption.value for caption in app.caption)
-    before = earlier.path(Params(data="iris"))
-    assert earlier.alike(before, before)
-    assert (paths.picture(Params(data="iris"), path)[1] is before) == earlier.alike(path, before)
 
 
 def test_every_method_of_a_first_look_is_there(new):

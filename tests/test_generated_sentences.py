@@ -1,22 +1,17 @@
 """What is said of a column is true of it: sentences over generated columns, whose numbers are counted again."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from mklcore.data.columns import MAX_LEVELS, MISSING_LEVEL, Note
+from mklcore.data.columns import MAX_LEVELS, Note
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import describe_table, read_table
 from mklcore.data.target import find_leaks
 from mklcore.estimators.importance import LEAST_ROWS, ColumnAnswer
-from mklcore.estimators.terms import Drop
-from mklcore.kernels.dictionary import units
-from pages._parts.derive.terms import Along
 from pages._parts.drawing import ranked
-from pages._parts.explore import chart, ranking
 
 SEEDS = range(8)
 COUNTED = re.compile(r"'([^']+)' \((\d+), with ([^)]+)\)")
@@ -126,39 +121,6 @@ def test_notes_on_reading_count_what_is_in_the_cells(seed: int, sentinels: str) 
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_values_of_a_column_are_described_by_its_own_quantiles(seed: int) -> None:
-    data = read_table(table_of(seed)[0], "target")
-    for unit in units(data):
-        said, values = ranking.values(data, unit), data.X[:, list(unit.columns)]
-        if len(unit.columns) == 1:
-            low, high, middle, different = re.fullmatch(
-                r"values from (\S+(?: × 10\S+)?) to (\S+(?: × 10\S+)?), median (\S+(?: × 10\S+)?); (\d+) "
-                r"different values?", said,
-            ).groups()  # fmt: skip
-            for text, value in zip((low, middle, high), np.quantile(values, [0, 0.5, 1]), strict=True):
-                assert parsed(text) == pytest.approx(value, rel=6e-3, abs=0)
-            assert np.mean(values <= np.median(values)) >= 0.5
-            assert int(different) == np.unique(values).size
-        elif unit.kind == "category":
-            count, most, share = re.fullmatch(
-                r"(\d+) columns of 0 and 1; (.+) is the most frequent: (\S+) % of the rows", said
-            ).groups()
-            assert int(count) == values.shape[1]
-            assert float(share) == pytest.approx(100 * values.mean(axis=0).max(), abs=0.051)
-            assert values[:, data.feature_names.index(f"{unit.name}={most}") - unit.columns[0]].mean() == pytest.approx(
-                values.mean(axis=0).max()
-            )
-            assert (MISSING_LEVEL in [name.split("=")[-1] for name in data.feature_names]) or most != MISSING_LEVEL
-
-
-def parsed(text: str) -> float:
-    """The number that ``style.number`` wrote."""
-    raised = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-    mantissa, _, power = text.partition(" × 10")
-    return float(mantissa.replace("−", "-")) * 10.0 ** int(power.translate(raised) or 0)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
 def test_a_column_that_is_said_to_sort_the_rows_does_and_one_that_explains_the_target_goes_with_it(seed: int) -> None:
     random = np.random.default_rng(seed)
     y = random.normal(size=60)
@@ -194,13 +156,3 @@ def test_a_ranking_names_only_drops_that_differ_from_zero_and_counts_the_others(
     few = LEAST_ROWS - 1
     assert ranked.too_few(few) in ranked.sentence(unknown, "accuracy", True, few)
     assert str(few) in ranked.too_few(few)
-    drops = tuple(Drop(one.importance, one.importance_sd) for one in found)
-    along = Along(0, tuple((name,) for name in names), np.ones((1, len(names))) / len(names), drops)
-    legend = chart.legend(along, False, 100)
-    grey = len(names) - len(sure)
-    assert (f"For {grey} of {len(names)}" in legend) == (0 < grey < len(names))
-    assert (ranked.too_few(100) in legend) == (grey == len(names))
-    assert ranked.too_few(few) in chart.legend(replace(along, drops=(Drop(0.1, np.inf),) * len(names)), False, few)
-    assert "Orange" not in legend
-    pairs = replace(along, columns=tuple((name, "z") for name in names))
-    assert ("Orange" in chart.legend(pairs, False, 100)) == (grey < len(names))

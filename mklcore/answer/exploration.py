@@ -116,7 +116,7 @@ class Exploration:
     _plain: dict[str, Baseline]
     _scoring: Scoring
     _out_of_folds: Said | None
-    _dragged: Dataset
+    dragged: Dataset
     _stack: GramStack | None = None
     _later: dict[str, Any] = field(default_factory=dict)
 
@@ -141,7 +141,7 @@ class Exploration:
         if self.learnt_from.task == "novelty":
             raise DataError("Without a target no error can grow: what could be chance is not known.")
         if {one.name for one in self._effects} != {name for name, _ in getattr(self.model, "source_columns_", ())}:
-            return kernels_by_chance(self.model, self._read(self._judge), self._judge.y, self.seed)
+            return kernels_by_chance(self.model, self.read(self._judge), self._judge.y, self.seed)
         return could_be_chance(self.model, self._judge, self.seed)
 
     @later
@@ -227,7 +227,7 @@ class Exploration:
             )
         measure, rows = scorer_of(self._scoring or _usual(self.learnt_from)), self.test
         models = {"ours": self.model} | {name: one.model for name, one in self._plain.items()}
-        return {name: float(measure(model, self._read(rows, model), rows.y)) for name, model in models.items()}
+        return {name: float(measure(model, self.read(rows, model), rows.y)) for name, model in models.items()}
 
     def compare(self, names: Sequence[str] = ("forest", "boosting")) -> Exploration:
         """The same answer with more plain models beside it, which are fitted now."""
@@ -252,21 +252,24 @@ class Exploration:
     def effects_of(self, point: Any) -> list[float]:
         """The effects of a model of the path, in the order of ``columns``."""
         few = self._judge.drawn(ALONG, self.seed)
-        known = {one.name: one.effect for one in effects(point, few, self._read(few))[0]}
+        known = {one.name: one.effect for one in effects(point, few, self.read(few))[0]}
         return [known[one.name] for one in self.columns]
 
     def at(self, value: float) -> Path:
         """The path at another value of its parameter, as a path of that point alone; no fold has scored it."""
-        near, rows = self.path.estimators[self.path.nearest(value)], self._dragged
-        given = rows if self._stack is None else self._stack.take(rows_of(rows))
+        near, rows = self.path.estimators[self.path.nearest(value)], self.dragged
         with one_blas_thread(), suppress_convergence_warnings():
-            return fit_path(near, given, rows.y, self.path.param, [value], scoring=self._scoring)
+            return fit_path(near, self.given(rows), rows.y, self.path.param, [value], scoring=self._scoring)
+
+    def given(self, rows: Dataset) -> Any:
+        """What a model was fitted on: rows, or their kernels of the ready stack."""
+        return rows if self._stack is None else self._stack.take(rows_of(rows))
 
     @property
     def _judge(self) -> Dataset:
         return self.learnt_from if self.test is None else self.test
 
-    def _read(self, rows: Dataset, model: Any = None) -> Any:
+    def read(self, rows: Dataset, model: Any = None) -> Any:
         """``rows`` as a model takes them: their features, or their block of the ready stack."""
         if self._stack is not None:
             return block_of(self._stack, rows, self.learnt_from)
@@ -275,9 +278,9 @@ class Exploration:
     def __repr__(self) -> str:
         return f"Exploration({self.label}, {self.scoring} {self.score:.3g} by folds, {len(self.path)} points)"
 
-    def page(self, about: About | None = None) -> str:
-        """One HTML file in which a person drags along the path, with the share of every column and the plain models
-        beside it.
+    def page(self, about: About | None = None, index: int | None = None) -> str:
+        """One HTML file in which a person drags along the path from the point ``index``, the chosen one unless another
+        is given, with the share of every column and the plain models beside it.
         """
         described = about or About(f"Which columns matter, along {self.path.param}")
         lp = ESTIMATORS["lp"]
@@ -286,7 +289,7 @@ class Exploration:
         described = replace(described, problems=solved, facts=(*described.facts, rows))
         names = tuple(one.name for one in self.columns)
         return path_page(
-            self.path, described, index=self.index, columns=(names, self.shares_along),
+            self.path, described, index=self.index if index is None else index, columns=(names, self.shares_along),
             references=tuple(self.baselines.items()), says=(str(self.verdict),),
         )  # fmt: skip
 
@@ -415,10 +418,10 @@ def verdict(found: Exploration) -> Verdict:
                        found.test is not None)  # fmt: skip
     scoring = found._scoring or _usual(learnt)
     guess = _guessing(learnt)
-    said = [found._out_of_folds if found.test is None else said_by(found.model, found._read(rows))]
+    said = [found._out_of_folds if found.test is None else said_by(found.model, found.read(rows))]
     said.append(said_by(guess, np.zeros((rows.n_samples, 1))))
     plain = {} if found.test is None else found._plain
-    said += [said_by(one.model, found._read(rows, one.model)) for one in plain.values()]
+    said += [said_by(one.model, found.read(rows, one.model)) for one in plain.values()]
     ours, guessed, *others = compared([one for one in said if one is not None], rows.y, scoring, found.seed)
     better = bool(guessed.gap > SURE * guessed.gap_error) if np.isfinite(guessed.gap_error) else guessed.gap > 0.0
     wrong, guessed_wrong = (_typical_error(one.answers, rows.y, learnt.task) for one in said[:2] if one is not None)

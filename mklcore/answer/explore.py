@@ -77,7 +77,6 @@ SPARSE_SHARED = 16 / 15  # the order of the norm for several classes, whose upda
 Tick = Callable[[int, int], Any]
 
 
-@one_blas_thread()  # two take twice the seconds of the processor, and no less of the clock
 def explore(
     data: Dataset,
     *,
@@ -140,7 +139,12 @@ def explore(
     >>> found.columns[0].name.startswith("petal"), found.verdict.better_than_guess
     (True, True)
     """
-    asked = Asked(kernels, method, p, C, lam, s, loss, scoring, max_rows, seed, test_size)
+    return answered(data, Asked(kernels, method, p, C, lam, s, loss, scoring, max_rows, seed, test_size), callback)
+
+
+@one_blas_thread()  # two take twice the seconds of the processor, and no less of the clock
+def answered(data: Dataset, asked: Asked, callback: Tick | None = None) -> Exploration:
+    """The same for all that can be fixed, see `Asked`."""
     for _, found in stages(data, asked, callback):
         if isinstance(found, Exploration):
             return found

@@ -111,6 +111,7 @@ def _make(params: PathParams) -> Callable[[Callable[..., None]], Exploration]:
             for name, value in stages(data, what, tick):
                 if isinstance(value, Exploration):
                     progress(0.95, STAGES[-1])
+                    value.effects_along  # noqa: B018  for the bars
                     value.verdict.score  # noqa: B018  plain models are fitted for it, here and not while a page is drawn
                     return value
                 found[name] = value

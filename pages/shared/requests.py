@@ -16,7 +16,7 @@ def draw(
     key: str,
     get: Callable[[Any], Ready | Pending | Failed],
     params: DataParams,
-    show: Callable[[Any], None],
+    show: Callable[[Any], Any],
     **button: Any,
 ) -> None:
     """Draw the button ``label``; once it was pressed for these ``params``, ``show`` the value that ``get`` gives."""

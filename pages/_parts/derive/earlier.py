@@ -12,20 +12,22 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path as File
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from mklcore.answer.exploration import ColumnEffect, Exploration
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import DataError
 from mklcore.figures.hulls import HullLayout
-from mklcore.paths.files import read_paths
+from mklcore.paths.files import read_paths, write_paths
 from mklcore.paths.path import Path
 from mklcore.selection.references import Reference
 from pages._parts.derive import dictionaries, tables
 from pages._parts.derive.first_table import read_json, write_json
 from pages._parts.params import link
-from pages._parts.params.parameters import DataParams, HullParams, PathParams
+from pages._parts.params.parameters import DataParams, HullParams, Params, PathParams
+from pages._parts.session.words import plain
 
 FOLDER: File | None = File(__file__).resolve().parents[3] / "sample_data" / "earlier"
 ALIKE = 2e-3  # of the largest weight, and of a score: less cannot be seen in a picture
@@ -41,17 +43,25 @@ class Hulls:
     states: tuple[dict[str, Any], ...]
 
 
-@dataclass(frozen=True)
-class SampleAnswer:
-    """What Explore shows first of a sample: the shares of its columns, largest first, how many there are in all, the
-    name of the largest, and the validation score with its name (None where none can choose).
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What Explore draws of an answer: its sentence in Markdown, its path with the chosen point ``index``, its columns
+    and their effects (L, G) along the path.
     """
 
-    shares: tuple[float, ...]
-    count: int
-    largest: str
-    score: float | None
-    score_name: str
+    sentence: str
+    path: Path
+    index: int
+    columns: tuple[ColumnEffect, ...]
+    along: np.ndarray
+
+    @classmethod
+    def of(cls, found: Exploration, table: str) -> Self:
+        """What is drawn of an answer for a table of this name."""
+        bold = lambda name: f"**{plain(name)}**"  # noqa: E731
+        return cls(
+            found.verdict.sentence(bold, plain(table)), found.path, found.index, found.columns, found.effects_along
+        )
 
 
 def path(params: PathParams) -> Path | None:
@@ -74,9 +84,15 @@ def hulls(params: HullParams) -> Hulls | None:
     return _hulls(file) if file else None
 
 
-def answers() -> dict[str, SampleAnswer]:
-    """Return what Explore shows first of every sample, for its small picture."""
-    return _answers(answers_file()) if FOLDER else {}
+def answer(params: PathParams) -> Seen | None:
+    """Return the answer for a sample that comes with the project, where nothing but the sample was chosen."""
+    usual = Params(data=params.data).part(PathParams)
+    return answers().get(params.data) if params.part(PathParams) == usual else None
+
+
+def answers() -> dict[str, Seen]:
+    """Return the answers for the samples that come with the project, by name; their paths have no models."""
+    return _answers(FOLDER / "answers.json.gz") if FOLDER else {}
 
 
 def alike(one: Path, other: Path) -> bool:
@@ -106,12 +122,6 @@ def references_file(params: PathParams) -> File:
     """Return the file for the plain models beside the uniform sum of these parameters."""
     asked = params.part(PathParams)
     return _named(f"references_{asked.data}", asked, _kernels(asked), ".json.gz")
-
-
-def answers_file() -> File:
-    """Return the file for the small pictures of the samples."""
-    assert FOLDER is not None
-    return FOLDER / "answers.json.gz"
 
 
 def hulls_file(params: HullParams) -> File:
@@ -160,9 +170,16 @@ def _hulls(file: File) -> Hulls | None:
 
 
 @lru_cache(maxsize=2)
-def _answers(file: File) -> dict[str, SampleAnswer]:
-    found = read_json(file) or {}
-    return {name: SampleAnswer(**one | {"shares": tuple(one["shares"])}) for name, one in found.items()}
+def _answers(file: File) -> dict[str, Seen]:
+    try:
+        paths = read_paths(file.with_name("answers.npz").read_bytes())
+    except (OSError, DataError):
+        return {}
+    found = {}
+    for name, one in (read_json(file) or {}).items():
+        columns = tuple(ColumnEffect(*each) for each in one["columns"])
+        found[name] = Seen(one["sentence"], paths[name], one["index"], columns, np.array(one["along"]))
+    return found
 
 
 def _tuples(value: Any) -> Any:
@@ -179,6 +196,11 @@ def write_references(file: File, found: Sequence[Reference]) -> None:
     write_json(file, [(one.name, one.score, one.chosen) for one in found])
 
 
-def write_answers(file: File, found: dict[str, SampleAnswer]) -> None:
-    """Write what Explore shows first of every sample."""
-    write_json(file, {name: asdict(one) for name, one in found.items()})
+def write_answers(file: File, found: dict[str, Seen]) -> None:
+    """Write the answers for the samples: their paths beside all else."""
+    file.with_name("answers.npz").write_bytes(write_paths(**{name: one.path for name, one in found.items()}))
+    rest = {
+        name: {"sentence": one.sentence, "index": one.index, "columns": one.columns, "along": one.along.tolist()}
+        for name, one in found.items()
+    }
+    write_json(file, rest)

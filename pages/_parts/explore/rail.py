@@ -1,104 +1,145 @@
-"""Explore, the rail: algorithm, presets and loss; all other parameters under "More"."""
+"""Explore, the rail: the method and what a person fixes of it; the rest is chosen by folds."""
 
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
-from mklcore.catalog import Preset
-from pages._parts.derive import gram_stacks, paths, tables
+from mklcore.catalog import Control, Preset
+from mklcore.figures import style
+from pages._parts.derive import paths, tables
 from pages._parts.drawing import controls
-from pages._parts.explore import many_rows
-from pages._parts.params import parameters, places
+from pages._parts.params import places
 from pages._parts.params.algorithms import METHODS, applicable
+from pages._parts.params.parameters import LOW_RANK, MOST_LANDMARKS, Params
 from pages._parts.session import fields, history
+from pages.shared.answer import LANDMARKS
+
+OPEN = ("p", "loss")  # what is chosen unless a person fixes it
+CHOSEN = "chosen for you"
+STEPS = (20, 50, 100, 200, 500, MOST_LANDMARKS)
 
 
 def draw() -> None:
-    """Draw algorithm, presets and loss; under "More" all other parameters but the one the path runs over."""
+    """Draw method, presets and loss; under "More" all other parameters but the one the path runs over."""
     params = history.current()
-    method = paths.algorithm(params)
+    task, method = tables.table(params).task, METHODS[params.algorithm]
     fields.view(
         st.selectbox, "Algorithm", "field_algorithm", params.algorithm,
-        lambda name: history.change(algorithm=name, path="", at=None),
-        options=METHODS.offered(tables.table(params).task, params.algorithm),
-        format_func=lambda name: METHODS[name].label,
-        help=method.one_line,
+        lambda name: history.change(algorithm=name, path="", at=None), options=METHODS.offered(task, params.algorithm),
+        format_func=lambda name: METHODS[name].label, help=method.one_line,
     )  # fmt: skip
     acting = paths.acting(params)
-    first = next((control for control in acting if control.name == "loss"), None)
-    if presets(params):
-        _presets(params)
+    first = [control for control in acting if control.name == "loss"]
+    offered = [preset for preset in method.presets if task in preset.tasks]
+    if offered:
+        presets(params, offered, task)
     else:
-        _path_over(params)
-    if first is not None:
-        controls.setting(first)
+        path_over(params)
+    for control in first:
+        setting(params, control)
     with st.expander("More", icon=":material/tune:", key="more_settings"):
-        if presets(params):
-            _path_over(params)
-        for control in acting:
-            if control is not first and not control.advanced:
-                controls.setting(control)
-        controls.scoring()
-        _rows(params)
-        for control in acting:
-            if control is not first and control.advanced:
-                controls.setting(control)
+        if offered:
+            path_over(params)
+        for advanced in (False, True):
+            for control in acting:
+                if control not in first and control.advanced is advanced:
+                    setting(params, control)
+            if not advanced:
+                controls.scoring()
+                rows(params)
 
 
-def _path_over(params: parameters.Params) -> None:
-    """Draw what the path runs over, where there is a choice."""
-    method = paths.algorithm(params)
-    if len(method.path_params) > 1:
-        fields.view(
-            st.segmented_control, "Path over", "field_path", paths.runs_over(params).key,
-            lambda name: history.change(path=name, at=None),
-            options=list(method.path_params), format_func=places.symbol, required=True,
-            help=paths.runs_over(params).help,
-        )  # fmt: skip
-
-
-def _rows(params: parameters.Params) -> None:
-    """Draw how many training rows are used, where not all of them are unasked, and whether through features."""
-    whole = len(tables.split(params).train.y)
-    if params.rows or gram_stacks.is_drawn(params):
-        fields.field_view(
-            "Training rows", "rows", max_value=whole, step=max(1, min(500, whole // 10)),
-            to=lambda rows: min(rows, whole),
-            help="0: as many as answer soon. More rows: a surer answer, later; the time grows with their square.",
-        )  # fmt: skip
-    many_rows.control()
-
-
-def presets(params: parameters.Params) -> list[Preset]:
-    """Return the presets of the algorithm that make sense for the table."""
-    task = tables.table(params).task
-    return [preset for preset in paths.algorithm(params).presets if task in preset.tasks]
-
-
-def holds(preset: Preset, params: parameters.Params) -> bool:
-    """Tell whether the parameters are those of the preset."""
-    method, task = paths.algorithm(params), tables.table(params).task
-    now = {control.name: params.setting(control) for control in applicable(method, task)}
-    same_path = not preset.path or preset.path == paths.runs_over(params).key
-    return same_path and all(now.get(name) == value for name, value in preset.settings)
-
-
-def _presets(params: parameters.Params) -> None:
-    offered = presets(params)
-    if not offered:
-        return
+def presets(params: Params, offered: list[Preset], task: str) -> None:
+    """Draw presets, each of which sets several parameters at once."""
     by_name = {preset.label: preset for preset in offered}
-    active = next((preset.label for preset in offered if holds(preset, params)), None)
+    active = next((preset.label for preset in offered if holds(preset, params, task)), None)
 
     def take(name: str | None) -> None:
         if name is None:
             return
-        chosen, now = by_name[name], history.current()
-        for setting, value in chosen.settings:
+        now = history.current()
+        for setting, value in by_name[name].settings:
             now = now.with_setting(setting, value)
-        history.set_params(replace(now, path=chosen.path or now.path, at=None))
+        history.set_params(replace(now, path=by_name[name].path or now.path, at=None))
 
     fields.view(
         st.pills, "Presets", f"preset_{params.algorithm}", active, take, options=list(by_name),
         help=by_name[active].help if active else "A preset sets several parameters at once.",
     )  # fmt: skip
+
+
+def holds(preset: Preset, params: Params, task: str) -> bool:
+    """Whether the parameters are those of the preset."""
+    fixed = dict(params.settings)
+    acting = applicable(METHODS[params.algorithm], task)
+    usual = {control.name: control.default for control in acting if not is_open(params, control)}
+    path = not preset.path or preset.path == paths.runs_over(params).key
+    return path and all((usual | fixed).get(name) == value for name, value in preset.settings)
+
+
+def path_over(params: Params) -> None:
+    """Draw what the path runs over, where there is a choice."""
+    method = METHODS[params.algorithm]
+    if len(method.path_params) > 1:
+        fields.view(
+            st.segmented_control, "Path over", "field_path", paths.runs_over(params).key,
+            lambda name: history.change(path="" if name == method.path_params[0] else name, at=None),
+            options=list(method.path_params), format_func=places.symbol, required=True,
+            help=paths.runs_over(params).help,
+        )  # fmt: skip
+
+
+def is_open(params: Params, control: Control) -> bool:
+    """Whether folds choose a parameter unless a person fixes it."""
+    return params.algorithm == "lp" and control.name in OPEN
+
+
+def setting(params: Params, control: Control) -> None:
+    """Draw a control; one that is open begins with the choice that leaves it so."""
+    if not is_open(params, control):
+        controls.setting(control)
+        return
+
+    def keep(value: Any) -> None:
+        now = history.current()
+        kept = tuple(pair for pair in now.settings if pair[0] != control.name)
+        history.set_params(replace(now, settings=kept) if value == "" else now.with_setting(control.name, value))
+
+    value = dict(params.settings).get(control.name, "")
+    if control.kind == "choice":
+        options: list[Any] = ["", *control.choices]
+        named = lambda one: CHOSEN if one == "" else one.replace("_", "-")  # noqa: E731
+        fields.view(
+            st.selectbox, control.label, f"open_{control.name}", value, keep, options=options, format_func=named,
+            help=control.help or None,
+        )  # fmt: skip
+        return
+    steps = controls.NORMS if control.kind == "p" else controls.human_steps(control.low, control.high)
+    options = ["", *sorted({*steps, *([] if value == "" else [value])})]
+    fields.view(
+        st.select_slider, control.label, f"open_{control.name}", value, keep, options=options,
+        format_func=lambda one: CHOSEN if one == "" else style.number(one), help=control.help or None,
+    )  # fmt: skip
+
+
+def rows(params: Params) -> None:
+    """Draw how many rows are learned from, and whether through features at a few landmarks."""
+    whole = tables.table(params).n_samples
+    fields.field_view(
+        "Most rows to learn from", "rows", max_value=whole, step=max(1, min(500, whole // 10)),
+        to=lambda rows: min(rows, whole), help="0: all of them. Fewer rows: a quicker and less sure answer.",
+    )  # fmt: skip
+    if not METHODS[params.algorithm].is_approximable or tables.on_stack(params):
+        return
+    fields.view(
+        st.toggle, "Low rank", "field_low_rank", params.way == LOW_RANK,
+        lambda on: history.change(way=LOW_RANK if on else "", at=None),
+        help="On: every kernel becomes features at a few landmark rows, so that more rows are learned from.",
+    )  # fmt: skip
+    if params.way == LOW_RANK:
+        now = params.landmarks or LANDMARKS
+        fields.view(
+            st.select_slider, "Landmarks", "field_landmarks", now, lambda count: history.change(landmarks=count),
+            options=sorted({*STEPS, now}), help="More landmarks: less of each kernel is lost, and it takes longer.",
+        )  # fmt: skip

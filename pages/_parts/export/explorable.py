@@ -9,12 +9,12 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from mklcore.answer.exploration import Exploration
 from mklcore.catalog import Algorithm, Variant
 from mklcore.data.dataset import Split
-from mklcore.estimators.explain import Shares
 from mklcore.figures import style
 from mklcore.figures.hulls import Drawn
-from mklcore.figures.takeaway import About, Problem, hulls_page, methods_page, path_page
+from mklcore.figures.takeaway import About, Problem, hulls_page, methods_page
 from mklcore.paths.path import Path
 from pages._parts.derive import caches, gram_stacks, paths, tables
 from pages._parts.derive import hulls as derive_hulls
@@ -40,21 +40,22 @@ def button(make: Callable[[], str], name: str) -> None:
     )  # fmt: skip
 
 
-def path(
-    params: Params, shown: Path, method: Algorithm, solved: Algorithm | Variant, *, index: int, shares: Shares | None,
-    references: Sequence[tuple[str, float]],
-) -> None:  # fmt: skip
-    """Draw the download of Explore: the path from its cursor on, with the shares of the weight per column."""
-    about = _about(params, "explore", gram_stacks.parts(params), [method], [_problem(solved)])
-    columns = None if shares is None or not shares.names else (shares.names, shares.values)
-    button(partial(path_page, shown, about, index=index, columns=columns, references=tuple(references)), "Path")
+def answer(params: Params, found: Exploration, index: int) -> None:
+    """Draw the download of Explore: the path from its cursor on, with its sentence and the columns' shares."""
+    method, held = METHODS[params.algorithm], found.test
+    used = {name: getattr(found.model, name, None) for name in ("loss", "p")}
+    rows = f"{found.learnt_from.n_samples} to learn from, {0 if held is None else held.n_samples} held out"
+    solved = _problem(method.words_for(used, found.learnt_from.task))
+    about = _about(params, "explore", (("Rows", f"{rows}, seed {params.seed}"),), [method], [solved])
+    button(lambda: found.page(about, index), "Path")
 
 
 def methods(params: Params, drawn: Sequence[Shown], step: int) -> None:
     """Draw the download of Compare: every method that has a path, from its slider on."""
     solved = [(one, one.path) for one in drawn if one.path is not None]
     algorithms = dict.fromkeys(METHODS[one.method.algorithm] for one, _ in solved)
-    about = _about(params, "compare", gram_stacks.parts(params), list(algorithms), problems([one for one, _ in solved]))
+    rows, posed = _rows(params, gram_stacks.parts(params)), problems([one for one, _ in solved])
+    about = _about(params, "compare", rows, list(algorithms), posed)
     shown = {one.label: path for one, path in solved}
     columns = _columns(*solved[0]) if solved else {}
     button(partial(methods_page, shown, about, step=step, columns=columns), "Methods side by side")
@@ -81,9 +82,14 @@ def problems(drawn: Sequence[Shown]) -> list[Problem]:
 
 def hulls(params: Params, shown: Path, drawn: Drawn, columns: Sequence[int], method: Algorithm, *, index: int) -> None:
     """Draw the download of Hulls: the path over λ from its cursor on; ``columns`` are those of the table that enter."""
-    about = _about(params, "hulls", derive_hulls.parts(params), [method], [_problem(method)])
+    about = _about(params, "hulls", _rows(params, derive_hulls.parts(params)), [method], [_problem(method)])
     numbers = [j + 1 for j in columns]
     button(partial(hulls_page, shown, about, index=index, numbers=numbers, drawn=drawn), "Hulls")
+
+
+def _rows(params: Params, parts: Split) -> tuple[tuple[str, str], ...]:
+    said = f"{len(parts.train.y)} for training, {len(parts.validation.y)} for validation, seed {params.seed}"
+    return (("Rows", said),)
 
 
 def _problem(solved: Algorithm | Variant, title: str = "") -> Problem:
@@ -91,14 +97,12 @@ def _problem(solved: Algorithm | Variant, title: str = "") -> Problem:
 
 
 def _about(
-    params: Params, page: str, parts: Split, algorithms: Sequence[Algorithm], solved: Sequence[Problem]
-) -> About:
+    params: Params, page: str, used: Sequence[tuple[str, str]], algorithms: Sequence[Algorithm],
+    solved: Sequence[Problem],
+) -> About:  # fmt: skip
     """Return what the file tells of the table, the rows in use, the algorithms and the way back to this screen."""
     table, name = tables.table(params), tables.called(params)
-    facts = [
-        ("Table", f"{name}, target {table.target_name}"),
-        ("Rows", f"{len(parts.train.y)} for training, {len(parts.validation.y)} for validation, seed {params.seed}"),
-    ]
+    facts = [("Table", f"{name}, target {table.target_name}"), *used]
     facts += [("Method", f"{method.label} ({method.paper})") for method in algorithms]
     asked, here = urlencode(link.text(params)), (st.context.url or "").split("?")[0]
     question = next(room.question for room in nav.ROOMS if room.file == page)

@@ -16,15 +16,17 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from mklcore.answer.exploration import Exploration
 from mklcore.data.dataset import Dataset, row_fingerprints
 from mklcore.data.reading import read_table
 from mklcore.errors import MKLError
-from pages._parts.derive import caches, gram_stacks, hulls, tables
-from pages._parts.derive.derived import Derived, derived
+from mklcore.kernels.grams import GramStack
+from pages._parts.derive import gram_stacks, hulls, tables
 from pages._parts.derive.predictions import Chosen
-from pages._parts.drawing import asking, listings
-from pages._parts.params.parameters import DataParams, Params
-from pages._parts.session import board, words
+from pages._parts.drawing import listings
+from pages._parts.params.parameters import DataParams, Params, PathParams
+from pages._parts.session import words
+from pages.shared import requests, work
 
 MODEL = "model.mkl"
 MOST_ENTRIES = 60e6  # of all kernels together; above, the person's own machine is the place
@@ -79,6 +81,15 @@ class Files:
             return "\n".join(report(model, table, self.target or None)[0])
 
 
+def of_answer(params: Params, found: Exploration, model: Any) -> Proof:
+    """Return what proves a model of an answer: the chosen one, or another one of its path."""
+    rows = found.learnt_from if model is found.model else found.dragged
+    given = found.given(rows)
+    stack = given.values if isinstance(given, GramStack) else None
+    key = "answer", params.part(PathParams), getattr(model, found.path.param, None), model is found.model
+    return Proof(key, params, model, rows, list(range(rows.n_features)), len(found.path.kernel_names), stack)
+
+
 def of_point(point: Chosen) -> Proof | None:
     """Return what proves the model at a cursor; None while the models of a saved screen are being fitted again."""
     if point.fitted is None:
@@ -105,8 +116,8 @@ def files(proof: Proof) -> Files:
     stack = proof.stack
     if stack is not None:
         return Files(model, lambda: _packed(K=stack), "training_stack.npz", "")
-    key = ("rows as CSV", proof.train.fingerprint, *proof.columns)
-    content = caches.result_cache(proof.params).made(key, lambda: _csv(proof))
+    key = ("rows as CSV", proof.params, proof.train.fingerprint, *proof.columns)
+    content = work.now(key, lambda: _csv(proof))
     if content:
         return Files(model, lambda: content, "training_rows.csv", proof.train.target_name)
     y = np.asarray(proof.train.y)
@@ -186,12 +197,21 @@ def _inside(proof: Proof, name: str) -> None:
 
 def _answer(proof: Proof, found: Files, name: str) -> None:
     """Draw what the command prints, or the button that has it run here."""
-    checked: Derived[str] = derived(proof.params, ("checked", proof.key), lambda params: params.data)
-    if checked.value is not None:
-        st.code(checked.value, language=None, wrap_lines=True)
-        return
     if not proof.is_small:
         st.caption("All kernels once more are too large a piece for this server: run the command on your own machine.")
         return
-    ask = lambda: board.ask(checked.work("Check", lambda report: found.printed()))  # noqa: E731
-    asking.button(checked.key, ask, "Run it here", f"proof_run_{name}", "The check")
+    ask = lambda _: work.get(("checked", proof.params, proof.key), lambda progress: found.printed(), title="Check")  # noqa: E731
+    requests.draw(
+        "Run it here", f"proof_run_{name}", ask, proof.params,
+        lambda text: st.code(text, language=None, wrap_lines=True),
+    )  # fmt: skip
+
+
+def model_button(proof: Proof) -> None:
+    """Draw the download of a model."""
+    st.download_button(
+        "Model", lambda: model_file(proof), MODEL, "application/zip", key="take_model", icon=":material/download:",
+        on_click="ignore",
+        help="Read it with mklcore.load_model; nothing in it is executed. It holds the training rows, with which "
+        "kernel models compare.",
+    )  # fmt: skip

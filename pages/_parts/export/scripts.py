@@ -5,7 +5,8 @@ are written by ``repr`` only, and text from a file is freed of line ends and con
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from inspect import signature
 from typing import Any
 
 import mklcore
@@ -18,7 +19,6 @@ from mklcore.penalties import RIDGE_OF_E, EllipticNorm
 from pages._parts.derive import (
     comparison,
     dictionaries,
-    finals,
     gram_stacks,
     hulls,
     low_rank,
@@ -32,6 +32,7 @@ from pages._parts.params import places
 from pages._parts.params.parameters import DataParams, Params, PathParams
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session import uploads
+from pages.shared import answer
 
 OMITTED = ("normalise", "center", "callback")  # of a model: the stack is made by lines of its own
 OWN = "import mklcore as mkl\n"
@@ -71,20 +72,19 @@ def _cells(params: Params, page: str) -> list[Cell]:
         return [*_start(params, hulls.METHOD.label, hulls.parts(params)), *_hull_cells(params)]
     if page == "compare":
         return [*_start(params, "Methods side by side"), *_method_cells(params)]
-    method = paths.algorithm(params)
-    found = [*_start(params, method.label), *_kernel_cells(params), *_path_cells(params)]
+    found = [*_start(params, "The answer", whole=True), *_answer_cells(params)]
     if page == "predict" and not tables.on_stack(params):
-        found += [*_final_cells(params), *_row_cells(params)]
-    return [*found, *_figure_cells("weight_path(path)")]
+        found += _row_cells(params)
+    return [*found, *_figure_cells("weight_path(found.path)")]
 
 
-def _start(params: PathParams, label: str, used: Split | None = None) -> list[Cell]:
+def _start(params: PathParams, label: str, used: Split | None = None, whole: bool = False) -> list[Cell]:
     return [
         Cell(f"# {label} on {tables.called(params)}\n\nWritten by MKL Explorer, mklcore {mklcore.__version__}. It "
              f"computes "
              "the numbers of the screen with the library alone.", is_code=False),
         Cell(HEAD),
-        *_section("## The table", data_code(params, used)),
+        *_section("## The table", data_code(params, used, whole)),
     ]  # fmt: skip
 
 
@@ -93,10 +93,11 @@ def _section(title: str, *lines: str) -> list[Cell]:
     return [Cell(title, is_code=False), Cell("\n".join(lines))]
 
 
-def data_code(params: PathParams, used: Split | None = None) -> str:
+def data_code(params: PathParams, used: Split | None = None, whole: bool = False) -> str:
     """Return the code that makes the table and its three parts, and stops where the table is another one.
 
     ``used``: the parts whose rows are drawn where all would be too many; those that kernels are built on by default.
+    ``whole``: without the parts.
     """
     table = tables.table(params)
     upload = params.is_upload
@@ -105,10 +106,11 @@ def data_code(params: PathParams, used: Split | None = None) -> str:
         *_grouping_lines(params),
         f'if data.fingerprint != "{table.fingerprint}":',
         '    raise ValueError("This is not the table of the screen: another file, or another release of mklcore.")',
-        f"train, validation, test = mkl.data.three_way_split(data, {', '.join(_split_options(params))})",
-        *_drawn_lines(params, used or low_rank.parts(params)),
-        "print(data)",
     ]
+    if not whole:
+        lines.append(f"train, validation, test = mkl.data.three_way_split(data, {', '.join(_split_options(params))})")
+        lines += _drawn_lines(params, used or low_rank.parts(params))
+    lines.append("print(data)")
     return "\n".join(lines)
 
 
@@ -274,33 +276,38 @@ print(pd.DataFrame(rows).T.to_string())"""
     return [*found, Cell(best), *_figure_cells("weight_path(next(iter(paths.values())))")]
 
 
-def _path_cells(params: Params) -> list[Cell]:
-    sign, formula = places.symbol(paths.runs_over(params).key), paths.words_for(params).formula
-    title = f"## The path over {sign}\n\nThe problem: ${formula}$"
-    return [*_section(title, *_fit_lines(params)), *_point_cells(params)]
+def _answer_cells(params: Params) -> list[Cell]:
+    """Return the answer, and the point of its path under the cursor."""
+    asked, lines = answer.asked(params), list[str]()
+    given = {one.name: getattr(asked, one.name) for one in fields(asked) if getattr(asked, one.name) != one.default}
+    named = {name: code(value) for name, value in given.items() if name not in ("kernels", "stack")}
+    named["seed"] = code(asked.seed)
+    if "stack" in given:
+        chosen = gram_stacks.chosen_kernels(params)
+        some = len(chosen) < tables.stack_file(params).stack.n_kernels
+        lines.append(f"stack = subset(ready.stack, {code(chosen)})" if some else "stack = ready.stack")
+        named["stack"] = "stack"
+    elif "kernels" in given:
+        lines.append(_dictionary_code(params))
+        named["kernels"] = "kernels"
+    if set(named) <= set(signature(mklcore.explore).parameters):
+        lines.append(call("found = mkl.explore", "data", **named))
+    else:
+        lines.append(call("found = mkl.answer.explore.answered", "data", call("mkl.answer.folds.Asked", **named)))
+    lines += ["print(found.verdict)", "print(pd.DataFrame(found.columns).to_string())"]
+    return [*_section("## Which columns matter", *lines), *_point_cells(params)]
 
 
 def _point_cells(params: Params) -> list[Cell]:
     """Return the cells of the point under the cursor."""
-    path = paths.known(params)
-    here = None if path is None else places.place(path, params.at)
-    key = paths.runs_over(params).key
-    if here is None or path is None or (params.at is None and not here.exact):
-        lines = ["point, index = path, path.first_look  # the best validation score"]
-        if tables.table(params).task == "novelty":
-            lines = [
-                "point, index = path, path.first_look  # the middle of the path: no score can choose without a target"
-            ]
-    elif here.exact:
-        lines = [
-            f"near = path.estimators[{here.index}]  # the nearest point of the path, from which this one starts",
-            f"point = mkl.fit_path(model, stack, train.y, {key!r}, [{code(here.value)}], blocks, validation.y, "
-            f"start=near{'' if scores.special(params) is None else f', scoring={scores.special(params)!r}'})",
-            "index = 0",
-        ]
-    else:
-        lines = [f"point, index = path, {here.index}  # {key} = {here.value:.4g}"]
-    return [*_section("## The model at the cursor", *lines, *_caption(key)), Cell(_test_line(params))]
+    known = answer.best_known(params)
+    here = None if known is None else places.place(known.path, params.at)
+    line = "point, index = found.path, found.index  # the point that folds chose"
+    if here is not None and here.exact:
+        line = f"point, index = found.at({code(here.value)}), 0"
+    elif known is not None and here is not None and here.index != known.index:
+        line = f"point, index = found.path, {here.index}  # {places.where(known.path, here.index)}"
+    return _section("## The model at the cursor", line, *_caption(paths.runs_over(params).key))
 
 
 def _caption(key: str) -> list[str]:
@@ -321,42 +328,14 @@ def _rows_of(params: Params) -> str:
     return "table" if tables.table(params).sequences else "X"
 
 
-def _test_line(params: Params) -> str:
-    rows = "test_blocks" if tables.on_stack(params) else f"test.{_rows_of(params)}"
-    name = scores.special(params)
-    value = f"fitted.score({rows}, test.y)" if name is None else f'get_scorer("{name}")(fitted, {rows}, test.y)'
-    said = f"print('test', point.score_name, {value})"
-    if name is not None:
-        said = f"from sklearn.metrics import get_scorer; {said}"
-    return f"# Take the sign away once the point is chosen: test rows are looked at once.\n# {said}"
-
-
-def _final_cells(params: Params) -> list[Cell]:
-    """Return the fit on all rows but the test rows, where Predict asks that model."""
-    if not finals.wanted(params):
-        return []
-    over, asked = paths.runs_over(params), paths.estimator(params)
-    value = "int(point.values[index])" if over.key == "s" else "float(point.values[index])"
-    given = "".join(f", {name}={one!r}" for name, one in finals.settings(params, asked).items())
-    lines = [
-        "from mklcore.data.dataset import joined_rows",
-        "from sklearn.base import clone",
-        "",
-        "rows = joined_rows(train, validation)",
-        f"fitted = clone(model).set_params({over.attribute}={value}{given}).fit(rows.{_rows_of(params)}, rows.y)",
-    ]
-    return _section("## The same model on all rows but the test rows", *lines)
-
-
 def _row_cells(params: Params) -> list[Cell]:
     here = predictions.row(params)
     lines = [f"row = data.{_rows_of(params)}[{here.number - 1}].copy()"]
     lines += [f"row[{j}] = {code(value)}" for j, value in sorted(here.moves.items())]
     lines += [
-        "said = fitted.predict(row[None])[0]",
-        "parts = fitted.contributions(row[None])[:, 0]  # what each kernel adds; with the intercept they make f(x)",
-        "value = parts.sum(axis=0) + fitted.intercept_",
-        "print(said, value)",
+        "print(found.model.predict(row[None])[0])",
+        "values, base = found.model.shapley(row[None])  # what each column adds to base",
+        "print(values[0], base)",
     ]
     return _section("## One row", *lines)
 

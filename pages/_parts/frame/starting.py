@@ -31,14 +31,9 @@ FRAME = (
 TABLES = ("pandas",)
 PAGES = (
     "plotly.graph_objects",
-    "pages._parts.explore.asking",
-    "pages._parts.explore.columns",
-    "pages._parts.explore.cursor",
-    "pages._parts.explore.many_rows",
-    "pages._parts.explore.path",
+    "pages._parts.explore.pictures",
+    "pages._parts.explore.questions",
     "pages._parts.explore.rail",
-    "pages._parts.explore.repeats",
-    "pages._parts.explore.tuning",
     "pages._parts.compare.cursor",
     "pages._parts.compare.rail",
     "pages._parts.hulls.beside",

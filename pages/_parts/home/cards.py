@@ -13,6 +13,7 @@ from pages._parts.session import fields
 from pages._parts.session.memory import memory
 
 KEY = "sample_cards"
+MOST_BARS = 50
 _here = Path(__file__).parent
 _cards = st.components.v2.component(
     "sample_cards",
@@ -34,31 +35,21 @@ def draw(take: Callable[[str], None]) -> None:
 
 
 def cards() -> list[dict[str, Any]]:
-    """Return what each card shows: its label, the line on hover, its bars, and what they say."""
+    """Return what each card shows: its label, the line on hover, and the effects of its columns as bars."""
     found = earlier.answers()
     return [
-        {
-            "name": name,
-            "label": sample.label,
-            "line": sample.teaches,
-            "bars": found[name].shares if name in found else (),
-            "largest": _short(found[name].largest) if name in found else "",
-            "share": f"{100 * found[name].shares[0]:.0f} %" if name in found else "",
-            "spoken": spoken(found[name]) if name in found else "",
-        }
+        {"name": name, "label": sample.label, "line": sample.teaches}
+        | (drawn(found[name]) if name in found else {"bars": (), "largest": "", "share": "", "spoken": ""})
         for name, sample in SAMPLES.items()
     ]
 
 
-def _short(name: str) -> str:
-    return style.cut(name.removesuffix(" together"), 16)
-
-
-def spoken(answer: earlier.SampleAnswer) -> str:
-    """Return what the picture of a sample shows."""
-    used = sum(share >= 0.01 for share in answer.shares)
-    score = "" if answer.score is None else f" Validation {answer.score_name} {style.number(answer.score)}."
-    return (
-        f"Bars: shares of the kernel weights, largest first. {answer.largest} has {100 * answer.shares[0]:.0f} %; "
-        f"{used} of {answer.count} have 1 % or more.{score}"
-    )
+def drawn(answer: earlier.Seen) -> dict[str, Any]:
+    """Return the shares that Explore ranks by, the largest of them, and its sentence."""
+    first = answer.columns[0]
+    return {
+        "bars": [round(one.share, 4) for one in answer.columns[:MOST_BARS]],
+        "largest": style.cut(first.name, 16),
+        "share": f"{100 * first.share:.0f} %",
+        "spoken": answer.sentence.replace("*", "").replace("\\", ""),
+    }
