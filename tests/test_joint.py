@@ -62,14 +62,14 @@ def optimum(factors, Y, loss, p, C):
 def test_optimum(seed):
     factors, Y, loss, p, C = random_problem(seed)
     K = np.array([factor @ factor.T for factor in factors])
-    fit, intercepts = fit_joint(K, Y, C, make_loss(loss), float(p), tol=1e-4, max_iter=5000)
+    fit = fit_joint(K, Y, C, make_loss(loss), float(p), tol=1e-4, max_iter=5000)
     best = optimum(factors, Y, loss, p, C)
     assert fit.status.ok
     assert fit.objective == pytest.approx(best, rel=2e-4)
     assert fit.dual_objective <= best * (1 + 1e-6)
     assert fit.gap <= 1.1e-4 * abs(best)
     again = joint_certificate(
-        K, Y, fit.weights, fit.dual_coef, intercepts, make_loss(loss), C, float(p), fit.dual_point
+        K, Y, fit.weights, fit.dual_coef, fit.intercept, make_loss(loss), C, float(p), fit.dual_point
     )
     assert again == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6)
 

@@ -36,7 +36,7 @@ class _JointBase(KernelEstimator):
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         Y = np.array(self._targets(y))
         shift = Y.mean(axis=1) if self.fit_intercept and self.loss_in_use.of_residuals else np.zeros(len(Y))
-        fit, intercepts = fit_joint(
+        fit = fit_joint(
             stack,
             Y - shift[:, None],
             self.C,
@@ -50,7 +50,7 @@ class _JointBase(KernelEstimator):
         )
         warn_unless_converged(fit, self.tol)
         self._publish(fit)
-        intercepts = intercepts + shift
+        intercepts = np.asarray(fit.intercept) + shift
         if y.ndim == 1 and len(Y) == 1:
             self.dual_coef_, self.intercept_ = fit.dual_coef[0], float(intercepts[0])
             self.dual_point_ = None if fit.dual_point is None else fit.dual_point[0]

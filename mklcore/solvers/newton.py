@@ -39,6 +39,7 @@ class NewtonSettings:
 
     tries: int = 3  # lengths of a step before the analytic update: a third rarely fails
     most_damping: float = 4.0  # at which a step is nearly the analytic update
+    most_p: float = 50.0  # beyond, theta is its update to rounding
     most_work: float = 6e9  # multiplications of a Hessian on features: beyond, the analytic update is faster
 
 
@@ -53,8 +54,7 @@ class Newton(Reweighting):
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         super().__init__(problem, tol=tol, warm=warm)
         p = newton_exponent(problem.penalty)
-        assert p is not None
-        self.p = p
+        self.p = np.inf if p is None else p
         self.needs_products = self.p == 1 or not problem.K.keeps_products
         self.name = "lp damped Newton"
 
@@ -99,41 +99,50 @@ class Newton(Reweighting):
         slope = -0.5 * float(Q @ (theta * delta))
         return ((lambda s: self.problem.penalty.scale(theta * np.exp(s * delta))), slope) if slope < 0 else None
 
-    def _free(self, point: WeightIterate) -> Indices:
+    def _free(self, y: Array, a: Array) -> Indices:
         """The free support vectors, and off the kink at zero."""
-        task, a = self.problem, point.dual
-        low, high = task.loss.box(task.y, task.C)
+        loss = self.problem.loss
+        low, high = loss.box(y, self.problem.C)
         inside = (a > low) & (a < high)
-        return np.flatnonzero(inside & (a != 0.0) if task.loss.epsilon > 0.0 else inside)
+        return np.flatnonzero(inside & (a != 0.0) if loss.epsilon > 0.0 else inside)
 
     def _is_dear(self, point: WeightIterate) -> bool:
-        """Whether, on features, a Hessian costs more than a few updates do."""
+        """Whether a Hessian costs more than a few updates do: where these are few, or many points are free on
+        features."""
         K = self.problem.K
+        if not self.p < SETTINGS.most_p:
+            return True
         if Capability.FEATURES not in K.capabilities:
             return False
-        D, rows = float(K.n_features), float(self._free(point).size)
+        D, rows = float(K.n_features), float(self._free(self.problem.y, point.dual).size)
         return rows > D and rows * D * D > SETTINGS.most_work
 
     def _hessian(self, point: WeightIterate) -> Array:
         """H (M, M), symmetric with its negative eigenvalues clipped; zero where no point is free."""
-        task, a, free = self.problem, point.dual, self._free(point)
-        nothing = np.zeros((point.weights.size, point.weights.size))
+        H = self._second_derivatives(point)
+        values, vectors = np.linalg.eigh(0.5 * (H + H.T))
+        convex: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        return convex
+
+    def _second_derivatives(self, point: WeightIterate) -> Array:
+        return self.second_derivatives(point.weights, self.problem.y, point.dual, point.state.G)
+
+    def second_derivatives(self, weights: Array, y: Array, a: Array, G: Array) -> Array:
+        """H (M, M) of the machine of a target ``y`` (n,) with dual ``a`` (n,) and products G (M, n)."""
+        task, free, M = self.problem, self._free(y, a), weights.size
         if free.size == 0:
-            return nothing
-        U = np.ascontiguousarray(point.state.G[:, free].T)
-        right, h = np.column_stack([U, np.ones(free.size)]), task.loss.curvature(a, task.y, task.C)[free]
+            return np.zeros((M, M))
+        U = np.ascontiguousarray(G[:, free].T)
+        right, h = np.column_stack([U, np.ones(free.size)]), task.loss.curvature(a, y, task.C)[free]
         try:
-            S = task.K.solve_block(point.weights, free, h, right)
+            S = task.K.solve_block(weights, free, h, right)
         except np.linalg.LinAlgError:
-            return nothing
+            return np.zeros((M, M))
         X: Array = S[:, :-1]
         ones: Array = S[:, -1]
         if task.fit_intercept:
             X = X - np.outer(ones, (ones @ U) / ones.sum())
-        H: Array = U.T @ X
-        values, vectors = np.linalg.eigh(0.5 * (H + H.T))
-        convex: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
-        return convex
+        return U.T @ X
 
     def _on_simplex(self, point: WeightIterate, H: Array, damping: float) -> Array | None:
         """min -Q/2'(x - theta) + 1/2 (x - theta)'(H + damping diag(Q / theta))(x - theta) over the simplex."""
