@@ -57,7 +57,7 @@ _HOMES = {
     "kernels.grams": ["GramStack"],
     "kernels.interactions": ["Interaction"],
     "kernels.measures": ["alignment_matrix"],
-    "kernels.sequences": ["Spectrum", "WeightedDegree"],
+    "kernels.sequences": ["Spectrum", "WeightedDegree", "Words"],
     "losses": ["LOSSES", "Huber", "Pinball"],
     "paths.path": ["Path", "fit_path", "log_grid"],
     "penalties": ["PENALTIES", "BlockNorm", "ElasticNet", "EllipticNorm", "LpNorm", "WeightedLpNorm"],

@@ -94,6 +94,7 @@ from mklcore.kernels.interactions import Interaction as Interaction
 from mklcore.kernels.measures import alignment_matrix as alignment_matrix
 from mklcore.kernels.dictionary import SequenceDictionary as SequenceDictionary
 from mklcore.kernels.sequences import Spectrum as Spectrum, WeightedDegree as WeightedDegree
+from mklcore.kernels.sequences import Words as Words
 from mklcore.losses import LOSSES as LOSSES, Huber as Huber, Pinball as Pinball
 from mklcore.kernels.features import Nystroem as Nystroem
 from mklcore.paths.path import Path as Path, fit_path as fit_path, log_grid as log_grid

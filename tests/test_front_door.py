@@ -38,7 +38,7 @@ def test_what_people_rely_on_is_public_and_nothing_else_is():
         "Matern", "NotConvergedWarning", "Nystroem", "ParameterError", "Path", "Pinball", "Polynomial",
         "PolynomialBasis", "Product", "QuantileBand", "SMKLClassifier", "SMKLRegressor",
         "SequenceDictionary", "Spectrum", "Sum", "UniformMKLClassifier", "UniformMKLRegressor",
-        "WeightedDegree", "WeightedLpNorm", "alignment_matrix", "certificate", "choose", "choose_C",
+        "WeightedDegree", "WeightedLpNorm", "Words", "alignment_matrix", "certificate", "choose", "choose_C",
         "cross_validate_path", "decompose", "duplicate_counterexample", "explore", "figures", "fit_path",
         "fit_rows", "gomp_coherence", "gomp_risk_bound", "greedy_rate_bound", "greedy_risk_bound",
         "hkl_certificate", "hkl_consistency", "hkl_flat_mkl", "hkl_greedy", "hkl_l2", "hkl_lasso_alpha",

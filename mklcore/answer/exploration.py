@@ -14,6 +14,7 @@ from sklearn.base import clone
 from mklcore.answer.ridge import targets
 from mklcore.answer.shapley import ShapleyValues, shapley_values
 from mklcore.answer.verdict import SURE, ComparedReference, Verdict
+from mklcore.answer.words import WordEffect, strongest_words
 from mklcore.arrays import Array, Labels, Mask, one_blas_thread
 from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset
@@ -86,7 +87,8 @@ class Baseline:
     def model(self) -> Any:
         """The fitted model."""
         with one_blas_thread(), suppress_convergence_warnings():
-            return clone(self.unfitted).fit(self.rows.X, self.rows.y)
+            own = hasattr(self.unfitted, "kernels")
+            return clone(self.unfitted).fit(self.rows if own else self.rows.X, self.rows.y)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,7 +157,7 @@ class Exploration:
         found = decompose(self.model, self.learnt_from, pairs=True)
         lost = self._lost(found.parts, {columns: [t] for t, columns in enumerate(found.parts.columns)})
         terms = [Term(one.columns, one.share, *lost[one.columns]) for one in found.terms]
-        named = {
+        named: dict[tuple[str, ...], Term] = {
             one.columns: one for one in terms
             if one.columns != HIGHER_ORDER and (len(one.columns) == 1 or (len(one.columns) == 2 and one.is_sure))
         }  # fmt: skip
@@ -174,7 +176,8 @@ class Exploration:
         rows = self.test.drawn(MOST, self.seed)
         values, Y = parts.values(rows.table), targets(rows.y, getattr(self.model, "classes_", None))
         away = values.sum(axis=0) + np.ravel(self.model.intercept_) - Y
-        rng, found = np.random.default_rng(self.seed), {}
+        found: dict[tuple[str, ...], tuple[float | None, float | None]] = {}
+        rng = np.random.default_rng(self.seed)
         orders = [rng.permutation(len(Y)) for _ in range(REPEATS)]
         for columns, places in groups.items():
             own = values[places].sum(axis=0)
@@ -202,7 +205,7 @@ class Exploration:
         rows = self.learnt_from
         if self._stack is not None:
             raise DataError("A ready stack has no rows that new folds could build kernels on, so it has no intervals.")
-        return Conformal(clone(self.model)).fit(rows if rows.sequences else rows.X, rows.y)
+        return Conformal(clone(self.model)).fit(rows if rows.strings else rows.X, rows.y)
 
     def predict_interval(self, X: Any, level: float = 0.9) -> Array:
         """Intervals (n_new, 2) that hold the target of new rows with probability ``level``, see `Conformal`."""
@@ -233,7 +236,13 @@ class Exploration:
         """The same answer with more plain models beside it, which are fitted now."""
         from mklcore.answer.explore import further_references
 
+        if self.learnt_from.strings:
+            return replace(self, notes=(*self.notes, "Trees cannot read texts, so none are compared with."))
         return replace(self, _plain=self._plain | further_references(self.learnt_from, names, self._scoring, self.seed))
+
+    def words(self, name: str, most: int = 12) -> tuple[WordEffect, ...]:
+        """The words of a text column that move the decision most, see `strongest_words`."""
+        return strongest_words(self.model, name, most)
 
     @later
     def effects_along(self) -> Array:
@@ -406,7 +415,7 @@ def correlated_sets(rows: Dataset) -> list[list[str]]:
 
     names = [name for name, _ in rows.columns]
     count, home = connected_components(correlations(rows) > ALIKE)
-    letters = [[name] for name, _ in rows.sequences if name not in names]
+    letters = [[name] for name, _ in rows.strings if name not in names]
     return [[name for name, place in zip(names, home, strict=True) if place == k] for k in range(count)] + letters
 
 

@@ -224,7 +224,7 @@ def table(data: Dataset, asked: Asked) -> Table:
             f"The table has {len(data.columns):,} columns, and an answer explains at most {MOST_COLUMNS:,}: keep some "
             "with data.select([...]), or put them into groups."
         )
-    if not data.sequences and not np.any(np.ptp(data.X, axis=0) > 0.0):
+    if not data.strings and not np.any(np.ptp(data.X, axis=0) > 0.0):
         raise DataError("Every column is constant, so none can predict anything: choose other columns, or other rows.")
     if np.unique(data.y).size < 2 and data.task != "novelty":
         raise DataError(
@@ -291,7 +291,7 @@ def dictionary(known: Table, asked: Asked) -> dict[str, Any]:
     found = {"straight lines": straight, "columns one by one": single}
     if not learn.sequences and not learn.groups and (pairs := interacting(known.few, 2, MOST_PAIRS)):
         found["columns and pairs"] = KernelDictionary.interactions(learn, candidates=pairs)
-    if not learn.sequences and asked.p is None:
+    if not learn.sequences and learn.n_features and asked.p is None:
         found["all columns together"] = KernelDictionary.laplacian_grid([1.0])
     return found
 
@@ -310,7 +310,7 @@ def candidates(known: Table, kinds: dict[str, Any], asked: Asked) -> tuple[Candi
             found.append(Candidate(label, machine(task, kernels, 2.0), "whole"))
             continue
         p = asked.p if asked.p is not None else 2.0 if label == "straight lines" else sparse
-        approximation = Nystroem(landmarks(len(kernels), bool(known.learn.sequences)), asked.seed)
+        approximation = Nystroem(landmarks(len(kernels), bool(known.learn.strings)), asked.seed)
         estimator = machine(task, kernels, p, approximation)
         found.append(Candidate(label, estimator, pairs=label == "columns and pairs"))
     return tuple(found)

@@ -152,8 +152,8 @@ def landmarks(n_kernels: int, strings: bool) -> int:
 
 
 def beside(kernels: KernelDictionary, data: Dataset) -> KernelDictionary:
-    """The kernels on the table as it is, with the letters of its sequences."""
-    names = tuple(name for name, _ in data.sequences)
+    """The kernels on the table as it is, with the letters of its sequences and texts."""
+    names = tuple(name for name, _ in data.strings)
     return kernels.beside(data.n_features, names, data.width) if names else kernels
 
 
@@ -238,7 +238,7 @@ def _any_path(known: Table, one: Candidate, asked: Asked, tick: Callable[[], Non
     ]
     over = (free or offered)[0]
     estimator = one.estimator
-    if few.sequences:
+    if few.strings:
         estimator = estimator.copy_with("kernels", beside(estimator.kernels, few))
     paths, decided = [], []
     with suppress_convergence_warnings():

@@ -280,7 +280,7 @@ def _of_kernels(model: Any) -> list[_Term]:
     alone: dict[int, list[int]] = {}
     terms = []
     for m, spec in enumerate(found.specs):
-        a = _coefficients(model, m)
+        a = coefficients_of(model, m)
         if not a.any():
             continue
         if len({home[j] for j in spec.settled}) == 1:
@@ -312,7 +312,7 @@ def _of_one_column(model: Any, kernels: list[int], source: int) -> _Term:
     return _Term((source,), said, np.eye(said(model.background_[:1]).shape[3]), np.ones(1))
 
 
-def _coefficients(model: Any, m: int) -> Array:
+def coefficients_of(model: Any, m: int) -> Array:
     """a (r, T) of kernel m as it is before centring and scaling, on the rows of the map."""
     found = model._map
     dual = np.asarray(model._coefficients, dtype=np.float64)

@@ -19,7 +19,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices, Labels, Mask
 from mklcore.data.dataset import LARGEST_VALUE, TASKS, counted, joined, listed
-from mklcore.data.sequences import look_like_sequences
+from mklcore.data.sequences import look_like_sequences, look_like_texts
 from mklcore.errors import DataError, ParameterError, Repair
 
 
@@ -162,7 +162,8 @@ _ID_CAMEL = re.compile(r".*[a-z](Id|ID|No|Nr)")
 class Column:
     """What one column of a table is, and what reading does with it.
 
-    kind : "number", "category", "sequence", "text", "identifier", "date", "constant", "empty" or "dropped" (as asked).
+    kind : "number", "category", "sequence", "words" (free text), "text" (other text with too many values),
+    "identifier", "date", "constant", "empty" or "dropped" (as asked).
     missing, distinct : counts of cells and of different values. example : the first value. done : what happens to the
     column.
     """
@@ -357,7 +358,7 @@ def profile(
     if numbers is not None:
         kind = _kind_of_numbers(name, found, distinct, counter and not missing.any())
     else:
-        kind = _kind_of_texts(found, distinct, bool(missing.any()))
+        kind = _kind_of_texts(name, found, distinct, bool(missing.any()))
     if use is not None and kind != "empty":
         kind = "dropped" if use == "left out" else use
     median = float(np.median(found)) if numbers is not None else float("nan")
@@ -420,11 +421,14 @@ def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = Fals
             f"shares of "
             "letters became columns."
         )
+    if texts := [item.column.name for item in used if item.column.kind == "words"]:
+        without = Repair.of("Leave the texts out", uses=tuple((name, "left out") for name in texts))
+        notes.append(Note(f"Read as free text, for a kernel on its words: {listed(texts)}.", [without]))
     if dates := [item.column.name for item in used if item.column.kind == "date"]:
         without = Repair.of("Leave the dates out", uses=tuple((name, "left out") for name in dates))
         text = f"Dates became hour, weekday, month, year and day, those that vary: {listed(dates)}."
         notes.append(Note(text, [without]))
-    used = [item for item in used if item.column.kind not in ("sequence", "date")]
+    used = [item for item in used if item.column.kind not in ("sequence", "words", "date")]
     if split := [item.column.name for item in used if item.numbers is None]:
         notes.append(f"Categories became columns of 0 and 1: {listed(split)}.")
     if vague := [item.column.name for item in used if item.numbers is None and item.column.missing]:
@@ -493,13 +497,15 @@ def _kind_of_numbers(name: str, values: np.ndarray, distinct: int, counter: bool
     return "identifier" if counter or (whole and nearly_unique and looks_like_id(name)) else "number"
 
 
-def _kind_of_texts(values: np.ndarray, distinct: int, gaps: bool) -> str:
+def _kind_of_texts(name: str, values: np.ndarray, distinct: int, gaps: bool) -> str:
     if distinct <= 1:
         return "empty" if not distinct else "category" if gaps else "constant"
     if sum(bool(DATE.fullmatch(value)) for value in values) > 0.95 * len(values):
         return "date"
     if distinct > max(MAX_LEVELS, 0.3 * len(values)) and look_like_sequences(values.tolist()):
         return "sequence"
+    if distinct > MAX_LEVELS and not looks_like_id(name) and look_like_texts(values.tolist()):
+        return "words"
     if distinct == len(values) > 3:
         return "identifier"
     return "category" if distinct <= min(MAX_LEVELS, max(3, len(values) // 2)) else "text"
@@ -522,6 +528,8 @@ def _as_text(kind: str, missing: int, stray: int, median: float, distinct: int) 
         return f"left out: {_REASONS[kind]}"
     if kind == "date":
         return "a date: hour, weekday, month, year and day as numbers, those that vary"
+    if kind == "words":
+        return "free text: the words it shares with other rows, rare ones counting more"
     if kind == "sequence":
         return (
             f"a sequence of letters for kernels on sequences{_BLANK if missing else ''}; the share of each letter "

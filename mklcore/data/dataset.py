@@ -18,7 +18,7 @@ import numpy as np
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data import sequences as strings_of
 from mklcore.data import splitting
-from mklcore.data.sequences import Sequences
+from mklcore.data.sequences import Sequences, numbers_of
 from mklcore.errors import DataError
 
 TASKS = ("binary", "multiclass", "regression", "novelty")
@@ -30,7 +30,7 @@ Groups = tuple[tuple[str, tuple[int, ...]], ...]
 class Dataset:
     """Features X (n, d) and a target y (n,) for one learning task.
 
-    ``table`` is X with the letters of its sequences beside it, which kernels on sequences compare.
+    ``table`` is X with the letters of its sequences and texts beside it, which kernels on these compare.
     Two data sets with one fingerprint are equal and hash alike.
 
     Raises DataError for shapes that disagree, values that are not finite, missing targets, fewer than two classes,
@@ -40,7 +40,7 @@ class Dataset:
     ----------
     X : ndarray of shape (n, d)
         Rows of the table; finite numbers, kept as float64, C-contiguous and read-only. No column where there are only
-        sequences.
+        sequences or texts.
     y : array-like of shape (n,)
         Target: float64 for a regression; for classes the labels, int64 or str; for "novelty" it may be all ones.
     feature_names : tuple of str or None
@@ -63,6 +63,8 @@ class Dataset:
         Strings of every sequence column, one per row, DNA or any other.
     width : int, default 0
         Number of letters that strings have room for; at least that of the longest string.
+    texts : sequence of (str, texts) pairs
+        Free texts of every text column, one per row, "" where there is none.
     """
 
     X: Array
@@ -76,12 +78,13 @@ class Dataset:
     columns: Groups = ()
     sequences: Sequences = ()
     width: int = 0
+    texts: Sequences = ()
     fingerprint: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
         if self.task not in TASKS:
             raise DataError(f"The task is {self.task!r}; expected one of {', '.join(TASKS)}.")
-        X = _checked_features(self.X, tuple(self.feature_names), bool(self.sequences))
+        X = _checked_features(self.X, tuple(self.feature_names), bool(self.strings))
         names = tuple(str(name) for name in self.feature_names) or tuple(f"x{j + 1}" for j in range(X.shape[1]))
         if len(set(names)) < len(names):
             doubled = next(name for name in names if names.count(name) > 1)
@@ -96,12 +99,13 @@ class Dataset:
             "groups": _checked_groups(self.groups, X.shape[1]),
             "notes": tuple(note if isinstance(note, str) else str(note) for note in self.notes),
             "columns": _checked_columns(self.columns, names),
-            "sequences": strings_of.checked(self.sequences, X.shape[0]),
         }
+        settled["sequences"], settled["texts"] = strings_of.checked(self.sequences, X.shape[0], self.texts)
         for name, value in settled.items():
             object.__setattr__(self, name, value)
         longest = max((len(text) for _, strings in self.sequences for text in strings), default=0)
-        object.__setattr__(self, "width", max(int(self.width), longest))
+        room = (numbers_of(strings) for _, strings in self.texts)
+        object.__setattr__(self, "width", max([int(self.width), longest, *room]))
         object.__setattr__(self, "fingerprint", _fingerprint(self))
 
     @property
@@ -112,23 +116,30 @@ class Dataset:
     def n_features(self) -> int:
         return int(self.X.shape[1])
 
+    @property
+    def strings(self) -> Sequences:
+        """Sequences, then texts: what stands beside X in ``table``."""
+        return (*self.sequences, *self.texts)
+
     @cached_property
     def table(self) -> Array:
-        """X, and where there are sequences their letters beside it (n, d + W S): the rows that kernels are made of."""
+        """X, and where there are sequences or texts their letters beside it (n, d + W S): the rows that kernels are
+        made of.
+        """
         return self.with_letters()
 
     def with_letters(self, width: int = 0) -> Array:
         """The same with room for strings of at least ``width`` letters; read-only."""
-        if not self.sequences:
+        if not self.strings:
             return self.X
-        room = max(self.width, width)
-        found = np.hstack([self.X, strings_of.letters([strings for _, strings in self.sequences], room)])
+        sequences, texts = ([strings for _, strings in kind] for kind in (self.sequences, self.texts))
+        found = np.hstack([self.X, strings_of.letters(sequences, max(self.width, width), texts)])
         _freeze(found)
         return found
 
     def letter_columns(self, name: str) -> tuple[int, ...]:
-        """The columns of ``table`` that hold the letters of a sequence; none where there is no such sequence."""
-        names = [known for known, _ in self.sequences]
+        """The columns of ``table`` that hold the letters of a sequence or text; none where there is none."""
+        names = [known for known, _ in self.strings]
         if name not in names:
             return ()
         return tuple(range(self.n_features + names.index(name), self.table.shape[1], len(names)))
@@ -159,14 +170,15 @@ class Dataset:
 
     def take(self, rows: Sequence[int] | np.ndarray) -> Dataset:
         """The given rows, in the given order; the class names of the whole table stay."""
-        chosen = np.arange(self.n_samples)[rows].tolist() if self.sequences else []
-        kept = tuple((name, tuple(strings[i] for i in chosen)) for name, strings in self.sequences)
-        return replace(self, X=self.X[rows], y=self.y[rows], sequences=kept)
+        chosen = np.arange(self.n_samples)[rows].tolist() if self.strings else []
+        kept = [tuple((name, tuple(strings[i] for i in chosen)) for name, strings in kind)
+                for kind in (self.sequences, self.texts)]  # fmt: skip
+        return replace(self, X=self.X[rows], y=self.y[rows], sequences=kept[0], texts=kept[1])
 
     def select(self, features: Iterable[int | str]) -> Dataset:
         """The given columns, by index or by name, in the given order; groups follow, and empty ones go."""
         columns = [self._column(feature) for feature in features]
-        if not columns and not self.sequences:
+        if not columns and not self.strings:
             raise DataError("No feature is selected; keep at least one.")
         place = {column: new for new, column in enumerate(columns)}
         return replace(
@@ -244,11 +256,12 @@ def joined_rows(first: Dataset, second: Dataset) -> Dataset:
     """The rows of two parts of one table, one part after the other; notes are those of the first."""
     if first.feature_names != second.feature_names or first.task != second.task:
         raise DataError("The parts have different columns or tasks; join parts of one table.")
-    strings = tuple(
-        (name, (*own, *more)) for (name, own), (_, more) in zip(first.sequences, second.sequences, strict=True)
+    strings, texts = (
+        tuple((name, (*own, *more)) for (name, own), (_, more) in zip(one, other, strict=True))
+        for one, other in ((first.sequences, second.sequences), (first.texts, second.texts))
     )
     X, y = np.vstack([first.X, second.X]), np.concatenate([first.y, second.y])
-    return replace(first, X=X, y=y, sequences=strings, width=max(first.width, second.width))
+    return replace(first, X=X, y=y, sequences=strings, texts=texts, width=max(first.width, second.width))
 
 
 def standardise(train: Dataset, *others: Dataset) -> tuple[Dataset, ...]:
@@ -413,6 +426,8 @@ def _fingerprint(data: Dataset) -> str:
         words += (data.columns,)
     if data.sequences:
         words += (data.sequences,)
+    if data.texts:
+        words += ("texts", data.texts)
     digest = hashlib.sha256(repr(words).encode())
     digest.update(data.X.tobytes())
     digest.update(repr((data.y.dtype.kind, data.y.tolist())).encode())

@@ -30,7 +30,7 @@ from mklcore.data.columns import (
 )
 from mklcore.data.dataset import Dataset, Groups, counted, joined, listed
 from mklcore.data.files import Format, Source, Table, parse, ticked
-from mklcore.data.sequences import composition, share_of
+from mklcore.data.sequences import composition, cut, share_of
 from mklcore.data.sequences import letters as letters_of
 from mklcore.errors import DataError, never_asked
 
@@ -67,6 +67,8 @@ def features_of(item: Profile, indicator: bool = False, lenient: bool = False) -
         )
         return [first, *([replace(first, name=f"{name} {MISSING_LEVEL}", role="gap")] if gappy else [])]
     assert item.labels is not None
+    if item.column.kind == "words":
+        return []
     if item.column.kind == "date":
         return _date_features(item)
     if item.column.kind == "sequence":
@@ -134,6 +136,7 @@ class TableEncoder:
     target_name: str = "y"
     task: str = "regression"
     sequences: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
     width: int = 0
     classes: tuple[str, ...] = ()
     missing_marks: Sequence[str] | None = None
@@ -145,7 +148,10 @@ class TableEncoder:
         every = [feature for item in used for feature in features_of(item, indicator, lenient)]
         names = distinct_names(clean_name(feature.name) for feature in every)
         renamed = (replace(feature, name=name) for feature, name in zip(every, names, strict=True))
-        return cls(tuple(renamed), sequences=tuple(one.column.name for one in used if one.column.kind == "sequence"))
+        sequences, texts = (
+            tuple(one.column.name for one in used if one.column.kind == kind) for kind in ("sequence", "words")
+        )
+        return cls(tuple(renamed), sequences=sequences, texts=texts)
 
     @classmethod
     def plain(cls, data: Dataset) -> TableEncoder:
@@ -164,18 +170,21 @@ class TableEncoder:
 
     @property
     def _needed(self) -> dict[str, None]:
-        return dict.fromkeys((*dict(self.columns), *self.sequences))
+        return dict.fromkeys((*dict(self.columns), *self.sequences, *self.texts))
 
     def transform(
         self, table: Table, notes: list[str], tick: Callable[[], None] = never_asked
     ) -> tuple[Array, dict[str, tuple[str, ...]]]:
-        """The features (rows, d) of a table that has all columns, and the strings of its sequences by name."""
+        """The features (rows, d) of a table that has all columns, and its sequences and texts by name."""
         X = np.empty((table.n_rows, len(self.features)))
         strings = {}
         cells_of, members_of = dict(zip(table.names, table.columns, strict=True)), dict(self.columns)
         for name in ticked(self._needed, tick):
             members, cells = list(members_of.get(name, ())), cells_of[name]
             features = [self.features[j] for j in members]
+            if name in self.texts:
+                strings[name] = tuple(str(label).strip() for label in _labels(frozenset(), cells).tolist())
+                continue
             if name in self.sequences:
                 strings[name] = as_strings(_labels(frozenset(), cells))
                 for j in members:
@@ -214,7 +223,8 @@ class TableEncoder:
         notes: list[str] = []
         ours = replace(table, names=tuple(used.values()), columns=tuple(table.columns[place] for place in used))
         X, strings = self.transform(ours, notes)
-        for name, texts in strings.items():
+        for name in self.sequences:
+            texts = strings[name]
             row = int(np.argmax([len(text) for text in texts]))
             if len(texts[row]) > self.width:
                 raise DataError(
@@ -224,7 +234,8 @@ class TableEncoder:
         if idle := [name for place, name in enumerate(table.names) if place not in used and place != at]:
             notes.append(f"Not needed and left out: {listed(idle)}.")
         target = None if at is None or at in used else self._target(table.columns[at], table.decimal)
-        letters = letters_of([strings[name] for name in self.sequences], self.width) if strings else None
+        kinds = [[strings[name] for name in kind] for kind in (self.sequences, self.texts)]
+        letters = letters_of(kinds[0], self.width, [cut(texts, self.width) for texts in kinds[1]]) if strings else None
         return NewRows(X, target, tuple(notes), letters)
 
     def _target(self, cells: np.ndarray, decimal: str) -> np.ndarray | None:

@@ -252,6 +252,7 @@ def fit_encoder(source: Source, data: Dataset, **how: Any) -> TableEncoder:
         encoder,
         features=tuple(made[name][0] for name in data.feature_names),
         sequences=tuple(name for name, _ in data.sequences),
+        texts=tuple(name for name, _ in data.texts),
         width=data.width,
         missing_marks=form.missing_marks,
     )
@@ -304,14 +305,16 @@ def read_parsed(
         notes.append(f"Columns whose names begin alike are groups: {listed([name for name, _ in groups])}.")
     data = Dataset(
         X, found.values[stay], tuple(feature.name for feature in encoder.features), name, found.task, groups=groups,
-        notes=tuple(notes), columns=encoder.columns, sequences=tuple(strings.items()),
+        notes=tuple(notes), columns=encoder.columns,
+        sequences=tuple((one, strings[one]) for one in encoder.sequences),
+        texts=tuple((one, strings[one]) for one in encoder.texts),
     )  # fmt: skip
     return data, replace(encoder, target_name=name, task=data.task, width=data.width, classes=data.class_names)
 
 
 def _check_features(profiles: list[Profile], encoder: TableEncoder, n_rows: int) -> None:
     """Refuse a table without a feature, or with more cells than are accepted."""
-    if not encoder.features and not any(item.column.kind == "sequence" for item in profiles):
+    if not (encoder.features or encoder.sequences or encoder.texts):
         raise DataError(_nothing_left(profiles), repairs=_to_use(profiles))
     if len(encoder.features) * n_rows > MAX_CELLS:
         without = tuple(

@@ -1,4 +1,4 @@
-"""Sequences beside a table: strings of letters, as numbers a kernel can compare, and how texts are known to be some.
+"""Sequences and texts beside a table, as numbers a kernel can compare, and how a column is known to hold some.
 
 A table of rows is made of them where kernels need one: for S sequences per row, letter p of sequence s is the column p
 S + s, its code point, and 0 behind the end of a string. So rows with longer strings only have more columns.
@@ -28,19 +28,28 @@ SURE = 0.95  # share of letters A, C, G, T, U, N by which short alphabets are di
 _SEQUENCE = re.compile(r"[A-Za-z*\-]+")
 
 
-def checked(sequences: Any, n_rows: int) -> Sequences:
-    """Sequences as (name, strings) pairs with one string per row. DataError."""
+def checked(sequences: Any, n_rows: int, texts: Any = ()) -> tuple[Sequences, Sequences]:
+    """Sequences, and free texts, as (name, strings) pairs with one string per row. DataError."""
+    found = tuple(_pairs(kind, n_rows) for kind in (sequences, texts))
+    names = [name for kind in found for name, _ in kind]
+    if len(set(names)) < len(names):
+        raise DataError(f"Two sequences or texts have the same name ({names}); rename one.")
+    for name, strings in found[0]:
+        as_strings(strings, name)
+    for name, strings in found[1]:
+        if strange := [text for text in strings if not isinstance(text, str)]:
+            raise DataError(f"The text {name!r} holds {strange[0]!r}, which is no string; expected one per row.")
+    return found[0], found[1]
+
+
+def _pairs(sequences: Any, n_rows: int) -> Sequences:
     try:
         found = tuple((str(name), tuple(strings)) for name, strings in sequences)
     except (TypeError, ValueError):
         raise DataError("Sequences are pairs of a name and one string per row; got something else.") from None
-    names = [name for name, _ in found]
-    if len(set(names)) < len(names):
-        raise DataError(f"Two sequences have the same name ({names}); rename one.")
     for name, strings in found:
         if isinstance(dict(sequences)[name], str) or len(strings) != n_rows:
             raise DataError(f"Sequence {name!r} has {len(strings)} strings for {n_rows} rows; expected one per row.")
-        as_strings(strings, name)
     return found
 
 
@@ -62,12 +71,12 @@ def as_strings(strings: Any, name: str = "") -> tuple[str, ...]:
     return tuple(str(text) for text in found)
 
 
-def letters(sequences: Sequence[Sequence[str]], width: int = 0) -> Array:
-    """The strings of every sequence as one table (n, W S), W the longest string or ``width``; DataError beyond the
-    limits.
+def letters(sequences: Sequence[Sequence[str]], width: int = 0, texts: Sequence[Sequence[str]] = ()) -> Array:
+    """The strings of every sequence, then of every free text as `data.texts` packs it, as one table (n, W S), W the
+    longest or ``width``; DataError beyond the limits.
     """
     longest = max([2, width, *(len(text) for strings in sequences for text in strings)])
-    n, count = len(sequences[0]), len(sequences)
+    n, count = len([*sequences, *texts][0]), len(sequences) + len(texts)
     if n * count * longest > MAX_LETTERS:
         raise DataError(
             f"{n:,} rows with strings of up to {longest:,} letters are more than {MAX_LETTERS:,} letters; take fewer "
@@ -78,6 +87,8 @@ def letters(sequences: Sequence[Sequence[str]], width: int = 0) -> Array:
     for s, strings in enumerate(sequences):
         for row, text in enumerate(strings):
             table[row, : len(text), s] = np.frombuffer(text.encode("utf-32-le", "replace"), dtype="<u4")
+    for s, strings in enumerate(texts, len(sequences)):
+        table[:, :, s] = packed(strings, longest)
     return table.reshape(n, longest * count)
 
 
@@ -124,3 +135,51 @@ def share_of(letter: str, strings: Sequence[str]) -> Array:
     """The share of a letter in every string (n,), or its length where no letter is named."""
     sizes = np.array([len(text) for text in strings], dtype=float)
     return sizes if not letter else np.array([text.count(letter) for text in strings]) / sizes
+
+
+# Free text: its UTF-8 bytes, six to a number, which doubles carry exactly; 0 stands behind its end
+
+BYTES = 6  # of one number
+MAX_BYTES = 60_000  # of one text; what is longer is cut
+WORDS, SHARED, COMMON = 2.0, 3, 0.5  # words of a text on average; rows that share a word; share of rows with such words
+LOOKED_AT = 2000  # texts that are looked at
+_WORD = re.compile(r"\b(?=\w*[^\W\d_])\w\w+\b")  # with a letter in it
+
+
+def numbers_of(texts: Sequence[str]) -> int:
+    """How many numbers the longest of the texts takes."""
+    return max((-(-min(len(text.encode("utf-8", "replace")), MAX_BYTES) // BYTES) for text in texts), default=0)
+
+
+def packed(texts: Sequence[str], width: int) -> Array:
+    """The texts as rows (n, width) of numbers; what has no room is cut."""
+    flat = np.zeros((len(texts), width * BYTES), dtype=np.uint8)
+    for row, text in enumerate(texts):
+        raw = text.replace("\0", " ").encode("utf-8", "replace")[: min(width * BYTES, MAX_BYTES)]
+        flat[row, : len(raw)] = np.frombuffer(raw, dtype=np.uint8)
+    whole = np.zeros((len(texts), width, 8), dtype=np.uint8)
+    whole[:, :, :BYTES] = flat.reshape(len(texts), width, BYTES)
+    return whole.reshape(len(texts), -1).view("<u8").astype(np.float64)
+
+
+def unpacked(rows: Array) -> list[str]:
+    """The texts of such rows."""
+    whole = np.ascontiguousarray(rows).astype("<u8").view(np.uint8).reshape(*rows.shape, 8)[:, :, :BYTES]
+    flat = np.ascontiguousarray(whole).reshape(len(rows), -1)
+    return [line.tobytes().rstrip(b"\0").decode("utf-8", "ignore") for line in flat]
+
+
+def cut(texts: Sequence[str], width: int) -> list[str]:
+    """The texts, as much of them as so many numbers hold."""
+    return unpacked(packed(texts, width))
+
+
+def look_like_texts(values: Sequence[str]) -> bool:
+    """Whether texts are told by their words: several each, of which most rows share some with a few others, not all."""
+    some = values[:: max(1, len(values) // LOOKED_AT)]
+    words = [set(_WORD.findall(text.lower())) for text in some]
+    if not words or sum(map(len, words)) < WORDS * len(words):
+        return False
+    counts = Counter(word for own in words for word in own)
+    telling = {word for word, count in counts.items() if SHARED <= count < len(words)}
+    return sum(bool(own & telling) for own in words) >= COMMON * len(words)

@@ -79,7 +79,7 @@ OUTCOMES = _words(
 )
 CLASS_NAMES = _words("label labels class classes klasse classe clase")  # whole numbers in such a column are classes
 INDEX_NAMES = ("rownames", "row.names", "column 1")  # R writes it before the first column, which is often the target
-UNUSABLE = ("empty", "constant", "identifier", "date", "sequence")
+UNUSABLE = ("empty", "constant", "identifier", "date", "sequence", "words")
 UNNAMED = re.compile(r"column \d+|unnamed: \d+", re.I)  # a column without a name is no target
 
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mklcore.answer.shapley import background_rows, shapley_values
 from mklcore.arrays import Array, Labels
 from mklcore.data.dataset import Dataset, Groups, row_fingerprints
-from mklcore.data.sequences import lengths
+from mklcore.data.sequences import cut, lengths
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.problems import dual_points, weighted_blocks, worst
 from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary, stored_as
@@ -31,7 +31,8 @@ from mklcore.solvers.driver import Fit
 
 _BLOCK_MB = 256.0
 _OF_TABLE = (
-    "row_fingerprints_", "sequence_names_", "n_numeric_", "source_columns_", "background_", "table_columns_",
+    "row_fingerprints_", "sequence_names_", "n_numeric_", "n_texts_", "source_columns_", "background_",
+    "table_columns_",
 )  # fmt: skip
 _OF_ROWS = ("classes_", "n_features_in_", "feature_names_in_", *_OF_TABLE)
 _FEWEST_ROWS = 256  # where blocks would hold fewer new rows, kernels are summed as they are computed
@@ -178,14 +179,7 @@ class KernelEstimator(Parts, BaseEstimator):
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """``X`` as a validated table, or as it is when it is a stack."""
         if reset:
-            for name in (
-                "row_fingerprints_",
-                "sequence_names_",
-                "n_numeric_",
-                "source_columns_",
-                "background_",
-                "table_columns_",
-            ):
+            for name in _OF_TABLE:
                 self.__dict__.pop(name, None)
         if is_operator(X):
             if not hasattr(X, "names"):
@@ -196,10 +190,12 @@ class KernelEstimator(Parts, BaseEstimator):
             return X
         data = X if isinstance(X, Dataset) else None
         if isinstance(X, Dataset):
-            if X.sequences or hasattr(self, "sequence_names_"):
+            if X.strings or hasattr(self, "sequence_names_"):
                 return self._rows_with_letters(X, reset)
             X = X.X
         elif not reset and hasattr(self, "table_columns_") and hasattr(X, "columns"):
+            if hasattr(self, "sequence_names_"):
+                return self._rows_with_letters(self._texts_of(X), reset)
             X = self._columns_of(X)
         if self._is_precomputed:
             if np.ndim(X) != 3:
@@ -225,6 +221,15 @@ class KernelEstimator(Parts, BaseEstimator):
         found: Array = frame[list(self.table_columns_)].to_numpy(dtype=np.float64)
         return found
 
+    def _texts_of(self, frame: Any) -> Dataset:
+        """The same with the texts and sequences that the model reads."""
+        if missing := [name for name in self.sequence_names_ if name not in frame.columns]:
+            raise DataError(f"The data frame lacks the column {missing[0]!r}, whose texts the model reads.")
+        X = self._columns_of(frame) if self.table_columns_ else np.empty((len(frame), 0))
+        strings = tuple((name, tuple(frame[name].astype("string").fillna(""))) for name in self.sequence_names_)
+        count = len(strings) - self.n_texts_
+        return Dataset(X, np.zeros(len(X)), self.table_columns_, sequences=strings[:count], texts=strings[count:])
+
     def _know_rows(self, rows: Array, columns: Groups | None) -> None:
         """Remember which rows these are, some of them as the background of `shapley`, and the source ``columns``, one
         for every feature by default.
@@ -241,10 +246,11 @@ class KernelEstimator(Parts, BaseEstimator):
             raise KernelError(
                 'kernels="precomputed" takes a stack (M, n, n), and a Dataset is a table; give a dictionary.'
             )
-        names = tuple(name for name, _ in data.sequences)
+        names = tuple(name for name, _ in data.strings)
         if reset:
             rows = data.table
             self.sequence_names_, self.n_numeric_, self.n_features_in_ = names, data.n_features, rows.shape[1]
+            self.n_texts_, self.table_columns_ = len(data.texts), data.feature_names
             self.__dict__.pop("feature_names_in_", None)
             own = dict(data.columns)
             letters = {name: (*own.get(name, ()), *data.letter_columns(name)) for name in names}
@@ -256,7 +262,12 @@ class KernelEstimator(Parts, BaseEstimator):
                 f"The model was fitted on {self.n_numeric_} columns and the sequences {list(known)}; the data have "
                 f"{data.n_features} and {list(names)}. Pass the same columns and sequences, in the same order."
             )
-        return data.with_letters((self.n_features_in_ - self.n_numeric_) // len(names))
+        room = (self.n_features_in_ - self.n_numeric_) // len(names)
+        if data.texts and data.width > room:
+            data = replace(
+                data, texts=tuple((name, tuple(cut(strings, room))) for name, strings in data.texts), width=0
+            )
+        return data.with_letters(room)
 
     def _blocks(self, X: Any) -> Any:
         """Kernel values between new rows and the training rows for every kernel, (M, n_new, n)."""

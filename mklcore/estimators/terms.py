@@ -328,7 +328,7 @@ class _Names:
 
     def __init__(self, data: Dataset) -> None:
         self.home: dict[int, str] = {j: name for name, members in data.columns for j in members}
-        self.letters = {j: name for name, _ in data.sequences for j in data.letter_columns(name)}
+        self.letters = {j: name for name, _ in data.strings for j in data.letter_columns(name)}
         self.home |= self.letters
         self.order = {name: place for place, name in enumerate(dict.fromkeys(self.home.values()))}
         self.units: tuple[Unit, ...] = units(data)

@@ -23,7 +23,15 @@ from mklcore.kernels.functions import MOST_PARTS, RBF, Delta, KernelSpec, Laplac
 from mklcore.kernels.grams import Forecast, GramStack, build_grams, kernel_table
 from mklcore.kernels.interactions import Interaction, interacting
 from mklcore.kernels.maps import way_of
-from mklcore.kernels.sequences import USUAL_DEGREE, USUAL_K, SequenceKernel, Spectrum, WeightedDegree, on_sequence
+from mklcore.kernels.sequences import (
+    USUAL_DEGREE,
+    USUAL_K,
+    SequenceKernel,
+    Spectrum,
+    WeightedDegree,
+    Words,
+    on_sequence,
+)
 from mklcore.parameters import check_whole
 
 WHOLE_WIDTH = 0.5  # of the median distance: about scikit-learn's own width for an RBF of all columns
@@ -306,7 +314,7 @@ class KernelDictionary:
         and one linear kernel of everything stand beside them, so that columns acting together are not lost.
         ``curved=False`` leaves the RBF kernels out: a sum of straight lines then carries a large C that curved kernels
         do not. A sequence gets a spectrum of ``k`` letters, and a weighted degree of this ``degree`` and ``shift``
-        where its strings have one length.
+        where its strings have one length; a text one of its words.
 
         >>> from mklcore.data.samples import load_sample
         >>> len(KernelDictionary.recommended(load_sample("iris")))
@@ -314,12 +322,13 @@ class KernelDictionary:
         """
         specs: list[KernelSpec] = []
         for unit in units(data, most_columns):
-            if unit.kind != "sequence":
+            if unit.kind not in ("sequence", "text"):
                 specs += _on_unit(unit, curved)
         if whole and len(data.columns) > 1:
             specs += [RBF(WHOLE_WIDTH, relative=True), Linear()] if curved else [Linear()]
         for s in range(len(data.sequences)):
             specs += on_sequence(data, s, k, degree, shift)
+        specs += [Words(s, label=name) for s, (name, _) in enumerate(data.texts, len(data.sequences))]
         return cls(tuple(specs), feature_names=data.feature_names)
 
     @classmethod
@@ -439,9 +448,9 @@ class KernelDictionary:
         Kernels of all columns then mean those of X, and kernels on sequences the letters beside them. KernelError where
         nothing is left, or a kernel asks for columns or sequences there are not.
         """
-        if not data.sequences:
+        if not data.strings:
             return self
-        names, d = tuple(name for name, _ in data.sequences), data.n_features
+        names, d = tuple(name for name, _ in data.strings), data.n_features
         return self.beside(d, names, (data.table.shape[1] - d) // len(names))
 
     def beside(self, n_features: int, names: Sequence[str], width: int) -> KernelDictionary:
@@ -479,7 +488,7 @@ def _on_unit(unit: Unit, curved: bool) -> tuple[KernelSpec, ...]:
 
 def _as_sets(data: Dataset, sets: Iterable[Sequence[str]]) -> Iterator[list[Unit]]:
     """The source columns that are named, as units; ParameterError for what is no set of columns of the table."""
-    plain = units(replace(data, sequences=()), len(data.columns)) if data.n_features else ()
+    plain = units(replace(data, sequences=(), texts=()), len(data.columns)) if data.n_features else ()
     known, met = {unit.name: unit for unit in plain}, set()
     for names in sets:
         members = [names] if isinstance(names, str) else list(names)
@@ -628,7 +637,8 @@ def kernel_edges(specs: Iterable[KernelSpec], wavelengths: Sequence[float] | Arr
 
 
 class Unit(NamedTuple):
-    """One thing that kernels may see: "column", "category", "group", "band", "cluster" or "sequence", and its columns.
+    """One thing that kernels may see, and its columns: "column", "category", "group", "band", "cluster", "sequence" or
+    "text".
 
     Columns of a sequence are what was made of it and its letters, as ``Dataset.table`` has them.
     """
@@ -639,17 +649,19 @@ class Unit(NamedTuple):
 
 
 def units(data: Dataset, most_columns: int = MOST_COLUMNS) -> tuple[Unit, ...]:
-    """The units of a table, see ``_numeric``, and its sequences, each with what was counted in it."""
-    if not data.sequences:
+    """The units of a table, see ``_numeric``, and its sequences and texts, each with what was counted in it."""
+    if not data.strings:
         return _numeric(data, most_columns)
-    names = [name for name, _ in data.sequences]
+    names = [name for name, _ in data.strings]
     own = dict(data.columns)
     counted = {j for name in names for j in own.get(name, ())}
     rest = [j for j in range(data.n_features) if j not in counted]
     found: tuple[Unit, ...] = ()
     if rest:
         found = _within(data, rest, lambda part: _numeric(part, most_columns))
-    return found + tuple(Unit(name, (*own.get(name, ()), *data.letter_columns(name)), "sequence") for name in names)
+    kinds = ["sequence"] * len(data.sequences) + ["text"] * len(data.texts)
+    letters = ((*own.get(name, ()), *data.letter_columns(name)) for name in names)
+    return found + tuple(map(Unit, names, letters, kinds))
 
 
 def _numeric(data: Dataset, most_columns: int) -> tuple[Unit, ...]:
@@ -672,7 +684,7 @@ def _numeric(data: Dataset, most_columns: int) -> tuple[Unit, ...]:
 
 def _within(data: Dataset, columns: Sequence[int], found: Callable[[Dataset], tuple[Unit, ...]]) -> tuple[Unit, ...]:
     """The units that are found in a part of the columns, by their places in the whole table."""
-    part = replace(data.select(columns), sequences=())
+    part = replace(data.select(columns), sequences=(), texts=())
     return tuple(unit._replace(columns=tuple(columns[j] for j in unit.columns)) for unit in found(part))
 
 

@@ -206,8 +206,8 @@ class KernelMap:
         d, means, scales = self.rows.shape[1], self.column_means, self.column_scales
         if not any(spec.letters for spec in self.specs):
             return standardise_rows(as_rows(X_new.X if isinstance(X_new, Dataset) else X_new, d), means, scales)
-        if isinstance(X_new, Dataset) and X_new.sequences:
-            X_new = X_new.with_letters((d - X_new.n_features) // len(X_new.sequences))
+        if isinstance(X_new, Dataset) and X_new.strings:
+            X_new = X_new.with_letters((d - X_new.n_features) // len(X_new.strings))
         elif isinstance(X_new, list | tuple | np.ndarray) and len(X_new) and isinstance(X_new[0], str):
             X_new = letters([as_strings(X_new)], d)
         rows = as_rows(X_new)

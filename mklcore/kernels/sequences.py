@@ -1,4 +1,4 @@
-"""Kernels on sequences: how alike two strings are, by the words they share anywhere or at the same place.
+"""Kernels on sequences and texts: how alike two strings are, by the words they share anywhere or at the same place.
 
 Strings come as letters (see `data.sequences`): one column per position, 0 behind the end. A kernel that has met its
 table holds the columns of its sequence, every S-th one where rows have S sequences, so that rows of longer strings fit
@@ -11,24 +11,30 @@ Sources: Leslie, Eskin and Noble, The spectrum kernel, 2002; Raetsch and Sonnenb
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import MISSING, Field, dataclass, fields, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, read_only
 from mklcore.data.dataset import Dataset
-from mklcore.data.sequences import END, lengths
-from mklcore.errors import KernelError
+from mklcore.data.sequences import END, lengths, unpacked
+from mklcore.errors import DataError, KernelError, Repair
 from mklcore.kernels.functions import KernelEntry, RowKernel
 from mklcore.parameters import Parameter, check_whole
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
 MOST_LETTERS = 50  # of a word that is compared
 MOST_SHIFT = 100
 DIRECT = 2**16  # words that are counted by their number, without looking which of them occur
 LARGEST = 2**62
 USUAL_K, USUAL_DEGREE = 3, 5
+MOST_WORDS, IN_ROWS = 2000, 2  # words of a text, and rows that each is in
 
 
 @jit_entry()
@@ -263,6 +269,88 @@ class WeightedDegree(SequenceKernel):
         return np.ascontiguousarray(found[:, : sizes[0]])
 
 
+@dataclass(frozen=True, repr=False)
+class Words(SequenceKernel):
+    """k(x, z) = x'z for the shares of words of two texts, each divided by how often rows have it (TF-IDF).
+
+    The words are those of the training rows, at most 2,000, each in two rows at least; others count nothing. The words
+    of a text are a unit vector, and an empty text is zero.
+
+    Parameters
+    ----------
+    sequence : int, default 0
+        Number of the text among the sequences and texts of the rows, from 0.
+    vocabulary : tuple of str, default ()
+        The words, found on the training rows unless given.
+    rarity : tuple of float, default ()
+        What every word is multiplied by.
+    features : tuple of int or None, default None
+        Columns that hold the text.
+    label : str or None, default None
+        Name of the text.
+    """
+
+    sequence: int = 0
+    vocabulary: tuple[str, ...] = ()
+    rarity: tuple[float, ...] = ()
+
+    family: ClassVar[str] = "words"
+    limits = ()
+
+    def __repr__(self) -> str:
+        given = [f for f in fields(self) if f.default is MISSING or getattr(self, f.name) != f.default]
+        told = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in given if f.name not in ("vocabulary", "rarity"))
+        return f"Words({told})"
+
+    @classmethod
+    def numbers(cls) -> tuple[Field[Any], ...]:
+        return tuple(field for field in super().numbers() if field.name not in ("vocabulary", "rarity"))
+
+    @property
+    def title(self) -> str:
+        return "words"
+
+    def met(self, rows: Array, weights: Array | None = None) -> Self:
+        if self.vocabulary:
+            return self
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        found = TfidfVectorizer(max_features=MOST_WORDS, min_df=IN_ROWS, sublinear_tf=True)
+        try:
+            found.fit(unpacked(self.read(rows)))
+        except ValueError:  # an empty vocabulary
+            name = self.label or "text"
+            raise DataError(
+                f"No word of {name!r} stands in {IN_ROWS} of the {len(rows):,} rows that are learned from, so it "
+                "cannot tell rows apart: leave it out, or add rows.",
+                repairs=[Repair.of(f"Leave {name!r} out", uses=((name, "left out"),))],
+            ) from None
+        words = tuple(found.get_feature_names_out().tolist())
+        return replace(self, vocabulary=words, rarity=tuple(found.idf_.tolist()))
+
+    def vectors(self, rows: Array) -> csr_matrix:
+        """The words of rows as sparse unit vectors (n, n_words)."""
+        return _vectorizer(self.vocabulary, self.rarity).transform(unpacked(self.read(rows)))
+
+    def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
+        one = self.vectors(left)
+        other = one if left is right else self.vectors(right)
+        out[...] = (one @ other.T).toarray()
+
+    def own(self, rows: Array) -> Array:
+        found = self.vectors(rows)
+        return np.asarray(found.multiply(found).sum(axis=1), dtype=np.float64).ravel()
+
+
+@lru_cache(maxsize=64)
+def _vectorizer(words: tuple[str, ...], rarity: tuple[float, ...]) -> TfidfVectorizer:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    made = TfidfVectorizer(vocabulary=list(words), sublinear_tf=True)
+    made.idf_ = np.array(rarity)
+    return made
+
+
 def on_sequence(
     data: Dataset, sequence: int, k: int = USUAL_K, degree: int = USUAL_DEGREE, shift: int = 0
 ) -> tuple[SequenceKernel, ...]:
@@ -303,6 +391,9 @@ SEQUENCE_KERNELS: dict[str, KernelEntry] = {
             r"\sum_{k=1}^{d} \beta_k \sum_i [x_i \dots x_{i+k-1} = z_i \dots z_{i+k-1}]",
             "Words of up to d letters that two strings have at the same place, or a few places apart.",
             (_D, _S),
+        ),
+        KernelEntry(
+            "words", "Words", Words, r"\sum_{w} t_w(x)\,t_w(z)", "Words that two texts share; rare ones count more."
         ),
     )
 }

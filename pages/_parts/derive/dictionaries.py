@@ -9,7 +9,7 @@ from mklcore.kernels.dictionary import MOST_COLUMNS, KernelDictionary, Unit, uni
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.interactions import interacting
 from mklcore.kernels.notation import Entry, Recipe, read_entries
-from mklcore.kernels.sequences import SequenceKernel, on_sequence
+from mklcore.kernels.sequences import SequenceKernel, Words, on_sequence
 from pages._parts.derive.caches import result_cache
 from pages._parts.derive.tables import on_stack, split, table
 from pages._parts.params.algorithms import METHODS
@@ -48,9 +48,9 @@ def entries(params: KernelParams) -> tuple[Entry, ...]:
 def _called(entry: Entry, data: Dataset) -> Entry:
     """Return a kernel on a sequence called by the name of that sequence, and any other as it is."""
     spec = entry.spec
-    if not isinstance(spec, SequenceKernel) or spec.place >= len(data.sequences):
+    if not isinstance(spec, SequenceKernel) or spec.place >= len(data.strings):
         return entry
-    return Entry(replace(spec, label=data.sequences[spec.place][0]), entry.on)
+    return Entry(replace(spec, label=data.strings[spec.place][0]), entry.on)
 
 
 def built(params: KernelParams) -> tuple[KernelSpec, ...]:
@@ -59,7 +59,8 @@ def built(params: KernelParams) -> tuple[KernelSpec, ...]:
     if params.recommended:
         return recommended(params).specs
     strings = [spec for s in range(len(data.sequences)) for spec in on_sequence(data, s, *of_strings(params))]
-    return (*Recipe.of(params).specs(data.n_features, data.groups), *strings)
+    texts = [Words(s, label=name) for s, (name, _) in enumerate(data.texts, len(data.sequences))]
+    return (*Recipe.of(params).specs(data.n_features, data.groups), *strings, *texts)
 
 
 def of_strings(params: KernelParams) -> tuple[int, int, int]:

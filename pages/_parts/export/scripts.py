@@ -210,7 +210,7 @@ def _gram_lines(params: PathParams) -> list[str]:
     if tables.on_stack(params):
         return []
     normalise = dictionaries.scale(params)
-    rows = "" if tables.table(params).sequences else ".X"  # a data set brings its sequences along
+    rows = "" if tables.table(params).strings else ".X"  # a data set brings its sequences along
     how = low_rank.approximation(params)
     if how is not None:
         made = f"stack = {code(how)}.features(kernels, train.X, normalise={normalise!r}, center={params.center!r})"
@@ -325,7 +325,7 @@ def _caption(key: str) -> list[str]:
 
 def _rows_of(params: Params) -> str:
     """Return what holds the rows that a model of a table takes."""
-    return "table" if tables.table(params).sequences else "X"
+    return "table" if tables.table(params).strings else "X"
 
 
 def _row_cells(params: Params) -> list[Cell]:

@@ -38,7 +38,7 @@ def labels() -> dict[str, KernelEntry]:
 
 
 def _entries() -> tuple[KernelEntry, ...]:
-    strings = tables.table(history.current()).sequences
+    strings = tables.table(history.current()).strings
     return (*KERNELS.values(), *(SEQUENCE_KERNELS.values() if strings else ()))
 
 
@@ -260,7 +260,7 @@ def rows_of(entries: Sequence[Entry], data: Dataset) -> list[Row]:
             found[name] = getattr(spec, name, None)
             if name == "width":
                 found["median"] = getattr(spec, "relative", None)
-        strings = data.sequences[spec.place][0] if isinstance(spec, SequenceKernel) else ""
+        strings = data.strings[spec.place][0] if isinstance(spec, SequenceKernel) else ""
         rows.append(found | {"columns": strings or columns_as_words(spec, data.feature_names)})
     return rows
 
@@ -273,7 +273,7 @@ def entries_of(rows: Sequence[Row], data: Dataset, named: Groups = ()) -> list[E
     if len(rows) > MOST_ROWS:
         raise KernelError(f"The table has {len(rows):,} kernels, more than {MOST_ROWS:,}; remove some.")
     entries = []
-    strings = [name for name, _ in data.sequences]
+    strings = [name for name, _ in data.strings]
     for row in rows:
         if row.get("family") in MADE_OF_OTHERS:
             entries.append(_composed(row, data))

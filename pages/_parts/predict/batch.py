@@ -78,7 +78,7 @@ def draw(
 
 def columns_needed(table: Dataset, most: int = 8) -> str:
     """The columns that a file needs, by the names they have in the file of the table."""
-    every = [*dict.fromkeys((*(name for name, _ in table.columns), *(name for name, _ in table.sequences)))]
+    every = [*dict.fromkeys((*(name for name, _ in table.columns), *(name for name, _ in table.strings)))]
     rest = len(every) - most
     return ", ".join(map(plain, every[:most])) + (f" and {rest} more" if rest > 0 else "")
 
