@@ -82,15 +82,6 @@ class Answered:
     params: Params
 
 
-@dataclass(frozen=True)
-class Preliminary:
-    """The score that was on the screen first, and the key of the answer it belongs to."""
-
-    key: object
-    score_name: str
-    score: float
-
-
 @dataclass(frozen=True, eq=False)
 class LastMethod:
     """What a method of Compare showed last."""
@@ -218,8 +209,6 @@ class Memory:
     jobs: dict[str, Progress] = field(default_factory=dict)  # by slot
     caches: Caches = field(default_factory=Caches)
     answer: Answered | None = None
-    preliminary: Preliminary | None = None
-    took: object = None  # the path on all rows that took the place of the first answer by itself
 
     hulls: Answered | None = None
     tests: set[tuple[object, float]] = field(default_factory=set)  # points whose test score was asked for
