@@ -10,58 +10,39 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from pages._parts.derive import earlier, hull_words, hulls, tables
-from pages._parts.drawing import asking, evidence, refusals
+from pages._parts.drawing import evidence, refusals
 from pages._parts.export import explorable
 from pages._parts.frame import notices
 from pages._parts.hulls import beside, rail, ranking, terms, view
-from pages._parts.jobs.job import JobState
-from pages._parts.jobs.preparing import preparation
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
 from pages._parts.players import hull_player
-from pages._parts.session import board, history, words
+from pages._parts.session import history, words
+from pages.shared import requests
+from pages.shared.work import Failed, Pending, Ready
 
 
-def request() -> bool:
-    """See to it that the hulls are there or on their way; tell whether a person has to ask for them first."""
+def request() -> Ready | Pending | Failed | None:
+    """Return the hulls, or how far they are; None where a person has to ask for them first."""
     params = history.current()
-    if hulls.certified(params).value is not None:
-        return False
-    hulls.estimator(params)  # refused here rather than in the worker
-    quick, first, last = hulls.provisional(params).value, hulls.provisional(params).key, hulls.certified(params).key
-    rows = len(hulls.parts(params).train.y)
-    return asking.offer(
-        first if board.mine(last) is None else last, lambda: ask(params), again=True,
-        small=lambda: quick is not None or hulls.is_small(params),
-        waits=lambda: f"Hulls on {rows} rows take a while. Start them when you like.",
-        work="The search for hulls", label="Compute the hulls", button="compute_hulls",
-    )  # fmt: skip
-
-
-def ask(params: Params) -> None:
-    """Have the worker compute the hulls: the provisional ones first, then, once they are there, the certified ones."""
-    progress = board.ask(hulls.job(params))
-    if progress.state is JobState.DONE and hulls.certified(params).value is None:
-        board.ask(hulls.job(params))
-
-
-def exact(shown: hulls.Answer, value: float) -> hulls.Hull | None:
-    """Return the hull at ``value``; None while the worker is at it or was stopped."""
-    found = hulls.exact(shown, value)
-    if found.value is None and board.mine(found.key) is None:
-        board.ask(hulls.exact_job(shown, value))
-    return found.value
+    if hulls.known(params) is None and not hulls.is_small(params):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            if not requests.pressed("Compute the hulls", "compute_hulls", hulls.key(params), type="primary"):
+                st.info(f"Hulls on {len(hulls.parts(params).train.y)} rows take a while. Start them when you like.")
+                return None
+    return hulls.get(params)
 
 
 @st.fragment
 def cursor(shown: hulls.Answer) -> None:
     """Draw the cursor over λ and the hull at it; a release or a click runs only this."""
     hull_player.listen(shown)
-    params, between = history.current(), None
+    params, exact = history.current(), None
     here = places.place(shown.path, params.hull_at)
     wanted = here.exact and not shown.waiting and not shown.provisional
     if wanted:
-        between = exact(shown, here.value)
+        exact = hulls.exact(shown, here.value)
+    between = exact.value if isinstance(exact, Ready) else None
     hull = between or hulls.at(shown, here.index)
     selected = selection(shown, hull)
     if rows := hulls.rows_caption(shown.params):
@@ -70,8 +51,8 @@ def cursor(shown: hulls.Answer) -> None:
     if len(hulls.columns(shown.params)) < 2:
         st.caption("A grid needs two columns: let another one enter.")
     history.end()
-    if wanted and between is None:
-        view.progress(shown, here.value, hull.value)
+    if exact is not None and not isinstance(exact, Ready):
+        view.missing(exact, here.value, hull.value)
     view.facts(shown, hull)
     view.figures(shown, hull)
     if not (shown.waiting or shown.provisional):
@@ -103,10 +84,8 @@ def came_earlier(found: earlier.Hulls, params: Params) -> None:
     draw()
     st.caption(words.EARLIER)
     evidence.explanation(hulls.METHOD)
-    if preparation().ready():
-        request()
-        if hulls.certified(params).value is not None:
-            history.rerun()
+    if isinstance(request(), Ready):
+        history.rerun()
 
 
 def main() -> None:
@@ -114,17 +93,19 @@ def main() -> None:
     with st.sidebar:
         rail.rail()
     params = history.current()
-    before = earlier.hulls(params) if hulls.certified(params).value is None else None
+    before = earlier.hulls(params) if hulls.known(params) is None else None
     if before is not None:
         came_earlier(before, params)
         return
-    to_be_asked = request()
-    shown = hulls.answer(history.current())
+    found = request()
+    if isinstance(found, Failed):
+        refusals.draw(found, "hulls_refused")
+    shown = hulls.answer(params, found)
     if shown is not None:
         cursor(shown)
         if not (shown.waiting or shown.provisional):
             beside.draw(shown)
-    elif not to_be_asked:
+    elif isinstance(found, Pending):
         st.markdown(words.text("waiting_hulls"))
 
 

@@ -22,6 +22,7 @@ from pages._parts.derive import comparison, earlier, first_table, hulls, paths, 
 from pages._parts.jobs.job import Job, Progress, make
 from pages._parts.params.parameters import Params, PathParams
 from pages._parts.players import hull_player
+from pages.shared import work
 
 Made = tuple[str, File, Callable[[], None]]
 
@@ -69,10 +70,9 @@ def solved_references(params: PathParams) -> list[Reference]:
 
 def solved_hulls(params: Params) -> earlier.Hulls:
     """The certified hulls as the app's worker computes them, with what their player draws."""
-    while hulls.certified(params).value is None:
-        _do(hulls.job(params))
-    path = hulls.certified(params).value
-    hulls.certified(params).drop()
+    with work.inline():
+        path = hulls.get(params).value
+    work.WORK.clear()
     return hull_player.kept(hulls.Answer(path, params, waiting=False, provisional=False))
 
 

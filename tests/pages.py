@@ -10,8 +10,8 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, local_script_runner
 
-from pages._parts.jobs.job import JobState
 from pages._parts.session.memory import KEY, Memory
+from pages.shared import work
 
 # Each AppTest would look for components through every installed package: 0.1 s, and none comes while tests run.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
@@ -101,18 +101,10 @@ def wait_for_path(app: AppTest) -> AppTest:
 
 
 def wait_for_hulls(app: AppTest) -> AppTest:
-    wait_until(lambda: "nodes in the hull" in words(app) or "The hulls failed" in words(app), app)
-    wait_until(lambda: not _is_under_way(app), app)
-    assert "The hulls failed" not in words(app)
+    wait_until(lambda: "nodes in the hull" in words(app) or app.error, app)
+    wait_until(lambda: not work.WORK._tasks, app)
+    assert not app.error
     return quiet(app.run())  # shows what the work left
-
-
-def _is_under_way(app: AppTest) -> bool:
-    """Tell whether hulls are being computed; after the first, provisional ones others follow."""
-    if "short" not in memory(app).jobs:
-        return False
-    job = memory(app).jobs["short"]
-    return job.live or (job.job.title == "First hulls" and job.state is JobState.DONE)
 
 
 def upload(app: AppTest, content: bytes, name: str = "table.csv") -> AppTest:

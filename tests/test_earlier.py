@@ -8,6 +8,7 @@ import pytest
 from pages._parts.derive import caches, comparison, earlier, first_table, hulls, paths, references
 from pages._parts.jobs.preparing import Preparation
 from pages._parts.params.parameters import Params
+from pages.shared import work
 from sample_data import build_earlier
 from tests.pages import open_app
 
@@ -100,8 +101,7 @@ def new(folder, monkeypatch):
     for one in build_earlier.asked(params):
         caches.result_cache(one).drop(paths.key(one))
     references.forget(params)
-    for found in (hulls.certified(params), hulls.provisional(params)):
-        found.drop()
+    work.WORK.clear()
 
 
 def test_another_setting_has_no_answer_from_earlier(new, monkeypatch):
@@ -138,6 +138,7 @@ def cold(monkeypatch, new):
 
     monkeypatch.setattr(Preparation, "ready", lambda self, usual=False: False)
     monkeypatch.setattr(Preparation, "wait", wait)
+    monkeypatch.setattr(work.WORK, "inline", False)
 
 
 @pytest.mark.parametrize("page", ["compare", "hulls"])
@@ -146,7 +147,7 @@ def test_a_first_start_draws_before_anything_is_compiled(page, cold):
     assert any("Computed earlier" in caption.value for caption in app.caption)
     asked = Params(data="iris")
     assert paths.known(asked) is None
-    assert hulls.certified(asked).value is None
+    assert hulls.known(asked) is None
     assert not any(references.computed(asked).values())
     if page == "compare":
         reported = " ".join(one.value for one in (*app.caption, *app.markdown))

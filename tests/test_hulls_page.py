@@ -21,11 +21,10 @@ from mklcore.paths.path import fit_path
 from mklcore.selection import references
 from mklcore.solvers.driver import Status
 from mklcore.solvers.hkl.bases import BASES, GaussianBasis
-from pages._parts.derive import hull_baselines, hull_words, hulls, tables
-from pages._parts.jobs import worker
-from pages._parts.jobs.job import JobState
+from pages._parts.derive import hull_words, hulls, tables
 from pages._parts.params import link
 from pages._parts.params.parameters import Params
+from pages.shared import work
 from tests.pages import PATIENCE, go, memory, open_app, quiet, table, upload, wait_for_hulls, wait_until, words
 from tests.test_stack_upload import K, Y, npz, with_stack
 
@@ -130,14 +129,13 @@ def test_provisional_hulls_stand_until_the_certified_ones_are_there_and_are_not_
     wait_for_hulls(app)
     assert "verified: certified]" in words(app)
     assert {state["badge"] for state in data_of(app)["states"]} == {"certified"}
-    assert hulls.provisional(memory(app).params).value is None
+    assert hulls.known(memory(app).params) is not None
 
 
 def test_a_search_by_the_necessary_condition_stays_provisional_when_asked_for() -> None:
     app = ready(**SMALL, hull_more="search=necessary")
     assert "radio_button_unchecked: provisional]" in words(app)
     assert "Not scored" in words(app)
-    assert not memory(app).jobs["short"].live
     assert path_of(app).statuses == (Status.PROVISIONAL,) * hulls.POINTS
 
 
@@ -304,10 +302,8 @@ def test_any_lambda_is_solved_exactly_and_shown_when_it_is_there() -> None:
     quiet(app.number_input(key="hull_exact").set_value(value).run())
     wait_until(lambda: data_of(app)["exact"] is not None, app)
     assert app.query_params["hull_at"] == repr(value)
-    found, drawn = (
-        memory(app).caches.hull_points.get((("hull point", value), hulls.key(memory(app).params))),
-        data_of(app),
-    )
+    drawn = data_of(app)
+    found = work.peek(("hull at", hulls.key(memory(app).params), value)).value
     assert drawn["exact"]["label"] == "λ = 0.0123"
     assert drawn["exact"]["certified"]
     params = memory(app).params
@@ -322,24 +318,17 @@ def test_any_lambda_is_solved_exactly_and_shown_when_it_is_there() -> None:
 @pytest.mark.threads
 def test_the_last_certified_hull_stays_while_an_exact_one_is_solved_and_a_cancelled_one_says_so(monkeypatch) -> None:
     app = ready(**SMALL, seed="5")
-    monkeypatch.setattr(hulls, "AT_ONCE_SECONDS", 0.01)
-    gate = threading.Event()
-    worker.worker().submit(gate.wait)
-    try:
-        app.number_input(key="hull_exact").set_value(0.0456).run()
-        quiet(app)
+    with monkeypatch.context() as patch:
+        patch.setattr(work.WORK, "_compiled", lambda: False)
+        quiet(app.number_input(key="hull_exact").set_value(0.0456).run())
         assert "The hull at λ = 0\\.0456 is being solved." in words(app)
         assert "verified: certified]" in words(app)
         assert data_of(app)["exact"] is None
-        memory(app).jobs["short"].stop.set()
-    finally:
-        gate.set()
-    memory(app).jobs["short"].ended.wait(PATIENCE)
+        quiet(app.button(key="cancel_0").click().run())
     quiet(app.run())
-    assert memory(app).jobs["short"].state is JobState.CANCELLED
     assert "There is no exact hull at λ = 0\\.0456" in words(app)
     quiet(app.button(key="hull_again").click().run())
-    memory(app).jobs["short"].ended.wait(PATIENCE)
+    wait_until(lambda: not work.WORK._tasks)
     quiet(app.run())
     assert data_of(app)["exact"]["label"] == "λ = 0.0456"
 
@@ -394,10 +383,10 @@ def test_other_models_on_the_same_kernels_stand_beside_the_hull_once_asked_for(m
     monkeypatch.setattr(references, "HULL_NODES", 3)
     app = ready(**SMALL)
     app.button(key="hull_beside").click().run()
-    wait_until(lambda: not memory(app).jobs["short"].live)
+    wait_until(lambda: not work.WORK._tasks)
     quiet(app.run())
     params = memory(app).params
-    found = hull_baselines.fitted(params).value
+    found = work.peek(("beside hulls", hulls.key(params))).value
     assert [one.name for one in found] == ["L2", "greedy", "lasso-alpha", "MKL"]
     shown = app.table[-1].value
     assert len(shown) == 5
@@ -482,49 +471,41 @@ def test_settings_in_a_link_that_cannot_be_used_are_refused(text: str) -> None:
 
 
 @pytest.mark.threads
-def test_grid_and_node_are_in_the_link_and_old_hulls_stay_until_new_ones() -> None:
+def test_grid_and_node_are_in_the_link_and_old_hulls_stay_until_new_ones(monkeypatch) -> None:
     app = ready(**SMALL)
     app.selectbox(key="field_hull_node").set_value("9^1").run()
     app.multiselect(key="field_hull_pair").set_value([2, 3]).run()
     assert (app.query_params["hull_node"], app.query_params["hull_pair"]) == ("9^1", "3,4")
     assert data_of(app)["grid"]["numbers"] == [3, 4]
-    gate = threading.Event()
-    worker.worker().submit(gate.wait)
-    try:
+    with monkeypatch.context() as patch:
+        patch.setattr(work.WORK, "_compiled", lambda: False)
         app.slider(key="field_hull_degree").set_value(1).run()
-        assert memory(app).jobs["short"].live
         assert data_of(app)["waiting"]
         assert app.number_input(key="hull_exact").disabled
         assert "over all **27** kernels" in words(app)
         go(app, "pages/explore.py")
         go(app, "pages/hulls.py")
-    finally:
-        gate.set()
     wait_for_hulls(app)
     assert "over all **8** kernels" in words(app)
     assert not data_of(app)["waiting"]
 
 
 @pytest.mark.threads
-def test_a_search_that_was_cancelled_can_be_asked_for_again() -> None:
-    gate = threading.Event()
-    worker.worker().submit(gate.wait)
-    try:
+def test_a_search_that_was_cancelled_can_be_asked_for_again(monkeypatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(work.WORK, "_compiled", lambda: False)
         app = at_hulls(**SMALL, seed="8")
-        memory(app).jobs["short"].stop.set()
-    finally:
-        gate.set()
-    memory(app).jobs["short"].ended.wait(PATIENCE)
+        quiet(app.button(key="cancel_0").click().run())
     quiet(app.run())
-    assert f"The search for hulls was {JobState.CANCELLED.value}" in words(app)
-    quiet(app.button(key="compute_hulls").click().run())
+    assert "Hulls was cancelled" in words(app)
+    quiet(app.button(key="hulls_refused_again").click().run())
     assert "nodes in the hull" in words(wait_for_hulls(app))
 
 
 def test_the_hulls_of_an_uploaded_table_stay_in_their_session() -> None:
     app = go(upload(open_app(), table(seed=5)), "pages/hulls.py")
     assert "nodes in the hull" in words(wait_for_hulls(app))
-    assert len(memory(app).caches.hulls._items) == 1
+    assert work.peek(("hulls", hulls.key(memory(app).params))) is None  # of another session
     stranger = open_app("pages/hulls.py", data=app.query_params["data"])
     assert "upload the same file" in words(stranger)
 
@@ -538,7 +519,7 @@ def test_columns_the_table_does_not_have_and_a_single_one_are_dealt_with() -> No
 
 def test_levels_beyond_the_memory_are_refused_with_their_control(monkeypatch) -> None:
     app = at_hulls(data="digits", hull_basis="anova", hull_more="memory_mb=50")
-    wait_until(lambda: "The search for hulls failed" in words(app), app)
+    wait_until(lambda: bool(app.error), app)
     assert "memory\\_mb=50" in words(app)
     assert app.number_input(key="hull_setting_memory_mb").label == "Memory in MB"
 
@@ -556,10 +537,9 @@ def _no_target(params: Params) -> Any:
     raise hulls.DataError("Hulls are learned from a target, and this table has none.")
 
 
-def test_a_job_for_other_hulls_is_stopped() -> None:
-    job = hulls.job(Params())
-    assert job.belongs(Params(hull_at=0.1, algorithm="gomp", widths=9))
-    assert not job.belongs(Params(hull_more="tol=0.01"))
+def test_hulls_depend_on_their_own_parameters_alone() -> None:
+    assert hulls.key(Params(hull_at=0.1, algorithm="gomp", widths=9)) == hulls.key(Params())
+    assert hulls.key(Params(hull_more="tol=0.01")) != hulls.key(Params())
 
 
 def test_widgets_carry_their_value_as_default_too() -> None:

@@ -177,7 +177,7 @@ def saving() -> Callable[[], bytes]:
 
 def _solved(params: Params, page: str) -> tuple[Solved | None, Any]:
     """The path that a page shows, and the model at its cursor, where they are known."""
-    path = hulls.certified(params).value if page == "hulls" else paths.known(params)
+    path = hulls.known(params) if page == "hulls" else paths.known(params)
     if path is None:
         return None, None
     return path, path.estimators[places.place(path, params.hull_at if page == "hulls" else params.at).index]

@@ -94,8 +94,3 @@ def result_cache(params: DataParams) -> ResultCache:
     file.
     """
     return memory().caches.results if params.is_upload else shared("results", 96)
-
-
-def hulls(params: DataParams) -> ResultCache:
-    """Return the cache for paths of hulls, which hold their levels for prediction: large, so few are kept."""
-    return memory().caches.hulls if params.is_upload else shared("hulls", 6)

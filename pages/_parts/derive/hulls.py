@@ -1,7 +1,7 @@
-"""Derive hulls of a grid of kernels: what is asked for, the path the worker computes, and one exact hull between."""
+"""Derive hulls of a grid of kernels: what is asked for, their path, one exact hull between, and what is beside it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,16 +9,21 @@ import numpy as np
 from mklcore.catalog import ESTIMATORS, Control
 from mklcore.data.dataset import Dataset, Split
 from mklcore.errors import DataError
+from mklcore.estimators.effects import TermEffect, term_effect
+from mklcore.estimators.importance import ColumnAnswer, column_importance
+from mklcore.estimators.terms import Columns, Decomposition, decompose
+from mklcore.kernels.dictionary import Unit, units
 from mklcore.paths.path import Path, fit_path, path_grid
+from mklcore.selection.references import Reference, hull_references
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
-from pages._parts.derive import caches, tables
-from pages._parts.derive.derived import Derived, derived
-from pages._parts.jobs.job import Job, Piece, Report
+from pages._parts.derive import tables
 from pages._parts.params import algorithms
 from pages._parts.params.algorithms import Setting
 from pages._parts.params.parameters import DataParams, HullParams, Params
 from pages._parts.session.memory import Answered, memory
+from pages.shared import work
+from pages.shared.work import Failed, Pending, Ready
 
 METHOD = ESTIMATORS["hkl"]
 POINTS = 16
@@ -26,9 +31,11 @@ USUAL_COLUMNS = 20
 MOST_COLUMNS = 40
 MEMORY_MB = int(next(control.default for control in METHOD.controls if control.name == "memory_mb"))
 QUICK_SECONDS = 1.0  # bound on the provisional search at one λ
-AT_ONCE_SECONDS = 1.0  # an exact answer that takes longer is waited for in the background
+SECONDS = 5.0  # of a search, about
 SMALL_ROWS = 3000  # training rows up to which the hulls start without being asked for
 ROWS, JUDGES = 2000, 2000  # training and validation rows that are used unasked
+SHUFFLED, REPEATS = 300, 3  # validation rows that are shuffled, and how often
+TERM_ROWS = 500  # training rows on which shares are taken
 
 
 # What is asked for
@@ -109,14 +116,14 @@ def key(params: HullParams) -> HullParams:
     return params.part(HullParams)
 
 
-def certified(params: HullParams) -> Derived[Path]:
-    """Return the hulls these parameters ask for."""
-    return derived(params, "hulls", key, caches.hulls)
+def known(params: HullParams) -> Path | None:
+    """Return the hulls these parameters ask for, None where they are not there."""
+    found = work.peek(_name(params))
+    return None if found is None else found.value
 
 
-def provisional(params: HullParams) -> Derived[Path]:
-    """Return the hulls by the necessary condition alone, shown until the certified ones are there."""
-    return derived(params, "provisional hulls", key, caches.hulls)
+def _name(params: HullParams) -> tuple[Any, ...]:
+    return "hulls", key(params)
 
 
 def parts(params: HullParams) -> Split:
@@ -132,48 +139,26 @@ def is_small(params: HullParams) -> bool:
     return len(parts(params).train.y) <= SMALL_ROWS
 
 
-def job(params: HullParams) -> Job:
-    """Return the work that comes next: the provisional hulls first, then the ones asked for."""
-    first, last = provisional(params), certified(params)
-    if first.value is None and settings(params)["search"] != "necessary":
-        return first.work("First hulls", _provisional(params), POINTS)
+def get(params: HullParams) -> Ready | Pending | Failed:
+    """Return the hulls, or how far they are with those by the necessary condition alone. Raises ``MKLError``.
 
-    def keep(path: Path) -> None:
-        last.keep(path)
-        first.drop()
-
-    return last.job("Hulls", Piece(_certified(params), keep, POINTS))
-
-
-def _certified(params: HullParams) -> Callable[[Report], Path]:
-    """Return how to get the path of hulls; the rows are read once for this one and the provisional one."""
-    cut, asked, chosen = parts(params), estimator(params), columns(params)
-    quick = provisional(params).value
-
-    def solve(report: Report) -> Path:
-        report.heard_by(asked)
-        rows: Any = quick.estimators[0].design_ if quick is not None else _rows(asked, cut.train, chosen)
-        values = _values(asked, rows, cut.train)
-        validation = cut.validation.X[:, chosen], cut.validation.y
-        return fit_path(asked, rows, cut.train.y, "lam", values, *validation, report.tick)
-
-    return solve
-
-
-def _provisional(params: HullParams) -> Callable[[Report], Path]:
-    """Return how to get a path by the necessary condition alone.
-
-    Neither validation nor test rows: a provisional hull can be wrong in kind, so nothing is scored with it.
+    Neither validation nor test rows score those: a provisional hull can be wrong in kind.
     """
-    train, asked, chosen = parts(params).train, estimator(params), columns(params)
+    cut, asked, quick, chosen = parts(params), estimator(params), estimator(params), columns(params)
+    quick.set_params(search="necessary", max_seconds=min(QUICK_SECONDS, quick.max_seconds))
 
-    def solve(report: Report) -> Path:
-        rows: Any = _rows(report.heard_by(asked), train, chosen)
-        values = _values(asked, rows, train)
-        asked.set_params(search="necessary", max_seconds=min(QUICK_SECONDS, asked.max_seconds))
-        return fit_path(asked, rows, train.y, "lam", values, callback=report.tick)
+    def make(progress: Callable[..., None]) -> Path:
+        asked.set_params(callback=lambda record: progress())
+        quick.set_params(callback=lambda record: progress())
+        rows: Any = _rows(asked, cut.train, chosen)
+        y, values = cut.train.y, _values(asked, rows, cut.train)
+        if asked.search != "necessary":
+            first = fit_path(quick, rows, y, "lam", values, callback=work.counted(progress, "first hulls"))
+            progress(0.0, "", first)
+        validation = cut.validation.X[:, chosen], cut.validation.y
+        return fit_path(asked, rows, y, "lam", values, *validation, work.counted(progress, "hulls"))
 
-    return solve
+    return work.get(_name(params), make, title="Hulls", seconds=SECONDS)
 
 
 def _values(asked: Any, rows: Any, train: Dataset) -> Any:
@@ -204,17 +189,16 @@ class Answer:
     provisional: bool
 
 
-def answer(params: Params) -> Answer | None:
+def answer(params: Params, found: Ready | Pending | Failed | None) -> Answer | None:
     """Return what there is to show: the hulls asked for, else provisional ones, else those before them on the same
     table.
     """
-    path, mind = certified(params).value, memory()
-    if path is not None:
-        mind.hulls = Answered(path, params)
-        return Answer(path, params, waiting=False, provisional=is_provisional(path))
-    quick = provisional(params).value
-    if quick is not None:
-        return Answer(quick, params, waiting=False, provisional=True)
+    mind = memory()
+    if isinstance(found, Ready):
+        mind.hulls = Answered(found.value, params)
+        return Answer(found.value, params, waiting=False, provisional=is_provisional(found.value))
+    if isinstance(found, Pending) and found.value is not None:
+        return Answer(found.value, params, waiting=False, provisional=True)
     before = mind.hulls
     if before is None or before.params.part(DataParams) != params.part(DataParams):
         return None
@@ -247,26 +231,85 @@ def at(shown: Answer, index: int) -> Hull:
     return Hull(float(path.values[index]), path.estimators[index], train, validation)
 
 
-def exact(shown: Answer, value: float) -> Derived[Hull]:
-    """Return the hull at one λ between the solved ones."""
-    points = memory().caches.hull_points
-    found = derived(shown.params, ("hull point", value), key, lambda params: points)
-    return replace(found, is_wanted=lambda now: found.is_wanted(now) and now.hull_at == value)
-
-
-def exact_job(shown: Answer, value: float) -> Job:
-    """Return the work that solves the hull at ``value`` from its nearest neighbour."""
+def exact(shown: Answer, value: float) -> Ready | Pending | Failed:
+    """Return the hull at one λ between the solved ones, solved from its nearest neighbour, or how far it is."""
     path, params = shown.path, shown.params
     near = path.estimators[path.nearest(value)]
     cut, chosen = parts(params), columns(params)
 
-    def solve(report: Report) -> Hull:
-        fitted = near.solve_near(value, cut.train.y, lambda record: report.unwanted())
-        report.tick(1, 1)
+    def solve(progress: Callable[..., None]) -> Hull:
+        fitted = near.solve_near(value, cut.train.y, lambda record: progress())
         train, validation = (float(fitted.score(part.X[:, chosen], part.y)) for part in (cut.train, cut.validation))
         return Hull(value, fitted, train, validation, exact=True)
 
-    return exact(shown, value).work("Exact hull", solve, patience=AT_ONCE_SECONDS)
+    return work.get(("hull at", key(params), value), solve, title="Exact hull")
+
+
+# What is beside a hull
+
+
+def compares(params: HullParams) -> bool:
+    """Tell whether other models can be fitted on the same kernels: they are about two classes or numbers."""
+    return tables.table(params).task in ("binary", "regression")
+
+
+def beside(shown: Answer) -> Ready | Pending | Failed:
+    """Return other models on the same grid of kernels and rows, each at its best on the validation rows."""
+    params = shown.params
+    cut, chosen, design = parts(params), columns(params), shown.path.estimators[0].design_
+    is_number = tables.table(params).task == "regression"
+    loss = "squared" if is_number else str(shown.path.estimators[0].loss)
+    top = None if is_number else shown.path.estimators[0].classes_[1]
+
+    def signed(y: np.ndarray) -> np.ndarray:
+        return np.asarray(y, dtype=float) if is_number else np.where(np.asarray(y) == top, 1.0, -1.0)
+
+    def fit(progress: Callable[..., None]) -> tuple[Reference, ...]:
+        validation, tick = np.array(cut.validation.X[:, chosen], dtype=float), work.counted(progress)
+        found = hull_references(design, signed(cut.train.y), validation, signed(cut.validation.y), loss, tick)
+        design.release()
+        return found
+
+    return work.get(("beside hulls", key(params)), fit, title="Models beside the hulls")
+
+
+def seen(params: HullParams) -> tuple[Unit, ...]:
+    """Return the columns of the table at their places among those that enter; others are left out."""
+    table = tables.table(params)
+    place = {j: k for k, j in enumerate(columns(params))}
+    every = units(table, most_columns=table.n_features)
+    own = ((unit, tuple(place[j] for j in unit.columns if j in place)) for unit in every)
+    return tuple(Unit(unit.name, inside, unit.kind) for unit, inside in own if inside)
+
+
+def ranking(shown: Answer, hull: Hull) -> Ready | Pending | Failed:
+    """Return what the validation score loses when each column is shuffled, the most important column first."""
+    params, own = shown.params, seen(shown.params)
+    some = parts(params).validation.drawn(SHUFFLED, params.seed)
+    rows = some.X[:, columns(params)]
+
+    def shuffle(progress: Callable[..., None]) -> tuple[ColumnAnswer, ...]:
+        return column_importance(
+            hull.fitted, rows, some.y, own, repeats=REPEATS, seed=params.seed,
+            callback=work.counted(progress, "columns"),
+        )  # fmt: skip
+
+    return work.get(("hull columns", key(params), hull.value), shuffle, title="Columns", asked=False)
+
+
+def terms(params: HullParams, hull: Hull) -> Decomposition:
+    """Return what columns say alone and together in a hull."""
+    return work.now(("hull terms", key(params), hull.value), lambda: decompose(hull.fitted, _some(params)))
+
+
+def effect(params: HullParams, hull: Hull, of: Columns) -> TermEffect:
+    """Return the curve or the map of one term of a hull."""
+    return work.now(("hull effect", key(params), hull.value, of), lambda: term_effect(hull.fitted, _some(params), of))
+
+
+def _some(params: HullParams) -> Dataset:
+    """Return training rows with the columns that enter."""
+    return parts(params).train.select(columns(params)).drawn(TERM_ROWS, params.seed)
 
 
 def test_score(params: HullParams, hull: Hull) -> float:

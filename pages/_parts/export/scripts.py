@@ -378,7 +378,7 @@ def _hull_cells(params: Params) -> list[Cell]:
 
 def _hull_point(params: Params) -> list[str]:
     """Return the lines of the hull under the cursor of the Hulls page."""
-    path = hulls.certified(params).value
+    path = hulls.known(params)
     if path is None:
         return ["index = path.first_look", "fitted = path.estimators[index]"]
     here = places.place(path, params.hull_at)

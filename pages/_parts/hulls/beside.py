@@ -3,41 +3,43 @@
 import pandas as pd
 import streamlit as st
 
-from pages._parts.derive import hull_baselines
+from mklcore.selection.references import Reference
+from pages._parts.derive import hulls
 from pages._parts.derive.hulls import Answer
-from pages._parts.drawing import asking
 from pages._parts.params import places
-from pages._parts.session import board, words
+from pages._parts.session import words
+from pages.shared import requests
 
 LINE = "hierarchical kernel learning: a hull"
+LABELS = {
+    "L2": "L2: all kernels, none selected",
+    "greedy": "greedy: a hull grown node by node, equal weights",
+    "lasso-alpha": "lasso-α: all kernels, few rows (least squares)",
+    "MKL": "MKL: single columns, no products",
+}
 
 
 def draw(shown: Answer) -> None:
-    """Draw the best of every way to use these kernels as rows of a table, or offer to fit them."""
-    params, path = shown.params, shown.path
-    if not hull_baselines.can(params):
+    """Draw the best of every way to use these kernels as rows of a table, once they are asked for."""
+    if not hulls.compares(shown.params):
         return
     st.markdown("**The same kernels without a hull**, each way at its best on the validation rows")
-    models = hull_baselines.fitted(params)
-    found = models.value
-    if found is None:
-        asking.offer(
-            models.key, lambda: board.ask(hull_baselines.job(shown)), small=lambda: False,
-            waits=lambda: "What selecting products is worth: the sum of all kernels, the same at few rows, a greedy "
-                          "hull, and columns alone.",
-            work="The comparison",
-            label="Compare", button="hull_beside", primary=False,
-        )  # fmt: skip
-        return
-    best = path.first_look
-    own = (
-        LINE,
-        words.score(path.score_name, float(path.val_score[best])),
-        places.label("lam", float(path.values[best])),
+    st.caption(
+        "What selecting products is worth: the sum of all kernels, the same at few rows, a greedy hull, columns alone."
     )
-    rows = [
-        own,
-        *((hull_baselines.LABELS[one.name], words.score(path.score_name, one.score), one.chosen) for one in found),
-    ]
+    requests.draw(
+        "Compare",
+        "hull_beside",
+        lambda _: hulls.beside(shown),
+        hulls.key(shown.params),
+        lambda found: _table(shown, found),
+    )
+
+
+def _table(shown: Answer, found: tuple[Reference, ...]) -> None:
+    path = shown.path
+    best = path.first_look
+    own = LINE, words.score(path.score_name, float(path.val_score[best])), places.label("lam", float(path.values[best]))
+    others = ((LABELS[one.name], words.score(path.score_name, one.score), one.chosen) for one in found)
     names = ["way", f"validation {path.score_name}", "chosen on the validation rows"]
-    st.table(pd.DataFrame(rows, columns=names).set_index(names[0]))
+    st.table(pd.DataFrame([own, *others], columns=names).set_index(names[0]))

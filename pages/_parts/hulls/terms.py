@@ -4,7 +4,7 @@ import streamlit as st
 
 from mklcore.estimators.terms import Columns
 from mklcore.figures import term_bars, term_plot
-from pages._parts.derive import hull_columns
+from pages._parts.derive import hulls
 from pages._parts.derive.hulls import Answer, Hull
 from pages._parts.drawing import charts
 from pages._parts.session import fields, history
@@ -12,7 +12,7 @@ from pages._parts.session import fields, history
 
 def draw(shown: Answer, hull: Hull) -> None:
     """Draw the shares of all terms, and the curve or the map of the one chosen."""
-    found, dark = hull_columns.terms(shown.params, hull), charts.is_dark()
+    found, dark = hulls.terms(shown.params, hull), charts.is_dark()
     if not found.terms:
         return
     st.markdown("**Columns, alone and together**")
@@ -33,5 +33,5 @@ def _one(shown: Answer, hull: Hull, offered: list[Columns]) -> None:
         st.selectbox, "What adds", "field_hull_term", asked if asked in named else next(iter(named)),
         lambda name: history.change(hull_term=name), options=list(named),
     )  # fmt: skip
-    effect = hull_columns.effect(shown.params, hull, named[name])
+    effect = hulls.effect(shown.params, hull, named[name])
     charts.show(term_plot(effect, dark=charts.is_dark()), "hull_term")

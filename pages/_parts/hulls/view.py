@@ -9,8 +9,10 @@ from pages._parts.drawing import charts, evidence, listings
 from pages._parts.export import downloads, explorable, proof
 from pages._parts.params import places
 from pages._parts.players import hull_player
-from pages._parts.session import board, fields, history
+from pages._parts.session import fields, history
 from pages._parts.session import words as session_words
+from pages.shared import work
+from pages.shared.work import Failed, Pending
 
 
 def number_box(shown: Answer, value: float) -> None:
@@ -67,14 +69,14 @@ def _scores(shown: Answer, hull: Hull) -> None:
         evidence.once(shown.params, point, name, "λ", lambda: hulls.test_score(shown.params, hull))
 
 
-def progress(shown: Answer, value: float, drawn: float) -> None:
+def missing(found: Pending | Failed, value: float, drawn: float) -> None:
     """Say what becomes of an exact λ that is not there yet; the last certified answer stays meanwhile."""
-    job = board.mine(hulls.exact(shown, value).key)
     wanted, there = session_words.plain(f"λ = {value:.4g}"), session_words.plain(f"λ = {drawn:.4g}")
-    if job is not None and job.broke_off:
-        why = session_words.plain(job.error) if job.error else f"The search was {job.state.value}."
-        st.warning(f"There is no exact hull at {wanted}. {why} The hull at {there} is shown.")
-        st.button("Solve again", key="hull_again", on_click=board.forget)
+    if isinstance(found, Failed):
+        st.warning(
+            f"There is no exact hull at {wanted}. {session_words.plain(found.sentence)} The hull at {there} is shown."
+        )
+        st.button("Solve again", key="hull_again", on_click=work.again)
     else:
         st.info(f"The hull at {wanted} is being solved. The hull at {there} is shown until then.")
 

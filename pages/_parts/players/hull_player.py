@@ -14,13 +14,14 @@ from mklcore.figures import captions, players
 from mklcore.figures import hulls as drawn_hulls
 from mklcore.figures.hulls import HullLayout, hull_layout
 from mklcore.paths.path import Path
-from pages._parts.derive import caches, earlier, hull_words, hulls, tables
+from pages._parts.derive import earlier, hull_words, hulls, tables
 from pages._parts.derive.hulls import Answer, Hull
 from pages._parts.drawing import charts
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
 from pages._parts.session import fields, history
 from pages._parts.session.memory import memory
+from pages.shared import work
 
 KEY = "hull_player"
 _component = st.components.v2.component("hull_player", **players.player("hull")._asdict())
@@ -72,9 +73,7 @@ def drawn(shown: Answer) -> tuple[HullLayout, list[dict[str, Any]]]:
         layout = hull_layout(shown.path.estimators, [table.feature_names[j] for j in chosen], pair)
         return layout, _states(shown, layout)
 
-    return caches.result_cache(shown.params).made(
-        ("hull states", hulls.key(shown.params), shown.provisional, pair), make
-    )
+    return work.now(("hull states", hulls.key(shown.params), shown.provisional, pair), make)
 
 
 def _states(shown: Answer, layout: HullLayout) -> list[dict[str, Any]]:

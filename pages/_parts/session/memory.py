@@ -69,9 +69,7 @@ class Caches:
     """Results about this session's own files, which live and die with it."""
 
     results: ResultCache = field(default_factory=lambda: ResultCache(48))
-    hulls: ResultCache = field(default_factory=lambda: ResultCache(2))
     stack: ResultCache = field(default_factory=lambda: ResultCache(1))  # it is large
-    hull_points: ResultCache = field(default_factory=lambda: ResultCache(4))
 
 
 @dataclass(frozen=True, eq=False)
