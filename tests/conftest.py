@@ -87,7 +87,6 @@ NUMERICAL = (
     "test_lp_*.py",
     "test_machines.py",
     "test_many_kernels.py",
-    "test_measures.py",
     "test_nonsmooth.py",
     "test_notebooks.py",
     "test_novelty.py",

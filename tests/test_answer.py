@@ -15,7 +15,7 @@ from mklcore.answer.ridge import kernel_along, low_rank_along, targets
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
 from tests.odd_tables import KINDS, odd_tables
-from tests.test_units import made
+from tests.test_dictionary import made
 
 
 @pytest.fixture(scope="module", params=["binary", "multiclass", "regression"])

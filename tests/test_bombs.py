@@ -19,6 +19,7 @@ from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.kernels.stacks import read_stack
 from tests import bombs
+from tests.every import every
 from tests.test_reading_excel import CELLS, book, corners, zipped
 
 LONG = 2**20
@@ -29,7 +30,7 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
 
 
-@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "binary", "large_binary"])
+@every("kind", ["string", "large_string", "string_view", "binary", "large_binary"])
 def test_a_text_in_every_row_is_refused_whatever_its_type(kind: str) -> None:
     raw, before = bombs.texts(kind, b"x" * LONG if "binary" in kind else "x" * LONG, 300), peak()
     with pytest.raises(DataError, match=r"come to \d+ MB with the column 'a', row by row, more than 3 times the limit"):
@@ -100,7 +101,7 @@ def test_a_shared_text_of_a_workbook_is_refused() -> None:
         read_table(bombs.workbook(1000, 100), "y", max_bytes=30_000)
 
 
-@pytest.mark.parametrize("place", ["ZZZZZZZZZZ99999999999999999999", "AAAA1", "A99999999"])
+@every("place", ["ZZZZZZZZZZ99999999999999999999", "AAAA1", "A99999999"])
 def test_a_workbook_that_names_a_cell_that_no_sheet_has_is_refused(place: str) -> None:
     with pytest.raises(DataError, match=r"names a cell '[A-Z0-9]+', which no sheet has"):
         read_table(book(S=corners(place)))
@@ -114,7 +115,7 @@ def test_an_archive_that_lies_about_its_sizes_is_counted() -> None:
         read_table(bytes(raw.replace(size, b"\x09\0\0\0")), max_bytes=30_000)
 
 
-@pytest.mark.parametrize("part", ["xl/workbook.bin", "content.xml"])
+@every("part", ["xl/workbook.bin", "content.xml"])
 def test_other_workbooks_are_refused(part: str) -> None:
     with pytest.raises(DataError, match=r"OpenDocument or a binary workbook; save it as \.xlsx or CSV"):
         read_table(zipped({part: ""}))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from mklcore.data.dataset import Dataset, counted, listed, standardise, three_way_split
-from mklcore.errors import DataError, MKLError, ParameterError
+from mklcore.errors import DataError, ParameterError
+from tests.every import every
 
 X = np.arange(24.0).reshape(12, 2)
 LABELS = np.array(["a", "b", "c"] * 4)
@@ -79,8 +80,8 @@ def test_pickle_keeps_the_arrays_read_only():
     assert not data.y.flags.writeable
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
+@every(
+    "change, words",
     [
         ({"X": X[:, 0]}, r"shape \(12,\); expected \(rows, columns\)"),
         ({"X": X[:, :0]}, "at least one of each"),
@@ -112,11 +113,6 @@ def test_pickle_keeps_the_arrays_read_only():
 def test_refusals(change, words):
     with pytest.raises(DataError, match=words):
         Dataset(**{"X": X, "y": LABELS, "task": "multiclass", **change})
-
-
-def test_errors_are_of_the_tree():
-    assert issubclass(DataError, MKLError)
-    assert issubclass(DataError, ValueError)
 
 
 def test_novelty_needs_no_second_class():
@@ -177,15 +173,6 @@ def test_split_refuses():
             Dataset(X, LABELS, task="multiclass").split(size)  # type: ignore[arg-type]
 
 
-def test_a_class_never_vanishes_from_the_training_part():
-    rng = np.random.default_rng(0)
-    data = Dataset(rng.standard_normal((100, 2)), np.array([0] * 98 + [1] * 2), task="binary")
-    for seed in range(5):
-        train, test = data.split(0.95, seed)
-        assert (train.n_samples, test.n_samples) == (5, 95)
-        assert set(train.y) == set(data.split(0.5, seed)[0].y) == {0, 1}
-
-
 def test_standardise_looks_at_the_training_rows_only():
     train, test = table().split(0.3, seed=0)
     scaled, other = standardise(train, test)
@@ -239,23 +226,22 @@ def test_words():
     assert listed("abc", most=2) == "'a', 'b' and 1 more"
 
 
-class TestSourceColumns:
-    def test_every_feature_is_a_column_of_its_own_unless_grouped(self):
-        data = Dataset(np.eye(4)[:, :3], [0, 1, 0, 1], ("a", "b", "c"), task="binary")
-        assert data.columns == (("a", (0,)), ("b", (1,)), ("c", (2,)))
-        reported = Dataset(data.X, data.y, data.feature_names, task="binary", columns=(("both", (0, 2)), ("b", (1,))))
-        assert reported.source_names == ("both", "b", "both")
-        assert reported.fingerprint != data.fingerprint
+def test_every_feature_is_a_column_of_its_own_unless_grouped():
+    data = Dataset(np.eye(4)[:, :3], [0, 1, 0, 1], ("a", "b", "c"), task="binary")
+    assert data.columns == (("a", (0,)), ("b", (1,)), ("c", (2,)))
+    reported = Dataset(data.X, data.y, data.feature_names, task="binary", columns=(("both", (0, 2)), ("b", (1,))))
+    assert reported.source_names == ("both", "b", "both")
+    assert reported.fingerprint != data.fingerprint
 
-    def test_they_follow_a_selection(self):
-        data = Dataset(
-            np.eye(4)[:, :3], [0, 1, 0, 1], ("a", "b", "c"), task="binary", columns=(("x", (0, 2)), ("b", (1,)))
-        )
-        assert data.select(["c", "b"]).columns == (("x", (0,)), ("b", (1,)))
-        assert data.drop(["b"]).columns == (("x", (0, 1)),)
-        assert data.take([0, 1, 2]).columns == data.columns
 
-    @pytest.mark.parametrize("columns", [(("a", (0,)),), (("a", (0, 1)), ("b", (1, 2)))])
-    def test_what_leaves_a_feature_out_or_names_it_twice_is_refused(self, columns):
-        with pytest.raises(DataError, match="every feature belongs to exactly one source column"):
-            Dataset(np.eye(4)[:, :3], [0, 1, 0, 1], ("a", "b", "c"), task="binary", columns=columns)
+def test_they_follow_a_selection():
+    data = Dataset(np.eye(4)[:, :3], [0, 1, 0, 1], ("a", "b", "c"), task="binary", columns=(("x", (0, 2)), ("b", (1,))))
+    assert data.select(["c", "b"]).columns == (("x", (0,)), ("b", (1,)))
+    assert data.drop(["b"]).columns == (("x", (0, 1)),)
+    assert data.take([0, 1, 2]).columns == data.columns
+
+
+@every("columns", [(("a", (0,)),), (("a", (0, 1)), ("b", (1, 2)))])
+def test_what_leaves_a_feature_out_or_names_it_twice_is_refused(columns):
+    with pytest.raises(DataError, match="every feature belongs to exactly one source column"):
+        Dataset(np.eye(4)[:, :3], [0, 1, 0, 1], ("a", "b", "c"), task="binary", columns=columns)

@@ -1,14 +1,20 @@
 """Kernel dictionaries: builders, names, values as cache keys, and what they settle on the training rows."""
 
 import copy
+from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
+import mklcore as mkl
+from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.functions import RBF, Laplacian, Linear
+from mklcore.kernels import BAND_KERNELS, GramStack, Polynomial, stacks
+from mklcore.kernels.dictionary import MOST_UNITS, KernelDictionary, units
+from mklcore.kernels.functions import RBF, Delta, Laplacian, Linear
+from mklcore.kernels.notation import AUTO_FEATURES, Recipe, kinds, width_multiples
 from tests.every import every
 
 
@@ -57,6 +63,7 @@ def test_relative_widths_count_median_distances_of_the_standardised_columns(X):
     assert specs[3].width == 0.7
     assert specs[0].features == tuple(range(7))
     assert not any(spec.is_relative for spec in specs)
+    assert KernelDictionary.laplacian_grid([2.0]).grams(X).specs[0].width == specs[1].width
     raw = KernelDictionary((RBF(1, relative=True),), standardize=False).grams(X).specs[0]
     assert raw.width == pytest.approx(np.median(pdist(X)), rel=1e-12)
 
@@ -186,8 +193,177 @@ def test_bad_dictionaries_are_refused(X):
         KernelDictionary.per_feature(Linear(), 2, feature_names=["a", "b"]).grams(X)
 
 
-def test_laplacian_widths_count_median_l1_distances_of_the_training_rows(X):
-    stack = KernelDictionary.laplacian_grid([0.5, 2.0]).grams(X)
-    apart = pdist((X - X.mean(axis=0)) / X.std(axis=0), "cityblock")
-    assert [spec.width for spec in stack.specs] == pytest.approx([0.5 * np.median(apart), 2.0 * np.median(apart)])
-    assert stack.names == ("Laplacian 0.5 × median", "Laplacian 2 × median")
+# -- Recipes: the kernels they write down, counted by hand, and what they refuse
+
+
+NOTHING = Recipe(widths=0, linear=False, degree=0, each="none")
+GROUPS = (("left", (0, 1)), ("right", (2, 3, 4)))
+
+
+def test_widths_are_symmetric_about_the_median_distance():
+    assert width_multiples(0) == []
+    assert width_multiples(1) == [1.0]
+    for count in (2, 5, 8):
+        widths = np.array(width_multiples(count))
+        assert (widths[0], widths[-1]) == (0.25, 4.0)
+        np.testing.assert_allclose(np.diff(np.log(widths)), np.log(16) / (count - 1), rtol=0.01)
+
+
+def test_a_recipe_without_anything_is_no_kernel():
+    assert NOTHING.specs(5, GROUPS) == ()
+
+
+def test_the_usual_recipe_is_widths_linear_quadratic_and_one_per_column():
+    found = Recipe().specs(3)
+    assert found[:5] == tuple(RBF(width, relative=True) for width in (0.25, 0.5, 1.0, 2.0, 4.0))
+    assert found[5:] == (Linear(), Polynomial(2), *(Linear(features=(j,)) for j in range(3)))
+
+
+@every("n_features, count", [(AUTO_FEATURES, AUTO_FEATURES), (AUTO_FEATURES + 1, 0)])
+def test_auto_offers_a_kernel_per_column_up_to_a_number_of_columns(n_features, count):
+    assert len(replace(NOTHING, each="auto").specs(n_features)) == count
+
+
+def test_parts_of_the_table_get_their_kinds():
+    assert replace(NOTHING, laplacians=1).specs(5) == (Laplacian(1.0, relative=True),)
+    assert replace(NOTHING, groups=True, group_kernels="both").specs(5) == ()
+    both = replace(NOTHING, groups=True, group_kernels="both").specs(5, GROUPS)
+    assert [(type(spec), spec.features) for spec in both] == [
+        (kind, members) for (_, members), kind in product(GROUPS, (Linear, RBF))
+    ]
+    assert len(replace(NOTHING, bands=9, band_kernels="spectral").specs(5)) == 5 * len(BAND_KERNELS)
+    drawn = replace(NOTHING, subspaces=4, subspace_size=9, subspace_seed=3).specs(5)
+    assert [spec.features for spec in drawn] == [tuple(range(5))] * 4
+    assert drawn != replace(NOTHING, subspaces=4, subspace_size=2, subspace_seed=4).specs(5)
+
+
+@every("kind", kinds())
+def test_every_kind_builds_on_every_choice_of_columns(kind):
+    asked = Recipe(
+        each=kind, groups=True, group_kernels=kind, bands=2, band_kernels=kind, subspaces=2, subspace_kernel=kind
+    )
+    made = KernelDictionary(asked.specs(5, GROUPS))
+    assert len(made) == 7 + 5 + (len(GROUPS) + 2 + 2) * len(kinds()[kind])
+    assert made.grams(np.random.default_rng(0).standard_normal((12, 5))).n_kernels == len(made)
+
+
+def test_a_recipe_is_read_off_any_object_with_its_fields():
+    @dataclass(frozen=True)
+    class Screen(Recipe):
+        theme: str = "linear"
+
+    assert Recipe.of(Screen(widths=2)) == Recipe(widths=2)
+    assert len({Recipe(), Recipe(widths=5), Recipe(widths=4)}) == 2
+
+
+@every(
+    "wrong, match",
+    [
+        ({"widths": -1}, "widths of a recipe is a whole number from 0 on; got -1"),
+        ({"bands": 2.5}, "bands of a recipe is a whole number from 0 on; got 2.5"),
+        ({"each": "cubic"}, "each of a recipe is one of linear, polynomial, rbf, .*; got 'cubic'"),
+        ({"band_kernels": "auto"}, "band_kernels of a recipe is one of .*; got 'auto'"),
+    ],
+)
+def test_a_recipe_refuses_what_it_cannot_build(wrong, match):
+    with pytest.raises(ParameterError, match=match):
+        Recipe(**wrong)
+
+
+def test_a_forecast_with_new_rows_counts_their_block():
+    specs = KernelDictionary(Recipe().specs(3))
+    alone, more = specs.foresee(40), specs.foresee(40, n_new=10)
+    assert more.bytes - alone.bytes == specs.grams(np.eye(40)[:, :3] + 1).cross(np.ones((10, 3))).nbytes
+    assert more.seconds > alone.seconds
+    ready = GramStack.from_array(np.stack([np.eye(50), np.ones((50, 50))]))
+    cost = stacks.foresee(2, 40, 10)
+    assert cost.bytes == ready.take(np.arange(40)).values.nbytes + ready.block(np.arange(40, 50), np.arange(40)).nbytes
+    assert (cost.seconds, cost.n_kernels) == (0.0, 2)
+
+
+# -- What a table is made of for a dictionary: columns, groups, bands or clusters, and the kernels recommended
+
+
+RNG = np.random.default_rng(0)
+
+
+def made(n: int = 240, noise: int = 4, task: str = "binary", seed: int = 1) -> Dataset:
+    """One straight column, one bent one, one category of three values, and columns of noise; only the first three
+    count.
+    """
+    rng = np.random.default_rng(seed)
+    straight, bent, kind = rng.normal(size=n), rng.normal(size=n), rng.integers(0, 3, n)
+    value = 1.5 * straight + 2.0 * np.abs(bent) + np.array([2.0, -2.0, 0.0])[kind] + 0.1 * rng.normal(size=n)
+    X = np.column_stack([straight, bent, *(kind == k for k in range(3)), rng.normal(size=(n, noise))])
+    names = ("straight", "bent", "kind=a", "kind=b", "kind=c", *(f"noise {j}" for j in range(noise)))
+    columns = (
+        ("straight", (0,)),
+        ("bent", (1,)),
+        ("kind", (2, 3, 4)),
+        *((f"noise {j}", (5 + j,)) for j in range(noise)),
+    )
+    y = value if task == "regression" else (value > np.median(value)).astype(int)
+    return Dataset(X, y, names, task=task, columns=columns)
+
+
+def test_every_kernel_sees_one_source_column_or_everything():
+    data = made()
+    dictionary = mkl.KernelDictionary.recommended(data)
+    homes = [set(members) for _, members in data.columns]
+    seen = [set(spec.columns(data.n_features)) for spec in dictionary]
+    whole = [columns for columns in seen if len(columns) == data.n_features]
+    assert len(whole) == 2
+    assert all(columns in homes for columns in seen if len(columns) < data.n_features)
+    assert len(mkl.KernelDictionary.recommended(data, whole=False)) == len(dictionary) - 2
+    assert [type(spec).__name__ for spec in dictionary if set(spec.columns(data.n_features)) == {2, 3, 4}] == ["Delta"]
+
+
+def test_a_wide_table_is_seen_by_groups_bands_or_clusters():
+    X = RNG.normal(size=(80, 60))
+    y = (X[:, 0] > 0).astype(int)
+    numbered = Dataset(X, y, tuple(f"x{j + 1}" for j in range(60)), task="binary")
+    assert {unit.kind for unit in units(numbered)} == {"cluster"}
+    spectrum = Dataset(X, y, tuple(f"{850 + 2 * j}" for j in range(60)), task="binary")
+    assert [unit.kind for unit in units(spectrum)] == ["band"] * MOST_UNITS
+    grouped = Dataset(X, y, task="binary", groups=(("front", tuple(range(30))), ("back", tuple(range(30, 60)))))
+    assert [unit[::2] for unit in units(grouped)] == [("front", "group"), ("back", "group")]
+    for data in (numbered, spectrum, grouped):
+        assert sorted(j for unit in units(data) for j in unit.columns) == list(range(60))
+
+
+def test_wavelengths_beside_other_columns_are_bands_and_columns():
+    X = RNG.normal(size=(30, 52))
+    names = ("water", *(f"nm{850 + 2 * j}" for j in range(50)), "ash")
+    found = units(Dataset(X, X[:, 0], names, task="regression"))
+    assert [(unit.name, unit.kind) for unit in found[-2:]] == [("water", "column"), ("ash", "column")]
+    assert {unit.kind for unit in found[:-2]} == {"band"}
+    assert sorted(j for unit in found for j in unit.columns) == list(range(52))
+    assert [names[j] for j in found[0].columns] == ["nm850", "nm852"]
+
+
+def test_without_curved_kernels_every_column_counts_along_a_straight_line():
+    names = {type(spec).__name__ for spec in mkl.KernelDictionary.recommended(made(40), curved=False)}
+    assert names == {"Linear", "Delta"}
+
+
+def test_columns_that_carry_the_same_are_one_cluster():
+    sources = RNG.normal(size=(200, 10))
+    X = np.hstack([sources + 0.05 * RNG.normal(size=(200, 10)) for _ in range(6)])
+    found = units(Dataset(X, (X[:, 0] > 0).astype(int), task="binary"))
+    home = {j: k for k, unit in enumerate(found) for j in unit.columns}
+    assert len(found) <= MOST_UNITS
+    assert all(home[j] == home[j + 10 * k] for j in range(10) for k in range(6))
+
+
+def test_delta_is_equality_of_codes():
+    codes = np.array([[0, 1], [1, 0], [0, 1], [1, 1]], dtype=float)
+    stack = mkl.KernelDictionary((Delta(),)).grams(codes, normalise=None)
+    equal = (codes[:, None] == codes[None]).all(axis=-1)
+    np.testing.assert_array_equal(stack.values[0], equal)
+    np.testing.assert_array_equal(stack.cross(codes[2:])[0], equal[2:])
+
+
+def test_numbered_categories_are_no_spectrum():
+    X = RNG.integers(0, 3, size=(60, 56)).astype(float)
+    data = Dataset(X, X[:, 0], tuple(f"attribute{j + 2}" for j in range(56)), task="regression")
+    assert {unit.kind for unit in units(data)} == {"cluster"}

@@ -101,7 +101,7 @@ def test_a_table_changed_after_reading_is_not_applied():
         fit_encoder(RAW, renamed)
 
 
-@pytest.mark.parametrize("missing", ["median", "indicator", "drop"])
+@every("missing", ["median", "indicator", "drop"])
 def test_every_rule_for_missing_cells_and_every_use_of_a_column_is_repeated(missing):
     frame = training(80)
     frame.loc[[7, 9], "nr"] = -5
@@ -136,9 +136,7 @@ def test_samples_are_read_from_their_own_columns_in_any_format():
     np.testing.assert_allclose(TableEncoder.plain(data).read(german).X, data.X)
 
 
-@pytest.mark.parametrize(
-    ("raw", "said"), [(b"", "empty"), (b"\x80\x04pickle" * 9, "pickle"), (b"PK\x03\x04", "archive")]
-)
+@every("raw, said", [(b"", "empty"), (b"\x80\x04pickle" * 9, "pickle"), (b"PK\x03\x04", "archive")])
 def test_files_that_are_no_tables_are_refused(raw, said):
     with pytest.raises(DataError, match=said):
         READING.read(raw)

@@ -9,7 +9,7 @@ import mklcore as mkl
 from mklcore.catalog import EVERY_TASK
 from mklcore.errors import ParameterError
 from mklcore.estimators import explain
-from tests.test_units import made
+from tests.test_dictionary import made
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3)
 METHODS = [key for key, method in mkl.catalog.ESTIMATORS.items() if method.on == "kernels"]

@@ -1,13 +1,13 @@
 """Common faults of real tables: each is read rightly at once, or carries a repair that does it."""
 
 import numpy as np
-import pytest
 
 from mklcore.data.columns import is_urgent, repairs_of
 from mklcore.data.reading import fit_encoder, read_table
 from mklcore.errors import DataError, Repair
 from pages._parts.derive import repairs
 from pages._parts.params.parameters import Params
+from tests.every import every
 from tests.faults import FAULTS, Fault, N
 
 
@@ -25,7 +25,7 @@ def offered(fault: Fault) -> list[Repair]:
     return [one for note in notes if is_urgent(note) for one in repairs_of(note)]
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@every("name", FAULTS)
 def test_a_fault_is_read_rightly_or_carries_its_repair(name):
     fault = FAULTS[name]
     found = offered(fault)
@@ -38,8 +38,8 @@ def test_a_fault_is_read_rightly_or_carries_its_repair(name):
     assert (data.target_name, data.class_names, data.n_samples) == (fault.target, fault.classes, fault.n_rows)
 
 
-@pytest.mark.parametrize(
-    ("repair", "expected"),
+@every(
+    "repair, expected",
     [
         (Repair.of("", target="y", task="binary"), {"target": "y", "task": "classification"}),
         (Repair.of("", target=None, task=None), {"target": "", "task": ""}),

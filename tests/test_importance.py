@@ -9,7 +9,7 @@ from mklcore.errors import ParameterError
 from mklcore.estimators.importance import _shuffler, column_importance, kernel_units
 from mklcore.kernels.dictionary import units
 from tests.every import every
-from tests.test_units import made
+from tests.test_dictionary import made
 
 BINARY, NUMBER = made(90, 2), made(90, 2, "regression")
 THREE = Dataset(

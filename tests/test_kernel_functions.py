@@ -1,19 +1,23 @@
 """Kernel specs and their compiled functions, against scikit-learn's pairwise kernels and exp in extended precision."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process.kernels import Matern as Reference
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial_kernel, rbf_kernel
 
 import mklcore as mkl
 from mklcore.errors import KernelError, ParameterError
+from mklcore.figures import style
 from mklcore.io.script import code
 from mklcore.kernels.dictionary import Band, KernelDictionary
 from mklcore.kernels.fills import fill_distances, fill_exponential
-from mklcore.kernels.functions import KERNELS, RBF, Laplacian, Linear, Polynomial, columns_as_text
+from mklcore.kernels.functions import COMPOSED, KERNELS, RBF, Laplacian, Linear, Polynomial, columns_as_text
 from mklcore.kernels.grams import Rows
-from mklcore.kernels.notation import is_dictionary, read_entries, write_entries
+from mklcore.kernels.notation import Entry, Recipe, is_dictionary, read_entries, write_entries
+from mklcore.kernels.sequences import SEQUENCE_KERNELS
 from tests.every import every
 
 REFERENCES = [
@@ -223,3 +227,122 @@ def test_what_the_text_means():
         write_entries([first.__class__(mkl.Sum(mkl.Product(LIN, NARROW), mkl.Polynomial(2)))])
     with pytest.raises(ParameterError, match="Product takes 2 to 8 kernel specs"):
         mkl.Product(LIN)
+
+
+# -- Products and sums of kernels against their parts
+
+
+@pytest.fixture(scope="module")
+def composed_table():
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((30, 4)), rng.standard_normal((7, 4))
+
+
+LEFT, RIGHT = mkl.Linear(features=(0, 2)), mkl.RBF(0.5, features=(1, 2, 3), relative=True)
+POLY = mkl.Polynomial(2)
+
+
+@pytest.mark.parametrize(
+    ("made", "joined"),
+    [
+        (mkl.Product(LEFT, RIGHT), lambda lin, rbf, pol: lin * rbf),
+        (mkl.Sum(LEFT, RIGHT, POLY), lambda lin, rbf, pol: lin + rbf + pol),
+        (mkl.Sum(mkl.Product(LEFT, POLY), RIGHT), lambda lin, rbf, pol: lin * pol + rbf),
+    ],
+    ids=["product", "sum", "nested"],
+)
+def test_the_value_is_that_of_the_parts(composed_table, made, joined):
+    X, new = composed_table
+    stack = mkl.KernelDictionary((LEFT, RIGHT, POLY, made)).grams(X, normalise=None)
+    assert stack.values[3] == pytest.approx(joined(*stack.values[:3]))
+    blocks = stack.cross(new)
+    assert blocks[3] == pytest.approx(joined(*blocks[:3]))
+
+
+def test_a_product_of_columns_and_letters():
+    data = mkl.make_sequences(20, 12, ["ACGT"], seed=0)[0]
+    both = (mkl.Linear(), mkl.Spectrum(2), mkl.Product(mkl.Linear(), mkl.Spectrum(2)))
+    stack = mkl.KernelDictionary(both).grams(data, normalise=None)
+    assert stack.values[2] == pytest.approx(stack.values[0] * stack.values[1])
+    assert stack.cross(data)[2] == pytest.approx(stack.values[2])
+
+
+# -- The Matern kernel against scikit-learn, its limits, and everything that follows from its one line in the registry
+
+
+SMOOTHNESS = [0.1, 0.5, 0.77, 1.5, 2.0, 2.5, 9.5, 20.0, math.inf]
+
+
+@pytest.fixture(scope="module")
+def matern_rows():
+    return np.random.default_rng(0).standard_normal((2, 40, 3))
+
+
+@every("width", [0.05, 1.0, 40.0])
+@every("nu", SMOOTHNESS)
+def test_it_equals_scikit_learn(matern_rows, nu, width):
+    train, new = matern_rows
+    stack = mkl.KernelDictionary((mkl.Matern(width, nu),), standardize=False).grams(train, normalise=None)
+    reference = Reference(length_scale=width, nu=nu)
+    assert stack.values[0] == pytest.approx(reference(train), abs=1e-12)
+    assert stack.cross(new)[0] == pytest.approx(reference(new, train), abs=1e-12)
+
+
+def test_its_limits(matern_rows):
+    train, _ = matern_rows
+
+    def gram(*specs):
+        return mkl.KernelDictionary(specs, standardize=False).grams(train, normalise=None).values[0]
+
+    assert np.array_equal(gram(mkl.Matern(0.8, math.inf)), gram(mkl.RBF(0.8)))
+    column = mkl.Matern(0.8, 0.5, features=(1,)), mkl.Laplacian(0.8, features=(1,))
+    assert gram(column[0]) == pytest.approx(gram(column[1]), abs=1e-15)
+    near, far = (np.abs(gram(mkl.Matern(0.8, nu)) - gram(mkl.RBF(0.8))).max() for nu in (20.0, 1.5))
+    assert near < 0.1 * far
+
+
+@every(
+    "text, words",
+    [
+        ("mat@*", "mat takes 1 to 2 numbers"),
+        ("mat1+2+3@*", "mat takes 1 to 2 numbers"),
+        ("xyz1@*", "no kernel called 'xyz'"),
+        ("linm@*", "no kernel called 'linm'"),
+        ("pol2m@*", "pol has no width"),
+    ],
+)
+def test_text_that_says_no_kernel_is_refused(text, words):
+    with pytest.raises(KernelError, match=words):
+        read_entries(text, 3)
+
+
+def test_what_is_not_registered_cannot_be_written():
+    class Elsewhere(mkl.Linear):
+        family = "elsewhere"
+
+    with pytest.raises(KernelError, match="needs a line in KERNELS"):
+        write_entries([Entry(Elsewhere())])
+
+
+def test_a_recipe_puts_it_on_all_columns_and_on_each():
+    specs = Recipe(widths=0, linear=False, degree=0, each="matern", others="matern").specs(2)
+    relative = [mkl.Matern(width, relative=True) for width in (0.25, 1.0, 4.0)]
+    assert list(specs[:3]) == relative
+    assert [spec.features for spec in specs[3:]] == [(0,), (1,)]
+    with pytest.raises(ParameterError, match="others of a recipe are from matern"):
+        Recipe(others="wavelet")
+
+
+def test_every_family_has_a_hue_of_its_own():
+    families = (
+        [entry.spec.family for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())]
+        + [*COMPOSED]
+        + ["hkl", "precomputed", "view"]
+    )
+    assert len({style.FAMILY_HUES[family] for family in families}) == len(families) == len(style.FAMILY_HUES)
+
+
+@every("field, value", [("nu", 0.0), ("nu", 21.0), ("nu", "rough"), ("width", -1.0)])
+def test_numbers_out_of_range_are_refused(field, value):
+    with pytest.raises(ParameterError, match=f"Matern: {field} must be a number between"):
+        mkl.Matern(**({"width": 1.0} | {field: value}))

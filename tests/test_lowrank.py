@@ -147,7 +147,7 @@ def test_where_the_path_inside_breaks_off_the_analytic_update_goes_on(stack, mon
     assert "analytic update" in found.solver
 
 
-@pytest.mark.parametrize(("p", "tol"), [(4 / 3, 1e-4), (4 / 3, 1e-6), (2.0, 1e-4)])
+@every("p, tol", [(4 / 3, 1e-4), (4 / 3, 1e-6), (2.0, 1e-4)])
 def test_where_rounding_is_coarse_the_dual_still_sums_to_its_total_and_proves_what_is_reported(p, tol):
     data = mkl.load_sample("breast_cancer")
     X, y = data.X[:300], np.where(data.y[:300] == data.y[0], 1.0, -1.0)
@@ -161,7 +161,7 @@ def test_where_rounding_is_coarse_the_dual_still_sums_to_its_total_and_proves_wh
     assert proved == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
+@every("loss", ["hinge", "epsilon_insensitive"])
 def test_a_whole_number_is_a_C_like_any_other(stack, loss):
     one, other = (fit_weighted(stack, Y, C, mkl.losses.make_loss(loss), mkl.LpNorm(4 / 3), True) for C in (10, 10.0))
     assert one.objective == other.objective
@@ -284,8 +284,8 @@ def test_columns_are_the_features_of_linear_kernels(normalise, center):
     assert not columns.approximation_error.any()
 
 
-@pytest.mark.parametrize("loss", ["squared", "huber", "epsilon_insensitive"])
-@pytest.mark.parametrize("p", [1.0, 2.0])
+@every("loss", ["squared", "huber", "epsilon_insensitive"])
+@every("p", [1.0, 2.0])
 def test_linear_kernels_on_many_rows_are_solved_on_their_columns(loss, p, tmp_path):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((COLUMNS_FROM, 8))

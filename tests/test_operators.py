@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import mklcore as mkl
-from mklcore.errors import KernelError, ParameterError
+from mklcore.errors import KernelError, ParameterError, cancellation_scope
 from mklcore.estimators.problems import weighted_blocks
 from mklcore.kernels.grams import LazySum, Rows
 from mklcore.kernels.maps import NORMALISATIONS
@@ -228,3 +228,62 @@ def test_what_kernels_that_are_not_stored_cannot_do_is_refused():
         model.contributions(kernels.blocks(X))
     with pytest.raises(ParameterError, match='reads stored kernels, which Rows are not; use rule="kfold"'):
         mkl.choose_C(model.copy_with("loss", "squared"), kernels, y, [0.1, 1.0])
+
+
+# -- Stacks and rows finish their kernels in one way: the same numbers, the same notes, the same refusals
+
+
+ways = pytest.mark.parametrize("normalise", NORMALISATIONS)
+
+
+@pytest.fixture(scope="module")
+def flat_table():
+    table = np.random.default_rng(0).standard_normal((300, 4))
+    table[:, 3] = 2.0  # a constant column: constant kernels, zero for the linear one
+    return table
+
+
+FLAT_AND_NOT = mkl.KernelDictionary(
+    (
+        mkl.RBF(0.5, relative=True),
+        mkl.RBF(1.0, features=(3,)),
+        mkl.Linear(features=(3,)),
+        mkl.Polynomial(2),
+        mkl.Laplacian(2.0, features=(0, 1)),
+    )
+)
+
+
+@ways
+@every("build", [mkl.KernelDictionary.grams, Rows.build])
+def test_a_number_that_overflows_is_refused_by_name(flat_table, build, normalise):
+    steep = mkl.KernelDictionary((mkl.Linear(), mkl.Polynomial(100)), standardize=False)
+    with pytest.raises(KernelError, match="polynomial 100 grows beyond the largest number"):
+        build(steep, 1e4 * flat_table, normalise=normalise)
+
+
+@pytest.mark.parametrize("build", [mkl.KernelDictionary.grams, Rows.build], ids=["stack", "rows"])
+def test_refusals_are_the_same_words(flat_table, build):
+    flat = mkl.KernelDictionary((mkl.RBF(1.0, features=(3,)), mkl.Linear(features=(3,))))
+    with pytest.raises(
+        KernelError, match=r"Every kernel is constant on the training rows \(n_samples = 300\): RBF 1, x3"
+    ):
+        build(flat, flat_table)
+    with pytest.raises(ParameterError, match="normalise must be one of 'multiplicative'"):
+        build(FLAT_AND_NOT, flat_table, normalise="unit")
+
+
+@every("build", [
+    FLAT_AND_NOT.grams,
+    lambda flat_table: Rows.build(FLAT_AND_NOT, flat_table, None),
+    lambda flat_table: Rows.build(FLAT_AND_NOT, flat_table, center=True),
+    lambda flat_table: Rows.build(mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3), flat_table),
+    lambda flat_table: mkl.Nystroem(5).features(FLAT_AND_NOT, flat_table),
+])  # fmt: skip
+def test_kernels_that_nobody_wants_any_more_are_not_built_to_the_end(flat_table, build):
+    def pulse():
+        raise InterruptedError("enough")
+
+    with cancellation_scope(pulse), pytest.raises(InterruptedError, match="enough"):
+        build(flat_table)
+    build(flat_table)

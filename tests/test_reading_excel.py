@@ -11,6 +11,7 @@ import pytest
 from mklcore.data.files import workbook_sheets
 from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import DataError
+from tests.every import every
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -187,7 +188,7 @@ def test_cells_without_a_place_follow_one_another():
     assert (data.n_samples, data.n_features) == (60, 2)
 
 
-@pytest.mark.parametrize("place", ["XFD1048576", "DDD30000", "CD200000"])
+@every("place", ["XFD1048576", "DDD30000", "CD200000"])
 def test_a_sheet_that_spans_more_than_memory_is_refused(place: str):
     with pytest.raises(DataError, match=r"spans more than 4,000,000 cells"):
         read_table(book(S=corners(place)))

@@ -50,7 +50,7 @@ def test_wavelengths_are_read_from_names(names, expected):
     assert wavelengths(names) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("names", [("850", "fat"), ("x1", "y2"), ("850 nm", "851 cm")])
+@every("names", [("850", "fat"), ("x1", "y2"), ("850 nm", "851 cm")])
 def test_other_names_are_no_wavelengths(names):
     with pytest.raises(DataError, match="no wavelengths"):
         wavelengths(names)
@@ -132,7 +132,7 @@ def test_few_bands_carry_the_target_and_smkl_finds_them():
 # The figure
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@every("dark", [False, True])
 def test_selected_bands_are_shaded_over_the_mean_spectrum(dark):
     data = with_bands(_spectra(), 4)
     stack = spectral_dictionary(data.groups).grams(data.X, normalise="trace")

@@ -29,7 +29,7 @@ def dataset(*counts: int) -> Dataset:
     return Dataset(X, y.astype(object), task="binary" if len(counts) == 2 else "multiclass")
 
 
-@pytest.mark.parametrize("counts", [(30, 20, 12), (50, 7), (9, 9, 9, 9)])
+@every("counts", [(30, 20, 12), (50, 7), (9, 9, 9, 9)])
 def test_where_no_class_is_rare_the_rows_are_those_of_scikit_learn(counts):
     data, y, n = dataset(*counts), classes(*counts), sum(counts)
     rest, test = train_test_split(np.arange(n), test_size=int(np.ceil(n / 4)), random_state=3, stratify=y)
@@ -80,7 +80,7 @@ def test_a_sample_keeps_every_class_and_its_size():
     assert np.sum(data.drawn(1063, 0).y == "j") == 10
 
 
-@pytest.mark.parametrize("n_splits", [2, 5, 10])
+@every("n_splits", [2, 5, 10])
 def test_every_fold_trains_on_every_class(n_splits):
     y = classes(40, 12, 3, 2, 1, 1)
     held = np.zeros(len(y), dtype=int)
@@ -115,7 +115,7 @@ def test_a_note_names_class_count_and_what_was_done():
 
 
 @pytest.mark.filterwarnings("ignore::mklcore.errors.NotConvergedWarning")  # a machine of one row against all others
-@pytest.mark.parametrize("counts", [(60, 2), (40, 30, 1)])
+@every("counts", [(60, 2), (40, 30, 1)])
 def test_folds_and_sweeps_work_beside_a_rare_class(counts):
     data = dataset(*counts)
     kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 2)

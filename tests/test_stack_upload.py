@@ -13,6 +13,7 @@ from mklcore.errors import DataError, KernelError, MKLError
 from mklcore.kernels import grams, stacks
 from mklcore.kernels.stacks import _target, block_of, is_stack, read_stack, rows_of, subset
 from pages._parts.session import uploads
+from tests.every import every
 from tests.pages import go, memory, open_app, quiet, wait_until, words
 
 RNG = np.random.default_rng(0)
@@ -130,8 +131,8 @@ def bad_header(shape: str) -> bytes:
     return file.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("raw", "said"),
+@every(
+    "raw, said",
     [
         (npz(K=K), "no array 'y'; expected K .* It holds 'K'"),
         (npz(Q=K, y=Y), "no array 'K'"),
@@ -158,8 +159,8 @@ def test_other_archives_are_refused(raw: bytes, said: str):
         read_stack(raw)
 
 
-@pytest.mark.parametrize(
-    ("gram", "said"),
+@every(
+    "gram, said",
     [
         (LINEAR - 0.1 * np.eye(80), "kernel 1 is not positive semidefinite: its smallest eigenvalue is -0.1"),
         (LINEAR + np.triu(np.ones((80, 80)), 1), "kernel 1 is not symmetric"),

@@ -13,6 +13,7 @@ from mklcore.errors import DataError, MKLError, ParameterError
 from mklcore.estimators.importance import column_importance
 from mklcore.kernels.dictionary import units
 from mklcore.selection.references import best_single_kernel
+from tests.every import every
 from tests.odd_tables import KINDS, odd_tables
 
 
@@ -27,8 +28,8 @@ NUMBERS, MORE = RNG.normal(size=N).round(3), RNG.normal(size=N).round(3)
 COIN = ["yes" if i % 3 else "no" for i in range(N)]
 
 
-@pytest.mark.parametrize(
-    ("header", "target"),
+@every(
+    "header, target",
     [
         ("Survived,age,fare", "Survived"),
         ("OUTCOME,age,fare", "OUTCOME"),
@@ -88,8 +89,8 @@ def test_a_mark_that_is_one_of_two_values_is_a_value():
     assert not any("missing" in note for note in data.notes)
 
 
-@pytest.mark.parametrize(
-    ("cells", "missing"),
+@every(
+    "cells, missing",
     [
         (["+", "-", ""], [""]),  # an empty cell is no third value
         (["+", "-", "?"], ["?"]),
@@ -124,9 +125,7 @@ def with_value(value: float, cells: int, low: float = 0.0, high: float = 10.0, n
     return numbers
 
 
-@pytest.mark.parametrize(
-    ("value", "low", "high"), [(-200, 0.5, 20), (-999, 0, 100), (9999, 0, 300), (-9, 1, 12), (0, 7, 60)]
-)
+@every("value, low, high", [(-200, 0.5, 20), (-999, 0, 100), (9999, 0, 300), (-9, 1, 12), (0, 7, 60)])
 def test_a_number_that_stands_for_missing_is_noticed(value, low, high):
     found = sentinel_of("a", with_value(value, 12, low, high).round(1))
     assert (found.value, found.cells) == (value, 12)
@@ -175,7 +174,7 @@ def test_a_new_file_is_read_with_the_same_missing_values():
 FIRST = dict(odd_tables(len(KINDS)))
 
 
-@pytest.mark.parametrize("kind", ["copied rows", "rare class", "many classes", "constants", "few rows", "leak"])
+@every("kind", ["copied rows", "rare class", "many classes", "constants", "few rows", "leak"])
 def test_no_table_ends_in_anything_but_an_answer_or_a_sentence(kind):
     with suppress(MKLError):
         answer = mkl.explore(read_table(FIRST[f"{kind} 1"]), max_rows=60)
