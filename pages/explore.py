@@ -27,7 +27,7 @@ from pages._parts.params.parameters import Params, PathParams
 from pages._parts.players import path_player
 from pages._parts.players.path_player import View
 from pages._parts.session import fields, history, uploads, words
-from pages.shared import answer, work
+from pages.shared import answer, kept, work
 from pages.shared.work import Failed, Pending, Ready
 
 LOOKS = {"columns": "Columns", "path": "Path", "inside": "Inside"}
@@ -60,7 +60,7 @@ def usable() -> bool:
 
 def waiting(params: Params, pending: Pending) -> None:
     """Draw what is known of a sample, or the path as far as it is there; else a placeholder of the same size."""
-    known, partial = earlier.answer(params), pending.value
+    known, partial, saved = earlier.answer(params), pending.value, kept.path_of(params)
     if known is not None:
         st.markdown(known.sentence)
         here = places.place(known.path, params.at)
@@ -73,7 +73,9 @@ def waiting(params: Params, pending: Pending) -> None:
         st.caption(words.plain(pending.text), width="content")
         for one in () if partial is None else partial.compared:
             st.caption(f"{words.plain(one.candidate.label)}: {number(one.score)}", width="content")
-        if partial is not None and partial.refit is not None and partial.refit[0] is not None:
+        if saved is not None:
+            cursor_of(saved, ("saved", answer.key(params)), [])
+        elif partial is not None and partial.refit is not None and partial.refit[0] is not None:
             cursor_of(partial.refit[0], ("partial", answer.key(params)), [])
 
 

@@ -32,13 +32,14 @@ from mklcore.io.private_folders import own_folder
 from mklcore.kernels.stacks import MAX_FILE_MB
 from mklcore.paths.files import MOST_UNPACKED, read_paths, write_paths
 from mklcore.paths.path import Path as Solved
-from pages._parts.derive import hulls, paths
+from pages._parts.derive import hulls
 from pages._parts.jobs.machine import memory_bytes
 from pages._parts.params import link, places
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session import history, inside, nav, uploads
 from pages._parts.session.memory import Answered, Upload, memory
+from pages.shared import answer
 
 FORMAT, ENDING = "MKL Explorer screen 1", "mklx"
 SCREEN, TABLE, PATH, MODEL = "screen.json", "table", "path.npz", "model.mkl"
@@ -176,11 +177,12 @@ def saving() -> Callable[[], bytes]:
 
 
 def _solved(params: Params, page: str) -> tuple[Solved | None, Any]:
-    """The path that a page shows, and the model at its cursor, where they are known."""
-    path = hulls.known(params) if page == "hulls" else paths.known(params)
-    if path is None:
-        return None, None
-    return path, path.estimators[places.place(path, params.hull_at if page == "hulls" else params.at).index]
+    """The path of a page and its model, where they are known: the hull at the cursor, or the one that was chosen."""
+    if page == "hulls":
+        path = hulls.known(params)
+        return path, None if path is None else path.estimators[places.place(path, params.hull_at).index]
+    found = answer.best_known(params)
+    return (None, None) if found is None else (found.path, found.model)
 
 
 def _model(model: Any) -> bytes:
@@ -204,8 +206,13 @@ def open_file(content: bytes) -> None:
     history.set_params(params)
     history.refuse(*refused)
     memory().next_page = screen.page if screen.page in {room.file for room in nav.ROOMS} else "explore"
-    if screen.path is not None and screen.page != "hulls":
-        memory().answer, memory().notice = Answered(screen.path, params), ""
+    memory().opened = None if screen.path is None or screen.page == "hulls" else Answered(screen.path, params)
+
+
+def path_of(params: Params) -> Solved | None:
+    """The path of the file that was opened last, where it is about these parameters: shown until it is solved anew."""
+    opened = memory().opened
+    return opened.path if opened is not None and answer.key(opened.params) == answer.key(params) else None
 
 
 class Reloads:

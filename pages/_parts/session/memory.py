@@ -209,6 +209,7 @@ class Memory:
     answer: Answered | None = None
 
     hulls: Answered | None = None
+    opened: Answered | None = None  # the path of a saved screen, until its models are fitted again
     tests: set[tuple[object, float]] = field(default_factory=set)  # points whose test score was asked for
     batch: Upload | None = None
     experiment_file: str | None = None  # the file of an experiment that was read last
