@@ -34,7 +34,7 @@ data = mkl.load_sample("iris")
 assert mkl.read_table({table!r}).task == "binary"
 assert not {{"streamlit", "plotly", "nbformat"}} & set(sys.modules)
 try:
-    mkl.figures.target_alignment_bar([0.5], ["a"], ["rbf"])
+    mkl.figures.weights_bar([0.5], ["a"], ["rbf"])
 except ImportError as error:
     assert "mklcore[app]" in str(error)
 else:

@@ -16,9 +16,9 @@ from mklcore.figures import (
     eigenvalue_decay,
     gram_heatmap,
     kernel_colours,
+    kernels_by_column,
     style,
 )
-from mklcore.figures.weights import kernels_by_column
 from pages._parts.derive import caches, gram_stacks, measuring, tables
 from pages._parts.drawing import charts, refusals
 from pages._parts.frame import notices

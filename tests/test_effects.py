@@ -153,5 +153,3 @@ def test_a_term_that_is_rarely_selected_is_grey_and_a_constant_model_says_so():
     assert first != second
     assert second == mkl.figures.style.theme(False).grey
     assert "constant" in term_bars([]).layout.meta["alt"]
-    with pytest.raises(ParameterError, match="3 columns"):
-        term_plot(type("Effect", (), {"axes": (1, 2, 3)})())

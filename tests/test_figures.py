@@ -1,10 +1,11 @@
-"""Figures are pure: these tests read traces, layout and alternative text, never pixels."""
+"""Static figures: one table of all of them for style, alternative text and what can be read; then what each draws."""
 
 import colorsys
 import enum
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace as Fields
 
 import numpy as np
 import plotly.graph_objects as go
@@ -18,6 +19,8 @@ from tests.every import every
 
 ROOT = Path(__file__).resolve().parents[1]
 THEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+RNG = np.random.default_rng(0)
+NAMES = ("width", "height", "depth")
 
 
 class Status(enum.Enum):
@@ -52,46 +55,92 @@ class ToyPath:
         self.val_score = np.linspace(0.6, 0.9, n)
 
 
-@dataclass
-class Line:
-    iteration: int
-    relative_gap: float | None
-    solves: int = 2
-    seconds: float = 0.1
-
-
 def toy_path(n_values=5, n_kernels=9, families=None, **more) -> ToyPath:
     weights = np.random.default_rng(3).uniform(0.01, 1, (n_values, n_kernels))
     families = families or ("rbf",) * 3 + ("linear",) * (n_kernels - 3)
     return ToyPath(weights, more.pop("values", np.logspace(-2, 2, n_values)), families, **more)
 
 
+def history(*gaps: float | None) -> list[Fields]:
+    return [Fields(iteration=k, relative_gap=gap, solves=2, seconds=0.1) for k, gap in enumerate(gaps)]
+
+
+def surface(kind: str, **more) -> go.Figure:
+    classes = {"number": (), "score": ("no", "yes"), "class": ("a", "b", "c")}[kind]
+    values = np.arange(12.0).reshape(3, 4) % 3 if kind == "class" else np.linspace(-1, 1, 12).reshape(3, 4)
+    found = Fields(
+        columns=(0, 2), x=np.linspace(0, 1, 4), y=np.linspace(5, 9, 3), values=values, classes=classes, kind=kind
+    )
+    labels = np.array([*(classes or (1.0, 2.0, 3.0)) * 6][:6])
+    return figures.surface_plot(found, NAMES, RNG.uniform(size=(6, 3)), labels, **more)
+
+
+AXIS = Fields(name="width", at=np.linspace(0, 1, 5), names=(), rows=np.linspace(0, 1, 9))
+KIND = Fields(name="kind", at=np.arange(2.0), names=("a", "b"), rows=np.array([3, 4]))
+TERMS = [Fields(columns=("a",), share=0.6), Fields(columns=("a", "b"), share=0.4, probability=0.2)]
+TABLE = Fields(rows=("1", "2", "3"), columns=("ours", "theirs"), **{
+    name: RNG.uniform(1, 9, (3, 2)) for name in ("ours", "ours_error", "reference", "reference_error")
+})  # fmt: skip
+COPIES = Fields(two_kernels=(0.6, 0.4), symmetric=(0.3, 0.3, 0.4), block_descent=(0.6, 0.0, 0.4), copies=2,
+                two_stage={"symmetric": "B", "block": "A"}, words="A has 0.6 of it.")  # fmt: skip
+
+
 def every_figure(dark: bool) -> dict[str, go.Figure]:
-    path, rng = toy_path(stopped=(1,)), np.random.default_rng(0)
-    gram = rng.uniform(size=(6, 6))
-    names, families = path.kernel_names, path.kernel_families
+    """Every public figure, some in several forms; hulls are in ``test_hkl_figures``."""
+    path, gram = toy_path(stopped=(1,)), RNG.uniform(size=(6, 6))
+    names, families, weights = path.kernel_names, path.kernel_families, path.weights
+    curve = figures.Curve("bound", np.geomspace(1, 9, 5)), figures.Curve("error", np.full(5, 2.0), "test", np.ones(5))
+    titles = {"y_title": "error", "dark": dark}
+    letters = Fields(letters="ab", values=gram[:2], words=[Fields(word="ab", place=1, effect=0.5)])
+
+    def term(*axes: Fields, error: float | None) -> go.Figure:
+        values = RNG.normal(size=tuple(len(axis.at) for axis in reversed(axes)))
+        error = None if error is None else np.full(values.shape, error)
+        return figures.term_plot(Fields(axes=axes, values=values, error=error), dark=dark)
+
     return {
-        "weights_bar": figures.weights_bar(path.weights[0], names, families, dark=dark),
-        "target_alignment_bar": figures.target_alignment_bar(path.weights[0], names, families, dark=dark),
-        "waterfall": figures.waterfall(path.weights[0] - 0.3, names, 1.5, before=1.2, ends=("", "(90 %)"), dark=dark),
+        "weights_bar": figures.weights_bar(weights[0], names, families, dark=dark),
+        "kernels_by_column": figures.kernels_by_column(
+            {"a": [0, 3], "b": [1]}, weights[0], names, families, "weight", dark=dark
+        ),
+        "relevance_bars": figures.relevance_bars([0.5, 0.0, 1.0], NAMES, dark=dark),
+        "term_bars": figures.term_bars(TERMS, dark=dark),
+        "waterfall": figures.waterfall([0.5, -0.2], ("a", "b"), 1.0, before=1.2, step=0.1, dark=dark),
+        "class_weights": figures.class_weights([[0.5, 0.0, 0.2], [0.1, 0.7, 0.0]], "ab", NAMES, dark=dark),
         "weight_path": figures.weight_path(path, 2, dark=dark),
-        "score_path": figures.score_path(path, 2, dark=dark),
-        "sparsity_figure": figures.sparsity_figure(
-            [1, 2, np.inf], "ab", rng.uniform(size=(2, 3)), gram[:2, :3], 0.1, dark=dark
-        ),
-        "weights_beside": figures.weights_beside(
-            names, families, path.weights[0], path.weights[1], ("one", "two"), dark=dark
-        ),
-        "gap_convergence": figures.gap_convergence([Line(0, 0.5), Line(1, 0.01)], dark=dark),
+        "score_path": figures.score_path(path, 2, references=[("linear", 0.8)], dark=dark),
+        "gap_convergence": figures.gap_convergence(history(0.5, 0.01), dark=dark),
         "gram_heatmap": figures.gram_heatmap(gram, [0, 1, 0, 1, 0, 1], dark=dark),
         "alignment_heatmap": figures.alignment_heatmap(gram, "abcdef", dark=dark),
+        "eigenvalue_decay": figures.eigenvalue_decay(gram[:2] + 1, ["a", "b"], dark=dark),
         "confusion_figure": figures.confusion_figure(gram[:2, :2], "ab", dark=dark),
-        "choice_figure": figures.choice_figure(gram[0], (2,), "error", "C", np.geomspace(1, 9, 6), dark=dark),
         "roc_figure": figures.roc_figure([("a", gram[0], gram[0], 0.8)], dark=dark),
         "reliability_figure": figures.reliability_figure(gram[0], gram[1], np.arange(1, 7), "a", dark=dark),
         "residual_figure": figures.residual_figure(gram[0], gram[1], "a", dark=dark),
-        "eigenvalue_decay": figures.eigenvalue_decay(gram[:2] + 1, ["a", "b"], dark=dark),
-    }
+        "column_figure": figures.column_figure(Fields(**vars(AXIS), values=np.arange(5.0)), "width", dark=dark),
+        "column_figure, kinds": figures.column_figure(Fields(**vars(KIND), values=np.arange(2.0)), "kind", dark=dark),
+        "term_plot": term(AXIS, error=0.1),
+        "term_plot, two": term(AXIS, KIND, error=None),
+        "component_plot": figures.component_plot([AXIS.at], AXIS.at, ["width"], "width", certified=False, dark=dark),
+        "component_plot, two": figures.component_plot([AXIS.at] * 2, np.eye(5), NAMES[:2], "both", dark=dark),
+        **{f"surface_plot, {kind}": surface(kind, dark=dark) for kind in ("number", "score", "class")},
+        "positions_figure": figures.positions_figure(letters, "promoter", dark=dark),
+        "comparison_plot": figures.comparison_plot(TABLE, slice(None), row_name="size", floor=0.5, **titles),
+        "comparison_plot, series": figures.comparison_plot(
+            TABLE, slice(0, 1), row_name="size", marks=[("x", "1"), ("x", "2"), ("y", "1")], **titles
+        ),
+        "comparison_plot, table": figures.comparison_plot(
+            TABLE, slice(None), row_name="", ordered=False, floor=4.0, **titles
+        ),
+        "sparsity_figure": figures.sparsity_figure(
+            [1, 2, np.inf], "ab", gram[:2, :3], gram[2:4, :3], 0.1, dark=dark
+        ),
+        **{f"bound_curves, {kind}": figures.bound_curves(
+            np.arange(1.0, 6), curve, x_title="n", level=4.0, kind=kind, **titles
+        ) for kind in ("count", "log", "norm")},
+        "coherence_dots": figures.coherence_dots(NAMES, [0.2, 0.4, 1.2], [0.2, 0.6, 1.3], dark=dark),
+        "duplicate_bars": figures.duplicate_bars(COPIES, dark=dark),
+    }  # fmt: skip
 
 
 def labels(figure: go.Figure) -> list:
@@ -110,39 +159,65 @@ def text_colours(figure: go.Figure) -> set[str]:
 
 
 @THEMES
-def test_every_public_figure_keeps_the_house_style(dark):
+def test_every_public_figure_keeps_the_house_style_and_can_be_read(dark):
     drawn = every_figure(dark)
-    hulls = {"component_plot", "hull_graph", "hull_grid", "kernel_count", "relevance_bars"}  # see test_hkl_figures
-    spectra = {"selected_bands"}  # see test_spectra
-    explored = {"class_weights", "component_grid", "selection_bars", "surface_plot"}  # see test_explore_figures
-    explored |= {"column_figure"}  # see test_explain
-    explored |= {"term_bars", "term_plot"}  # see test_effects
-    explored |= {"positions_figure"}  # see test_sequences
-    bounds = {"Curve", "bound_curves", "coherence_dots", "comparison_plot", "duplicate_bars"}  # see test_theory_page
-    assert (
-        set(drawn) == set(figures.__all__) - {"kernel_colours", "path_positions"} - hulls - spectra - explored - bounds
-    )
+    others = {"Curve", "hull_graph", "hull_grid", "kernel_colours", "kernel_count", "path_positions"}
+    assert {name.partition(",")[0] for name in drawn} == set(figures.__all__) - others
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    papers = {style.theme(dark).paper, config["theme"]["dark" if dark else "light"]["backgroundColor"]}
     for name, figure in drawn.items():
         assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)", name
         assert figure.layout.font.family is None, name
-        assert figure.layout.showlegend is False, name
+        assert figure.layout.showlegend is (name == "kernels_by_column"), name
+        assert 100 <= figure.layout.height <= 600, name
         alt = figure.layout.meta["alt"]
         assert alt[0].isupper(), name
         assert alt.endswith("."), name
         assert any(c.isdigit() for c in alt), name
-
-
-@THEMES
-def test_text_and_marks_of_every_figure_can_be_read_on_the_theme(dark):
-    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-    papers = {style.theme(dark).paper, config["theme"]["dark" if dark else "light"]["backgroundColor"]}
-    for name, figure in every_figure(dark).items():
+        assert "nan" not in alt, name
         for paper in papers:
             for colour in text_colours(figure):
                 assert style.contrast(colour, paper) >= style.TEXT_CONTRAST, (name, colour, paper)
             for trace in figure.select_traces(selector={"type": "scatter"}):
                 if trace.line.color and trace.line.color.startswith("#"):
                     assert style.contrast(trace.line.color, paper) >= style.MARK_CONTRAST, (name, trace.name)
+        assert len(figure.to_json()) < 100_000, name
+        assert style.enlarged(figure).layout.height > figure.layout.height, name
+
+
+def test_what_does_not_fit_together_is_refused_and_nothing_is_said_in_words():
+    axis = Fields(axes=(AXIS,) * 3, values=np.zeros((5, 5, 5)), error=None)
+    for call, words in (
+        (lambda: figures.weights_bar([1.0, 2.0], ["a"], ["rbf"] * 2), r"shape \(2,\), 1 names and 2 families"),
+        (lambda: figures.relevance_bars([1.0], NAMES), "1,\\), 3 names"),
+        (lambda: figures.waterfall([1.0], NAMES, 0.0), "3 names"),
+        (lambda: figures.class_weights(np.ones((2, 3)), ("a",), NAMES), "One row per problem"),
+        (lambda: figures.weight_path(toy_path(), 5), "the path has 5 points"),
+        (lambda: figures.gram_heatmap(np.ones((3, 2))), "got shape"),
+        (lambda: figures.alignment_heatmap(np.ones((2, 3, 3)), "abc"), "got shape"),
+        (lambda: figures.gram_heatmap(np.eye(3), [0, 1]), r"needs 3 labels, got shape \(2,\)"),
+        (lambda: figures.alignment_heatmap(np.eye(3), "ab"), "needs 3 names, got 2"),
+        (lambda: figures.eigenvalue_decay(np.ones((2, 3)), ["a"]), "2 spectra need a name and a colour each; got 1"),
+        (lambda: figures.confusion_figure(np.eye(3), "ab"), r"Counts must be \(2, 2\)"),
+        (lambda: figures.term_plot(axis), "A term of 3 columns cannot be drawn"),
+        (lambda: figures.component_plot([AXIS.at], np.ones(4), ["a"], "a"), "one value per position"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            call()
+    empty = toy_path(n_values=1)
+    empty.values = np.empty(0)
+    for figure, words in (
+        (figures.weights_bar([], [], []), "Add one"),
+        (figures.weight_path(empty), "No path yet"),
+        (figures.score_path(empty), "No path yet"),
+        (figures.term_bars([]), "no column has a share"),
+        (figures.gap_convergence(history(None)), "no certificate"),
+        (figures.gap_convergence([]), "no certificate"),
+        (figures.sparsity_figure([1.0], ["a"], [[np.nan]], [[np.nan]], 1.0), "No point is measured yet"),
+        (figures.coherence_dots([], [], []), "Leave at least one out"),
+    ):
+        assert words in figure.layout.meta["alt"]
+        assert words in figure.layout.annotations[0].text
 
 
 # Colours
@@ -154,7 +229,7 @@ def test_contrast_is_that_of_wcag():
     assert style.contrast("#777777", "#FFFFFF") == pytest.approx(4.48, abs=0.005)
 
 
-@THEMES
+@every("dark", [False, True])
 @every("family", style.FAMILY_HUES)
 def test_a_family_keeps_its_hue_and_every_member_can_be_seen(family, dark):
     hue = colorsys.rgb_to_hls(*style._channels(style.FAMILY_HUES[family]))[0]
@@ -248,49 +323,28 @@ def test_human_ticks():
     assert style.tick_text(1e-8, plain=False) == "10⁻⁸"
 
 
-# Weights
+# What they draw
 
 
-def test_bars_are_sorted_and_coloured_by_the_whole_path():
+def test_bars_are_ordered_and_coloured_by_the_whole_path_and_say_what_is_left_out():
     path = toy_path()
-    first = figures.weights_bar(path.weights[0], path.kernel_names, path.kernel_families, peaks=path.weights)
-    last = figures.weights_bar(path.weights[-1], path.kernel_names, path.kernel_families, peaks=path.weights)
+    first, last = (
+        figures.weights_bar(path.weights[k], path.kernel_names, path.kernel_families, peaks=path.weights)
+        for k in (0, -1)
+    )
     order = np.argsort(-path.weights.max(axis=0))
-    np.testing.assert_array_equal(first.data[0].x, path.weights[0][order])
     np.testing.assert_array_equal(last.data[0].x, path.weights[-1][order])
     assert first.data[0].marker.color == last.data[0].marker.color
     assert first.layout.xaxis.range == last.layout.xaxis.range
     assert first.layout.yaxis.ticktext == tuple(path.kernel_names[m] for m in order)
-
-
-def test_bars_say_what_they_leave_out_and_what_is_provisional():
     weights = np.r_[np.linspace(0.5, 0.1, 5), np.zeros(15)]
     names, families = [f"k{m}" for m in range(20)], ["rbf"] * 10 + ["linear"] * 10
     figure = figures.weights_bar(weights, names, families, limit=8, certified=False)
     alt = figure.layout.meta["alt"]
-    assert "5 of 20 kernels have a positive weight" in alt
-    assert "k0 with 0.5, k1 with 0.4 and k2 with 0.3" in alt
-    assert "12 smaller kernels left out" in alt
-    assert "provisional" in alt
+    assert "5 of 20 kernels have a positive weight; the largest are k0 with 0.5, k1 with 0.4 and k2 with 0.3" in alt
+    assert "12 smaller kernels left out. These weights are provisional" in alt
     assert figure.data[0].marker.color == style.TRANSPARENT
     assert figure.data[0].marker.line.color == tuple(figures.kernel_colours(families, weights)[:8])
-    assert len(figure.data[0].x) == 8
-
-
-def test_shares_of_the_norm_are_reported_on_hover():
-    figure = figures.weights_bar([0.5, 0.25], ["a", "b"], ["rbf", "linear"], shares=[0.75, 0.25])
-    assert list(figure.data[0].customdata) == ["75 %", "25 %"]
-    assert "||f||" in figure.data[0].hovertemplate
-
-
-@pytest.mark.parametrize("draw", [figures.weights_bar, figures.target_alignment_bar])
-def test_bars_refuse_lists_of_unequal_length_and_draw_an_empty_state(draw):
-    with pytest.raises(ParameterError, match="got values of shape \\(2,\\), 1 names and 2 families"):
-        draw([1.0, 2.0], ["a"], ["rbf", "rbf"])
-    assert "Add one" in draw([], [], []).layout.meta["alt"]
-
-
-# Paths
 
 
 @THEMES
@@ -299,139 +353,102 @@ def test_six_largest_kernels_are_named_and_the_rest_step_back(dark):
     figure = figures.weight_path(path, dark=dark)
     named = style.largest(path.weights.max(axis=0))
     assert [t.name for t in figure.data] == ["the other kernels"] + [path.kernel_names[m] for m in named]
-    assert figure.data[0].line.color.endswith(",0.35)")
     colours = figures.kernel_colours(path.kernel_families, path.weights, dark)
     for trace, label, m in zip(figure.data[1:], labels(figure), named, strict=True):
         np.testing.assert_array_equal(np.array(trace.y, float), path.weights[:, m])
-        assert trace.line.color == colours[m]
-        assert label.text == path.kernel_names[m]
+        assert (trace.line.color, label.text) == (colours[m], path.kernel_names[m])
         assert label.y == pytest.approx(path.weights[-1, m])
-
-
-def test_end_labels_do_not_overlap_even_where_lines_end_together():
-    path = toy_path()
-    path.weights[-1] = 0.5
+    path.weights[-1] = 0.5  # all end together: labels are moved apart
     figure = figures.weight_path(path)
     low, high = figure.layout.yaxis.range
     scale = (figure.layout.height - figure.layout.margin.t - figure.layout.margin.b) / (high - low)
-    heights = sorted(a.y * scale + a.yshift for a in labels(figure))
-    assert len(heights) == 6
-    assert np.all(np.diff(heights) >= style.LABEL_GAP - 1e-6)
+    assert np.all(np.diff(sorted(a.y * scale + a.yshift for a in labels(figure))) >= style.LABEL_GAP - 1e-6)
 
 
-def test_the_log_axis_says_so_and_has_human_ticks():
+def test_the_axis_of_every_parameter():
     axis = figures.weight_path(toy_path()).layout.xaxis
-    assert axis.type == "log"
-    assert axis.title.text == "C, cost of an error (log scale)"
+    assert (axis.type, axis.title.text) == ("log", "C, cost of an error (log scale)")
     assert axis.ticktext == ("0.01", "0.1", "1", "10", "100")
+    path = toy_path(values=np.array([1.0, 4 / 3, 2.0, 8.0, np.inf]), param="p")
+    np.testing.assert_allclose(figures.path_positions(path), [1, 4 / 3, 2, 8, 16])
+    axis = figures.weight_path(path).layout.xaxis
+    assert (axis.ticktext[0], axis.ticktext[-1], axis.tickvals[-1]) == ("1", "∞", 16)
+    assert "along p from 1 to ∞" in figures.weight_path(path).layout.meta["alt"]
+    axis = figures.weight_path(toy_path(values=np.arange(1.0, 6), param="s")).layout.xaxis
+    assert (axis.type, axis.title.text) == (None, "s, number of kernels")
+    falling = figures.weight_path(toy_path(values=np.logspace(1, -3, 5), param="lam"))
+    assert np.all(np.diff(np.array(falling.data[1].x, float)) > 0)
+    assert "λ" in falling.layout.xaxis.title.text
 
 
-def test_the_cursor_stands_at_the_index_and_only_where_asked():
-    path = toy_path()
+def test_the_cursor_is_at_its_index_and_what_is_not_solved_is_dashed_or_hollow():
+    path = toy_path(n_values=6, stopped=(2,))
     (cursor,) = figures.weight_path(path, 3).layout.shapes
-    assert cursor.name == "cursor"
     assert cursor.x0 == cursor.x1 == pytest.approx(path.values[3])
     assert figures.weight_path(path).layout.shapes == ()
-    for index in (-1, 5):
-        with pytest.raises(ParameterError, match="the path has 5 points"):
-            figures.weight_path(path, index)
-
-
-def test_what_is_not_solved_to_tolerance_is_dashed():
-    path = toy_path(n_values=6, stopped=(2,))
-    traces = [t for t in figures.weight_path(path).data if t.name == path.kernel_names[4]]
-    if not traces:
-        pytest.fail("kernel 4 should be among the six largest of this seed")
-    solid, dashed = traces
+    solid, dashed = (t for t in figures.weight_path(path).data if t.name == path.kernel_names[4])
     assert (solid.line.dash, dashed.line.dash) == ("solid", "dash")
     assert [v for v in solid.x if v is not None] == pytest.approx(path.values[[0, 1, 3, 4, 5]])
     assert list(dashed.x) == pytest.approx(path.values[[1, 2, 3]])
     assert "1 point not solved" in figures.weight_path(path).layout.meta["alt"]
+    path.val_score = np.full(6, np.nan)
+    figure = figures.score_path(path)
+    assert [t.name for t in figure.data] == ["train", "not solved to tolerance"]
+    path.train_score = path.val_score
+    assert "No score was measured" in figures.score_path(path).layout.meta["alt"]
+    for draw in (figures.weight_path, figures.score_path):
+        assert draw(toy_path(n_values=1)).data[0].mode == "markers"
 
 
 @THEMES
-def test_scores_wear_grey_dashed_and_black(dark):
-    path = toy_path()
+def test_scores_wear_grey_dashed_and_black_and_far_models_are_words(dark):
+    path, tone = toy_path(), style.theme(dark)
     figure = figures.score_path(path, 1, test=[np.nan, 0.8, np.nan, np.nan, np.nan], dark=dark)
-    train, validation, test = figure.data
-    tone = style.theme(dark)
-    assert (train.name, train.line.color, train.line.dash) == ("train", tone.grey, "solid")
-    assert (validation.name, validation.line.color, validation.line.dash) == ("validation", tone.ink, "dash")
-    assert (test.name, test.line.color, test.line.dash) == ("test", tone.ink, "solid")
-    assert [a.text for a in labels(figure)] == ["train", "validation", "test"]
+    looks = [(t.name, t.line.color, t.line.dash) for t in figure.data]
+    assert looks == [("train", tone.grey, "solid"), ("validation", tone.ink, "dash"), ("test", tone.ink, "solid")]
     alt = figure.layout.meta["alt"]
     assert "The validation accuracy is highest, 0.9, at C = 100, and 0.675 at the cursor." in alt
     assert "test accuracy is highest, 0.8, at C = 0.1" in alt
-
-
-def test_scores_that_were_not_measured_are_not_drawn():
-    path = toy_path(stopped=(0,))
-    path.val_score = np.full(5, np.nan)
-    figure = figures.score_path(path)
-    assert [t.name for t in figure.data] == ["train", "not solved to tolerance"]
-    assert figure.data[1].marker.symbol == "circle-open"
-    path.train_score = path.val_score
-    assert "No score was measured" in figures.score_path(path).layout.meta["alt"]
-
-
-def test_infinite_norms_have_a_place_and_a_tick():
-    values = np.array([1.0, 4 / 3, 2.0, 8.0, np.inf])
-    path = toy_path(values=values, param="p")
-    np.testing.assert_allclose(figures.path_positions(path), [1, 4 / 3, 2, 8, 16])
-    axis = figures.weight_path(path).layout.xaxis
-    assert axis.ticktext[0] == "1"
-    assert axis.ticktext[-1] == "∞"
-    assert axis.tickvals[-1] == 16
-    assert np.all(np.diff(np.log(axis.tickvals)) > 0.09 * np.log(16))
-    assert "along p from 1 to ∞" in figures.weight_path(path).layout.meta["alt"]
-
-
-def test_a_path_in_numbers_of_kernels_is_linear():
-    axis = figures.weight_path(toy_path(values=np.arange(1.0, 6), param="s")).layout.xaxis
-    assert axis.type is None
-    assert axis.title.text == "s, number of kernels"
-
-
-def test_a_descending_path_is_drawn_from_left_to_right():
-    path = toy_path(values=np.logspace(1, -3, 5), param="lam")
-    figure = figures.weight_path(path)
-    assert np.all(np.diff(np.array(figure.data[1].x, float)) > 0)
-    assert "λ" in figure.layout.xaxis.title.text
-    m = style.largest(path.weights.max(axis=0))[0]
-    assert labels(figure)[0].y == pytest.approx(path.weights[0, m])
-
-
-def test_scores_of_other_models_are_lines_and_far_ones_are_words():
-    path = toy_path()
-    low, high = float(np.nanmin(path.train_score)), float(np.nanmax(path.val_score))
-    figure = figures.score_path(path, references=[("linear", (low + high) / 2), ("majority", -40.0)])
-    dotted = [line for line in figure.data if line.name == "linear"]
-    assert dotted[0].y == pytest.approx([(low + high) / 2] * 2)
-    assert [note.text for note in figure.layout.annotations if note.name == "far"] == ["majority<br>↓ −40"]
-    assert figure.layout.yaxis.range[0] > -40
-    assert "on the same rows: linear" in figure.layout.meta["alt"]
-
-
-@pytest.mark.parametrize("draw", [figures.weight_path, figures.score_path])
-def test_short_paths(draw):
-    single = draw(toy_path(n_values=1))
-    assert single.data[0].mode == "markers"
-    empty = toy_path(n_values=1)
-    empty.values = np.empty(0)
-    assert "No path yet" in draw(empty).layout.meta["alt"]
+    figure = figures.score_path(path, references=[("linear", 0.8), ("majority", -40.0)])
+    assert [list(line.y) for line in figure.data if line.name == "linear"] == [[0.8, 0.8]]
+    assert "majority ↓ −40" in [label.text for label in labels(figure)]
+    assert figure.layout.yaxis.range[0] > 0
+    assert "on the same rows: linear 0.8, majority −40." in figure.layout.meta["alt"]
 
 
 def test_the_gap_is_a_percentage_on_a_log_axis():
-    figure = figures.gap_convergence([Line(0, 0.25), Line(1, 0.01), Line(2, 0.0)])
+    figure = figures.gap_convergence(history(0.25, 0.01, 0.0))
     assert figure.layout.yaxis.type == "log"
     np.testing.assert_allclose(figure.data[0].y[:2], [25, 1])
     assert figure.data[0].y[2] > 0
-    assert (
-        "25 % of the optimum at the start and < 0.01 % after 2 iterations and 2 machine solves"
-        in figure.layout.meta["alt"]
-    )
-    assert "no certificate" in figures.gap_convergence([Line(0, None)]).layout.meta["alt"]
-    assert "no certificate" in figures.gap_convergence([]).layout.meta["alt"]
+    alt = figure.layout.meta["alt"]
+    assert "25 % of the optimum at the start and < 0.01 % after 2 iterations and 2 machine solves" in alt
+
+
+def test_a_surface_draws_its_border_and_the_rows_by_class_apart():
+    figure = surface("score")
+    assert [trace.name for trace in figure.data][1:] == ["border", "no", "yes"]
+    assert figure.data[0].zmin == -figure.data[0].zmax
+    assert "yes wins on 50 % of the map, no on the rest" in figure.layout.meta["alt"]
+    found = Fields(columns=(0, 1), x=np.zeros(2), y=np.zeros(2), values=np.eye(2), classes=("a", "b"), kind="score")
+    rows = np.zeros((4, 2))
+    figure = figures.surface_plot(found, NAMES[:2], rows + [[0.0, 1.0]] * 4, np.array(["a"] * 4))
+    assert len({(x, y) for x, y in zip(figure.data[2].x, figure.data[2].y, strict=True)}) >= 1
+    weights = figures.class_weights(np.tile(np.arange(30.0), (3, 1)), "abc", [f"k{m}" for m in range(30)])
+    assert weights.layout.yaxis.ticktext[0] == "k29"
+    assert "10 kernels not drawn" in weights.layout.meta["alt"]
+
+
+def test_names_are_no_markup():
+    for figure in (
+        figures.weights_bar([1.0], ["<b>a"], ["rbf"]),
+        figures.waterfall([1.0], ["<b>a"], 0.0),
+        figures.term_bars([Fields(columns=("<b>a",), share=1.0)]),
+        figures.residual_figure(np.arange(3.0), np.arange(3.0), "<b>a"),
+    ):
+        text = figure.update_layout(meta=None).to_json()
+        assert "<b>a" not in text
+        assert "\\u003cb\\u003ea" not in text
 
 
 # Gram matrices
@@ -459,21 +476,6 @@ def test_a_large_gram_is_drawn_as_block_means_and_says_so():
     np.testing.assert_array_equal(edges, [0, 200, 400])
 
 
-@pytest.mark.parametrize("shape", [(3, 2), (2, 3, 3), (0, 0)])
-def test_heat_maps_refuse_what_is_not_square(shape):
-    with pytest.raises(ParameterError, match="got shape"):
-        figures.gram_heatmap(np.ones(shape))
-    with pytest.raises(ParameterError, match="got shape"):
-        figures.alignment_heatmap(np.ones(shape), "abc")
-
-
-def test_heat_maps_refuse_labels_and_names_of_another_length():
-    with pytest.raises(ParameterError, match="needs 3 labels, got shape \\(2,\\)"):
-        figures.gram_heatmap(np.eye(3), [0, 1])
-    with pytest.raises(ParameterError, match="needs 3 names, got 2"):
-        figures.alignment_heatmap(np.eye(3), ["a", "b"])
-
-
 def test_alignment_names_the_closest_pair():
     table = np.array([[1, 0.2, 0.9], [0.2, 1, 0.1], [0.9, 0.1, 1]])
     figure = figures.alignment_heatmap(table, ["a", "b", "c"])
@@ -493,5 +495,3 @@ def test_eigenvalues_fall_on_a_log_axis_and_numerical_zeros_are_left_out():
     assert labels(figure)[0].y == pytest.approx(0)
     one = figures.eigenvalue_decay([3.0, 2.0], ["only"], colours=["#0072B2"])
     assert one.data[0].line.color == "#0072B2"
-    with pytest.raises(ParameterError, match="2 spectra need a name and a colour each; got 1 names"):
-        figures.eigenvalue_decay(np.ones((2, 3)), ["a"])

@@ -8,8 +8,7 @@ import pytest
 
 from mklcore.errors import ParameterError
 from mklcore.estimators.hkl import HKLRegressor
-from mklcore.figures import style
-from mklcore.figures.components import component_plot, relevance_bars
+from mklcore.figures import component_plot, relevance_bars, style
 from mklcore.figures.hulls import hull_graph, hull_grid, hull_layout, hull_state, kernel_count, way
 from mklcore.solvers.hkl.bases import PolynomialBasis
 from tests.every import every
@@ -140,7 +139,7 @@ def test_the_number_of_kernels_is_written_out(count, words):
         (lambda m: hull_grid(m, (0, 0)), "Two different variables from 0 to 3"),
         (lambda m: hull_grid(m, (0, 4)), "Two different variables from 0 to 3"),
         (lambda m: hull_grid(m, (0, 1), NAMES[:2]), "One name per variable"),
-        (lambda m: relevance_bars(m.relevance_, NAMES[:2]), "One relevance per variable name"),
+        (lambda m: relevance_bars(m.relevance_, NAMES[:2]), "one value and one name each"),
         (lambda m: component_plot([[1, 2]], [1.0], ["x"], "x"), "one value per position"),
         (lambda m: component_plot([[1], [1], [1]], [[[1.0]]], ["x", "y", "z"], "x"), "one or two variables"),
     ],

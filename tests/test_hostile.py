@@ -17,7 +17,7 @@ import mklcore as mkl
 from mklcore.data.columns import are_texts
 from mklcore.errors import DataError
 from mklcore.experiments import Outcome
-from mklcore.figures import style, weights_beside
+from mklcore.figures import style
 from mklcore.io.models import load_model, save_model
 from mklcore.kernels.stacks import read_stack
 from pages._parts.drawing import charts, listings
@@ -231,12 +231,6 @@ def test_a_path_beyond_the_usual_bounds_has_its_box(scale: float, page: str) -> 
     found = app.number_input(key=box)
     assert found.min < 1e-6 or found.max > 1e6
     quiet(found.set_value(2 * found.min).run())
-
-
-def test_runs_beside_each_other_do_not_obey_names() -> None:
-    figure = weights_beside(["<b>a"], ["rbf"], [1.0], [2.0], ("<i>one", "two"))
-    assert "<b>" not in str([trace.text for trace in figure.data])
-    assert "<i>" not in str([trace.name for trace in figure.data])
 
 
 def test_an_outcome_from_a_file_has_rows_once_and_finite_numbers() -> None:

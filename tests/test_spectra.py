@@ -19,7 +19,6 @@ from mklcore.data.synthetic import make_spectra
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.estimators.smkl import SMKLRegressor
-from mklcore.figures.spectra import selected_bands
 from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary, kernel_edges, spectral_dictionary
 from mklcore.kernels.functions import RBF, Linear, Polynomial
 from mklcore.paths.path import fit_path, log_grid
@@ -127,68 +126,6 @@ def test_few_bands_carry_the_target_and_smkl_finds_them():
     assert bands["SMKLRegressor"] == set(truth.informative_bands)
     assert 2 * len(bands["SMKLRegressor"]) <= len(bands["LpMKLRegressor"])
     assert errors["SMKLRegressor"] <= 1.02 * errors["LpMKLRegressor"] < 0.02
-
-
-# The figure
-
-
-@every("dark", [False, True])
-def test_selected_bands_are_shaded_over_the_mean_spectrum(dark):
-    data = with_bands(_spectra(), 4)
-    stack = spectral_dictionary(data.groups).grams(data.X, normalise="trace")
-    weights = np.zeros(16)
-    weights[[4, 6, 13]] = [2.0, 1.0, 3.0]
-    mean = data.X.mean(axis=0)
-    figure = selected_bands(
-        PLACES,
-        mean,
-        kernel_edges(stack.specs, PLACES),
-        weights,
-        stack.names,
-        stack.families,
-        spread=data.X.std(axis=0),
-        dark=dark,
-    )
-    lines = [trace for trace in figure.data if trace.type == "scatter"]
-    bars = [trace for trace in figure.data if trace.type == "bar"]
-    assert np.array_equal(lines[1].y, mean)
-    assert [bar.y[0] for bar in bars] == [2.0, 1.0, 3.0]
-    assert bars[0].x == bars[1].x != bars[2].x
-    assert bars[0].marker.color != bars[1].marker.color
-    assert [(shape.x0, shape.x1) for shape in figure.layout.shapes] == [(895, 945), (995, 1045)]
-    alt = figure.layout.meta["alt"]
-    assert "2 bands of 4 shaded" in alt
-    assert "900 to 940 and 1000 to 1040 nm" in alt
-    assert "3 of 16 kernels are used" in alt
-
-
-def test_a_figure_without_kernels_says_so():
-    edges = np.array([[850, 900], [910, 1040]])
-    figure = selected_bands(PLACES, np.ones(20), edges, np.zeros(2), ("a", "b"), ("rbf", "rbf"))
-    assert "None of 2 kernels is used" in figure.layout.meta["alt"]
-    assert not figure.layout.shapes
-
-
-@every(
-    "change, words",
-    [
-        ({"mean": np.ones(19)}, "one mean for each"),
-        ({"spread": np.ones(3)}, "The spread needs one value per wavelength"),
-        ({"edges": np.ones((2, 3))}, r"2 weights need edges of shape \(2, 2\)"),
-        ({"names": ("a",)}, "1 and 2"),
-    ],
-)
-def test_figures_of_the_wrong_length_are_refused(change, words):
-    whole = {
-        "wavelengths": PLACES,
-        "mean": np.ones(20),
-        "edges": np.array([[850, 900], [910, 1040]]),
-        "weights": np.ones(2),
-        "names": ("a", "b"),
-        "families": ("rbf", "rbf"),
-    }
-    with pytest.raises(ParameterError, match=words):
-        selected_bands(**(whole | change))
 
 
 def test_measured_columns_are_those_along_an_axis_in_its_order():

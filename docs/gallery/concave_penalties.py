@@ -10,5 +10,5 @@ data, _ = mkl.make_mkl_toy(120, 4, seed=1, n_features=15)
 kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 15)
 convex = mkl.LpMKLClassifier(kernels=kernels, p=1, C=1.0).fit(data.X, data.y)
 concave = mkl.SMKLClassifier(kernels=kernels, terms="log+gl", C=1.0, n_starts=3, random_state=0).fit(data.X, data.y)
-titles = ("p = 1", "log and group lasso")
-figure = mkl.figures.weights_beside(data.feature_names, ["Linear"] * 15, convex.weights_, concave.weights_, titles)
+peaks = convex.weights_ + concave.weights_
+figure = mkl.figures.weights_bar(concave.weights_, data.feature_names, ["linear"] * 15, peaks=peaks, limit=15)

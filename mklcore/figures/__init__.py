@@ -1,36 +1,33 @@
 """Arrays in, plotly figures out: nothing is shown here, and nothing is solved.
 
-Every function takes ``dark`` for the theme and leaves its alternative text in ``figure.layout.meta["alt"]``.
+Every function takes ``dark`` for the theme and leaves its alternative text in ``figure.layout.meta["alt"]``. What moves
+in a browser is in ``moving`` and ``hulls`` as JSON for the ``players``, and as whole pages in ``takeaway``.
 """
 
-from mklcore.figures.columns import column_figure
-from mklcore.figures.compare import sparsity_figure
-from mklcore.figures.components import component_plot, relevance_bars
-from mklcore.figures.contributions import waterfall
-from mklcore.figures.experiments import comparison_plot
-from mklcore.figures.explore import class_weights, component_grid, selection_bars, surface_plot
+from mklcore.figures.bars import class_weights, kernels_by_column, relevance_bars, term_bars, waterfall, weights_bar
+from mklcore.figures.comparisons import (
+    Curve,
+    bound_curves,
+    coherence_dots,
+    comparison_plot,
+    duplicate_bars,
+    sparsity_figure,
+)
+from mklcore.figures.effects import column_figure, component_plot, positions_figure, surface_plot, term_plot
 from mklcore.figures.grams import alignment_heatmap, eigenvalue_decay, gram_heatmap
 from mklcore.figures.hulls import hull_graph, hull_grid, kernel_count
-from mklcore.figures.judging import choice_figure, confusion_figure, reliability_figure, residual_figure, roc_figure
 from mklcore.figures.paths import gap_convergence, path_positions, score_path, weight_path
-from mklcore.figures.runs import weights_beside
-from mklcore.figures.sequences import positions_figure
-from mklcore.figures.spectra import selected_bands
+from mklcore.figures.scores import confusion_figure, reliability_figure, residual_figure, roc_figure
 from mklcore.figures.style import kernel_colours
-from mklcore.figures.terms import term_bars, term_plot
-from mklcore.figures.theory import Curve, bound_curves, coherence_dots, duplicate_bars
-from mklcore.figures.weights import target_alignment_bar, weights_bar
 
 __all__ = [
     "Curve",
     "alignment_heatmap",
     "bound_curves",
-    "choice_figure",
     "class_weights",
     "coherence_dots",
     "column_figure",
     "comparison_plot",
-    "component_grid",
     "component_plot",
     "confusion_figure",
     "duplicate_bars",
@@ -41,6 +38,7 @@ __all__ = [
     "hull_grid",
     "kernel_colours",
     "kernel_count",
+    "kernels_by_column",
     "path_positions",
     "positions_figure",
     "relevance_bars",
@@ -48,15 +46,11 @@ __all__ = [
     "residual_figure",
     "roc_figure",
     "score_path",
-    "selected_bands",
-    "selection_bars",
     "sparsity_figure",
     "surface_plot",
-    "target_alignment_bar",
     "term_bars",
     "term_plot",
     "waterfall",
     "weight_path",
     "weights_bar",
-    "weights_beside",
 ]

@@ -1,4 +1,4 @@
-"""Pictures of Gram matrices: the matrix itself, how kernels align with each other, how fast eigenvalues decay."""
+"""Pictures of kernels: a Gram matrix, how kernels align with each other, how fast eigenvalues decay."""
 
 from __future__ import annotations
 

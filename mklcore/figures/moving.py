@@ -17,7 +17,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import captions, style
-from mklcore.figures.paths import AXIS_TITLES, NORM_TICKS, measured_scores, path_positions, solved
+from mklcore.figures.paths import AXIS_TITLES, NORM_TICKS, path_positions, solved
 from mklcore.figures.style import leaders
 
 N_BARS, N_METHOD_BARS = 12, 9
@@ -660,7 +660,8 @@ def _method_panels(
     """The panels of the shares, then those of the scores; upright axes are written left of the first method."""
     score = paths[0].score_name if paths else "score"
     top = 1.05 * (float(peaks.max(initial=0.0)) or 1.0)
-    unit, limits = "%" if score in captions.SHARES else "", style.around(measured_scores(paths))
+    every = [value for path in paths for _, scores in _parts(path) for value in scores]
+    unit, limits = "%" if score in captions.SHARES else "", style.around(every)
     glyphs = dict(zip(paths[0].kernel_names, style.distinct_glyphs(peaks), strict=True)) if paths else {}
     last = max((k for k, one in enumerate(methods) if one.path is not None), default=None)
     above, below = list[Json](), list[Json]()

@@ -363,17 +363,6 @@ def row_axis(labels: Sequence[str], dark: bool) -> dict[str, Any]:
     return axis("", dark, tickvals=places, ticktext=list(labels), autorange="reversed", showgrid=False)
 
 
-def add_row_bars(
-    figure: go.Figure, values: Any, names: Sequence[str], hues: Sequence[str], hover: str, dark: bool,
-    letters: int = 18, **more: Any,
-) -> None:  # fmt: skip
-    """A bar per row with its name beside it, cut to ``letters``; ``hover`` has room for the whole name, %{text}."""
-    bars = {"text": [short(name, 60) for name in names], "textposition": "none", "hovertemplate": hover, **more}
-    marker = {"color": list(hues), "line": {"width": 0}}
-    figure.add_bar(x=values, y=np.arange(len(names)), orientation="h", marker=marker, **bars)
-    figure.layout.yaxis = row_axis([short(name, letters) for name in names], dark)
-
-
 def colour_bar(title: str, dark: bool, **more: Any) -> dict[str, Any]:
     """The scale beside a map."""
     tone = theme(dark)

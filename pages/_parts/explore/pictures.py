@@ -1,12 +1,11 @@
 """Explore, its pictures: columns as bars, one of them closely, the path, and the model taken apart."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from mklcore.answer.exploration import Exploration, shares
@@ -225,18 +224,25 @@ def path(found: Exploration, index: int) -> View:
         most = moving.longest_kernel(kernels.of(along), rows, len(along.kernel_names))
         path_player.bars(kernels, along, index, rows, "Weights θ at ", waiting=False, most=most, sortable=True)
     named = replace(along, kernel_names=captions.labels(along.kernel_names, along.kernel_families))
-    plain = tuple(found.baselines.items())
-    pictures: dict[str, tuple[str, Callable[..., go.Figure]]] = {
-        path_player.CHART: ("Solution path", partial(weight_path, named)),
-        path_player.SCORES: (f"{along.score_name}".capitalize(), partial(score_path, along, references=plain)),
-    }
+    plain, cursor = tuple(found.baselines.items()), {"chart": path_player.CHART}
+    pictures = {
+        path_player.CHART: (
+            "Solution path", moving.weights_chart(along, dark, figure=path_player.CHART, **cursor),
+            partial(weight_path, named),
+        ),
+        path_player.SCORES: (
+            along.score_name.capitalize(),
+            moving.scores_chart(along, dark, figure=path_player.SCORES, references=plain, **cursor),
+            partial(score_path, along, references=plain),
+        ),
+    }  # fmt: skip
     with right:
-        for place, (key, (title, make)) in zip(st.columns(RIGHT, gap="small"), pictures.items(), strict=True):
+        for place, (key, (title, drawn, make)) in zip(st.columns(RIGHT, gap="small"), pictures.items(), strict=True):
             with place:
                 take = lambda make=make: make(places.place(along, history.current().at).index)  # noqa: E731
                 downloads.titled(f":small[**{title}**]", take, title)
-                narrow = {"narrow": True} if key == path_player.SCORES else {}
-                charts.show(make(dark=dark, **narrow), key)
+                if drawn is not None:
+                    path_player.chart(key, drawn)
     return kernels
 
 

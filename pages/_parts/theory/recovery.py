@@ -7,7 +7,7 @@ import streamlit as st
 
 from mklcore import theory
 from mklcore.figures import captions, coherence_dots, kernel_colours, style
-from mklcore.figures.theory import MOST_BARS
+from mklcore.figures.comparisons import MOST_BARS
 from pages._parts.derive import bounds as derive_bounds
 from pages._parts.drawing import charts
 from pages._parts.params.parameters import Params

@@ -1,0 +1,239 @@
+"""Bars and marks, one row each: kernel weights, terms, relevance of columns, one prediction taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+
+from mklcore.arrays import Array
+from mklcore.errors import ParameterError
+from mklcore.figures import style
+from mklcore.figures.graph_objects import go
+from mklcore.figures.style import leaders
+
+ROW_HEIGHT = 23
+N_BARS, MOST_TERMS, MOST_COLUMNS, MOST_KERNELS, MOST_STEPS = 12, 15, 16, 20, 12
+WORDS = {"rbf": "RBF", "hkl": "node of a hull"}  # families under another word
+BASE = "every column drawn by itself"
+
+
+def row_bars(
+    values: Any, names: Sequence[str], hues: Sequence[str], title: str, hover: str, dark: bool, *, letters: int = 18,
+    limits: Sequence[float] | None = None, **bars: Any,
+) -> go.Figure:  # fmt: skip
+    """A horizontal bar per row with its name beside it, cut to ``letters``; ``hover`` knows the whole name, %{text}."""
+    bars = {"text": [style.short(name, 60) for name in names], "textposition": "none", **bars}
+    figure = style.new_figure("", dark, height=70 + ROW_HEIGHT * len(names), bargap=0.3, margin={"l": 8, "t": 8})
+    figure.add_bar(
+        x=values, y=np.arange(len(names)), orientation="h", hovertemplate=hover,
+        marker={"color": list(hues), "line": {"width": 0}}, **bars,
+    )  # fmt: skip
+    figure.layout.xaxis = style.axis(title, dark, range=limits)
+    figure.layout.yaxis = style.row_axis([style.short(name, letters) for name in names], dark)
+    return figure
+
+
+def weights_bar(
+    weights: Any, names: Sequence[str], families: Sequence[str], *, peaks: Any = None, limit: int = N_BARS,
+    certified: bool = True, dark: bool = False,
+) -> go.Figure:  # fmt: skip
+    """Kernel weights θ as horizontal bars, the largest on top.
+
+    ``weights`` (M,); ``peaks`` (M,) or (L, M), the weights along a path: they fix the order, the colours and the axis.
+    At most ``limit`` bars are drawn and the alternative text counts the others. Weights that are not ``certified`` are
+    drawn hollow. Raises ``ParameterError`` where the lengths disagree.
+    """
+    theta = _values(weights, names, families)
+    if theta.size == 0:
+        return style.empty_figure("No kernel yet. Add one on the Kernels page.", dark)
+    highest = style.peak_weights(theta if peaks is None else peaks, theta.size)
+    shown, colours = np.argsort(-highest, kind="stable")[:limit], style.kernel_colours(families, highest, dark)
+    figure = row_bars(
+        theta[shown], [names[m] for m in shown], [colours[m] for m in shown], "weight θ",
+        "%{text}<br>θ = %{x:.3g}<extra></extra>", dark, limits=[0, 1.05 * (float(highest.max()) or 1.0)],
+    )  # fmt: skip
+    if not certified:
+        bars = figure.data[0]
+        bars.marker = {"color": style.TRANSPARENT, "line": {"color": bars.marker.color, "width": 1.5}}
+    used = int(np.count_nonzero(theta > 0))
+    figure.layout.meta["alt"] = (
+        f"Kernel weights. {used} of {style.counted(theta.size, 'kernel')} "
+        f"{'has' if used == 1 else 'have'} a positive weight; the largest are {leaders(theta, names)}."
+        + (f" {style.counted(theta.size - limit, 'smaller kernel')} left out." if theta.size > limit else "")
+        + ("" if certified else " These weights are provisional: the solver has not reached its tolerance.")
+    )
+    return figure
+
+
+def kernels_by_column(
+    groups: Mapping[str, Sequence[int]], values: Any, names: Sequence[str], families: Sequence[str], title: str, *,
+    dark: bool = False,
+) -> go.Figure:  # fmt: skip
+    """One row per column with a mark per kernel of it at its entry of ``values`` (M,); the largest columns first.
+
+    ``groups`` name the kernels of every column, ``title`` is that of the axis. A family has one hue and one mark.
+    """
+    heights = np.nan_to_num(_values(values, names, families))
+    ranked = sorted(groups, key=lambda name: -max(heights[m] for m in groups[name]))
+    shown, rest = ranked[:MOST_COLUMNS], len(ranked) - MOST_COLUMNS
+    alt = (
+        f"Kernels of {style.counted(len(ranked), 'column')}, {title}: the largest are "
+        f"{leaders(heights, names)}.{f' {rest} columns with smaller ones are left out.' if rest > 0 else ''}"
+    )
+    figure = style.new_figure(
+        alt, dark, 78 + ROW_HEIGHT * len(shown), margin={"l": 8, "r": 16, "t": 34, "b": 40}, showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "yref": "paper"},
+    )  # fmt: skip
+    place = {m: row for row, name in enumerate(shown) for m in groups[name]}
+    for family, symbol in zip(dict.fromkeys(families), cycle(style.GLYPHS), strict=False):
+        mine = [m for m in place if families[m] == family]
+        if mine:
+            figure.add_scatter(
+                x=heights[mine], y=[place[m] for m in mine], mode="markers", name=WORDS.get(family, family),
+                marker={"symbol": symbol, "size": 9, "color": style.family_shade(family, 0, dark)}, customdata=mine,
+                text=[style.short(names[m], 60) for m in mine], hovertemplate="%{text}: %{x:.3f}<extra></extra>",
+            )  # fmt: skip
+    figure.layout.xaxis = style.axis(title, dark, rangemode="tozero")
+    figure.layout.yaxis = {**style.row_axis([style.short(name, 26) for name in shown], dark), "showgrid": True}
+    return figure
+
+
+def relevance_bars(relevance: Any, names: Sequence[str], *, limit: int = 20, dark: bool = False) -> go.Figure:
+    """How much each variable carries, as shares: sum of ||beta_v||^2 over the nodes that touch it, ``relevance`` (p,).
+
+    An interaction counts for each of its variables, so shares may add up to more than one.
+    """
+    values = _values(relevance, names)
+    order = np.argsort(-values, kind="stable")[:limit]
+    shares = values / (float(values.max(initial=0.0)) or 1.0)
+    figure = row_bars(
+        shares[order], [names[i] for i in order], [style.family_shade("hkl", 0, dark)] * len(order),
+        "relevance, share of the largest", "%{text}<br>%{x:.1%} of the most relevant<extra></extra>", dark,
+        limits=[0, 1.05],
+    )  # fmt: skip
+    used = int(np.count_nonzero(values > 0))
+    figure.layout.meta["alt"] = (
+        f"Relevance of variables. {used} of {style.counted(values.size, 'variable')} "
+        f"{'is' if used == 1 else 'are'} in the hull; the largest shares are {leaders(shares, names)}."
+    )
+    return figure
+
+
+def term_bars(terms: Sequence[Any], *, limit: int = MOST_TERMS, dark: bool = False) -> go.Figure:
+    """Columns and sets of columns that act together, sorted by share of variance, the largest on top.
+
+    ``terms`` with ``columns`` and ``share``, as `decompose` returns them; beyond ``limit`` the others are one bar.
+    Terms with a ``probability`` of selection below one half are drawn grey.
+    """
+    if not terms:
+        return style.empty_figure("The model is constant: no column has a share.", dark)
+    shown, rest, grey = list(terms[:limit]), list(terms[limit:]), style.theme(dark).grey
+    names, shares = [" × ".join(term.columns) for term in shown], [float(term.share) for term in shown]
+    alone = [len(term.columns) == 1 and term.columns != ("higher order",) for term in terms]
+    hues = [style.family_shade("linear" if single else "rbf", 0, dark) for single in alone[:limit]]
+    for k, term in enumerate(shown):
+        probability = getattr(term, "probability", None)
+        hues[k] = grey if probability is not None and probability < 0.5 else hues[k]
+    if rest:
+        names, hues = [*names, style.counted(len(rest), "other")], [*hues, grey]
+        shares.append(float(sum(term.share for term in rest)))
+    figure = row_bars(
+        shares, names, hues, "share of the variance", "%{customdata}<br>%{x:.1%}<extra></extra>", dark, letters=34,
+        limits=[0, 1.02 * max(shares)], cliponaxis=False,
+        customdata=[style.short(name, 80) for name in names], text=[style.percent(share) for share in shares],
+    )  # fmt: skip
+    figure.update_traces(textposition="outside").update_xaxes(tickformat=".0%", nticks=5)
+    figure.layout.margin.r = 56
+    together = sum(float(term.share) for term, single in zip(terms, alone, strict=True) if not single)
+    listed = [f"{' × '.join(term.columns)} {style.percent(float(term.share))}" for term in shown[:5]]
+    figure.layout.meta["alt"] = (
+        f"Share of the variance of {style.counted(len(terms), 'term')}: {style.joined(listed)}. Sets of columns that "
+        f"act together have {style.percent(together) if together else 'none'} of it."
+    )
+    return figure
+
+
+def waterfall(
+    values: Any, names: Sequence[str], base: float, *, ends: tuple[str, str] = ("", ""), before: float | None = None,
+    step: float = 0.0, title: str = "f(x)", limit: int = MOST_STEPS, dark: bool = False,
+) -> go.Figure:  # fmt: skip
+    """A waterfall from the base to the prediction, one bar per column of the table, in the given order.
+
+    ``values`` (d,) the Shapley values of the columns ``names``, ``base`` the prediction with every column drawn by
+    itself; ``ends`` what stands at both ends beside their numbers, as a probability; ``before`` the prediction at an
+    earlier row, a dotted line. Numbers are rounded to ``step``. Columns beyond ``limit`` are one bar. ParameterError
+    where lengths disagree.
+    """
+    parts, called = _values(values, names), list(names)
+    rest = parts.size - limit
+    if rest > 1:
+        parts, called = np.append(parts[:limit], parts[limit:].sum()), [*called[:limit], f"{rest} others together"]
+    reached = base + np.concatenate([[0.0], np.cumsum(parts)])
+    end, tone, hues = float(reached[-1]), style.theme(dark), style.six_hues(dark)
+    said = [style.rounded_to(value, step) for value in (base, end)]
+    up, down = (style.readable(hue, dark) for hue in (hues[0], hues[2]))
+    low, high = style.around(reached, 0.25)
+    mark = 0.006 * (high - low)  # both ends are marks, not bars from a zero that may be far away
+    figure = row_bars(
+        [mark, *parts, mark], [BASE, *called, "prediction"],
+        [tone.grey, *(up if part >= 0 else down for part in parts), tone.ink], title,
+        "%{customdata}: %{text}<extra></extra>", dark, letters=30, limits=[low, high],
+        base=[base - mark / 2, *reached[:-1], end - mark / 2], cliponaxis=False, constraintext="none",
+        textfont={"color": tone.ink, "size": style.LABEL_SIZE},
+        text=[f"{said[0]} {ends[0]}".strip(), *(style.rounded_to(part, step, sign=True) for part in parts),
+              f"{said[1]} {ends[1]}".strip()],
+        customdata=[style.short(label, 60) for label in (BASE, *called, "prediction")],
+    )  # fmt: skip
+    figure.update_traces(textposition="outside")
+    if before is not None:
+        figure.add_vline(x=before, line={"dash": "dot", "width": 2, "color": tone.muted})
+    order = [j for j in np.argsort(-np.abs(parts), kind="stable")[:3] if parts[j] != 0.0]
+    largest = [f"{called[j]} {style.rounded_to(parts[j], step, sign=True)}" for j in order]
+    figure.layout.meta["alt"] = (
+        f"From {said[0]}, {BASE}, to the prediction {said[1]}. "
+        f"{f'The largest parts: {style.joined(largest)}.' if largest else 'No column adds anything.'}"
+    )
+    return figure
+
+
+def class_weights(
+    weights: Any, problems: Sequence[str], names: Sequence[str], *, limit: int = MOST_KERNELS, dark: bool = False
+) -> go.Figure:
+    """Kernel weights of every one-vs-rest or one-vs-one problem as a heat map, ``weights`` (T, M), the largest on
+    top.
+    """
+    table = np.atleast_2d(np.asarray(weights, dtype=float))
+    if table.shape != (len(problems), len(names)):
+        raise ParameterError(
+            f"One row per problem and one column per kernel are needed; got {table.shape} for {len(problems)} and "
+            f"{len(names)}."
+        )
+    peaks = table.max(axis=0)
+    shown = [int(m) for m in np.argsort(-peaks, kind="stable")[:limit] if peaks[m] > 0] or [0]
+    figure = style.new_figure("", dark, height=110 + ROW_HEIGHT * len(shown), margin={"r": 12, "t": 12, "b": 60})
+    called = [style.short(name, 30) for name in problems]
+    figure.add_heatmap(
+        x=called, y=list(range(len(shown))), z=table[:, shown].T, zmin=0.0, zmax=float(table.max()) or 1.0,
+        colorscale=style.SEQUENTIAL, xgap=1, ygap=1, colorbar=style.colour_bar("weight θ", dark),
+        text=[[style.short(names[m], 60)] * len(called) for m in shown],
+        hovertemplate="%{text}<br>%{x}: θ = %{z:.3g}<extra></extra>",
+    )  # fmt: skip
+    figure.layout.xaxis = style.axis("", dark, showgrid=False)
+    figure.layout.yaxis = style.row_axis([style.short(names[m], 26) for m in shown], dark)
+    sentences = [f"{problem}: {leaders(row, names, 1)}" for problem, row in zip(problems, table, strict=True)]
+    left_out = style.counted(len(names) - len(shown), "kernel")
+    figure.layout.meta["alt"] = f"Largest kernel weight per problem. {'; '.join(sentences)}. {left_out} not drawn."
+    return figure
+
+
+def _values(values: Any, names: Sequence[str], families: Sequence[str] | None = None) -> Array:
+    found = np.asarray(values, dtype=float)
+    if found.ndim == 1 and found.size == len(names) and (families is None or len(families) == len(names)):
+        return found
+    more = "" if families is None else f" and {len(families)} families"
+    raise ParameterError(
+        f"The bars need one value and one name each; got values of shape {found.shape}, {len(names)} names{more}."
+    )
