@@ -21,6 +21,7 @@ from pages._parts.drawing import charts, leaks, listings, refusals
 from pages._parts.frame import notices, starting
 from pages._parts.session import history, uploads, words
 from pages._parts.session.memory import memory
+from pages.shared.work import PendingError
 
 SAMPLES_A_ROW = 4
 
@@ -115,6 +116,17 @@ def show(table: Dataset, parts: Split) -> None:
         nav.link("explore", "See which columns and kernels matter")
 
 
+def is_refused() -> bool:
+    """Whether the table cannot be had, and not only is on its way."""
+    try:
+        derive_tables.table(history.current())
+    except PendingError:
+        return False
+    except (MKLError, uploads.MissingFileError):
+        pass
+    return True
+
+
 with st.sidebar:
     rail.uploader()
     with suppress(uploads.MissingFileError):  # the page itself says so
@@ -143,6 +155,6 @@ if notices.usable_table():
         show(derive_tables.table(history.current()), derive_tables.split(history.current()))
     except MKLError as error:
         refusals.draw(error, "data")
-else:
+elif is_refused():
     with answer.container():
         target.offer(refused=True)

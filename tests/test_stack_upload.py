@@ -13,6 +13,7 @@ from mklcore.errors import DataError, KernelError, MKLError
 from mklcore.kernels import grams, stacks
 from mklcore.kernels.stacks import _target, block_of, is_stack, read_stack, rows_of, subset
 from pages._parts.session import uploads
+from pages.shared import work
 from tests.every import every
 from tests.pages import go, memory, open_app, quiet, wait_until, words
 
@@ -234,7 +235,7 @@ def test_a_stack_goes_through_the_pages():
     go(app, "pages/explore.py")
     wait_for(app, "kernels used")
     assert not app.error
-    assert len(memory(app).caches.stack._items) == 1
+    assert [secret != "" for secret, key in work.WORK._kept if key[0] == "stack"] == [True]
     assert params.data.startswith("upload:")
 
 

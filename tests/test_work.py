@@ -2,6 +2,7 @@
 
 import gc
 import threading
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,7 +48,7 @@ def test_two_ask_and_it_is_made_once(hold):
     found = ask(server, "a", hold, second)
     assert (found.share, found.text.startswith("half, ")) == (0.5, True)
     server.cancel(first, "a")
-    assert ask(server, "a", hold, first) == Failed("Answer was cancelled.")
+    assert ask(server, "a", hold, first) == Failed("Answer was cancelled.", again=True)
     hold.go_on.set()
     until_ended(server, "a")
     assert ask(server, "a", hold, second) == server.peek("a") == Ready("value")
@@ -97,6 +98,32 @@ def test_failures_are_sentences(caplog):
     assert ask(server, "fault", lambda progress: 1) == Ready(1)  # another session is not told
     large = ask(server, "large", lambda progress: np.zeros(10_000))
     assert large == Failed("The result is larger than what this server keeps. Use fewer rows or kernels.")
+
+
+def test_work_that_is_stopped_is_not_refused(hold):
+    """Readers of files turn whatever stops them into a refusal."""
+
+    def read(progress):
+        try:
+            hold(progress)
+        except CancelledError as error:
+            raise DataError("The file is damaged.") from error
+
+    server, session = Work(1, 1e6), Session()
+    ask(server, "a", read, session)
+    task = server.task("a")
+    server.cancel(session, "a")
+    assert task.ended.wait(30)
+    assert task.result is None
+
+
+def test_work_makes_what_it_needs_itself():
+    def make(progress):
+        return work.value(("part",), lambda progress: progress() or 2, title="Part") + 1
+
+    with work.inline():
+        assert work.get(("whole",), make, title="Whole") == Ready(3)
+    assert work.peek(("part",)) == Ready(2)
 
 
 def test_what_is_kept_is_bounded_by_its_bytes():
@@ -198,7 +225,7 @@ def test_a_page_shows_progress_cancels_and_has_the_value(hold, monkeypatch):
     assert "Pending" in app.markdown[0].value
     app.button("cancel_0").click().run()
     app.run()
-    assert app.markdown[0].value == "Failed(sentence='The answer was cancelled.', repairs=())"
+    assert app.markdown[0].value == "Failed(sentence='The answer was cancelled.', repairs=(), again=True)"
     hold.go_on.set()
     assert other.run().markdown[0].value == "Ready(value='value')"
     assert "cancelled" in app.run().markdown[0].value  # an upload's value is its own session's

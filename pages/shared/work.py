@@ -48,7 +48,7 @@ MOST_WAITING = 60
 SHARE = 0.25  # of the memory, for values that are kept
 T = TypeVar("T")
 Make = Callable[[Callable[..., None]], Any]
-_HERE = threading.local()  # the session for which a thread works
+_HERE = threading.local()  # the task at which a thread works
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,23 @@ class Pending:
 
 @dataclass(frozen=True)
 class Failed:
-    """Why there is no value, and the settings that mend it."""
+    """Why there is no value, the settings that mend it, and whether to try again may help."""
 
     sentence: str
     repairs: tuple[Any, ...] = ()
+    again: bool = False
+
+
+class PendingError(MKLError):
+    """A value is on its way; the page that needs it is drawn again when it is there."""
+
+
+class FailedError(MKLError):
+    """There is no value: as ``failed`` says."""
+
+    def __init__(self, failed: Failed) -> None:
+        super().__init__(failed.sentence, repairs=failed.repairs)
+        self.failed = failed
 
 
 @dataclass(eq=False)
@@ -175,7 +188,7 @@ class Work:
             task, new = self._tasks.get(key), key not in session.waits
             if task is None:
                 if len(self._tasks) >= MOST_WAITING:
-                    return Failed(self._busy())
+                    return Failed(self._busy(), again=True)
                 task = Task(key, make, title, seconds, asked, compiled, long, session)
                 self._tasks[key] = task
             task.wanted_by.add(session)
@@ -212,7 +225,7 @@ class Work:
     def cancel(self, session: Session, key: Hashable) -> None:
         """End what this session waits for, unless another one waits, too."""
         if (task := self.task(key)) is not None:
-            session.ended[key] = Failed(f"{task.title} was cancelled.")
+            session.ended[key] = Failed(f"{task.title} was cancelled.", again=True)
             self._release(session, key)
 
     def let_go(self, session: Session) -> None:
@@ -308,7 +321,7 @@ class Work:
         return min(may, key=Task.rank, default=None)
 
     def _run(self, task: Task) -> None:
-        fault, before, _HERE.session = None, getattr(_HERE, "session", None), task.owner
+        fault, before, _HERE.task = None, getattr(_HERE, "task", None), task
         try:
             task.progress(0.0)
             with suppress_convergence_warnings():  # the screen shows the gap of whatever stops short
@@ -316,17 +329,19 @@ class Work:
         except CancelledError:
             pass
         except MKLError as error:
-            task.result = Failed(str(error), error.repairs)
+            if not task.unwanted():  # readers of files say of whatever stops them that the file is damaged
+                task.result = Failed(str(error), error.repairs)
         except Exception as error:  # a fault of ours is logged and said, never a traceback on a page
             logging.getLogger(__name__).exception("%s failed", task.title)
             task.result = fault = Failed(
                 f"{task.title} failed for a reason that is not yours ({type(error).__name__}); the server's log has "
-                "it. Try again, or change a setting."
+                "it. Try again, or change a setting.",
+                again=True,
             )
             for session in tuple(task.wanted_by):
                 session.ended[task.key] = fault
         finally:
-            _HERE.session = before
+            _HERE.task = before
         if task.result is not None and fault is None:
             task.result = self._keep(task.key, task.result)
         with self._lock:
@@ -394,8 +409,8 @@ WORK = Work(max(1, cores()), SHARE * memory_bytes(), lambda: preparation().ready
 
 
 def _session() -> Session:
-    if getattr(_HERE, "session", None) is not None:
-        return _HERE.session
+    if (task := getattr(_HERE, "task", None)) is not None:
+        return task.owner
     if "work" not in st.session_state:
         st.session_state["work"] = WORK.session(inside.browser())
     return st.session_state["work"]
@@ -436,13 +451,25 @@ def get(
     seconds : how long it will take, about
     compiled : whether it needs compiled solvers, for which it waits after an installation
     long : it goes on whatever page is looked at, one on the server at a time
+
+    Work that asks for other work makes it in its own thread; then errors are raised.
     """
     session, name = _session(), _own(key)
+    if (task := getattr(_HERE, "task", None)) is not None:  # work that needs other work makes it itself
+        return Ready(WORK.now(name, lambda: make(lambda *_, **__: task.progress())))
     new = name not in session.waits
     found = WORK.get(session, name, make, title=title, asked=asked, seconds=seconds, compiled=compiled, long=long)
     if new and isinstance(found, Pending) and getattr(inside.run_context(), "fragment_ids_this_run", None):
         history.rerun()  # a part of the page asked, and only a run of all draws the bar
     return found
+
+
+def value(key: Hashable, make: Make, *, title: str, **how: Any) -> Any:
+    """The value of ``key``, as `get` makes it; raises ``PendingError`` until it is there, or ``FailedError``."""
+    found = get(key, make, title=title, **how)
+    if isinstance(found, Ready):
+        return found.value
+    raise PendingError(f"{title}.") if isinstance(found, Pending) else FailedError(found)
 
 
 def now(key: Hashable, make: Callable[[], T]) -> T:

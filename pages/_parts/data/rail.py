@@ -13,7 +13,7 @@ from pages._parts.derive import tables
 from pages._parts.params import parameters, rules
 from pages._parts.session import fields, history, uploads, words
 from pages._parts.session.memory import memory
-from pages.shared import kept
+from pages.shared import kept, work
 
 # What belongs to one table and returns to its usual value with another one.
 OF_THE_TABLE = (
@@ -62,6 +62,7 @@ def take_upload() -> bool:
         except DataError as error:
             memory().notice = words.plain(error)
         return False
+    work.again()
     source = uploads.keep_upload(file.name, file.getvalue())
     if source == history.current().data:
         history.set_params(history.current())  # the file a link asked for: its settings stay

@@ -14,12 +14,13 @@ from mklcore.data.samples import SAMPLES
 from mklcore.errors import DataError, MKLError, Repair
 from mklcore.kernels import stacks
 from pages._parts.derive import first_table, notes
-from pages._parts.derive.caches import result_cache
-from pages._parts.derive.opening import opened
 from pages._parts.params.parameters import DataParams, FileParams
 from pages._parts.params.rules import UPLOAD
-from pages._parts.session.memory import Upload, memory
+from pages._parts.session.memory import memory
 from pages._parts.session.uploads import upload
+from pages.shared import work
+
+BYTES_A_SECOND = 3e6  # that are read
 
 
 @st.cache_resource(max_entries=len(SAMPLES), show_spinner=False)
@@ -31,18 +32,11 @@ def table(params: DataParams) -> Dataset:
     """Return the table in use. Raises ``DataError``, or ``MissingFileError``."""
     if on_stack(params):
         return stack_file(params).table
-    if params.is_upload:
-        file = upload(params.data)
-        key = "table", params.part(FileParams)
-        data = opened(
-            result_cache(params), key, file.content, "Reading the table", lambda tick: _read(params, file, tick)
-        )
-    else:
-        data = _sample(params.data)
+    data = _read(params) if params.is_upload else _sample(params.data)
     if params.grouping:
-        name = ("grouped", data.fingerprint, params.grouping)
+        name = "grouped", params.part(FileParams), params.grouping
         with _mended_by("Use the groups that are found", grouping=""):
-            data = result_cache(params).made(name, lambda: regrouped(data, params.grouping))
+            data = work.now(name, lambda: regrouped(data, params.grouping))
     return data
 
 
@@ -61,12 +55,19 @@ def called(params: DataParams) -> str:
     return "an uploaded file" if params.is_upload else SAMPLES[params.data].label
 
 
-def _read(params: DataParams, file: Upload, tick: Callable[[], None]) -> Dataset:
-    """Read an uploaded table as the parameters ask for. Raises ``DataError``."""
-    with notes.for_people():
-        return read_table(
-            file.content, params.target or None, task=params.task or None, tick=tick, **reading_options(params)
-        )  # fmt: skip
+def _read(params: DataParams) -> Dataset:
+    """Read an uploaded table as the parameters ask for. Raises ``MKLError``, until it is read as well."""
+    content, options = upload(params.data).content, reading_options(params)
+
+    def read(progress: Callable[..., None]) -> Dataset:
+        with notes.for_people():
+            return read_table(content, params.target or None, task=params.task or None, tick=progress, **options)
+
+    return _made(("table", params.part(FileParams)), read, "Reading the table", content)
+
+
+def _made(key: tuple[object, ...], read: Callable[[Callable[..., None]], Any], title: str, content: bytes) -> Any:
+    return work.value(key, read, title=title, seconds=len(content) / BYTES_A_SECOND, compiled=False)
 
 
 def reading_options(params: DataParams) -> dict[str, Any]:
@@ -131,19 +132,19 @@ def summary(params: DataParams) -> TableSummary:
     """
     file, how = upload(params.data), as_read(params)
     task = None if params.target else params.task or None
-    key = ("summary", params.data, task, *how.values())
 
-    def read(tick: Callable[[], None]) -> TableSummary:
+    def read(progress: Callable[..., None]) -> TableSummary:
         with notes.for_people():
-            return describe_table(file.content, task=task, tick=tick, **how)
+            return describe_table(file.content, task=task, tick=progress, **how)
 
-    return opened(result_cache(params), key, file.content, "Looking at the columns", read)
+    key = "summary", work.mine(), params.data, task, *how.values()
+    return _made(key, read, "Looking at the columns", file.content)
 
 
 def sheets(params: DataParams) -> tuple[str, ...]:
     """Return the names of the sheets of an uploaded workbook; none for other files."""
     file = upload(params.data)
-    return result_cache(params).made(("sheets", params.data), lambda: (workbook_sheets(file.content),))[0]
+    return work.now(("sheets", work.mine(), params.data), lambda: workbook_sheets(file.content))
 
 
 def on_stack(params: DataParams) -> bool:
@@ -155,13 +156,13 @@ def on_stack(params: DataParams) -> bool:
 def stack_file(params: DataParams) -> stacks.StackFile:
     """Return the uploaded stack on all its rows. Raises ``MKLError``, or ``MissingFileError``."""
     file, digest = upload(params.data), params.data.removeprefix(UPLOAD)
-    return opened(
-        memory().caches.stack, (params.data, params.task, params.clip), file.content,
-        "Reading the stack and checking its kernels",
-        lambda tick: stacks.read_stack(
-            file.content, task=params.task or None, clip=params.clip, fingerprint=digest, tick=tick
-        ),
-    )  # fmt: skip
+
+    def read(progress: Callable[..., None]) -> stacks.StackFile:
+        task = params.task or None
+        return stacks.read_stack(file.content, task=task, clip=params.clip, fingerprint=digest, tick=progress)
+
+    key = "stack", work.mine(), params.data, params.task, params.clip
+    return _made(key, read, "Reading the stack and checking its kernels", file.content)
 
 
 def drawn(params: DataParams, most: int, judges: int) -> Split:
@@ -174,13 +175,13 @@ def drawn(params: DataParams, most: int, judges: int) -> Split:
         train, validation = full.train.drawn(most, params.seed), full.validation.drawn(judges, params.seed)
         return full._replace(train=train, validation=validation)
 
-    return result_cache(params).made(("drawn", params.part(DataParams), most, judges), draw)
+    return work.now(("drawn", params.part(DataParams), most, judges), draw)
 
 
 def split(params: DataParams) -> Split:
     """Return the table cut into training, validation and test rows."""
     key = ("split", params.part(DataParams))
-    return result_cache(params).made(
+    return work.now(
         key,
         lambda: (
             first_table.parts(params)

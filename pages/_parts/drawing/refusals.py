@@ -9,21 +9,25 @@ from mklcore.errors import MKLError, Repair
 from pages._parts.derive import repairs
 from pages._parts.session import history, words
 from pages.shared import work
-from pages.shared.work import Failed
+from pages.shared.work import Failed, FailedError, PendingError
 
 MOST = 4  # buttons beside each other
 
 
 def draw(error: MKLError | Failed, key: str) -> None:
     """Draw an error and its repairs; a refused file can always be read without the choices made about it."""
-    sentence = error.sentence if isinstance(error, Failed) else error
+    if isinstance(error, PendingError):
+        st.caption(words.plain(error))
+        return
+    failed = error.failed if isinstance(error, FailedError) else error
+    sentence = failed.sentence if isinstance(failed, Failed) else failed
     st.error(words.plain(sentence), icon=":material/block:")
     params = history.current()
     offered = repairs.offered(params, error.repairs)
     if params.is_upload:
         offered += repairs.as_found(params)
     _buttons(offered, f"{key}_repair", "secondary")
-    if isinstance(error, Failed) and not error.repairs:
+    if isinstance(failed, Failed) and failed.again:
         st.button("Try again", key=f"{key}_again", on_click=work.again)
 
 

@@ -8,6 +8,7 @@ from pages._parts.drawing import refusals
 from pages._parts.session import history, nav, uploads
 from pages._parts.session.memory import memory
 from pages._parts.session.words import plain
+from pages.shared.work import PendingError
 
 MOST_BYTES, MOST_LINES, MOST_SIGNS = 4000, 8, 160  # of a file that cannot be read at all
 
@@ -30,6 +31,9 @@ def usable_table() -> bool:
             "This link refers to an uploaded file. Files stay with the person who uploaded them: upload the same file "
             "on the Data page to restore this screen."
         )
+    except PendingError as error:
+        refusals.draw(error, "refused")
+        return False
     except MKLError as error:
         refusals.draw(error, "refused")
         first_rows()

@@ -69,7 +69,6 @@ class Caches:
     """Results about this session's own files, which live and die with it."""
 
     results: ResultCache = field(default_factory=lambda: ResultCache(48))
-    stack: ResultCache = field(default_factory=lambda: ResultCache(1))  # it is large
 
 
 @dataclass(frozen=True, eq=False)
