@@ -74,7 +74,7 @@ _HOMES = {
         "KernelPCABasis",
         "PolynomialBasis",
     ],
-    "solvers.hkl.certificate": ["hkl_certificate"],
+    "solvers.hkl.search": ["hkl_certificate"],
     "solvers.hkl.graph": ["Graph"],
     "io.rows": ["fit_rows"],
     "io.models": ["load_model", "save_model"],

@@ -136,7 +136,7 @@ from mklcore.solvers.hkl.bases import (
     KernelPCABasis as KernelPCABasis,
     PolynomialBasis as PolynomialBasis,
 )
-from mklcore.solvers.hkl.certificate import hkl_certificate as hkl_certificate
+from mklcore.solvers.hkl.search import hkl_certificate as hkl_certificate
 from mklcore.solvers.hkl.graph import Graph as Graph
 from mklcore.io.rows import fit_rows as fit_rows
 from mklcore.io.models import load_model as load_model, save_model as save_model

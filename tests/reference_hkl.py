@@ -9,17 +9,14 @@ import numpy as np
 
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
 from mklcore.solvers.hkl.bases import ANOVABasis, GaussianBasis, PolynomialBasis
-from mklcore.solvers.hkl.dag import Node, levels, touched
 from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.graph import Node, levels, touched
 
 FILE = Path(__file__).parent / "data" / "hkl.npz"
 
 
 class HullOptimum(NamedTuple):
-    """One problem with its optimum.
-
-    ``nodes`` all nodes of the grid, ``hull`` the active ones, arrays along ``nodes``.
-    """
+    """One problem with its optimum: ``hull`` the active ones of the grid's ``nodes``, arrays along ``nodes``."""
 
     name: str
     X: np.ndarray
@@ -48,48 +45,43 @@ def hull_optima() -> list[HullOptimum]:
     with np.load(FILE) as file:
         data = dict(file)
     fields = {key.removeprefix("records/"): data[key] for key in data if key.startswith("records/")}
+    bases = {
+        "polynomial": lambda row: PolynomialBasis(row["q"]),
+        "anova": lambda row: ANOVABasis(row["b"]),
+        "gaussian": lambda row: GaussianBasis(row["q"], row["b"], row["sigma2"]),
+    }
     found = []
     for k, case in enumerate(fields["case"].tolist()):
         row = {key: values[k].item() for key, values in fields.items()}
-        basis = {
-            "polynomial": lambda row=row: PolynomialBasis(row["q"]),
-            "anova": lambda row=row: ANOVABasis(row["b"]),
-            "gaussian": lambda row=row: GaussianBasis(row["q"], row["b"], row["sigma2"]),
-        }[row["basis"]]()
         settings = {key: row[key] for key in ("lam", "depth_weight", "root_weight", "fit_intercept")}
-        settings |= {"basis": basis, "standardize": False, "normalize_basis": False}
+        settings |= {"basis": bases[row["basis"]](row), "standardize": False, "normalize_basis": False}
         run, nodes = f"{case}/{row['run']}", [tuple(node) for node in data[f"{case}/nodes"].tolist()]
+        X, y, X_test = data[f"{case}/X"], data[f"{case}/y"].astype(float), data[f"{case}/Xtest"]
+        hull = {node for node, inside in zip(nodes, data[f"{run}/hull"], strict=True) if inside}
         found.append(
             HullOptimum(
-                f"{case}-{row['lam']:g}",
-                data[f"{case}/X"],
-                data[f"{case}/y"].astype(float),
-                data[f"{case}/Xtest"],
-                settings,
-                row["loss"],
-                row["objective"],
-                nodes,
-                {node for node, inside in zip(nodes, data[f"{run}/hull"], strict=True) if inside},
-                data[f"{run}/eta"],
-                data[f"{run}/zeta"],
-                data.get(f"{run}/pred_test"),
+                f"{case}-{row['lam']:g}", X, y, X_test, settings, row["loss"], row["objective"], nodes, hull,
+                data[f"{run}/eta"], data[f"{run}/zeta"], data.get(f"{run}/pred_test"),
             )
-        )
+        )  # fmt: skip
     return found
+
+
+def grid(design: Design) -> list[Node]:
+    """Every node of a small grid."""
+    return [touched(full) for full in np.ndindex(*(design.q + 1,) * design.p)]
 
 
 def brute_descendant_sums(design: Design, nodes: list[Node], a: np.ndarray, base: float) -> np.ndarray:
     """S_t by listing every descendant: small grids only."""
-    grid = [touched(full) for full in np.ndindex(*(design.q + 1,) * design.p)]
-    forms = {node: float(a @ design.gram(node) @ a) for node in grid}
+    forms = {node: float(a @ design.gram(node) @ a) for node in grid(design)}
     sums = []
     for node in nodes:
-        low = np.array(levels(node, design.p))
-        total = 0.0
-        for below in grid:
+        low, total = np.array(levels(node, design.p)), 0.0
+        for below, form in forms.items():
             high = np.array(levels(below, design.p))
             if np.all(high >= low):
                 spans = [sum(base**level for level in range(i, j + 1)) for i, j in zip(low, high, strict=True)]
-                total += forms[below] / float(np.prod(spans)) ** 2
+                total += form / float(np.prod(spans)) ** 2
         sums.append(total)
     return np.array(sums)

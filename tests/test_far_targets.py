@@ -10,8 +10,8 @@ import mklcore as mkl
 from mklcore.errors import ProofError
 from mklcore.losses import Huber
 from mklcore.selection.references import hull_references, plain_references
-from mklcore.solvers.hkl.certificate import hkl_certificate
 from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.search import hkl_certificate
 from tests.every import every
 
 N = 30

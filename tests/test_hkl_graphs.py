@@ -13,8 +13,8 @@ import mklcore as mkl
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.figures.hulls import drawn_along, hull_json, hull_layout, hull_state
 from mklcore.figures.takeaway import hulls_page
-from mklcore.solvers.hkl.certificate import hkl_certificate
-from mklcore.solvers.hkl.listed import ListedSpace, numbered
+from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.search import hkl_certificate
 from tests.every import every
 
 CASES = range(50)
@@ -102,11 +102,11 @@ def brute_sums(parents, forms, prices):
 def test_sums_over_descendants_of_a_listed_graph(seed):
     parents, factors, weights, y = random_problem(seed)
     graph = mkl.Graph(parents, [factor @ factor.T for factor in factors], weights=weights)
-    space, a = ListedSpace.of(graph, None, normalise=True, memory_mb=100), y - y.mean()
-    nodes = [numbered(k) for k in range(len(graph))]
+    space, a = Design(None, graph=graph), y - y.mean()
+    nodes = space.order.nodes
     forms = [float(np.sum((factor.T @ a) ** 2)) for factor in factors]
     assert space.forms(nodes, a) == pytest.approx(forms)
-    assert space.descendant_sums(nodes, a, space.weights(None, 1.0)) == pytest.approx(
+    assert space.descendant_sums(nodes, a, space.order.weights(None, 1.0)) == pytest.approx(
         brute_sums(parents, forms, weights)
     )
 
@@ -119,7 +119,7 @@ def test_grid_as_a_listed_graph_has_the_optimum_of_the_grid():
     nodes = list(itertools.product(range(3), repeat=2))
     below = {node: [v for v in nodes if sum(node) - sum(v) == 1 and all(np.less_equal(v, node))] for node in nodes}
     space = grid.design_
-    kernels = {node: space.gram(space.node_of(node)) for node in nodes}
+    kernels = {node: space.gram(space.order.node_of(node)) for node in nodes}
     prices = {node: 2.0 ** sum(node) if sum(node) else 0.1 for node in nodes}
     model = mkl.HKLRegressor(graph=mkl.Graph(below, kernels, weights=prices), lam=0.01, tol=1e-6).fit(X, y)
     assert model.objective_ == pytest.approx(grid.objective_, rel=2e-6)
@@ -192,7 +192,7 @@ def test_saved_graphs_predict_the_same(fitted, genes):
 
 def test_a_saved_graph_has_no_training_matrices(fitted, genes):
     with pytest.raises(KernelError, match="fit it again"):
-        again(fitted).design_.gram(numbered(0))
+        again(fitted).design_.gram(((0, 1),))
 
 
 def test_path_over_lambda_of_a_graph(fitted, genes):

@@ -15,9 +15,9 @@ from mklcore.solvers import certificate
 from mklcore.solvers.hkl import baselines
 from mklcore.solvers.hkl.baselines import hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
 from mklcore.solvers.hkl.bases import ANOVABasis, GaussianBasis, PolynomialBasis
-from mklcore.solvers.hkl.dag import DepthWeights, Hull, touched
 from mklcore.solvers.hkl.design import Design
-from mklcore.solvers.hkl.machine import Task
+from mklcore.solvers.hkl.graph import Ancestry, Grid, Hull, NodeWeights, touched
+from mklcore.solvers.hkl.inner import Task
 from mklcore.theory.hkl import hkl_consistency, norm_slope
 from tests.every import every
 from tests.reference_hkl import brute_descendant_sums
@@ -41,27 +41,28 @@ def omega(nodes, beta, weights):
 
 
 def test_the_slope_of_the_norm_sums_over_all_ancestors():
-    nodes, weights, step = [touched(v) for v in HULL], DepthWeights(2.0, 0.3), 1e-6
-    beta = BETA + 0.1
+    nodes, weights, step = [touched(v) for v in HULL], NodeWeights(2.0, 0.3), 1e-6
+    beta, ancestry, d = BETA + 0.1, Ancestry(Grid(3, 2), nodes), weights.of(nodes)
     numeric = [
         (omega(nodes, beta + step * e, weights) - omega(nodes, beta - step * e, weights)) / (2 * step)
         for e in np.eye(4)
     ]
-    assert norm_slope(nodes, beta, weights) == pytest.approx(numeric, rel=1e-6)
-    printed = weights.of(nodes) / np.sqrt([np.sum(beta**2), *[1.0] * 3]) * beta
-    assert norm_slope(nodes, beta, weights)[3] != pytest.approx(printed[3], rel=0.1)
+    assert norm_slope(ancestry, beta, d) == pytest.approx(numeric, rel=1e-6)
+    printed = d / np.sqrt([np.sum(beta**2), *[1.0] * 3]) * beta
+    assert norm_slope(ancestry, beta, d)[3] != pytest.approx(printed[3], rel=0.1)
 
 
 def test_both_conditions_match_covariances_by_brute_force(table):
-    design, weights = Design(table[0], PolynomialBasis(2)), DepthWeights(2.0, 0.3)
+    design, weights = Design(table[0], PolynomialBasis(2)), NodeWeights(2.0, 0.3)
     found = hkl_consistency(design, HULL, BETA, depth_weight=2.0, root_weight=0.3)
     nodes = [touched(v) for v in HULL]
     grid = [touched(v) for v in np.ndindex(3, 3, 3)]
     features = design.columns_of(grid) - design.columns_of(grid).mean(axis=0)
     inside = [grid.index(node) for node in nodes[1:]]  # the constant root has no covariance
     sigma = features.T @ features / 60
-    s = np.linalg.solve(sigma[np.ix_(inside, inside)], norm_slope(nodes, BETA, weights)[1:])
-    sources = sorted(Hull(3, 2, nodes).sources)
+    slope = norm_slope(Ancestry(design.order, nodes), BETA, weights.of(nodes))
+    s = np.linalg.solve(sigma[np.ix_(inside, inside)], slope[1:])
+    sources = sorted(Hull(design.order, nodes).sources)
     d = weights.of(sources)
     single = (sigma[np.ix_([grid.index(t) for t in sources], inside)] @ s) ** 2 / d**2
     assert found.necessary == pytest.approx(single.max(), rel=1e-9)
@@ -189,7 +190,7 @@ def test_greedy_grows_a_hull_by_the_best_normalised_source(basis, table):
     assert model.order[0] == (0, 0, 0)
     assert len(model.order) == len(model.objectives) == 6
     assert np.all(np.diff(model.objectives) < 1e-12)
-    hull = Hull(3, basis.q, [touched(v) for v in model.order[:3]])
+    hull = Hull(design.order, [touched(v) for v in model.order[:3]])
     assert len(hull) == 3
     gains = {}
     for node in hull.sources:
@@ -209,7 +210,7 @@ def test_flat_mkl_is_sparse_mkl_over_the_variables(table):
     X, y = table
     model = hkl_flat_mkl(X, y, 0.01, PolynomialBasis(2), tol=1e-6)
     design = Design(X, PolynomialBasis(2))
-    K = np.stack([design.variable_gram(i) for i in range(3)])
+    K = np.stack([design.values.weighed(i, np.array([0.0, 1.0, 1.0])) for i in range(3)])
     task = Task(y, make_loss("squared"), 0.01, True)
     primal, dual = certificate(K, y, model.weights, model.dual, model.intercept, "squared", task.C, LpNorm(1.0))
     assert 0.01 * primal == pytest.approx(model.objective, rel=1e-6)

@@ -16,10 +16,10 @@ from mklcore.solvers.driver import Iterate, Method, Status, run
 from mklcore.solvers.gomp import GOMP
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, unit_step_divisors
 from mklcore.solvers.hkl.bases import PolynomialBasis
-from mklcore.solvers.hkl.dag import DepthWeights
 from mklcore.solvers.hkl.design import Design
-from mklcore.solvers.hkl.machine import Task
-from mklcore.solvers.hkl.search import HullSearch, Limits
+from mklcore.solvers.hkl.graph import NodeWeights
+from mklcore.solvers.hkl.inner import Task
+from mklcore.solvers.hkl.search import HullSearch
 from mklcore.solvers.interleaved import Interleaved
 from mklcore.solvers.live import LiveKernels
 from mklcore.solvers.newton import Newton
@@ -54,10 +54,7 @@ METHODS = {
     "hkl": lambda: HullSearch(
         Design(ROWS, PolynomialBasis(2)),
         Task(DRAWN.y, make_loss("squared"), 0.1, True),
-        DepthWeights(4, 0.1),
-        search="certified",
-        tol=1e-3,
-        limits=Limits(),
+        NodeWeights(4, 0.1),
     ),
     "smkl": lambda: SMKL(Problem(DRAWN.K, DRAWN.y, 1.0, make_loss("hinge"), PENALTIES["log"](), True), tol=1e-3),
 }

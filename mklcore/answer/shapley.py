@@ -121,12 +121,12 @@ class Explainer:
                 "explain LpMKLClassifier or JointMKLClassifier, which have one decision per class."
             )
         design, background = getattr(model, "design_", None), getattr(model, "background_", None)
-        if background is None or (getattr(model, "_map", None) is None and not hasattr(design, "levels")):
+        if background is None or (getattr(model, "_map", None) is None and getattr(design, "graph", 0) is not None):
             raise KernelError(
                 "A model of ready kernels knows no columns, so nothing can be said per column: fit it on a table with "
                 "a KernelDictionary."
             )
-        terms = _of_hull(model, design) if hasattr(design, "levels") else _of_kernels(model)
+        terms = _of_hull(model, design) if design is not None else _of_kernels(model)
         self.model, self._terms = model, [(term, _mean_of(term, background)) for term in terms]
         first = _explained(self._terms, background[:1], len(model.source_columns_))[0][0]
         decide = getattr(model, "decision_function", model.predict)
@@ -395,15 +395,15 @@ def _of_hull(model: Any, design: Any) -> list[_Term]:
     weights = np.atleast_2d(model.weights_)
     terms = []
     for v, node in enumerate(model._nodes):
-        variables = list(design._variables(node))
-        if not variables:
+        own = design.levels_of(node)
+        if not own:
             continue
-        sources = tuple(sorted({home[i] for i in variables}))
-        levels = [(sources.index(home[i]), i, dict(node).get(i, 0)) for i in variables]
+        sources = tuple(sorted({home[i] for i in own}))
+        levels = [(sources.index(home[i]), i, level) for i, level in own.items()]
         if model.refit:
             a = np.atleast_2d(model.refit_coef_[v])
         else:
-            a = design.own_column(node)[:, None] * duals * weights[:, v]
+            a = design.columns_of([node]) * duals * weights[:, v]
             a = a.sum(axis=0, keepdims=True) if design.is_column(node) else a
         terms.append(_Term(sources, partial(_levels, design, len(sources), levels, len(a)), a, np.ones(1)))
     return terms

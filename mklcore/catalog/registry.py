@@ -18,7 +18,7 @@ from mklcore.catalog.algorithm import (
 )
 from mklcore.losses import CLASSIFICATION, losses_for
 from mklcore.solvers.hkl.bases import BASES
-from mklcore.solvers.hkl.machine import suits_hulls
+from mklcore.solvers.hkl.inner import suits_hulls
 from mklcore.solvers.hkl.search import SEARCHES
 
 ESTIMATORS: dict[str, Algorithm] = {

@@ -13,22 +13,16 @@ from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.base import _BLOCK_MB, KernelEstimator
-from mklcore.estimators.graph_rows import check_graph, checked_rows, count_rows, space_of
 from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.operators import is_operator
 from mklcore.losses import Loss, loss_for
 from mklcore.parameters import check_choice, check_whole, set_together
 from mklcore.solvers.driver import Fit, Status, run, warn_unless_converged
 from mklcore.solvers.hkl.bases import Basis
-from mklcore.solvers.hkl.dag import Node
-from mklcore.solvers.hkl.design import Design, Rows
-from mklcore.solvers.hkl.graph import Graph
-from mklcore.solvers.hkl.levels import Matrices
-from mklcore.solvers.hkl.listed import ListedRows, ListedSpace
-from mklcore.solvers.hkl.machine import NEEDED, Task, suits_hulls
-from mklcore.solvers.hkl.outcome import Outcome
-from mklcore.solvers.hkl.search import SEARCHES, HullSearch, Limits, WarmHull, lambda_range
-from mklcore.solvers.hkl.space import KernelSpace, NewRows, NodeWeights
+from mklcore.solvers.hkl.design import Design, Matrices, Rows
+from mklcore.solvers.hkl.graph import Graph, Hull, NodeWeights
+from mklcore.solvers.hkl.inner import NEEDED, Task, suits_hulls
+from mklcore.solvers.hkl.search import SEARCHES, HullSearch, WarmHull, lambda_range
 
 _GRID_DECADES = 1e-6  # of the eight decades over which lambda matters, the ones a certificate usually reaches
 
@@ -73,62 +67,73 @@ class _HKLBase(KernelEstimator):
         return isinstance(self.basis, (np.ndarray, list, tuple))
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
-        if self.graph is not None:
-            return checked_rows(self, self.graph, X, reset)
+        graph = self.graph
         if isinstance(X, Design):
             return X
-        if isinstance(X, Dataset) and X.sequences:
+        if graph is not None and (graph.is_precomputed or graph.kernels is None):
+            return self._ready_rows(graph, X, reset)
+        columns, sequences, X = (X.columns, X.sequences, X.X) if isinstance(X, Dataset) else (None, (), X)
+        if sequences:
             raise KernelError(
                 f"{type(self).__name__} searches products of columns and has no kernels on sequences; hand over "
                 "data.X, or use a method with a dictionary, such as LpMKLClassifier."
             )
-        columns, X = (X.columns, X.X) if isinstance(X, Dataset) else (None, X)
         dimensions = np.ndim(X) if isinstance(X, (np.ndarray, list, tuple)) else getattr(X, "ndim", 2)
-        if is_operator(X) or dimensions == 3:
+        if graph is None and (is_operator(X) or dimensions == 3):
             raise KernelError(
                 f"{type(self).__name__} works on a table of columns (n, p), whose products it searches; a kernel "
-                f"stack (M, n, n) "
-                "has no columns. Hand over the table, or one Gram matrix per variable and level (p, q+1, n, n)."
+                "stack (M, n, n) has no columns. Hand over the table, or one Gram matrix per variable and level "
+                "(p, q+1, n, n)."
             )
-        if dimensions == 4:
+        if graph is None and dimensions == 4:
             return X
-        if not reset and isinstance(getattr(self.design_, "levels", None), Matrices):
+        if not reset and isinstance(self.design_.levels, Matrices):
             return X  # the design says which shape of block it expects
         rows = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1)
         if reset:
             self._know_rows(rows, columns)
         return rows
 
+    def _ready_rows(self, graph: Graph, X: Any, reset: bool) -> Any:
+        """Rows of a graph whose kernels are not functions: None where it holds them, else their stack."""
+        if reset and graph.is_precomputed:
+            count = graph.kernels.shape[1]
+            if X is not None and not (is_operator(X) or isinstance(X, Dataset)) and np.ndim(X) < 3 and len(X) != count:
+                raise DataError(f"The kernels of the graph have {count} rows, the table has {len(X)}.")
+            return None
+        if reset and not is_operator(X) and np.ndim(X) != 3:
+            raise KernelError(
+                "A graph without kernel functions takes kernels in place of the table: a stack (M, n, n), one per node."
+            )
+        return X  # of new rows the design says what it expects
+
     def _stack(self, X: Any, once: bool = False) -> Any:
-        if self.graph is not None:
-            return space_of(self.graph, X, self.normalize_basis, self.memory_mb)
         if isinstance(X, Design):
             return X
         names = getattr(self, "feature_names_in_", None)
         return Design(
             X,
             self.basis,
+            graph=self.graph,
             standardize=self.standardize,
             normalize=self.normalize_basis,
             names=None if names is None or np.ndim(X) == 4 else [str(name) for name in names],
             memory_mb=self.memory_mb,
         )
 
-    def _blocks(self, X: Any) -> Any:
+    def _blocks(self, X: Any) -> Rows:
         check_is_fitted(self)
-        if isinstance(X, (Rows, ListedRows)):
-            return X
-        return self.design_.cross(self._checked_rows(X, reset=False))
+        return X if isinstance(X, Rows) else self.design_.cross(self._checked_rows(X, reset=False))
 
     def _checked_target(self, X: Any, y: Any) -> Array:
         if y is None:
             raise ValueError(f"requires y to be passed, but the target y is None; {type(self).__name__} is supervised.")
-        if self.graph is not None:
-            n = count_rows(self.graph, X)
-        else:
-            n = X.n_samples if isinstance(X, Design) else np.shape(X)[2 if np.ndim(X) == 4 else 0]
-        if isinstance(self.basis, np.ndarray | list | tuple) and np.ndim(self.basis) == 4 and not isinstance(X, Design):
-            n = np.shape(self.basis)[2]
+        if isinstance(X, Design) or is_operator(X):
+            n = X.n_samples
+        else:  # a table, a stack, or Gram matrices by variable and level
+            given: Any = self.basis if self._is_precomputed else X
+            shape = np.shape(given if given is not None or self.graph is None else self.graph.kernels)
+            n = shape[max(0, len(shape) - 2)]
         target = self._target(y)
         if target.shape[0] != n:
             raise DataError(
@@ -144,7 +149,17 @@ class _HKLBase(KernelEstimator):
             if getattr(self, name) is not None:
                 self._positive(name)
         self.loss_in_use  # noqa: B018  the loss checks itself
-        check_graph(self.graph, self.basis, self.refit)
+        if self.graph is not None:
+            if not isinstance(self.graph, Graph):
+                raise ParameterError(f"graph must be None or Graph(parents, kernels); got {self.graph!r}.")
+            if self.basis is not None:
+                raise ParameterError(
+                    "A graph brings its own kernels: leave basis out, or leave graph out for the grid of products."
+                )
+            if self.refit:
+                raise ParameterError(
+                    "refit=True needs kernels of rank one; those of a graph may be of any. Use refit=False."
+                )
         check_choice("search", self.search, SEARCHES)
         for name in ("max_iter", "max_nodes"):
             check_whole(name, getattr(self, name))
@@ -153,23 +168,23 @@ class _HKLBase(KernelEstimator):
     def loss_in_use(self) -> Loss:
         return loss_for(self.loss, self.tasks, suits_hulls, NEEDED)
 
-    def _weights_of(self, design: KernelSpace) -> NodeWeights:
-        return design.weights(self.depth_weight, float(self.root_weight))
+    def _weights_of(self, design: Design) -> NodeWeights:
+        return design.order.weights(self.depth_weight, float(self.root_weight))
 
     def _task(self, y: Array) -> Task:
         """One target of labels -1 / +1 or of numbers, at this lam under this loss."""
         return Task(y, self.loss_in_use, float(self.lam), self.fit_intercept)
 
-    def _fit_one(self, design: KernelSpace, y: Array, warm: WarmHull | None) -> tuple[Fit, HullSearch]:
+    def _fit_one(self, design: Design, y: Array, warm: WarmHull | None) -> tuple[Fit, HullSearch]:
         """One target of labels -1 / +1 or of numbers."""
-        task = self._task(y)
         search = HullSearch(
             design,
-            task,
+            self._task(y),
             self._weights_of(design),
             search=self.search,
             tol=self.tol,
-            limits=Limits(self.max_nodes, self.max_seconds),
+            max_nodes=self.max_nodes,
+            max_seconds=self.max_seconds,
             warm=warm,
         )
         fit = run(search, tol=self.tol, max_iter=self.max_iter, callback=self.callback)
@@ -177,7 +192,7 @@ class _HKLBase(KernelEstimator):
             warn_unless_converged(fit, self.tol)
         return fit, search
 
-    def problems(self, X: Any, y: Any) -> tuple[KernelSpace, NodeWeights, list[Task]]:
+    def problems(self, X: Any, y: Any) -> tuple[Design, NodeWeights, list[Task]]:
         """What this model was fitted to, made again from its training rows ``X`` and target ``y``: kernels, weights,
         targets.
         """
@@ -187,7 +202,7 @@ class _HKLBase(KernelEstimator):
         tasks = [self._task(target) for target in probe._targets(probe._checked_target(design, y))]
         return design, self._weights_of(design), tasks
 
-    def _solve(self, stack: KernelSpace, y: Array, warm: Any) -> None:
+    def _solve(self, stack: Design, y: Array, warm: Any) -> None:
         targets = self._targets(y)
         if self.refit and not stack.all_columns:
             raise ParameterError(
@@ -208,36 +223,50 @@ class _HKLBase(KernelEstimator):
         if self.refit:
             self._refit(stack, np.column_stack(targets))
 
-    def _publish_hull(self, design: KernelSpace, searches: Sequence[HullSearch]) -> None:
-        """The hull (of all problems together), and per node of it zeta, eta, ||beta_D(v)||; zero where a problem lacks
-        it.
+    def _publish_hull(self, design: Design, searches: Sequence[HullSearch]) -> None:
+        """The hull (of all problems together, sorted by depth), and per node of it zeta, eta, ||beta_D(v)|| and
+        ||beta_v||; zero where a problem lacks it.
         """
-        outcome = Outcome.of(design, searches)
-        self._nodes = outcome.nodes
-        tables = outcome.zeta, outcome.eta, outcome.norms, outcome.own
-        self.zeta_, self.eta_, self.node_norms_, self.component_norms_ = (t[0] if len(t) == 1 else t for t in tables)
-        self.weights_ = self.zeta_
-        self.hull_ = tuple(design.key(node) for node in outcome.nodes)
-        self.extreme_points_ = tuple(design.key(node) for node in outcome.extreme)
-        self.sources_ = {design.key(node): share for node, share in outcome.sources.items()}
-        self.node_weights_ = searches[0].weights.of(outcome.nodes)
-        carried = (outcome.own**2).mean(axis=0)
-        if isinstance(design, ListedSpace):
-            self.relevance_, self.interaction_order_ = carried, max(map(design.depth, outcome.nodes))
-            self.depths_ = tuple(map(design.depth, outcome.nodes))
-            self.edges_ = _edges(design, [*outcome.nodes, *outcome.sources])
-        else:
+        parts, order = [search.found.state for search in searches], design.order
+        self._nodes = nodes = sorted({node for part in parts for node in part.nodes}, key=order.rank)
+        place = {node: k for k, node in enumerate(nodes)}
+        tables = np.zeros((4, len(parts), len(nodes)))
+        hull, shares = Hull(order, nodes), dict[Any, float]()
+        for k, (search, part) in enumerate(zip(searches, parts, strict=True)):
+            inner, zeta = part.inner, search.found.weights
+            eta = inner.norms / (search.weights.of(part.nodes) * inner.omega) if inner.omega > 0 else 0.0 * zeta
+            own = zeta * np.sqrt(inner.answer.forms)
+            tables[:, k, [place[node] for node in part.nodes]] = zeta, eta, inner.norms, own
+            for node, share in part.sources.items():
+                if node not in hull:
+                    shares[node] = max(share, shares.get(node, 0.0))
+        carried = (tables[3] ** 2).mean(axis=0)
+        self.zeta_, self.eta_, self.node_norms_, self.component_norms_ = tables[:, 0] if len(parts) == 1 else tables
+        self.weights_, self.node_weights_ = self.zeta_, searches[0].weights.of(nodes)
+        self.hull_ = tuple(map(order.key, nodes))
+        self.extreme_points_ = tuple(map(order.key, sorted(hull.extreme_points(), key=order.rank)))
+        outside = sorted(shares, key=order.rank)
+        self.sources_ = {order.key(node): shares[node] for node in outside}
+        if self.graph is None:
             touches = np.array(self.hull_) > 0
             self.relevance_, self.interaction_order_ = carried @ touches, int(touches.sum(axis=1).max())
-        inner = None if not design.all_columns else design.columns_of(outcome.nodes).T @ self.dual_coef_.T
+        else:
+            self.depths_ = tuple(order.rank(node)[0] for node in nodes)
+            self.relevance_, self.interaction_order_ = carried, max(self.depths_)
+            known = {*nodes, *outside}
+            self.edges_ = tuple(
+                (order.key(above), order.key(node))
+                for node in (*nodes, *outside) for above in order.parents(node) if above in known
+            )  # fmt: skip
+        inner = design.columns_of(nodes).T @ self.dual_coef_.T if design.all_columns else None
         self.beta_ = None if inner is None else inner.T * self.weights_
-        self.n_dag_kernels_ = design.n_dag_kernels
-        self.n_visited_, self.n_visited_on_path_ = outcome.looked_at, outcome.ever
+        self.n_dag_kernels_ = order.size
+        self.n_visited_, self.n_visited_on_path_ = (max(getattr(p, n) for p in parts) for n in ("looked_at", "ever"))
         self.certified_ = self.status_ is Status.CONVERGED
-        alone = len(outcome.nodes) == 1 and not isinstance(design, ListedSpace)
+        alone = len(nodes) == 1 and self.graph is None
         self.notes_ = (self._root_alone(design),) if alone else ()
 
-    def _root_alone(self, design: KernelSpace) -> str:
+    def _root_alone(self, design: Design) -> str:
         """What it means that no other node pays for itself."""
         sure = "The optimum at this lam is the root alone" if self.certified_ else "The hull found is the root alone"
         if design.root_is_constant:
@@ -248,7 +277,7 @@ class _HKLBase(KernelEstimator):
             "smaller lam, or a basis whose first level varies less, such as a Gaussian of smaller b."
         )
 
-    def _refit(self, design: KernelSpace, targets: Array) -> None:
+    def _refit(self, design: Design, targets: Array) -> None:
         """Unpenalised least squares on the features of the hull."""
         features = design.columns_of(self._nodes)
         shift = targets.mean(axis=0) if self.fit_intercept else np.zeros(targets.shape[1])
@@ -271,7 +300,7 @@ class _HKLBase(KernelEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit on a table X (n, p), on Gram matrices (p, q+1, n, n), or on a ``Design``, and a target y (n,)."""
         fitted = super().fit(X, y)
-        if not isinstance(X, (Design, ListedSpace)):
+        if not isinstance(X, Design):
             self.design_.release()
         return fitted
 
@@ -285,16 +314,16 @@ class _HKLBase(KernelEstimator):
         stack.release()
 
     @staticmethod
-    def path_table(points: Sequence[Any], stack: KernelSpace) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+    def path_table(points: Sequence[Any], stack: Design) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
         """Weights (L, M) over the union of the hulls along a path, zero where a hull lacks the node."""
-        nodes = stack.ordered({node for point in points for node in point._nodes})
+        nodes = sorted({node for point in points for node in point._nodes}, key=stack.order.rank)
         place = {node: k for k, node in enumerate(nodes)}
         weights = np.zeros((len(points), len(nodes)))
         for row, point in zip(weights, points, strict=True):
             row[[place[node] for node in point._nodes]] = np.atleast_2d(point.weights_).mean(axis=0)
         return weights, tuple(stack.name(node) for node in nodes), ("hkl",) * len(nodes)
 
-    def lam_range(self, stack: KernelSpace, y: Array) -> tuple[float, float]:
+    def lam_range(self, stack: Design, y: Array) -> tuple[float, float]:
         """The smallest lambda a grid goes to and the largest that changes anything."""
         probe = self.copy_with("lam", 1.0)
         targets = probe._targets(probe._checked_target(stack, y))
@@ -307,13 +336,12 @@ class _HKLBase(KernelEstimator):
         """Decision values of new rows, a few at a time so that no block outgrows ``_BLOCK_MB``."""
         check_is_fitted(self)
         rows = self._checked_rows(X, reset=False)
-        step = max(1, int(_BLOCK_MB * 1e6 / (8 * self.n_train_)))
+        step = max(1, int(_BLOCK_MB * 1e6 / (8 * self.n_train_ * self.design_.p)))
         if np.ndim(rows) != 2 or len(rows) <= step or self.design_.all_columns:
             return self._decide(self.design_.cross(rows))
         return np.concatenate([self._decide(self.design_.cross(rows[k : k + step])) for k in range(0, len(rows), step)])
 
-    def _decide(self, blocks: Any) -> Array:
-        rows: NewRows = blocks
+    def _decide(self, rows: Rows) -> Array:
         if self.refit:
             found = np.zeros((rows.size, *np.shape(self.refit_coef_)[1:]))
             for node, coefficient in zip(self._nodes, self.refit_coef_, strict=True):
@@ -366,7 +394,7 @@ class _HKLBase(KernelEstimator):
         parts = [self._part(rows, k) for k in chosen]
         return np.array(parts).reshape(len(parts), rows.size, *np.shape(self.dual_coef_.T)[1:])
 
-    def _part(self, rows: NewRows, k: int) -> Array:
+    def _part(self, rows: Rows, k: int) -> Array:
         if self.refit:
             part: Array = np.multiply.outer(rows.node(self._nodes[k])[0], self.refit_coef_[k])
             return part
@@ -412,8 +440,7 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     memory_mb : float, default 2048
         Budget for matrices that depend on X alone; beyond it they are made again when needed.
     max_seconds : float or None, default None
-        Bound on the search, None for none, in seconds of counted work (multiplications at the speed of one idle core),
-        so that the answer is the same on a busy machine.
+        Bound on the search, None for none, in seconds of the processor; the gap reached there is stated.
     refit : bool, default False
         Predict by unpenalised least squares on the features of the hull (bases of columns only).
     fit_intercept : bool, default True
@@ -497,11 +524,3 @@ class HKLRegressor(_HKLBase, KernelRegressor):
     ----------
     Bach (2008), equations (1) to (3), Propositions 1 to 3.
     """
-
-
-def _edges(design: ListedSpace, nodes: Sequence[Node]) -> tuple[tuple[Any, Any], ...]:
-    """Every edge between ``nodes``, as (parent, child) by what the graph calls them."""
-    known = set(nodes)
-    return tuple(
-        (design.key(above), design.key(node)) for node in nodes for above in design.parents(node) if above in known
-    )

@@ -23,7 +23,6 @@ from mklcore.estimators.problems import weighted_blocks
 from mklcore.kernels.dictionary import Unit
 from mklcore.kernels.maps import KernelMap
 from mklcore.selection.scoring import Judge, Scoring
-from mklcore.solvers.hkl.listed import ListedSpace, number
 
 REPEATS = 5
 GROUPS, LEAST_ROWS = 20, 20  # of held-out rows that are left out in turn, and rows below which no error is given
@@ -152,7 +151,7 @@ def _sees(model: Any) -> list[frozenset[int]] | None:
     """Which columns each kernel of a model sees; None where it cannot be known."""
     if getattr(model, "_map", None) is not None:
         return [frozenset(spec.columns(model.n_features_in_)) for spec in model._map.specs]
-    if isinstance(getattr(model, "design_", None), ListedSpace):
+    if getattr(model, "graph", None) is not None:
         return _seen_by_nodes(model)
     if hasattr(model, "hull_"):
         return [frozenset(j for j, level in enumerate(node) if level) for node in model.hull_]
@@ -161,11 +160,11 @@ def _sees(model: Any) -> list[frozenset[int]] | None:
 
 def _seen_by_nodes(model: Any) -> list[frozenset[int]] | None:
     """Which columns each node of a hull on a graph sees, where its kernels are functions of columns."""
-    space = model.design_
-    if not isinstance(space, ListedSpace) or space.transform is None:
+    kernels = model.design_.levels
+    if kernels.transform is None:
         return None
-    every = [frozenset(spec.columns(model.n_features_in_)) for spec in space.transform.specs]
-    places = [int(space.place[number(node)]) for node in model._nodes]
+    every = [frozenset(spec.columns(model.n_features_in_)) for spec in kernels.transform.specs]
+    places = [int(kernels.place[node[0][0]]) for node in model._nodes]
     return [every[place] if place >= 0 else frozenset() for place in places]
 
 

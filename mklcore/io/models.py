@@ -39,10 +39,8 @@ from mklcore.losses import LOSSES
 from mklcore.penalties import PENALTIES, SumOfTerms
 from mklcore.solvers.driver import Fit, Record, Status
 from mklcore.solvers.hkl.bases import BASES
-from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.design import Design, Kernels, Matrices, Table
 from mklcore.solvers.hkl.graph import Graph
-from mklcore.solvers.hkl.levels import Table
-from mklcore.solvers.hkl.listed import ListedSpace
 
 FORMAT, VERSION = "mklcore model", 4
 MAX_BYTES = 2**30
@@ -220,7 +218,7 @@ def _parts(max_bytes: int) -> dict[str, _Part]:
         for kind in dataclasses
         if is_dataclass(kind)
     ]
-    found += [_Part(Design, _of_design, partial(_design, max_bytes)), _Part(ListedSpace, _of_listed, _listed)]
+    found += [_Part(Design, _of_design, partial(_design, max_bytes)), _Part(Kernels, _of_kernels, _kernels)]
     return {part.kind.__name__: part for part in found}
 
 
@@ -232,19 +230,26 @@ def _init_fields(value: Any) -> dict[str, Any]:
 
 
 def _of_design(design: Design) -> dict[str, Any]:
-    """The rows, or the Gram matrices (p, q+1, n, n), that make a design again."""
+    """The rows, the Gram matrices (p, q+1, n, n), or the kernels of a graph that make a design again."""
     levels = design.levels
-    scaled = any(scale is not None for row in design.scaling for scale in row)
-    kept = {"names": tuple(design.names), "normalize": scaled, "memory_mb": design.memory_mb}
-    if not isinstance(levels, Table):
-        return kept | {"X": design.given_levels()}
+    kept = {"names": tuple(design.names), "normalize": design.normalize, "memory_mb": design.memory_mb}
+    if isinstance(levels, Kernels):
+        assert design.graph is not None
+        return kept | {"X": levels, "graph": replace(design.graph, kernels=None)}
+    if isinstance(levels, Matrices):
+        return kept | {"X": levels.K}
     finite = np.where(np.isfinite(levels.scale), levels.scale, 0.0)
     standardize = bool(np.any(levels.mean != 0.0) or np.any(levels.scale != 1.0))
     return kept | {"X": levels.X.T * finite + levels.mean, "basis": levels.basis, "standardize": standardize}
 
 
 def _design(max_bytes: int, **parts: Any) -> Design:
-    X, memory = np.asarray(parts.pop("X")), parts["memory_mb"]
+    X, memory, graph = parts.pop("X"), parts["memory_mb"], parts.get("graph")
+    if isinstance(X, Kernels):
+        if not isinstance(graph, Graph) or len(X.labels) != len(graph):
+            raise DataError("The kernels in the model file do not fit their graph.")
+        return Design(X, **parts)
+    X = np.asarray(X)
     levels = getattr(parts.get("basis"), "q", 0) + 1 if X.ndim == 2 else 1
     if not (isinstance(memory, (int, float)) and memory > 0) or X.size * levels * 8 > max_bytes:
         raise DataError(f"The levels in the model file need more memory than the limit, or memory_mb={memory!r}.")
@@ -255,19 +260,18 @@ def _design(max_bytes: int, **parts: Any) -> Design:
     return design
 
 
-def _of_listed(space: ListedSpace) -> dict[str, Any]:
-    """What a graph of kernels needs to predict: the map of its kernels to new rows."""
-    kept = {name: getattr(space, name) for name in ("labels", "place", "transform", "n", "memory_mb")}
-    return {"graph": replace(space.graph, kernels=None)} | kept
+def _of_kernels(kernels: Kernels) -> dict[str, Any]:
+    """What the kernels of a graph need to predict: their map to new rows."""
+    return {name: getattr(kernels, name) for name in ("labels", "place", "transform", "n")}
 
 
-def _listed(**parts: Any) -> ListedSpace:
-    graph, place, found, n = (parts[name] for name in ("graph", "place", "transform", "n"))
-    fits = isinstance(graph, Graph) and np.shape(place) == (len(graph),) and len(parts["labels"]) == len(graph)
-    known = len(found.specs) if isinstance(found, KernelMap) else len(graph) if found is None else 0
-    if not fits or place.dtype.kind not in "iu" or (place >= known).any() or not (isinstance(n, int) and n > 0):
+def _kernels(labels: Any, place: Any, transform: Any, n: Any) -> Kernels:
+    known = len(transform.specs) if isinstance(transform, KernelMap) else len(labels) if transform is None else 0
+    if np.shape(place) != (len(labels),) or place.dtype.kind not in "iu" or (place >= known).any():
         raise DataError("The kernels in the model file do not fit their graph.")
-    return ListedSpace.restored(**parts | {"labels": tuple(map(str, parts["labels"]))})
+    if not (isinstance(n, int) and n > 0):
+        raise DataError(f"The kernels in the model file are of {n!r} rows.")
+    return Kernels(tuple(map(str, labels)), place, transform, n)
 
 
 # From objects to text and arrays
@@ -529,13 +533,13 @@ def _check_fitted(estimator: Any) -> None:
 def _check_prediction(estimator: Any) -> None:
     """Predict once: what does not fit together in a way no check foresees shows here."""
     design = getattr(estimator, "design_", None)
-    found = getattr(estimator, "_map", None) or getattr(design, "transform", None)
+    found = getattr(estimator, "_map", None) or getattr(getattr(design, "levels", None), "transform", None)
     if found is not None:
         rows: Any = found.rows[:1] * found.column_scales + found.column_means
-    elif isinstance(design, Design):
+    elif isinstance(design, Design) and design.graph is None:
         rows = np.zeros((1, design.p) if isinstance(design.levels, Table) else (design.p, design.q + 1, 1, design.n))
     else:
-        rows = np.zeros((len(estimator.kernel_names_ if design is None else design.graph), 1, estimator.n_train_))
+        rows = np.zeros((len(estimator.kernel_names_ if design is None else design.names), 1, estimator.n_train_))
     if (names := getattr(estimator, "feature_names_in_", None)) is not None:
         rows = pandas.DataFrame(rows, columns=names)
     decision = estimator._decisions(rows)

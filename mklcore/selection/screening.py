@@ -8,8 +8,8 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
-from mklcore.solvers.hkl.dag import Node
 from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.graph import Node
 
 _BLOCK = 1000  # columns worked on at once: (1000, p) products
 

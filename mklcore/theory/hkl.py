@@ -24,8 +24,8 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.solvers.hkl.dag import Ancestry, DepthWeights, Hull, Node, levels, touched
 from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.graph import Ancestry, Hull, Node, touched
 
 _SINGULAR = 1e-10
 
@@ -77,9 +77,8 @@ def hkl_consistency(
     nodes = [touched(full) for full in hull]
     beta = np.asarray(coefficients, dtype=float)
     _check(design, nodes, beta)
-    base = DepthWeights.default_base(design.p) if depth_weight is None else float(depth_weight)
-    weights = DepthWeights(base, float(root_weight))
-    slope = norm_slope(nodes, beta, weights)
+    weights = design.order.weights(depth_weight, root_weight)
+    slope = norm_slope(Ancestry(design.order, nodes), beta, weights.of(nodes))
     features = design.columns_of(nodes)
     features = features - features.mean(axis=0)
     moving = features.std(axis=0) > 0  # the constant root has no covariance; its norm term stays in the slope
@@ -93,35 +92,33 @@ def hkl_consistency(
             "so the conditions are not defined. Use more rows than nodes, or a smaller hull."
         )
     g = part @ np.linalg.solve(covariance, slope[moving]) if moving.any() else np.zeros(design.n)
-    outside = sorted(Hull(design.p, design.q, nodes).sources)
+    outside = sorted(Hull(design.order, nodes).sources)
     if not outside:
         return HKLConsistency(0.0, 0.0, None, None, "The hull is the whole grid: there is nothing left to exclude.")
     single = design.forms(outside, g / design.n) / weights.of(outside) ** 2
     summed = design.descendant_sums(outside, g / design.n, weights)
     k, j = int(np.argmax(single)), int(np.argmax(summed))
     necessary, sufficient = float(single[k]), float(summed[j])
-    places = levels(outside[k], design.p), levels(outside[j], design.p)
+    places = design.order.key(outside[k]), design.order.key(outside[j])
     return HKLConsistency(necessary, sufficient, *places, _verdict(design, necessary, sufficient, outside[k]))
 
 
-def norm_slope(nodes: Sequence[Node], beta: Array, weights: DepthWeights) -> Array:
+def norm_slope(ancestry: Ancestry, beta: Array, d: Array) -> Array:
     """r (m,): the gradient of Omega(beta) = sum_v d_v ||beta_D(v)|| on a hull of nodes of rank one."""
-    ancestry = Ancestry(nodes)
-    norms = np.sqrt(ancestry.down(beta**2))
-    slope: Array = (ancestry.matrix() * (weights.of(nodes) / norms)[:, None]).sum(axis=0) * beta
+    slope: Array = (d / np.sqrt(ancestry.down(beta**2))) @ ancestry.matrix() * beta
     return slope
 
 
 def _check(design: Design, nodes: Sequence[Node], beta: Array) -> None:
-    if design.blocks.size:
+    if not design.all_columns:
         raise ParameterError("The conditions need features of finite dimension: use a polynomial basis.")
     if len(nodes) == 0 or beta.shape != (len(nodes),):
         raise ParameterError(
             f"One coefficient per node is needed; got {len(nodes)} nodes and coefficients {beta.shape}."
         )
-    if len(Hull(design.p, design.q, nodes)) != len(set(nodes)):
+    if len(Hull(design.order, nodes)) != len(set(nodes)):
         raise ParameterError("The nodes are no hull: every parent of a node must be among them. Add the missing ones.")
-    if not np.all(np.isfinite(beta)) or np.any(Ancestry(nodes).down(beta**2) <= 0):
+    if not np.all(np.isfinite(beta)) or np.any(Ancestry(design.order, nodes).down(beta**2) <= 0):
         raise ParameterError(
             "Every node of the hull needs a coefficient other than zero at it or below it; drop the nodes that have "
             "none."

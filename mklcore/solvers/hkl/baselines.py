@@ -25,9 +25,9 @@ from mklcore.losses.intercepts import centre_of
 from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
-from mklcore.solvers.hkl.dag import Hull, Node, levels
-from mklcore.solvers.hkl.design import Design, Rows
-from mklcore.solvers.hkl.machine import Task, machine_for
+from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.graph import Hull, Node
+from mklcore.solvers.hkl.inner import Task, machine_for
 
 _LASSO_STEPS, _LASSO_TOL = 100_000, 1e-6
 _ONE_FILTER = threading.Lock()  # filters are the process's: who changes them two at a time leaves the other's behind
@@ -44,7 +44,7 @@ class FullKernel:
             raise ParameterError(f"depth_weight must be a finite number above 0; got {depth_weight!r}.")
         self.design = design
         self.shares = np.array([float(depth_weight) ** (-2.0 * j) for j in range(design.q + 1)])
-        self.gram, self.size = design.full_gram(self.shares[None]), 1.0
+        self.gram, self.size = design.full_gram(self.shares), 1.0
         spread = float(np.trace(self.gram) / design.n - self.gram.mean())
         if scaled and spread > 0:
             self.gram, self.size = self.gram / spread, spread
@@ -56,7 +56,7 @@ class FullKernel:
             rows = self.design.cross(X)
             K = np.full((rows.size, self.design.n), 1.0 / self.size)
             for i in range(self.design.p):
-                K *= variable_cross(rows, i, 0, self.shares)
+                K *= rows.weighed(i, self.shares)
             self._last = X, K
         return self._last[1]
 
@@ -90,7 +90,7 @@ class GreedyModel:
 
     @property
     def order(self) -> tuple[tuple[int, ...], ...]:
-        return tuple(levels(node, self.design.p) for node in self.nodes)
+        return tuple(map(self.design.order.key, self.nodes))
 
     def predict(self, X: Any, size: int | None = None) -> Array:
         """Decision values (m,) at new rows with the first ``size`` kernels; None for all."""
@@ -123,10 +123,9 @@ class FlatModel:
     def predict(self, X: Any) -> Array:
         """Decision values (m,) at new rows X (m, p)."""
         rows = self.design.cross(X)
-        found = np.full(rows.size, self.intercept)
-        for i in np.flatnonzero(self.weights):
-            found += self.weights[i] * (variable_cross(rows, int(i), 1) @ self.dual)
-        return found
+        used, above_zero = np.flatnonzero(self.weights), np.sign(np.arange(self.design.q + 1.0))
+        parts = (self.weights[i] * (rows.weighed(int(i), above_zero) @ self.dual) for i in used)
+        return self.intercept + sum(parts, np.zeros(rows.size))
 
 
 def hkl_l2(
@@ -288,7 +287,7 @@ def hkl_greedy(
     if not (isinstance(n_kernels, (int, np.integer)) and n_kernels >= 1):
         raise ParameterError(f"n_kernels must be a whole number of 1 or more; got {n_kernels!r}.")
     design, task, centre = _problem(X, y, lam, basis, loss, fit_intercept, options)
-    hull = Hull(design.p, design.q)
+    hull = Hull(design.order)
     duals: list[Array] = []
     intercepts: list[float] = []
     objectives: list[float] = []
@@ -357,21 +356,10 @@ def hkl_flat_mkl(
         )
     K = np.empty((design.p, design.n, design.n))
     for i in range(design.p):  # a stack of a list would be there twice
-        K[i] = design.variable_gram(i)
+        K[i] = design.values.weighed(i, np.sign(np.arange(design.q + 1.0)))
     fit = fit_weighted(K, task.y, task.C, task.loss, LpNorm(1.0), fit_intercept, tol=tol)
     gap = float("nan") if fit.relative_gap is None else fit.relative_gap
     return FlatModel("MKL", design, fit.weights, fit.dual_coef, float(fit.intercept) + centre, lam * fit.objective, gap)
-
-
-def variable_cross(rows: Rows, i: int, first: int, shares: Array | None = None) -> Array:
-    """sum_{j >= first} shares_j K_ij between new and training rows, (m, n); plain where there are no shares."""
-    design = rows.design
-    total = np.zeros((rows.size, design.n))
-    for j in range(first, design.q + 1):
-        part = rows.level(i, j)
-        whole = np.outer(part, design.columns[i, j]) if part.ndim == 1 else part
-        total += whole if shares is None else shares[j] * whole
-    return total
 
 
 def _full_problem(

@@ -1,45 +1,62 @@
-"""Everything that depends on the rows alone: levels of every variable, node columns and Gram matrices, level tables.
+"""The space of kernels that a search works in, on n rows: forms, Gram matrices and sums over descendants of its nodes.
 
-A ``Design`` is made once and serves every lambda, loss and target. What is large is kept within ``memory_mb`` and made
-again where it does not fit. Levels are columns wherever the kernel has rank one, so such nodes cost O(n).
+For a graph with any order v <= w and prices d_v > 0, of a dual a with a_w = a'K_w a, a search asks for
+
+    N  a_t / d_t^2 <= delta^2                                                for every source t of the hull's complement
+    S  S_t = sum_{w in D(t)} a_w / ( sum_{v in A(w) and D(t)} d_v )^2  <=  threshold     for every source t
+
+Source: Bach (2008), sections 2.1 and 3, Propositions 2 and 3.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices, Mask
-from mklcore.errors import ParameterError
-from mklcore.solvers.hkl.bases import BASES, PolynomialBasis
-from mklcore.solvers.hkl.dag import ROOT, Ancestry, DepthWeights, Hull, Node, by_depth, level_of, levels, touched
-from mklcore.solvers.hkl.levels import Matrices, Scaling, Table
-from mklcore.solvers.hkl.plan import TILE, Plan
-from mklcore.solvers.hkl.rounding import Rounding
-from mklcore.solvers.hkl.settings import SETTINGS
-from mklcore.solvers.hkl.sums import add_forms, column_forms, fill_table, multiply_packed, node_columns, pack
-from mklcore.solvers.hkl.work import Work
+from mklcore.arrays import Array, Indices
+from mklcore.errors import KernelError, ParameterError, never_asked
+from mklcore.kernels.grams import GramStack, check_gram
+from mklcore.solvers.hkl.bases import BASES, Basis, PolynomialBasis
+from mklcore.solvers.hkl.graph import Graph, Grid, Listed, Node, NodeWeights
+from mklcore.solvers.hkl.sums import COLS, ROWS, Plan, add_forms, multiply_packed, node_columns
 
 _MB = 2**20
+_RANK_ONE = 1e-12  # a Gram matrix this close to an outer product is one
+_TRAINED = 0.9  # share of the memory that the levels leave: for the Gram matrices that a hull trains on
+_TOGETHER = 20_000  # nodes of one plan: each takes some kilobytes of work space
+_AT_ONCE = 2_000_000  # numbers of node columns that are made together
 ROOT_OF_BUMPS = "level 0 of all"
 
 
 class Design:
-    """The grid of kernels over n rows: p variables, levels 0 .. q, kernels k_v = prod_i k_{i, v_i}.
+    """All kernels of a graph on n rows: a search is written for this class alone, and one object serves every lambda,
+    loss and target. Hand it to ``fit`` in place of X, and several fits share all of its matrices.
+
+    Its nodes are products of levels, k_v = prod_i k_{i, v_i}, of p variables with levels 0 .. q. Without a ``graph``
+    they are the grid {0..q}^p. With one, variable k has the kernel of node k as its level 1 and the constant 1 as its
+    level 0, and node k is ((k, 1),). A level of rank one is a column, and a node of columns costs O(n); other levels
+    are one triangle of a Gram matrix, and such a node costs O(n^2).
+
+    ``order``                  parents, depths, prices and names: what makes hulls, ancestry and weights
+    ``forms``                  a'K_v a of any nodes
+    ``descendant_sums``        S_t of any nodes
+    ``columns_of``, ``gram``   of single nodes, to train on
+    ``fits``                   whether a hull can be trained on within ``memory_mb``
+    ``cross``                  the same kernels between new rows and the training rows
+
+    Any upper bound on S_t in its place leaves a certificate valid.
 
     Parameters
     ----------
-    X : (n, p) rows, or Gram matrices (p, q+1, n, n)
+    X : (n, p) rows, Gram matrices (p, q+1, n, n), or for a graph without kernels their stack (M, n, n)
     basis : a basis, its key in ``BASES``, None (polynomial of degree 4), or Gram matrices (p, q+1, n, n)
+    graph : None for the grid, or a ``Graph``, which brings its own kernels
     standardize : bring every column to mean 0 and standard deviation 1 first
-    normalize : centre every level above 0 and scale it to mean diagonal 1
+    normalize : centre every level above 0 and scale it to mean diagonal 1; kernel functions of a graph to variance 1
     names : names of the variables
-    memory_mb : budget for what is kept; raises ParameterError with the figure where the levels alone exceed it
-
-    Hand a ``Design`` to ``fit`` in place of X, and several lambdas, losses and targets share all of its matrices.
+    memory_mb : budget for Gram matrices; raises ParameterError with the figure where the levels alone exceed it
     """
 
     def __init__(
@@ -47,52 +64,35 @@ class Design:
         X: Any,
         basis: Any = None,
         *,
+        graph: Graph | None = None,
         standardize: bool = True,
         normalize: bool = True,
         names: Sequence[str] | None = None,
         memory_mb: float = 2048.0,
     ) -> None:
-        given = basis if isinstance(basis, (np.ndarray, list, tuple)) else X if np.ndim(X) == 4 else None
-        kind = PolynomialBasis() if basis is None else _named(basis) if isinstance(basis, str) else basis
-        missing = [part for part in ("q", "fit", "parts", "level_name") if not hasattr(kind, part)]
-        if given is None and 0 < len(missing) < 4:
-            raise ParameterError(
-                f"{type(kind).__name__} is no complete basis: it lacks {', '.join(missing)}. Write what is missing "
-                f"as Basis in "
-                "mklcore.solvers.hkl.bases has it."
-            )
-        if given is None and missing:
-            raise ParameterError(
-                "basis must be None, one of the bases (PolynomialBasis(4), GaussianBasis(3), ...) or an array of "
-                "Gram matrices "
-                f"(p, q+1, n, n); got {basis!r}."
-            )
-        self.levels: Table | Matrices = Table(kind, np.asarray(X), standardize) if given is None else Matrices(given)
+        self.graph, self.normalize, self.memory_mb = graph, normalize, memory_mb
+        self.levels: Table | Matrices | Kernels
+        if graph is not None:
+            self.levels = X if isinstance(X, Kernels) else Kernels.of(graph, X, normalize)
+            names = self.levels.labels
+        else:
+            self.levels = _levels(X, basis, standardize)
         self.n, self.p, self.q = self.levels.n, self.levels.p, self.levels.q
-        self.names = tuple(names) if names is not None else tuple(f"x{i + 1}" for i in range(self.p))
-        self.memory_mb = memory_mb
-        self._read(normalize)
-        self.levels.read()
-        self._tables: dict[float, Array] = {}
-        self._roundings: dict[float, Rounding | None] = {}
-        self._grams: OrderedDict[Node, Array] = OrderedDict()
-        self._known_sums: SumsOfDual | None = None
-        self._none_is_unit = np.zeros(self.p, dtype=bool)
-        self._crowded = False
+        self.order: Grid | Listed = Grid(self.p, self.q) if graph is None else Listed(graph)
+        self.names = tuple(f"x{i + 1}" for i in range(self.p)) if names is None else tuple(names)
+        self._read(normalize and graph is None)
+        self._known: tuple[NodeWeights, Array, dict[Node, float]] | None = None
 
     def _read(self, normalize: bool) -> None:
-        first = self.levels.train(0)
-        dense = sum(part.ndim == 2 for part in first) * self.p
-        size = self.n * (self.n + 1) // 2
-        if dense * size * 8 > self.memory_mb * _MB:
+        first, size = self.levels.train(0), self.n * (self.n + 1) // 2
+        needed = sum(part.ndim == 2 for part in first) * self.p * size * 8 / _MB
+        if needed > self.memory_mb:
             raise ParameterError(
-                f"The levels of this basis need {dense * size * 8 / _MB:.0f} MB for {self.n} rows and {self.p} "
-                f"variables, more "
-                f"than memory_mb={self.memory_mb:g}. Raise memory_mb, use fewer rows, or a basis of columns "
-                f"(polynomial)."
+                f"The levels of this basis need {needed:.0f} MB for {self.n} rows and {self.p} variables, more than "
+                f"memory_mb={self.memory_mb:g}. Raise memory_mb, use fewer rows, or a basis of columns (polynomial)."
             )
-        self.columns = np.zeros((self.p, self.q + 1, self.n))
-        self.row_in = np.full((self.p, self.q + 1), -1, dtype=np.int64)
+        self.columns = np.ones((self.p, self.q + 1, self.n))  # ones where a level is a block
+        self.row_in = np.full((self.p, self.q + 1), -1, dtype=np.int64)  # of its block, -1 where it is a column
         self.scaling: list[list[Scaling | None]] = []
         blocks: list[Array] = []
         for i in range(self.p):
@@ -103,320 +103,150 @@ class Design:
                     self.columns[i, j] = part
                 else:
                     self.row_in[i, j] = len(blocks)
-                    blocks.append(np.empty(size))
-                    pack(np.ascontiguousarray(part), blocks[-1])
+                    ends = np.zeros(COLS * (len(part) > 0))
+                    blocks.append(np.concatenate([*(row[r:] for r, row in enumerate(part)), ends]))
         self.blocks = np.array(blocks) if blocks else np.empty((0, 0))
+        self.all_columns = not blocks
         self.unit = np.all(self.columns[:, 0] == 1.0, axis=1) & (self.row_in[:, 0] < 0)
-        self.root_is_constant = bool(self.unit.all())
+        if isinstance(self.levels, Kernels):
+            self.levels.stack = None  # the blocks hold what is in it
+        self.root_is_constant = self.graph is None and bool(self.unit.all())
 
     def _scaled(self, i: int, parts: list[Array]) -> list[Array]:
         return [part if scale is None else scale(part) for scale, part in zip(self.scaling[i], parts, strict=True)]
-
-    def given_levels(self) -> Array:
-        """The Gram matrices (p, q+1, n, n) that the design was made from, out of its levels without their scaling."""
-        found = np.empty((self.p, self.q + 1, self.n, self.n))
-        for i, j in np.ndindex(self.p, self.q + 1):
-            scale, row = self.scaling[i][j], self.row_in[i, j]
-            size = 1.0 if scale is None or np.isinf(scale.size) else scale.size
-            if row < 0:
-                column = self.columns[i, j] * size + (0.0 if scale is None else scale.mean)
-                found[i, j] = np.outer(column, column)
-                continue
-            found[i, j] = 1.0
-            multiply_packed(found[i, j], self.blocks[row])
-            if scale is not None:
-                found[i, j] = found[i, j] * size + scale.rows[:, None] + scale.rows - scale.total
-        return found
-
-    @property
-    def _spare(self) -> float:
-        """Bytes of the budget that the levels themselves leave."""
-        return max(0.0, self.memory_mb * _MB - self.blocks.nbytes)
-
-    def fits(self, nodes: Iterable[Node]) -> bool:
-        """Whether a hull of these nodes can be trained on within the budget; nodes of rank one always can."""
-        thick = sum(not self.is_column(node) for node in nodes) if self.blocks.size else 0
-        return thick * self.n**2 * 8 <= max(SETTINGS.most_trained * self._spare, 8 * self.n**2)
-
-    def make_room(self, thick: int) -> None:
-        """Let go of tables and kept matrices where a hull with ``thick`` matrices of its own needs their memory."""
-        self._crowded = thick * self.n**2 * 8 > SETTINGS.trained * self._spare
-        if self._crowded:
-            self.release()
-
-    # -- the graph --------------------------------------------------------------------------------------------------
 
     @property
     def n_samples(self) -> int:
         return self.n
 
     @property
-    def all_columns(self) -> bool:
-        """Whether every node has rank one."""
-        return not self.blocks.size
+    def values(self) -> Rows:
+        """The training rows, seen as rows to predict."""
+        return Rows(self, None)
 
-    def weights(self, base: float | None, root: float) -> DepthWeights:
-        """d_v by depth; ``base`` None for the default of this many variables."""
-        return DepthWeights(DepthWeights.default_base(self.p) if base is None else float(base), float(root))
+    def cross(self, rows: Any) -> Rows:
+        """New rows (m, p), or blocks (p, q+1, m, n), of a graph (M, m, n), seen through this design."""
+        return Rows(self, rows)
 
-    def hull(self, nodes: Iterable[Node] | None = None) -> Hull:
-        """The smallest hull with these nodes; None for the root alone."""
-        return Hull(self.p, self.q, (ROOT,) if nodes is None else nodes)
+    def release(self) -> None:
+        """Drop what can be made again."""
+        self._known = None
 
-    def ancestry(self, nodes: Sequence[Node]) -> Ancestry:
-        """Who is above whom among ``nodes``."""
-        return Ancestry(nodes)
+    def fits(self, nodes: Iterable[Node]) -> bool:
+        """Whether a hull of these nodes can be trained on within the budget; nodes of rank one always can."""
+        thick = 0 if self.all_columns else sum(not self.is_column(node) for node in nodes)
+        spare = max(0.0, self.memory_mb * _MB - self.blocks.nbytes)
+        return thick * self.n**2 * 8 <= max(_TRAINED * spare, 8 * self.n**2)
 
-    def ordered(self, nodes: Iterable[Node]) -> list[Node]:
-        """Sorted by depth, then lexicographically by levels."""
-        return by_depth(nodes, self.p)
-
-    def key(self, node: Node) -> tuple[int, ...]:
-        """The node as p levels."""
-        return levels(node, self.p)
-
-    def node_of(self, key: Any) -> Node:
-        """The node of p levels."""
-        return touched(key)
-
-    @property
-    def n_dag_kernels(self) -> int:
-        """(q + 1)^p, exactly."""
-        return int((self.q + 1) ** self.p)
+    # -- single nodes -----------------------------------------------------------------------------------------------
 
     def name(self, node: Node) -> str:
         """How a node is written: 1, x1, x1·x3², ... Where level 0 is no constant, the root is not called 1."""
         touched = "·".join(self.levels.level_name(self.names[i], level) for i, level in node)
         return touched or ("1" if self.root_is_constant else ROOT_OF_BUMPS)
 
-    # -- nodes ------------------------------------------------------------------------------------------------------
+    def levels_of(self, node: Node) -> dict[int, int]:
+        """The variables whose level does not drop out of the product, with their levels."""
+        own = dict(node)
+        return own if self.unit.all() else {i: own.get(i, 0) for i in range(self.p) if i in own or not self.unit[i]}
 
     def is_column(self, node: Node) -> bool:
         """Whether the node has rank one."""
-        above = dict(node)
-        return self.all_columns or all(self.row_in[i, above.get(i, 0)] < 0 for i in self._variables(node))
-
-    def _variables(self, node: Node) -> Sequence[int]:
-        """The variables whose level does not drop out of the product."""
-        return (
-            [i for i, _ in node] if self.unit.all() else sorted({i for i, _ in node} | set(np.flatnonzero(~self.unit)))
-        )
+        return self.all_columns or all(self.row_in[i, level] < 0 for i, level in self.levels_of(node).items())
 
     def columns_of(self, nodes: Sequence[Node]) -> Array:
-        """The columns (n, k) of nodes of rank one."""
-        out = np.empty((self.n, len(nodes)))
-        node_columns(self.columns, self.unit, *_lists(nodes), out)
-        return out
-
-    def own_column(self, node: Node) -> Array:
-        """The product (n,) of those levels of the node that are columns."""
-        column = np.ones(self.n)
-        for i in self._variables(node):
-            level = level_of(node, i)
-            if self.row_in[i, level] < 0:
-                column *= self.columns[i, level]
-        return column
+        """(n, k) of every node the product of those levels that are columns."""
+        counts, pairs = [len(node) for node in nodes], [pair for node in nodes for pair in node]
+        starts, table = np.cumsum([0, *counts]).astype(np.int64), np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        out = np.empty((len(nodes), self.n))
+        node_columns(self.columns, self.unit, starts, table[:, 0].copy(), table[:, 1].copy(), out)
+        return out.T
 
     def gram(self, node: Node) -> Array:
-        """The Gram matrix (n, n) of one node; the most recent are kept as far as the budget goes."""
-        if node in self._grams:
-            self._grams.move_to_end(node)
-            return self._grams[node]
-        column = self.own_column(node)
+        """The Gram matrix (n, n) of one node."""
+        column = self.columns_of([node])[:, 0]
         found = np.outer(column, column)
-        for i in self._variables(node):
-            row = self.row_in[i, level_of(node, i)]
-            if row >= 0:
-                multiply_packed(found, self.blocks[row])
-        found.setflags(write=False)
-        self._grams[node] = found
-        while len(self._grams) > max(1, 0 if self._crowded else int(SETTINGS.kept * self._spare / found.nbytes)):
-            self._grams.popitem(last=False)
+        for i, level in self.levels_of(node).items():
+            if self.row_in[i, level] >= 0:
+                self._multiply(found, i, level)
         return found
 
-    def forms(self, nodes: Sequence[Node], a: Array, work: Work | None = None) -> Array:
-        """a'K_v a for every node; what it costs is counted in ``work``, which cannot end it."""
-        found = np.zeros(len(nodes))
-        column = np.array([self.is_column(node) for node in nodes], dtype=bool)
-        thin = [node for node, one in zip(nodes, column, strict=True) if one]
-        found[column] = column_forms(self.columns, self.unit, *_lists(thin), a)
-        thick = [node for node, one in zip(nodes, column, strict=True) if not one]
-        if thick:
-            found[~column] = self._streamed(thick, a, np.eye(self.q + 1), None, self.unit, None)
-        if work is not None:
-            work.spend(self.n * (self.p * len(thin) + 2.0 * self.n * len(thick)))
-        return np.maximum(found, 0.0)
-
-    def descendant_sums(
-        self, nodes: Sequence[Node], a: Array, weights: DepthWeights, work: Work | None = None
-    ) -> Array:
-        """S_t for every node t: the sum over all its descendants. Infinity for all once ``work`` is over."""
-
-        def sums(fresh: Sequence[Node], own: Array) -> Array:
-            found = self._streamed(fresh, own, weights.shares(self.q), self._table(weights), self._none_is_unit, work)
-            return np.column_stack([np.maximum(found, 0.0), np.zeros(len(fresh))])
-
-        return self._sums_of(a, weights)(nodes, a, sums, exact=True)[:, 0]
-
-    def rough_sums(
-        self, nodes: Sequence[Node], a: Array, weights: DepthWeights, work: Work | None = None
-    ) -> tuple[Array, Array]:
-        """S_t for every node t in single precision where that pays, and how far from it S_t may be at most.
-
-        An entry of M_i is a sum of products of columns, and |sum_j c_j x_jr x_jk| as well as the sum of the absolute
-        values is at most the root of M_i[r, r] M_i[k, k]. So K roundings move S_t by at most gamma_K (sum_r |a_r|
-        g_r)^2, g_r^2 the diagonal of the product. Zero where double precision was used: Gram matrices as levels, or a
-        range beyond single precision; and where the sum is infinite, for ``work`` is over.
-        """
-        bound = None if self.blocks.size or not np.any(a) or not len(nodes) else self._rounding(weights)
-        if bound is None:
-            return self.descendant_sums(nodes, a, weights, work), np.zeros(len(nodes))
-
-        def sums(fresh: Sequence[Node], dual: Array) -> Array:
-            size = float(np.max(np.abs(dual)))
-            own: Any = dual / size
-            reach = column_forms(bound.ratios, ~self._none_is_unit, *_lists(fresh), np.abs(own) * bound.start)
-            shares: Any = weights.shares(self.q).astype(np.float32)
-            found = self._streamed(fresh, own.astype(np.float32), shares, None, self._none_is_unit, work)
-            slack = np.where(np.isfinite(found), bound.relative * reach + bound.absolute, 0.0)
-            return size**2 * np.column_stack([np.maximum(found, 0.0), slack])
-
-        found = self._sums_of(a, weights)(nodes, a, sums, exact=False)
-        return found[:, 0], found[:, 1]
-
-    def _sums_of(self, a: Array, weights: DepthWeights) -> SumsOfDual:
-        """The sums known of ``a`` or a multiple of it."""
-        known = self._known_sums
-        if known is None or known.base != weights.base or known.factor(a) is None:
-            known = self._known_sums = SumsOfDual(a.copy(), weights.base)
-        return known
-
-    def _rounding(self, weights: DepthWeights) -> Rounding | None:
-        if weights.base not in self._roundings:
-            self._roundings = {weights.base: Rounding.of(self.columns, weights.shares(self.q))}
-        return self._roundings[weights.base]
+    def _multiply(self, gram: Array, i: int, level: int) -> None:
+        if not self.blocks.size:
+            raise KernelError(
+                "A saved model holds no Gram matrices of its training rows; fit it again to search its graph."
+            )
+        multiply_packed(gram, self.blocks[self.row_in[i, level]])
 
     def full_gram(self, shares: Array | None = None) -> Array:
-        """prod_i sum_j K_ij (n, n): the sum of all kernels of the grid."""
-        total = np.ones((self.n, self.n))
-        one, every = np.empty((1, self.n * (self.n + 1) // 2)), np.ones((self.q + 1, self.q + 1))
-        room = np.zeros((self.q + 1, TILE))
-        shares = every if shares is None else shares
+        """prod_i sum_j shares_j K_ij (n, n): the sum of all kernels of the grid where there are no shares."""
+        shares, total = np.ones(self.q + 1) if shares is None else shares, np.ones((self.n, self.n))
         for i in range(self.p):
-            fill_table(
-                one, room, shares[:1], self.columns[i], self.unit[i : i + 1], self.row_in[i : i + 1], self.blocks
-            )
-            multiply_packed(total, one[0])
+            total *= self.values.weighed(i, shares)
         return total
 
-    def variable_gram(self, i: int) -> Array:
-        """sum_{j >= 1} K_ij (n, n): all levels of one variable but the first."""
-        total = self.columns[i, 1:].T @ self.columns[i, 1:]
-        for j in range(1, self.q + 1):
-            if self.row_in[i, j] >= 0:
-                block = np.ones((self.n, self.n))
-                multiply_packed(block, self.blocks[self.row_in[i, j]])
-                total += block
-        return total
+    # -- many nodes -------------------------------------------------------------------------------------------------
 
-    @property
-    def _rows(self) -> Array:
-        """All columns of all levels, (p (q+1), n)."""
-        return self.columns.reshape(-1, self.n)
+    def forms(self, nodes: Sequence[Node], a: Array) -> Array:
+        """a'K_v a for every node."""
+        column = np.array([self.is_column(node) for node in nodes], dtype=bool)
+        thin, thick = ([nodes[int(k)] for k in np.flatnonzero(which)] for which in (column, ~column))
+        found, step = np.zeros(len(nodes)), max(1, _AT_ONCE // self.n)
+        parts = [self.columns_of(thin[k : k + step]).T @ a for k in range(0, len(thin), step)]
+        found[column] = np.concatenate([np.empty(0), *parts]) ** 2
+        found[~column] = self._streamed(thick, a, np.eye(self.q + 1), whole=False)
+        return found
 
-    def _table(self, weights: DepthWeights) -> Array | None:
-        """Level matrices M_i(t), where they hold blocks and fit the budget; sums of columns are as soon made as
-        read."""
-        if not self.blocks.size:
-            return None
-        if weights.base not in self._tables:
-            size = self.n * (self.n + 1) // 2
-            rows = self.p * (self.q + 1)
-            if self._crowded or rows * size * 8 > SETTINGS.tables * self._spare:
-                return None
-            table, room = np.empty((rows, size)), np.zeros((self.q + 1, TILE))
-            fill_table(table, room, weights.shares(self.q), self._rows, self.unit, self.row_in, self.blocks)
-            self._tables = {weights.base: table}
-        return self._tables[weights.base]
+    def descendant_sums(
+        self, nodes: Sequence[Node], a: Array, weights: NodeWeights, pulse: Callable[[], Any] = never_asked
+    ) -> Array:
+        """S_t for every node t: the sum over all its descendants. ``pulse`` is called now and then, and may raise.
+
+        The sums of the last dual are kept, and serve its multiples: a path asks for most of them two or three times.
+        """
+        factor = None if self._known is None or self._known[0] is not weights else _multiple(a, self._known[1])
+        if self._known is None or factor is None:
+            self._known, factor = (weights, a.copy(), {}), 1.0
+        _, dual, known = self._known
+        fresh = [node for node in nodes if node not in known]
+        if fresh and isinstance(self.order, Listed):
+            assert weights.listed is not None
+            fresh, sums = self.order.nodes, self.order.shares(weights.listed) @ self.forms(self.order.nodes, dual)
+        elif fresh:
+            sums = self._streamed(fresh, dual, weights.shares(self.q), whole=True, pulse=pulse)
+        if fresh:
+            known.update(zip(fresh, sums.tolist(), strict=True))
+        return factor**2 * np.array([known[node] for node in nodes])
 
     def _streamed(
-        self,
-        nodes: Sequence[Node],
-        a: Array,
-        shares: Array,
-        table: Array | None,
-        unit: Mask,
-        work: Work | None,
+        self, nodes: Sequence[Node], a: Array, shares: Array, whole: bool, pulse: Callable[[], Any] = never_asked
     ) -> Array:
-        most = SETTINGS.together
-        found = [
-            self._planned(Plan.of(nodes[k : k + most], self.p, unit), np.ascontiguousarray(a), shares, table, work)
-            for k in range(0, len(nodes), most)
-        ]
-        if work is not None and work.is_over:
-            return np.full(len(nodes), np.inf)
-        return np.concatenate([np.empty(0), *found])
-
-    def _planned(self, plan: Plan, a: Array, shares: Array, table: Array | None, work: Work | None) -> Array:
-        out, size = np.zeros(plan.nodes), self.n * (self.n + 1) // 2
-        where = plan.pairs[:, 0] * (self.q + 1) + plan.pairs[:, 1]
-        known = np.empty((0, 0), a.dtype) if table is None else table
-        vectors, room = np.zeros((plan.vectors, TILE), a.dtype), np.zeros((self.q + 1, TILE), a.dtype)
-        columns = self._rows.astype(a.dtype, copy=False)
-        for first in range(0, size, chunk := plan.chunk):
-            add_forms(
-                first, min(first + chunk, size), vectors, room, table is not None, known, a[None], shares, columns,
-                self.unit, self.row_in, self.blocks, plan.pairs, where, plan.products, plan.single, plan.eights, out,
-            )  # fmt: skip
-            if work is not None and work.spend(min(chunk, size - first) * plan.cost_of_entry):
-                break
-        return out
-
-    @property
-    def values(self) -> Rows:
-        """The training rows, seen as rows to predict."""
-        return Rows(self, None)
-
-    def release(self) -> None:
-        """Drop what can be made again."""
-        self._tables.clear()
-        self._grams.clear()
-
-    def cross(self, rows: Any) -> Rows:
-        """New rows (m, p), or blocks (p, q+1, m, n), seen through this design."""
-        return Rows(self, rows)
+        """a' [o_i M_i] a with M_i = sum_j shares_ij K_ij; of variables that are not touched, too, if ``whole``."""
+        if nodes and not self.all_columns and not self.blocks.size:
+            self.gram(nodes[0])  # which says that there are none
+        found, step = [np.empty(0)], _TOGETHER
+        dual, columns = np.pad(a, (0, COLS)), np.pad(self.columns.reshape(-1, self.n), ((0, 0), (0, COLS)))
+        for some in (nodes[k : k + step] for k in range(0, len(nodes), step)):
+            plan = Plan(some, self.p, self.q, np.zeros_like(self.unit) if whole else self.unit)
+            vectors, out, row = np.empty((plan.vectors, ROWS * COLS)), np.zeros(len(some)), 0
+            while row < self.n:
+                pulse()
+                stop = row + ROWS * (1 + plan.entries // (ROWS * (self.n - row)))
+                add_forms(
+                    row, min(stop, self.n), self.n, vectors, dual, shares, columns, self.unit, self.row_in, self.blocks,
+                    plan.levels, plan.products, plan.single, plan.fours, out,
+                )  # fmt: skip
+                row = stop
+            found.append(out)
+        return np.maximum(np.concatenate(found), 0.0)
 
 
-class SumsOfDual:
-    """S_t of one dual ``a`` (n,) by node, and how far off it may be: a path asks for most of them two or three times.
-
-    A multiple of the dual has the same sums, times the square of the multiple.
-    """
-
-    def __init__(self, a: Array, base: float) -> None:
-        self.a, self.base = a, base
-        self.known: dict[Node, tuple[float, float]] = {}
-
-    def factor(self, a: Array) -> float | None:
-        """What ``a`` is a multiple of the dual by, up to the rounding of a product; None where it is none."""
-        own = float(np.max(np.abs(self.a), initial=0.0))
-        factor = float(np.max(np.abs(a), initial=0.0)) / own if own > 0.0 else 1.0
-        off = np.abs(a - factor * self.a) > 4.0 * np.finfo(float).eps * np.abs(a)
-        return None if off.any() else factor
-
-    def __call__(
-        self, nodes: Sequence[Node], a: Array, sums: Callable[[Sequence[Node], Array], Array], *, exact: bool
-    ) -> Array:
-        """(k, 2) of ``nodes`` for ``a``, a multiple of the dual; ``sums`` gives what is missing."""
-        fresh = [node for node in nodes if node not in self.known or (exact and self.known[node][1] > 0.0)]
-        if fresh:
-            found = sums(fresh, self.a)
-            if not np.all(np.isfinite(found)):  # a limit has ended them
-                return np.tile([np.inf, 0.0], (len(nodes), 1))
-            self.known.update(zip(fresh, map(tuple, found.tolist()), strict=True))
-        factor = self.factor(a)
-        assert factor is not None
-        return factor**2 * np.array([self.known[node] for node in nodes]).reshape(-1, 2)
+def _multiple(a: Array, dual: Array) -> float | None:
+    """What ``a`` is a multiple of the dual by, up to the rounding of a product; None where it is none."""
+    own = float(np.max(np.abs(dual), initial=0.0))
+    factor = float(np.max(np.abs(a), initial=0.0)) / own if own > 0.0 else 1.0
+    off = np.abs(a - factor * dual) > 4.0 * np.finfo(float).eps * np.abs(a)
+    return None if off.any() else factor
 
 
 class Rows:
@@ -425,33 +255,36 @@ class Rows:
     def __init__(self, design: Design, rows: Any) -> None:
         self.design = design
         self._parts: dict[int, list[Array]] = {}
-        self.rows: Any = None
-        self.size = design.n
-        if rows is not None:
-            self.rows, self.size = design.levels.new_rows(rows)
+        self.rows: Any
+        self.rows, self.size = (None, design.n) if rows is None else design.levels.new_rows(rows)
 
     def level(self, i: int, j: int) -> Array:
         """Level j of variable i: a column (m,) or a block (m, n)."""
+        design = self.design
         if self.rows is None:
-            return self._trained(i, j)
+            if design.row_in[i, j] < 0:
+                column: Array = design.columns[i, j]
+                return column
+            block = np.ones((self.size, self.size))
+            design._multiply(block, i, j)
+            return block
         if i not in self._parts:
-            self._parts[i] = self.design._scaled(i, self.design.levels.new(self.rows, i))
+            self._parts[i] = design._scaled(i, design.levels.new(self.rows, i))
         return self._parts[i][j]
 
-    def _trained(self, i: int, j: int) -> Array:
-        row = self.design.row_in[i, j]
-        if row < 0:
-            column: Array = self.design.columns[i, j]
-            return column
-        block = np.ones((self.size, self.size))
-        multiply_packed(block, self.design.blocks[row])
-        return block
+    def weighed(self, i: int, shares: Array) -> Array:
+        """sum_j shares_j K_ij (m, n) between these rows and the training rows."""
+        total = np.zeros((self.size, self.design.n))
+        for j in map(int, np.flatnonzero(shares)):
+            part = self.level(i, j)
+            total += shares[j] * (np.outer(part, self.design.columns[i, j]) if part.ndim == 1 else part)
+        return total
 
     def node(self, node: Node) -> tuple[Array, Array | None]:
         """The product of the node's columns (m,), and of its blocks (m, n) where it has any."""
         column, block = np.ones(self.size), None
-        for i in self.design._variables(node):
-            part = self.level(i, level_of(node, i))
+        for i, level in self.design.levels_of(node).items():
+            part = self.level(i, level)
             if part.ndim == 1:
                 column = column * part
             else:
@@ -461,21 +294,199 @@ class Rows:
     def product(self, node: Node, a: Array) -> Array:
         """K_v(new, training) a: (m,) for a (n,), (m, T) for a (n, T)."""
         column, block = self.node(node)
-        weighed = (self.design.own_column(node) * a.T).T
+        weighed = (self.design.columns_of([node])[:, 0] * a.T).T
         if block is None:
             product: Array = np.multiply.outer(column, weighed.sum(axis=0))
             return product
         return (column * (block @ weighed).T).T
 
 
-def _named(key: str) -> Any:
-    if key not in BASES:
-        raise ParameterError(f"There is no basis called {key!r}; the bases are {', '.join(BASES)}.")
-    return BASES[key]()
+# Where levels come from: a table and a basis, Gram matrices, or the kernels of a graph
 
 
-def _lists(nodes: Sequence[Node]) -> tuple[Indices, Indices, Indices]:
-    starts = np.cumsum([0, *(len(node) for node in nodes)]).astype(np.int64)
-    variables = np.array([i for node in nodes for i, _ in node], dtype=np.int64)
-    levels = np.array([level for node in nodes for _, level in node], dtype=np.int64)
-    return starts, variables, levels
+class Table:
+    """The levels of a table of rows: a basis applied to every (standardised) column. ``X`` (n, p) are training rows."""
+
+    def __init__(self, basis: Basis, X: Array, standardize: bool) -> None:
+        self.p, self.q, self.n = int(X.shape[1]), int(basis.q), len(X)
+        self.mean = X.mean(axis=0) if standardize else np.zeros(self.p)
+        spread = X.std(axis=0) if standardize else np.ones(self.p)
+        # Columns that are constant up to rounding become zeros instead of noise of unit size.
+        constant = spread <= 1e-12 * np.maximum(1.0, np.abs(self.mean))
+        self.scale = np.where(constant, np.inf if standardize else 1.0, spread)
+        self.X = np.ascontiguousarray(((X - self.mean) / self.scale).T)
+        self.basis = basis.scaled_to(self.X.T) if hasattr(basis, "scaled_to") else basis  # what all columns decide
+        self.states = [basis.fit(x) for x in self.X]
+        self.level_name = self.basis.level_name
+
+    def new_rows(self, rows: Any) -> tuple[Any, int]:
+        """New rows (m, p) and m."""
+        return rows, len(rows)
+
+    def train(self, i: int) -> list[Array]:
+        return self.basis.parts(self.states[i], self.X[i], self.X[i])
+
+    def new(self, rows: Array, i: int) -> list[Array]:
+        return self.basis.parts(self.states[i], (rows[:, i] - self.mean[i]) / self.scale[i], self.X[i])
+
+
+class Matrices:
+    """Levels given as Gram matrices K (p, q+1, n, n); new rows come as blocks (p, q+1, m, n)."""
+
+    def __init__(self, K: Any) -> None:
+        K = _numeric(K)
+        if K.ndim != 4 or K.shape[2] != K.shape[3] or min(K.shape) < 1 or K.shape[1] < 2:
+            raise KernelError(
+                "A basis given as an array has one Gram matrix per variable and level: shape (p, q+1, n, n) with at "
+                f"least two levels; got shape {K.shape}."
+            )
+        self.p, self.q, self.n = len(K), int(K.shape[1]) - 1, int(K.shape[2])
+        for i, j in np.ndindex(K.shape[:2]):
+            check_gram(f"Level {j} of variable {i + 1}", np.ascontiguousarray(K[i, j]))
+        self.K = K
+        self.anchors = np.array([[_rank_one_anchor(gram) for gram in levels] for levels in K])
+
+    def new_rows(self, rows: Any) -> tuple[Array, int]:
+        """Blocks (p, q+1, m, n) of new rows and m; KernelError for another shape."""
+        rows = _numeric(rows)
+        if rows.ndim != 4 or (*rows.shape[:2], rows.shape[3]) != (self.p, self.q + 1, self.n):
+            raise KernelError(
+                f"Test blocks must be (p, q+1, n_new, n) with p = {self.p}, q+1 = {self.q + 1} and n = {self.n} "
+                f"training rows; got shape {rows.shape}."
+            )
+        return rows, int(rows.shape[2])
+
+    def train(self, i: int) -> list[Array]:
+        return self.new(self.K, i)
+
+    def new(self, rows: Array, i: int) -> list[Array]:
+        return [self._part(rows[i, j], i, j) for j in range(self.q + 1)]
+
+    def _part(self, block: Array, i: int, j: int) -> Array:
+        """A column where the training matrix has rank one: k(., x_r) / sqrt(k(x_r, x_r)) at its largest diagonal
+        entry."""
+        r = int(self.anchors[i, j])
+        if r < 0:
+            return np.array(block)
+        return block[:, r] / float(np.sqrt(self.K[i, j, r, r] or 1.0))
+
+    def level_name(self, name: str, level: int) -> str:
+        return f"{name}[{level}]"
+
+
+class Kernels:
+    """The kernels of a graph, each the level 1 of a variable of its own, next to the constant 1.
+
+    ``place`` (M,) says where in ``stack``, and in the ``transform`` to new rows, the kernel of a node is, -1 where it
+    was left out because it is constant. The stack is None in a saved model, which predicts and is not searched.
+    """
+
+    q = 1
+
+    def __init__(
+        self, labels: tuple[str, ...], place: Indices, transform: Any, n: int, stack: GramStack | None = None
+    ) -> None:
+        self.labels, self.place, self.transform, self.n, self.stack = labels, place, transform, n, stack
+        self.p = len(labels)
+
+    @classmethod
+    def of(cls, graph: Graph, X: Any, normalize: bool) -> Kernels:
+        """On training rows: a table for kernel functions, a stack (M, n, n) where the graph holds no kernels."""
+        if graph.is_precomputed:
+            stack = GramStack.from_array(graph.kernels, graph.names)
+        elif graph.kernels is not None:
+            stack = graph.kernels.grams(X, normalise="multiplicative" if normalize else None)
+        else:
+            stack = X if isinstance(X, GramStack) else GramStack.from_array(X, graph.names)
+            if stack.n_kernels != len(graph):
+                raise KernelError(
+                    f"The graph has {len(graph)} nodes, the stack {stack.n_kernels} kernels; one per node."
+                )
+        place = {name: k for k, name in enumerate(stack.names)}
+        names = getattr(graph.kernels, "names", stack.names)
+        places = np.array([place.get(name, -1) for name in names], dtype=np.int64)
+        return cls(tuple(graph.names or names), places, stack.transform, stack.n_samples, stack)
+
+    def train(self, i: int) -> list[Array]:
+        if self.place[i] < 0:
+            return [np.ones(self.n), np.zeros(self.n)]
+        return [np.ones(self.n), np.empty((0, 0)) if self.stack is None else self.stack.values[self.place[i]]]
+
+    def new_rows(self, rows: Any) -> tuple[Any, int]:
+        """New rows of the table, or blocks (M, m, n) where the kernels were given ready, and m."""
+        if self.transform is not None:
+            return rows, len(rows)
+        rows = np.asarray(rows, dtype=np.float64)
+        if rows.ndim != 3 or (rows.shape[0], rows.shape[2]) != (self.p, self.n):
+            raise KernelError(
+                f"Test blocks must be (M, n_new, n) with M = {self.p} nodes and n = {self.n} training rows; got "
+                f"shape {rows.shape}."
+            )
+        return rows, int(rows.shape[1])
+
+    def new(self, rows: Any, i: int) -> list[Array]:
+        place = int(self.place[i])
+        if place < 0:
+            return [np.ones(len(rows)), np.zeros(len(rows) if self.transform is not None else rows.shape[1])]
+        block = rows[i] if self.transform is None else self.transform.subset([place]).cross(rows)[0]
+        return [np.ones(len(block)), block]
+
+    def level_name(self, name: str, level: int) -> str:
+        return name
+
+
+def _levels(X: Any, basis: Any, standardize: bool) -> Table | Matrices:
+    """Where the levels of a grid come from."""
+    given = basis if isinstance(basis, (np.ndarray, list, tuple)) else X if np.ndim(X) == 4 else None
+    if given is not None:
+        return Matrices(given)
+    if isinstance(basis, str) and basis not in BASES:
+        raise ParameterError(f"There is no basis called {basis!r}; the bases are {', '.join(BASES)}.")
+    kind = PolynomialBasis() if basis is None else BASES[basis]() if isinstance(basis, str) else basis
+    missing = [part for part in ("q", "fit", "parts", "level_name") if not hasattr(kind, part)]
+    if len(missing) == 4:
+        raise ParameterError(
+            "basis must be None, one of the bases (PolynomialBasis(4), GaussianBasis(3), ...) or an array of Gram "
+            f"matrices (p, q+1, n, n); got {basis!r}."
+        )
+    if missing:
+        raise ParameterError(
+            f"{type(kind).__name__} is no complete basis: it lacks {', '.join(missing)}. Write what is missing as "
+            "Basis in mklcore.solvers.hkl.bases has it."
+        )
+    return Table(kind, np.asarray(X), standardize)
+
+
+def _numeric(K: Any) -> Array:
+    try:
+        return np.asarray(K, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise KernelError("A basis given as an array must hold numbers, in one shape (p, q+1, n, n).") from None
+
+
+def _rank_one_anchor(gram: Array) -> int:
+    """Where to read the column off a Gram matrix of rank one (or zero); -1 for any other."""
+    r = int(np.argmax(np.diag(gram)))
+    top = float(gram[r, r])
+    if top <= 0.0:
+        return r
+    return r if np.max(np.abs(gram - np.outer(gram[:, r], gram[r]) / top)) <= _RANK_ONE * top else -1
+
+
+class Scaling:
+    """Centring and scaling of one level, learnt on the training rows: mean 0 in feature space, mean diagonal 1."""
+
+    def __init__(self, part: Array) -> None:
+        self.rows: Array = part.mean(axis=-1)  # a number for a column
+        self.total = float(part.mean())
+        if part.ndim == 1:
+            size, room = float(np.sqrt(np.mean((part - self.total) ** 2))), 1e-10
+        else:
+            size, room = float(np.trace(part) / len(part) - self.total), 1e-12
+        self.size = size if size > room * max(1.0, abs(self.total)) else np.inf
+
+    def __call__(self, part: Array) -> Array:
+        if part.ndim == 1:
+            return (part - self.total) / self.size
+        own: Array = part.mean(axis=1)
+        return (part - own[:, None] - self.rows[None, :] + self.total) / self.size

@@ -1,24 +1,274 @@
-"""Any directed acyclic graph of kernels for hierarchical kernel learning.
+"""Graphs of kernels: nodes, hulls, prices, and sums up and down; the grid of products, and graphs of one's own.
 
     a kernel may enter the model only after all of its parents
 
-``Graph(parents, kernels)``, ``Graph.tree``. Without a graph the estimators search the grid of products.
+The grid is V = {0..q}^p with edges v -> v + e_i. A node is written by what it touches: the sorted pairs (variable,
+level) with level > 0; () is the root. V is never listed, for it may hold 10^30 nodes and more. Node k of a graph of
+one's own is ((k, 1),): a grid of one level for each kernel holds the same kernels, in another order.
 
-Source: Bach (2008), section 2.1.
+    A(v) ancestors,   D(v) descendants, both with v itself
+
+Source: Bach (2008), sections 2.1 and 3; specification, sections 1 and 2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KernelSpec
+
+Node = tuple[tuple[int, int], ...]
+ROOT: Node = ()
+_FIRST_ROOTS = 20  # of a graph with many roots, with which a search begins
+
+
+def levels(node: Node, p: int) -> tuple[int, ...]:
+    """The node as p levels, most of them zero."""
+    full = [0] * p
+    for variable, level in node:
+        full[variable] = level
+    return tuple(full)
+
+
+def touched(full: Sequence[int]) -> Node:
+    """The node of p levels, as the pairs (variable, level) it touches."""
+    return tuple((i, int(level)) for i, level in enumerate(full) if level)
+
+
+@lru_cache(maxsize=1 << 16)
+def parents(node: Node) -> tuple[Node, ...]:
+    """v - e_i for every variable i that v touches."""
+    found = []
+    for k, (variable, level) in enumerate(node):
+        middle = () if level == 1 else ((variable, level - 1),)
+        found.append(node[:k] + middle + node[k + 1 :])
+    return tuple(found)
+
+
+def child(node: Node, variable: int) -> Node:
+    """v + e_i."""
+    above = dict(node)
+    above[variable] = above.get(variable, 0) + 1
+    return tuple(sorted(above.items()))
+
+
+@dataclass(frozen=True, eq=False)
+class NodeWeights:
+    """The price d_v of a node in the norm: base^|v|_1, ``root`` at the root of a grid; ``listed`` (M,) where given."""
+
+    base: float = 1.0
+    root: float = 1.0
+    listed: Array | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("depth_weight", self.base), ("root_weight", self.root)):
+            if not (np.isfinite(value) and value > 0):
+                raise ParameterError(f"{name} must be a finite number above 0; got {value!r}.")
+
+    def of(self, nodes: Sequence[Node]) -> Array:
+        """d_v for every node."""
+        if self.listed is not None:
+            return self.listed[[k for ((k, _),) in nodes]]
+        return np.array([self.base ** sum(level for _, level in node) if node else self.root for node in nodes])
+
+    def shares(self, q: int) -> Array:
+        """1 / c(t, j)^2 with c(t, j) = sum_{l=t..j} base^l, as (q+1, q+1); zero for j < t."""
+        sums = np.cumsum(np.triu(np.tile(self.base ** np.arange(q + 1.0), (q + 1, 1))), axis=1)
+        shares: Array = np.divide(1.0, sums**2, out=np.zeros_like(sums), where=sums > 0)
+        return shares
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The order of the grid {0..q}^p."""
+
+    p: int
+    q: int
+    roots = start = (ROOT,)
+
+    @property
+    def size(self) -> int:
+        """(q + 1)^p, exactly."""
+        return int((self.q + 1) ** self.p)
+
+    def weights(self, base: float | None, root: float) -> NodeWeights:
+        """d_v; a ``base`` of None is 4, or sqrt(p) - 1 rounded up where that is more: below the certificate rarely
+        closes."""
+        usual = max(4, np.ceil(np.sqrt(self.p)) - 1)
+        return NodeWeights(float(usual if base is None else base), float(root))
+
+    def parents(self, node: Node) -> Sequence[Node]:
+        """The nodes it enters after."""
+        return parents(node)
+
+    def rank(self, node: Node) -> Any:
+        """What nodes are sorted by: depth, then levels."""
+        return sum(level for _, level in node), levels(node, self.p)
+
+    def key(self, node: Node) -> Any:
+        """The node as a model publishes it: p levels."""
+        return levels(node, self.p)
+
+    def node_of(self, key: Any) -> Node:
+        """The node that ``key`` names."""
+        return touched(key)
+
+    def opened(self, node: Node, hull: Hull) -> list[Node]:
+        """What v makes a source: v + e_i where all v - e_l + e_i are inside, that is, where every v - e_l has its bit
+        i."""
+        above, own, taken = parents(node), [1 << variable for variable, _ in node], hull.taken
+        free, taken[node] = (1 << self.p) - 1, 0
+        for parent in above:
+            free &= taken[parent]
+        for k, (_, level) in enumerate(node):
+            open_to = own[k] if level < self.q else 0
+            for other, parent in enumerate(above):
+                if other != k:
+                    open_to &= taken[parent]
+            free = (free & ~own[k]) | open_to
+        for parent, bit in zip(above, own, strict=True):
+            taken[parent] |= bit
+        found = []
+        while free:
+            found.append(child(node, (free & -free).bit_length() - 1))
+            free &= free - 1
+        return found
+
+
+class Listed:
+    """The order of a ``Graph``, whose node k is ((k, 1),)."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.size, self.depths = graph, len(graph), graph.depths
+        self.nodes: list[Node] = [((k, 1),) for k in range(self.size)]
+        self.roots = tuple(node for node, above in zip(self.nodes, graph.parents, strict=True) if not above)
+        self.start = self.roots[:_FIRST_ROOTS]
+        self._children: list[list[Node]] = [[] for _ in self.nodes]
+        for node, above in zip(self.nodes, graph.parents, strict=True):
+            for parent in above:
+                self._children[parent].append(node)
+
+    def weights(self, base: float | None, root: float) -> NodeWeights:
+        """d_v: the weights of the graph, or ``base`` to the power of the depth; ``root`` is of grids."""
+        return NodeWeights(listed=self.graph.prices(base))
+
+    def parents(self, node: Node) -> Sequence[Node]:
+        """The nodes it enters after."""
+        return [self.nodes[k] for k in self.graph.parents[node[0][0]]]
+
+    def rank(self, node: Node) -> Any:
+        """What nodes are sorted by: depth, then number."""
+        return self.depths[node[0][0]], node
+
+    def key(self, node: Node) -> Any:
+        """The node as a model publishes it: its name, or its number in a graph without names."""
+        return node[0][0] if self.graph.names is None else self.graph.names[node[0][0]]
+
+    def node_of(self, key: Any) -> Node:
+        """The node that ``key`` names."""
+        return self.nodes[int(key) if self.graph.names is None else self.graph.names.index(str(key))]
+
+    def opened(self, node: Node, hull: Hull) -> list[Node]:
+        """The children of v all of whose parents are in the hull."""
+        return [
+            one for one in self._children[node[0][0]] if one not in hull and all(v in hull for v in self.parents(one))
+        ]
+
+    def shares(self, prices: Array) -> Any:
+        """1 / (sum_{v in A(w) and D(t)} d_v)^2 as a sparse matrix (t, w); zero where w is no descendant of t."""
+        above: list[set[int]] = [set() for _ in self.nodes]
+        for k in self.graph.order:
+            above[k] = {k}.union(*(above[parent] for parent in self.graph.parents[k]))
+        rows, columns = np.array([(v, w) for w, own in enumerate(above) for v in own], dtype=np.int64).T
+        reach = scipy.sparse.csr_matrix((np.ones(rows.size), (rows, columns)), shape=(self.size, self.size))
+        between = (reach @ scipy.sparse.diags(prices) @ reach).tocsr()
+        between.data = 1.0 / between.data**2
+        return between
+
+
+class Hull:
+    """A set of nodes closed under taking parents, with the sources of its complement kept up to date.
+
+    ``members`` stand in order of entry, parents before children; ``sources`` are the nodes outside all of whose parents
+    are inside, which are the only ones that can enter next.
+    """
+
+    def __init__(self, order: Grid | Listed, nodes: Iterable[Node] | None = None) -> None:
+        self.order = order
+        self.members: dict[Node, None] = {}
+        self.sources: set[Node] = set(order.roots)
+        self.taken: dict[Node, int] = {}  # on a grid, bit i of v: v + e_i is a member
+        self.add(order.start if nodes is None else nodes)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __contains__(self, node: Node) -> bool:
+        return node in self.members
+
+    @property
+    def nodes(self) -> list[Node]:
+        return list(self.members)
+
+    def add(self, nodes: Iterable[Node]) -> None:
+        """Take in ``nodes`` with all their ancestors."""
+        stack = list(nodes)[::-1]
+        while stack:
+            node = stack[-1]
+            below = [] if node in self else [v for v in self.order.parents(node) if v not in self]
+            stack += below
+            if below or stack.pop() in self:
+                continue
+            self.members[node] = None
+            self.sources.discard(node)
+            self.sources.update(self.order.opened(node, self))
+
+    def extreme_points(self) -> list[Node]:
+        """Members none of whose children is a member."""
+        inner = {parent for node in self.members for parent in self.order.parents(node)}
+        return [node for node in self.members if node not in inner]
+
+
+class Ancestry:
+    """Who is above whom within a hull: sums along it up and down."""
+
+    def __init__(self, order: Grid | Listed, nodes: Sequence[Node]) -> None:
+        place, rows = {node: k for k, node in enumerate(nodes)}, dict[Node, set[int]]()
+
+        def row(node: Node) -> set[int]:
+            if node not in rows:
+                rows[node] = {place[node]}.union(*map(row, order.parents(node)))
+            return rows[node]
+
+        found = [sorted(row(node)) for node in nodes]
+        self._counts = np.array([len(own) for own in found])
+        self._above = np.array([k for own in found for k in own], dtype=np.int64)
+
+    def zeta(self, eta: Array) -> Array:
+        """zeta_w = 1 / sum_{v in A(w)} 1 / eta_v."""
+        zeta: Array = 1.0 / np.add.reduceat(1.0 / eta[self._above], np.cumsum(self._counts) - self._counts)
+        return zeta
+
+    def down(self, values: Array) -> Array:
+        """sum_{w in D(v)} values_w for every v."""
+        return np.asarray(np.bincount(self._above, np.repeat(values, self._counts), values.size), dtype=float)
+
+    def matrix(self) -> Array:
+        """A[v, w] = 1 where v is an ancestor of w."""
+        size = self._counts.size
+        found = np.zeros((size, size))
+        found[self._above, np.repeat(np.arange(size), self._counts)] = 1.0
+        return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,22 +304,36 @@ class Graph:
     kernels: Any = None
     weights: Any = None
     names: tuple[str, ...] | None = None
+    order: tuple[int, ...] = field(init=False, default=())  # the nodes, every one after its parents
 
     def __post_init__(self) -> None:
-        keys = list(self.parents) if isinstance(self.parents, Mapping) else None
-        if self.parents is None or isinstance(self.parents, str) or not len(self.parents):
+        parents, names, parts = self.parents, self.names, [self.kernels, self.weights]
+        if parents is None or isinstance(parents, str) or not len(parents):
             raise ParameterError("A graph needs at least one node: parents lists the parents of each.")
-        if keys is not None:
-            object.__setattr__(self, "names", tuple(map(str, keys)))
-        count = len(self.parents)
-        if self.names is not None and (len(self.names) != count or len(set(self.names)) < count):
-            raise ParameterError(f"names must hold {count} different names, one per node; got {len(self.names)}.")
-        kernels, weights = (_in_order(part, keys) for part in (self.kernels, self.weights))
-        object.__setattr__(self, "parents", _as_parents(self.parents, keys))
-        object.__setattr__(self, "kernels", _as_kernels(kernels, count))
-        object.__setattr__(self, "weights", _as_weights(weights, count))
-        object.__setattr__(self, "names", None if self.names is None else tuple(map(str, self.names)))
-        self._sorted()
+        keys: list[Any] = list(parents) if isinstance(parents, Mapping) else list(range(len(parents)))
+        if isinstance(parents, Mapping):
+            names, parents = tuple(map(str, keys)), list(parents.values())
+        for k, part in enumerate(parts):
+            if isinstance(part, Mapping):
+                if set(part) != set(keys):
+                    raise ParameterError("Kernels and weights by name need parents by the same names.")
+                parts[k] = [part[key] for key in keys]
+        count, place = len(keys), {key: k for k, key in enumerate(keys)}
+        if names is not None and (len(names) != count or len(set(names)) < count):
+            raise ParameterError(f"names must hold {count} different names, one per node; got {len(names)}.")
+        found = tuple(_checked_parents(k, above, place) for k, above in enumerate(parents))
+        try:
+            order = tuple(TopologicalSorter(dict(enumerate(found))).static_order())
+        except CycleError as error:
+            circle = ", ".join(str(names[k] if names else k) for k in error.args[1][:5])
+            raise ParameterError(
+                f"The graph has a circle through {circle}; parents must not be descendants of their children."
+            ) from None
+        for name, value in (
+            ("parents", found), ("kernels", _as_kernels(parts[0], count)), ("weights", _as_weights(parts[1], count)),
+            ("names", None if names is None else tuple(map(str, names))), ("order", order),
+        ):  # fmt: skip
+            object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
         return len(self.parents)
@@ -84,11 +348,6 @@ class Graph:
         return isinstance(self.kernels, np.ndarray)
 
     @property
-    def order(self) -> tuple[int, ...]:
-        """The nodes, every one after its parents."""
-        return self._sorted()
-
-    @property
     def depths(self) -> tuple[int, ...]:
         """The longest way from a root to every node."""
         found = [0] * len(self)
@@ -98,30 +357,8 @@ class Graph:
 
     def prices(self, base: float | None = None) -> Array:
         """d_v (M,): the ``weights``, or ``base`` to the power of the depth."""
-        if self.weights is not None:
-            return np.array(self.weights)
-        prices: Array = (1.0 if base is None else float(base)) ** np.array(self.depths, dtype=float)
-        return prices
-
-    def _sorted(self) -> tuple[int, ...]:
-        children: list[list[int]] = [[] for _ in self.parents]
-        left = [len(above) for above in self.parents]
-        for node, above in enumerate(self.parents):
-            for parent in above:
-                children[parent].append(node)
-        found = [node for node, count in enumerate(left) if not count]
-        for node in found:
-            for child in children[node]:
-                left[child] -= 1
-                if not left[child]:
-                    found.append(child)
-        if len(found) < len(left):
-            circle = [str(self.names[k] if self.names else k) for k, count in enumerate(left) if count][:5]
-            raise ParameterError(
-                f"The graph has a circle through or above {', '.join(circle)}; parents must not be descendants of "
-                f"their children."
-            )
-        return tuple(found)
+        depths = np.array(self.depths, dtype=float)
+        return np.array((1.0 if base is None else float(base)) ** depths if self.weights is None else self.weights)
 
     @classmethod
     def tree(cls, parent: Any, kernels: Any = None, *, weights: Any = None, names: Sequence[str] | None = None) -> Self:
@@ -130,52 +367,33 @@ class Graph:
         >>> Graph.tree({"body": None, "arm": "body", "hand": "arm"}).depths
         (0, 1, 2)
         """
-        if isinstance(parent, Mapping):
-            found: Any = {key: () if above is None else (above,) for key, above in parent.items()}
-        else:
-            found = [() if above is None else (above,) for above in parent]
+        keyed = dict(parent if isinstance(parent, Mapping) else enumerate(parent))
+        found: Any = {key: () if above is None else (above,) for key, above in keyed.items()}
+        found = found if isinstance(parent, Mapping) else list(found.values())
         return cls(found, kernels, weights, None if names is None else tuple(names))
 
 
-def _in_order(part: Any, keys: list[Any] | None) -> Any:
-    if not isinstance(part, Mapping):
-        return part
-    if keys is None or set(part) != set(keys):
-        raise ParameterError("Kernels and weights by name need parents by the same names.")
-    return [part[key] for key in keys]
-
-
-def _as_parents(parents: Any, keys: list[Any] | None) -> tuple[tuple[int, ...], ...]:
-    place = None if keys is None else {key: k for k, key in enumerate(keys)}
-    rows = list(parents.values()) if isinstance(parents, Mapping) else list(parents)
-    found = []
-    for k, above in enumerate(rows):
-        try:
-            listed = [place[one] if place is not None else one for one in above]
-        except (KeyError, TypeError):
-            raise ParameterError(
-                f"The parents of node {k} must be a list of nodes of the graph; got {above!r}."
-            ) from None
-        good = all(isinstance(one, (int, np.integer)) and 0 <= one < len(rows) and one != k for one in listed)
-        if not good or len(set(listed)) < len(listed):
-            raise ParameterError(
-                f"The parents of node {k} must be different nodes, from 0 to {len(rows) - 1} and not itself; got "
-                f"{above!r}."
-            )
-        found.append(tuple(int(one) for one in listed))
-    return tuple(found)
+def _checked_parents(k: int, above: Any, place: Mapping[Any, int]) -> tuple[int, ...]:
+    """The parents of node ``k`` as numbers; ``place`` has the number of every name."""
+    try:
+        found = tuple(place[one] for one in above)
+    except (KeyError, TypeError):
+        raise ParameterError(
+            f"The parents of node {k} must be a list of nodes of the graph, from 0 to {len(place) - 1} or by name; got "
+            f"{above!r}."
+        ) from None
+    if k in found or len(set(found)) < len(found):
+        raise ParameterError(f"The parents of node {k} must be different nodes and not itself; got {above!r}.")
+    return found
 
 
 def _as_kernels(kernels: Any, count: int) -> Any:
-    if kernels is None:
-        return None
-    if isinstance(kernels, KernelDictionary):
-        found: Any = kernels
-    elif isinstance(kernels, (list, tuple)) and kernels and all(isinstance(one, KernelSpec) for one in kernels):
+    found: Any = kernels
+    if isinstance(kernels, (list, tuple)) and kernels and all(isinstance(one, KernelSpec) for one in kernels):
         found = KernelDictionary(tuple(kernels))
-    else:
+    elif kernels is not None and not isinstance(kernels, KernelDictionary):
         try:
-            found = np.ascontiguousarray(np.asarray(kernels, dtype=np.float64))
+            found = np.ascontiguousarray(kernels, dtype=np.float64)
         except (TypeError, ValueError):
             found = np.empty(0)
         if found.ndim != 3 or found.shape[1] != found.shape[2]:
@@ -183,7 +401,7 @@ def _as_kernels(kernels: Any, count: int) -> Any:
                 "The kernels of a graph are Gram matrices (M, n, n), a KernelDictionary, or a list of kernels, one "
                 "per node."
             )
-    if len(found) != count:
+    if found is not None and len(found) != count:
         raise KernelError(f"The graph has {count} nodes and {len(found)} kernels; there must be one per node.")
     return found
 

@@ -1,222 +1,228 @@
-"""Quadratic forms of Hadamard products, for many nodes at once, streamed over the triangle of the Gram matrix.
+"""Quadratic forms of products of levels, for many nodes at once, streamed over the triangle of the Gram matrix.
 
     S_t = sum_{w in D(t)} a'K_w a / (sum_{v in A(w) and D(t)} d_v)^2 = a' [M_1(t_1) o ... o M_p(t_p)] a,
     M_i(t) = sum_{j >= t} K_ij / c_i(t, j)^2,   c_i(t, j) = sum_{l = t..j} d_i(l)
 
-A sum over exponentially many kernels costs p products, and nodes share theirs: ``plan`` says which are made. Nothing is
-divided. The matrices M_t are never kept, only the p (q + 1) level matrices, and those only as far as the memory budget
-goes.
+A sum over exponentially many kernels costs p products, and nodes share theirs. The variables are halved again and
+again. Of a node v an interval I sees v|I, the levels of its variables; w are the weights a_r a_k of the entries, and o
+multiplies entry by entry:
 
-Entries are those of the upper triangle, row by row; off-diagonal ones count twice. Source: specification, section 4.
+    V(I, u) = V(left half, u|left) o V(right half, u|right)       of a single variable i: the matrix of level u_i
+    O(I)    = w o V(everything outside I, level zero)
+    form of v = <O(I) o V(left half, v|left), V(right half, v|right)>   I: the smallest interval with all that v touches
+
+A product is made once, however many nodes ask for it. Of the 4960 triples of 32 variables each is an inner product, and
+860 products serve them all; sorted nodes that share what they begin with would need 5456. Nothing is divided. Entries
+are those of the upper triangle, row by row; off-diagonal ones count twice. Source: specification, section 4.
 """
 
 from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 
 from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, Mask
-from mklcore.solvers.hkl.plan import TILE
+from mklcore.solvers.hkl.graph import ROOT, Node
+
+ROWS, COLS = 4, 128  # of a tile: the vectors many ask for stay in a cache, and a loop is long enough to pay
+PAD = 16  # numbers that a loop takes at once
+_CHUNK = 60_000_000  # multiplications in one call of the compiled function: about 50 ms
 
 
-@jit_helper()
-def row_of(position: int, n: int) -> int:
-    """The row of the entry at ``position`` of a packed triangle; row r starts at r n - r (r - 1) / 2."""
-    low, high = 0, n - 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        if middle * n - middle * (middle - 1) // 2 <= position:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+class Plan:
+    """What is multiplied with what. Vectors are numbered: 0 the weights, 1 + i (q + 1) + l level l of variable i, then
+    the products.
+
+    ``levels`` (k, 2): the variable and level of those in use. ``products`` (k, 2): the two vectors of each, earlier
+    ones. A row of ``single`` (k, 3) are two vectors and the node whose form is their inner product; a row of ``fours``
+    (k, 9) a vector, four others, and the nodes of their four inner products: what is read once serves several. Where
+    ``unit[i]``, level zero of variable i is one, and None stands for it.
+    """
+
+    def __init__(self, nodes: Sequence[Node], p: int, q: int, unit: Mask) -> None:
+        self._p, self._q, self._unit = p, q, unit.tolist()
+        self._used: dict[tuple[int, int], int] = {}
+        self._products: list[tuple[int, int]] = []
+        self._inside: dict[tuple[int, int, Node], int | None] = {}
+        self._outside: dict[tuple[int, int], int] = {(0, p): 0}
+        self._weighed: dict[tuple[int, int, Node], int] = {}
+        forms = [self._form(node) for node in nodes]
+        asked = Counter(vector for pair in forms for vector in pair)
+        partners, single, fours = defaultdict[int, list[tuple[int, int]]](list), list[list[int]](), list[list[int]]()
+        for k, pair in enumerate(forms):
+            rare, common = sorted(pair, key=asked.__getitem__)
+            partners[common].append((rare, k))
+        for common, others in partners.items():
+            whole = len(others) - len(others) % 4
+            for at in range(0, whole, 4):
+                vectors, places = zip(*others[at : at + 4], strict=True)
+                fours.append([common, *vectors, *places])
+            single += [[common, rare, k] for rare, k in others[whole:]]
+        self.vectors = 1 + p * (q + 1) + len(self._products)
+        self.levels: Indices = np.array(list(self._used), dtype=np.int64).reshape(-1, 2)
+        self.products: Indices = np.array(self._products, dtype=np.int64).reshape(-1, 2)
+        self.single: Indices = np.array(single, dtype=np.int64).reshape(-1, 3)
+        self.fours: Indices = np.array(fours, dtype=np.int64).reshape(-1, 9)
+        cost = 6 * len(self.levels) + 2 * len(self.products) + len(single) + 3 * len(fours)
+        self.entries = max(1, _CHUNK // cost)  # of the triangle, for one call of the compiled function
+
+    def _form(self, node: Node) -> tuple[int, int]:
+        """The two vectors whose inner product is the form of ``node``."""
+        low, high = self._smallest(node)
+        outside = self._outside[low, high]
+        if high - low == 1:
+            return outside, self._level(low, node[0][1] if node else 0)
+        middle = (low + high) // 2
+        cut = next(k for k, (i, _) in enumerate(node) if i >= middle)
+        key = (low, high, node[:cut])
+        if key not in self._weighed:
+            self._weighed[key] = self._product(outside, self._of(low, middle, node[:cut]))
+        right = self._of(middle, high, node[cut:])
+        assert right is not None  # it holds a level above zero
+        return self._weighed[key], right
+
+    def _smallest(self, node: Node) -> tuple[int, int]:
+        """The smallest interval with all that ``node`` touches; for the root the first variable. What is outside is
+        made."""
+        low, high = 0, self._p
+        first, last = (node[0][0], node[-1][0]) if node != ROOT else (0, 0)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if first < middle <= last:
+                break
+            inner, other = ((low, middle), (middle, high)) if last < middle else ((middle, high), (low, middle))
+            if inner not in self._outside:
+                self._outside[inner] = self._product(self._outside[low, high], self._of(*other, ROOT))
+            low, high = inner
+        return low, high
+
+    def _of(self, low: int, high: int, seen: Node) -> int | None:
+        """V of the interval low .. high - 1, of which ``seen`` is touched."""
+        if high - low == 1:
+            return None if not seen and self._unit[low] else self._level(low, seen[0][1] if seen else 0)
+        key = (low, high, seen)
+        if key not in self._inside:
+            middle = (low + high) // 2
+            cut = next((k for k, (i, _) in enumerate(seen) if i >= middle), len(seen))
+            left, right = self._of(low, middle, seen[:cut]), self._of(middle, high, seen[cut:])
+            self._inside[key] = right if left is None else self._product(left, right)
+        return self._inside[key]
+
+    def _level(self, i: int, level: int) -> int:
+        return self._used.setdefault((i, level), 1 + i * (self._q + 1) + level)
+
+    def _product(self, left: int, right: int | None) -> int:
+        if right is None:
+            return left
+        self._products.append((left, right))
+        return self._p * (self._q + 1) + len(self._products)
 
 
 @jit_helper({"reassoc", "contract"})
-def outer(out: Array, at: int, columns: Array, which: int, row: int, begin: int, size: int) -> None:
-    """out[at, :size] = c_r c_k, c one of ``columns`` (any, n), over the packed entries from ``begin`` on, in
-    ``row``."""
-    n = columns.shape[1]
-    column = begin - (row * n - row * (row - 1) // 2) + row
-    place = 0
-    while place < size:
-        length = min(size - place, n - column)
-        scale = columns[which, row]
-        to, source = np.uint64(place), np.uint64(column)  # an index without a sign vectorises
-        for k in range(np.uint64(0), np.uint64(length)):
-            out[at, to + k] = scale * columns[which, source + k]
-        place += length
-        row += 1
-        column = row
-
-
-@jit_helper()
-def fill_weights(vectors: Array, a: Array, row: int, begin: int, size: int) -> None:
-    """The first vector: a_r a_k, twice off the diagonal, over the packed entries from ``begin`` on, which is in
-    ``row``."""
-    n = a.shape[1]
-    outer(vectors, 0, a, 0, row, begin, size)
-    for k in range(size):
-        vectors[0, k] += vectors[0, k]
-    diagonal = row * n - row * (row - 1) // 2
-    while row < n and diagonal < begin + size:
-        if diagonal >= begin:
-            vectors[0, diagonal - begin] = a[0, row] * a[0, row]
-        diagonal += n - row
-        row += 1
-    for k in range(size, TILE):
-        vectors[0, k] = 0.0
-
-
-@jit_helper({"reassoc", "contract"})
-def fill_kernels(
-    room: Array, variable: int, least: int, columns: Array, row_in: Indices, blocks: Array, row: int, begin: int,
-    size: int
+def _fill_level(
+    vectors: Array, variable: int, level: int, shares: Array, columns: Array, one: bool, row_in: Indices, blocks: Array,
+    n: int, top: int, left: int, size: int
 ) -> None:  # fmt: skip
-    """room[j, :size] = K_j of ``variable`` over the packed entries from ``begin`` on, which is in ``row``; j from
-    ``least`` on."""
+    """The vector of a level: sum_j shares[level, j] K_j, zero for j < level; K_0 is 1 if ``one``."""
     levels = row_in.shape[1]
-    for j in range(least, levels):
-        block = row_in[variable, j]
-        if block < 0:
-            outer(room, j, columns, variable * levels + j, row, begin, size)
-        else:
-            for k in range(size):
-                room[j, k] = blocks[block, begin + k]
-
-
-@jit_helper({"reassoc", "contract"})
-def fill_level(out: Array, at: int, level: int, one: bool, shares: Array, room: Array) -> None:
-    """out[at] = sum_j shares[level, j] K_j, zero for j < level, four at a time; K_j stand in ``room``, K_0 is 1 if
-    ``one``."""
-    none = shares[0, 0] - shares[0, 0]
-    start = shares[level, 0] if one else none
-    first, last = max(level, 1 if one else 0), shares.shape[1] - 1
-    for a in range(first, last + 1, 4):
+    at, own = 1 + variable * levels + level, variable * levels
+    first, last = max(level, 1 if one else 0), levels - 1
+    start, source = shares[level, 0] if one else 0.0, np.uint64(left)  # an index without a sign vectorises
+    for a in range(first, levels, 4):  # four columns at a time
         b, c, d = min(a + 1, last), min(a + 2, last), min(a + 3, last)
-        by_a, by_b = shares[level, a], shares[level, b] if b > a else none
-        by_c, by_d = shares[level, c] if c > b else none, shares[level, d] if d > c else none
-        if a == first:
-            for k in range(out.shape[1]):
-                out[at, k] = start + ((by_a * room[a, k] + by_b * room[b, k]) + (by_c * room[c, k] + by_d * room[d, k]))
-        else:
-            for k in range(out.shape[1]):
-                out[at, k] += (by_a * room[a, k] + by_b * room[b, k]) + (by_c * room[c, k] + by_d * room[d, k])
-
-
-@jit_helper()
-def _copy(out: Array, source: Array) -> None:
-    for k in range(out.size):  # an assignment of arrays compiles its error messages, too: two seconds
-        out[k] = source[k]
+        share_a = shares[level, a] if row_in[variable, a] < 0 else 0.0
+        share_b = shares[level, b] if b > a and row_in[variable, b] < 0 else 0.0
+        share_c = shares[level, c] if c > b and row_in[variable, c] < 0 else 0.0
+        share_d = shares[level, d] if d > c and row_in[variable, d] < 0 else 0.0
+        for i in range(ROWS):
+            by_a, by_b = share_a * columns[own + a, top + i], share_b * columns[own + b, top + i]
+            by_c, by_d = share_c * columns[own + c, top + i], share_d * columns[own + d, top + i]
+            to = np.uint64(i * size)
+            if a == first:
+                for k in range(np.uint64(0), np.uint64(size)):
+                    vectors[at, to + k] = start + (
+                        (by_a * columns[own + a, source + k] + by_b * columns[own + b, source + k])
+                        + (by_c * columns[own + c, source + k] + by_d * columns[own + d, source + k])
+                    )
+            else:
+                for k in range(np.uint64(0), np.uint64(size)):
+                    vectors[at, to + k] += (
+                        by_a * columns[own + a, source + k] + by_b * columns[own + b, source + k]
+                    ) + (by_c * columns[own + c, source + k] + by_d * columns[own + d, source + k])
+    for j in range(first, levels):
+        block, share = row_in[variable, j], shares[level, j]
+        if block >= 0 and share != 0.0:
+            for i in range(ROWS):
+                row = top + i
+                to, source = np.uint64(i * size), np.uint64(row * n - row * (row - 1) // 2 + left - row)
+                for k in range(np.uint64(0), np.uint64(size)):
+                    vectors[at, to + k] += share * blocks[block, source + k]
 
 
 @jit_helper({"reassoc", "contract"})
-def _times(out: Array, other: Array) -> None:
-    for k in range(out.size):
-        out[k] *= other[k]
-
-
-@jit_helper({"reassoc", "contract"})
-def _product(vectors: Array, out: int, left: int, right: int) -> None:
-    for k in range(TILE):
+def _product(vectors: Array, out: int, left: int, right: int, size: int) -> None:
+    for k in range(size):
         vectors[out, k] = vectors[left, k] * vectors[right, k]
 
 
 @jit_helper({"reassoc", "contract"})
-def _inner(vectors: Array, left: int, right: int) -> float:
-    total = vectors[left, 0] - vectors[left, 0]
-    for k in range(TILE):
+def _inner(vectors: Array, left: int, right: int, size: int) -> float:
+    total = 0.0
+    for k in range(size):
         total += vectors[left, k] * vectors[right, k]
-    return float(total)
+    return total
 
 
 @jit_helper({"reassoc", "contract"})
-def _add_eight(
-    vectors: Array, one: int, two: int, a: int, b: int, c: int, d: int, nodes: Indices, out: Array
-) -> None:  # fmt: skip
-    """Vectors ``one`` and ``two`` times four others, added to the forms of ``nodes`` (8,)."""
-    one_a = one_b = one_c = one_d = two_a = two_b = two_c = two_d = vectors[one, 0] - vectors[one, 0]
-    for r in range(TILE):
-        x, y = vectors[one, r], vectors[two, r]
-        one_a += x * vectors[a, r]
-        one_b += x * vectors[b, r]
-        one_c += x * vectors[c, r]
-        one_d += x * vectors[d, r]
-        two_a += y * vectors[a, r]
-        two_b += y * vectors[b, r]
-        two_c += y * vectors[c, r]
-        two_d += y * vectors[d, r]
-    out[nodes[0]] += one_a
-    out[nodes[1]] += one_b
-    out[nodes[2]] += one_c
-    out[nodes[3]] += one_d
-    out[nodes[4]] += two_a
-    out[nodes[5]] += two_b
-    out[nodes[6]] += two_c
-    out[nodes[7]] += two_d
+def _add_four(vectors: Array, e: Indices, size: int, out: Array) -> None:
+    """A vector times four others, added to the forms of four nodes."""
+    one, a, b, c, d = e[0], e[1], e[2], e[3], e[4]
+    by_a = by_b = by_c = by_d = 0.0
+    for k in range(size):
+        x = vectors[one, k]
+        by_a += x * vectors[a, k]
+        by_b += x * vectors[b, k]
+        by_c += x * vectors[c, k]
+        by_d += x * vectors[d, k]
+    out[e[5]] += by_a
+    out[e[6]] += by_b
+    out[e[7]] += by_c
+    out[e[8]] += by_d
 
 
 @jit_entry()
 def add_forms(
-    first: int, stop: int, vectors: Array, room: Array, cached: bool, table: Array, a: Array, shares: Array,
-    columns: Array, unit: Mask, row_in: Indices, blocks: Array, pairs: Indices, where: Indices, products: Indices,
-    single: Indices, eights: Indices, out: Array
+    first: int, stop: int, n: int, vectors: Array, a: Array, shares: Array, columns: Array, unit: Mask, row_in: Indices,
+    blocks: Array, levels: Indices, products: Indices, single: Indices, fours: Indices, out: Array
 ) -> None:  # fmt: skip
-    """Add the packed entries ``first`` .. ``stop`` to the form of every node, as a ``Plan`` says, tile by tile.
+    """Add the entries of the rows ``first`` .. ``stop`` of the triangle to the form of every node, as a ``Plan`` says.
 
-    ``vectors`` (1 + pairs + products, TILE) and ``room`` (q+1, TILE) are zeros to work in, ``a`` is (1, n). With
-    ``cached``, pair s is row ``where[s]`` of ``table``; without, it is made from ``columns`` (p (q+1), n) and packed
-    ``blocks``.
+    ``vectors`` (any, ROWS COLS) is room to work in. ``a`` (n + COLS,), ``columns`` (p (q+1), n + COLS) and the
+    packed ``blocks`` go on with finite numbers, zeros in ``a``: no loop has a remainder.
     """
-    n, known = a.shape[1], 1 + pairs.shape[0]
-    for begin in range(first, stop, TILE):
-        size = min(TILE, stop - begin)
-        row = row_of(begin, n)
-        fill_weights(vectors, a, row, begin, size)
-        variable = -1
-        for s in range(pairs.shape[0]):
-            if cached:
-                _copy(vectors[1 + s, :size], table[where[s], begin : begin + size])
-                continue
-            level = pairs[s, 1]
-            if pairs[s, 0] != variable:  # its lowest level
-                variable = pairs[s, 0]
-                least = max(level, 1 if unit[variable] else 0)
-                fill_kernels(room, variable, least, columns, row_in, blocks, row, begin, size)
-            fill_level(vectors, 1 + s, level, unit[variable], shares, room)
-        for k in range(products.shape[0]):
-            _product(vectors, known + k, products[k, 0], products[k, 1])
-        for k in range(single.shape[0]):
-            out[single[k, 2]] += _inner(vectors, single[k, 0], single[k, 1])
-        for k in range(eights.shape[0]):
-            e = eights[k]
-            _add_eight(vectors, e[0], e[1], e[2], e[3], e[4], e[5], e[6:], out)
-
-
-@jit_entry()
-def fill_table(
-    table: Array, room: Array, shares: Array, columns: Array, unit: Mask, row_in: Indices, blocks: Array
-) -> None:  # fmt: skip
-    """All level matrices, packed: row i (q + 1) + t is level t of variable i. ``room`` (q+1, TILE) is room to work
-    in."""
-    levels, n = shares.shape[0], columns.shape[1]
-    for begin in range(0, table.shape[1], TILE):
-        size = min(TILE, table.shape[1] - begin)
-        row, part = row_of(begin, n), table[:, begin : begin + size]
-        for i in range(row_in.shape[0]):
-            fill_kernels(room, i, 1 if unit[i] else 0, columns, row_in, blocks, row, begin, size)
-            for t in range(levels):
-                fill_level(part, i * levels + t, t, unit[i], shares, room)
-
-
-@jit_entry()
-def pack(gram: Array, out: Array) -> None:
-    """The upper triangle of gram (n, n), row by row."""
-    n, place = gram.shape[0], 0
-    for i in range(n):
-        for j in range(i, n):
-            out[place] = gram[i, j]
-            place += 1
+    known = 1 + columns.shape[0]
+    for top in range(first, stop, ROWS):
+        for left in range(top, n, COLS):
+            size = PAD * ((min(COLS, n - left) + PAD - 1) // PAD)
+            for i in range(ROWS):
+                for k in range(size):
+                    twice = 2.0 if left + k > top + i else 1.0 if left + k == top + i else 0.0
+                    vectors[0, i * size + k] = twice * a[top + i] * a[left + k]
+            for s in range(levels.shape[0]):
+                i = levels[s, 0]
+                _fill_level(
+                    vectors, i, levels[s, 1], shares, columns, unit[i], row_in, blocks, n, top, left, size
+                )  # fmt: skip
+            size *= ROWS
+            for k in range(products.shape[0]):
+                _product(vectors, known + k, products[k, 0], products[k, 1], size)
+            for k in range(single.shape[0]):
+                out[single[k, 2]] += _inner(vectors, single[k, 0], single[k, 1], size)
+            for k in range(fours.shape[0]):
+                _add_four(vectors, fours[k], size, out)
 
 
 @jit_entry()
@@ -233,42 +239,17 @@ def multiply_packed(gram: Array, packed: Array) -> None:
 
 @jit_entry()
 def node_columns(columns: Array, unit: Mask, starts: Indices, variables: Indices, levels: Indices, out: Array) -> None:
-    """out[:, k] = prod_i columns[i, v_i] for node k, all of whose levels are columns."""
-    p, n = columns.shape[0], columns.shape[2]
-    column = np.empty(n)
+    """out[k] = prod_i columns[i, v_i] for node k."""
     for k in range(starts.size - 1):
-        column[:] = 1.0
         at = starts[k]
-        for i in range(p):
+        for r in range(out.shape[1]):
+            out[k, r] = 1.0
+        for i in range(columns.shape[0]):
             level = 0
             if at < starts[k + 1] and variables[at] == i:
                 level = levels[at]
                 at += 1
             elif unit[i]:
                 continue
-            _times(column, columns[i, level])
-        for r in range(n):
-            out[r, k] = column[r]
-
-
-@jit_entry()
-def column_forms(columns: Array, unit: Mask, starts: Indices, variables: Indices, levels: Indices, a: Array) -> Array:
-    """(a' column)^2 for every node, without keeping the columns: O(n) each."""
-    p, n = columns.shape[0], columns.shape[2]
-    column, out = np.empty(n), np.empty(starts.size - 1)
-    for k in range(starts.size - 1):
-        _copy(column, a)
-        at = starts[k]
-        for i in range(p):
-            level = 0
-            if at < starts[k + 1] and variables[at] == i:
-                level = levels[at]
-                at += 1
-            elif unit[i]:
-                continue
-            _times(column, columns[i, level])
-        total = 0.0
-        for r in range(n):  # column.sum() was four more functions to compile
-            total += column[r]
-        out[k] = total * total
-    return out
+            for r in range(out.shape[1]):
+                out[k, r] *= columns[i, level, r]

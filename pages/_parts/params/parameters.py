@@ -13,7 +13,7 @@ from mklcore.lessons import LESSONS
 from mklcore.losses import CLASSIFICATION, losses_for
 from mklcore.selection.scoring import SCORINGS
 from mklcore.solvers.hkl.bases import BASES
-from mklcore.solvers.hkl.machine import suits_hulls
+from mklcore.solvers.hkl.inner import suits_hulls
 from pages._parts.params import algorithms
 from pages._parts.params import methods as params_methods
 from pages._parts.params.algorithms import METHODS, Setting, accepts
