@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import mklcore as mkl
 from mklcore.catalog import ESTIMATORS
 from mklcore.errors import ParameterError
 from mklcore.figures.takeaway import (
@@ -94,6 +95,15 @@ def test_a_file_draws_the_numbers_of_its_path():
     assert "within 0.01 % of the optimum" in shown["chart"]["said"][0]
     assert "not solved to tolerance" in shown["chart"]["said"][3]
     assert "scores" not in data_of(path_page(a_path(train_score=np.full(4, np.nan), val_score=np.full(4, np.nan))))
+
+
+def test_the_file_of_an_answer_says_its_verdict_and_draws_the_shares_of_its_columns():
+    found = mkl.explore(mkl.load_sample("iris"))
+    shown = data_of(found.page())
+    assert ["".join(text for _, text in line) for line in shown["say"]["texts"][0][0]] == [str(found.verdict)]
+    assert shown["columns"]["full"] == [one.name for one in found.columns]
+    np.testing.assert_allclose(shown["columns"]["weights"], found.shares_along, atol=1e-4)
+    assert shown["play"]["index"] == found.index
 
 
 def test_a_hundred_points_of_fifty_kernels_stay_below_two_megabytes():

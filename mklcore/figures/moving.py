@@ -280,19 +280,16 @@ def path_json(
         },
     }  # fmt: skip
     if columns is not None:
-        shares = np.round(np.asarray(columns[1], dtype=float), 4)
-        named_rows = [(style.cut(name, METHOD_NAME_LENGTH), name, style.theme(dark).grey) for name in columns[0]]
-        top = max(0.25, float(shares.max(initial=0.0)))
+        shares, tone = np.asarray(columns[1], dtype=float), style.theme(dark)
+        shown = _first(-np.arange(len(columns[0]), dtype=float), N_BARS)  # they come in their order
+        hue, others = style.family_shade("linear", 0, dark), len(columns[0]) - len(shown)
+        named_rows = [(style.cut(columns[0][k], METHOD_NAME_LENGTH), columns[0][k], hue) for k in shown]
+        named_rows += [(f"{others} others, summed",) * 2 + (tone.grey,)] if others else []
+        values = np.round(heights(shares, shown), 4)
         found["columns"] = bars(
-            path,
-            named_rows,
-            shares.tolist(),
-            f"Share of the {measure} at ",
-            index=start,
-            unit="%",
-            most=top,
-            sortable=True,
-        )
+            path, named_rows, values.tolist(), f"Share of the {measure} at ", index=start, unit="%",
+            most=max(0.25, float(values.max(initial=0.0))), sortable=True,
+        )  # fmt: skip
     for name in ("bars", "all", "columns"):
         if name in found:
             found[name] |= {"chart": chart, "set": name}

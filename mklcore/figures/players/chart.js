@@ -81,6 +81,7 @@ function layOut({ data, places }, width, rem) {
     const under = ((panel.x.ticks.length ? 1.6 : 0.4) + (panel.x.title ? 1.2 : 0)) * rem;
     const place = { left: left + used * (column + gap), width: span * column + (span - 1) * gap, top: above + head, right };
     place.height = heightOf(data, row) * grown * rem - head - under;
+    place.edge = Math.min(left, 3.9 * rem) - 0.85 * rem;
     place.at = (position) => position * place.width;
     places.set(panel.suffix, place);
     used += span;
@@ -100,7 +101,7 @@ function furnish(view, panel, place, rem) {
   const { X, Y, at } = scales(panel, place);
   const { data, frame, moving, grounds } = view;
   const crowded = data.narrow && view.width < NARROW * rem;
-  drawAxes(frame, crowded ? sparing(panel) : panel, { X, Y, rem });
+  drawAxes(frame, crowded ? sparing(panel) : panel, { X, Y, rem, edge: place.edge });
   if (panel.shade) {
     const [from, to] = panel.shade.map(X);
     make(frame, "rect", { class: "shade", x: from, y: Y(1), width: to - from, height: place.height });
