@@ -6,128 +6,161 @@ from pages._parts.session import nav
 
 nav.through_app()
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import pandas as pd
 import streamlit as st
 
+from mklcore.answer.comparison import Comparison, compare_answers
 from mklcore.errors import MKLError
-from mklcore.figures import style
-from pages._parts.compare import asking, cursor, rail
-from pages._parts.derive import comparison, dictionaries, earlier, gram_stacks, tables
-from pages._parts.derive import paths as derive_paths
+from mklcore.figures import captions, moving, style
+from pages._parts.compare import rail
+from pages._parts.derive import comparison, paths, tables
 from pages._parts.derive.comparison import Shown
-from pages._parts.drawing import beside, refusals
+from pages._parts.drawing import listings, refusals
+from pages._parts.export import explorable
 from pages._parts.frame import notices
+from pages._parts.params import places, steps
 from pages._parts.params.algorithms import METHODS
-from pages._parts.params.methods import Method
-from pages._parts.params.parameters import Params, PathParams
-from pages._parts.session import fields, history
-from pages._parts.session import words as session_words
+from pages._parts.params.parameters import Params
+from pages._parts.players import compare_player
+from pages._parts.session import history
+from pages._parts.session.words import plain, text
+from pages.shared import answer, work
+from pages.shared.work import Ready
 
-TABS = {"methods": "Methods on your table", "toy": "Sparse against non-sparse"}
-
-
-def caption(asked: Sequence[Method], params: Params) -> None:
-    """Say what the methods have in common: rows, kernels, split; and whether they are normalised alike."""
-    every = [comparison.method_params(params, method) for method in asked]
-    ways = list(dict.fromkeys(dictionaries.normalisation(one) for one in every))
-    scales = [session_words.SCALES[way] for way in ways]
-    scaled = (
-        f"kernels {scales[0]}" if len(ways) == 1 else f"every method with kernels its own way: {', or '.join(scales)}"
-    )
-    st.caption(
-        f"{style.counted(len(asked), 'method')} on the same {len(tables.split(params).train.y)} rows, "
-        f"{_kernels(every[0])} kernels and split; {scaled}."
-    )
+LINE = 64  # pixels of the sentence that is not there yet
 
 
-def _kernels(params: PathParams) -> int:
-    """Return how many kernels there are, from a path that came with the project without building them."""
-    before = earlier.path(params)
-    return gram_stacks.grams(params).train.n_kernels if before is None else len(before.kernel_names)
+def sentence(drawn: Sequence[Shown]) -> Comparison | None:
+    """Draw what the comparison comes to, or how many methods it waits for; None until it is there."""
+    ready = {one.label: one.found for one in drawn if one.found is not None}
+    waiting = [one for one in drawn if one.found is None and one.failed is None]
+    place = st.container(key="compare_sentence", height=LINE if waiting else "content", border=False)
+    if waiting:
+        place.caption(f"{len(ready)} of {style.counted(len(drawn), 'method')} are there.")
+        return None
+    if len(ready) < 2:
+        return None
+    key = "comparison", *(answer.key(one.params) for one in drawn if one.found is not None)
+    match work.get(key, lambda progress: compare_answers(ready), title="Comparison", compiled=False):
+        case Ready(found):
+            place.markdown(f"**{found.sentence(called(list(ready)))}**")
+            return found
+    return None
+
+
+def called(labels: Sequence[str]) -> Callable[[str], str]:
+    """How a sentence names methods: by what parts them alone where they are of one kind."""
+    kinds = {label.partition(", ")[0] for label in labels}
+
+    def name(label: str) -> str:
+        kind, _, rest = label.partition(", ")
+        if not rest:
+            return plain(kind)
+        return plain(rest) if len(kinds) == 1 else f"{plain(kind)} ({plain(rest)})"
+
+    return name
+
+
+@st.fragment
+def players(drawn: Sequence[Shown], said: str) -> None:
+    """Draw the shared slider, the picture of every method and what follows the slider; a release runs only this."""
+    every = [one.path for one in drawn]
+    found = moving.steps(every, [one.method.over for one in drawn])
+    name = tuple((answer.key(one.params), one.path is None) for one in drawn)
+    compare_player.listen(found, name)
+    here = steps.place(found, every, history.current().methods_at)
+    made = compare_player.drawn(drawn, found)
+    if any(every):
+        lead, best = st.columns([6, 1.6], gap="small", vertical_alignment="center")
+        with lead:
+            compare_player.slider(made, found, here, name)
+        best.button(
+            "Each at its best", key="compare_best", on_click=lambda: history.change(methods_at=""), disabled=here.best,
+            help="Moves every method to the point of its path that the folds chose.",
+        )  # fmt: skip
+        one = f"One {places.symbol(found.shared)} for all methods."
+        st.caption(one if found.shared else "The methods have different parameters: the slider sets a share of each.")
+    compare_player.chart(made)
+    if any(every):
+        compare_player.table(made)
+        explorable.methods(history.current(), drawn, said, round(here.position))
+    history.end()
+
+
+def results(found: Comparison, drawn: Sequence[Shown]) -> None:
+    """Draw one row per method, to sort and to take away, and plain models on the same rows."""
+    known, rows = {one.label: one for one in drawn}, []
+    for one in found.answers:
+        own = known[one.name].found
+        assert own is not None  # it was compared
+        path, k = own.path, own.index
+        rows.append({
+            "method": one.name, "at": places.where(path, k), "by folds": one.score, "held out": one.judged,
+            "± held out": one.error, "behind the first": one.gap, "± behind": one.gap_error,
+            "kernels used": one.kernels, "gap": float(path.relative_gap[k]), "solved": path.statuses[k].ok,
+            "seconds of the path": float(path.seconds.sum()),
+        })  # fmt: skip
+    frame, score = pd.DataFrame(rows), found.score_name
+    number, form = st.column_config.NumberColumn, "percent" if score in captions.SHARES else "%.3f"
+    where = "held out" if found.held_out else "by folds, again"
+    named = {"by folds": f"{score} by folds", "held out": f"{score}, {where}"}
+    config = {name: number(named.get(name, name), format=form) for name in list(frame)[2:7]}
+    config |= {
+        "method": st.column_config.TextColumn(pinned=True),
+        "gap": number(format="percent", help="How far from the optimum at most. Empty: no certificate."),
+        "seconds of the path": number(format="%.1f s"),
+    }
+    st.dataframe(frame, hide_index=True, column_config=config, alt="One row per method, the best by folds first")
+    recipes = frame.assign(settings=[known[one.name].method.text() for one in found.answers])
+    take, said = st.columns([1.3, 7], vertical_alignment="center")
+    listings.take(recipes, "compare", "csv_compare", place=take)
+    first = known[found.answers[0].name].found
+    beside = {} if first is None else first.baselines
+    lines = [f"{name} {captions.score(score, value)}" for name, value in beside.items()]
+    said.caption(f"Differences are paired on {found.rows:,} rows. Plain models by folds: {', '.join(lines) or 'none'}.")
 
 
 def explanation(drawn: Sequence[Shown]) -> None:
     """Draw what the picture is, how to read it, what it cannot tell, and the problem each method solves."""
     what, look, limits = st.columns(3, gap="large")
-    what.markdown(session_words.text("compare"))
-    look.markdown(session_words.text("compare_look"))
-    limits.markdown(session_words.text("compare_cannot"))
+    what.markdown(text("compare"))
+    look.markdown(text("compare_look"))
+    limits.markdown(text("compare_cannot"))
     with st.expander("What each method solves", icon=":material/functions:"):
-        for method, solved in dict.fromkeys(
-            (METHODS[one.method.algorithm], derive_paths.words_for(one.params)) for one in drawn
-        ):
+        solves = [(METHODS[one.method.algorithm], paths.words_for(one.params)) for one in drawn]
+        for method, solved in dict.fromkeys(solves):
             st.markdown(f"**{method.label}.** {method.one_line}")
             st.latex(solved.formula)
             st.markdown(f"{solved.look_for} {solved.cannot_tell}")
             st.caption(method.paper)
     with st.expander("What the certificate says", icon=":material/verified:"):
-        st.markdown(session_words.text("certificate"))
+        st.markdown(text("certificate"))
 
 
-def methods(params: Params) -> None:
-    """Draw the methods: their paths under one slider, and below what follows it."""
-    drawn = comparison.shown(params)
-    at_once = all(one.path is not None for one in drawn) and any(one.earlier for one in drawn)
-    if not at_once:
-        asking.request(params)
-        drawn = comparison.shown(params)
-    cursor.draw(drawn, [asking.note(one, params) for one in drawn])
-    for one in drawn:
-        if one.error:
-            st.error(f"{session_words.plain(one.label)}: {session_words.plain(one.error)}")
-    if any(one.error for one in drawn):
-        st.button("Try again", key="compare_again", on_click=asking.again, args=(params,))
-    if any(one.path is not None for one in drawn):
-        _references(params, drawn)
-    explanation(drawn)
-    if at_once:
-        asking.follow(params)
-    asking.watch(params)
-
-
-def _references(params: Params, drawn: Sequence[Shown]) -> None:
-    """Draw plain models on the same rows below the methods, once every method has ended."""
-    waiting = bool(comparison.missing(params)) or any(one.waiting or one.earlier for one in drawn)
-    known, name = beside.found(params, waiting), next(one.path.score_name for one in drawn if one.path is not None)
-    st.markdown("**What the scores are worth**: plain models on the same rows")
-    beside.table(params, known, name)
-    beside.unfinished(params, known, waiting)
-    if not waiting:
-        beside.score_all(list(dict.fromkeys(one.params for one in drawn)))
-
-
-def tabs() -> None:
-    """Draw the choice between the two views of the page."""
-    fields.field_view(
-        "View", "compare", kind=st.segmented_control, options=TABS, required=True, label_visibility="collapsed",
-    )  # fmt: skip
-
-
-left, right = st.columns([7, 5], vertical_alignment="center")
-with left:
-    tabs()
-if history.current().compare == "toy":
-    from pages._parts.compare import toy  # with what the experiments need, which methods can be drawn without
-
+def page(params: Params) -> None:
+    """Draw the page for a table with a target."""
     with st.sidebar:
-        toy.rail()
-    try:
-        toy.request(history.current())
-        toy.show(history.current())
-    except MKLError as error:
-        refusals.draw(error, "compare_refused")
-elif notices.usable_table():
+        rail.draw()
+    drawn = comparison.shown(params)
+    found = sentence(drawn)
+    players(drawn, "" if found is None else str(found))
+    for place, one in enumerate(drawn):
+        if one.failed is not None:
+            st.markdown(f"**{plain(one.label)}**")
+            refusals.draw(one.failed, f"compare_refused_{place}")
+    if found is not None:
+        results(found, drawn)
+    explanation(drawn)
+
+
+if notices.usable_table():
     if tables.table(history.current()).task == "novelty":
         st.info("This table has no target, so there is no score to compare. Choose a target on the Data page.")
         nav.link("data", "Go to Data")
     else:
         try:
-            with st.sidebar:
-                rail.draw()
-            with right:
-                caption(comparison.methods(history.current()), history.current())
-            with st.container(key="compare_answer"):
-                methods(history.current())
+            page(history.current())
         except MKLError as error:
-            refusals.draw(error, "compare_refused2")
+            refusals.draw(error, "compare_refused")

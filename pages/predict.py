@@ -88,7 +88,8 @@ class Shown:
 def what_if(shown: Shown) -> None:
     """Draw the controls of a row and the answer; moving a control runs only this."""
     here, columns = row_of(history.current(), shown.table), columns_of(shown.table, shown.encoder)
-    ranked = [columns[one.name] for one in shown.found.columns if one.name in columns]
+    first = [one.name for one in shown.found.columns if one.name in columns]
+    ranked = [columns[name] for name in dict.fromkeys((*first, *columns))]
     left, right = st.columns([5, 6], gap="large")
     with left:
         start(shown, here)

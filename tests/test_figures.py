@@ -132,9 +132,6 @@ def every_figure(dark: bool) -> dict[str, go.Figure]:
         "comparison_plot, table": figures.comparison_plot(
             TABLE, slice(None), row_name="", ordered=False, floor=4.0, **titles
         ),
-        "sparsity_figure": figures.sparsity_figure(
-            [1, 2, np.inf], "ab", gram[:2, :3], gram[2:4, :3], 0.1, dark=dark
-        ),
         **{f"bound_curves, {kind}": figures.bound_curves(
             np.arange(1.0, 6), curve, x_title="n", level=4.0, kind=kind, **titles
         ) for kind in ("count", "log", "norm")},
@@ -213,7 +210,6 @@ def test_what_does_not_fit_together_is_refused_and_nothing_is_said_in_words():
         (figures.term_bars([]), "no column has a share"),
         (figures.gap_convergence(history(None)), "no certificate"),
         (figures.gap_convergence([]), "no certificate"),
-        (figures.sparsity_figure([1.0], ["a"], [[np.nan]], [[np.nan]], 1.0), "No point is measured yet"),
         (figures.coherence_dots([], [], []), "Leave at least one out"),
     ):
         assert words in figure.layout.meta["alt"]

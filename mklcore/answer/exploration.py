@@ -419,21 +419,26 @@ def correlated_sets(rows: Dataset) -> list[list[str]]:
     return [[name for name, place in zip(names, home, strict=True) if place == k] for k in range(count)] + letters
 
 
+def judged(found: Exploration) -> tuple[Dataset, Said, Scoring]:
+    """The test rows, or those learned from where none are held out, what is said of them, and the score."""
+    rows = found._judge
+    said = found._out_of_folds if found.test is None else None
+    return rows, said or said_by(found.model, found.read(rows)), found._scoring or _usual(found.learnt_from)
+
+
 def verdict(found: Exploration) -> Verdict:
     """The figures on the test rows, or out of folds where none are held out."""
     rows, learnt = found._judge, found.learnt_from
     if learnt.task == "novelty":
         return Verdict(learnt.target_name, "novelty", found.scoring, found.score, np.nan, np.nan, None, rows.n_samples,
                        found.test is not None)  # fmt: skip
-    scoring = found._scoring or _usual(learnt)
-    guess = _guessing(learnt)
-    said = [found._out_of_folds if found.test is None else said_by(found.model, found.read(rows))]
-    said.append(said_by(guess, np.zeros((rows.n_samples, 1))))
+    _, own, scoring = judged(found)
+    said = [own, said_by(_guessing(learnt), np.zeros((rows.n_samples, 1)))]
     plain = {} if found.test is None else found._plain
     said += [said_by(one.model, found.read(rows, one.model)) for one in plain.values()]
-    ours, guessed, *others = compared([one for one in said if one is not None], rows.y, scoring, found.seed)
+    ours, guessed, *others = compared(said, rows.y, scoring, found.seed)
     better = bool(guessed.gap > SURE * guessed.gap_error) if np.isfinite(guessed.gap_error) else guessed.gap > 0.0
-    wrong, guessed_wrong = (_typical_error(one.answers, rows.y, learnt.task) for one in said[:2] if one is not None)
+    wrong, guessed_wrong = (_typical_error(one.answers, rows.y, learnt.task) for one in said[:2])
     references = [
         ComparedReference(name, one.score, one.gap, one.gap_error) for name, one in zip(plain, others, strict=True)
     ]

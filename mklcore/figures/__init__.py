@@ -11,7 +11,6 @@ from mklcore.figures.comparisons import (
     coherence_dots,
     comparison_plot,
     duplicate_bars,
-    sparsity_figure,
 )
 from mklcore.figures.effects import column_figure, component_plot, positions_figure, surface_plot, term_plot
 from mklcore.figures.grams import alignment_heatmap, eigenvalue_decay, gram_heatmap
@@ -46,7 +45,6 @@ __all__ = [
     "residual_figure",
     "roc_figure",
     "score_path",
-    "sparsity_figure",
     "surface_plot",
     "term_bars",
     "term_plot",

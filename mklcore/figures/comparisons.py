@@ -189,48 +189,6 @@ def _alt(comparison: Any, part: slice, title: str) -> str:
     return f"{title[:1].upper()}{title[1:]}, ours and the reference. {'; '.join(columns)}."
 
 
-# The error that no method can beat
-
-
-def sparsity_figure(
-    norms: Sequence[float], levels: Sequence[str], means: Any, errors: Any, floor: float, *, dark: bool = False
-) -> go.Figure:
-    """Test error in % against p, one line per sparsity level, and the Bayes error that no method can beat.
-
-    ``norms`` (P,) with infinity last; ``levels`` names of the R lines; ``means`` (R, P), NaN where nothing is measured
-    yet; ``errors`` (R, P) standard errors of the means, NaN without repetitions; ``floor`` the Bayes error in %.
-    """
-    table, spread, tone = np.asarray(means, dtype=float), np.asarray(errors, dtype=float), style.theme(dark)
-    measured = [row for row in range(len(levels)) if np.isfinite(table[row]).any()]
-    if not measured:
-        return style.empty_figure("No point is measured yet. Start the runs, and they appear one by one.", dark)
-    places, top = norm_positions(norms), 1.06 * float(np.nanmax(table + np.nan_to_num(spread)))
-    figure = style.new_figure("", dark, 360, margin={"l": 52, "r": 150, "t": 16, "b": 44})
-    hues, ends, sentences = style.six_hues(dark), [], []
-    for row in measured:
-        colour, best = style.readable(hues[row % len(hues)], dark, style.TEXT_CONTRAST), int(np.nanargmin(table[row]))
-        figure.add_scatter(
-            x=places, y=table[row], name=levels[row], mode="lines+markers", line={"color": colour, "width": 2},
-            marker={"symbol": SYMBOLS[row % len(SYMBOLS)], "size": 8}, error_y=_bars(spread[row], colour),
-            text=[style.number(p) for p in norms],
-            hovertemplate=f"{escape(levels[row])}<br>p = %{{text}}: %{{y:.1f}} % test error<extra></extra>",
-        )  # fmt: skip
-        ends.append(style.EndLabel(levels[row], float(table[row][np.isfinite(table[row])][-1]), colour))
-        sentences.append(f"{levels[row]}: least {style.number(table[row, best])} % at p = {style.number(norms[best])}.")
-    figure.add_hline(floor, line={"color": tone.muted, "width": 1.5, "dash": "dot"}, name="Bayes error")
-    _name_floor(figure, dark, x=0, xref="paper", y=floor)
-    ticks: dict[str, Any] = {"tickvals": list(places), "ticktext": [style.number(p) for p in norms]}
-    figure.layout.xaxis = style.log_axis("p, norm of the weights", places, dark, **ticks)
-    figure.layout.yaxis = style.axis("test error, %", dark, range=[0, top])
-    style.label_ends(figure, ends, (0.0, top), dark)
-    alt = f"Test error against p; the Bayes error is {style.number(floor)} %. {' '.join(sentences)}"
-    figure.layout.meta["alt"] = alt
-    return figure
-
-
-# Bounds
-
-
 @dataclass(frozen=True, eq=False)
 class Curve:
     """One line: ``y`` (L,) with ``error`` (L,) standard errors; ``role`` is "bound", "other", "train" or "test"."""

@@ -68,7 +68,7 @@ def presets(params: Params) -> dict[str, tuple[Method, ...]]:
     """Return the named sets of methods that make sense for the table, built from the registry."""
     task = tables.table(params).task
     losses = next((c for c in METHODS["lp"].controls if c.name == "loss" and task in c.tasks), None)
-    now = comparison.of_explore(params)
+    now = method_of(params.algorithm, params.path, **dict(params.settings))
     baselines = tuple(Method(name) for name in paths.BASELINES if name in METHODS and name != now.algorithm)
     found = {
         "Four norms": tuple(method_of("lp", p=p) for p in NORMS),

@@ -16,14 +16,13 @@ from mklcore.figures import style
 from mklcore.figures.hulls import Drawn
 from mklcore.figures.takeaway import About, Problem, hulls_page, methods_page
 from mklcore.paths.path import Path
-from pages._parts.derive import caches, gram_stacks, paths, tables
 from pages._parts.derive import hulls as derive_hulls
-from pages._parts.derive import importance as derive_importance
+from pages._parts.derive import paths, tables
 from pages._parts.derive.comparison import Shown
 from pages._parts.export.downloads import file_name
 from pages._parts.params import link
 from pages._parts.params.algorithms import METHODS
-from pages._parts.params.parameters import Params, completed
+from pages._parts.params.parameters import Params
 from pages._parts.session import nav
 
 LABEL = "Save as one file"
@@ -50,24 +49,13 @@ def answer(params: Params, found: Exploration, index: int) -> None:
     button(lambda: found.page(about, index), "Path")
 
 
-def methods(params: Params, drawn: Sequence[Shown], step: int) -> None:
-    """Draw the download of Compare: every method that has a path, from its slider on."""
-    solved = [(one, one.path) for one in drawn if one.path is not None]
-    algorithms = dict.fromkeys(METHODS[one.method.algorithm] for one, _ in solved)
-    rows, posed = _rows(params, gram_stacks.parts(params)), problems([one for one, _ in solved])
-    about = _about(params, "compare", rows, list(algorithms), posed)
-    shown = {one.label: path for one, path in solved}
-    columns = _columns(*solved[0]) if solved else {}
-    button(partial(methods_page, shown, about, step=step, columns=columns), "Methods side by side")
-
-
-def _columns(one: Shown, path: Path) -> dict[str, list[int]]:
-    """Return which kernels see which column, the same in all methods; none of a ready stack, which knows no columns."""
-    if tables.on_stack(one.params):
-        return {}
-    answer = paths.Answer(path, completed(one.params), waiting=False, earlier=one.earlier)
-    name = "columns seen", paths.key(one.params), one.earlier
-    return caches.result_cache(one.params).made(name, lambda: derive_importance.members(answer, "columns"))
+def methods(params: Params, drawn: Sequence[Shown], said: str, step: int) -> None:
+    """Draw the download of Compare: every method that has a path, from its slider on, with the page's sentence."""
+    solved = [one for one in drawn if one.path is not None]
+    algorithms = dict.fromkeys(METHODS[one.method.algorithm] for one in solved)
+    about = _about(params, "compare", [("Answer", said)] if said else [], list(algorithms), problems(solved))
+    shown = {one.label: one.path for one in solved}
+    button(partial(methods_page, shown, about, step=step), "Methods side by side")
 
 
 def problems(drawn: Sequence[Shown]) -> list[Problem]:

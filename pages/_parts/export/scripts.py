@@ -15,22 +15,19 @@ from mklcore.data.dataset import Split
 from mklcore.data.splitting import RANDOM
 from mklcore.io.script import call, code, dictionary_code, imports_for, model_code, path_code
 from mklcore.kernels.dictionary import MOST_COLUMNS
-from mklcore.penalties import RIDGE_OF_E, EllipticNorm
 from pages._parts.derive import (
     comparison,
     dictionaries,
     gram_stacks,
     hulls,
-    low_rank,
     paths,
-    predictions,
-    scores,
     tables,
 )
 from pages._parts.params import methods as params_methods
 from pages._parts.params import places
 from pages._parts.params.parameters import DataParams, Params, PathParams
 from pages._parts.params.rules import UPLOAD
+from pages._parts.predict.row import row_of
 from pages._parts.session import uploads
 from pages.shared import answer
 
@@ -72,19 +69,19 @@ def _cells(params: Params, page: str) -> list[Cell]:
         return [*_start(params, hulls.METHOD.label, hulls.parts(params)), *_hull_cells(params)]
     if page == "compare":
         return [*_start(params, "Methods side by side"), *_method_cells(params)]
-    found = [*_start(params, "The answer", whole=True), *_answer_cells(params)]
+    found = [*_start(params, "The answer"), *_answer_cells(params)]
     if page == "predict" and not tables.on_stack(params):
         found += _row_cells(params)
     return [*found, *_figure_cells("weight_path(found.path)")]
 
 
-def _start(params: PathParams, label: str, used: Split | None = None, whole: bool = False) -> list[Cell]:
+def _start(params: PathParams, label: str, used: Split | None = None) -> list[Cell]:
     return [
         Cell(f"# {label} on {tables.called(params)}\n\nWritten by MKL Explorer, mklcore {mklcore.__version__}. It "
              f"computes "
              "the numbers of the screen with the library alone.", is_code=False),
         Cell(HEAD),
-        *_section("## The table", data_code(params, used, whole)),
+        *_section("## The table", data_code(params, used)),
     ]  # fmt: skip
 
 
@@ -93,11 +90,9 @@ def _section(title: str, *lines: str) -> list[Cell]:
     return [Cell(title, is_code=False), Cell("\n".join(lines))]
 
 
-def data_code(params: PathParams, used: Split | None = None, whole: bool = False) -> str:
-    """Return the code that makes the table and its three parts, and stops where the table is another one.
-
-    ``used``: the parts whose rows are drawn where all would be too many; those that kernels are built on by default.
-    ``whole``: without the parts.
+def data_code(params: PathParams, used: Split | None = None) -> str:
+    """Return the code that makes the table, and stops where it is another one; ``used``: the rows of its three parts,
+    where they are needed.
     """
     table = tables.table(params)
     upload = params.is_upload
@@ -107,9 +102,9 @@ def data_code(params: PathParams, used: Split | None = None, whole: bool = False
         f'if data.fingerprint != "{table.fingerprint}":',
         '    raise ValueError("This is not the table of the screen: another file, or another release of mklcore.")',
     ]
-    if not whole:
+    if used is not None:
         lines.append(f"train, validation, test = mkl.data.three_way_split(data, {', '.join(_split_options(params))})")
-        lines += _drawn_lines(params, used or low_rank.parts(params))
+        lines += _drawn_lines(params, used)
     lines.append("print(data)")
     return "\n".join(lines)
 
@@ -174,20 +169,6 @@ def _split_options(params: DataParams) -> list[str]:
     return options if params.stratified else [*options, "stratify=False"]
 
 
-def _kernel_cells(params: PathParams) -> list[Cell]:
-    if tables.on_stack(params):
-        chosen = gram_stacks.chosen_kernels(params)
-        lines = ['kernels = "precomputed"', "stack = ready.stack"]
-        if len(chosen) < tables.stack_file(params).stack.n_kernels:
-            lines.append(f"stack = subset(stack, {code(chosen)})")
-        lines += [
-            "blocks, test_blocks = (block_of(stack, part, train) for part in (validation, test))",
-            "stack = stack.take(rows_of(train))",
-        ]
-        return _section("## The kernels", *lines)
-    return _section("## The kernels", _dictionary_code(params), *_gram_lines(params), "print(stack)")
-
-
 def _dictionary_code(params: PathParams) -> str:
     if params.recommended and not params.edited:
         arguments = ("" if params.together else ", whole=False") + ("" if params.curved else ", curved=False")
@@ -205,79 +186,32 @@ def _dictionary_code(params: PathParams) -> str:
     return dictionary_code(dictionaries.dictionary(params), "data.feature_names")
 
 
-def _gram_lines(params: PathParams) -> list[str]:
-    """Return the lines that build the kernels on training and validation rows; an algorithm may want its own scale."""
-    if tables.on_stack(params):
-        return []
-    normalise = dictionaries.scale(params)
-    rows = "" if tables.table(params).strings else ".X"  # a data set brings its sequences along
-    how = low_rank.approximation(params)
-    if how is not None:
-        made = f"stack = {code(how)}.features(kernels, train.X, normalise={normalise!r}, center={params.center!r})"
-        return [made, "blocks = stack.cross(validation.X)"]
-    return [
-        f"stack = kernels.grams(train{rows}, normalise={normalise!r}, center={params.center!r})",
-        f"blocks = stack.cross(validation{rows})",
-    ]
-
-
-def _model_line(estimator: Any) -> str:
-    """Return the line of the model of a screen.
-
-    A penalty that the kernels decide is written as the code that makes it from them.
-    """
-    written = {"penalty": _elliptic()} if isinstance(getattr(estimator, "penalty", None), EllipticNorm) else {}
-    return model_code(estimator, omit=OMITTED, **written, kernels="kernels")
-
-
-def _elliptic() -> str:
-    return f"mkl.EllipticNorm(mkl.alignment_matrix(stack) + {RIDGE_OF_E!r} * np.eye(stack.n_kernels))"
-
-
-def _fit_lines(params: PathParams) -> list[str]:
-    """Return the lines of a model and its path."""
-    over = paths.runs_over(params)
-    size, first = paths.grid(params)
-    return [
-        _model_line(paths.estimator(params)),
-        path_code(
-            over.key,
-            size,
-            "stack",
-            "train.y",
-            "blocks",
-            "validation.y",
-            scoring=scores.special(params),
-            grow=paths.growth(params),
-            first=first,
-        ),
-    ]
-
-
 def _method_cells(params: Params) -> list[Cell]:
-    """Return the methods of Compare, one path after the other, and what each reaches."""
+    """Return the methods of Compare, one answer after the other, and how they compare."""
     methods = comparison.methods(params)
     names = params_methods.labels(methods, tables.table(params).task)
-    found = [
-        *_kernel_cells(comparison.method_params(params, methods[0])),
-        *_section("## The methods", "paths = {}"),
-    ]
+    lines = ["answers = {}"]
     for name, method in zip(names, methods, strict=True):
-        own = comparison.method_params(params, method)
-        found.append(Cell("\n".join([*_gram_lines(own), *_fit_lines(own), f"paths[{name!r}] = path"])))
-    best = """\
-rows = {}
-for name, path in paths.items():
-    index = path.first_look
-    at, score = path.values[index], path.val_score[index]
-    kernels, gap = path.n_nonzero[index], path.relative_gap[index]
-    rows[name] = {path.param: at, "validation": score, "kernels": kernels, "gap": gap}
-print(pd.DataFrame(rows).T.to_string())"""
-    return [*found, Cell(best), *_figure_cells("weight_path(next(iter(paths.values())))")]
+        lines += [*_answer_lines(comparison.method_params(params, method)), f"answers[{name!r}] = found"]
+    lines += [
+        "from mklcore.answer.comparison import compare_answers",
+        "",
+        "found = compare_answers(answers)",
+        "print(found)",
+        "print(pd.DataFrame(found.answers).to_string())",
+    ]
+    figure = _figure_cells("weight_path(answers[found.answers[0].name].path)")
+    return [*_section("## The methods", *lines), *figure]
 
 
 def _answer_cells(params: Params) -> list[Cell]:
     """Return the answer, and the point of its path under the cursor."""
+    lines = [*_answer_lines(params), "print(found.verdict)", "print(pd.DataFrame(found.columns).to_string())"]
+    return [*_section("## Which columns matter", *lines), *_point_cells(params)]
+
+
+def _answer_lines(params: PathParams) -> list[str]:
+    """Return the lines that make an answer."""
     asked, lines = answer.asked(params), list[str]()
     given = {one.name: getattr(asked, one.name) for one in fields(asked) if getattr(asked, one.name) != one.default}
     named = {name: code(value) for name, value in given.items() if name not in ("kernels", "stack")}
@@ -294,8 +228,7 @@ def _answer_cells(params: Params) -> list[Cell]:
         lines.append(call("found = mkl.explore", "data", **named))
     else:
         lines.append(call("found = mkl.answer.explore.answered", "data", call("mkl.answer.folds.Asked", **named)))
-    lines += ["print(found.verdict)", "print(pd.DataFrame(found.columns).to_string())"]
-    return [*_section("## Which columns matter", *lines), *_point_cells(params)]
+    return lines
 
 
 def _point_cells(params: Params) -> list[Cell]:
@@ -329,7 +262,7 @@ def _rows_of(params: Params) -> str:
 
 
 def _row_cells(params: Params) -> list[Cell]:
-    here = predictions.row(params)
+    here = row_of(params, tables.table(params))
     lines = [f"row = data.{_rows_of(params)}[{here.number - 1}].copy()"]
     lines += [f"row[{j}] = {code(value)}" for j, value in sorted(here.moves.items())]
     lines += [

@@ -66,8 +66,6 @@ STYLE = """<style>
   [data-testid="stButtonGroup"] button { padding-left: 0.5rem; padding-right: 0.5rem; }
   [data-testid="stSidebar"][aria-expanded="true"] { min-width: 264px; max-width: 100%; }
   .st-key-explore_cursor [data-testid="stColumn"]:last-child { order: -1; }
-  .st-key-compare_figure { overflow-x: auto; }
-  .st-key-compare_figure > * { min-width: 46rem; }
 }
 </style>"""
 

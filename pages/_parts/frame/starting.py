@@ -34,7 +34,7 @@ PAGES = (
     "pages._parts.explore.pictures",
     "pages._parts.explore.questions",
     "pages._parts.explore.rail",
-    "pages._parts.compare.cursor",
+    "mklcore.answer.comparison",
     "pages._parts.compare.rail",
     "pages._parts.hulls.beside",
     "pages._parts.hulls.view",

@@ -15,8 +15,7 @@ import streamlit as st
 from mklcore.kernels import stacks
 from mklcore.paths.path import Path
 from pages._parts.jobs.job import Progress
-from pages._parts.params.methods import Method
-from pages._parts.params.parameters import Params, PathParams
+from pages._parts.params.parameters import Params
 from pages._parts.session import inside
 from pages._parts.session.result_cache import ResultCache
 
@@ -79,16 +78,6 @@ class Answered:
     params: Params
 
 
-@dataclass(frozen=True, eq=False)
-class LastMethod:
-    """What a method of Compare showed last."""
-
-    label: str
-    method: Method
-    path: Path
-    params: PathParams
-
-
 # What a page remembers between its runs
 
 
@@ -142,14 +131,6 @@ class Cursors:
     methods: Cursor = field(default_factory=Cursor)
     hull: Cursor = field(default_factory=Cursor)
     cards: Cursor = field(default_factory=Cursor)
-
-
-@dataclass
-class Methods:
-    """Compare: why a method has no path, by the path's name, and what each place showed last."""
-
-    errors: dict[object, str] = field(default_factory=dict)
-    shown: dict[int, LastMethod] = field(default_factory=dict)
 
 
 @dataclass
@@ -214,7 +195,6 @@ class Memory:
     experiment_file: str | None = None  # the file of an experiment that was read last
     experiment_run: tuple[str, int, int] | None = None  # asked for last: experiment, repetitions, seed
     cursors: Cursors = field(default_factory=Cursors)
-    methods: Methods = field(default_factory=Methods)
     theory: Theory = field(default_factory=Theory)
     overview: Overview = field(default_factory=Overview)
     wishes: Wishes = field(default_factory=Wishes)

@@ -1,0 +1,82 @@
+"""Several answers for one table: the sentence says what the figures say, and the figures are the library's."""
+
+import re
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score
+
+import mklcore as mkl
+from mklcore.answer.comparison import ComparedAnswer, Comparison, compare_answers
+from mklcore.errors import DataError
+
+NAMES = ("p = 1", "p = 1.33", "p = 2", "MKL-GOMP", "SMKL")
+
+
+def made(seed: int) -> Comparison:
+    """A comparison as it may come out, with ties, large gaps and few rows among them."""
+    rng = np.random.default_rng(seed)
+    count, of = int(rng.integers(2, 6)), int(rng.integers(1, 40))
+    error = float(rng.choice([0.001, 0.02, np.nan]))
+    gaps = [0.0, *rng.choice([0.0, 0.01, 0.0399, 0.0401, 0.2, -0.1], count - 1)]
+    answers = [
+        ComparedAnswer(
+            name, 0.9, 0.9 - gap, error, float(gap), 0.0 if k == 0 else error, int(rng.integers(1, of + 1)), of
+        )
+        for k, (name, gap) in enumerate(zip(rng.permutation(NAMES), gaps, strict=False))
+    ]
+    score = str(rng.choice(["accuracy", "R²"]))
+    return Comparison(tuple(answers), score, int(rng.integers(20, 300)), bool(rng.integers(2)))
+
+
+def test_the_sentence_says_what_the_figures_say():
+    for seed in range(400):
+        found = made(seed)
+        said, first = str(found), found.answers[0]
+        assert f"{found.rows} held-out rows" in said if found.held_out else "which is optimistic" in said
+        if said.startswith("Too few rows"):
+            assert found.rows < 100
+            assert {one.place for one in found.answers} == {"level"}
+            continue
+        for one in found.answers:
+            assert one.name in said
+        for place in ("behind", "ahead"):
+            listed = re.search(rf"([^;]*) (?:is|are) {place} by", said)
+            told = {one.name for one in found.answers[1:] if one.place == place}
+            assert {name for name in told if listed and name in listed[1]} == told
+            assert (listed is not None) == bool(told)
+        if "is best" in said:
+            assert said.startswith(first.name)
+        if needs := re.search(r"; ([^;]*) needs (\d+) of (\d+) kernels for the same score", said):
+            (sparse,) = [one for one in found.answers if one.name == needs[1]]
+            assert (sparse.kernels, sparse.of) == (int(needs[2]), int(needs[3]))
+            assert sparse is first or sparse.gap <= sparse.gap_error
+            alike = [one for one in found.answers if one.place == "level" and one.gap <= one.gap_error]
+            assert sparse.kernels <= min(one.kernels for one in alike)
+
+
+def test_answers_are_judged_on_the_same_rows_and_ordered_by_folds():
+    data = mkl.load_sample("breast_cancer").drawn(240, 0)
+    answers = {name: mkl.explore(data, method=name) for name in ("lp", "gomp", "uniform")}
+    found = compare_answers(answers)
+    assert [one.score for one in found.answers] == sorted((one.score for one in answers.values()), reverse=True)
+    for one in found.answers:
+        own = answers[one.name]
+        assert one.judged == pytest.approx(accuracy_score(own.test.y, own.model.predict(own.test.X)))
+        assert one.gap == pytest.approx(found.answers[0].judged - one.judged)
+        assert one.kernels == own.path.n_nonzero[own.index]
+    assert (found.rows, found.held_out) == (60, True)
+    assert "too few" in str(found).lower() or "level" in str(found) or "best" in str(found)
+
+
+def test_what_cannot_be_compared_is_refused():
+    iris = mkl.load_sample("iris")
+    one, other = mkl.explore(iris, method="uniform"), mkl.explore(iris, method="uniform", seed=1)
+    ring = mkl.explore(mkl.load_sample("ring"))
+    for asked, said in (
+        ({"a": one}, "at least two answers; got 1"),
+        ({"a": one, "b": other}, "judged on other rows"),
+        ({"a": ring, "b": ring}, "Without a target"),
+    ):
+        with pytest.raises(DataError, match=said):
+            compare_answers(asked)
