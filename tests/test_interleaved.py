@@ -13,7 +13,7 @@ from mklcore.losses import make_loss
 from mklcore.penalties import BlockNorm, LpNorm
 from mklcore.solvers import certificate, fit_weighted
 from mklcore.solvers.driver import Status, run
-from mklcore.solvers.interleaved import Interleaved, Pulse
+from mklcore.solvers.interleaved import Interleaved
 from mklcore.solvers.problem import Problem
 from tests.every import every
 
@@ -114,7 +114,7 @@ def test_a_true_answer_in_the_middle_of_a_step_ends_it_with_a_proof(problem, mon
     _, labels, _, stack, rows = problem
     M, n = rows.diagonals().shape
     loss, penalty = make_loss("hinge"), LpNorm(2.0)
-    monkeypatch.setattr(Pulse, "EVERY", 4 * M * n)
+    monkeypatch.setattr("mklcore.solvers.interleaved.EVERY", 4 * M * n)
     answers = iter([False, False])
     fit = fit_weighted(rows, labels, 1.0, loss, penalty, True, callback=lambda record: next(answers, True))
     assert fit.status is Status.CANCELLED

@@ -12,7 +12,7 @@ from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import Fit, run
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.newton import Newton
-from mklcore.solvers.problem import InTurn, Problem
+from mklcore.solvers.problem import Problem
 from mklcore.solvers.schedule import by_newton
 from tests.every import every
 
@@ -101,7 +101,7 @@ def test_newton_that_stands_still_gives_way_to_the_path_inside(loss):
     problem = tied(200, 40, loss)
     alone = run(Newton(problem, tol=1e-6), tol=1e-6, max_iter=15)
     assert not alone.status.ok
-    fit = run(InTurn(problem, by_newton(problem, 1e-3), tol=1e-6), tol=1e-6, max_iter=28)
+    fit = run(by_newton(problem, tol=1e-6), tol=1e-6, max_iter=28)
     checked(problem, fit, 1e-6)
     assert fit.dual_objective <= alone.objective
     assert fit.objective >= alone.dual_objective
@@ -115,7 +115,7 @@ def test_the_path_inside_alone_is_certified_from_a_cold_start(loss, tol):
     assert fit.status.ok
     if loss != "nu_one_class":  # its primal carries the intercept itself
         checked(problem, fit, tol)
-    other = run(InTurn(problem, by_newton(problem, 1e-3), tol=1e-5), tol=1e-5, max_iter=200)
+    other = run(by_newton(problem, tol=1e-5), tol=1e-5, max_iter=200)
     assert other.status.ok
     slack = 1e-9 * abs(fit.objective)
     assert fit.dual_objective <= other.objective + slack
@@ -126,7 +126,7 @@ def test_a_box_without_an_inside_is_left_to_newton():
     K, y = np.eye(5)[None] * np.arange(1.0, 4.0)[:, None, None], np.ones(5)
     problem = Problem(K, y, 1.0, make_loss("hinge"), LpNorm(1.0), True)
     assert not Interior.suits(problem)
-    fit = run(InTurn(problem, by_newton(problem, 1e-3), tol=1e-3), tol=1e-3, max_iter=100)
+    fit = run(by_newton(problem, tol=1e-3), tol=1e-3, max_iter=100)
     assert not np.any(fit.dual_coef)
     assert fit.objective == 0.0
 

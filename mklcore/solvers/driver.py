@@ -17,8 +17,7 @@ from __future__ import annotations
 import enum
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -205,7 +204,7 @@ class Fit:
     @property
     def relative_gap(self) -> float | None:
         """The gap as a share of the objective."""
-        return None if self.gap is None else _share(self.gap, self.objective)
+        return None if self.gap is None else self.gap / max(abs(self.objective), np.finfo(float).tiny)
 
     def _repr_html_(self) -> str:
         certificate = (
@@ -228,11 +227,16 @@ class Method(ABC, Generic[State]):
     name : what a fit says of how it was found
     keeps_points : whether the fit holds every iterate
     descends : False for a method that may end above its best iterate
+    listener : what to call in the middle of long steps, which end where it answers yes; None: nothing
+    scales : the scales of the problem, for a refusal
+    carry : what the fit of a neighbouring problem can use
+    screened : how many kernels screening ruled out, and how many were never read; None where nothing is screened
     """
 
     name: str
     keeps_points: ClassVar[bool] = False
     descends: bool = True
+    listener: Callable[[], Any] | None = None
 
     @abstractmethod
     def init(self) -> Iterate[State]:
@@ -241,6 +245,10 @@ class Method(ABC, Generic[State]):
     @abstractmethod
     def step(self, best: Iterate[State], last: Iterate[State], trace: Trace) -> Iterate[State] | Status:
         """The next iterate, or how the method ends."""
+
+    def successor(self, trace: Trace, has_ended: bool) -> Method[Any] | None:
+        """What goes on from the best iterate, where this method has ended or would be slower; None: nothing does."""
+        return None
 
     def restate(self, best: Iterate[State], dual_point: Array | None) -> Iterate[State]:
         """``best`` with values from scratch, for a method that updates them from step to step; ``best`` where they are
@@ -260,52 +268,33 @@ class Method(ABC, Generic[State]):
 
     @property
     def carry(self) -> Any:
-        """What the fit of a neighbouring problem can use."""
         return None
 
     @property
     def screened(self) -> Screened | None:
-        """How many kernels screening ruled out, and how many were never read; None where nothing is screened."""
         return None
 
     @property
     def scales(self) -> str:
-        """The scales of the problem, for a refusal."""
         return "a linear system in them is singular. Scale the kernels alike, or remove near-copies"
 
-    def listen(self, listener: Callable[[], Any] | None) -> None:
-        """Call ``listener()`` in the middle of long steps and end where it answers yes; None: call nothing."""
 
+class Trace:
+    """What the driver remembers of a run: best primal point, best dual value and the point that has it, how near they
+    have come, and at what cost, line by line."""
 
-def _share(gap: float, objective: float) -> float:
-    return gap / max(abs(objective), np.finfo(float).tiny)
-
-
-def _with_values(line: Record, objective: float, dual: float | None) -> Record:
-    """The line with these values and the gap between them."""
-    gap = None if dual is None else objective - dual
-    share = None if gap is None else _share(gap, objective)
-    return replace(line, objective=objective, dual_objective=dual, gap=gap, relative_gap=share)
-
-
-class Progress:
-    """How near to the optimum points have come: best primal point, best dual value and the point that has it, the gaps.
-
-    A run has one with a history, its ``Trace``; a method that solves a part of its problem in between may keep one for
-    that.
-    """
-
-    def __init__(self, tol: float) -> None:
-        self.tol = tol
-        self.best: AnyIterate | None = None
+    def __init__(self, tol: float, note: str = "") -> None:
+        self.tol, self.note = tol, note
+        self.best: Any = None  # an ``Iterate``, from the first on
         self.dual: float | None = None
         self.dual_point: Array | None = None
-        self._scale = 0.0
-        self.lowest = np.inf
+        self.lowest, self.solves, self._scale = np.inf, 0, 0.0
         self.gaps: list[float] = []  # after every point; infinite as long as nothing is proved
+        self.history: list[Record] = []
+        self._clock = time.perf_counter()
 
     def add(self, point: AnyIterate) -> None:
-        """Take one iterate. MKLError where its objective is no number."""
+        """Take one iterate and write a line of the history. MKLError where its objective is no number."""
         if not np.isfinite(point.objective):
             raise MKLError(
                 f"The objective became {point.objective} at iteration {len(self.gaps)}. The kernels or targets are too "
@@ -316,127 +305,126 @@ class Progress:
         self.hear(point)
         self.lowest = min(self.lowest, point.objective)
         self.gaps.append(self.gap)
-
-    def restate(self, best: AnyIterate) -> None:
-        """Take ``best`` for what has been seen so far: the published values came from running sums; these are truer."""
-        self.best, self.dual, self.dual_point, self.lowest = best, None, None, best.objective
-        self.hear(best)
+        self.solves += point.solves
+        seconds, note = time.perf_counter() - self._clock, "" if self.history else self.note
+        line = Record(len(self.history), 0.0, None, None, None, self.solves, seconds, note)
+        self.history.append(_with_values(line, self.best.objective, self.dual))
 
     def hear(self, point: AnyIterate) -> None:
         """Take the dual value of ``point``, and nothing else of it."""
         if point.dual_objective is not None and (self.dual is None or point.dual_objective > self.dual):
             self.dual, self.dual_point, self._scale = point.dual_objective, point.dual_point, point.scale
 
-    @property
-    def allowed(self) -> float:
-        """What a last polish may cost: tol R, or that share of the objective where there is no R."""
-        assert self.best is not None
-        return self.tol * (self.scale or abs(self.best.objective))
+    def restate(self, best: AnyIterate) -> None:
+        """Take ``best`` for what has been seen so far: the published values came from running sums; these are truer."""
+        self.best, self.dual, self.dual_point, self.lowest = best, None, None, best.objective
+        self.hear(best)
+        self.tell_no_more(best.objective, self.dual)
+
+    def tell_no_more(self, objective: float, dual: float | None) -> None:
+        """No line of the history claims more than these values."""
+        for place, line in enumerate(self.history):
+            below = line.dual_objective
+            below = below if below is None or dual is None else min(below, dual)
+            self.history[place] = _with_values(line, max(line.objective, objective), below)
 
     @property
     def gap(self) -> float:
-        return np.inf if self.best is None or self.dual is None else self.best.objective - self.dual
+        return np.inf if self.best is None or self.dual is None else float(self.best.objective - self.dual)
 
     @property
     def scale(self) -> float:
         """R of the stopping rule: that of the dual that proves most, for far from the optimum R can be anything."""
         if self.best is None:
             return 0.0
-        return self.best.scale if self.dual is None else min(self._scale, abs(self.best.objective))
+        return float(self.best.scale if self.dual is None else min(self._scale, abs(self.best.objective)))
 
     @property
     def target(self) -> float:
         """The gap at which the run may stop."""
         if self.best is None:
             return 0.0
-        return max(self.tol * self.scale, 100 * np.finfo(float).eps * abs(self.best.objective))
+        return float(max(self.tol * self.scale, 100 * np.finfo(float).eps * abs(self.best.objective)))
 
 
-class Trace(Progress):
-    """What the driver remembers of a run: how near it has come, and at what cost, line by line."""
-
-    def __init__(self, tol: float, name: str) -> None:
-        super().__init__(tol)
-        self.name, self.solves = name, 0
-        self.history: list[Record] = []
-        self._clock = time.perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self._clock
-
-    def restate(self, best: AnyIterate) -> None:
-        """The same, and no line of the history tells more than is true."""
-        super().restate(best)
-        self._tell_no_more(best.objective, self.dual)
-
-    def round(self, rounding: float) -> float | None:
-        """The dual value to publish, no nearer to the objective than the ``rounding`` of the two."""
-        if self.dual is None or self.best is None:
-            return None
-        dual = min(self.dual, self.best.objective - rounding)
-        self._tell_no_more(-np.inf, dual)
-        return dual
-
-    def _tell_no_more(self, objective: float, dual: float | None) -> None:
-        for place, line in enumerate(self.history):
-            below = line.dual_objective
-            if below is not None and dual is not None:
-                below = min(below, dual)
-            self.history[place] = _with_values(line, max(line.objective, objective), below)
-
-    def add(self, point: AnyIterate) -> None:
-        """Take one iterate and write a line of the history."""
-        super().add(point)
-        assert self.best is not None
-        self.solves += point.solves
-        note = "" if self.history else self.name
-        line = Record(len(self.history), 0.0, None, None, None, self.solves, self.seconds, note)
-        self.history.append(_with_values(line, self.best.objective, self.dual))
+def _with_values(line: Record, objective: float, dual: float | None) -> Record:
+    """The line with these values and the gap between them."""
+    gap = None if dual is None else objective - dual
+    share = None if gap is None else gap / max(abs(objective), np.finfo(float).tiny)
+    return replace(line, objective=objective, dual_objective=dual, gap=gap, relative_gap=share)
 
 
-def run(method: Method[Any], *, tol: float, max_iter: int, callback: Callable[[Record], Any] | None = None) -> Fit:
+def run(
+    method: Method[Any],
+    *,
+    tol: float,
+    max_iter: int,
+    callback: Callable[[Record], Any] | None = None,
+    why: str = "",
+) -> Fit:
     """Drive ``method`` until its certificate is within ``tol``, it says it is done, or ``max_iter`` steps are made.
 
     ``callback(record)`` is called after every iteration, and with the last record again in the middle of one that
     computes many kernel rows; a true answer ends the run with ``Status.CANCELLED``, an exception passes through. The
     best point seen is kept, with its proof computed from scratch where a method needs one. A division by zero or a
-    singular system inside a method, compiled or not, is a KernelError that names the scales of the problem.
+    singular system inside a method, compiled or not, is a KernelError that names the scales of the problem. ``why`` the
+    method was taken is told with its name.
     """
+    methods = [method]
     try:
-        return _driven(method, tol, max_iter, callback)
+        with one_blas_thread():
+            return _driven(methods, Trace(tol, method.name + why), max_iter, callback, why)
     except (np.linalg.LinAlgError, ArithmeticError) as error:
-        raise refusal(method.scales) from error
+        raise refusal(methods[-1].scales) from error
+    finally:
+        for one in methods:
+            one.listener = None
 
 
-def _driven(method: Method[Any], tol: float, max_iter: int, callback: Callable[[Record], Any] | None) -> Fit:
-    trace, points, restated = Trace(tol, method.name), [], 0
-    with one_blas_thread(), _listening(method, trace, callback):
-        last = method.init()
-        while True:
-            trace.add(last)
-            if method.keeps_points:
-                points.append(last)
-            status = _verdict(trace, max_iter, callback)
-            if status is Status.CONVERGED and _restate(method, trace) and trace.gap > trace.target:
-                assert trace.best is not None
-                restated += 1  # what running sums said was not so: on from there
-                last, status = trace.best, None if restated < SETTINGS.restated else Status.STALLED
-            if status is not None:
-                break
-            assert trace.best is not None
+def _driven(
+    methods: list[Method[Any]],
+    trace: Trace,
+    max_iter: int,
+    callback: Callable[[Record], Any] | None,
+    why: str,
+) -> Fit:
+    method, restated, handed = methods[0], 0, None
+    points: list[AnyIterate] = []
+    listener = None if callback is None else lambda: bool(trace.history) and callback(trace.history[-1])
+    method.listener = listener
+    last: AnyIterate = method.init()
+    status: Any
+    while True:
+        trace.add(last)
+        if method.keeps_points:
+            points.append(last)
+        status = _verdict(trace, max_iter, callback)
+        if status is Status.CONVERGED and _restate(method, trace, handed) and trace.gap > trace.target:
+            restated += 1  # what running sums said was not so: on from there
+            last, status = trace.best, None if restated < SETTINGS.restated else Status.STALLED
+        if status is not None:
+            break
+        following: Any = method.successor(trace, has_ended=False)
+        if following is None:
             following = method.step(trace.best, last, trace)
-            if isinstance(following, Status):
-                status = following
-                break
-            last = following
-        steps = max(1, len(trace.history) - 1)
+        if isinstance(following, Status):
+            status, following = following, method.successor(trace, has_ended=True)
+        if following is None:
+            break
+        if isinstance(following, Method):
+            method, handed, status = following, trace.best, None  # its points have another state
+            methods.append(method)
+            method.listener = listener
+            following = method.init()
+        last = following
+    steps = max(1, len(trace.history) - 1)
+    _restate(method, trace, handed)
+    if trace.best is not handed:
         _polish(method, trace)
-        best = trace.best
-        assert best is not None
-        values = method.certify(best, trace.dual_point)
-    allowed = trace.allowed if method.descends else np.inf
-    check(method.name, best.objective, trace.dual, trace.lowest, allowed, values)
+    best = trace.best
+    values, name = method.certify(best, trace.dual_point), ", then ".join(one.name for one in methods) + why
+    allowed = trace.tol * (trace.scale or abs(best.objective)) if method.descends else np.inf
+    check(name, best.objective, trace.dual, trace.lowest, allowed, values)
     rounding = 0.0 if values is None else min(values.rounding, SETTINGS.digits * abs(best.objective))
     if status in (Status.STALLED, Status.CONVERGED) and np.isfinite(trace.gap):
         if max(trace.gap, rounding) <= trace.target:
@@ -447,7 +435,8 @@ def _driven(method: Method[Any], tol: float, max_iter: int, callback: Callable[[
             status = Status.STALLED
     if status is Status.STALLED and values is not None and trace.dual is not None:
         refuse_if_strained(trace.gap, best.objective, values)
-    dual = trace.round(rounding)
+    dual = None if trace.dual is None else min(trace.dual, best.objective - rounding)
+    trace.tell_no_more(-np.inf, dual)
     return Fit(
         best.weights,
         best.dual,
@@ -457,9 +446,9 @@ def _driven(method: Method[Any], tol: float, max_iter: int, callback: Callable[[
         status,
         steps,
         tuple(trace.history),
-        method.name,
+        name,
         trace.solves,
-        trace.seconds,
+        trace.history[-1].seconds,
         best.selected,
         tuple(points) if method.keeps_points else None,
         method.carry,
@@ -469,20 +458,10 @@ def _driven(method: Method[Any], tol: float, max_iter: int, callback: Callable[[
     )
 
 
-@contextmanager
-def _listening(method: Method[Any], trace: Trace, callback: Callable[[Record], Any] | None) -> Iterator[None]:
-    """The method asks ``callback`` in the middle of its steps, too."""
-    if callback is not None:
-        method.listen(lambda: bool(trace.history) and callback(trace.history[-1]))
-    try:
-        yield
-    finally:
-        method.listen(None)
-
-
-def _restate(method: Method[Any], trace: Trace) -> bool:
+def _restate(method: Method[Any], trace: Trace, handed: AnyIterate | None) -> bool:
     """Whether the best point has other values from scratch than were reported; they are in its place then."""
-    assert trace.best is not None
+    if trace.best is handed:
+        return False
     truer = method.restate(trace.best, trace.dual_point)
     if truer is trace.best:
         return False
@@ -493,13 +472,11 @@ def _restate(method: Method[Any], trace: Trace) -> bool:
 
 def _polish(method: Method[Any], trace: Trace) -> None:
     """The method's last word on its best point, undone where it costs more than the tolerance allows."""
-    _restate(method, trace)
-    best, limit = trace.best, trace.lowest + trace.allowed
-    assert best is not None
+    best = trace.best
     polished = method.polish(best)
     if polished is best:
         return
-    if polished.objective > limit:
+    if polished.objective > trace.lowest + trace.tol * (trace.scale or abs(best.objective)):
         trace.hear(polished)
         trace.solves += polished.solves
         return

@@ -28,7 +28,7 @@ import numpy as np
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators import Capability
 from mklcore.solvers.complement import Complement, complement, factorised
-from mklcore.solvers.driver import Iterate, Progress, Status
+from mklcore.solvers.driver import Iterate, Status, Trace
 from mklcore.solvers.problem import Problem, WarmStart
 from mklcore.solvers.reweighting import _FLOOR, Reweighting, WeightIterate, WeightState, keeping_dual
 
@@ -233,7 +233,7 @@ class Interior(Reweighting):
         self.sides, p = Sides.of(problem), problem.penalty.exponent
         self.weights: Weights = Simplex() if p is None else Sphere(p)
         self._is_sparse = p is None
-        self._short, self._trace = 0, Progress(tol)
+        self._short, self._trace = 0, Trace(tol)
 
     @staticmethod
     def suits(problem: Problem) -> bool:
@@ -284,7 +284,7 @@ class Interior(Reweighting):
         self.inside = self._entered(x, theta, point)
         return point
 
-    def step(self, best: WeightIterate, last: WeightIterate, trace: Progress) -> WeightIterate | Status:
+    def step(self, best: WeightIterate, last: WeightIterate, trace: Trace) -> WeightIterate | Status:
         self._trace, inside = trace, self.inside
         if not self.sides.is_part:
             return self._advance()

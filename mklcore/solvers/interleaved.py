@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -52,6 +51,7 @@ class InterleavedSettings:
 
 
 SETTINGS = InterleavedSettings()
+EVERY = 12_000_000  # values: about a twentieth of a second, or a fifth where a kernel has hundreds of columns
 
 
 @jit_entry()
@@ -170,30 +170,6 @@ def lacking(loss: Loss, penalty: Penalty) -> str:
     return ""
 
 
-class Pulse:
-    """Asks a listener, every ``EVERY`` kernel values computed or summed, whether the work should end: a long fit ends
-    in between.
-
-    ``ended`` says that the listener answered yes; an exception it raises passes through.
-    """
-
-    EVERY = 12_000_000  # values: about a twentieth of a second, or a fifth where a kernel has hundreds of columns
-
-    def __init__(self) -> None:
-        self.listen(None)
-
-    def listen(self, listener: Callable[[], Any] | None) -> None:
-        """Ask ``listener`` from now on; None: nobody."""
-        self._listener, self.ended, self._spent = listener, False, 0
-
-    def spend(self, values: int) -> None:
-        """``values`` kernel values were computed, or as many multiplied and added."""
-        self._spent += values
-        if self._listener is not None and self._spent >= self.EVERY:
-            self._spent = 0
-            self.ended = bool(self._listener())
-
-
 class Interleaved(WeightedMethod[Mixed]):
     """Algorithm 2 as the driver's method. Kernels that are not stored give their rows one by one."""
 
@@ -202,7 +178,8 @@ class Interleaved(WeightedMethod[Mixed]):
     ) -> None:
         if missing := lacking(problem.loss, problem.penalty):
             raise ParameterError(f'solver="interleaved" needs {missing}. Use solver="wrapper".')
-        self.problem, self.tol, self.warm, self.pulse = problem, tol, warm, Pulse()
+        self.problem, self.tol, self.warm = problem, tol, warm
+        self.spent, self.has_ended = 0, False  # kernel values computed or summed since the listener was asked
         self.cache = problem.K.row_cache(SETTINGS.cache_mb if cache_mb is None else cache_mb, least=64)
         self.diagonal = np.asarray(problem.K.diagonals())
         self.name = f"{problem.penalty.name} interleaved chunking"
@@ -219,21 +196,19 @@ class Interleaved(WeightedMethod[Mixed]):
         self._mixed, self._owner = np.empty((room, n)), np.full(room, -1)
         self._place, self._hand = np.full(n, -1), np.zeros(1, dtype=np.int64)
 
-    @property
-    def _penalty(self) -> Penalty:
-        return self.problem.penalty
-
-    def listen(self, listener: Callable[[], Any] | None) -> None:
-        """Let ``listener`` say, while rows are computed, whether the work should end."""
-        self.pulse.listen(listener)
+    def spend(self, values: int) -> None:
+        """Ask the listener now and then whether the work should end: a long step ends in between."""
+        self.spent += values
+        if self.listener is not None and self.spent >= EVERY:
+            self.spent, self.has_ended = 0, bool(self.listener())
 
     def init(self) -> Iterate[Mixed]:
         M, n = self.diagonal.shape
-        self.a, self.theta = np.zeros(n), self._penalty.start(M)
+        self.a, self.theta = np.zeros(n), self.problem.penalty.start(M)
         self.g, self._is_borrowed = np.zeros((M, n)), False
         if self.warm is not None:
             weights = self.warm.weights
-            self.theta = self._penalty.scale(np.maximum(weights, 1e-3 * weights.max()))
+            self.theta = self.problem.penalty.scale(np.maximum(weights, 1e-3 * weights.max()))
             self.a = np.clip(self.warm.dual_for(self.problem.C, self.problem.loss), self.low, self.high)
             self._take_products()
         return self._read(solves=0)
@@ -277,7 +252,7 @@ class Interleaved(WeightedMethod[Mixed]):
         Near the optimum the update leaves between nothing and 2 / (p + 1) of what is missing of log theta, by how
         strongly the dual answers; (p + 1) / p times the way leaves at most 1 / p of it wherever in between.
         """
-        updated, p = self._penalty.update(self.theta, Q), self._penalty.exponent
+        updated, p = self.problem.penalty.update(self.theta, Q), self.problem.penalty.exponent
         if p is None or not np.all(self.theta > 0.0):
             return updated
         times = (p + 1.0) / p
@@ -285,7 +260,7 @@ class Interleaved(WeightedMethod[Mixed]):
             times = max(times, min(2.0**self._fruitless, (p + 1.0) / (p - 1.0)))  # the most: for a fixed dual
         ratio = np.maximum(updated / self.theta, 1e-300)
         change = times * np.log(ratio)
-        return self._penalty.scale(np.maximum(self.theta * np.exp(change - change.max()), 1e-12))
+        return self.problem.penalty.scale(np.maximum(self.theta * np.exp(change - change.max()), 1e-12))
 
     def restate(self, best: Iterate[Mixed], dual_point: Array | None) -> Iterate[Mixed]:
         """The best point and the best dual value with their products from scratch, for running sums drift."""
@@ -309,8 +284,8 @@ class Interleaved(WeightedMethod[Mixed]):
         v, change = self.problem.loss.linear(self.problem.y) - self.theta @ self.g, np.zeros(self.a.size)
         self._place[:], self._owner[:] = -1, -1
         size = self.diagonal.size  # of one row of all kernels
-        few = max(1, self.pulse.EVERY // (2 * size))  # pairs: each may mix two rows
-        while moved < most and not self.pulse.ended:
+        few = max(1, EVERY // (2 * size))  # pairs: each may mix two rows
+        while moved < most and not self.has_ended:
             asked = min(few, most - moved)
             steps, missing = pairs(
                 self.a, v, change, self.theta, cache.slab, cache.slot, self._mixed, self._place, self._owner,
@@ -318,11 +293,11 @@ class Interleaved(WeightedMethod[Mixed]):
                 asked,
             )  # fmt: skip
             moved += steps
-            self.pulse.spend(2 * steps * size)
+            self.spend(2 * steps * size)
             if missing >= 0:
                 self._sum_leaving(change)
                 cache.fetch(np.array([missing]))
-                self.pulse.spend(size)
+                self.spend(size)
             elif steps < asked:
                 break
         self._sum(change)
@@ -341,7 +316,7 @@ class Interleaved(WeightedMethod[Mixed]):
         leaving = leaving[change[leaving] != 0.0]
         add_rows(self.g, cache.slab, cache.slot[leaving], change[leaving])
         change[leaving] = 0.0
-        self.pulse.spend(leaving.size * self.diagonal.size)
+        self.spend(leaving.size * self.diagonal.size)
 
     def _sum(self, change: Array) -> None:
         """g += K_m change, row by row of what has changed."""
@@ -355,7 +330,7 @@ class Interleaved(WeightedMethod[Mixed]):
                 self.g += change[part] @ source.rows(part)
             else:
                 add_rows(self.g, cache.slab, cache.fetch(part), change[part])
-            self.pulse.spend(part.size * self.diagonal.size)
+            self.spend(part.size * self.diagonal.size)
 
     def _read(self, solves: int) -> Iterate[Mixed]:
         task, a = self.problem, self.a.copy()
@@ -371,7 +346,7 @@ class Interleaved(WeightedMethod[Mixed]):
             bound.value,
             bound.price,
             solves,
-            state=Mixed(Q, errors + 2.0 * half - linear, self._penalty.dual_price(Q) - half),
+            state=Mixed(Q, errors + 2.0 * half - linear, self.problem.penalty.dual_price(Q) - half),
             dual_point=bound.point,
         )
 
@@ -379,18 +354,18 @@ class Interleaved(WeightedMethod[Mixed]):
         """g without what the pairs have summed: from what the kernels remember, or from scratch."""
         K = self.problem.K
         if not (self._is_stored or K.knows(self.a)):
-            K.learn(self.a, products_over(K, self.a, self.pulse))
+            K.learn(self.a, products_over(K, self.a, self.spend))
         self.g, self._is_borrowed = K.matvec(self.a), True
 
 
-def products_over(K: KernelOperator, a: Array, pulse: Pulse) -> Array:
-    """K_m a for every kernel (M, n), in double precision; rows of zeros are not read. ``pulse`` receives the count of
+def products_over(K: KernelOperator, a: Array, spend: Callable[[int], None]) -> Array:
+    """K_m a for every kernel (M, n), in double precision; rows of zeros are not read. ``spend`` receives the count of
     computed values.
     """
     support, G = np.flatnonzero(a), np.zeros((K.n_kernels, K.n_samples))
     for top in range(0, support.size, PIECE):
         part = support[top : top + PIECE]
         block = K.rows(part)
-        pulse.spend(block.size)
+        spend(block.size)
         G += a[part] @ block
     return G

@@ -28,7 +28,6 @@ sphere, with the dual of the squared sum of norms in place of that of the sum.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -38,7 +37,7 @@ from mklcore.arrays import Array, Indices, Mask
 from mklcore.kernels.operators import CachedOperator, Capability, Dense, KernelOperator, WeightedSum, is_stored
 from mklcore.losses import Cost, Loss
 from mklcore.solvers.driver import Iterate, Screened, Status, Trace, run
-from mklcore.solvers.problem import Carried, InTurn, Phase, Problem, WarmStart, WeightedMethod
+from mklcore.solvers.problem import Carried, Phase, Problem, WarmStart, WeightedMethod, begun
 from mklcore.solvers.proof import Certificate, weighted_certificate
 
 
@@ -88,11 +87,7 @@ class LiveKernels(WeightedMethod[None]):
         self.readings: Readings = known.renew() if same else Readings(problem.K, norms_of(problem.K.source, balanced))
         self._all = np.arange(problem.K.n_kernels)
         self._few, self._of = before.few if same else None, before.live  # the live kernels, and which these are
-        self._listener: Callable[[], Any] | None = None
         self._ended: Status | None = None
-
-    def listen(self, listener: Callable[[], Any] | None) -> None:
-        self._listener = listener
 
     @property
     def screened(self) -> Screened | None:
@@ -197,11 +192,10 @@ class LiveKernels(WeightedMethod[None]):
         """The optimum on the live kernels to ``asked`` times R, and its certificate over all."""
         task, live, self._asked = self.problem, self.live, asked
         inside = self._inside()
-        method = InTurn(inside, self.phases, tol=asked, warm=WarmStart(weights[live], a, task.C))
-        listener = self._listener
-        fit = run(
-            method, tol=asked, max_iter=SETTINGS.steps, callback=None if listener is None else lambda _: listener()
-        )
+        method = begun(inside, self.phases, tol=asked, warm=WarmStart(weights[live], a, task.C))
+        listener = self.listener
+        callback = None if listener is None else lambda record: listener()
+        fit = run(method, tol=asked, max_iter=SETTINGS.steps, callback=callback)
         if fit.status is Status.CANCELLED:
             self._ended = fit.status
         proof = fit.dual_coef if fit.dual_point is None else fit.dual_point

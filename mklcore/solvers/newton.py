@@ -25,7 +25,7 @@ from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators import Capability
 from mklcore.machines.svm import smo_pairs
 from mklcore.penalties import Penalty
-from mklcore.solvers.driver import Progress, Status
+from mklcore.solvers.driver import Status, Trace
 from mklcore.solvers.problem import Problem, WarmStart
 from mklcore.solvers.reweighting import Reweighting, WeightIterate, certifies, keeping_dual
 
@@ -62,7 +62,7 @@ class Newton(Reweighting):
         """At p = 1 a step leaves zero as it reaches it."""
         return self.problem.penalty.scale(weights) if self.p == 1 else super()._lifted(weights)
 
-    def step(self, best: WeightIterate, last: WeightIterate, trace: Progress) -> WeightIterate | Status:
+    def step(self, best: WeightIterate, last: WeightIterate, trace: Trace) -> WeightIterate | Status:
         accuracy, damping = min(self.accuracy(trace), last.state.accuracy), last.state.damping
         refused: list[WeightIterate] = []
         curve = self._curve(last, damping)

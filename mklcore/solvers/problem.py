@@ -20,7 +20,7 @@ from mklcore.losses import Cost, Loss
 from mklcore.losses.intercepts import best_intercept, total_loss
 from mklcore.machines.solution import feasible_start
 from mklcore.penalties import Penalty
-from mklcore.solvers.driver import AnyIterate, Iterate, Method, Progress, State, Status, Trace
+from mklcore.solvers.driver import AnyIterate, Iterate, Method, State, Trace
 from mklcore.solvers.proof import Bound, Certificate, dual_bound, scales_of, weighted_certificate
 
 
@@ -100,10 +100,37 @@ class WarmStart:
         return self.dual * (C / self.C) if scaled else self.dual
 
 
+class Phase(NamedTuple):
+    """One method of several in turn: what makes it (None: it has no way here), and when it is left for the next."""
+
+    make: Callable[..., WeightedMethod[Any] | None]
+    leave: Callable[[Problem, Trace, int], bool] = lambda problem, trace, steps: False
+
+
 class WeightedMethod(Method[State]):
-    """A method for a ``Problem``: what it publishes is certified by the kernels, however it was found."""
+    """A method for a ``Problem``: what it publishes is certified by the kernels, however it was found.
+
+    It may be one of several in turn: the next begins where it has ended or goes on slower.
+    """
 
     problem: Problem
+    tol: float
+    leave: Callable[[Problem, Trace, int], bool] | None = None
+    left: tuple[Phase, ...] = ()
+    _steps = 0
+
+    def successor(self, trace: Trace, has_ended: bool) -> Any:
+        """The next method in turn, from the best point."""
+        self._steps += 1
+        if not self.left or self.leave is None or trace.best is None:
+            return None
+        if not (has_ended or self.leave(self.problem, trace, self._steps)):
+            return None
+        best = self.restate(trace.best, trace.dual_point)
+        if best is not trace.best:
+            trace.restate(best)
+        warm = WarmStart(best.weights, best.dual, self.problem.C, self.carry)
+        return begun(self.problem, self.left, tol=self.tol, warm=warm)
 
     def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
         """Objective and dual value of published parts: what the kernels remember of them is not computed again."""
@@ -114,91 +141,18 @@ class WeightedMethod(Method[State]):
 
     @property
     def scales(self) -> str:
-        """A sentence about the scales of the problem."""
         return scales_of(self.problem.K.diagonals(), self.problem.C)
 
     @property
     def carry(self) -> Carried:
-        """What the fit of a neighbouring problem can use."""
         return Carried(self.problem.K)
 
 
-class Phase(NamedTuple):
-    """One method of several in turn: what makes it (None: it has no way here), and when it is left for the next."""
-
-    make: Callable[..., WeightedMethod[Any] | None]
-    leave: Callable[[Problem, Progress, int], bool] = lambda problem, trace, steps: False
-
-
-class InTurn(WeightedMethod[Any]):
-    """Methods in turn, as one: the next begins where a method is done, stands still, or goes on slower."""
-
-    def __init__(
-        self, problem: Problem, phases: tuple[Phase, ...], *, tol: float, warm: WarmStart | None = None, why: str = ""
-    ) -> None:
-        self.problem, self.tol, self._why = problem, tol, why
-        self._left = list(phases)
-        self._listener: Callable[[], Any] | None = None
-        self._handed: AnyIterate | None = None  # the best point of the phases before
-        self._names: list[str] = []
-        self._enter(warm)
-
-    def _enter(self, warm: WarmStart | None) -> bool:
-        """Begin the next phase that has a way here."""
-        while self._left:
-            phase = self._left.pop(0)
-            method = phase.make(self.problem, tol=self.tol, warm=warm)
-            if method is not None:
-                self.method, self._leave, self._steps = method, phase.leave, 0
-                self._names.append(method.name)
-                self.name = ", then ".join(self._names) + self._why
-                method.listen(self._listener)
-                return True
-        return False
-
-    def init(self) -> AnyIterate:
-        return self.method.init()
-
-    def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
-        self._steps += 1
-        if self._leave(self.problem, trace, self._steps) and (entered := self._next(best, trace)) is not None:
-            return entered
-        following = self.method.step(best, last, trace)
-        if isinstance(following, Iterate):
-            return following
-        entered = self._next(best if trace.best is None else trace.best, trace)
-        return following if entered is None else entered
-
-    def _next(self, best: AnyIterate, trace: Trace) -> AnyIterate | None:
-        """The first point of the next phase; None where there is none."""
-        if not self._left:
-            return None
-        truer = self.method.restate(best, trace.dual_point)
-        if truer is not best:
-            trace.restate(truer)
-        if not self._enter(WarmStart(truer.weights, truer.dual, self.problem.C, self.method.carry)):
-            return None
-        self._handed = truer
-        return self.method.init()
-
-    def restate(self, best: AnyIterate, dual_point: Array | None) -> AnyIterate:
-        return best if best is self._handed else self.method.restate(best, dual_point)
-
-    def polish(self, best: AnyIterate) -> AnyIterate:
-        """The present method's polish of its own points."""
-        return best if best is self._handed else self.method.polish(best)
-
-    def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
-        return self.method.certify(best, dual_point)
-
-    def listen(self, listener: Callable[[], Any] | None) -> None:
-        self._listener = listener
-        self.method.listen(listener)
-
-    @property
-    def carry(self) -> Carried:
-        return self.method.carry
-
-    @property
-    def screened(self) -> Any:
-        return self.method.screened
+def begun(problem: Problem, phases: tuple[Phase, ...], *, tol: float, warm: WarmStart | None = None) -> Any:
+    """The first of several methods that has a way here, which knows those that follow; None where none has."""
+    for k, phase in enumerate(phases):
+        method = phase.make(problem, tol=tol, warm=warm)
+        if method is not None:
+            method.leave, method.left = phase.leave, phases[k + 1 :]
+            return method
+    return None

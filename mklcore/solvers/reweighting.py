@@ -21,7 +21,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.machines import solve_machine
 from mklcore.machines.svm import NO_SLOPE
-from mklcore.solvers.driver import AnyIterate, Iterate, Progress, Status
+from mklcore.solvers.driver import AnyIterate, Iterate, Status, Trace
 from mklcore.solvers.problem import Problem, WarmStart, WeightedMethod
 
 
@@ -83,7 +83,7 @@ class Reweighting(WeightedMethod[WeightState]):
         weights = self._lifted(self.warm.weights)
         return self.solve(weights, self.warm.dual_for(self.problem.C, self.problem.loss), max(0.1 * self.tol, _FLOOR))
 
-    def step(self, best: WeightIterate, last: WeightIterate, trace: Progress) -> WeightIterate | Status:
+    def step(self, best: WeightIterate, last: WeightIterate, trace: Trace) -> WeightIterate | Status:
         accuracy = min(self.accuracy(trace), last.state.accuracy)
         updated = self.problem.penalty.update(last.weights, last.state.Q)
         if self._stride > 1.0:
@@ -126,7 +126,7 @@ class Reweighting(WeightedMethod[WeightState]):
         nothing = self.solve(np.zeros_like(best.weights), best.dual, max(0.05 * self.tol, _FLOOR))
         return nothing if nothing.objective <= best.objective else None
 
-    def accuracy(self, trace: Progress) -> float:
+    def accuracy(self, trace: Trace) -> float:
         """Relative gap asked of the next machine: a share of the present gap, never far below the tolerance."""
         (share, least, most), left = SETTINGS.accuracies, trace.gap / trace.scale if trace.scale > 0 else 1.0
         return float(np.clip(share * left, max(least * self.tol, _FLOOR), most))
@@ -156,9 +156,7 @@ class Reweighting(WeightedMethod[WeightState]):
         G = K.matvec(a)
         return G, np.maximum(G @ a, 0.0)
 
-    def accept_or_sharpen(
-        self, last: WeightIterate, following: WeightIterate, trace: Progress
-    ) -> WeightIterate | Status:
+    def accept_or_sharpen(self, last: WeightIterate, following: WeightIterate, trace: Trace) -> WeightIterate | Status:
         """``following`` if it gains; else the same weights with a sharper machine; else say that nothing gains."""
         if self.gains(last, following) or certifies(following, trace):
             return following
@@ -186,13 +184,12 @@ class Reweighting(WeightedMethod[WeightState]):
         return self.problem.penalty.scale(np.maximum(weights, lift * max(float(weights.max()), 1e-300)))
 
 
-def certifies(point: AnyIterate, trace: Progress) -> bool:
+def certifies(point: AnyIterate, trace: Trace) -> bool:
     """The point closes the gap, or takes a good part of it away, gain or no gain."""
-    assert trace.best is not None
     assert trace.dual is not None
     assert point.dual_objective is not None
     gap = min(point.objective, trace.best.objective) - max(point.dual_objective, trace.dual)
-    return gap <= trace.target or gap < 0.8 * trace.gap
+    return bool(gap <= trace.target or gap < 0.8 * trace.gap)
 
 
 def keeping_dual(point: WeightIterate, *others: WeightIterate) -> WeightIterate:

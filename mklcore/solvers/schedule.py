@@ -19,13 +19,13 @@ from mklcore.kernels.grams import LazySum
 from mklcore.kernels.operators import CachedOperator, Capability, Dense, KernelOperator, cached, is_stored
 from mklcore.losses import Cost, Loss
 from mklcore.penalties import LpNorm, Penalty
-from mklcore.solvers.driver import AnyIterate, Fit, Iterate, Progress, Status, Trace, run
+from mklcore.solvers.driver import AnyIterate, Fit, Iterate, Status, Trace, run
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.interleaved import Interleaved, lacking
 from mklcore.solvers.live import SETTINGS as LIVE
 from mklcore.solvers.live import LiveKernels
 from mklcore.solvers.newton import Newton, newton_exponent
-from mklcore.solvers.problem import Carried, InTurn, Phase, Problem, WarmStart, WeightedMethod
+from mklcore.solvers.problem import Carried, Phase, Problem, WarmStart, WeightedMethod, begun
 from mklcore.solvers.reweighting import Reweighting
 from mklcore.solvers.silp import SILP
 from mklcore.solvers.sums import from_sums
@@ -71,7 +71,7 @@ MOST_SUMMED = 8000  # rows up to which the sum of kernels that are not stored is
 # -- when a method is left
 
 
-def stands_still(problem: Problem, trace: Progress, steps: int) -> bool:
+def stands_still(problem: Problem, trace: Trace, steps: int) -> bool:
     """At the pace of the last steps the tolerance is farther away than interior points would take."""
     gaps = trace.gaps[-1 - SETTINGS.look_back :]
     if steps > SETTINGS.most_newton:
@@ -82,10 +82,9 @@ def stands_still(problem: Problem, trace: Progress, steps: int) -> bool:
     return bool(gaps[-1] > gaps[0] * wanted ** (SETTINGS.look_back / SETTINGS.few))
 
 
-def is_kinked(problem: Problem, trace: Progress, steps: int) -> bool:
+def is_kinked(problem: Problem, trace: Trace, steps: int) -> bool:
     """Hardly more points off their bounds than kernels with weight: the Hessian of Newton's step is that of a few
     points, and the optimum a kink."""
-    assert trace.best is not None
     a, weights = trace.best.dual, trace.best.weights
     low, high = problem.loss.box(problem.y, problem.C)
     free = np.count_nonzero((a > low) & (a < high) & (a != 0.0))
@@ -93,22 +92,22 @@ def is_kinked(problem: Problem, trace: Progress, steps: int) -> bool:
     return bool(free <= SETTINGS.kink * used) or stands_still(problem, trace, steps)
 
 
-def after_opening(problem: Problem, trace: Progress, steps: int) -> bool:
+def after_opening(problem: Problem, trace: Trace, steps: int) -> bool:
     """An easy problem ends before live kernels are worth setting apart."""
     return steps > SETTINGS.opening or stands_still(problem, trace, steps)
 
 
-def few_chunks(problem: Problem, trace: Progress, steps: int) -> bool:
+def few_chunks(problem: Problem, trace: Trace, steps: int) -> bool:
     """Close to the optimum, or where C is large, pairs creep."""
     return steps > SETTINGS.chunks
 
 
-def few_interior(problem: Problem, trace: Progress, steps: int) -> bool:
+def few_interior(problem: Problem, trace: Trace, steps: int) -> bool:
     """A dozen or two steps reach what can be reached."""
     return steps > SETTINGS.most_interior
 
 
-def no_nearer(problem: Problem, trace: Progress, steps: int) -> bool:
+def no_nearer(problem: Problem, trace: Trace, steps: int) -> bool:
     """The gap has not become smaller for many steps."""
     gaps = trace.gaps[-1 - SETTINGS.standstill :]
     return len(gaps) > SETTINGS.standstill and gaps[-1] >= gaps[0]
@@ -139,7 +138,7 @@ class Constant(WeightedMethod[Any]):
     name = "the constant model"
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
-        self.problem = problem
+        self.problem, self.tol = problem, tol
 
     def init(self) -> AnyIterate:
         task, zeros = self.problem, np.zeros(self.problem.y.size)
@@ -250,29 +249,26 @@ def row_for(task: Problem) -> Row:
     return next(row for row in TABLE if row.when(task))
 
 
-def by_newton(task: Problem, tol: float) -> tuple[Phase, ...]:
+def by_newton(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Any:
     """Newton; ParameterError where a penalty has no such step."""
     if newton_exponent(task.penalty) is None:
         raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
-    return at_one(task, tol) if task.penalty.simplex and not has_features(task) else (NEWTON,)
+    phases = at_one(task, tol) if task.penalty.simplex and not has_features(task) else (NEWTON,)
+    return begun(task, phases, tol=tol, warm=warm)
 
 
-def by_pairs(task: Problem, tol: float) -> tuple[Phase, ...]:
+def by_pairs(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Any:
     """Interleaved pairs, which at p = 1 come near the optimum only."""
-    return (SOME_PAIRS, LIVE_KERNELS) if task.penalty.simplex else (PAIRS,)
+    phases = (SOME_PAIRS, LIVE_KERNELS) if task.penalty.simplex else (PAIRS,)
+    return begun(task, phases, tol=tol, warm=warm)
 
 
-SOLVERS: dict[str, Callable[[Problem, float], tuple[Phase, ...]]] = {
-    "wrapper": lambda task, tol: (MACHINE,),
+SOLVERS: dict[str, Callable[..., Any]] = {
+    "wrapper": Reweighting,
     "newton": by_newton,
     "interleaved": by_pairs,
-    "silp": lambda task, tol: (Phase(SILP),),
+    "silp": SILP,
 }
-
-
-def reason(row: Row, penalty: Penalty) -> str:
-    """Why a row was taken, for a person."""
-    return row.why.format(p=newton_exponent(penalty) or np.inf, name=penalty.name)
 
 
 def fit_weighted(
@@ -322,16 +318,16 @@ def fit_weighted(
         raise ParameterError(
             f'solver="{solver}" needs the Gram matrices; use solver="auto" or "interleaved" to work without them.'
         )
-    row = row_for(task)
-    phases = row.phases(task, tol) if solver == "auto" else SOLVERS[solver](task, tol)
-    if has_features(task) and loss.quadratic and kernels.n_features < y.size:
-        warm, phases = (
-            from_sums(task, tol=tol, warm=warm),
-            SOLVERS["newton" if newton_exponent(penalty) else "wrapper"](task, tol),
-        )
-    why = f", chosen because {reason(row, penalty)}" if solver == "auto" else ""
-    method = InTurn(task, phases, tol=tol, warm=warm, why=why)
-    return run(method, tol=tol, max_iter=max_iter, callback=callback)
+    if has_features(task) and loss.quadratic and kernels.n_features < y.size and solver != "wrapper":
+        warm = from_sums(task, tol=tol, warm=warm)
+        solver = "wrapper" if newton_exponent(penalty) is None else "newton"
+    if solver == "auto":
+        row = row_for(task)
+        method = begun(task, row.phases(task, tol), tol=tol, warm=warm)
+        why = f", chosen because {row.why.format(p=newton_exponent(penalty) or np.inf, name=penalty.name)}"
+    else:
+        method, why = SOLVERS[solver](task, tol=tol, warm=warm), ""
+    return run(method, tol=tol, max_iter=max_iter, callback=callback, why=why)
 
 
 def fit_sum(
@@ -355,6 +351,6 @@ def fit_sum(
     one = Dense(cast(Any, K.combine(ones).matrix)[None]) if needed <= room else LazySum(source)
     alone = replace(task, K=CachedOperator(one), penalty=LpNorm(1.0))
     start = None if warm is None else WarmStart(np.ones(1), warm.dual, warm.C)
-    method = InTurn(alone, phases, tol=tol, warm=start, why=f", on the plain sum of {K.n_kernels} kernels")
-    fit = run(method, tol=tol, max_iter=max_iter, callback=callback)
+    why = f", on the plain sum of {K.n_kernels} kernels"
+    fit = run(begun(alone, phases, tol=tol, warm=start), tol=tol, max_iter=max_iter, callback=callback, why=why)
     return replace(fit, weights=ones, carry=Carried(K))

@@ -14,7 +14,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.solvers.driver import Progress, Status
+from mklcore.solvers.driver import Status, Trace
 from mklcore.solvers.problem import Problem, WarmStart
 from mklcore.solvers.reweighting import _FLOOR, Reweighting, WeightIterate
 
@@ -44,7 +44,7 @@ class SILP(Reweighting):
         self.name = "cutting planes (SILP)"
         self._planes: list[tuple[float, Array]] = []
 
-    def step(self, best: WeightIterate, last: WeightIterate, trace: Progress) -> WeightIterate | Status:
+    def step(self, best: WeightIterate, last: WeightIterate, trace: Trace) -> WeightIterate | Status:
         from scipy.optimize import linprog
 
         task = self.problem

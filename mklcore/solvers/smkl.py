@@ -37,7 +37,7 @@ from mklcore.errors import KernelError, ParameterError, warn_short
 from mklcore.kernels.operators import KernelOperator, cached, is_stored
 from mklcore.losses import Loss
 from mklcore.penalties.terms import GroupTerm
-from mklcore.solvers.driver import Fit, Progress, Status, run
+from mklcore.solvers.driver import Fit, Status, Trace, run
 from mklcore.solvers.problem import Problem
 from mklcore.solvers.proof import is_carried
 from mklcore.solvers.reweighting import _FLOOR, NEGLIGIBLE, NO_PRODUCTS, Reweighting, WeightIterate
@@ -112,7 +112,7 @@ class SMKL(Reweighting):
         self.started_from = weights = np.where(self.allowed, first, 0.0)
         return self.solve(weights, None, float(np.clip(1e-4 * self.tol, _FLOOR, SETTINGS.accuracy)))
 
-    def step(self, best: WeightIterate, last: WeightIterate, trace: Progress) -> WeightIterate | Status:
+    def step(self, best: WeightIterate, last: WeightIterate, trace: Trace) -> WeightIterate | Status:
         if not self._is_beyond(last):
             self._carried = last
         weights = self._updated(last)
