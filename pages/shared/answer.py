@@ -18,6 +18,7 @@ from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import STAGES, stages
 from mklcore.answer.folds import Asked, Judged
 from mklcore.arrays import one_blas_thread
+from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
 from mklcore.kernels.features import Nystroem
 from mklcore.paths.path import Path
@@ -84,6 +85,9 @@ def asked(params: PathParams) -> Asked:
     )  # fmt: skip
 
 
+_asked = asked  # where an argument has its name
+
+
 def key(params: PathParams) -> PathParams:
     """The parameters that the answer depends on, all others at their usual values."""
     return replace(params.part(PathParams), validation=USUAL.validation, stratified=True, further=0)
@@ -92,14 +96,16 @@ def key(params: PathParams) -> PathParams:
 def get(params: PathParams, asked: bool = True) -> Found:
     """The `Exploration`, the share and the `Partial` of the one in the making, or why there is none."""
     try:
-        make = _make(params)
+        data, what = tables.table(params), _asked(params)
     except MKLError as error:
         return Failed(str(error), error.repairs)
-    return work.get(("answer", key(params)), make, title="Answer", asked=asked, seconds=SECONDS)
+    compiled = not what.is_open  # the usual way compiles a few functions, sooner than another process all of them
+    return work.get(
+        ("answer", key(params)), _make(data, what), title="Answer", asked=asked, seconds=SECONDS, compiled=compiled
+    )
 
 
-def _make(params: PathParams) -> Callable[[Callable[..., None]], Exploration]:
-    data, what = tables.table(params), asked(params)
+def _make(data: Dataset, what: Asked) -> Callable[[Callable[..., None]], Exploration]:
 
     def make(progress: Callable[..., None]) -> Exploration:
         found: dict[str, Any] = {}
@@ -154,7 +160,7 @@ def _later(params: PathParams, name: str, make: Callable[[Exploration], Any], ti
     whole = get(params, asked)
     if not isinstance(whole, Ready):
         return whole
-    return work.get((name, key(params)), lambda progress: make(whole.value), title=title, asked=asked)
+    return work.get((name, key(params)), lambda progress: make(whole.value), title=title, asked=asked, compiled=False)
 
 
 def best_known(params: PathParams) -> Exploration | None:
