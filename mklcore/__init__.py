@@ -64,9 +64,15 @@ _HOMES = {
     "selection": ["choose", "cross_validate_path", "validation_curve"],
     "selection.choose_c": ["choose_C"],
     "solvers": ["SOLVERS", "certificate"],
-    "solvers.baselines": ["duplicate_counterexample", "lq_mkl", "two_stage"],
     "solvers.driver": ["Fit"],
-    "solvers.forms": ["ivanov_to_tikhonov", "nu_from_one_class", "tikhonov_to_ivanov"],
+    "solvers.variants": [
+        "duplicate_counterexample",
+        "ivanov_to_tikhonov",
+        "lq_mkl",
+        "nu_from_one_class",
+        "tikhonov_to_ivanov",
+        "two_stage",
+    ],
     "solvers.hkl.baselines": ["hkl_flat_mkl", "hkl_greedy", "hkl_l2", "hkl_lasso_alpha"],
     "solvers.hkl.bases": [
         "ANOVABasis",

@@ -113,13 +113,13 @@ from mklcore.selection import (
 )
 from mklcore.selection.choose_c import choose_C as choose_C
 from mklcore.solvers import SOLVERS as SOLVERS, certificate as certificate
-from mklcore.solvers.baselines import (
+from mklcore.solvers.variants import (
     duplicate_counterexample as duplicate_counterexample,
     lq_mkl as lq_mkl,
     two_stage as two_stage,
 )
 from mklcore.solvers.driver import Fit as Fit
-from mklcore.solvers.forms import (
+from mklcore.solvers.variants import (
     ivanov_to_tikhonov as ivanov_to_tikhonov,
     nu_from_one_class as nu_from_one_class,
     tikhonov_to_ivanov as tikhonov_to_ivanov,

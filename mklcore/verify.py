@@ -31,7 +31,7 @@ from mklcore.losses.intercepts import total_loss
 from mklcore.penalties.terms import make_terms
 from mklcore.solvers import certificate
 from mklcore.solvers.hkl.search import hkl_certificate
-from mklcore.solvers.joint import joint_certificate
+from mklcore.solvers.newton import joint_certificate
 
 CLOSE = 1e-8  # share of the objective, or of the largest prediction, that rounding may take
 MOST_BYTES = 2e9  # of all kernels together

@@ -5,7 +5,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
-from mklcore.solvers.baselines import penalised_l1
+from mklcore.solvers.variants import penalised_l1
 from tests.every import every
 from tests.reference_greedy import DATA, KERNELS, TARGETS, X3, penalised
 

@@ -11,7 +11,7 @@ from mklcore.errors import ParameterError
 from mklcore.losses import make_loss
 from mklcore.penalties.terms import make_terms
 from mklcore.solvers.driver import run
-from mklcore.solvers.feature_scaling import FeatureScaling, gaussian
+from mklcore.solvers.smkl import FeatureScaling, gaussian
 
 
 def banded(seed=0, n=80, width=3, bands=10):

@@ -10,8 +10,7 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.grams import exact_copies
 from mklcore.losses import Hinge
 from mklcore.solvers.driver import run
-from mklcore.solvers.gomp_losses import LossGOMP, offset_machine
-from mklcore.solvers.spectra import Spectra
+from mklcore.solvers.gomp import LossGOMP, Spectra, offset_machine
 from tests.every import every
 from tests.reference import gomp_paths
 from tests.reference_greedy import DATA, KERNELS, TARGETS

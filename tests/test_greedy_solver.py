@@ -7,12 +7,18 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import MKLError, NotConvergedWarning, ParameterError
-from mklcore.solvers import block_descent
-from mklcore.solvers.block_descent import BlockDescent, BlockDescentSettings
+from mklcore.solvers import greedy
 from mklcore.solvers.driver import Status, run
-from mklcore.solvers.exact import exact_dot, exact_forms
-from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam, unit_step_divisors
-from mklcore.solvers.spectra import Spectra
+from mklcore.solvers.gomp import Spectra
+from mklcore.solvers.greedy import (
+    BlockDescent,
+    EmpiricalGreedy,
+    FunctionalGreedy,
+    critical_lam,
+    exact_dot,
+    exact_forms,
+    unit_step_divisors,
+)
 from mklcore.theory import greedy_rate_bound
 from tests.every import every
 from tests.reference_greedy import KERNELS, TARGETS, descents, penalised
@@ -102,7 +108,7 @@ def test_one_kernel_is_the_exact_block():
 
 
 def test_descent_that_does_not_settle_is_reported(monkeypatch):
-    monkeypatch.setattr(block_descent, "SETTINGS", BlockDescentSettings(sweeps=1, max_sweeps=2))
+    monkeypatch.setattr(greedy, "SETTINGS", greedy.GreedySettings(sweeps=1, max_sweeps=2))
     monkeypatch.setattr(BlockDescent, "_jump", lambda self, chosen: False)
     with pytest.raises(MKLError, match=r"has not settled after .* sweeps .* Remove near-duplicates, or raise lam"):
         algorithm_1(OPTIMA[0])

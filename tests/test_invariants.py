@@ -13,7 +13,7 @@ from mklcore.errors import KernelError, ProofError
 from mklcore.losses import make_loss
 from mklcore.penalties import PENALTIES, LpNorm
 from mklcore.solvers.driver import Iterate, Method, Status, run
-from mklcore.solvers.gomp import GOMP
+from mklcore.solvers.gomp import GOMP, Spectra
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, unit_step_divisors
 from mklcore.solvers.hkl.bases import PolynomialBasis
 from mklcore.solvers.hkl.design import Design
@@ -28,7 +28,6 @@ from mklcore.solvers.proof import Certificate, dual_bound
 from mklcore.solvers.reweighting import Reweighting
 from mklcore.solvers.schedule import NEWTON_THEN_INTERIOR
 from mklcore.solvers.smkl import SMKL
-from mklcore.solvers.spectra import Spectra
 from tests.every import every
 from tests.test_lp_properties import draw
 

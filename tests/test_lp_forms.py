@@ -12,7 +12,7 @@ from mklcore.errors import ParameterError
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
-from mklcore.solvers.forms import (
+from mklcore.solvers.variants import (
     ivanov_to_tikhonov,
     nu_from_one_class,
     regulariser_of,

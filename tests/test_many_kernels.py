@@ -1,7 +1,5 @@
 """Very many kernels whose Gram matrices are never stored: everything equals what the stored stack gives."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -12,11 +10,7 @@ from mklcore.errors import KernelError
 from mklcore.kernels.grams import Rows
 from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
-from mklcore.penalties.terms import make_terms
-from mklcore.solvers import certificate, fit_weighted, spectra
-from mklcore.solvers.driver import Status, run
-from mklcore.solvers.problem import Problem
-from mklcore.solvers.smkl import SMKL, fit_selection
+from mklcore.solvers import certificate, fit_weighted, gomp
 from tests.every import every
 from tests.settings import setting
 
@@ -90,23 +84,6 @@ def test_estimators_store_nothing_above_the_limit_and_answer_alike(table, model,
     )
 
 
-@every("kernel", [mkl.Linear(), mkl.RBF(1.0)])
-@every("terms", ["log+gl", "gl"])
-def test_kernels_that_hardly_count_are_put_aside_and_the_answer_stays(table, kernel, terms, monkeypatch):
-    X, y, loss, terms = table[0], np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms(terms)
-    rows = Rows.build(mkl.KernelDictionary.per_feature(kernel, 120), X)
-    plain = fit_selection(rows, y, 10.0, loss, terms, True, tol=1e-4).fit
-    setting(monkeypatch, "mklcore.solvers.smkl.many", 50)
-    read, forms = [], Rows.quad
-    monkeypatch.setattr(Rows, "quad", lambda self, a, some=None: read.append(some) or forms(self, a, some))
-    fit = fit_selection(rows, y, 10.0, loss, terms, True, tol=1e-4).fit
-    assert fit.status is Status.SETTLED
-    assert fit.objective == pytest.approx(plain.objective, rel=1e-5)
-    kept, expected = (np.flatnonzero(one.weights > 1e-3 * one.weights.max()) for one in (fit, plain))
-    assert kept.tolist() == expected.tolist()
-    assert min(some.size for some in read if some is not None) < 60
-
-
 def test_a_path_without_a_stack_is_the_path_with_one(table, monkeypatch):
     X, y = table
     model, found = mkl.LpMKLRegressor(p=4 / 3, kernels=MANY, tol=1e-6), []
@@ -119,22 +96,6 @@ def test_a_path_without_a_stack_is_the_path_with_one(table, monkeypatch):
 
 def test_eigenvectors_that_would_not_fit_are_refused(table, monkeypatch):
     rows = Rows.build(mkl.KernelDictionary.per_feature(mkl.Laplacian(1.0), 120), table[0])
-    setting(monkeypatch, "mklcore.solvers.spectra.most_mb", 0.5)
+    setting(monkeypatch, "mklcore.solvers.gomp.most_mb", 0.5)
     with pytest.raises(KernelError, match=r"The eigenvectors of 120 kernels on 40 rows need more than 0 MB"):
-        spectra.Spectra.of(rows)
-
-
-def test_kernels_put_aside_too_soon_take_part_again(table, monkeypatch):
-    setting(monkeypatch, "mklcore.solvers.smkl.many", 50)
-    y, loss, lasso = np.where(table[1] > 0, 1.0, -1.0), make_loss("squared"), make_terms("gl")  # convex: one optimum
-    rows: Any = Rows.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 120), table[0])
-    whole = fit_selection(rows, y, 10.0, loss, lasso, True, tol=1e-3).fit
-    first = np.full(120, 1 / 120)
-    aside = np.argsort(-whole.weights)[:2]
-    first[aside] = 0.0
-    method = SMKL(Problem(rows, y, 10.0, loss, lasso, True), tol=1e-3, weights=first)
-    method._asleep[aside] = 1e-7
-    fit = run(method, tol=1e-3, max_iter=2000)
-    assert fit.status is Status.SETTLED
-    assert fit.objective == pytest.approx(whole.objective, rel=2e-3)
-    assert np.all(fit.weights[aside] > 0.0)
+        gomp.Spectra.of(rows)

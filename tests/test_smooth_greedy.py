@@ -11,7 +11,7 @@ import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.losses import make_loss
 from mklcore.solvers.driver import run
-from mklcore.solvers.gomp_losses import LossGOMP
+from mklcore.solvers.gomp import LossGOMP
 from mklcore.solvers.greedy import EmpiricalGreedy, has_rate
 from tests.every import every
 

@@ -14,7 +14,7 @@ from mklcore.estimators.base import KernelEstimator
 from mklcore.kernels.grams import GramStack
 from mklcore.parameters import check_whole
 from mklcore.solvers.driver import Fit, Status
-from mklcore.solvers.spectra import Spectra
+from mklcore.solvers.gomp import Spectra
 
 
 class BudgetedEstimator(KernelEstimator):

@@ -18,7 +18,7 @@ from mklcore.losses import Loss
 from mklcore.parameters import check_whole
 from mklcore.penalties.terms import make_terms
 from mklcore.solvers.driver import run, warn_unless_converged
-from mklcore.solvers.feature_scaling import FeatureScaling
+from mklcore.solvers.smkl import FeatureScaling
 
 _NO_SCALE = 1e100  # what a column is divided by whose scale is zero
 

@@ -20,10 +20,7 @@ from mklcore.kernels.operators import Capability
 from mklcore.losses import CLASSIFICATION, Loss
 from mklcore.solvers import MOST_SUMMED
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
-from mklcore.solvers.gomp import GOMP
-from mklcore.solvers.gomp_features import FeatureGOMP
-from mklcore.solvers.gomp_losses import SETTINGS, LossGOMP
-from mklcore.solvers.spectra import Spectra
+from mklcore.solvers.gomp import GOMP, SETTINGS, FeatureGOMP, LossGOMP, Spectra
 
 
 @dataclass(eq=False, repr=False)

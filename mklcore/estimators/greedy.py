@@ -19,8 +19,8 @@ from mklcore.kernels.operators import Capability
 from mklcore.losses import Loss
 from mklcore.parameters import check_choice, check_whole
 from mklcore.solvers.driver import Fit, run, warn_unless_converged
+from mklcore.solvers.gomp import Spectra
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam, unit_step_divisors
-from mklcore.solvers.spectra import Spectra
 
 CRITERIA, STEPS = ("functional", "empirical"), ("unit", "linesearch")
 DEFAULT_STEPS = 100  # of Algorithm 2, whose unit steps are small

@@ -19,7 +19,7 @@ from mklcore.losses import Loss
 from mklcore.parameters import check_whole
 from mklcore.penalties import LpNorm
 from mklcore.solvers.driver import warn_unless_converged
-from mklcore.solvers.joint import fit_joint
+from mklcore.solvers.newton import fit_joint
 from mklcore.solvers.problem import WarmStart
 
 
@@ -144,7 +144,7 @@ class JointMKLClassifier(_JointBase, KernelClassifier, KernelSettings):
     ----------
     weights_ (M,), dual_coef_ (n, T), or (n,) for two classes, intercept_, objective_, dual_objective_, dual_gap_,
     relative_gap_, dual_point_ (T, n), the feasible dual whose value is dual_objective_
-    (``solvers.joint.joint_certificate`` computes both again), status_, history_, n_iter_, n_kernels_, kernel_names_,
+    (``solvers.newton.joint_certificate`` computes both again), status_, history_, n_iter_, n_kernels_, kernel_names_,
     selected_, classes_.
 
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), section 2, with the weights shared over one-against-rest machines.

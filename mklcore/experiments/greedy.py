@@ -30,10 +30,9 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.lessons.toy import N_FEATURES
-from mklcore.solvers.baselines import lq_mkl
 from mklcore.solvers.driver import run
-from mklcore.solvers.gomp import GOMP
-from mklcore.solvers.spectra import Spectra
+from mklcore.solvers.gomp import GOMP, Spectra
+from mklcore.solvers.variants import lq_mkl
 from mklcore.theory.greedy import greedy_decay_bound, restricted_condition
 
 LAMS = np.geomspace(1e-4, 1e4, 17)

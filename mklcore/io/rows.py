@@ -42,7 +42,7 @@ from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import Iterate, Method, Status, Trace, run, warn_unless_converged
 from mklcore.solvers.problem import WarmStart
 from mklcore.solvers.reweighting import certifies
-from mklcore.solvers.sums import root_of
+from mklcore.solvers.schedule import root_of
 
 LOSSES = ("squared", "logistic", "squared_hinge")
 _SAMPLE = 10_000  # rows for landmarks, widths and scales

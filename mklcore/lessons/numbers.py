@@ -121,7 +121,7 @@ def copies(seed: int = 5) -> Found:
     """
     from mklcore.estimators.gomp import GOMPRegressor
     from mklcore.estimators.lp import LpMKLRegressor
-    from mklcore.solvers.baselines import duplicate_counterexample
+    from mklcore.solvers.variants import duplicate_counterexample
 
     most, rows, resamples = 10, 80, 20
     examples = [duplicate_counterexample(copies=count) for count in range(2, most + 1)]
@@ -167,7 +167,7 @@ def copies(seed: int = 5) -> Found:
 def prices(seed: int = 0) -> Found:
     """MKL-GOMP with a fixed number of kernels and l1-norm ridge MKL along lambda, on one draw of the toy."""
     from mklcore.estimators.gomp import GOMPClassifier
-    from mklcore.solvers.baselines import lq_mkl
+    from mklcore.solvers.variants import lq_mkl
 
     informative, asked, lambdas = 4, 10, 10.0 ** np.linspace(-3.0, 1.0, 13)
     first, second = np.random.SeedSequence([seed, informative]).generate_state(2)

@@ -20,8 +20,21 @@ every start ends alike.
 With the relative tolerance two things are ours. Where no weight grows any more and next to nothing is left of f, the
 answer is no kernel, if its L is the lower one. And because equal weights of kernels that are nearly the same are a
 saddle of L, where the loop creeps, a settled answer is shaken and followed down again, for as long as L falls by it.
-And where very many kernels are not stored, those that hardly count and shrink on are put aside and no longer read; once
-the others have settled all of them are, and those that would grow again from where they were take part again.
+
+Feature scaling kernels under a group selection term: one Gaussian kernel whose columns have scales of their own.
+
+    min_{s, f, b}  G(r) + C sum_i V(f(x_i) + b, y_i) + 1/2 ||f||^2,    k_s(x, z) = exp(-1/2 sum_j s_j^2 (x_j - z_j)^2)
+
+with r_k = sum_{j in group k} s_j^2. As in Algorithm 1, the concave G is replaced by 1/2 sum_k B_k r_k, which is
+above it and touches it at the present scales; u_j = s_j^2 >= 0 then moves by a quasi-Newton method along
+
+    dF/du_j = 1/4 sum_{i,k} a_i a_k K_ik (x_ij - x_kj)^2,    F the optimum of the machine, a its dual,
+
+so that the objective never rises. The problem is not convex in the scales, whatever the term: the answer is a local
+minimum.
+
+Source: Subrahmanya and Shin (2010), section 3, first paragraph (which calls this straightforward and expensive),
+equations (1) to (3).
 """
 
 from __future__ import annotations
@@ -31,16 +44,18 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ParameterError, warn_short
-from mklcore.kernels.operators import KernelOperator, cached, is_stored
+from mklcore.kernels.operators import KernelOperator, cached
 from mklcore.losses import Loss
+from mklcore.machines import machine_of
 from mklcore.penalties.terms import GroupTerm
-from mklcore.solvers.driver import Fit, Status, Trace, run
+from mklcore.solvers.driver import Fit, Iterate, Method, Status, Trace, run
 from mklcore.solvers.problem import Problem
 from mklcore.solvers.proof import is_carried
-from mklcore.solvers.reweighting import _FLOOR, NEGLIGIBLE, NO_PRODUCTS, Reweighting, WeightIterate
+from mklcore.solvers.reweighting import _FLOOR, NEGLIGIBLE, Reweighting, WeightIterate
 
 TOL_MODES = ("relative", "absolute")
 
@@ -58,12 +73,11 @@ class SMKLSettings:
     shake: float = 0.1  # relative change of settled weights: far enough from a saddle that a step exceeds any tolerance
     shakes: int = 10  # at most
     shaken_tol: float = 1e-3  # each shake settles to this tolerance or the one asked
-    many: int = 1000  # kernels from which on reading all of them is what a step costs
-    grows: float = 1.01  # growth in a step of a kernel that has not settled since it took part again, however small
-    ahead: int = 100  # updates in which a kernel that was put aside has to come to count
-    far: float = 1e60  # a weight beyond which no update is computed ahead
     runaway: float = 1e4  # mean diagonal of a weighted kernel beyond which the price, not the kernels, is the reason
     worth: float = 1e-7  # share of the scale of L that decides: what pruning may cost, what another answer has to gain
+    inner: int = 15  # steps of L-BFGS-B between two machines
+    machine: float = 1e-6  # relative gap of the machines
+    gone: float = 1e-6  # share of the largest squared scale that is none
 
 
 SETTINGS = SMKLSettings()
@@ -100,12 +114,9 @@ class SMKL(Reweighting):
         self.allowed = np.ones(problem.K.n_kernels, dtype=bool) if allowed is None else np.asarray(allowed, dtype=bool)
         self.change, self.scale = np.inf, 0.0
         self.nothing: WeightIterate | None = None  # the model without kernels, where it is the answer
-        M = problem.K.n_kernels
         self.ran_to = 0.0  # the largest weight, where weights ran away
         self._carried: WeightIterate | None = None  # the last point that double precision can carry
-        self._rests = tol_mode == "relative" and not is_stored(problem.K) and SETTINGS.many <= M
-        self._weighed, self._tried = np.arange(M), np.zeros(1)
-        self._asleep, self._woken, self._growing = np.zeros(M), np.zeros(M, dtype=bool), np.zeros(M, dtype=bool)
+        self._tried = np.zeros(1)
 
     def init(self) -> WeightIterate:
         first = self.problem.penalty.start(int(self.allowed.sum())).max() if self.first is None else self.first
@@ -117,12 +128,10 @@ class SMKL(Reweighting):
             self._carried = last
         weights = self._updated(last)
         self.change = self._change(last.weights, weights)
-        self._growing &= weights > SETTINGS.grows * last.weights
-        settled = self.change <= self.tol and not self._growing.any()
-        if settled or self._is_nothing(last, weights):
-            return self._wake(last) or Status.SETTLED
+        if self.change <= self.tol or self._is_nothing(last, weights):
+            return Status.SETTLED
         try:
-            following = self._following(last, weights)
+            following = self._solved_from(last, weights)
         except ParameterError:
             if not self._runs_away(weights):
                 raise
@@ -130,7 +139,7 @@ class SMKL(Reweighting):
         if following.objective <= last.objective + SETTINGS.worth * last.scale:
             return following
         # Rounding can raise L where kernels differ by many orders of magnitude: no step then surely lowers it.
-        return self._wake(last) or self._stalled(last.weights)
+        return self._stalled(last.weights)
 
     def _stalled(self, weights: Array) -> Status:
         """That no step lowers L any more, and whether that is because ``weights`` (M,) run away."""
@@ -159,7 +168,7 @@ class SMKL(Reweighting):
     def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> WeightIterate:
         """One machine; its ``scale`` is what differences of L are measured by: log terms make L itself pass through
         zero."""
-        self._weighed, self._tried = np.flatnonzero(weights), weights
+        self._tried = weights
         try:
             point = super().solve(weights, warm, accuracy, damping)
         except np.linalg.LinAlgError:
@@ -206,60 +215,6 @@ class SMKL(Reweighting):
         """Whether weights run away from a point, and double precision does not carry it."""
         return self._runs_away(point.weights) and not is_carried(point.objective, self.certify(point, None))
 
-    def _following(self, last: WeightIterate, weights: Array) -> WeightIterate:
-        """The machine at ``weights``; where very many kernels are not stored, without those that hardly count and
-        shrink on, which are then no longer read, unless that costs."""
-        small = self._resting(last, weights)
-        if not small.size:
-            return self._solved_from(last, weights)
-        fewer = weights.copy()
-        fewer[small] = 0.0
-        following = self._solved_from(last, fewer)
-        if following.objective > last.objective + SETTINGS.slack * last.scale:
-            whole = self._solved_from(last, weights)
-            return replace(whole, solves=whole.solves + following.solves)
-        self._asleep[small] = weights[small]
-        return following
-
-    def _resting(self, last: WeightIterate, weights: Array) -> Indices:
-        """The kernels that hardly count, one by one and together, and shrink on."""
-        if not self._rests:
-            return np.zeros(0, dtype=np.int64)
-        little = (weights > 0.0) & (weights < NEGLIGIBLE * weights.max()) & (weights <= last.weights) & ~self._woken
-        small = np.flatnonzero(little)
-        small = small[np.argsort(weights[small], kind="stable")]
-        found: Indices = small[np.cumsum(weights[small]) <= NEGLIGIBLE * weights.sum()]
-        return found
-
-    def _wake(self, last: WeightIterate) -> WeightIterate | None:
-        """The machine with the kernels that were put aside and would grow from there by now; None where there are
-        none."""
-        aside = np.flatnonzero(self._asleep)
-        if not aside.size:
-            return None
-        Q = last.state.Q.copy()
-        Q[aside] = self.problem.K.quad(last.dual, aside)
-        grown = last.weights + self._asleep
-        for _ in range(SETTINGS.ahead):  # as far as it would come if the machine stayed as it is
-            grown = np.minimum(self.problem.penalty.update(grown, Q), SETTINGS.far)
-        woken = aside[grown[aside] >= NEGLIGIBLE * last.weights.max()]
-        if not woken.size:
-            return None
-        weights = last.weights.copy()
-        weights[woken], self._asleep[woken] = self._asleep[woken], 0.0
-        self._woken[woken], self._growing[:], self.nothing = True, False, None
-        self._growing[woken] = True
-        return self.solve(weights, last.dual, last.state.accuracy)
-
-    def _products(self, a: Array) -> tuple[Array, Array]:
-        """Forms of the kernels with weight: the others have no norm, and where none is stored each of them costs."""
-        kernels = self.problem.K
-        if is_stored(kernels):
-            return super()._products(a)
-        Q = np.zeros(kernels.n_kernels)
-        Q[self._weighed] = kernels.quad(a, self._weighed)
-        return NO_PRODUCTS, Q
-
     def _solved_from(self, last: WeightIterate, weights: Array) -> WeightIterate:
         """The machine at ``weights``, sharper until L does not rise."""
         following = self.solve(weights, last.dual, last.state.accuracy)
@@ -269,8 +224,7 @@ class SMKL(Reweighting):
         return following
 
     def _updated(self, point: WeightIterate) -> Array:
-        competing = self.allowed & (self._asleep == 0.0)
-        return np.where(competing, self.problem.penalty.update(point.weights, point.state.Q), 0.0)
+        return np.where(self.allowed, self.problem.penalty.update(point.weights, point.state.Q), 0.0)
 
     def _change(self, before: Array, after: Array) -> float:
         """||after - before||_1, as a share of ||after||_1 when relative."""
@@ -417,3 +371,110 @@ def joined(fit: Fit, other: Fit) -> Fit:
     history = (*fit.history, *added)
     solves, seconds = fit.solves + other.solves, fit.seconds + other.seconds
     return replace(other, solves=solves, history=history, n_iter=len(history) - 1, seconds=seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """What a point carries: squared scales u (d,), intercepts (T,)."""
+
+    u: Array
+    intercepts: Array
+
+
+class FeatureScaling(Method[Scales]):
+    """The problem as the driver's method: ``Z`` (n, d) rows, ``Y`` (T, n) targets that share the scales, ``groups`` of
+    columns.
+    """
+
+    name = "SMKL, feature scaling"
+
+    def __init__(
+        self,
+        Z: Array,
+        Y: Array,
+        C: float,
+        loss: Loss,
+        term: GroupTerm,
+        groups: Sequence[Indices],
+        fit_intercept: bool,
+        tol: float,
+    ) -> None:
+        self.Z, self.Y, self.C, self.loss, self.term = Z, Y, C, loss, term
+        self.groups, self.fit_intercept, self.tol = list(groups), fit_intercept, tol
+        self.home = np.empty(Z.shape[1], dtype=np.int64)
+        for k, members in enumerate(self.groups):
+            self.home[members] = k
+
+    def gram(self, u: Array) -> Array:
+        """k_s between the rows, (n, n)."""
+        return gaussian(self.Z, self.Z, u)
+
+    def init(self) -> Iterate[Scales]:
+        d = self.Z.shape[1]
+        self.last = self._point(np.full(d, 1.0 / d), None)
+        return self.last
+
+    def step(self, best: Iterate[Scales], last: Iterate[Scales], trace: Any) -> Iterate[Scales] | Status:
+        u = last.state.u
+        prices = 0.5 * np.minimum(self.term.slopes(self._norms(u)), 1e12)[self.home]
+        known = [last.dual.T]
+
+        def value(v: Array) -> tuple[float, Array]:
+            F, slope, duals, _ = self._machines(v, known[0])
+            known[0] = duals
+            return F + float(prices @ v), slope + prices
+
+        bounds = [(0.0, None) if one > 0 else (0.0, 0.0) for one in u]
+        found = scipy.optimize.minimize(
+            value, u, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": SETTINGS.inner}
+        )
+        v = np.where(found.x > SETTINGS.gone * max(float(found.x.max()), 1e-300), found.x, 0.0)
+        following = self._point(v, known[0])
+        if following.objective > last.objective or not v.any():
+            return Status.SETTLED
+        moved = float(np.abs(v - u).sum()) / max(float(u.sum()), 1e-300)
+        fall = (last.objective - following.objective) / max(abs(last.objective), 1e-300)
+        if moved <= self.tol or fall <= 1e-3 * self.tol:
+            return Status.SETTLED
+        self.last = following
+        return following
+
+    def _norms(self, u: Array) -> Array:
+        """r_k of every group."""
+        r: Array = np.bincount(self.home, weights=u, minlength=len(self.groups)).astype(float)
+        return r
+
+    def _machines(self, u: Array, warm: Array | None) -> tuple[float, Array, Array, Array]:
+        """F, its slopes in u (d,), duals (T, n) and intercepts (T,)."""
+        K = self.gram(u)
+        found = [
+            machine_of(self.loss)(
+                K,
+                y,
+                self.C,
+                self.loss,
+                self.fit_intercept,
+                warm=None if warm is None else warm[t],
+                accuracy=SETTINGS.machine,
+            )
+            for t, y in enumerate(self.Y)
+        ]
+        duals = np.array([one.dual for one in found])
+        W = K * (duals.T @ duals)
+        slopes = 0.5 * (W.sum(axis=1) @ self.Z**2 - np.sum(self.Z * (W @ self.Z), axis=0))
+        F = float(sum(one.objective for one in found))
+        return F, slopes, duals, np.array([one.intercept for one in found])
+
+    def _point(self, u: Array, warm: Array | None) -> Iterate[Scales]:
+        F, _, duals, intercepts = self._machines(u, warm)
+        objective = F + self.term.value(self._norms(u))
+        return Iterate(np.ones(1), duals.T, 0.0, objective, solves=len(self.Y), state=Scales(u, intercepts))
+
+
+def gaussian(left: Array, right: Array, u: Array) -> Array:
+    """exp(-1/2 sum_j u_j (x_j - z_j)^2) between rows (a, d) and (b, d)."""
+    root = np.sqrt(u)
+    one, other = left * root, right * root
+    squares = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1)[None] - 2.0 * one @ other.T
+    found: Array = np.exp(-0.5 * np.maximum(squares, 0.0))
+    return found

@@ -15,7 +15,7 @@ import numpy as np
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.errors import ParameterError
 from mklcore.kernels.grams import as_stack
-from mklcore.solvers.spectra import Spectra
+from mklcore.solvers.gomp import Spectra
 from mklcore.theory.words import require, require_positive
 
 _PINV_CUT = 1e-10

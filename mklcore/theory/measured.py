@@ -19,10 +19,9 @@ from mklcore.losses import make_loss
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import run
-from mklcore.solvers.gomp import GOMP
+from mklcore.solvers.gomp import GOMP, Spectra
 from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam
 from mklcore.solvers.problem import WarmStart
-from mklcore.solvers.spectra import Spectra
 from mklcore.theory.words import require, require_positive
 
 Progress = Callable[[int, int], Any] | None

@@ -13,9 +13,9 @@ from mklcore.data.dataset import Dataset, Split
 from mklcore.errors import DataError, MKLError, suppress_convergence_warnings
 from mklcore.kernels.grams import GramStack
 from mklcore.paths.path import Path, fit_path, path_grid
-from mklcore.solvers.baselines import Counterexample, duplicate_counterexample
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.variants import Counterexample, duplicate_counterexample
 from pages._parts.derive import dictionaries, gram_stacks, hulls, tables
 from pages._parts.params.parameters import HullParams, KernelParams, TheoryParams
 from pages.shared import work

@@ -7,7 +7,7 @@ import streamlit as st
 
 from mklcore import theory
 from mklcore.figures import Curve, style
-from mklcore.solvers.forms import ivanov_to_tikhonov
+from mklcore.solvers.variants import ivanov_to_tikhonov
 from pages._parts.derive import bounds as derive_bounds
 from pages._parts.params.parameters import Params
 from pages._parts.session import nav
