@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 import pytest
 
 from mklcore import figures
+from mklcore.answer.words import WordEffect
 from mklcore.errors import ParameterError
 from mklcore.figures import captions, style
 from mklcore.figures.grams import block_means
@@ -105,6 +106,9 @@ def every_figure(dark: bool) -> dict[str, go.Figure]:
         ),
         "relevance_bars": figures.relevance_bars([0.5, 0.0, 1.0], NAMES, dark=dark),
         "term_bars": figures.term_bars(TERMS, dark=dark),
+        "word_bars": figures.word_bars(
+            [WordEffect("great", np.array([0.4]), 0.3), WordEffect("poor", np.array([-0.2]), 0.1)], "review", dark=dark
+        ),
         "waterfall": figures.waterfall([0.5, -0.2], ("a", "b"), 1.0, before=1.2, step=0.1, dark=dark),
         "class_weights": figures.class_weights([[0.5, 0.0, 0.2], [0.1, 0.7, 0.0]], "ab", NAMES, dark=dark),
         "weight_path": figures.weight_path(path, 2, dark=dark),

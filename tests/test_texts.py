@@ -10,6 +10,7 @@ from mklcore.data.reading import fit_encoder
 from mklcore.data.sequences import look_like_texts, numbers_of, packed, unpacked
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.sequences import MOST_WORDS, Words
+from tests.pages import go, open_app, quiet, upload, words
 
 GOOD, BAD = ["great", "excellent", "love", "perfect"], ["poor", "broken", "refund", "awful"]
 OTHER = ["box", "arrived", "monday", "with", "paper", "colour", "blue", "size"]
@@ -120,3 +121,16 @@ def test_texts_without_a_word_that_two_rows_share_are_refused_with_a_repair():
         Dataset(np.ones((1, 1)), [1.0], texts=[("note", (3,))])
     with pytest.raises(DataError, match="Two sequences or texts have the same name"):
         Dataset(np.ones((1, 1)), [1.0], texts=[("note", ("a",)), ("note", ("b",))])
+
+
+def test_pages_draw_its_words_and_have_a_box_for_it():
+    app = upload(open_app("pages/data.py"), reviews(), "reviews.csv")
+    said = words(go(app, "pages/explore.py"))
+    assert "**review** (moves the decision by" in said
+    assert "What a word adds to a text that has it" in said
+    go(app, "pages/predict.py")
+    (box,) = [one for one in app.text_area if one.label == "review"]
+    assert {"yes", "no"} >= {line.split()[-1] for line in words(app).splitlines() if line.startswith("#### ")}
+    box.set_value("perfect, great, love it").run()
+    assert "#### again: yes" in words(quiet(app))
+    assert "1 text" in words(go(app, "pages/kernels.py"))

@@ -4,7 +4,15 @@ Every function takes ``dark`` for the theme and leaves its alternative text in `
 in a browser is in ``moving`` and ``hulls`` as JSON for the ``players``, and as whole pages in ``takeaway``.
 """
 
-from mklcore.figures.bars import class_weights, kernels_by_column, relevance_bars, term_bars, waterfall, weights_bar
+from mklcore.figures.bars import (
+    class_weights,
+    kernels_by_column,
+    relevance_bars,
+    term_bars,
+    waterfall,
+    weights_bar,
+    word_bars,
+)
 from mklcore.figures.comparisons import (
     Curve,
     bound_curves,
@@ -51,4 +59,5 @@ __all__ = [
     "waterfall",
     "weight_path",
     "weights_bar",
+    "word_bars",
 ]

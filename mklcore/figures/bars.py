@@ -156,6 +156,23 @@ def term_bars(terms: Sequence[Any], *, limit: int = MOST_TERMS, dark: bool = Fal
     return figure
 
 
+def word_bars(
+    words: Sequence[Any], name: str, said: str = "the decision", output: int = 0, *, dark: bool = False
+) -> go.Figure:
+    """What words of a text, as `strongest_words` gives them, add to ``said``; two colours for more and less."""
+    values = np.array([one.effect[output] for one in words])
+    hues = style.six_hues(dark)
+    colours = [style.readable(hues[0 if value >= 0.0 else 2], dark) for value in values]
+    figure = row_bars(
+        values, [one.word for one in words], colours, f"added to {said}",
+        "%{text}: %{x:+.3g}, in %{customdata:.0%} of the texts<extra></extra>", dark,
+        customdata=[one.rows for one in words],
+    )  # fmt: skip
+    listed = style.joined([f"{one.word} {value:+.2g}" for one, value in zip(words[:5], values, strict=False)])
+    figure.layout.meta["alt"] = f"Words of {name} and what they add to {said}: {listed}."
+    return figure
+
+
 def waterfall(
     values: Any, names: Sequence[str], base: float, *, ends: tuple[str, str] = ("", ""), before: float | None = None,
     step: float = 0.0, title: str = "f(x)", limit: int = MOST_STEPS, dark: bool = False,

@@ -32,6 +32,7 @@ from mklcore.figures import (
     surface_plot,
     term_plot,
     weight_path,
+    word_bars,
 )
 from mklcore.paths.path import Path
 from mklcore.selection.probabilities import reliability
@@ -129,6 +130,8 @@ def column(found: Exploration, model: Any, params: Params, numbers: Numbers) -> 
         learnt = found.learnt_from
         if now in dict(learnt.sequences):
             letters(found, model, now)
+        elif now in dict(learnt.texts):
+            words_of(found, now)
         elif pair:
             surface(found, params, (now, pair))
         elif now in dict(learnt.columns):
@@ -208,6 +211,20 @@ def letters(found: Exploration, model: Any, name: str) -> None:
     downloads.figure(partial(positions_figure, seen, name), f"Letters of {name}", "positions")
     listed = ", ".join(f"{one.word} at place {one.place + 1} ({one.effect:+.2g})" for one in seen.words[:3])
     st.caption(f"What a letter adds to the decision. The strongest words: {words.plain(listed)}.")
+
+
+def words_of(found: Exploration, name: str) -> None:
+    """Draw the words of a text that move the decision most: for several classes to the one the strongest word moves
+    most.
+    """
+    strongest = found.words(name)
+    if not strongest:
+        st.caption("No word of it moves the decision.")
+        return
+    k = int(np.argmax(np.abs(strongest[0].effect)))
+    draw = partial(word_bars, strongest, name, decided(found.model, found.learnt_from, k), k)
+    downloads.figure(draw, f"Words of {name}", "words")
+    st.caption("What a word adds to a text that has it, at the chosen point; the strongest over all rows first.")
 
 
 # Path

@@ -29,6 +29,7 @@ KINDS_OF_UNITS = {
     "group": ("group of columns", "groups of columns"),
     "band": ("band of neighbouring columns", "bands of neighbouring columns"),
     "sequence": ("sequence", "sequences"),
+    "text": ("text", "texts"),
     "cluster": ("set of columns that go together", "sets of columns that go together"),
 }  # fmt: skip
 ON_GROUPS = {"rbf": "RBF", "linear": "linear", "both": "linear and RBF"}

@@ -10,6 +10,7 @@ import streamlit as st
 from mklcore.data.dataset import Dataset
 from mklcore.data.encoder import Feature, TableEncoder
 from mklcore.data.files import Table
+from mklcore.data.sequences import unpacked
 from mklcore.errors import DataError
 from mklcore.figures import style
 from pages._parts.params.parameters import Params
@@ -57,6 +58,7 @@ class Column:
     features: tuple[Feature, ...]
     places: tuple[int, ...]
     letters: tuple[int, ...] = ()
+    is_text: bool = False
 
     @property
     def kind(self) -> str:
@@ -68,6 +70,8 @@ class Column:
 
     def shown(self, row: np.ndarray) -> Any:
         """What the row has in this column."""
+        if self.is_text:
+            return unpacked(row[None, list(self.letters)])[0]
         if self.kind == "text":
             return "".join(chr(int(sign)) for sign in row[list(self.letters)] if sign)
         found = dict(zip((one.level for one in self.features), row[list(self.places)].tolist(), strict=True))
@@ -104,7 +108,8 @@ class Column:
         if self.kind == "date":
             order = self.features[0].known[0].split()[0]
             cell = value.strftime({"year": "%Y-%m-%d", "day": "%d-%m-%Y", "month": "%m-%d-%Y"}[order] + " %H:%M:%S")
-        alone = replace(encoder, features=self.features, sequences=(self.name,) if self.letters else ())
+        sequences, texts = ((self.name,) if self.letters and self.is_text == kind else () for kind in (False, True))
+        alone = replace(encoder, features=self.features, sequences=sequences, texts=texts)
         new = alone.of_table(
             Table((self.features[0].column if self.features else self.name,), (np.array([cell], object),))
         )
@@ -118,12 +123,12 @@ class Column:
 
 def columns_of(table: Dataset, encoder: TableEncoder) -> dict[str, Column]:
     """The columns of the file by their names."""
-    names = dict.fromkeys((*(name for name, _ in table.columns), *(name for name, _ in table.sequences)))
+    names = dict.fromkeys((*(name for name, _ in table.columns), *(name for name, _ in table.strings)))
     places = dict(table.columns)
     return {
         name: Column(
             name, tuple(encoder.features[j] for j in places.get(name, ())), places.get(name, ()),
-            table.letter_columns(name),
+            table.letter_columns(name), name in dict(table.texts),
         )
         for name in names
     }  # fmt: skip
@@ -147,7 +152,7 @@ def control(table: Dataset, encoder: TableEncoder, column: Column, here: Row) ->
         hours = any(one.level == "hour" for one in column.features)
         fields.view(st.datetime_input if hours else st.date_input, label, key, now if hours else now.date(), keep)
     elif column.kind == "text":
-        fields.view(st.text_input, label, key, now, keep)
+        fields.view(st.text_area if column.is_text else st.text_input, label, key, now, keep)
     else:
         _slider(table.X[:, column.places[0]], label, key, now, keep)
 
