@@ -44,7 +44,7 @@ function inSight({ data, order, scrolled, height }) {
 function write({ data, rows, order, now, hollow, told }, from, to) {
   for (const m of order.slice(from, to)) {
     const [row, value] = [rows[m], now[m]];
-    const text = (told ? told[m] + "  " : "") + number(value, data.unit);
+    const text = (told ? told[m] + " · " : "") + number(value, data.unit);
     if (row.text !== text) row.number.data = row.text = text;
     if (row.shown === value && row.hollow === hollow) continue;
     row.bar.style.transform = "scaleX(" + Math.max(0, Math.min(1, (value || 0) / data.most)) + ")";
