@@ -92,9 +92,9 @@ def cursor_of(path: Path, name: object, follows: list[View]) -> None:
 
 def show(found: Exploration, params: Params) -> None:
     """Draw the sentence, one of three looks with its cursor, and what stands behind it."""
-    later = answer.further(params)
+    chance = answer.chance(params, asked=False) if found.learnt_from.task != NOVELTY else None
+    later = answer.further(params, asked=False)
     beside = later.value if isinstance(later, Ready) else found
-    chance = answer.chance(params) if found.learnt_from.task != NOVELTY else None
     headline(beside, params)
     guessing = found.verdict.better_than_guess is False
     with st.container(key="explore_looks", horizontal=True, vertical_alignment="center", gap="small"):
@@ -113,12 +113,12 @@ def show(found: Exploration, params: Params) -> None:
     elif params.look == "columns" and guessing:
         could_help(found)
     elif params.look == "columns":
-        left, right = st.columns([1.6, 1], gap="large")
+        left, right = st.columns([1.35, 1], gap="large")
         with left:
             seen = earlier.Seen.of(found, name_of(params))
             count, view = pictures.columns(seen, here.index, picked(found))
             follows = [view]
-            st.caption(legend(count, len(found.columns), chance is not None and isinstance(chance, Pending)))
+            st.caption(legend(count, len(found.columns), isinstance(chance, Pending)))
             questions.left_out(params)
         with right:
             questions.compared(beside, params, isinstance(later, Pending))
@@ -219,7 +219,7 @@ def cursor(found: Exploration, follows: list[View], asked: PathParams, guessing:
     params = history.current()
     if params.part(PathParams) != asked:
         history.rerun()
-    here = places.place(path, params.at)
+    wanted = here = places.place(path, params.at)
     row, below = st.container(key="explore_cursor"), st.container()
     exact = None
     if here.exact:
@@ -230,7 +230,7 @@ def cursor(found: Exploration, follows: list[View], asked: PathParams, guessing:
     with row:
         left, right = st.columns([1, 3], gap="medium", vertical_alignment="center")
         with left:
-            evidence.number_box(path, here)
+            evidence.number_box(path, wanted)
         with right:
             views = [view if exact is None else pictures.with_point(view, *exact) for view in follows]
             path_player.player(path, name, here, exact and exact[0], [*views, FACTS], waiting=False)

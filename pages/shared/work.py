@@ -315,7 +315,7 @@ class Work:
         waiting = [task for task in tasks if not task.begun and (not task.compiled or self._compiled())]
         if len(begun) >= most:
             return None
-        busy = {task.owner for task in begun if task.owner.asks(task.key)}
+        busy = {task.owner for task in begun if task.asked and task.owner.asks(task.key)}
         quiet = not any(task.asked for task in waiting) and sum(not task.asked for task in begun) < max(1, most - 1)
         may = [task for task in waiting if task.owner not in busy and (task.asked or quiet)]
         return min(may, key=Task.rank, default=None)
@@ -518,7 +518,7 @@ def begin() -> None:
 
 
 def bar() -> None:
-    """Draw what this session waits for, with Cancel; when one ends or has more to show, run the whole app again."""
+    """Draw what a person waits for, with Cancel; when work ends or has more to show, run the whole app again."""
     session = _session()
     WORK.let_go(session)
     tasks = [task for key in session.waits if (task := WORK.task(key)) is not None]
@@ -536,7 +536,7 @@ def bar() -> None:
                 session.waits[key] = run, task.version
             else:
                 task.seen = time.monotonic()
-                shown.append(task)
+                shown += [task] if task.asked else []
                 continue
             news = True
         if news:

@@ -69,8 +69,8 @@ def columns(seen: Seen, index: int, numbers: Numbers | None = None) -> tuple[int
     hue, grey = style.readable(style.FAMILY_HUES["linear"], dark), style.theme(dark).grey
     decided = "the prediction" if seen.path.score_name in ("R²", "r2") else "the decision"
     rows = [
-        (style.cut(one.name, NAME), f"{one.name} moves {decided} by {rounded(one.effect)} on average; alone by "
-                                    f"{rounded(one.alone)}", grey if one.chance else hue)
+        (style.cut(one.name, NAME), f"{one.name} moves {decided} by {rounded(one.effect, 2)} on average; alone by "
+                                    f"{rounded(one.alone, 2)}", grey if one.chance else hue)
         for one in shown
     ]  # fmt: skip
     rows += [(style.counted(rest, "other"),) * 2 + (grey,)] if rest else []
@@ -97,7 +97,7 @@ def bars_of(values: np.ndarray) -> list[list[float]]:
 def told(effects: np.ndarray) -> list[list[str]]:
     """The effects of the bars in the unit of the target."""
     more = [] if effects.shape[1] <= MOST else [effects[:, MOST:].sum(axis=1)]
-    return [[rounded(value) for value in row] for row in np.column_stack([effects[:, :MOST], *more])]
+    return [[rounded(value, 2) for value in row] for row in np.column_stack([effects[:, :MOST], *more])]
 
 
 def with_point(view: View, path: Path, effects: Sequence[float]) -> View:
@@ -121,7 +121,7 @@ def column(found: Exploration, model: Any, params: Params, numbers: Numbers) -> 
         )  # fmt: skip
         one = next(one for one in found.columns if one.name == now)
         st.markdown(
-            f"{bold(now)} makes up **{one.share:.1%}** of the effect and works alone by **{rounded(one.alone)}**. "
+            f"{bold(now)} makes up **{one.share:.1%}** of the effect and works alone by **{rounded(one.alone, 2)}**. "
             f"Share of the variance of the prediction: {one.variance:.1%}; below zero it works against a column it is "
             "correlated with."
         )
@@ -142,7 +142,7 @@ def pairs(found: Exploration, params: Params, name: str, numbers: Numbers) -> st
     """Draw what the column says only together with others; return the other column of the pair that is looked at."""
     if found.learnt_from.task == NOVELTY:
         return ""
-    later = answer.terms(params)
+    later = answer.terms(params, asked=False)
     if isinstance(later, Pending):
         st.caption("Which pairs of columns act together follows.")
     terms = later.value if isinstance(later, Ready) else ()

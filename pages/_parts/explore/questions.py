@@ -25,7 +25,7 @@ from pages._parts.params.parameters import DataParams, Params, PathParams
 from pages._parts.session import fields, history, words
 from pages.shared import answer, requests, work
 
-NAMES = {"linear": "linear model", "RBF": "RBF machine", **TREES}
+NAMES = {"linear": "linear", "RBF": "RBF machine", "forest": "random forest", "boosting": "gradient boosting"}
 MOST_LEFT_OUT = 4
 SELECTIONS = {
     "stability": ("By half samples", "At most one false column is expected among those named: 50 quick fits."),
@@ -45,13 +45,15 @@ def compared(found: Exploration, params: Params, pending: bool) -> None:
     st.markdown(f"**Compared with**, {name} {f'on {verdict.rows:,} held-out rows' if test else 'by folds'}")
     rows = [("this model", words.score(name, verdict.score if test else found.score), "")]
     for one in verdict.references:
-        gap = f"{words.figure_of(name, one.difference)} ± {words.figure_of(name, one.error)}"
-        rows.append((NAMES.get(one.name, one.name), words.score(name, one.score), f"{place(one, verdict.rows)}, {gap}"))
+        gap = style.minus(f"{words.figure_of(name, one.difference)} ± {words.figure_of(name, one.error)}")
+        rows.append(
+            (NAMES.get(one.name, one.name), words.score(name, one.score), f"{place(one, verdict.rows)} ({gap})")
+        )
     if not verdict.references:
         rows += [(NAMES.get(one, one), words.score(name, score), "") for one, score in found.baselines.items()]
     elif not set(TREES) & set(found.baselines):
         later = "on its way" if pending else "not yet compared"
-        rows += [(label, later, "") for label in TREES.values()]
+        rows += [(NAMES[one], later, "") for one in TREES]
     st.table(pd.DataFrame(rows, columns=["model", name, "this model is"]).set_index("model"))
     behind = {one.name for one in verdict.references if one.place == "behind"}
     if behind & set(TREES):

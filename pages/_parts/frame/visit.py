@@ -57,10 +57,11 @@ def _draw() -> None:
     with notices:
         frame_notices.notices()
     # Each in a place of its own: a fragment of the run before may still write where this run has nothing to show.
-    with progress, st.container():
-        frame_progress.warm_line(room.file)
-    with progress, st.container():
-        frame_progress.bar()
-    with progress, st.container():
-        work.bar()
+    with progress, st.container(gap=None):
+        with st.container(gap=None):
+            frame_progress.warm_line(room.file)
+        with st.container(gap=None):
+            frame_progress.bar()
+        with st.container(gap=None):
+            work.bar()
     starting.drawn()
