@@ -93,7 +93,7 @@ def cursor_of(path: Path, name: object, follows: list[View]) -> None:
 def show(found: Exploration, params: Params) -> None:
     """Draw the sentence, one of three looks with its cursor, and what stands behind it."""
     chance = answer.chance(params, asked=False) if found.learnt_from.task != NOVELTY else None
-    later = answer.further(params, asked=False)
+    later = None if chance is None or tables.on_stack(params) else answer.further(params, asked=False)
     beside = later.value if isinstance(later, Ready) else found
     headline(beside, params)
     guessing = found.verdict.better_than_guess is False

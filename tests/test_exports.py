@@ -21,21 +21,22 @@ from nbclient import NotebookClient
 from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
+from mklcore.answer.exploration import Exploration
 from mklcore.data.columns import clean_name
 from mklcore.figures import style
 from pages._parts.derive import comparison, paths
 from pages._parts.export import downloads, scripts
 from pages._parts.params import link
-from pages._parts.params.algorithms import METHODS
 from pages._parts.params.parameters import Params
-from tests.pages import FEW, memory, open_app, wait_until
+from pages.shared import answer, work
+from tests.pages import memory, open_app, wait_for_hulls, wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 HOSTILE = ['a"b', "c'd", "e`f", "g\\n", "$(rm)", "{h}", "__import__('os')", "<b>i</b>", "é ∞"]
 WANTED = """
 import json
-json.dumps({"values": path.values.tolist(), "weights": path.weights.tolist(), "scores": path.val_score.tolist(),
-            "index": index})"""
+path = found.path if "found" in globals() else path
+json.dumps({"weights": path.weights.tolist(), "scores": path.val_score.tolist(), "index": index})"""
 
 
 def open_at(page: str, **query: str) -> AppTest:
@@ -48,14 +49,27 @@ def turn(app: AppTest, page: str) -> AppTest:
     return app
 
 
-def path_of(app: AppTest, name: str = "answer") -> Path:
-    wait_until(
-        lambda: (
-            not (getattr(memory(app), name) is None or ("short" in memory(app).jobs and memory(app).jobs["short"].live))
-        ),
-        app,
-    )
-    return getattr(memory(app), name).path
+def found_by(app: AppTest) -> Exploration:
+    """What the screen shows."""
+    work._HERE.session = app.session_state["work"]  # whose the values of an upload are
+    try:
+        found = answer.best_known(memory(app).params)
+    finally:
+        work._HERE.session = None
+    assert found is not None
+    return found
+
+
+def hulls_of(app: AppTest) -> mkl.Path:
+    return memory(wait_for_hulls(app)).hulls.path
+
+
+def agree(names: dict, found: Exploration) -> None:
+    """The script found what the screen shows."""
+    np.testing.assert_array_equal(names["found"].path.weights, found.path.weights)
+    np.testing.assert_array_equal(names["found"].path.val_score, found.path.val_score)
+    assert str(names["found"].verdict) == str(found.verdict)
+    assert names["found"].columns == found.columns
 
 
 def run_script(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
@@ -97,22 +111,29 @@ def handed_out(params: Params, page: str) -> tuple[str, nbformat.NotebookNode]:
     return scripts.script(parts), nbformat.reads(scripts.notebook(parts), as_version=4)
 
 
-METHOD_PARAMS = [(key, param) for key, method in METHODS.items() for param in method.path_params]
+FIXED = {
+    "usual": {"seed": "3"},
+    "rows and p": {"p": "2.0", "rows": "80"},
+    "loss over p": {"loss": "logistic", "path": "p"},
+    "kernels": {"widths": "2", "each": "linear", "normalise": "trace"},
+    "gomp over lam": {"algorithm": "gomp", "path": "lam", "n_kernels": "3"},
+    "smkl": {"algorithm": "smkl", "test": "0.4"},
+    "low rank": {"way": "lowrank", "landmarks": "20"},
+    "newest": {"data": "diabetes", "hold_out": "last"},
+    "norm": {"norm": "block norm"},
+}
 
 
-@pytest.mark.parametrize(("algorithm", "param"), METHOD_PARAMS)
-def test_the_script_of_every_algorithm_makes_the_numbers_of_the_screen(algorithm, param, tmp_path, monkeypatch):
-    sample = "iris" if param in ("C", "s") else "diabetes"
-    asked = {"algorithm": algorithm, "path": param, "seed": "3", **FEW}
-    app = open_at("explore", data=sample, widths="2", each="linear", **asked)
-    path = path_of(app)
-    place = len(path) // 2
-    params = replace(memory(app).params, at=float(path.values[place]))
+@pytest.mark.parametrize("fixed", FIXED)
+def test_the_script_makes_the_answer_of_the_screen_whatever_is_fixed(fixed, tmp_path, monkeypatch):
+    app = open_at("explore", **{"data": "iris"} | FIXED[fixed])
+    found = found_by(app)
+    place = len(found.path) - 1
+    params = replace(memory(app).params, at=float(found.path.values[place]))
     script, book = handed_out(params, "explore")
+    assert fixed != "usual" or "mkl.explore(data, seed=3)" in script
     names = run_script(script, tmp_path, monkeypatch)
-    np.testing.assert_array_equal(names["path"].weights, path.weights)
-    np.testing.assert_array_equal(names["path"].values, path.values)
-    np.testing.assert_array_equal(names["path"].val_score, path.val_score)
+    agree(names, found)
     assert names["index"] == place
     assert (tmp_path / "figure.html").stat().st_size > 10**6
     code = "\n".join(cell.source for cell in book.cells if cell.cell_type == "code")
@@ -124,8 +145,8 @@ def without_last(code: str) -> ast.Module:
 
 
 def test_a_notebook_makes_the_numbers_of_the_screen(kernel, tmp_path):
-    app = open_at("explore", data="iris", widths="2", each="linear", algorithm="gomp", seed="3", **FEW)
-    path = path_of(app)
+    app = open_at("explore", data="iris", algorithm="gomp", seed="3")
+    path = found_by(app).path
     params = replace(memory(app).params, at=float(path.values[2]))
     reported = run_notebook(handed_out(params, "explore")[1], kernel, tmp_path)
     np.testing.assert_array_equal(reported["weights"], path.weights)
@@ -135,22 +156,12 @@ def test_a_notebook_makes_the_numbers_of_the_screen(kernel, tmp_path):
 
 def test_the_hulls_page_hands_out_its_hulls(kernel, tmp_path, monkeypatch):
     app = open_at("hulls", data="diabetes", hull_columns="3,4,9", hull_degree="2")
-    path = path_of(app, "hulls")
+    path = hulls_of(app)
     script, book = handed_out(memory(app).params, "hulls")
     names = run_script(script, tmp_path, monkeypatch)
     np.testing.assert_array_equal(names["path"].weights, path.weights)
     assert [m.hull_ for m in names["path"].estimators] == [m.hull_ for m in path.estimators]
     np.testing.assert_array_equal(run_notebook(book, kernel, tmp_path)["weights"], path.weights)
-
-
-@pytest.mark.parametrize(
-    "settings", [{"norm": "elliptic"}, {"norm": "weighted lp", "p": "2.0"}, {"norm": "block norm"}]
-)
-def test_norms_that_are_made_from_the_kernels_come_out_of_the_script(settings, tmp_path, monkeypatch):
-    app = open_at("explore", data="iris", widths="2", each="linear", **settings)
-    path = path_of(app)
-    script, _ = handed_out(memory(app).params, "explore")
-    np.testing.assert_array_equal(run_script(script, tmp_path, monkeypatch)["path"].weights, path.weights)
 
 
 def test_the_methods_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
@@ -164,15 +175,17 @@ def test_the_methods_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
 
 
 def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_script(tmp_path, monkeypatch):
-    app = open_at("explore", data="iris", widths="2", each="linear", seed="3")
-    path = path_of(app)
-    between = float(np.sqrt(path.values[10] * path.values[11]))
+    app = open_at("explore", data="iris", seed="3")
+    found = found_by(app)
+    between = float(np.sqrt(found.path.values[2] * found.path.values[3]))
     params = replace(memory(app).params, at=between, row=77, moved="1=6.5,3=1.25")
     app = open_at("predict", **link.text(params))
     script, _ = handed_out(memory(app).params, "predict")
     names = run_script(script, tmp_path, monkeypatch)
     assert names["point"].values.tolist() == [between]
     assert names["row"].tolist() == [6.5, mkl.load_sample("iris").X[76, 1], 1.25, mkl.load_sample("iris").X[76, 3]]
+    np.testing.assert_allclose(names["values"][0].sum(axis=0) + names["base"],
+                               found.model.decision_function(names["row"][None])[0])  # fmt: skip
 
 
 # Uploads
@@ -197,22 +210,21 @@ def code_of(app: AppTest) -> str:
     app.session_state["screen"] = True
     app.run()
     assert [error.message for error in app.exception] == []
-    (found,) = [block.value for block in app.code if "mkl.fit_path" in block.value]
+    (found,) = [block.value for block in app.code if "import mklcore as mkl" in block.value]
     return found
 
 
 @pytest.mark.parametrize("name", ['my "table".csv', "a'b`c.csv", "../../etc/passwd.csv", "x\ny.csv", "{f}$(rm).csv"])
 def test_the_script_of_an_upload_reads_that_file_and_no_other_whatever_its_names(name, tmp_path, monkeypatch):
     content = hostile_table()
-    app = with_upload(content, name, widths="2", each="linear", algorithm="gomp")
-    path = path_of(app)
+    app = with_upload(content, name, algorithm="gomp")
     script = code_of(app)
     (line,) = [line for line in script.splitlines() if line.startswith("FILE = ")]
     file = eval_name(line)
     assert Path(file).name == file
     (tmp_path / file).write_bytes(content)
     names = run_script(script, tmp_path, monkeypatch)
-    np.testing.assert_array_equal(names["path"].weights, path.weights)
+    agree(names, found_by(app))
     assert names["data"].target_name == "target'\"`"
     (tmp_path / file).write_bytes(content.replace(b"0.1", b"0.2"))
     with pytest.raises(ValueError, match="its fingerprint differs"):
@@ -288,15 +300,12 @@ def test_how_a_file_was_read_is_in_the_script(tmp_path, monkeypatch):
     app = with_upload(content, "t.csv")
     memory(app).params = replace(
         memory(app).params, widths=2, delimiter="semicolon", uses="2x,10c", missing="indicator", groups=True,
-        grouping="a:1-2;b:3", stratified=False,
+        grouping="a:1-2;b:3",
     )  # fmt: skip
     app.run()
-    path = path_of(app)
     script = code_of(app)
-    assert "stratify=False" in script
     (tmp_path / "t.csv").write_bytes(content)
-    names = run_script(script, tmp_path, monkeypatch)
-    np.testing.assert_array_equal(names["path"].weights, path.weights)
+    agree(run_script(script, tmp_path, monkeypatch), found_by(app))
 
 
 def test_a_ready_stack_comes_out_of_the_script(tmp_path, monkeypatch):
@@ -305,10 +314,8 @@ def test_a_ready_stack_comes_out_of_the_script(tmp_path, monkeypatch):
     file = io.BytesIO()
     np.savez(file, K=stack.values, y=data.y.astype(str))
     app = with_upload(file.getvalue(), "kernels.npz")
-    path = path_of(app)
     (tmp_path / "kernels.npz").write_bytes(file.getvalue())
-    names = run_script(code_of(app), tmp_path, monkeypatch)
-    np.testing.assert_array_equal(names["path"].weights, path.weights)
+    agree(run_script(code_of(app), tmp_path, monkeypatch), found_by(app))
     turn(app, "predict")
     assert any("ready stack, without columns" in line.value for line in app.info)
 

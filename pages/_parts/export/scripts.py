@@ -10,6 +10,7 @@ from inspect import signature
 from typing import Any
 
 import mklcore
+from mklcore.catalog import NOVELTY
 from mklcore.data.columns import clean_name
 from mklcore.data.dataset import Split
 from mklcore.data.splitting import RANDOM
@@ -206,7 +207,11 @@ def _method_cells(params: Params) -> list[Cell]:
 
 def _answer_cells(params: Params) -> list[Cell]:
     """Return the answer, and the point of its path under the cursor."""
-    lines = [*_answer_lines(params), "print(found.verdict)", "print(pd.DataFrame(found.columns).to_string())"]
+    lines = _answer_lines(params)
+    if tables.table(params).task != NOVELTY:
+        lines.append("found.could_be_chance  # asked for, so that the sentence and the columns say it")
+        lines += [] if tables.on_stack(params) else ["found = found.compare()  # with a forest and boosted trees"]
+    lines += ["print(found.verdict)", "print(pd.DataFrame(found.columns).to_string())"]
     return [*_section("## Which columns matter", *lines), *_point_cells(params)]
 
 
