@@ -18,7 +18,7 @@ from pages._parts.compare import rail
 from pages._parts.derive import comparison, paths, tables
 from pages._parts.derive.comparison import Shown
 from pages._parts.drawing import listings, refusals
-from pages._parts.export import explorable
+from pages._parts.export import explorable, proof
 from pages._parts.frame import notices
 from pages._parts.params import places, steps
 from pages._parts.params.algorithms import METHODS
@@ -152,6 +152,10 @@ def page(params: Params) -> None:
             refusals.draw(one.failed, f"compare_refused_{place}")
     if found is not None:
         results(found, drawn)
+    for place, one in enumerate(drawn):
+        if one.found is not None:
+            proved = proof.of_answer(one.params, one.found, one.found.model)
+            proof.pocket(proved, f"method_{place}", f"Check {plain(one.label)} yourself")
     explanation(drawn)
 
 

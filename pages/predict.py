@@ -6,7 +6,6 @@ from pages._parts.session import nav
 
 nav.through_app()
 
-import io
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,12 +19,11 @@ from mklcore.data.encoder import TableEncoder
 from mklcore.data.reading import fit_encoder
 from mklcore.errors import KernelError, MKLError
 from mklcore.figures import captions, score_path, style, waterfall, weight_path, weights_bar
-from mklcore.io.models import save_model
 from mklcore.selection.probabilities import sigmoids
 from mklcore.uncertainty import Conformal
 from pages._parts.derive import tables
 from pages._parts.drawing import charts, listings, refusals
-from pages._parts.export import downloads
+from pages._parts.export import downloads, proof
 from pages._parts.frame import notices
 from pages._parts.params import places
 from pages._parts.params.parameters import FileParams, Params
@@ -224,30 +222,18 @@ def ends(table: Dataset, model: Any, base: np.ndarray, rows: np.ndarray, output:
 # Take away
 
 
-def away(found: Exploration, model: Any, index: int) -> None:
-    """Draw the downloads: the model, its numbers, its figures."""
-
-    def file() -> bytes:
-        out = io.BytesIO()
-        save_model(out, model)
-        return out.getvalue()
-
-    path = found.path
+def away(params: Params, found: Exploration, model: Any, index: int) -> None:
+    """Draw the downloads: the model, its numbers, its figures, and how to check it."""
+    path, proved = found.path, proof.of_answer(params, found, model)
     first, second, third = st.columns(3, gap="large")
     with first:
         st.markdown("**The model**")
-        st.download_button(
-            "Model", file, "model.mkl", "application/zip", key="take_model", icon=":material/download:",
-            on_click="ignore", help="Read it with mklcore.load_model; nothing in it is executed.",
-        )  # fmt: skip
-        st.caption("Kernel models compare with their training rows: the file holds them.")
+        proof.model_button(proved)
         st.code("import mklcore as mkl\nmodel = mkl.load_model('model.mkl')\nmodel.predict(X)", language="python")
-        st.code("python -m mklcore.verify model.mkl training_rows.csv", language="bash", wrap_lines=True)
     with second:
         st.markdown("**Its numbers**")
         listings.take(lambda: listings.weights(path, index), "weights", "away_weights", "Weights as CSV")
         listings.take(lambda: listings.along(path), "path", "away_path", "Path as CSV")
-        listings.take(lambda: rows_of(found), "training_rows", "away_rows", "Training rows as CSV")
     with third:
         st.markdown("**Its figures**")
         short = replace(path, kernel_names=captions.labels(path.kernel_names, path.kernel_families))
@@ -264,14 +250,7 @@ def away(found: Exploration, model: Any, index: int) -> None:
             label.markdown(name)
             with pocket:
                 downloads.strip(make, name)
-
-
-def rows_of(found: Exploration) -> Any:
-    """The training rows with their target."""
-    import pandas as pd
-
-    rows = found.learnt_from
-    return pd.DataFrame(rows.X, columns=list(rows.feature_names)).assign(**{rows.target_name: rows.y})
+    proof.pocket(proved, "predict")
 
 
 # The page
@@ -316,7 +295,7 @@ def show(params: Params, found: Exploration) -> None:
             batch.draw((answer.key(params), params.at), model, table, encoder, scoring, sure)
     if take.open:
         with take:
-            away(found, model, index)
+            away(params, found, model, index)
 
 
 def page(params: Params) -> None:

@@ -1,9 +1,8 @@
 """Make the answers that come with the project: ``python -m sample_data.build_earlier [NAME ...]``
 
-The path and the usual methods of Compare for every sample, the plain models beside them, and its hulls,
-as the pages ask for them when nobody has moved a control. A name ("iris", "references_", "hulls_wine")
-makes again what begins with it; files that nothing asks for any more are removed. Run it after a change of what is
-usual, of a sample, or of a figure's states.
+The answer for every sample and its hulls, as the pages ask for them when nobody has moved a control. A name ("answers",
+"hulls_wine") makes again what begins with it; files that nothing asks for any more are removed. Run it after a change
+of what is usual, of a sample, or of a figure's states.
 """
 
 import logging
@@ -14,13 +13,10 @@ from pathlib import Path as File
 
 from mklcore.answer.explore import explore
 from mklcore.data.samples import SAMPLES, load_sample
-from mklcore.errors import suppress_convergence_warnings
 from mklcore.paths.files import write_paths
 from mklcore.paths.path import Path
-from mklcore.selection.references import Reference
-from pages._parts.derive import comparison, earlier, first_table, hulls, paths, references, tables
-from pages._parts.jobs.job import Job, Progress, make
-from pages._parts.params.parameters import Params, PathParams
+from pages._parts.derive import earlier, first_table, hulls, tables
+from pages._parts.params.parameters import Params
 from pages._parts.players import hull_player
 from pages.shared import work
 
@@ -31,41 +27,13 @@ def everything(samples: Iterable[str] = SAMPLES) -> Iterator[Made]:
     """What is made: its name, its file, and how."""
     for sample in samples:
         params = Params(data=sample)
-        for one in asked(params):
-            file = earlier.path_file(one)
-            yield sample, file, lambda one=one, file=file: _write_path(solved(one), file)
         if tables.table(params).task != "novelty":
-            file = references.file(params)
-            make_them = lambda params=params, file=file: earlier.write_references(file, solved_references(params))  # noqa: E731
-            yield f"references_{sample}", file, make_them
             file = earlier.hulls_file(params)
             yield f"hulls_{sample}", file, lambda params=params, file=file: _write_hulls(params, file)
     if first_table.FILE is not None:
         yield "first_table", first_table.FILE, lambda: first_table.write(_folder() / "first_table.json.gz")
     file = _folder() / "answers.json.gz"
     yield "answers", file, lambda file=file: earlier.write_answers(file, answers(samples))
-
-
-def asked(params: Params) -> list[PathParams]:
-    """The paths that Explore and Compare ask for on a sample: its own and the usual methods."""
-    novelty = tables.table(params).task == "novelty"
-    methods = [] if novelty else [comparison.method_params(params, method) for method in comparison.methods(params)]
-    return list(dict.fromkeys([params.part(PathParams), *methods]))
-
-
-def solved(params: PathParams) -> Path:
-    """The path as the app's worker computes it."""
-    with suppress_convergence_warnings():
-        return paths.prepared(params).solve()
-
-
-def solved_references(params: PathParams) -> list[Reference]:
-    """The plain models as the app's worker computes them."""
-    references.forget(params)
-    _do(references.job(params))
-    found = [one for one in references.computed(params).values() if one is not None]
-    references.forget(params)
-    return found
 
 
 def solved_hulls(params: Params) -> earlier.Hulls:
@@ -79,11 +47,6 @@ def solved_hulls(params: Params) -> earlier.Hulls:
 def answers(samples: Iterable[str]) -> dict[str, earlier.Seen]:
     """What Explore draws of every sample."""
     return {name: earlier.Seen.of(explore(load_sample(name)), SAMPLES[name].label) for name in samples}
-
-
-def _do(job: Job) -> None:
-    with suppress_convergence_warnings():
-        make(Progress(job, watched=False))
 
 
 def _write_path(path: Path, file: File) -> None:

@@ -107,9 +107,6 @@ NUMERICAL = (
     "test_verify.py",
 )
 SMALL = (
-    ("pages._parts.derive.paths", "POINTS", 13),
-    ("pages._parts.derive.paths", "SIZES", 20),
-    ("pages._parts.derive.choices", "FOLDS", 2),
     ("pages._parts.derive.hulls", "POINTS", 8),
     ("mklcore.selection.references", "TREES", 10),
     ("mklcore.selection.references", "STEPS", 10),

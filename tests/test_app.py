@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from mklcore.data import SAMPLES
 from mklcore.errors import KernelError, NotConvergedWarning, warn_short
 from mklcore.estimators.lp import LpMKLClassifier
-from pages._parts.derive import caches, gram_stacks, paths
+from pages._parts.derive import caches, gram_stacks
 from pages._parts.frame import visit
 from pages._parts.jobs import preparing, worker
 from pages._parts.jobs.job import Job, JobState, Piece, Progress, Report
@@ -379,13 +379,6 @@ def test_work_warns_nobody_and_leaves_the_warnings_of_other_threads_alone() -> N
     thread.join(PATIENCE)
     assert job.state is JobState.DONE, job.error  # here a warning is an error
     assert warnings.filters == filters
-
-
-def test_inline_work_is_over_in_the_run_that_asks_for_it() -> None:
-    app = open_app("pages/explore.py", data="iris", widths="2", seed="9021")
-    assert memory(app).jobs["short"].state is JobState.DONE
-    assert paths.known(memory(app).params) is memory(app).answer.path
-    assert "job_cancel" not in [button.key for button in app.button]
 
 
 def test_a_server_has_one_blas_thread_and_does_not_collect_what_it_imported() -> None:

@@ -5,7 +5,7 @@ for it.
 import numpy as np
 import pytest
 
-from pages._parts.derive import caches, comparison, earlier, first_table, hulls, paths, references
+from pages._parts.derive import earlier, first_table, hulls
 from pages._parts.jobs.preparing import Preparation
 from pages._parts.params.parameters import Params
 from pages.shared import work
@@ -14,7 +14,6 @@ from tests.pages import open_app
 
 pytestmark = [pytest.mark.earlier, pytest.mark.settling]
 AGAIN = "Make the answers again: python -m sample_data.build_earlier"
-QUICK = ("iris", "ring")
 
 
 def opened(page, **query):
@@ -52,25 +51,6 @@ def test_the_first_table_is_what_would_be_read():
     assert first_table.parts(Params(seed=1)) is None
 
 
-@pytest.mark.parametrize("sample", QUICK)
-def test_paths_are_what_would_be_computed(sample):
-    for asked in build_earlier.asked(Params(data=sample)):
-        kept = shipped(earlier.path(asked))
-        assert agree(kept, build_earlier.solved(asked)), AGAIN
-        certified = np.isfinite(kept.relative_gap)
-        assert (kept.finished | ~certified).all()
-
-
-@pytest.mark.parametrize("sample", ["iris"])
-def test_plain_models_are_what_would_be_computed(sample):
-    params = Params(data=sample)
-    kept = {one.name: one for one in shipped(earlier.references(paths.baseline(params, "uniform")) or None)}
-    again = {one.name: one for one in build_earlier.solved_references(params)}
-    assert set(kept) == set(again)
-    for name, one in kept.items():
-        assert one.score == pytest.approx(again[name].score, abs=0.05), AGAIN
-
-
 @pytest.mark.parametrize("sample", ["iris"])
 def test_hulls_are_what_would_be_computed(sample):
     kept, again = shipped(earlier.hulls(Params(data=sample))), build_earlier.solved_hulls(Params(data=sample))
@@ -97,36 +77,24 @@ def folder(tmp_path_factory):
 def new(folder, monkeypatch):
     """A server on which nobody has looked at the sample yet."""
     monkeypatch.setattr(earlier, "FOLDER", folder)
-    params = Params(data="iris")
-    for one in build_earlier.asked(params):
-        caches.result_cache(one).drop(paths.key(one))
-    references.forget(params)
     work.WORK.clear()
 
 
 def test_another_setting_has_no_answer_from_earlier(new, monkeypatch):
     usual = Params(data="iris")
-    assert earlier.path(usual) is not None, AGAIN
-    for other in (usual.with_setting("p", 3.0), Params(data="iris", seed=1), Params(data="iris", widths=3)):
-        assert earlier.path(other) is None
-    assert not earlier.references(paths.baseline(Params(data="iris", seed=1), "uniform"))
+    assert earlier.answer(usual) is not None, AGAIN
+    assert earlier.answer(usual.with_setting("p", 3.0)) is earlier.answer(Params(data="iris", seed=1)) is None
     assert earlier.hulls(Params(data="iris", hull_degree=2)) is None
     monkeypatch.setattr(earlier, "FOLDER", None)
-    assert earlier.path(usual) is None
+    assert earlier.answer(usual) is earlier.hulls(usual) is None
 
 
 def test_what_cannot_be_read_is_computed(tmp_path, monkeypatch):
     monkeypatch.setattr(earlier, "FOLDER", tmp_path)
     asked = Params(data="iris")
-    files = (
-        earlier.path_file(asked),
-        earlier.hulls_file(asked),
-        references.file(asked),
-    )
-    for file in files:
+    for file in (earlier.hulls_file(asked), tmp_path / "answers.npz", tmp_path / "answers.json.gz"):
         file.write_bytes(b"no archive")
-    assert not earlier.references(paths.baseline(asked, "uniform"))
-    assert earlier.path(asked) is earlier.hulls(asked) is None
+    assert earlier.answer(asked) is earlier.hulls(asked) is None
 
 
 @pytest.fixture
@@ -141,21 +109,7 @@ def cold(monkeypatch, new):
     monkeypatch.setattr(work.WORK, "inline", False)
 
 
-@pytest.mark.parametrize("page", ["compare", "hulls"])
-def test_a_first_start_draws_before_anything_is_compiled(page, cold):
-    app = opened(page, data="iris")
+def test_a_first_start_draws_hulls_before_anything_is_compiled(cold):
+    app = opened("hulls", data="iris")
     assert any("Computed earlier" in caption.value for caption in app.caption)
-    asked = Params(data="iris")
-    assert paths.known(asked) is None
-    assert hulls.known(asked) is None
-    assert not any(references.computed(asked).values())
-    if page == "compare":
-        reported = " ".join(one.value for one in (*app.caption, *app.markdown))
-        assert "were computed earlier with these settings" in reported
-        assert None not in references.known(asked).values()
-
-
-def test_every_method_of_a_first_look_is_there(new):
-    asked = Params(data="iris")
-    for method in comparison.methods(asked):
-        assert earlier.path(comparison.method_params(asked, method)) is not None, AGAIN
+    assert hulls.known(Params(data="iris")) is None

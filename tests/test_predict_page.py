@@ -223,7 +223,7 @@ def test_everything_can_be_taken_away():
     app.session_state["predict_tabs"] = "Take away"
     quiet(app.run())
     labels = {button.label for button in app.get("download_button")}
-    assert {"Model", "Weights as CSV", "Path as CSV", "Training rows as CSV"} <= labels
+    assert {"Model", "Weights as CSV", "Path as CSV"} <= labels
 
 
 # The picture

@@ -19,11 +19,10 @@ import mklcore as mkl
 from mklcore.catalog import ESTIMATORS
 from mklcore.kernels.functions import Delta
 from mklcore.verify import main
-from pages._parts.derive import choices, hulls
-from pages._parts.derive.predictions import Chosen, chosen
+from pages._parts.derive import hulls
 from pages._parts.export import proof
+from pages.shared import answer, work
 from tests.pages import (
-    FEW,
     KEY,
     go,
     memory,
@@ -33,19 +32,21 @@ from tests.pages import (
     upload,
     wait_for_hulls,
     wait_for_path,
-    wait_until,
     words,
 )  # fmt: skip
 from tests.test_stack_upload import K, Y, npz, with_stack
 
 ROOT = Path(__file__).parents[1]
-SMALL = {"widths": "2", "each": "linear"}
+
+
+@pytest.fixture(autouse=True)
+def at_once():
+    with work.inline():
+        yield
 
 
 def at_explore(**query: str) -> AppTest:
-    app = wait_for_path(open_app("pages/explore.py", **{"data": "iris", **SMALL, **query}))
-    wait_until(lambda: choices.known(memory(app).params), app)  # which point is looked at first
-    return app
+    return open_app("pages/explore.py", **{"data": "iris", **query})
 
 
 def opened(app: AppTest, name: str) -> AppTest:
@@ -54,20 +55,19 @@ def opened(app: AppTest, name: str) -> AppTest:
 
 
 def proved(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> tuple[proof.Proof, proof.Files]:
-    """The model at the cursor, as its pocket offers it."""
+    """The chosen model, as its pocket offers it."""
     with in_session(app, monkeypatch):
-        point = chosen(memory(app).params)
-        assert isinstance(point, Chosen)
-        found = proof.of_point(point)
-        assert found is not None
-        return found, proof.files(found)
+        params = memory(app).params
+        found = answer.get(params).value
+        shown = proof.of_answer(params, found, found.model)
+        return shown, proof.files(shown)
 
 
 @contextmanager
 def in_session(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What the app keeps for its visitor, for calls from outside of a run."""
     with monkeypatch.context() as patched:
-        patched.setattr("streamlit.session_state", {KEY: memory(app)})
+        patched.setattr("streamlit.session_state", {KEY: memory(app), "work": app.session_state["work"]})
         yield
 
 
@@ -109,7 +109,7 @@ CHECKED = list(zip((name for name in ESTIMATORS if name != "hkl"), cycle(["breas
 
 @pytest.mark.parametrize(("algorithm", "sample"), CHECKED)
 def test_every_method_of_explore_can_be_checked(algorithm, sample, tmp_path, monkeypatch, capsys):
-    app = at_explore(data=sample, algorithm=algorithm, **FEW)
+    app = at_explore(data=sample, algorithm=algorithm)
     _, found = proved(app, monkeypatch)
     arguments = [str(tmp_path / word) if "." in word else word for word in laid(found, tmp_path)[3:]]
     assert main(arguments) == 0, capsys.readouterr().out
@@ -118,8 +118,8 @@ def test_every_method_of_explore_can_be_checked(algorithm, sample, tmp_path, mon
 
 def test_an_upload_is_checked_against_its_own_file_too(tmp_path, monkeypatch, capsys):
     content = table(80)
-    app = upload(open_app(**SMALL), content)
-    app = wait_for_path(go(app, "pages/explore.py"))
+    app = upload(open_app(), content)
+    app = go(app, "pages/explore.py")
     assert "Your own file does as well" in words(opened(app, "explore"))
     _, found = proved(app, monkeypatch)
     laid(found, tmp_path)
@@ -132,8 +132,8 @@ def test_rows_that_no_csv_brings_back_are_taken_as_arrays(tmp_path, monkeypatch,
     rng = np.random.default_rng(0)
     values = rng.normal(size=(60, 2)).round(3)
     rows = [f"{a},{b},{int(i == 7)},{'=up' if a + b > 0 else '=down'}" for i, (a, b) in enumerate(values)]
-    app = upload(open_app(**SMALL), ("a,b,rare,label\n" + "\n".join(rows)).encode())
-    _, found = proved(wait_for_path(go(app, "pages/explore.py")), monkeypatch)
+    app = upload(open_app(), ("a,b,rare,label\n" + "\n".join(rows)).encode())
+    _, found = proved(go(app, "pages/explore.py"), monkeypatch)
     assert found.command == "python -m mklcore.verify model.mkl training_rows.npz"
     laid(found, tmp_path)
     assert main([str(tmp_path / proof.MODEL), str(tmp_path / found.table_name)]) == 0, capsys.readouterr().out
@@ -166,16 +166,13 @@ def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, monke
     )
 
 
-@pytest.mark.parametrize(("page", "name"), [("predict", "predict"), ("compare", "method_0"), ("compare", "method_1")])
+@pytest.mark.parametrize(("page", "name"), [("predict", "predict"), ("compare", "method_1")])
 def test_the_other_certificates_lead_to_their_check(page, name):
-    seed = {"predict": "3", "method_0": "4", "method_1": "5"}[name]
-    app = at_explore(seed=seed, methods="gomp;uniform", **FEW)  # what was checked before is kept
-    app = opened(wait_for_path(go(app, f"pages/{page}.py")) if page == "predict" else go(app, f"pages/{page}.py"), name)
-    quiet(app.run())
-    app = opened(app, name)
-    assert any(code.value.startswith("python -m mklcore.verify model.mkl") for code in app.code)
+    app = open_app(f"pages/{page}.py", data="iris", methods="gomp;uniform")
+    app.session_state["predict_tabs"] = "Take away"
+    app = opened(quiet(app.run()), name)
     quiet(app.button(key=f"proof_run_{name}").click().run())
-    assert any(code.value.endswith("Everything holds.") for code in quiet(app.run()).code)
+    assert any(code.value.endswith("Everything holds.") for code in app.code)
 
 
 def test_rows_that_are_alike_may_have_several_targets(tmp_path, capsys):

@@ -8,7 +8,6 @@ files.
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path as File
@@ -22,15 +21,13 @@ from mklcore.errors import DataError
 from mklcore.figures.hulls import HullLayout
 from mklcore.paths.files import read_paths, write_paths
 from mklcore.paths.path import Path
-from mklcore.selection.references import Reference
-from pages._parts.derive import dictionaries, tables
+from pages._parts.derive import tables
 from pages._parts.derive.first_table import read_json, write_json
 from pages._parts.params import link
 from pages._parts.params.parameters import DataParams, HullParams, Params, PathParams
 from pages._parts.session.words import plain
 
 FOLDER: File | None = File(__file__).resolve().parents[3] / "sample_data" / "earlier"
-ALIKE = 2e-3  # of the largest weight, and of a score: less cannot be seen in a picture
 DIGITS = 12
 
 
@@ -64,20 +61,6 @@ class Seen:
         )
 
 
-def path(params: PathParams) -> Path | None:
-    """Return the path these parameters ask for if it comes with the project; it has no fitted models."""
-    file = _file(params) and path_file(params)
-    return _path(file) if file else None
-
-
-def references(params: PathParams) -> tuple[Reference, ...]:
-    """Return the plain models beside the uniform sum of these parameters that come with the project: their scores
-    alone.
-    """
-    file = _file(params) and references_file(params)
-    return _references(file) if file else ()
-
-
 def hulls(params: HullParams) -> Hulls | None:
     """Return the hulls these parameters ask for if they come with the project."""
     file = _file(params) and hulls_file(params)
@@ -95,49 +78,19 @@ def answers() -> dict[str, Seen]:
     return _answers(FOLDER / "answers.json.gz") if FOLDER else {}
 
 
-def alike(one: Path, other: Path) -> bool:
-    """Tell whether two paths look the same: the same points and kernels, and no weight or score apart by what can be
-    seen.
-    """
-    if one.kernel_names != other.kernel_names or one.values.shape != other.values.shape:
-        return False
-    top = float(np.max(other.weights, initial=0.0))
-    return (
-        np.allclose(one.values, other.values, rtol=1e-6)
-        and np.allclose(one.weights, other.weights, rtol=0, atol=ALIKE * top)
-        and np.allclose(one.val_score, other.val_score, rtol=0, atol=ALIKE, equal_nan=True)
-    )
-
-
 # Names: what is computed
-
-
-def path_file(params: PathParams) -> File:
-    """Return the file for the path of these parameters."""
-    asked = params.part(PathParams)
-    return _named(f"path_{asked.data}_{asked.algorithm}", asked, _kernels(asked), ".npz")
-
-
-def references_file(params: PathParams) -> File:
-    """Return the file for the plain models beside the uniform sum of these parameters."""
-    asked = params.part(PathParams)
-    return _named(f"references_{asked.data}", asked, _kernels(asked), ".json.gz")
 
 
 def hulls_file(params: HullParams) -> File:
     """Return the file for the hulls of these parameters."""
-    return _named(f"hulls_{params.data}", params.part(HullParams), [], ".json.gz")
+    return _named(f"hulls_{params.data}", params.part(HullParams))
 
 
-def _kernels(asked: PathParams) -> list[Any]:
-    return [dictionaries.dictionary(asked).names, dictionaries.normalisation(asked)]
-
-
-def _named(kind: str, asked: DataParams, more: list[Any], ending: str) -> File:
+def _named(kind: str, asked: DataParams) -> File:
     assert FOLDER is not None
-    content = [kind, link.text(asked), tables.table(asked).fingerprint, *more]
+    content = [kind, link.text(asked), tables.table(asked).fingerprint]
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:DIGITS]
-    return FOLDER / f"{kind}_{digest}{ending}"
+    return FOLDER / f"{kind}_{digest}.json.gz"
 
 
 def _file(params: DataParams) -> bool:
@@ -153,11 +106,6 @@ def _path(file: File) -> Path | None:
         return read_paths(file.read_bytes())["path"]
     except (OSError, DataError):  # there is none: it is computed
         return None
-
-
-@lru_cache(maxsize=32)
-def _references(file: File) -> tuple[Reference, ...]:
-    return tuple(Reference(name, score, chosen, None) for name, score, chosen in read_json(file) or ())
 
 
 @lru_cache(maxsize=16)
@@ -189,11 +137,6 @@ def _tuples(value: Any) -> Any:
 def write(file: File, found: Hulls) -> None:
     """Write hulls; their path is beside them, in a file of its own."""
     write_json(file, {"layout": asdict(found.layout), "states": found.states})
-
-
-def write_references(file: File, found: Sequence[Reference]) -> None:
-    """Write what plain models scored, and what was chosen for each."""
-    write_json(file, [(one.name, one.score, one.chosen) for one in found])
 
 
 def write_answers(file: File, found: dict[str, Seen]) -> None:

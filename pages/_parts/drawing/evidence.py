@@ -7,9 +7,8 @@ import numpy as np
 import streamlit as st
 
 from mklcore.catalog import Algorithm, Variant
-from mklcore.figures import style
 from mklcore.paths.path import Path
-from pages._parts.derive import caches, paths
+from pages._parts.derive import caches
 from pages._parts.drawing import listings
 from pages._parts.params import places
 from pages._parts.params.parameters import Params
@@ -54,42 +53,9 @@ def exact_box(
     )  # fmt: skip
 
 
-def certificate(path: Path, index: int, method: Algorithm) -> str:
-    """Return the certificate badge and its sentence, in Markdown."""
-    gap, status = float(path.relative_gap[index]), path.statuses[index]
-    if np.isnan(gap):
-        why = ": greedy" if "greedy" in method.cannot_tell else ""
-        return f":gray-badge[:material/radio_button_unchecked: no certificate{why}]"
-    if status.ok:
-        return (
-            f":blue-badge[:material/verified: certified] within **{style.percent(gap)}** of the optimum"
-            f"{_screened(path, index)}"
-        )
-    return (
-        f":orange-badge[:material/radio_button_unchecked: not certified] gap **{style.percent(gap)}**; {status.value}"
-    )
-
-
-def _screened(path: Path, index: int) -> str:
-    """Return how many kernels screening left out, nothing where it left out none."""
-    counts = path.screened[index] if index < len(path.fits) else None
-    if counts is None or not counts.ruled_out + counts.unread:
-        return ""
-    M = len(path.kernel_names)
-    return f"; screening ruled out **{counts.ruled_out}** of {M} kernels, **{counts.unread}** were never read"
-
-
 def score(name: str, value: float | None) -> str:
     """Return a score in Markdown, as the screen says it."""
     return words.score(name, value, "**")
-
-
-def test(path: Path, index: int, params: Params) -> None:
-    """Draw the test score of this point once it is asked for."""
-    if path.estimators[index] is None:  # figures of a saved screen: its models are being fitted again
-        return
-    point = (paths.key(params), float(path.values[index]))
-    once(params, point, path.score_name, "the point", lambda: paths.test_score(params, path, index))
 
 
 def once(params: Params, point: tuple[object, float], name: str, what: str, measure: Callable[[], float]) -> None:

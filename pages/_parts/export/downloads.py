@@ -13,9 +13,8 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from mklcore.figures import style
-from pages._parts.derive import predictions
 from pages._parts.drawing import charts
-from pages._parts.export import proof, scripts
+from pages._parts.export import scripts
 from pages._parts.session import history, uploads, words
 from pages._parts.session.memory import memory
 
@@ -98,22 +97,6 @@ def page_of(figure: go.Figure) -> str:
     body = figure.to_html(full_html=False, include_plotlyjs=True, config={"displaylogo": False})
     head = f"<meta charset='utf-8'><meta http-equiv='Content-Security-Policy' content=\"{POLICY}\">"
     return f"<!DOCTYPE html><html lang='en'><head>{head}<title>MKL Explorer</title></head><body>{body}</body></html>"
-
-
-# The model
-
-
-def model_button(point: predictions.Chosen) -> None:
-    """Draw the download of the model, and how to check it."""
-    proved = proof.of_point(point)
-    if proved is None:  # the models of a saved screen are being fitted again
-        return
-    st.download_button(
-        "Model", lambda: proof.model_file(proved), "model.mkl", "application/zip", key="take_model",
-        icon=":material/download:", on_click="ignore", help="Read it with mklcore.load_model; nothing in it is "
-                                                            "executed.",
-    )  # fmt: skip
-    st.caption("Kernel models compare with their training rows: the file holds them.")
 
 
 # The screen

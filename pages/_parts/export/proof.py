@@ -21,8 +21,7 @@ from mklcore.data.dataset import Dataset, row_fingerprints
 from mklcore.data.reading import read_table
 from mklcore.errors import MKLError
 from mklcore.kernels.grams import GramStack
-from pages._parts.derive import gram_stacks, hulls, tables
-from pages._parts.derive.predictions import Chosen
+from pages._parts.derive import hulls
 from pages._parts.drawing import listings
 from pages._parts.params.parameters import DataParams, Params, PathParams
 from pages._parts.session import words
@@ -81,23 +80,13 @@ class Files:
             return "\n".join(report(model, table, self.target or None)[0])
 
 
-def of_answer(params: Params, found: Exploration, model: Any) -> Proof:
+def of_answer(params: PathParams, found: Exploration, model: Any) -> Proof:
     """Return what proves a model of an answer: the chosen one, or another one of its path."""
     rows = found.learnt_from if model is found.model else found.dragged
     given = found.given(rows)
     stack = given.values if isinstance(given, GramStack) else None
     key = "answer", params.part(PathParams), getattr(model, found.path.param, None), model is found.model
     return Proof(key, params, model, rows, list(range(rows.n_features)), len(found.path.kernel_names), stack)
-
-
-def of_point(point: Chosen) -> Proof | None:
-    """Return what proves the model at a cursor; None while the models of a saved screen are being fitted again."""
-    if point.fitted is None:
-        return None
-    params, train = point.params, point.train
-    stack = gram_stacks.grams(params).train.values if tables.on_stack(params) else None
-    columns = list(range(train.n_features))
-    return Proof(point.key, params, point.fitted, train, columns, len(point.path.kernel_names), stack)
 
 
 def of_hull(params: Params, hull: hulls.Hull) -> Proof:

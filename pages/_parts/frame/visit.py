@@ -4,7 +4,7 @@ import time
 
 import streamlit as st
 
-from pages._parts.derive import first_table, paths
+from pages._parts.derive import first_table
 from pages._parts.frame import heading, layout, present, starting
 from pages._parts.frame import notices as frame_notices
 from pages._parts.frame import progress as frame_progress
@@ -45,7 +45,6 @@ def _draw() -> None:
         history.end()
     layout.dress()
     present.frame()
-    paths.follow(history.current())
     board.follow(history.current())
     progress = heading.start(room.question) if room is nav.START else heading.heading(room.question)
     notices = st.container()
