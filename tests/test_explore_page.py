@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
-from mklcore.answer.verdict import rounded
+from mklcore.figures import style
 from pages._parts.derive import earlier
 from pages._parts.explore import rail
 from pages._parts.params.algorithms import METHODS
@@ -53,9 +53,7 @@ def test_the_screen_says_what_the_library_found_and_ranks_by_one_measure(task: s
     bars = component(app, "path_bars", set="columns")
     shown = [one.name for one in found.columns][:12]
     assert bars["names"][: len(shown)] == shown
-    assert [text.split()[0] for text in bars["told"][found.index][: len(shown)]] == [
-        rounded(one.effect, 2) for one in found.columns[:12]
-    ]
+    assert bars["told"][found.index][: len(shown)] == [style.number(one.effect, digits=2) for one in found.columns[:12]]
     np.testing.assert_allclose(
         bars["weights"][found.index][: len(shown)], [one.share for one in found.columns[:12]], atol=1e-4
     )

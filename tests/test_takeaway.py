@@ -50,6 +50,12 @@ def a_path(L: int = 4, names: tuple[str, ...] = HOSTILE, seed: int = 0, **more) 
     return Path(**(reported | more))
 
 
+def columns_of(names: tuple[str, ...], L: int = 4) -> tuple:
+    """Columns of an answer, and their effects along a path."""
+    columns = [SimpleNamespace(name=name, effect=0.2, alone=0.1, chance=k > 0) for k, name in enumerate(names)]
+    return columns, np.full((L, len(names)), 0.2)
+
+
 def data_of(page: str) -> dict:
     """What the players of a page show, by their places."""
     (block,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
@@ -58,7 +64,7 @@ def data_of(page: str) -> dict:
 
 def test_names_of_a_table_are_text_wherever_they_stand():
     path = a_path()
-    columns = (HOSTILE, np.full((4, 5), 0.2))
+    columns = columns_of(HOSTILE)
     about = About(HOSTILE[0], ((HOSTILE[1], HOSTILE[0]),), link='https://x/"><script>', fingerprint=HOSTILE[0])
     page = path_page(path, about, columns=columns, references=[(HOSTILE[0], 0.7)], says=[HOSTILE[0]])
     assert page.count("<script") == page.count("</script>") == 2
@@ -66,7 +72,7 @@ def test_names_of_a_table_are_text_wherever_they_stand():
     assert "<!--" not in page.replace("<!DOCTYPE", "")
     shown = data_of(page)
     assert shown["bars"]["full"] == [path.kernel_names[m] for m in np.argsort(-path.weights.max(axis=0), kind="stable")]
-    assert shown["columns"]["full"] == list(HOSTILE)
+    assert [full.partition(" moves ")[0] for full in shown["columns"]["full"]] == list(HOSTILE)
     assert path_page(path, About(link="javascript:alert(1)")).count("javascript:") == 0
 
 
@@ -101,14 +107,15 @@ def test_the_file_of_an_answer_says_its_verdict_and_draws_the_shares_of_its_colu
     found = mkl.explore(mkl.load_sample("iris"))
     shown = data_of(found.page())
     assert ["".join(text for _, text in line) for line in shown["say"]["texts"][0][0]] == [str(found.verdict)]
-    assert shown["columns"]["full"] == [one.name for one in found.columns]
+    assert shown["columns"]["names"] == [one.name for one in found.columns]
     np.testing.assert_allclose(shown["columns"]["weights"], found.shares_along, atol=1e-4)
+    assert [one.name in full for one, full in zip(found.columns, shown["columns"]["full"], strict=True)] == [True] * 4
     assert shown["play"]["index"] == found.index
 
 
 def test_a_hundred_points_of_fifty_kernels_stay_below_two_megabytes():
     names = tuple(f"RBF 0.25 × median, a column with a long name {m}" for m in range(50))
-    assert len(path_page(a_path(100, names), columns=(names, np.full((100, 50), 0.02))).encode()) < 5e5
+    assert len(path_page(a_path(100, names), columns=columns_of(names, 100)).encode()) < 5e5
 
 
 def test_methods_share_kernels_and_a_slider():
@@ -157,7 +164,7 @@ def test_what_does_not_belong_to_a_path_is_refused():
     with pytest.raises(ParameterError, match=r"points 0 to 3; got the index 4"):
         path_page(a_path(), index=4)
     with pytest.raises(ParameterError, match=r"4 points × 1 names; got \(2, 1\)"):
-        path_page(a_path(), columns=(["a"], np.ones((2, 1))))
+        path_page(a_path(), columns=columns_of(("a",), 2))
     with pytest.raises(ParameterError, match=r"no points"):
         path_page(SimpleNamespace(values=np.zeros(0)))
 

@@ -296,10 +296,10 @@ class Exploration:
         solved = described.problems or (Problem("", lp.formula, lp.look_for, lp.cannot_tell),)
         rows = ("Rows of the path", f"{self.rows.used:,} of {self.rows.of:,}")
         described = replace(described, problems=solved, facts=(*described.facts, rows))
-        names = tuple(one.name for one in self.columns)
         return path_page(
-            self.path, described, index=self.index if index is None else index, columns=(names, self.shares_along),
-            references=tuple(self.baselines.items()), says=(str(self.verdict),),
+            self.path, described, index=self.index if index is None else index,
+            columns=(self.columns, self.effects_along), references=tuple(self.baselines.items()),
+            says=(str(self.verdict),),
         )  # fmt: skip
 
     def _repr_html_(self) -> str:

@@ -203,22 +203,16 @@ def _rows_of(path: Any, shown: Sequence[int], colours: Sequence[str], length: in
     return [*rows, (f"{others} others, summed",) * 2 + (style.theme(dark).grey,)] if others else rows
 
 
-def kernel_rows(path: Any, *, dark: bool, most: int = N_BARS) -> Rows:
-    """Name, full name and colour of every kernel's bar, and of that of all others."""
-    peaks = style.peak_weights(path.weights, len(path.kernel_names))
-    return _rows_of(path, order(path, most), style.kernel_colours(path.kernel_families, peaks, dark), NAME_LENGTH, dark)
-
-
-def kernel_bars(path: Any, *, most: int = N_BARS) -> list[list[float]]:
-    """The weights of those bars at every point."""
-    table: list[list[float]] = np.round(heights(path.weights, order(path, most)), 6).tolist()
-    return table
-
-
-def longest_kernel(table: Sequence[Sequence[float]], rows: Rows, n_kernels: int) -> float:
-    """The weight of the longest bar: the sum of the others does not count, it may be longer than any."""
-    counted = len(rows) - (len(rows) < n_kernels)
-    return max((max(entry[:counted]) for entry in table), default=0.0) or 1.0
+def weight_bars(path: Any, *, index: int, dark: bool, every: bool = False) -> Json:
+    """What the player ``bars`` shows of the kernel weights: the largest along the path, or a tall list of ``every``."""
+    M = len(path.kernel_names)
+    shown = order(path, M if every else N_BARS)
+    colours = style.kernel_colours(path.kernel_families, style.peak_weights(path.weights, M), dark)
+    table = np.round(heights(path.weights, shown), 6)
+    most = float(table[:, : len(shown)].max(initial=0.0)) or 1.0  # the sum of the others may be longer than any
+    title = "Every kernel at " if every else "Weights θ at "
+    rows = _rows_of(path, shown, colours, NAME_LENGTH, dark)
+    return bars(path, rows, table.tolist(), title, index=index, most=most, sortable=True, tall=every)
 
 
 def slider(path: Any, *, index: int) -> Json:
@@ -231,48 +225,77 @@ def slider(path: Any, *, index: int) -> Json:
     }  # fmt: skip
 
 
+def column_shares(along: Any) -> Array:
+    """Effects (L, G) as shares of their sum, with the sum of the small ones as the last bar where there are many."""
+    table = heights(along, range(min(np.shape(along)[1], N_BARS)))
+    total = table.sum(axis=1, keepdims=True)
+    shares: Array = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
+    return shares.round(4)
+
+
+def column_bars(
+    path: Any, columns: Sequence[Any], along: Any, *, index: int, dark: bool, at: int | None = None
+) -> Json:
+    """How far each source column moves the prediction, along a path: what the player ``bars`` shows of an answer.
+
+    ``columns`` with ``name``, ``effect``, ``alone`` and ``chance``, the largest first; ``along`` (L, G) their effects
+    at every point. A column that could be chance is grey; a tick marks what it does alone at the point ``at``.
+    """
+    effects = np.asarray(along, dtype=float)
+    if effects.shape != (len(path.values), len(columns)):
+        raise ParameterError(
+            f"Effects of columns come as {len(path.values)} points × {len(columns)} names; got {effects.shape}."
+        )
+    shown, grey, hue = columns[:N_BARS], style.theme(dark).grey, style.family_shade("linear", 0, dark)
+    moves = "the prediction" if path.score_name in ("R²", "r2") else "the decision"
+    rows = [
+        (style.cut(one.name, NAME_LENGTH), f"{one.name} moves {moves} by {style.number(one.effect, digits=2)} on average; alone "
+         f"by {style.number(one.alone, digits=2)}", grey if one.chance else hue) for one in shown
+    ]  # fmt: skip
+    others = len(columns) - len(shown)
+    rows += [(style.counted(others, "other"),) * 2 + (grey,)] if others else []
+    shares, total = column_shares(effects), sum(one.effect for one in columns) or 1.0
+    told = [[style.number(value, digits=2) for value in row] for row in heights(effects, range(len(shown)))]
+    return bars(
+        path, rows, shares.tolist(), f"How far each column moves {moves}, and its share, at ", index=index, unit="%",
+        most=max(0.25, float(shares.max(initial=0.0))), sortable=True,
+    ) | {
+        "told": told, "ticked": index if at is None else at,
+        "ticks": [one.alone / total for one in shown] + [None] * bool(others),
+        "picks": [one.name for one in shown] + [None] * bool(others),
+    }  # fmt: skip
+
+
 def path_json(
     path: Any,
     *,
     dark: bool,
     index: int | None = None,
-    columns: tuple[Sequence[str], Any] | None = None,
-    measure: str = "effect",
+    columns: tuple[Sequence[Any], Any] | None = None,
     references: Sequence[tuple[str, float]] = (),
     says: Sequence[str] = (),
     chart: str = "path",
 ) -> dict[str, Json]:
     """What every player of a path shows, by its place: "play", "chart", "scores", "bars", "all", "columns", "facts".
 
-    ``index`` is where the cursor begins, ``path.first_look`` without it. ``columns`` are names (G,) and shares (L, G)
-    of the ``measure`` per source column; ``references`` scores of other models by name; ``says`` sentences above the
-    picture ("say"). Raises ``ParameterError`` for a path without points, and for an index or shares that do not belong
-    to it.
+    ``index`` is where the cursor begins, ``path.first_look`` without it. ``columns`` are the two of ``column_bars``;
+    ``references`` scores of other models by name; ``says`` sentences above the picture ("say"). Raises
+    ``ParameterError`` for a path without points, and for an index or effects that do not belong to it.
     """
     start = checked(path, index)
-    if columns is not None and np.shape(columns[1]) != (len(path.values), len(columns[0])):
-        raise ParameterError(
-            f"Shares of columns come as {len(path.values)} points × {len(columns[0])} names; got "
-            f"{np.shape(columns[1])}."
-        )
     found: dict[str, Json] = {"chart": weights_chart(path, dark, chart=chart, figure=f"{chart}_weights")}
     scores = scores_chart(path, dark, chart=chart, figure=f"{chart}_scores", references=references)
     if scores is not None:
         found["scores"] = scores
     if says:
         found["say"] = texts(chart, [[[captions.runs(text) for text in says]]] * len(path.values), [1], start)
-    rows, table, every = kernel_rows(path, dark=dark), kernel_bars(path), len(path.kernel_names)
-    most = longest_kernel(table, rows, every)
     facts = [
         [[captions.certificate(path, k)], captions.cost(path, k), captions.measured(path, k)]
         for k in range(len(path.values))
     ]
     found |= {
-        "bars": bars(path, rows, table, "Weights θ at ", index=start, most=most, sortable=True),
-        "all": bars(
-            path, kernel_rows(path, dark=dark, most=every), kernel_bars(path, most=every), "Every kernel at ",
-            index=start, most=most, sortable=True, tall=True,
-        ),
+        "bars": weight_bars(path, index=start, dark=dark),
+        "all": weight_bars(path, index=start, dark=dark, every=True),
         "facts": texts(chart, facts, [2, 1, 1.35], start),
         "play": {
             **slider(path, index=start), "chart": chart,
@@ -280,16 +303,7 @@ def path_json(
         },
     }  # fmt: skip
     if columns is not None:
-        shares, tone = np.asarray(columns[1], dtype=float), style.theme(dark)
-        shown = _first(-np.arange(len(columns[0]), dtype=float), N_BARS)  # they come in their order
-        hue, others = style.family_shade("linear", 0, dark), len(columns[0]) - len(shown)
-        named_rows = [(style.cut(columns[0][k], METHOD_NAME_LENGTH), columns[0][k], hue) for k in shown]
-        named_rows += [(f"{others} others, summed",) * 2 + (tone.grey,)] if others else []
-        values = np.round(heights(shares, shown), 4)
-        found["columns"] = bars(
-            path, named_rows, values.tolist(), f"Share of the {measure} at ", index=start, unit="%",
-            most=max(0.25, float(values.max(initial=0.0))), sortable=True,
-        )  # fmt: skip
+        found["columns"] = column_bars(path, *columns, index=start, dark=dark) | {"picks": None}
     for name in ("bars", "all", "columns"):
         if name in found:
             found[name] |= {"chart": chart, "set": name}
@@ -443,15 +457,11 @@ def bar_panel(title: str, axes: tuple[str, str], names: Sequence[str], table: An
 
 @dataclass(frozen=True)
 class MethodView:
-    """One method: its title, its ``path`` (None while there is none, with a ``note`` that says why), whether it is
-    older, and a path of one ``exact`` point between its own.
-    """
+    """One method: its title and its ``path``, None while there is none, with a ``note`` that says why."""
 
     title: str
     path: Any = None
     note: str = ""
-    waiting: bool = False
-    exact: Any = None
 
 
 @dataclass(frozen=True)
@@ -669,7 +679,7 @@ def _method_panels(
         )
         if k:
             shares, scores = (replace(axis, ticks=tuple((at, "") for at, _ in axis.ticks)) for axis in (shares, scores))
-        more: Json = {"method": k, "waiting": one.waiting}
+        more: Json = {"method": k}
         if one.path is None:
             bare = Scale("", 0.0, 1.0)
             above.append(panel(bare, shares, [], title=one.title, note=one.note, **more))
@@ -706,22 +716,15 @@ def _facts(path: Any, index: int) -> list[str]:
 
 
 def _method(one: MethodView, shown: Sequence[int], places: Sequence[float]) -> Json:
-    """What the browser needs of one method; an exact point comes after the points of the path."""
-    empty: Json = {"positions": [], "facts": [], "hollow": [], "weights": [], "points": 0, "whole": False}
+    """What the browser needs of one method, which stands at ``places`` of its axis."""
+    empty: Json = {"positions": [], "facts": [], "hollow": [], "weights": [], "whole": False}
     if one.path is None:
-        return {"title": one.title, "note": one.note, "waiting": False, **empty}
-    parts, positions = [one.path], list(places)
-    if one.exact is not None:
-        value, axis = float(one.exact.values[0]), parameter_axis(one.path)
-        parts, positions = [one.path, one.exact], [*positions, axis.at(value) if math.isfinite(value) else max(places)]
+        return {"title": one.title, "note": one.note, **empty}
     return {
-        "title": one.title, "note": "", "waiting": one.waiting, "whole": one.path.param == "s",
-        "points": len(one.path.values), "positions": positions,
-        "facts": [_facts(path, k) for path in parts for k in range(len(path.values))],
-        "hollow": [not status.ok for path in parts for status in path.statuses],
-        "weights": [
-            entry for path in parts for entry in np.round(heights(shares_of_weight(path.weights), shown), 5).tolist()
-        ],
+        "title": one.title, "note": "", "whole": one.path.param == "s", "positions": list(places),
+        "facts": [_facts(one.path, k) for k in range(len(one.path.values))],
+        "hollow": [not status.ok for status in one.path.statuses],
+        "weights": np.round(heights(shares_of_weight(one.path.weights), shown), 5).tolist(),
     }  # fmt: skip
 
 
@@ -740,9 +743,8 @@ def _add_columns(
 
     tables = [None if one.path is None else by_column(one.path) for one in methods]
     order = _first(np.concatenate([own for own in tables if own is not None]).max(axis=0), N_METHOD_BARS)
-    for one, method, own in zip(each, methods, tables, strict=True):
-        parts = [] if own is None else [own] if method.exact is None else [own, by_column(method.exact)]
-        shares = [entry for part in parts for entry in np.round(part[:, order], 5).tolist()]
+    for one, own in zip(each, tables, strict=True):
+        shares = [] if own is None else np.round(own[:, order], 5).tolist()
         one["weights"] = [kernels + more for kernels, more in zip(one["weights"], shares, strict=True)]
     names = [list(columns)[g] for g in order]
     heading = "Columns" if len(order) == len(columns) else f"{len(order)} of {len(columns)} columns"

@@ -232,20 +232,20 @@ _WORD = re.compile(rf"[^{re.escape(_JOINTS)}]+[{re.escape(_JOINTS)}]*|[{re.escap
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def number(value: float, zeros: bool = False) -> str:
+def number(value: float, zeros: bool = False, digits: int = 3) -> str:
     """Three significant digits and a minus as wide as a plus: 0.0123, −1.5, 1230, 4.2 × 10⁷; with ``zeros`` at the end
     where values stand beside each other: 0.900.
     """
     value = float(value)
     if value < 0:
-        return f"−{number(-value, zeros)}"
+        return f"−{number(-value, zeros, digits)}"
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else "∞" if value == math.inf else "not available"
-    digits, exponent = f"{value:.2e}".split("e")
+    rounded, exponent = f"{value:.{digits - 1}e}".split("e")
     power = int(exponent)
     if not -4 <= power < 6:
-        return f"{float(digits):g} × 10{str(power).translate(_SUPERSCRIPTS)}"
-    text = f"{float(f'{value:.2e}'):.{max(0, 2 - power)}f}"
+        return f"{float(rounded):g} × 10{str(power).translate(_SUPERSCRIPTS)}"
+    text = f"{float(f'{rounded}e{exponent}'):.{max(0, digits - 1 - power)}f}"
     return text.rstrip("0").rstrip(".") if "." in text and not zeros else text
 
 

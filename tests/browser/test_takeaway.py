@@ -12,7 +12,7 @@ import pytest
 from mklcore.figures.hulls import HullLayout
 from mklcore.figures.takeaway import About, Problem, hulls_page, methods_page, path_page
 from mklcore.lessons import LESSONS, lesson_page
-from tests.test_takeaway import HOSTILE, a_path
+from tests.test_takeaway import HOSTILE, a_path, columns_of
 
 EARLIER = File(__file__).resolve().parents[2] / "sample_data" / "earlier"
 ABOUT = About(HOSTILE[0], problems=(Problem(HOSTILE[1], r"\min_\theta \|w\|", HOSTILE[2]),), link="https://x/")
@@ -28,7 +28,7 @@ def tuples(value):
 
 
 def of_path() -> str:
-    return path_page(a_path(8), ABOUT, columns=(HOSTILE, np.full((8, 5), 0.2)), index=3)
+    return path_page(a_path(8), ABOUT, columns=columns_of(HOSTILE, 8), index=3)
 
 
 def of_methods() -> str:

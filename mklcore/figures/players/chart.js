@@ -179,7 +179,7 @@ function inkOf(view, colour, known) {
 
 // Solid between two points that are solved to tolerance, dashed elsewhere.
 function paintLine(pen, panel, line, { X, at }, ink) {
-  Object.assign(pen, { strokeStyle: ink, fillStyle: ink, lineWidth: line.width, globalAlpha: (line.opacity ?? 1) * (panel.waiting ? 0.67 : 1) });
+  Object.assign(pen, { strokeStyle: ink, fillStyle: ink, lineWidth: line.width, globalAlpha: line.opacity ?? 1 });
   for (const solid of [true, false]) {
     pen.setLineDash(solid ? line.dash || [] : [6, 4]);
     pen.beginPath();

@@ -90,7 +90,6 @@ function fill(view) {
     const column = view.columns[k];
     column.facts.forEach((fact, row) => {
       say(fact, shown.facts[row] ?? "");
-      fact.classList.toggle("older", method.waiting);
     });
     column.bars.forEach(({ bar, number }, m) => {
       const share = shown.weights[m];

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore.answer.exploration import Exploration, shares
+from mklcore.answer.exploration import Exploration
 from mklcore.answer.verdict import rounded
 from mklcore.catalog import NOVELTY
 from mklcore.data.dataset import Dataset
@@ -64,47 +64,20 @@ def bold(name: str) -> str:
 
 def columns(seen: Seen, index: int, numbers: Numbers | None = None) -> tuple[int, View]:
     """Draw a bar for every column with its effect; return how many could be chance, and what follows the cursor."""
-    dark, shown = charts.is_dark(), seen.columns[:MOST]
-    rest = len(seen.columns) - len(shown)
-    hue, grey = style.readable(style.FAMILY_HUES["linear"], dark), style.theme(dark).grey
-    decided = "the prediction" if seen.path.score_name in ("R²", "r2") else "the decision"
-    rows = [
-        (style.cut(one.name, NAME), f"{one.name} moves {decided} by {rounded(one.effect, 2)} on average; alone by "
-                                    f"{rounded(one.alone, 2)}", grey if one.chance else hue)
-        for one in shown
-    ]  # fmt: skip
-    rows += [(style.counted(rest, "other"),) * 2 + (grey,)] if rest else []
-    view = View(COLUMNS, lambda path: bars_of(shares(seen.along)))
-    total = sum(one.effect for one in seen.columns) or 1.0
-    most = max(0.25, float(np.max(shares(seen.along), initial=0.0)))
-    path_player.bars(
-        view, seen.path, index, rows, f"How far each column moves {decided}, and its share, at ", waiting=False,
-        unit="%", most=most, sortable=True, ticked=seen.index, told=told(seen.along),
-        ticks=[one.alone / total for one in shown] + [None] * bool(rest),
-        picks=None if numbers is None else [one.name for one in shown] + [None] * bool(rest),
-        pick=lambda name: history.change(column=(numbers or {}).get(name, 0), term=""),
-    )  # fmt: skip
+    dark = charts.is_dark()
+    drawn = moving.column_bars(seen.path, seen.columns, seen.along, index=index, dark=dark, at=seen.index)
+    if numbers is None:
+        drawn["picks"] = None
+    path_player.bars(COLUMNS, drawn, lambda name: history.change(column=(numbers or {}).get(name, 0), term=""))
+    view = View(COLUMNS, lambda path: drawn["weights"])
     return sum(bool(one.chance) for one in seen.columns), view
-
-
-def bars_of(values: np.ndarray) -> list[list[float]]:
-    """The largest columns at every point, and the sum of all others."""
-    table = values if values.shape[1] <= MOST else np.column_stack([values[:, :MOST], values[:, MOST:].sum(axis=1)])
-    found: list[list[float]] = np.round(table, 4).tolist()
-    return found
-
-
-def told(effects: np.ndarray) -> list[list[str]]:
-    """The effects of the bars in the unit of the target."""
-    more = [] if effects.shape[1] <= MOST else [effects[:, MOST:].sum(axis=1)]
-    return [[rounded(value, 2) for value in row] for row in np.column_stack([effects[:, :MOST], *more])]
 
 
 def with_point(view: View, path: Path, effects: Sequence[float]) -> View:
     """What follows the cursor where it stands between the points of the path."""
     if view.name != COLUMNS:
         return view
-    return View(COLUMNS, lambda _: bars_of(shares(np.array([effects]))))
+    return View(COLUMNS, lambda _: moving.column_shares([effects]).tolist())
 
 
 def column(found: Exploration, model: Any, params: Params, numbers: Numbers) -> None:
@@ -237,9 +210,7 @@ def path(found: Exploration, index: int) -> View:
     kernels = View("kernels", lambda p: np.round(moving.heights(p.weights, shown), 6).tolist())
     left, right = st.columns((LEFT, sum(RIGHT)), gap="medium")
     with left:
-        rows = moving.kernel_rows(along, dark=dark)
-        most = moving.longest_kernel(kernels.of(along), rows, len(along.kernel_names))
-        path_player.bars(kernels, along, index, rows, "Weights θ at ", waiting=False, most=most, sortable=True)
+        path_player.bars("kernels", moving.weight_bars(along, index=index, dark=dark))
     named = replace(along, kernel_names=captions.labels(along.kernel_names, along.kernel_families))
     plain, cursor = tuple(found.baselines.items()), {"chart": path_player.CHART}
     pictures = {

@@ -70,38 +70,17 @@ class View:
     of: Callable[[Path], Sequence[Any]]
 
 
-def bars(
-    view: View,
-    path: Path,
-    index: int,
-    rows: Sequence[tuple[str, str, str]],
-    title: str,
-    *,
-    waiting: bool,
-    unit: str = "",
-    most: float | None = None,
-    moves: int | None = None,
-    sortable: bool = False,
-    pick: Callable[[str], None] | None = None,
-    **more: Any,
-) -> None:
-    """Draw bars that follow the cursor.
-
-    ``rows`` are (name, full name, colour), ``moves`` how many of them the path moves; ``pick`` is called with the name
-    of a bar that was clicked. ``more``: ``told`` (L, rows) figures in words, ``ticks`` on the bars at point ``ticked``,
-    ``picks`` the names to report.
+def bars(name: str, drawn: dict[str, Any], pick: Callable[[str], None] | None = None) -> None:
+    """Draw bars that follow the cursor, ``drawn`` by ``moving``; ``pick`` is called with what was clicked of its
+    ``picks``.
     """
-    shown = moving.bars(
-        path, rows, view.of(path), title, index=index, unit=unit, most=most, moving=moves, sortable=sortable
-    )
-    key = f"bars_{view.name}"
+    key = f"bars_{name}"
 
     def picked() -> None:
         if pick is not None and (report := fields.report(key, "picked")):
             pick(str(report["name"]))
 
-    data = {**shown, **more, "chart": CHART, "set": view.name, "waiting": waiting}
-    _bars(key=key, data=data, on_picked_change=picked)
+    _bars(key=key, data={**drawn, "chart": CHART, "set": name}, on_picked_change=picked)
 
 
 def texts(view: View, path: Path, index: int, widths: Sequence[float], *, waiting: bool) -> None:
