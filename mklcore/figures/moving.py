@@ -248,10 +248,11 @@ def column_bars(
         )
     shown, grey, hue = columns[:N_BARS], style.theme(dark).grey, style.family_shade("linear", 0, dark)
     moves = "the prediction" if path.score_name in ("R²", "r2") else "the decision"
-    rows = [
-        (style.cut(one.name, NAME_LENGTH), f"{one.name} moves {moves} by {style.number(one.effect, digits=2)} on average; alone "
-         f"by {style.number(one.alone, digits=2)}", grey if one.chance else hue) for one in shown
-    ]  # fmt: skip
+    rows = []
+    for one in shown:
+        effect, alone = (style.number(value, digits=2) for value in (one.effect, one.alone))
+        full = f"{one.name} moves {moves} by {effect} on average; alone by {alone}"
+        rows.append((style.cut(one.name, NAME_LENGTH), full, grey if one.chance else hue))
     others = len(columns) - len(shown)
     rows += [(style.counted(others, "other"),) * 2 + (grey,)] if others else []
     shares, total = column_shares(effects), sum(one.effect for one in columns) or 1.0
