@@ -32,7 +32,7 @@ from mklcore.losses import make_loss
 from mklcore.machines import svm
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers import fit_weighted, interior, reweighting, schedule
-from mklcore.solvers.problem import Carried, Phase, Problem
+from mklcore.solvers.problem import Carried, Problem
 
 GRID = np.geomspace(1e-2, 1e2, 25)
 NORMS = {"1": 1.0, "4/3": 4 / 3}
@@ -132,18 +132,17 @@ def nothing(*given: Any, **options: Any) -> None:
 
 def methods() -> Iterator[Part]:
     """Every method of the rows that hold for the paths, without it."""
-    for case in PATHS[:2]:
-        row = schedule.row_for(case.problem(1.0))
-        for k, name in enumerate(("the first", "the second")):
-
-            def fewer(task: Problem, tol: float, row: schedule.Row = row, k: int = k) -> tuple[Phase, ...]:
-                """The methods of a row without one; the one before goes on."""
-                found = row.phases(task, tol)
-                left = found[:k] + found[k + 1 :]
-                return (*left[:-1], left[-1]._replace(leave=Phase._field_defaults["leave"])) if left else found
-
-            table = _table(row, row._replace(phases=fewer))
-            yield Part(f"{row.problems}: {name} method of the row", {"solvers.schedule.TABLE": table}, (case.p,))
+    one, above = (schedule.row_for(case.problem(1.0)) for case in PATHS[:2])
+    interior = schedule.NEWTON_THEN_INTERIOR
+    for row, name, instead, p in (
+        (one, "Newton on all kernels at first", (schedule.LIVE_KERNELS,), 1.0),
+        (one, "live kernels", interior, 1.0),
+        (above, "pairs at first", (schedule.NEWTON,), 4 / 3),
+        (above, "Newton after the pairs", (schedule.PAIRS,), 4 / 3),
+    ):
+        table = _table(row, row._replace(phases=lambda task, tol, instead=instead: instead))
+        yield Part(f"{row.problems}: {name}", {"solvers.schedule.TABLE": table}, (p,))
+    yield Part("p = 1: interior points", {"solvers.schedule.NEWTON_THEN_INTERIOR": (schedule.NEWTON,)}, (1.0,))
 
 
 def _table(row: schedule.Row, *instead: schedule.Row) -> tuple[schedule.Row, ...]:

@@ -23,11 +23,11 @@ from mklcore.arrays import Array
 from mklcore.data import read_table
 from mklcore.data.dataset import row_fingerprints
 from mklcore.errors import DataError
+from mklcore.estimators.base import signs
 from mklcore.estimators.calibration import held_out_decisions
-from mklcore.estimators.problems import signs
 from mklcore.io.models import load_model
 from mklcore.losses import Loss
-from mklcore.losses.intercepts import total_loss
+from mklcore.losses.base import total_loss
 from mklcore.penalties.terms import make_terms
 from mklcore.solvers import certificate
 from mklcore.solvers.hkl.search import hkl_certificate

@@ -10,7 +10,7 @@ from sklearn.base import clone
 import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.losses import Huber, make_loss
-from mklcore.losses.intercepts import total_loss
+from mklcore.losses.base import total_loss
 from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted

@@ -5,7 +5,7 @@ import pytest
 
 from mklcore.errors import ParameterError
 from mklcore.losses import LOSSES, EpsilonInsensitive, NuOneClass, make_loss
-from mklcore.losses.intercepts import total_loss
+from mklcore.losses.base import total_loss
 from tests.every import every
 
 C = 0.7

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 import mklcore as mkl
 from mklcore.errors import KernelError, ParameterError, cancellation_scope
-from mklcore.estimators.problems import weighted_blocks
+from mklcore.estimators.base import weighted_blocks
 from mklcore.kernels.grams import LazySum, Rows
 from mklcore.kernels.maps import NORMALISATIONS
 from mklcore.kernels.operators import (

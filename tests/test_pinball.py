@@ -10,7 +10,7 @@ from sklearn.linear_model import QuantileRegressor, Ridge
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
 from mklcore.losses import EpsilonInsensitive
-from mklcore.losses.intercepts import best_intercept, total_loss
+from mklcore.losses.base import best_intercept, total_loss
 from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted

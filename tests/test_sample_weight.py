@@ -8,7 +8,7 @@ import pytest
 import mklcore as mkl
 from mklcore.errors import DataError
 from mklcore.losses import make_loss
-from mklcore.losses.intercepts import best_intercept, total_loss
+from mklcore.losses.base import best_intercept, total_loss
 from tests.every import every
 from tests.test_lp_properties import draw
 

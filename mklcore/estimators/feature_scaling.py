@@ -10,8 +10,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import KernelEstimator
-from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
+from mklcore.estimators.base import KernelClassifier, KernelEstimator, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF
 from mklcore.losses import Loss

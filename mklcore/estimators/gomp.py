@@ -9,11 +9,10 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import KernelSettings
+from mklcore.estimators.base import KernelClassifier, KernelSettings, SeveralTargets
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.copies import without_copies
 from mklcore.estimators.greedy_losses import greedy_loss
-from mklcore.estimators.tasks import KernelClassifier, SeveralTargets
 from mklcore.kernels.features import Features, Nystroem
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import Capability

@@ -10,10 +10,9 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import KernelSettings
+from mklcore.estimators.base import KernelClassifier, KernelRegressor, KernelSettings
 from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.greedy_losses import greedy_loss, rate_notes
-from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import Capability
 from mklcore.losses import Loss

@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.estimators.base import _BLOCK_MB, KernelEstimator
-from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
+from mklcore.estimators.base import _BLOCK_MB, KernelClassifier, KernelEstimator, KernelRegressor
 from mklcore.kernels.operators import is_operator
 from mklcore.losses import Loss, loss_for
 from mklcore.parameters import check_choice, check_whole, set_together

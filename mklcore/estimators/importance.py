@@ -18,8 +18,8 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.errors import ParameterError
+from mklcore.estimators.base import weighted_blocks
 from mklcore.estimators.explain import kernels_by_columns
-from mklcore.estimators.problems import weighted_blocks
 from mklcore.kernels.dictionary import Unit
 from mklcore.kernels.maps import KernelMap
 from mklcore.selection.scoring import Judge, Scoring

@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import KernelEstimator, KernelSettings
-from mklcore.estimators.tasks import KernelClassifier, SeveralTargets
+from mklcore.estimators.base import KernelClassifier, KernelEstimator, KernelSettings, SeveralTargets
 from mklcore.kernels.features import Nystroem
 from mklcore.losses import Loss
 from mklcore.parameters import check_whole

@@ -12,9 +12,7 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import KernelEstimator, KernelSettings
-from mklcore.estimators.problems import signs
-from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
+from mklcore.estimators.base import KernelClassifier, KernelEstimator, KernelRegressor, KernelSettings, signs
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.operators import as_operator, is_operator, is_stored
 from mklcore.losses import Loss

@@ -13,10 +13,15 @@ from sklearn.utils import check_random_state
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import KernelEstimator, KernelSettings
+from mklcore.estimators.base import (
+    KernelClassifier,
+    KernelEstimator,
+    KernelRegressor,
+    KernelSettings,
+    signs,
+    weighted_blocks,
+)
 from mklcore.estimators.copies import without_copies
-from mklcore.estimators.problems import signs, weighted_blocks
-from mklcore.estimators.tasks import KernelClassifier, KernelRegressor
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import KernelOperator

@@ -24,7 +24,7 @@ from mklcore.arrays import Array, Indices
 from mklcore.errors import check_cancelled
 from mklcore.kernels.features import FactoredSum, Table
 from mklcore.losses import Cost, Loss
-from mklcore.losses.intercepts import best_intercept
+from mklcore.losses.base import best_intercept
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
 

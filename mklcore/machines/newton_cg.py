@@ -19,7 +19,7 @@ from mklcore.arrays import Array
 from mklcore.errors import check_cancelled
 from mklcore.kernels.features import FactoredSum, Features
 from mklcore.losses import Cost, Loss
-from mklcore.losses.intercepts import best_intercept, total_loss
+from mklcore.losses.base import best_intercept, total_loss
 from mklcore.machines.dual_coordinate_descent import balanced
 from mklcore.machines.solution import Solution, dual_gap
 

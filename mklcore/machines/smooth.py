@@ -12,7 +12,7 @@ import scipy
 
 from mklcore.arrays import Array
 from mklcore.losses import Cost, Loss
-from mklcore.losses.intercepts import best_intercept, total_loss
+from mklcore.losses.base import best_intercept, total_loss
 from mklcore.machines.solution import Solution, dual_gap, feasible_start
 
 _MAX_NEWTON = 100

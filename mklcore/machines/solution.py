@@ -8,7 +8,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.losses import Cost, Loss
-from mklcore.losses.intercepts import total_loss
+from mklcore.losses.base import total_loss
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ import scipy
 from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, writable
 from mklcore.losses import Cost, Loss
-from mklcore.losses.intercepts import best_intercept
+from mklcore.losses.base import best_intercept
 from mklcore.machines.constant import without_slope
 from mklcore.machines.extremes import larger, smaller
 from mklcore.machines.solution import Solution, dual_gap, feasible_start

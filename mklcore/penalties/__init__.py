@@ -7,13 +7,13 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from mklcore.errors import ParameterError
-from mklcore.penalties.base import Penalty
 from mklcore.penalties.norms import (
     RIDGE_OF_E,
     BlockNorm,
     ElasticNet,
     EllipticNorm,
     LpNorm,
+    Penalty,
     WeightedLpNorm,
     column_prices,
     conjugate_exponent,

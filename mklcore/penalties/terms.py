@@ -35,7 +35,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.penalties.base import Penalty
+from mklcore.penalties.norms import Penalty
 
 Eta = float | tuple[float, ...]
 LOG_EPSILON = 1e-6

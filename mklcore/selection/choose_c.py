@@ -21,7 +21,7 @@ from mklcore.arrays import Array, Indices, Labels, one_blas_thread
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.operators import Capability
 from mklcore.losses import Squared, make_loss
-from mklcore.losses.intercepts import centre_of
+from mklcore.losses.base import centre_of
 from mklcore.parameters import check_choice, check_positive
 from mklcore.paths.estimator_protocol import PathEstimator
 from mklcore.paths.path import check_scoring, score_name

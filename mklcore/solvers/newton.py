@@ -37,11 +37,11 @@ import scipy
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators import Capability, as_operator
 from mklcore.losses import Loss
-from mklcore.losses.intercepts import best_intercept, total_loss
+from mklcore.losses.base import best_intercept, total_loss
 from mklcore.machines import machine_of, solve_machine
 from mklcore.machines.ridge import solve_ridge, solve_ridges
 from mklcore.machines.svm import smo_pairs
-from mklcore.penalties import LpNorm, Penalty
+from mklcore.penalties import LpNorm
 from mklcore.solvers.driver import AnyIterate, Fit, Iterate, Status, Trace, run
 from mklcore.solvers.problem import Problem, WarmStart
 from mklcore.solvers.proof import Certificate, dual_bound
@@ -71,7 +71,7 @@ class Newton(Reweighting):
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         super().__init__(problem, tol=tol, warm=warm)
-        p = newton_exponent(problem.penalty)
+        p = problem.penalty.newton_order
         self.p = np.inf if p is None else p
         self.needs_products = self.p == 1 or not problem.K.keeps_products
         self.name = "lp damped Newton"
@@ -200,13 +200,6 @@ class Newton(Reweighting):
         full = np.zeros_like(theta)
         full[live] = np.clip(delta, -8.0, 8.0)
         return full
-
-
-def newton_exponent(penalty: Penalty) -> float | None:
-    """p of the Newton step that ``penalty`` admits: 1 on the simplex, its ``exponent`` elsewhere, None where there is
-    none.
-    """
-    return 1.0 if penalty.simplex else penalty.exponent
 
 
 def _shorter(value: float, slope: float, reached: float) -> float:

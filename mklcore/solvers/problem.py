@@ -17,7 +17,7 @@ import numpy as np
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators import CachedOperator, cached
 from mklcore.losses import Cost, Loss
-from mklcore.losses.intercepts import best_intercept, total_loss
+from mklcore.losses.base import best_intercept, total_loss
 from mklcore.machines.solution import feasible_start
 from mklcore.penalties import Penalty
 from mklcore.solvers.driver import AnyIterate, Iterate, Method, State, Trace

@@ -13,7 +13,6 @@ A violation is a ``ProofError``, unless round-off explains it: then the kernels 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,10 +21,9 @@ from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ProofError
 from mklcore.kernels.operators import KernelOperator, is_stored
 from mklcore.losses import Cost, Loss, make_loss
-from mklcore.losses.intercepts import total_loss
+from mklcore.losses.base import total_loss
 from mklcore.penalties import Penalty
 
-_AT_ONCE = 2_000_000  # roots of diagonals that are made together
 EXACT = 1e-6  # share of the objective up to which two computations of one number agree
 _SHARP = 1e-7  # the same where round-off is the reason: another machine may be ten times less lucky
 _TOO_MUCH = 3e-4  # share of the objective that round-off may cost at the very worst, which is hardly ever met
@@ -104,15 +102,16 @@ def weighted_certificate(
     have no weight and do not change the price."""
     diagonals = K.diagonals()
     if kernels is None:
-        f, Q = K.decision(weights, dual), forms_with_weight(K, weights, dual)
+        f, used = K.decision(weights, dual), np.flatnonzero(weights)
+        Q = np.zeros(weights.size)
+        Q[used] = K.quad(dual, used) if used.size < Q.size and is_stored(K) else K.quad(dual)[used]
     else:
         G, weights, diagonals = K.matvec(dual, kernels), weights[kernels], diagonals[kernels]
         f, Q = weights @ G, np.maximum(G @ dual, 0.0)
-    sides = np.abs(dual), np.zeros(y.size) if dual_point is None else np.abs(dual_point)
-    sizes, proofs, noise = np.empty(weights.size), np.empty(weights.size), np.zeros(y.size)
-    for part, roots in _rooted(diagonals):
-        sizes[part], proofs[part] = (roots @ side for side in sides)
-        noise += ROUNDING * ((weights[part] * sizes[part]) @ roots)
+    roots = np.sqrt(np.maximum(diagonals, 0.0))
+    sizes = roots @ np.abs(dual)
+    proofs = roots @ (np.zeros(y.size) if dual_point is None else np.abs(dual_point))
+    noise = ROUNDING * ((weights * sizes) @ roots)
     slack = _moved(loss, f + intercept, y, C, noise)
     floor = _moved(loss, y, y, C, np.full(y.size, ROUNDING * max(1.0, float(np.abs(y).max()))))
     price = penalty.regulariser(weights * np.sqrt(Q))
@@ -127,27 +126,9 @@ def weighted_certificate(
     return Certificate(objective, loss.dual(dual_point, y, C) - price, slack, scales, floor, f)
 
 
-def forms_with_weight(K: KernelOperator, weights: Array, a: Array) -> Array:
-    """a'K_m a (M,) of the kernels with weight; zeros in place of the others where these would have to be read."""
-    used = np.flatnonzero(weights)
-    if used.size == weights.size or not is_stored(K):
-        return K.quad(a)
-    Q = np.zeros(weights.size)
-    Q[used] = K.quad(a, used)
-    return Q
-
-
-def _rooted(diagonals: Array) -> Iterator[tuple[slice, Array]]:
-    """The roots of the ``diagonals`` (M, n), some kernels at a time: there may be very many."""
-    step = max(1, _AT_ONCE // diagonals.shape[1])
-    for top in range(0, len(diagonals), step):
-        part = slice(top, top + step)
-        yield part, np.sqrt(np.maximum(diagonals[part], 0.0))
-
-
 def _moved(loss: Loss, t: Array, y: Array, C: Cost, noise: Array) -> float:
     """What ``noise`` (n,) in the decision values can change the loss by."""
-    here, up, down = (loss.value(t + shift, y) for shift in (0.0, noise, -noise))
+    here, up, down = loss.value(t, y), loss.value(t + noise, y), loss.value(t - noise, y)
     return float(np.sum(C * (np.abs(up - here) + np.abs(down - here))))
 
 
@@ -178,7 +159,7 @@ def check(
     """
     size, rounded = max(abs(objective), abs(dual_objective or 0.0)), 0.0
     if values is not None:
-        if is_strained(size, values):
+        if bool(values.scales) and values.rounding > _TOO_MUCH * size + values.floor:
             raise refusal(values.scales)
         rounded = values.floor
         _agree("objective", name, objective, values.objective, size, values)
@@ -205,15 +186,11 @@ def check(
         )
 
 
-def is_strained(size: float, values: Certificate) -> bool:
-    """Whether round-off may cost too much of an objective of this ``size`` for it to be published."""
-    return bool(values.scales) and values.rounding > _TOO_MUCH * size + values.floor
-
-
 def is_carried(objective: float, values: Certificate) -> bool:
     """Whether double precision carries a point: round-off cannot cost much, and its coefficients give its objective."""
     size = abs(objective)
-    return not is_strained(size, values) and abs(objective - values.objective) <= _SHARP * size + values.floor
+    strained = bool(values.scales) and values.rounding > _TOO_MUCH * size + values.floor
+    return not strained and abs(objective - values.objective) <= _SHARP * size + values.floor
 
 
 def refuse_if_strained(gap: float, objective: float, values: Certificate) -> None:

@@ -30,7 +30,7 @@ from mklcore.solvers.interior import Interior
 from mklcore.solvers.interleaved import Interleaved, lacking
 from mklcore.solvers.live import SETTINGS as LIVE
 from mklcore.solvers.live import LiveKernels
-from mklcore.solvers.newton import Newton, newton_exponent
+from mklcore.solvers.newton import Newton
 from mklcore.solvers.problem import Carried, Phase, Problem, WarmStart, WeightedMethod, begun
 from mklcore.solvers.reweighting import SILP, Reweighting
 
@@ -174,7 +174,7 @@ def has_features(task: Problem) -> bool:
 
 def is_below(task: Problem, p: float) -> bool:
     """An lp norm whose order is below ``p``."""
-    own = newton_exponent(task.penalty)
+    own = task.penalty.newton_order
     return own is not None and own < p
 
 
@@ -255,7 +255,7 @@ def row_for(task: Problem) -> Row:
 
 def by_newton(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Any:
     """Newton; ParameterError where a penalty has no such step."""
-    if newton_exponent(task.penalty) is None:
+    if task.penalty.newton_order is None:
         raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
     phases = at_one(task, tol) if task.penalty.simplex and not has_features(task) else (NEWTON,)
     return begun(task, phases, tol=tol, warm=warm)
@@ -324,11 +324,11 @@ def fit_weighted(
         )
     if has_features(task) and loss.quadratic and kernels.n_features < y.size and solver != "wrapper":
         warm = from_sums(task, tol=tol, warm=warm)
-        solver = "wrapper" if newton_exponent(penalty) is None else "newton"
+        solver = "wrapper" if penalty.newton_order is None else "newton"
     if solver == "auto":
         row = row_for(task)
         method = begun(task, row.phases(task, tol), tol=tol, warm=warm)
-        why = f", chosen because {row.why.format(p=newton_exponent(penalty) or np.inf, name=penalty.name)}"
+        why = f", chosen because {row.why.format(p=penalty.newton_order or np.inf, name=penalty.name)}"
     else:
         method, why = SOLVERS[solver](task, tol=tol, warm=warm), ""
     return run(method, tol=tol, max_iter=max_iter, callback=callback, why=why)
@@ -390,6 +390,6 @@ def from_sums(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Wa
     few = CachedOperator(replace(stack, table=table))
     alone = replace(task, K=few, y=target, C=cost, fit_intercept=False)
     start = None if warm is None else WarmStart(warm.weights, np.zeros(target.size), cost)
-    method = Newton if newton_exponent(task.penalty) is not None else Reweighting
+    method = Newton if task.penalty.newton_order is not None else Reweighting
     fit = run(method(alone, tol=0.1 * tol, warm=start), tol=0.1 * tol, max_iter=500)
     return WarmStart(fit.weights, np.zeros(task.y.size), task.C)

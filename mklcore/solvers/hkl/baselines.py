@@ -21,7 +21,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError, warn_short
 from mklcore.losses import make_loss
-from mklcore.losses.intercepts import centre_of
+from mklcore.losses.base import centre_of
 from mklcore.machines import machine_of
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted

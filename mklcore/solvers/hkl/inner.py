@@ -39,7 +39,7 @@ import scipy
 from mklcore.arrays import Array
 from mklcore.kernels.operators import Dense
 from mklcore.losses import Loss
-from mklcore.losses.intercepts import losses_at
+from mklcore.losses.base import losses_at
 from mklcore.machines import machine_of
 from mklcore.machines.solution import dual_gap, feasible_start
 from mklcore.solvers.driver import AnyIterate, Iterate, Method, Status, Trace, run

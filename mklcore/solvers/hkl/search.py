@@ -39,7 +39,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 from mklcore.errors import never_asked
-from mklcore.losses.intercepts import losses_at
+from mklcore.losses.base import losses_at
 from mklcore.solvers.driver import AnyIterate, Method, Status, Trace
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.graph import Ancestry, Hull, Node, NodeWeights
