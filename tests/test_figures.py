@@ -82,8 +82,6 @@ TERMS = [Fields(columns=("a",), share=0.6), Fields(columns=("a", "b"), share=0.4
 TABLE = Fields(rows=("1", "2", "3"), columns=("ours", "theirs"), **{
     name: RNG.uniform(1, 9, (3, 2)) for name in ("ours", "ours_error", "reference", "reference_error")
 })  # fmt: skip
-COPIES = Fields(two_kernels=(0.6, 0.4), symmetric=(0.3, 0.3, 0.4), block_descent=(0.6, 0.0, 0.4), copies=2,
-                two_stage={"symmetric": "B", "block": "A"}, words="A has 0.6 of it.")  # fmt: skip
 
 
 def every_figure(dark: bool) -> dict[str, go.Figure]:
@@ -139,8 +137,6 @@ def every_figure(dark: bool) -> dict[str, go.Figure]:
         **{f"bound_curves, {kind}": figures.bound_curves(
             np.arange(1.0, 6), curve, x_title="n", level=4.0, kind=kind, **titles
         ) for kind in ("count", "log", "norm")},
-        "coherence_dots": figures.coherence_dots(NAMES, [0.2, 0.4, 1.2], [0.2, 0.6, 1.3], dark=dark),
-        "duplicate_bars": figures.duplicate_bars(COPIES, dark=dark),
     }  # fmt: skip
 
 
@@ -214,7 +210,6 @@ def test_what_does_not_fit_together_is_refused_and_nothing_is_said_in_words():
         (figures.term_bars([]), "no column has a share"),
         (figures.gap_convergence(history(None)), "no certificate"),
         (figures.gap_convergence([]), "no certificate"),
-        (figures.coherence_dots([], [], []), "Leave at least one out"),
     ):
         assert words in figure.layout.meta["alt"]
         assert words in figure.layout.annotations[0].text

@@ -280,10 +280,11 @@ def test_a_lesson_leads_to_its_page_with_its_preset_and_its_two_columns(monkeypa
     monkeypatch.setattr(nav, "go", went.append)
     app = open_app(lesson="copies", lesson_step="why")
     press(app, "open_preset")
-    assert memory(app).params == Params(theory="duplicates", lesson="copies", lesson_step="why")
+    opened = {"look": "path", "algorithm": "lp", "path": "p"}
+    assert memory(app).params == Params(**opened, lesson="copies", lesson_step="why")
     app = open_app(lesson="hull", lesson_step="why")
     press(app, "open_preset")
-    assert went == ["theory", "hulls"]
+    assert went == ["explore", "hulls"]
     assert memory(app).params.data == "sparse_polynomial"
     assert memory(app).params.hull_pair == ",".join(str(j + 1) for j in LESSONS["hull"].found.pair)
 

@@ -16,9 +16,7 @@ from mklcore.figures.bars import (
 from mklcore.figures.comparisons import (
     Curve,
     bound_curves,
-    coherence_dots,
     comparison_plot,
-    duplicate_bars,
 )
 from mklcore.figures.effects import column_figure, component_plot, positions_figure, surface_plot, term_plot
 from mklcore.figures.grams import alignment_heatmap, eigenvalue_decay, gram_heatmap
@@ -32,12 +30,10 @@ __all__ = [
     "alignment_heatmap",
     "bound_curves",
     "class_weights",
-    "coherence_dots",
     "column_figure",
     "comparison_plot",
     "component_plot",
     "confusion_figure",
-    "duplicate_bars",
     "eigenvalue_decay",
     "gap_convergence",
     "gram_heatmap",

@@ -24,7 +24,7 @@ LABEL_ROOM, LETTER = 14, 6.5  # px beside the names at the right edge, and per l
 SHIFT, GAP = 0.035, 0.6  # of the distance of two rows: ours to the left; room between two series
 MOST_NAMED, LINE, TABLE_ROW = 24, 24, 34  # lines of a table that are named one by one; px of one, and of other rows
 BELOW = 0.16  # of a line: how far below ours the reference is
-MANY_POINTS, MOST_BARS = 20, 16
+MANY_POINTS = 20
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon")
 
 
@@ -280,74 +280,3 @@ def _draw(
                 hovertemplate=f"{style.short(curve.name, 40)} %{{y:.3g}} at %{{customdata}}<extra></extra>",
             )  # fmt: skip
     return look
-
-
-def coherence_dots(
-    names: Sequence[str], lower: Any, upper: Any, colours: Sequence[str] | None = None, *, dark: bool = False
-) -> go.Figure:
-    """Coherence of every other kernel with the good ones, the largest first, with the line at 1.
-
-    Filled where the bounds meet; hollow, with a line from the lower to the upper bound, where they do not.
-    """
-    low, high = (np.asarray(ends, dtype=float) for ends in (lower, upper))
-    if low.size == 0:
-        return style.empty_figure("Every kernel is among the good ones. Leave at least one out.", dark)
-    order, tone = np.argsort(-high, kind="stable")[:MOST_BARS], style.theme(dark)
-    exact = high - low <= 1e-6 * np.maximum(high, 1e-300)
-    shades = [tone.ink] * low.size if colours is None else list(colours)
-    worst, places = int(order[0]), list(range(len(order)))
-    alt = (
-        f"Coherence of {style.counted(low.size, 'kernel')} with the good ones: the largest is {names[worst]} with "
-        f"{style.number(high[worst])}; {int(np.count_nonzero(high < 1))} are below 1."
-    )
-    figure = style.new_figure(alt, dark, 90 + 22 * len(order), margin={"l": 8, "r": 20, "t": 8, "b": 44})
-    for place, j in enumerate(order):
-        if not exact[j]:
-            line = {"color": shades[j], "width": 2, "dash": "dash"}
-            figure.add_scatter(x=[low[j], high[j]], y=[place, place], mode="lines", line=line, hoverinfo="skip")
-    ends = [style.number(low[j]) + ("" if exact[j] else f" to {style.number(high[j])}") for j in order]
-    figure.add_scatter(
-        x=low[order], y=places, mode="markers", customdata=ends, text=[style.short(names[j], 60) for j in order],
-        marker={"size": 9, "color": [shades[j] if exact[j] else tone.paper for j in order],
-                "line": {"color": [shades[j] for j in order], "width": 2}},
-        hovertemplate="%{text}: %{customdata}<extra></extra>",
-    )  # fmt: skip
-    figure.add_vline(x=1.0, line={"color": tone.muted, "width": 1})
-    top = max(1.05, 1.06 * float(high[order].max()))
-    figure.layout.xaxis = style.axis("coherence with the good kernels", dark, range=[0, top], zeroline=True)
-    figure.layout.yaxis = style.row_axis([style.short(names[j], 26) for j in order], dark)
-    return figure
-
-
-def duplicate_bars(found: Any, names: tuple[str, str] = ("A", "B"), *, dark: bool = False) -> go.Figure:
-    """Shares of the weight in the duplicate counterexample: two kernels alone, then copies of the first under two
-    solvers.
-
-    ``found`` has ``two_kernels`` (2,), ``symmetric`` and ``block_descent`` (copies + 1,), ``copies`` and ``two_stage``.
-    """
-    tone, keeps = style.theme(dark), dict(zip("AB", names, strict=True))
-    hues = dict(zip(names, (style.family_shade(family, 0, dark) for family in ("rbf", "linear")), strict=True))
-    rows = (
-        ("two kernels", found.two_kernels, None),
-        (f"{found.copies} copies,<br>symmetric solver", found.symmetric, found.two_stage["symmetric"]),
-        (f"{found.copies} copies,<br>block descent", found.block_descent, found.two_stage["block"]),
-    )
-    alt = f"Shares of the weight. {found.words}"
-    figure = style.new_figure(alt, dark, 250, margin={"l": 8, "r": 84, "t": 8, "b": 44}, barmode="stack", bargap=0.45)
-    for title, shares, kept in rows:
-        for place, share in enumerate(shares):
-            name = names[place == len(shares) - 1]
-            copy = "" if name == names[1] or len(shares) == 2 else f", copy {place + 1}"
-            figure.add_bar(
-                x=[float(share)], y=[title], orientation="h", textposition="inside", insidetextanchor="middle",
-                marker={"color": hues[name], "line": {"color": tone.paper, "width": 1}},
-                text=style.short(name, 10) if share > 0.12 else "", textfont={"color": tone.paper},
-                hovertemplate=f"{style.short(name + copy, 40)}: %{{x:.3f}}<extra></extra>",
-            )  # fmt: skip
-        if kept:
-            beside = {"x": 1.0, "y": title, "xref": "x", "yref": "y", "xanchor": "left", "xshift": 6, "align": "left"}
-            text = f"two stages<br>keep {style.short(keeps[kept], 14)}"
-            figure.add_annotation(style.words(text, tone.muted, **beside))
-    figure.layout.xaxis = style.axis("share of the weight, ‖f‖ of each kernel over their sum", dark, range=[0, 1])
-    figure.layout.yaxis = style.axis("", dark, autorange="reversed", showgrid=False)
-    return figure

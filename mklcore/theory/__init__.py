@@ -32,16 +32,13 @@ from mklcore.theory.lp import (
     lp_rows_needed,
 )
 from mklcore.theory.measured import (
+    Complexity,
     GompMeasured,
     GreedyMeasured,
-    LpMeasured,
-    Recovery,
-    block_norm,
     kernel_radius,
+    measure_complexity,
     measure_gomp,
     measure_greedy,
-    measure_lp,
-    measure_recovery,
 )
 from mklcore.theory.words import Bound
 
@@ -50,13 +47,11 @@ __all__ = [
     "Bound",
     "Coherence",
     "Coherences",
+    "Complexity",
     "Condition",
     "GompMeasured",
     "GreedyMeasured",
     "HKLConsistency",
-    "LpMeasured",
-    "Recovery",
-    "block_norm",
     "condition_from_correlation",
     "gomp_coherence",
     "gomp_coherences",
@@ -78,9 +73,8 @@ __all__ = [
     "lp_rademacher_bound",
     "lp_risk_bound",
     "lp_rows_needed",
+    "measure_complexity",
     "measure_gomp",
     "measure_greedy",
-    "measure_lp",
-    "measure_recovery",
     "restricted_condition",
 ]

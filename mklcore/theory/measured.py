@@ -8,24 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mklcore.arrays import Array, one_blas_thread
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import DataError
 from mklcore.kernels.grams import as_stack
-from mklcore.losses import make_loss
-from mklcore.penalties import LpNorm
-from mklcore.solvers import fit_weighted
+from mklcore.penalties import conjugate_exponent
 from mklcore.solvers.driver import run
 from mklcore.solvers.gomp import GOMP, Spectra
-from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam
-from mklcore.solvers.problem import WarmStart
+from mklcore.solvers.greedy import FunctionalGreedy, critical_lam
 from mklcore.theory.words import require, require_positive
 
 Progress = Callable[[int, int], Any] | None
-EMPIRICAL_STEPS = 30  # of Algorithm 2, whose steps Theorem 5 counts
 
 
 def kernel_radius(K: Any) -> float:
@@ -36,82 +32,35 @@ def kernel_radius(K: Any) -> float:
     return float(np.sqrt(max(float(kernel.diagonal().max()) for kernel in as_stack(K))))
 
 
-def block_norm(K: Any, weights: Any, dual: Any, p: float) -> float:
-    """B = ||w||_{2,q} = (sum_m ||w_m||^q)^{1/q}, q = 2p / (p + 1), of f = sum_m weights_m K_m dual: the norm the lp
-    bounds need.
-    """
-    theta, a = np.asarray(weights, dtype=float), np.asarray(dual, dtype=float)
-    norms = np.array([w * np.sqrt(max(float(a @ (k @ a)), 0.0)) for w, k in zip(theta, as_stack(K), strict=True)])
-    q = 2.0 if np.isinf(p) else 2.0 * p / (p + 1.0)
-    return float(np.sum(norms**q) ** (1.0 / q))
-
-
-@dataclass(frozen=True, eq=False)
-class LpMeasured:
-    """Models of lp-norm MKL without intercept over norms p (L,): ``norms`` B, decisions on training (L, n) and held-out
-    rows (L, m) with their labels, ``gaps`` relative duality gaps.
-    """
+class Complexity(NamedTuple):
+    """Rademacher complexity on the rows at hand for norms ``p`` (L,): ``mean`` and ``error`` (L,) over random signs."""
 
     p: Array
-    norms: Array
-    gaps: Array
-    decisions: Array
-    held_out: Array
-    y: Array
-    y_held_out: Array
-
-    def margin_risk(self, margin: float) -> Array:
-        """Mean of min(1, max(0, 1 - y f(x) / margin)) on the training rows, (L,)."""
-        require_positive(margin=margin)
-        risk: Array = np.clip(1.0 - self.y * self.decisions / margin, 0.0, 1.0).mean(axis=1)
-        return risk
-
-    @property
-    def error(self) -> Array:
-        """Share of held-out rows with the wrong sign, (L,)."""
-        error: Array = np.mean(self.y_held_out * self.held_out <= 0, axis=1)
-        return error
-
-    @property
-    def regulariser(self) -> Array:
-        """R = 1/2 sum_m ||w_m||^2 / theta_m = B^2 / 2 at the optimum, (L,)."""
-        half: Array = 0.5 * self.norms**2
-        return half
-
-    def objective(self, C: float) -> Array:
-        """C sum_i max(0, 1 - y f(x_i)) + R of models of the hinge loss, (L,), for the ``C`` they were fitted with."""
-        loss: Array = np.maximum(0.0, 1.0 - self.y * self.decisions).sum(axis=1)
-        return C * loss + self.regulariser
+    mean: Array
+    error: Array
 
 
-def measure_lp(
-    K: Any,
-    y: Any,
-    cross: Any,
-    y_held_out: Any,
-    p: Sequence[float],
-    C: float = 1.0,
-    loss: str = "hinge",
-    tol: float = 1e-3,
-    callback: Progress = None,
-) -> LpMeasured:
-    """Fit lp-norm MKL without intercept at every p, because the bounds of the paper are about such models."""
-    values, target, held, labels = _checked(K, y, cross, y_held_out)
-    if not (np.all(np.abs(target) == 1) and np.all(np.abs(labels) == 1)):
-        raise DataError("The bounds on the error are about two classes: the target must be -1 and +1.")
-    rows: list[tuple[float, float, Array, Array]] = []
-    warm = None
-    for done, norm in enumerate(p):
-        _tell(callback, done, len(p))
-        heard = _steps(None if callback is None else lambda *_, done=done: callback(done, len(p)), len(p))
-        fit = fit_weighted(values, target, C, make_loss(loss), LpNorm(norm), False, tol=tol, warm=warm, callback=heard)
-        warm = WarmStart(fit.weights, fit.dual_coef, C)
-        size = block_norm(values, fit.weights, fit.dual_coef, norm)
-        inside, outside = (_decide(part, fit.weights, fit.dual_coef) for part in (values, held))
-        rows.append((size, float(fit.relative_gap or 0.0), inside, outside))
-    _tell(callback, len(p), len(p))
-    sizes, gaps, fitted, new = (np.array(column) for column in zip(*rows, strict=True))
-    return LpMeasured(np.asarray(p, dtype=float), sizes, gaps, fitted, new, target, labels)
+def measure_complexity(
+    K: Any, p: Sequence[float], draws: int = 50, seed: int = 0, callback: Progress = None
+) -> Complexity:
+    """How well models with ||w||_{2,q} <= 1, q = 2p / (p + 1), follow random signs; ``lp_rademacher_bound`` bounds it.
+
+        Rad = E_sigma sup_w (1/n) sum_i sigma_i f(x_i) = (1/n) E_sigma || ( sqrt(sigma'K_m sigma) )_m ||_{2 p*},
+        p* = p / (p - 1)
+
+    The target has no part in it. ``error`` is the standard error over the ``draws``.
+    """
+    values, orders = as_stack(K), np.asarray(p, dtype=float)
+    require(draws >= 2, f"draws must be 2 or more, for a standard error; got {draws!r}.")
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], (values.shape[1], draws))
+    norms = np.empty((len(values), draws))
+    with one_blas_thread():
+        for m, kernel in enumerate(values):
+            _tell(callback, m, len(values))
+            norms[m] = np.sqrt(np.maximum(np.sum(signs * (kernel @ signs), axis=0), 0.0))
+    _tell(callback, len(values), len(values))
+    found = np.array([np.linalg.norm(norms, 2.0 * conjugate_exponent(q), axis=0) for q in orders]) / values.shape[1]
+    return Complexity(orders, found.mean(axis=1), found.std(axis=1, ddof=1) / np.sqrt(draws))
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,9 +114,6 @@ class GreedyMeasured:
     """Algorithm 1 after d = 1, 2, ... kernels, arrays (L,): ``objective`` L(f^d) and ``excess`` = L(f^d) minus the best
     lower bound, so never below L(f^d) - L(f*); ``norm`` = sum_j ||f*_j||, ``start`` the excess of f = 0, ``critical``
     lam.
-
-    ``loss`` = E_N(f*), and ``empirical`` (D + 1,) is E_N of Algorithm 2 after 0, 1, ..., D steps: what Theorem 5
-    compares.
     """
 
     d: Array
@@ -178,15 +124,11 @@ class GreedyMeasured:
     lam: float
     critical: float
     order: tuple[int, ...]
-    loss: float
-    empirical: Array
 
 
-def measure_greedy(
-    K: Any, y: Any, share: float = 0.1, callback: Progress = None, *, steps: int = EMPIRICAL_STEPS
-) -> GreedyMeasured:
-    """Run Algorithm 1 to the optimum of (1) at lam = ``share`` of the critical lam, and ``steps`` unit steps of
-    Algorithm 2; every kernel divided by its largest k(x, x) on these rows, as Theorems 1 and 5 ask for.
+def measure_greedy(K: Any, y: Any, share: float = 0.1, callback: Progress = None) -> GreedyMeasured:
+    """Run Algorithm 1 to the optimum of (1) at lam = ``share`` of the critical lam; every kernel divided by its largest
+    k(x, x) on these rows, as Theorem 1 asks for.
     """
     values = as_stack(K)
     require(0 < share < 1, f"share is the part of the critical lam, between 0 and 1; got {share!r}.")
@@ -200,81 +142,16 @@ def measure_greedy(
     with one_blas_thread():
         method = FunctionalGreedy(scaled, Spectra.of(scaled), target, lam, n_kernels=M)
         fit = run(method, tol=0.0, max_iter=M + 1, callback=_steps(callback, M))
-        other = EmpiricalGreedy(scaled, target, n_steps=steps, linesearch=False, divisors=np.ones(M))
-        empirical = np.array([point.objective for point in run(other, tol=0.0, max_iter=steps + 1).points or ()])
     points = fit.points or ()
     lower = max(point.dual_objective for point in points if point.dual_objective is not None)
     objective = np.array([point.objective for point in points])
     excess = np.maximum(objective - lower, 0.0)
     last = points[-1]
     _tell(callback, M, M)
-    counted, norm = np.arange(1.0, len(points)), float(last.weights.sum())
-    order = tuple(int(j) for j in last.selected or ())
     return GreedyMeasured(
-        counted,
-        objective[1:],
-        excess[1:],
-        norm,
-        float(excess[0]),
-        lam,
-        critical,
-        order,
-        last.objective - lam * norm,
-        empirical,
-    )
-
-
-@dataclass(frozen=True)
-class Recovery:
-    """How often MKL-GOMP chose exactly the ``good`` kernels: ``hits`` of ``draws``."""
-
-    good: tuple[int, ...]
-    hits: int
-    draws: int
-
-    @property
-    def standard_error(self) -> float:
-        """Standard error of hits / draws, with half a hit and half a miss added so that it is never 0."""
-        share = (self.hits + 0.5) / (self.draws + 1.0)
-        return float(np.sqrt(share * (1.0 - share) / (self.draws + 1.0)))
-
-
-def measure_recovery(
-    K: Any,
-    good: Sequence[int],
-    lam: float,
-    noise: float = 0.1,
-    draws: int = 40,
-    seed: int = 0,
-    callback: Progress = None,
-) -> Recovery:
-    """Make targets from the ``good`` kernels and count how often MKL-GOMP picks these and no other with as many steps.
-
-    y = sum_{j in good} g_j + noise e,    g_j ~ N(0, K_j) scaled to mean square 1,  e ~ N(0, I)
-    """
-    values, chosen = as_stack(K), sorted({int(j) for j in good})
-    require_positive(lam=lam, draws=draws)
-    require(noise >= 0, f"noise is a standard deviation and must be 0 or more; got {noise!r}.")
-    if not chosen or chosen[0] < 0 or chosen[-1] >= len(values):
-        raise ParameterError(f"good must name kernels from 0 to {len(values) - 1}, at least one; got {list(good)!r}.")
-    random, n, hits = np.random.default_rng(seed), values.shape[1], 0
-    with one_blas_thread():
-        spectra = Spectra.of(values)
-        for draw in range(draws):
-            _tell(callback, draw, draws)
-            y = np.sum([_function(spectra, j, random) for j in chosen], axis=0) + noise * random.standard_normal(n)
-            method = GOMP(values, y[:, None], lam, n_kernels=len(chosen), score_tol=0.0, spectra=spectra)
-            found = run(method, tol=0.0, max_iter=len(chosen) + 1).selected or ()
-            hits += sorted(found) == chosen
-    _tell(callback, draws, draws)
-    return Recovery(tuple(chosen), hits, draws)
-
-
-def _function(spectra: Spectra, j: int, random: np.random.Generator) -> Array:
-    part = spectra.rows(j)
-    g: Array = (np.sqrt(spectra.values[part]) * random.standard_normal(part.stop - part.start)) @ spectra.vectors[part]
-    size = float(np.sqrt(np.mean(g**2)))
-    return g / size if size > 0 else g
+        np.arange(1.0, len(points)), objective[1:], excess[1:], float(last.weights.sum()), float(excess[0]), lam,
+        critical, tuple(int(j) for j in last.selected or ()),
+    )  # fmt: skip
 
 
 def _decide(K: Array, weights: Array, dual: Array) -> Array:

@@ -12,7 +12,6 @@ from mklcore.figures.moving import steps
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.hkl.design import Design
 from pages._parts.params.steps import place
-from pages._parts.theory.tabs import TABS
 from tests.browser.known import KERNELS, SOURCES, known, path_of, point_of
 from tests.browser.server import Server
 from tests.browser.steps import Visitor, patiently
@@ -126,8 +125,14 @@ def assert_hull(visitor: Walker, path: Path, k: int) -> None:
 def test_every_theorem_opens(server: Server, walker, source: str) -> None:
     visitor = walker(source)
     visitor.go("Theory")
-    for turn, (key, tab) in enumerate(reversed(TABS.items())):
-        visitor.page.get_by_role("radio", name=tab.label, exact=True).click()
+    labels = {
+        "hkl": "Hulls",
+        "greedy": "Steps of greedy descent",
+        "gomp": "Number of kernels",
+        "lp": "Norm of the weights",
+    }
+    for turn, (key, label) in enumerate(labels.items()):
+        visitor.page.get_by_role("radio", name=label, exact=True).click()
         visitor.page.wait_for_url("**theory=*" if key != "lp" else lambda url: "theory=" not in url)
         resize(visitor, *((NARROW, WIDE)[(turn + SOURCES.index(source)) % 2]))
         assert_named(visitor)

@@ -212,28 +212,8 @@ class HullParams(DataParams):
 class TheoryParams(HullParams, PathParams):
     """What is measured and drawn on Theory."""
 
-    theory_kernels: int = _param(0, whole(0, 1_000_000))
-    theory_rows: int = _param(0, whole(0, 1_000_000_000))
-    theory_radius: float = _param(0.0, number(0.0, 1e6))
-    theory_bound: float = _param(0.0, number(0.0, 1e9))
-    theory_delta: float = _param(0.05, number(1e-6, 0.5))
-    theory_margin: float = _param(1.0, number(0.01, 100.0))
-    theory_even: bool = False
-    theory_cost: float = _param(1.0, number(1e-4, 1e4))
-    theory_tau: float = _param(0.0, number(0.0, 1e9))
     theory_lam: float = _param(0.01, number(1e-6, 1e2))
     theory_share: float = _param(0.1, number(0.001, 0.9))
-    theory_good: str = _param("", matching(r"\d{1,5}(,\d{1,5})*", "numbers of kernels with commas between them"))
-    theory_sample: int = _param(120, whole(20, 400))
-    theory_noise: float = _param(0.1, number(0.0, 10.0))
-    theory_size: int = _param(2, whole(1, 8))
-    theory_copies: int = _param(10, whole(2, 40))
-    theory_price: float = _param(0.05, number(0.001, 1.0))
-    theory_norm: float = _param(1.0, number(1.0, 16.0))
-    theory_scale: float = _param(2.0, number(0.01, 100.0))
-    theory_gamma: float = _param(2.0, number(1.0, 1e4))
-    theory_eps: float = _param(1e-3, number(1e-8, 0.5))
-    theory_mu: float = _param(3.0, number(1.01, 100.0))
     theory_class: int = _param(0, whole(0, 9999))
 
 
@@ -260,7 +240,7 @@ class Params(TheoryParams):
     lesson_step: str = _param("guess", choice("guess", "reveal", "why"))
     lesson_guess: str = _param("", matching(r"[a-z]{0,12}", "the name of an answer"))
     present: bool = False
-    theory: str = _param("lp", choice("lp", "conversions", "gomp", "recovery", "greedy", "decay", "duplicates", "hkl"))
+    theory: str = _param("lp", choice("lp", "gomp", "greedy", "hkl"))
     experiment: str = _param("lp_fig3", matching(r"[a-z0-9_]{1,40}", "the name of an experiment"))
     experiment_seed: int = _param(0, whole(0, 9999))
     experiment_panel: int = _param(0, whole(0, 99))

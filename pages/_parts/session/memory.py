@@ -134,14 +134,6 @@ class Cursors:
 
 
 @dataclass
-class Theory:
-    """Theory: what each tab measured last and on what, and whether that is drawn now."""
-
-    last: dict[str, tuple[object, Any]] = field(default_factory=dict)
-    waiting: bool = False
-
-
-@dataclass
 class Overview:
     """The table of kernels begins anew when another control chose the kernel: ``turn`` counts how often it did."""
 
@@ -195,7 +187,6 @@ class Memory:
     experiment_file: str | None = None  # the file of an experiment that was read last
     experiment_run: tuple[str, int, int] | None = None  # asked for last: experiment, repetitions, seed
     cursors: Cursors = field(default_factory=Cursors)
-    theory: Theory = field(default_factory=Theory)
     overview: Overview = field(default_factory=Overview)
     wishes: Wishes = field(default_factory=Wishes)
 
