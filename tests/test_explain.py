@@ -45,61 +45,6 @@ def test_contributions_sum_to_what_the_model_says(fitted):
     assert model.contributions(X[:7], [3, 0]) == pytest.approx(parts[[3, 0]], abs=1e-12)
 
 
-def test_what_kernels_typically_add_is_shared_out_among_their_columns(fitted):
-    model, X = fitted
-    used = explain.kernels_in_use(model)
-    assert set(used) == {m for m in range(len(KERNELS)) if np.any(np.take(model.weights_, m, axis=-1) > 0)}
-    typical = explain.typical_parts(model, X[:9])
-    parts = np.abs(model.contributions(X[:9]))
-    assert typical == pytest.approx([parts[m].mean() for m in used])
-    heard = explain.column_influence(model, typical)
-    assert heard.sum() == pytest.approx(typical.sum())
-    on_all = sum(size for m, size in zip(used, typical, strict=True) if len(model._map.specs[m].features) == 3)
-    for column in range(3):
-        own = [size for m, size in zip(used, typical, strict=True) if model._map.specs[m].features == (column,)]
-        assert heard[column] == pytest.approx(sum(own) + on_all / 3)
-
-
-def test_the_column_that_decides_is_heard_most_and_a_stack_has_no_columns():
-    X, _ = table("regression")
-    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
-    model = mkl.LpMKLRegressor(kernels=kernels, p=1.0, C=10.0).fit(X, 3.0 * X[:, 1])
-    slope = 3.0 * np.abs(X[:, 1] - X[:, 1].mean()).mean()
-    typical = explain.typical_parts(model, X)
-    heard = explain.column_influence(model, typical)
-    assert heard[1] == pytest.approx(slope, rel=0.05)
-    assert heard[[0, 2]].max() < 0.05 * heard[1]
-    stack = kernels.grams(X)
-    ready = mkl.LpMKLRegressor(kernels="precomputed").fit(stack.values, X[:, 1])
-    with pytest.raises(ParameterError, match="knows no columns"):
-        explain.column_influence(ready, [1.0])
-
-
-def test_a_model_without_kernels_adds_nothing():
-    X, y = table("binary")
-    model = mkl.UniformMKLClassifier(kernels=KERNELS).fit(X, y)
-    model.weights_ = np.zeros(len(KERNELS))
-    assert explain.kernels_in_use(model) == []
-    assert explain.typical_parts(model, X).shape == (0,)
-    assert explain.column_influence(model, []).tolist() == [0.0, 0.0, 0.0]
-
-
-def test_component_functions_are_the_contributions_of_their_kernels(fitted):
-    model, X = fitted
-    names = explain.problem_names(model)
-    output = 1 if names else None
-    found = explain.component_functions(model, output=output, points=9)
-    assert [one.weight for one in found] == sorted((one.weight for one in found), reverse=True)
-    for one in found:
-        assert KERNELS.specs[one.kernel].features == (one.column,)
-        assert one.rug == pytest.approx(X[:, one.column])
-        assert (one.grid[0], one.grid[-1]) == pytest.approx((X[:, one.column].min(), X[:, one.column].max()))
-        rows = np.tile(X[0], (9, 1))  # what the other columns hold makes no difference
-        rows[:, one.column] = one.grid
-        expected = model.contributions(rows, [one.kernel])[0]
-        assert one.values == pytest.approx(expected if output is None else expected[:, output], abs=1e-9)
-
-
 def test_a_surface_is_the_model_with_the_other_columns_at_their_mean(fitted):
     model, X = fitted
     surface = explain.decision_surface(model, (2, 0), points=5)
@@ -132,7 +77,7 @@ def test_a_stack_has_parts_but_no_columns():
     model = mkl.LpMKLClassifier(kernels="precomputed").fit(stack.values, y)
     blocks = stack.values[:, :4]
     assert model.contributions(blocks).sum(axis=0) + model.intercept_ == pytest.approx(model.decision_function(blocks))
-    for ask in (explain.component_functions, lambda m: explain.decision_surface(m, (0, 1)), explain.training_rows):
+    for ask in (lambda m: explain.decision_surface(m, (0, 1)), explain.training_rows):
         with pytest.raises(ParameterError, match="knows no columns"):
             ask(model)
 
@@ -163,19 +108,6 @@ def test_kernels_are_counted_where_their_columns_lie():
     assert alone["a"] == [1]
     assert alone["2 columns, a first"] == [3]
     assert explain.kernels_by_columns([mkl.Linear(features=(0,))], [], ("only",)) == {"only": [0]}
-
-
-def test_shares_add_up_and_the_smallest_are_summed():
-    weights = np.array([[1.0, 1.0, 2.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
-    members = {"a": [0], "b": [1], "c": [2], "d": [3]}
-    shares = explain.weight_shares(weights, members)
-    assert shares.names == ("c", "a", "b", "d")
-    assert shares.values[0].tolist() == [0.5, 0.25, 0.25, 0.0]
-    assert shares.values[1].tolist() == [0.0] * 4
-    few = explain.weight_shares(weights[0], members, limit=1)
-    assert few.names == ("c", "3 others")
-    assert few.members[1] == (0, 1, 3)
-    assert few.values.tolist() == [[0.5, 0.5]]
 
 
 @pytest.mark.parametrize("numbers", [True, False])

@@ -10,8 +10,6 @@ from mklcore.data.columns import MAX_LEVELS, Note
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import describe_table, read_table
 from mklcore.data.target import find_leaks
-from mklcore.estimators.importance import LEAST_ROWS, ColumnAnswer
-from pages._parts.drawing import ranked
 
 SEEDS = range(8)
 COUNTED = re.compile(r"'([^']+)' \((\d+), with ([^)]+)\)")
@@ -133,26 +131,3 @@ def test_a_column_that_is_said_to_sort_the_rows_does_and_one_that_explains_the_t
     assert ("only falls" in found["sorted"].text) == bool((steps <= 0).all())
     share = float(re.search(r"\((\S+)% of the variance of its ranks", found["copy"].text)[1])
     assert share == pytest.approx(100 * found["copy"].strength, abs=0.051)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_ranking_names_only_drops_that_differ_from_zero_and_counts_the_others(seed: int) -> None:
-    random = np.random.default_rng(seed)
-    names = [f"c{k}" for k in range(random.integers(1, 9))]
-    found = sorted(
-        (ColumnAnswer(name, None, float(random.normal(0.02, 0.05)), float(random.exponential(0.02))) for name in names),
-        key=lambda one: -one.importance,
-    )
-    sure = {one.name for one in found if one.importance > 2 * one.importance_sd}
-    said = ranked.sentence(found, "accuracy", True, 100)
-    assert set(re.findall(r"\*\*(\w+)\*\*", said)) <= sure
-    if sure:
-        counted = re.search(r"for (\d+) of (\d+) the drop", said)
-        assert (counted is None) == (len(sure) == len(names))
-        assert counted is None or (int(counted[1]), int(counted[2])) == (len(names) - len(sure), len(names))
-    else:
-        assert "On 100 held-out rows the drop is not distinguishable from zero for any column" in said
-    unknown = [one._replace(importance_sd=np.inf) for one in found]
-    few = LEAST_ROWS - 1
-    assert ranked.too_few(few) in ranked.sentence(unknown, "accuracy", True, few)
-    assert str(few) in ranked.too_few(few)

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.answer.exploration import effects
 from mklcore.data.columns import missing_cells, sentinel_of
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import describe_table, fit_encoder, read_table
 from mklcore.errors import DataError, MKLError, ParameterError
-from mklcore.estimators.importance import column_importance
-from mklcore.kernels.dictionary import units
 from mklcore.selection.references import best_single_kernel
 from tests.every import every
 from tests.odd_tables import KINDS, odd_tables
@@ -187,7 +186,7 @@ def test_the_columns_of_a_model_that_is_a_constant_are_ranked_with_nothing():
     kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3)
     model = mkl.LpMKLRegressor(kernels=kernels).fit(X, np.zeros(20))
     data = Dataset(X, RNG.normal(size=20), task="regression")
-    assert [one.importance for one in column_importance(model, X, data.y, units(data))] == [0.0] * 3
+    assert [one.effect for one in effects(model, data)[0]] == [0.0] * 3
 
 
 def test_too_few_rows_to_judge_an_answer_are_reported():

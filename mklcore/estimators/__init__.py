@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mklcore.estimators.aligned import AlignedMKLClassifier, AlignedMKLRegressor
     from mklcore.estimators.baselines import BestKernelClassifier, BestKernelRegressor
     from mklcore.estimators.effects import TermEffect, half_refits, term_effect
-    from mklcore.estimators.explain import component_functions, decision_surface
+    from mklcore.estimators.explain import decision_surface
     from mklcore.estimators.feature_scaling import FeatureScalingClassifier, FeatureScalingRegressor
     from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
     from mklcore.estimators.greedy import GreedyMKLClassifier, GreedyMKLRegressor
@@ -47,7 +47,6 @@ __all__ = [
     "TermEffect",
     "UniformMKLClassifier",
     "UniformMKLRegressor",
-    "component_functions",
     "decision_surface",
     "decompose",
     "half_refits",
@@ -57,7 +56,7 @@ _HOMES = {
     "aligned": ("AlignedMKLClassifier", "AlignedMKLRegressor"),
     "baselines": ("BestKernelClassifier", "BestKernelRegressor"),
     "effects": ("TermEffect", "half_refits", "term_effect"),
-    "explain": ("component_functions", "decision_surface"),
+    "explain": ("decision_surface",),
     "feature_scaling": ("FeatureScalingClassifier", "FeatureScalingRegressor"),
     "gomp": ("GOMPClassifier", "GOMPRegressor"),
     "greedy": ("GreedyMKLClassifier", "GreedyMKLRegressor"),

@@ -449,6 +449,11 @@ class KernelEstimator(Parts, BaseEstimator):
         fresh._check_parameters()
         return fresh
 
+    def know_table(self, data: Dataset) -> Self:
+        """Take the rows of a table for those of the kernels that it was fitted on, as `shapley` needs them."""
+        self._know_rows(data.X, data.columns)
+        return self
+
     def know_rows_of(self, other: Any) -> None:
         """Take over what ``other``, fitted on the same rows as a table, knows of them."""
         self.__dict__.update({name: value for name, value in vars(other).items() if name in _OF_ROWS})

@@ -1,4 +1,4 @@
-"""What a fitted model has learnt, taken apart: functions of one column, a surface over two, weights per class, shares.
+"""What a fitted model has learnt, taken apart: functions of one column, a surface over two, weights per class.
 
 Everything is read off the model's own parts, f = sum_m f_m + b: nothing is fitted here.
 """
@@ -18,7 +18,6 @@ from mklcore.kernels.interactions import Interaction
 
 ALL_COLUMNS, SEVERAL_GROUPS = "all columns together", "some columns together"
 NOVELTY = ("unusual", "ordinary")
-N_SHARES = 10
 _SURFACE_VALUES = 2.5e7
 
 
@@ -45,74 +44,6 @@ def kernels_in_use(model: Any) -> list[int]:
     """The kernels that have a weight, for any output."""
     weights = np.atleast_2d(np.asarray(model.weights_, dtype=float))
     return [int(m) for m in np.flatnonzero((weights > 0).any(axis=0))]
-
-
-def typical_parts(model: Any, X: Any) -> Array:
-    """(m,): mean over the rows of ``X`` (n, d) and the outputs of |f_m(x)|, for the m kernels in use: how much they
-    say.
-    """
-    kernels = kernels_in_use(model)
-    if not kernels:
-        return np.empty(0)
-    parts = np.abs(np.asarray(model.contributions(X, kernels), dtype=float))
-    means: Array = parts.reshape(len(kernels), -1).mean(axis=1)
-    return means
-
-
-def column_influence(model: Any, typical: Any) -> Array:
-    """(d,): how much a fitted model depends on every column, the sizes of ``typical_parts`` spread evenly over their
-    columns.
-
-    Adds up to the sum of ``typical`` (m,). A rough order of columns, not an importance: kernels on many columns say
-    nothing about which of them matters. ParameterError for models fitted on stacks.
-    """
-    specs, heard = specs_of(model), np.zeros(training_rows(model).shape[1])
-    for m, size in zip(kernels_in_use(model), np.asarray(typical, dtype=float), strict=True):
-        columns = list(specs[m].settled)
-        heard[columns] += size / len(columns)
-    return heard
-
-
-@dataclass(frozen=True, eq=False)
-class Component:
-    """What one kernel on one column adds: f_m at ``grid`` (m,) as ``values`` (m,) or (m, T); ``rug`` (n,) the training
-    rows.
-    """
-
-    kernel: int
-    name: str
-    family: str
-    column: int
-    weight: float
-    grid: Array
-    values: Array
-    rug: Array
-
-
-def component_functions(
-    model: Any, *, limit: int = 6, points: int = 120, output: int | None = None
-) -> tuple[Component, ...]:
-    """The functions f_m(x_j) of kernels that see a single column, the largest weights first.
-
-    ``model`` fitted on a table. ``limit`` how many, ``points`` per grid over the column's training range in its own
-    units; ``output`` picks one of several outputs and ranks by its weights. () where no kernel in use sees one column
-    only.
-    """
-    specs, table = specs_of(model), np.atleast_2d(np.asarray(model.weights_, dtype=float))
-    weights = table.mean(axis=0) if output is None or len(table) == 1 else table[output]
-    single = [m for m in np.argsort(-weights, kind="stable") if weights[m] > 0 and len(specs[m].settled) == 1]
-    rows, found = training_rows(model), []
-    for m in (int(m) for m in single[:limit]):
-        column = specs[m].settled[0]
-        grid = np.linspace(rows[:, column].min(), rows[:, column].max(), points)
-        at = np.tile(rows.mean(axis=0), (points, 1))
-        at[:, column] = grid
-        values = model.contributions(at, [m])[0]
-        if output is not None and values.ndim == 2:
-            values = values[:, output]
-        name, family = model.kernel_names_[m], model.kernel_families_[m]
-        found.append(Component(m, name, family, column, float(weights[m]), grid, values, rows[:, column]))
-    return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,42 +214,3 @@ def kernels_by_columns(
             label = SEVERAL_GROUPS if groups else f"{len(columns)} columns, {names[columns[0]]} first"
         found.setdefault(label, []).append(m)
     return found
-
-
-def kernels_by_family(families: Sequence[str]) -> dict[str, list[int]]:
-    """Family of a kernel -> indices of its kernels, in the order in which families first appear."""
-    found: dict[str, list[int]] = {}
-    for m, family in enumerate(families):
-        found.setdefault(family, []).append(m)
-    return found
-
-
-@dataclass(frozen=True, eq=False)
-class Shares:
-    """Shares of the kernel weights along a path: ``names`` (G,), ``values`` (L, G) adding up to 1, ``members`` the
-    kernels.
-    """
-
-    names: tuple[str, ...]
-    values: Array
-    members: tuple[tuple[int, ...], ...]
-
-
-def weight_shares(weights: Any, members: dict[str, list[int]], *, limit: int = N_SHARES) -> Shares:
-    """How much of the kernel weight each set of kernels carries, the largest anywhere on the path first.
-
-    ``weights`` (M,) or (L, M), non-negative; ``members`` name -> kernels. Sets beyond ``limit`` are summed as "n
-    others".
-    """
-    table = np.atleast_2d(np.asarray(weights, dtype=float))
-    total = np.maximum(table.sum(axis=1, keepdims=True), 1e-300)
-    named = {name: table[:, kernels].sum(axis=1) / total[:, 0] for name, kernels in members.items()}
-    order = sorted(named, key=lambda name: -float(named[name].max()))
-    kept, rest = (order, []) if len(order) <= limit + 1 else (order[:limit], order[limit:])
-    columns = [named[name] for name in kept]
-    sets = [tuple(members[name]) for name in kept]
-    if rest:
-        columns.append(np.sum([named[name] for name in rest], axis=0))
-        sets.append(tuple(m for name in rest for m in members[name]))
-        kept = [*kept, f"{len(rest)} others"]
-    return Shares(tuple(kept), np.column_stack(columns), tuple(sets))

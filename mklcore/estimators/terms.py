@@ -17,21 +17,19 @@ section 4.2.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mklcore.arrays import Array, Labels, one_blas_thread
+from mklcore.arrays import Array, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
 from mklcore.estimators.explain import kernels_in_use
-from mklcore.estimators.importance import REPEATS, ScoreLoss
 from mklcore.kernels.dictionary import KernelDictionary, Unit, units
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.interactions import Interaction, interacting
-from mklcore.selection.scoring import Scoring
 
 HIGHER_ORDER = ("higher order",)
 PROJECTED_ROWS = 500  # on which functions of single columns are taken out of kernels of all columns
@@ -39,7 +37,6 @@ RIDGES = np.logspace(-6.0, 1.0, 15)  # times the number of rows
 SURE = 2.0  # standard errors from zero
 MOST_NAMED = 8  # source columns of a set beyond which it is of higher order
 Columns = tuple[str, ...]
-Key = TypeVar("Key", bound=Hashable)
 
 
 class Term(NamedTuple):
@@ -91,14 +88,10 @@ class Decomposition:
 def decompose(
     model: Any,
     data: Dataset,
-    held_out: Dataset | None = None,
     *,
-    scoring: Scoring = None,
-    repeats: int = REPEATS,
-    seed: int = 0,
     pairs: bool = False,
 ) -> Decomposition:
-    """What do single columns say to a fitted ``model``, what do they say together, and how much does each count?
+    """What do single columns say to a fitted ``model``, and what do they say together?
 
     Parameters
     ----------
@@ -106,22 +99,13 @@ def decompose(
         Fitted on a table with a dictionary, or by hierarchical kernel learning.
     data : Dataset
         The training rows, whose source columns name the terms.
-    held_out : object, default None
-        Rows on which the importance of every term is measured; None measures none.
-    scoring : str, callable or None, default None
-        Score to measure: a name of ``SCORINGS`` or a callable ``(estimator, X, y)``; None for the usual score of the
-        task.
-    repeats : int, default 5
-        How often the values of a term are shuffled, and from which seed.
-    seed : int, default 0
-        How often the values of a term are shuffled, and from which seed.
     pairs : bool, default False
         Whether functions of pairs, beside those of single columns, are taken out of kernels of all columns.
 
     Returns
     -------
     Decomposition
-        The terms of the model with share, importance and correlation.
+        The terms of the model with share and correlation.
 
     Raises
     ------
@@ -149,11 +133,7 @@ def decompose(
     variances = np.mean(values * values, axis=1).mean(axis=1)
     total = float(variances.sum())
     order = [t for t in np.argsort(-variances, kind="stable").tolist() if variances[t] > 1e-12 * total]
-    importance = {}
-    if held_out is not None:
-        importance = parts.drops({t: [t] for t in order}, held_out, scoring, repeats, seed)
-    none: tuple[float | None, float | None] = (None, None)
-    terms = tuple(Term(parts.columns[t], float(variances[t] / total), *importance.get(t, none)) for t in order)
+    terms = tuple(Term(parts.columns[t], float(variances[t] / total)) for t in order)
     flat = values[order].reshape(len(order), values[0].size if len(values) else 0)
     sizes = np.sqrt(np.sum(flat * flat, axis=1))
     return Decomposition(
@@ -163,41 +143,6 @@ def decompose(
         tuple(parts.kernels[t] for t in order),
         parts,
     )
-
-
-class Drop(NamedTuple):
-    """What a score loses on held-out rows when a term is shuffled among them, with the standard error of that loss over
-    the rows.
-    """
-
-    loss: float
-    error: float
-
-    @property
-    def is_sure(self) -> bool:
-        """Whether the loss is distinguishable from zero."""
-        return self.loss > SURE * self.error
-
-
-def term_drops(
-    model: Any,
-    data: Dataset,
-    held_out: Dataset,
-    columns: Sequence[Columns],
-    *,
-    scoring: Scoring = None,
-    repeats: int = REPEATS,
-    seed: int = 0,
-) -> dict[Columns, Drop]:
-    """How much does each of these terms count on ``held_out`` rows, and how sure is that?
-
-    With a column the sets that contain it are shuffled, too: they say of it what it does not say alone. Loss and
-    standard error over ``repeats`` shuffles are those of `ScoreLoss`; ``model``, ``data`` and ``scoring`` as in
-    `decompose`.
-    """
-    parts = TermValues(model, data)
-    groups = {one: [t for t, other in enumerate(parts.columns) if set(one) <= set(other)] for one in columns}
-    return {one: Drop(*lost) for one, lost in parts.drops(groups, held_out, scoring, repeats, seed).items()}
 
 
 class TermValues:
@@ -268,26 +213,6 @@ class TermValues:
         steps[np.arange(len(columns)), list(columns)] += found.column_scales[list(columns)]
         said = _outputs(self.model, steps, [m])[0]
         return {j: (said[k] - said[-1]) / found.column_scales[j] for k, j in enumerate(columns)}
-
-    def drops(
-        self, groups: Mapping[Key, Sequence[int]], data: Dataset, scoring: Scoring, repeats: int, seed: int
-    ) -> dict[Key, tuple[float, float]]:
-        """What the score loses when some terms are shuffled together among the rows of ``data``, as `ScoreLoss`."""
-        rng, values = np.random.default_rng(seed), self.values(data.table)
-        orders = [rng.permutation(data.n_samples) for _ in range(repeats)]
-        total = values.sum(axis=0)
-        loss = ScoreLoss(self.model, data.y, scoring, self._decided(total), rng)
-        parts = {key: values[list(places)].sum(axis=0) for key, places in groups.items()}
-        return {key: loss(self._decided(total - own + own[one]) for one in orders) for key, own in parts.items()}
-
-    def _decided(self, total: Array) -> Labels:
-        """Decision values of the model where its terms sum to ``total`` (n, K)."""
-        if len(getattr(self.model, "pairs_", ())) > 1:
-            votes: Array = self.model._joined(total)
-            return votes
-        own = self.model.refit_intercept_ if getattr(self.model, "refit", False) else self.model.intercept_
-        decision: Array = (total if np.ndim(own) else total[:, 0]) + own
-        return decision
 
 
 class _Alone:

@@ -1,18 +1,18 @@
 """Derive hulls of a grid of kernels: what is asked for, their path, one exact hull between, and what is beside it."""
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mklcore.answer.exploration import effects
 from mklcore.catalog import ESTIMATORS, Control
 from mklcore.data.dataset import Dataset, Split
 from mklcore.errors import DataError
 from mklcore.estimators.effects import TermEffect, term_effect
-from mklcore.estimators.importance import ColumnAnswer, column_importance
 from mklcore.estimators.terms import Columns, Decomposition, decompose
-from mklcore.kernels.dictionary import Unit, units
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.selection.references import Reference, hull_references
 from mklcore.solvers.hkl.bases import BASES
@@ -34,7 +34,7 @@ QUICK_SECONDS = 1.0  # bound on the provisional search at one λ
 SECONDS = 5.0  # of a search, about
 SMALL_ROWS = 3000  # training rows up to which the hulls start without being asked for
 ROWS, JUDGES = 2000, 2000  # training and validation rows that are used unasked
-SHUFFLED, REPEATS = 300, 3  # validation rows that are shuffled, and how often
+RANKED = 100  # validation rows on which columns are ranked
 TERM_ROWS = 500  # training rows on which shares are taken
 
 
@@ -273,28 +273,17 @@ def beside(shown: Answer) -> Ready | Pending | Failed:
     return work.get(("beside hulls", key(params)), fit, title="Models beside the hulls")
 
 
-def seen(params: HullParams) -> tuple[Unit, ...]:
-    """Return the columns of the table at their places among those that enter; others are left out."""
-    table = tables.table(params)
-    place = {j: k for k, j in enumerate(columns(params))}
-    every = units(table, most_columns=table.n_features)
-    own = ((unit, tuple(place[j] for j in unit.columns if j in place)) for unit in every)
-    return tuple(Unit(unit.name, inside, unit.kind) for unit, inside in own if inside)
+def judges(params: HullParams) -> Dataset:
+    """Return validation rows with the columns that enter."""
+    return parts(params).validation.select(columns(params)).drawn(RANKED, params.seed)
 
 
 def ranking(shown: Answer, hull: Hull) -> Ready | Pending | Failed:
-    """Return what the validation score loses when each column is shuffled, the most important column first."""
-    params, own = shown.params, seen(shown.params)
-    some = parts(params).validation.drawn(SHUFFLED, params.seed)
-    rows = some.X[:, columns(params)]
-
-    def shuffle(progress: Callable[..., None]) -> tuple[ColumnAnswer, ...]:
-        return column_importance(
-            hull.fitted, rows, some.y, own, repeats=REPEATS, seed=params.seed,
-            callback=work.counted(progress, "columns"),
-        )  # fmt: skip
-
-    return work.get(("hull columns", key(params), hull.value), shuffle, title="Columns", asked=False)
+    """Return the effect of every column on validation rows, the largest first."""
+    params = shown.params
+    rows, train = judges(params), parts(params).train.select(columns(params))
+    measure = lambda progress: effects(copy(hull.fitted).know_table(train), rows)[0]  # noqa: E731
+    return work.get(("hull columns", key(params), hull.value), measure, title="Columns", asked=False)
 
 
 def terms(params: HullParams, hull: Hull) -> Decomposition:

@@ -50,7 +50,6 @@ REST = (
     "sklearn.model_selection",
     "sklearn.datasets",
     "sklearn.linear_model",
-    "mklcore.estimators.importance",
     "mklcore._numba.warmup",
     "mklcore.experiments",
     "mklcore.theory",
