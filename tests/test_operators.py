@@ -10,7 +10,7 @@ from sklearn.base import clone
 import mklcore as mkl
 from mklcore.errors import KernelError, ParameterError, cancellation_scope
 from mklcore.estimators.base import weighted_blocks
-from mklcore.kernels.grams import LazySum, Rows
+from mklcore.kernels.grams import Rows, SummedRows
 from mklcore.kernels.maps import NORMALISATIONS
 from mklcore.kernels.operators import (
     CachedOperator,
@@ -132,7 +132,7 @@ def test_kernels_that_are_not_stored_finish_and_meet_new_rows_as_the_stack_does(
     assert list(rows.notes) == [note for note in stack.notes if "constant" in note]
     assert rows.scales == pytest.approx(stack.scales, rel=1e-10)
     alike(rows.combine(np.ones(rows.n_kernels)).matrix, stack.values.sum(axis=0), 1e-9)
-    alike(LazySum(rows).rows(np.array([7, 3]))[0], stack.values.sum(axis=0)[[7, 3]], 1e-9)
+    alike(SummedRows(rows).rows(np.array([7, 3]))[0], stack.values.sum(axis=0)[[7, 3]], 1e-9)
 
     new, (a, weights) = flat[:9] + 0.1, vectors
     alike(rows.cross(new), stack.cross(new), 1e-10)

@@ -410,7 +410,7 @@ class RowBlocks:
         return self._rows.transform.sums.scores(self._new, weights, duals)
 
 
-class LazySum(Rows):
+class SummedRows(Rows):
     """The rows of the plain sum, as those of a dictionary of one kernel."""
 
     def __init__(self, rows: Rows) -> None:

@@ -377,12 +377,13 @@ _ROUNDING = 4.0 * np.finfo(float).eps  # relative difference of two duals, or of
 
 def way_between(known: Array, a: Array) -> tuple[float, Indices]:
     """The factor s, that of most points or 1, and the fewest rows in which a (n,) is not s times a ``known`` dual."""
-    there = np.flatnonzero(known)
-    factors = {1.0}
-    if there.size:
-        factors.add(float(np.partition(a[there] / known[there], there.size // 2)[there.size // 2]))
-    ways = [(s, np.flatnonzero(np.abs(a - s * known) > _ROUNDING * np.abs(a))) for s in sorted(factors)]
-    return min(ways, key=lambda way: way[1].size)
+    there, rounding = np.flatnonzero(known), _ROUNDING * np.abs(a)
+    best = 1.0, np.flatnonzero(np.abs(a - known) > rounding)
+    if there.size and best[1].size:
+        s = float(np.partition(a[there] / known[there], there.size // 2)[there.size // 2])
+        rows = np.flatnonzero(np.abs(a - s * known) > rounding)
+        best = (s, rows) if rows.size < best[1].size else best
+    return best
 
 
 @dataclass(frozen=True, eq=False)
@@ -433,18 +434,26 @@ class CachedOperator:
         best: Products | None = None
         factor, rows = 0.0, self._everything
         for one in self._products:
-            if self._is_whole(one) or np.array_equal(one.kernels, asked):
+            if one.kernels is self._everything or np.array_equal(one.kernels, asked):
                 way = way_between(one.dual, a)
                 if best is None or way[1].size < rows.size:
                     best, (factor, rows) = one, way
         if best is not None and factor == 1.0 and not rows.size:
             return best.values if np.array_equal(best.kernels, asked) else best.values[asked]
         found = self._moved(best, asked, a, factor, rows)
-        others = [one for one in self._products if not np.array_equal(one.kernels, asked)]
-        if self._is_whole(found):
-            others = [*[one for one in self._products if self._is_whole(one)][:1], *others[:1]]
-        self._products = [found, *others[:2]]
+        self._keep(found)
         return found.values
+
+    def _keep(self, found: Products) -> None:
+        """``found`` in front: of all kernels beside another of all, of a subset in the place of that before."""
+        kept, room = [found], {True: 1 + (found.kernels is self._everything), False: 1}
+        room[found.kernels is self._everything] -= 1
+        for one in self._products:
+            whole = one.kernels is self._everything
+            if room[whole]:
+                kept.append(one)
+                room[whole] -= 1
+        self._products = kept
 
     def _moved(self, one: Products | None, asked: Indices, a: Array, factor: float, rows: Indices) -> Products:
         """The products of the kernels ``asked`` for, from those of a known dual where few rows have to be read."""
@@ -464,14 +473,12 @@ class CachedOperator:
 
     def learn(self, a: Array, products: Array) -> None:
         """Remember the products (M, n) of all kernels with ``a`` (n,), which somebody else computed."""
-        self._products = [Products(self._everything, a.copy(), products, float(np.abs(a).sum())), *self._products[:2]]
+        self._keep(Products(self._everything, a.copy(), products, float(np.abs(a).sum())))
 
     def knows(self, a: Array) -> bool:
         """Whether the products of all kernels with ``a`` (n,) cost no kernel value: those of a multiple are there."""
-        return any(way_between(one.dual, a)[1].size == 0 for one in self._products if self._is_whole(one))
-
-    def _is_whole(self, one: Products) -> bool:
-        return one.kernels.size == self.n_kernels
+        wholes = [one for one in self._products if one.kernels is self._everything]
+        return any(way_between(one.dual, a)[1].size == 0 for one in wholes)
 
     def quad(self, a: Array, kernels: Indices | None = None) -> Array:
         """a'K_m a for a (n,), of every kernel (M,) or of some (k,); negative round-off is clipped to 0."""

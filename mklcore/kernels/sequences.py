@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import scipy
 
 from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, read_only
@@ -31,31 +32,9 @@ if TYPE_CHECKING:
 
 MOST_LETTERS = 50  # of a word that is compared
 MOST_SHIFT = 100
-DIRECT = 2**16  # words that are counted by their number, without looking which of them occur
 LARGEST = 2**62
 USUAL_K, USUAL_DEGREE = 3, 5
 MOST_WORDS, IN_ROWS = 2000, 2  # words of a text, and rows that each is in
-
-
-@jit_entry()
-def fill_counts(left: Indices, right: Indices, words: int, upper: bool, out: Array) -> None:
-    """out_ij = sum over words of count_i count_j; words by number, left (a, P), right (b, Q), -1 where there is
-    none.
-    """
-    counts = np.zeros(words)
-    for i in range(left.shape[0]):
-        for p in range(left.shape[1]):
-            if left[i, p] >= 0:
-                counts[left[i, p]] += 1.0
-        for j in range(i if upper else 0, right.shape[0]):
-            total = 0.0
-            for q in range(right.shape[1]):
-                if right[j, q] >= 0:
-                    total += counts[right[j, q]]
-            out[i, j] = total
-        for p in range(left.shape[1]):
-            if left[i, p] >= 0:
-                counts[left[i, p]] = 0.0
 
 
 @jit_helper()
@@ -166,21 +145,18 @@ class Spectrum(SequenceKernel):
         return f"spectrum {self.k}"
 
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
-        numbers, words = self._numbered(left, right)
-        fill_counts(numbers[0], numbers[-1], words, upper, out)
+        counts = self._counted([left] if left is right else [left, right])
+        out[...] = (counts[0] @ counts[-1].T).toarray()
 
     def own(self, rows: Array) -> Array:
-        numbers, _ = self._numbered(rows, rows)
-        ordered = np.sort(numbers[0], axis=1)
-        found = np.zeros(len(rows))
-        for i, line in enumerate(ordered):
-            counts = np.unique(line[line >= 0], return_counts=True)[1].astype(float)
-            found[i] = counts @ counts
-        return found
+        (counts,) = self._counted([rows])
+        return np.asarray(counts.multiply(counts).sum(axis=1)).ravel()
 
-    def _numbered(self, left: Array, right: Array) -> tuple[list[Indices], int]:
-        """The words at every place of both as numbers below some bound, -1 where there is none, and that bound."""
-        tables = [self.read(left)] if left is right else [self.read(left), self.read(right)]
+    def _counted(self, parts: list[Array]) -> list[Any]:
+        """How often each word that occurs is in each row, (rows, words) sparse: words by number, to which letters are
+        appended.
+        """
+        tables = [self.read(rows) for rows in parts]
         alphabet = np.unique(np.concatenate([np.unique(table) for table in tables]))
         alphabet = alphabet[alphabet != END]
         letters = [np.where(table == END, -1, np.searchsorted(alphabet, table)) for table in tables]
@@ -191,7 +167,12 @@ class Spectrum(SequenceKernel):
                 found, size = _renumbered(found)
             found = [_longer(words, own[:, step:], count) for words, own in zip(found, letters, strict=True)]
             size *= count
-        return (found, size) if size <= DIRECT else _renumbered(found)
+        found, size = _renumbered(found)
+        counted = []
+        for words in found:
+            row, _ = places = np.nonzero(words >= 0)
+            counted.append(scipy.sparse.csr_array((np.ones(row.size), (row, words[places])), (len(words), size)))
+        return counted
 
 
 def _longer(words: Indices, following: Indices, count: int) -> Indices:

@@ -34,6 +34,7 @@ from typing import Any, cast
 import numpy as np
 
 from mklcore.arrays import Array, Indices, Mask
+from mklcore.kernels.maps import pieces
 from mklcore.kernels.operators import CachedOperator, Capability, Dense, KernelOperator, WeightedSum, is_stored
 from mklcore.losses import Cost, Loss
 from mklcore.solvers.driver import Iterate, Screened, Status, Trace, run
@@ -87,6 +88,8 @@ class LiveKernels(WeightedMethod[None]):
         self.readings: Readings = known.renew() if same else Readings(problem.K, norms_of(problem.K.source, balanced))
         self._all = np.arange(problem.K.n_kernels)
         self._few, self._of = before.few if same else None, before.live  # the live kernels, and which these are
+        self._slab: Array | None = None  # of Gram matrices of kernels that are not stored, ``_stored`` at present
+        self._stored: Indices = self._all[:0]
         self._ended: Status | None = None
 
     @property
@@ -180,13 +183,22 @@ class LiveKernels(WeightedMethod[None]):
         if live.size > self._room:
             selected: KernelOperator = source.select(live)
             return selected
-        values, known = np.empty((live.size, n, n)), np.zeros(live.size, dtype=bool)
-        if self._few is not None and self._of is not None and Capability.DENSE in self._few.capabilities:
-            known = np.isin(live, self._of)
-            values[known] = self._few.values[np.searchsorted(self._of, live[known])]
-        if not known.all():
-            values[~known] = source.grams(live[~known])
-        return Dense(values)
+        if self._slab is None:  # one room for all: earlier stacks beside the new one would take as much again
+            self._slab, self._stored = np.empty((self._room, n, n)), live[:0]
+            if self._few is not None and self._of is not None and Capability.DENSE in self._few.capabilities:
+                self._slab[: self._of.size], self._stored = self._few.values, self._of
+        slab, kept = self._slab, np.flatnonzero(np.isin(self._stored, live))
+        for place, k in enumerate(kept):
+            if place != k:
+                slab[place] = slab[k]
+        places = np.searchsorted(live, self._stored[kept])
+        for at in range(kept.size - 1, -1, -1):
+            if places[at] != at:
+                slab[places[at]] = slab[at]
+        for few in pieces(np.setdiff1d(np.arange(live.size), places), 32):
+            slab[few] = source.grams(live[few])
+        self._stored = live
+        return Dense(slab[: live.size])
 
     def _solved(self, weights: Array, a: Array, asked: float) -> Iterate[None]:
         """The optimum on the live kernels to ``asked`` times R, and its certificate over all."""

@@ -21,7 +21,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.features import Features
-from mklcore.kernels.grams import LazySum
+from mklcore.kernels.grams import SummedRows
 from mklcore.kernels.operators import CachedOperator, Capability, Dense, KernelOperator, cached, is_stored
 from mklcore.losses import Cost, Loss
 from mklcore.penalties import LpNorm, Penalty
@@ -352,7 +352,7 @@ def fit_sum(
             "(Nystroem(n_components=200), say)."
         )
     ones, phases = np.ones(K.n_kernels), ONE_KERNEL if needed <= room else (PAIRS,)
-    one = Dense(cast(Any, K.combine(ones).matrix)[None]) if needed <= room else LazySum(source)
+    one = Dense(cast(Any, K.combine(ones).matrix)[None]) if needed <= room else SummedRows(source)
     alone = replace(task, K=CachedOperator(one), penalty=LpNorm(1.0))
     start = None if warm is None else WarmStart(np.ones(1), warm.dual, warm.C)
     why = f", on the plain sum of {K.n_kernels} kernels"
