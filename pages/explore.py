@@ -13,8 +13,7 @@ from mklcore.answer.exploration import Exploration
 from mklcore.catalog import NOVELTY
 from mklcore.errors import MKLError
 from mklcore.figures import captions
-from mklcore.figures.captions import Line, runs
-from mklcore.figures.style import counted, number, percent
+from mklcore.figures.style import counted, number
 from mklcore.paths.path import Path
 from pages._parts.data import target
 from pages._parts.derive import earlier, tables
@@ -83,8 +82,8 @@ def cursor_of(path: Path, name: object, follows: list[View]) -> None:
     """Draw the slider of a path whose answer is still to come, and what is known at its points."""
     path_player.listen(path, name)
     here = places.place(path, history.current().at)
-    path_player.player(path, name, here, None, [*follows, FACTS], waiting=False)
-    path_player.texts(FACTS, path, here.index, WIDTHS, waiting=False)
+    path_player.player(path, name, here, None, [*follows, FACTS])
+    path_player.texts(FACTS, path, here.index, WIDTHS)
 
 
 # The answer
@@ -193,21 +192,7 @@ def picked(found: Exploration) -> dict[str, int]:
 # The cursor
 
 
-def _facts(path: Path) -> list[list[list[Line]]]:
-    return [[[solved(path, k)], captions.cost(path, k), captions.measured(path, k)] for k in range(len(path))]
-
-
-def solved(path: Path, index: int) -> Line:
-    """The certificate of a point as a badge: it is about the optimum, and not about the model being good."""
-    gap, status = float(path.relative_gap[index]), path.statuses[index]
-    if gap != gap:
-        return [["badge none", "○ no certificate"]]
-    if status.ok:
-        return [["badge good", f"✓ solved to {percent(gap)}"]]
-    return [["badge open", "○ not solved"], *runs(f"gap **{percent(gap)}**; {status.value}")]
-
-
-FACTS = View("facts", _facts)
+FACTS = View("facts", captions.facts)
 WIDTHS = (1.4, 1, 1.35)
 
 
@@ -233,10 +218,10 @@ def cursor(found: Exploration, follows: list[View], asked: PathParams, guessing:
             evidence.number_box(path, wanted)
         with right:
             views = [view if exact is None else pictures.with_point(view, *exact) for view in follows]
-            path_player.player(path, name, here, exact and exact[0], [*views, FACTS], waiting=False)
+            path_player.player(path, name, here, exact and exact[0], [*views, FACTS])
     history.end()
     with below:
-        path_player.texts(FACTS, path, here.index, WIDTHS, waiting=False)
+        path_player.texts(FACTS, path, here.index, WIDTHS)
         st.caption(where(found, point, index))
         if params.look == "columns" and not guessing:
             pictures.column(found, point.estimators[index], params, picked(found))

@@ -130,7 +130,7 @@ def test_methods_share_kernels_and_a_slider():
     said = ["".join(text for _, text in line) for line in shown["say"]["texts"][-1][0]]
     assert said[0].startswith(f"one at C = 10: {one.n_nonzero[-1]} of 5 kernels used, the largest ")
     assert said[1].startswith(f"{HOSTILE[0]} at C = 10: ")
-    assert all("; validation accuracy 90.0 %. ○ not certified" in line for line in said)
+    assert all("; validation accuracy 90.0 %. ○ not solved" in line for line in said)
     table = data_of(methods_page({"one": one, "two": other}, columns={"b": [0, 3], HOSTILE[0]: [1]}))["methods"]
     assert table["parts"] == {"5": "Columns"}
     place = table["full"].index("b")

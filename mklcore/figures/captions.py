@@ -21,7 +21,6 @@ from mklcore.selection.scoring import SHARES as SHARES_OF_ROWS
 
 SHARES = SHARES_OF_ROWS | {ACCEPTED}  # scores that are shares of rows
 SYMBOLS = {"lam": "λ"}
-LEAST_SHARE = 0.005  # less is not worth a word
 _PRODUCT = re.compile(r"(?P<columns>.+), (?P<factor>linear|RBF [^,]+?)(?: × (?P=factor))+")
 Line = list[list[str]]
 
@@ -60,17 +59,14 @@ def runs(text: str, kind: str = "") -> Line:
     return [["b" if k % 2 else kind, part] for k, part in enumerate(text.split("**")) if part]
 
 
-def certificate(path: Any, index: int, greedy: bool = False, short: bool = False) -> Line:
-    """How far the point can be from the optimum, with its badge; ``short`` where one line has to do."""
+def certificate(path: Any, index: int) -> Line:
+    """The certificate of a point as a badge: it is about the optimum, and not about the model being good."""
     gap, status = float(path.relative_gap[index]), path.statuses[index]
     if np.isnan(gap):
-        return [["badge none", "○ no certificate" + (": greedy" if greedy else "")]]
+        return [["badge none", "○ no certificate"]]
     if status.ok:
-        return [
-            ["badge good", "✓ certified"],
-            *runs(f"within **{style.percent(gap)}**{'' if short else ' of the optimum'}"),
-        ]
-    return [["badge open", "○ not certified"], *runs(f"gap **{style.percent(gap)}**; {status.value}")]
+        return [["badge good", f"✓ solved to {style.percent(gap)}"]]
+    return [["badge open", "○ not solved"], *runs(f"gap **{style.percent(gap)}**; {status.value}")]
 
 
 def cost(path: Any, index: int) -> list[Line]:
@@ -90,25 +86,16 @@ def measured(path: Any, index: int) -> list[Line]:
     ]
 
 
+def facts(path: Any) -> list[list[list[Line]]]:
+    """What is known at every point of a path: certificate, kernels in use and what it cost, scores."""
+    return [[[certificate(path, k)], cost(path, k), measured(path, k)] for k in range(len(path.values))]
+
+
 def spoken(path: Any, index: int) -> str:
     """Score and number of kernels of a point in a few words, for screen readers."""
     used = style.counted(int(path.n_nonzero[index]), "kernel")
     value = float(path.val_score[index])
     return used if math.isnan(value) else f"validation {path.score_name} {style.number(value)}, {used}"
-
-
-def where_the_weight_is(param: str, value: float, names: Sequence[str], shares: Sequence[float]) -> Line:
-    """The columns, or kernels, with the largest weight at one point, the three largest; ``shares`` are of the whole
-    weight. No full stop ends it: more can be said.
-    """
-    order = sorted((k for k in range(len(shares)) if shares[k] >= LEAST_SHARE), key=lambda k: -shares[k])[:3]
-    if not order:
-        return runs(f"At {label(param, value)} no kernel has a weight: the model is the same everywhere")
-    line = runs(f"At {label(param, value)} the weight is on ")
-    for place, k in enumerate(order):
-        line += [["", " and " if place and place == len(order) - 1 else ", " if place else ""], ["b", names[k]]]
-        line += [["", f" ({100 * shares[k]:.0f} %)"]]
-    return [run for run in line if run[1]]
 
 
 def labels(names: Sequence[str], families: Sequence[str]) -> tuple[str, ...]:

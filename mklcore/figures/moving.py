@@ -143,28 +143,25 @@ def chart(name: str, figure: str, panels: Sequence[Json], alt: str, said: Sequen
 
 def bars(
     path: Any, rows: Rows, table: Sequence[Sequence[float | None]], title: str, *, index: int, unit: str = "",
-    most: float | None = None, moving: int | None = None, sortable: bool = False,
-    tall: bool = False,
+    most: float | None = None, sortable: bool = False, tall: bool = False,
 ) -> Json:  # fmt: skip
     """What the player ``bars`` shows: ``table`` holds the values of its rows at every point of the path.
 
-    ``most`` is the value of the longest bar, ``moving`` how many of the rows the path moves; the others stay full.
-    ``tall`` is a list too long to be seen at once.
+    ``most`` is the value of the longest bar, ``tall`` a list too long to be seen at once.
     """
     largest = max((value for entry in table for value in entry if value is not None), default=0.0)
     names, full, colours = ([row[k] for row in rows] for k in range(3))
     return {
         "title": title, "labels": labels_of(path), "names": names, "full": full, "colours": colours,
         "weights": [list(entry) for entry in table], "hollow": [not ok for ok in solved(path)],
-        "moves": [moving is None or k < moving for k in range(len(rows))], "most": most or largest or 1.0,
-        "unit": unit, "index": index, "waiting": False, "sortable": sortable, "tall": tall,
+        "most": most or largest or 1.0, "unit": unit, "index": index, "sortable": sortable, "tall": tall,
     }  # fmt: skip
 
 
 def texts(chart: str, entries: Sequence[Any], widths: Sequence[float], index: int) -> Json:
     """What the player ``texts`` shows: columns of lines of runs, as ``captions`` makes them, at every point."""
     return {
-        "chart": chart, "set": "", "texts": list(entries), "widths": list(widths), "index": index, "waiting": False,
+        "chart": chart, "set": "", "texts": list(entries), "widths": list(widths), "index": index,
     }  # fmt: skip
 
 
@@ -221,7 +218,7 @@ def slider(path: Any, *, index: int) -> Json:
     return {
         "x": [axis.at(value) for value in values], "values": values, "labels": labels_of(path),
         "spoken": [f"{text}, {captions.spoken(path, k)}" for k, text in enumerate(labels_of(path))],
-        "index": index, "exact": None, "waiting": False,
+        "index": index, "exact": None,
     }  # fmt: skip
 
 
@@ -290,14 +287,10 @@ def path_json(
         found["scores"] = scores
     if says:
         found["say"] = texts(chart, [[[captions.runs(text) for text in says]]] * len(path.values), [1], start)
-    facts = [
-        [[captions.certificate(path, k)], captions.cost(path, k), captions.measured(path, k)]
-        for k in range(len(path.values))
-    ]
     found |= {
         "bars": weight_bars(path, index=start, dark=dark),
         "all": weight_bars(path, index=start, dark=dark, every=True),
-        "facts": texts(chart, facts, [2, 1, 1.35], start),
+        "facts": texts(chart, captions.facts(path), [1.4, 1, 1.35], start),
         "play": {
             **slider(path, index=start), "chart": chart,
             "charts": [found[name]["figure"] for name in ("chart", "scores") if name in found], "turn": 1,
@@ -433,7 +426,7 @@ def picture_json(
     play = {
         "x": [slider.at(position) for position in positions], "labels": list(labels), "chart": chart, "charts": [chart],
         "spoken": [f"{text}. {words}" for text, words in zip(labels, said, strict=True)], "index": start,
-        "exact": None, "waiting": False, "turn": 1, "panels": own, **more,
+        "exact": None, "turn": 1, "panels": own, **more,
     }  # fmt: skip
     return {
         "play": play,
@@ -767,5 +760,5 @@ def _lines(title: str, path: Any) -> list[captions.Line]:
         if own[top] > ALIKE * np.min(own[own > 0], initial=1.0):
             words += [["", ", the largest "], ["b", names[top]], ["", f" ({100 * own[top]:.0f} %)"]]
         found.append([*words, ["", "; "], *captions.measured(path, k)[1], ["", ". "],
-                      *captions.certificate(path, k, short=True)])  # fmt: skip
+                      *captions.certificate(path, k)])  # fmt: skip
     return found

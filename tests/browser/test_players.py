@@ -26,17 +26,17 @@ CHART = moving.chart("chart", "chart", [moving.panel(
 PATH: dict[str, Any] = {
     "chart": "chart", "charts": ["chart"], "x": [at / 4 for at in POSITIONS],
     "labels": [f"C = {x:g}" for x in POSITIONS],
-    "spoken": [f"spoken {x:g}" for x in POSITIONS], "index": 1, "exact": None, "turn": 1, "waiting": False,
+    "spoken": [f"spoken {x:g}" for x in POSITIONS], "index": 1, "exact": None, "turn": 1,
 }  # fmt: skip
 BARS: dict[str, Any] = {
     "chart": "chart", "set": "weights", "title": "Weights at ", "labels": PATH["labels"], "names": ["a", "b"],
     "full": ["kernel a", "kernel b"], "colours": ["#005585", "#7a4d00"], "weights": [[0.0, 2.0], [1.0, 1.0], [2.0, 0.5],
-    [2.0, 0.0]], "hollow": [False, False, False, True], "moves": [True, True], "most": 2.0, "unit": "", "index": 1,
-    "waiting": False, "sortable": True,
+    [2.0, 0.0]], "hollow": [False, False, False, True], "most": 2.0, "unit": "", "index": 1,
+    "sortable": True,
 }  # fmt: skip
 TEXTS = {
     "chart": "chart", "set": "texts", "texts": [[[[["b", f"point {k}"]]]] for k in range(4)], "widths": [1],
-    "index": 1, "waiting": False,
+    "index": 1,
 }  # fmt: skip
 
 

@@ -150,7 +150,7 @@ def test_cursor_bars_certificate_and_lines_follow_one_slider(window, tmp_path):
     assert slider.bounding_box()["y"] < window.locator("canvas").first.bounding_box()["y"]
     slider.focus()
     window.keyboard.press("End")
-    window.wait_for_function("() => document.querySelector('#facts').shadowRoot.textContent.includes('not certified')")
+    window.wait_for_function("() => document.querySelector('#facts').shadowRoot.textContent.includes('not solved')")
     line, ground = (window.locator(f"#chart {name}").first for name in (".path-cursor line", ".ground"))
     share = (float(line.get_attribute("x1")) - float(ground.get_attribute("x"))) / float(ground.get_attribute("width"))
     assert 0.95 < share < 1

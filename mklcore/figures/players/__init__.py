@@ -10,8 +10,6 @@ custom properties ``--st-text-color``, ``--st-background-color``, ``--st-primary
     marks                                marks of a picture that are chosen by a click or by keys alone
     path, bars, texts                    a slider along a path; bars and texts that follow it from elsewhere on the page
     chart                                panels of lines and bars
-    rest                                 nothing to see: it has drawn anew what only Python can draw, when the cursor
-                                         rests
     compare, methods                     one slider over several paths, and the table that follows it
     hull                                 hulls along lambda
     shell                                the page around players that stand alone
@@ -34,7 +32,6 @@ PLAYERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "methods": (("elements", "cursor"), ("rows",)),
     "hull": (("elements", "slider", "marks"), ("slider", "rows")),
     "chart": (("elements", "cursor", "axes"), ()),
-    "rest": (("elements",), ()),
 }
 SHARED = ("elements", "slider", "cursor", "axes", "marks")  # in the order in which they depend on each other
 

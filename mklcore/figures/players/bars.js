@@ -48,7 +48,7 @@ function write({ data, rows, order, now, hollow, told }, from, to) {
     if (row.text !== text) row.number.data = row.text = text;
     if (row.shown === value && row.hollow === hollow) continue;
     row.bar.style.transform = "scaleX(" + Math.max(0, Math.min(1, (value || 0) / data.most)) + ")";
-    if (row.hollow !== hollow) row.bar.classList.toggle("hollow", hollow && data.moves[m]);
+    if (row.hollow !== hollow) row.bar.classList.toggle("hollow", hollow);
     if ((row.shown === 0) !== (value === 0)) row.line.classList.toggle("zero", value === 0);
     Object.assign(row, { shown: value, hollow });
   }
@@ -115,7 +115,6 @@ export default function ({ parentElement, data, setTriggerValue }) {
   const view = viewOf(parentElement, newView);
   Object.assign(view, { data, pick: setTriggerValue });
   build(view);
-  view.list.classList.toggle("waiting", data.waiting);
   draw(view, data.index, null);
   view.resized.observe(view.list);
   const end = follow(view, draw);

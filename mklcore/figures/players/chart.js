@@ -258,7 +258,6 @@ export default function ({ parentElement, data }) {
   view.data = data;
   figures.set(data.figure, view.figure);
   for (const panel of data.panels) panel.order = panel.xs.map((_, k) => k).sort((a, b) => panel.xs[a] - panel.xs[b]);
-  view.box.classList.toggle("waiting", Boolean(data.waiting));
   view.index = Math.min(view.index, Math.max(0, data.said.length - 1));
   build(view);
   document.dispatchEvent(new CustomEvent("figure-drawn"));

@@ -85,7 +85,6 @@ export default function ({ parentElement, data, setStateValue }) {
   view.data = data;
   for (const chart of data.charts)
     if (!view.cursors.some((cursor) => cursor.chart === chart)) view.cursors.push(cursorOver(view, chart));
-  view.row.classList.toggle("waiting", data.waiting);
   view.slider.smooth = Boolean(data.smooth);
   view.slider.range.step = data.smooth ? "any" : 1;
   view.slider.stepTime = Math.max(90, Math.min(450, 4000 / data.x.length)); // few points are slow enough to be talked over
@@ -97,8 +96,6 @@ export default function ({ parentElement, data, setStateValue }) {
   arrange(view);
   if (data.sweep && !view.swept && !matchMedia("(prefers-reduced-motion: reduce)").matches) view.slider.sweep(data.sweep);
   view.swept = true;
-  // Data come anew once Python has taken in where the cursor was released.
-  document.dispatchEvent(new CustomEvent("path-cursor-rest", { detail: { chart: data.chart, index: data.index } }));
   return ending(view, () => {
     view.resized.disconnect();
     document.removeEventListener("figure-drawn", view.drawn);

@@ -31,7 +31,6 @@ export default function ({ parentElement, data }) {
   const view = viewOf(parentElement, (root) => ({ box: root.querySelector(".texts") }));
   view.data = data;
   view.drawn = null;
-  view.box.classList.toggle("waiting", data.waiting);
   draw(view, data.index, null);
   return follow(view, draw);
 }

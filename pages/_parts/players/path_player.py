@@ -21,9 +21,8 @@ from pages._parts.session.memory import memory
 
 FINE = ("C", "lam", "p")  # parameters whose slider stops between solved points
 CHART, SCORES = "path_chart", "score_chart"
-KEY, REST = "player", "player_rest"
+KEY = "player"
 _player = st.components.v2.component("path_player", **players.player("path")._asdict())
-_rest = st.components.v2.component("path_rest", **players.player("rest")._asdict())
 _bars = st.components.v2.component("path_bars", **players.player("bars")._asdict())
 _texts = st.components.v2.component("path_texts", **players.player("texts")._asdict())
 _hull = st.components.v2.component("hull_picture", **players.player("hull")._asdict())
@@ -55,13 +54,6 @@ def _reported(path: Path, report: dict[str, Any]) -> float:
     return float(f"{value:.4g}")
 
 
-def rest(index: int) -> None:
-    """Have the fragment around this, which shows the point ``index``, run again when the cursor comes to rest at
-    another.
-    """
-    _rest(key=REST, data={"chart": CHART, "index": index}, default={"report": None}, on_report_change=lambda: None)
-
-
 @dataclass(frozen=True)
 class View:
     """What a component shows at every point of a path: its name, and the entries of any path of the same kernels."""
@@ -83,25 +75,15 @@ def bars(name: str, drawn: dict[str, Any], pick: Callable[[str], None] | None = 
     _bars(key=key, data={**drawn, "chart": CHART, "set": name}, on_picked_change=picked)
 
 
-def texts(view: View, path: Path, index: int, widths: Sequence[float], *, waiting: bool) -> None:
-    """Draw texts that follow the cursor: columns of lines of runs (class, text), as ``runs`` makes them."""
-    _texts(
-        key=f"texts_{view.name}",
-        data={
-            "chart": CHART,
-            "set": view.name,
-            "texts": list(view.of(path)),
-            "widths": list(widths),
-            "index": index,
-            "waiting": waiting,
-        },
-    )
+def texts(view: View, path: Path, index: int, widths: Sequence[float]) -> None:
+    """Draw texts that follow the cursor: columns of lines of runs (class, text), as ``captions`` makes them."""
+    _texts(key=f"texts_{view.name}", data=moving.texts(CHART, view.of(path), widths, index) | {"set": view.name})
 
 
-def chart(key: str, drawn: dict[str, Any], *, title: str = "", waiting: bool = False) -> None:
-    """Draw the panels of a figure, over which the cursor stands: ``drawn`` by ``moving``, ``title`` above the first."""
-    panels = [{**drawn["panels"][0], "title": title}, *drawn["panels"][1:]]
-    _chart(key=key, data={**drawn, "panels": panels, "waiting": waiting})
+def chart(key: str, drawn: dict[str, Any]) -> None:
+    """Draw the panels of a figure, over which the cursor stands, without the title that the page says above it."""
+    panels = [one | {"title": ""} for one in drawn["panels"]]
+    _chart(key=key, data={**drawn, "panels": panels})
 
 
 def picture(drawn: dict[str, dict[str, Any]], name: str, *, first: bool = False) -> None:
@@ -131,7 +113,7 @@ def _between(path: Path, value: float) -> float:
     return round(float(np.interp(asked, known[order], places[order])), 4)
 
 
-def player(path: Path, name: object, here: Place, exact: Path | None, views: Sequence[View], *, waiting: bool) -> None:
+def player(path: Path, name: object, here: Place, exact: Path | None, views: Sequence[View]) -> None:
     """Draw the cursor's slider. ``exact`` is the one-point path solved between the path's own values."""
     between: dict[str, Any] | None = None
     if exact is not None:
@@ -154,7 +136,6 @@ def player(path: Path, name: object, here: Place, exact: Path | None, views: Seq
             "log": path.param != "p",
             "sign": symbol(path.param),
             "turn": memory().cursors.path.turns(name, history.current().at),
-            "waiting": waiting,
         },
         default={"report": None},
         on_report_change=lambda: None,
