@@ -8,7 +8,7 @@ import pytest
 
 from mklcore.errors import ParameterError
 from mklcore.estimators.hkl import HKLRegressor
-from mklcore.figures import component_plot, relevance_bars, style
+from mklcore.figures import style
 from mklcore.figures.hulls import hull_graph, hull_grid, hull_layout, hull_state, kernel_count, way
 from mklcore.solvers.hkl.bases import PolynomialBasis
 from tests.every import every
@@ -25,41 +25,19 @@ def model():
     return HKLRegressor(PolynomialBasis(3), lam=1e-3).fit(X, y)
 
 
-def drawn(model, dark):
-    x = np.linspace(-2, 2, 9)
-    return {
-        "grid": hull_grid(model, (0, 1), NAMES, dark=dark),
-        "graph": hull_graph(model, NAMES, dark=dark),
-        "relevance": relevance_bars(model.relevance_, NAMES, dark=dark),
-        "line": component_plot([x], x**2, ["length"], "length²", dark=dark),
-        "map": component_plot([x, x[:5]], np.outer(x[:5], x), ["length", "width"], "length·width", dark=dark),
-    }
-
-
 @THEMES
-def test_every_figure_keeps_the_house_style(model, dark):
-    for name, figure in drawn(model, dark).items():
-        assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)", name
-        assert figure.layout.showlegend is False, name
-        alt = figure.layout.meta["alt"]
-        assert alt[0].isupper(), name
-        assert alt.endswith("."), name
-        assert any(c.isdigit() for c in alt), name
-
-
-@THEMES
-def test_marks_and_labels_can_be_read_on_the_theme(model, dark):
+def test_hulls_keep_the_house_style_and_can_be_read(model, dark):
     paper = style.theme(dark).paper
-    for name, figure in drawn(model, dark).items():
+    for figure in (hull_grid(model, (0, 1), NAMES, dark=dark), hull_graph(model, NAMES, dark=dark)):
+        assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)"
+        assert figure.layout.showlegend is False
+        assert figure.layout.meta["alt"].endswith(".")
         for trace in figure.data:
-            if trace.type == "scatter" and trace.textfont.color:
-                assert style.contrast(trace.textfont.color, paper) >= style.TEXT_CONTRAST, name
-            line, fill = trace.marker.line.color if trace.type != "heatmap" else None, None
-            if trace.type == "scatter" and trace.mode == "markers" and isinstance(trace.marker.color, str):
-                fill = trace.marker.color
-            for colour in (line, fill):
+            if trace.textfont.color:
+                assert style.contrast(trace.textfont.color, paper) >= style.TEXT_CONTRAST
+            for colour in (trace.marker.line.color, trace.marker.color):
                 if isinstance(colour, str) and colour.startswith("#") and colour != paper:
-                    assert style.contrast(colour, paper) >= style.MARK_CONTRAST, name
+                    assert style.contrast(colour, paper) >= style.MARK_CONTRAST
 
 
 def test_the_grid_shows_hull_extreme_points_and_sources_of_two_variables(model):
@@ -112,13 +90,6 @@ def test_an_answer_without_certificate_is_dashed_and_says_so(model):
     assert "Not certified: the gap is 40 % of the objective" in hull_grid(provisional, (0, 1)).layout.meta["alt"]
 
 
-def test_relevance_is_sorted_and_relative_to_the_largest(model):
-    bars = relevance_bars(model.relevance_, NAMES).data[0]
-    assert bars.x[0] == 1.0
-    assert list(bars.x) == sorted(bars.x, reverse=True)
-    assert bars.text[0] == NAMES[int(np.argmax(model.relevance_))]
-
-
 @every(
     "count, words",
     [
@@ -139,22 +110,11 @@ def test_the_number_of_kernels_is_written_out(count, words):
         (lambda m: hull_grid(m, (0, 0)), "Two different variables from 0 to 3"),
         (lambda m: hull_grid(m, (0, 4)), "Two different variables from 0 to 3"),
         (lambda m: hull_grid(m, (0, 1), NAMES[:2]), "One name per variable"),
-        (lambda m: relevance_bars(m.relevance_, NAMES[:2]), "one value and one name each"),
-        (lambda m: component_plot([[1, 2]], [1.0], ["x"], "x"), "one value per position"),
-        (lambda m: component_plot([[1], [1], [1]], [[[1.0]]], ["x", "y", "z"], "x"), "one or two variables"),
     ],
 )
 def test_wrong_arguments_are_refused(call, words, model):
     with pytest.raises(ParameterError, match=words):
         call(model)
-
-
-def test_what_a_node_of_an_uncertified_hull_adds_is_dashed_and_says_so():
-    x = np.linspace(-2, 2, 9)
-    figure = component_plot([x], x**2, ["length"], "length²", certified=False)
-    assert figure.data[0].line.dash == "dash"
-    assert figure.layout.meta["alt"].endswith("Not certified.")
-    assert component_plot([x], x**2, ["length"], "length²").data[0].line.dash == "solid"
 
 
 # States along a path

@@ -82,7 +82,7 @@ def assert_explored(visitor: Visitor, path: Path, index: int) -> None:
     facts = visitor.facts()
     assert f"{path.n_nonzero[index]} of {len(path.kernel_names)} kernels used" in facts
     certified = path.statuses[index].ok and not np.isnan(path.relative_gap[index])
-    assert ("✓ certified" in facts) == certified
+    assert ("✓ solved to" in facts) == certified
     for part, scores in (("train", path.train_score), ("validation", path.val_score)):
         reported = re.search(rf"{part} {path.score_name} ([^\n]+)", facts)
         assert reported is not None, facts
