@@ -249,6 +249,8 @@ def where(found: Exploration, point: Path, index: int) -> str:
     here, rows = places.where(point, index), found.rows
     fitted = f"fitted on {rows.used:,} of {rows.of:,} rows" if rows.used < rows.of else f"fitted on {rows.of:,} rows"
     chosen = places.where(found.path, found.index)
+    if not found.path.can_choose:
+        return f"You look at {here}, {fitted}. Without a target no score can choose a point."
     if here == chosen:
         return f"The sentence is about this point, {chosen}: {found.label}, {fitted}. Validation: mean over folds."
     return f"You look at {here}; the sentence is about {chosen}, which folds chose. The path is {fitted}."

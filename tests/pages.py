@@ -4,14 +4,16 @@ import json
 import time
 from collections.abc import Callable
 from functools import cache
+from unittest.mock import patch
 
 import numpy as np
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, local_script_runner
 
+from mklcore.answer.exploration import Exploration
 from pages._parts.session.memory import KEY, Memory
-from pages.shared import work
+from pages.shared import answer, work
 
 # Each AppTest would look for components through every installed package: 0.1 s, and none comes while tests run.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
@@ -47,14 +49,9 @@ def wait_until(over: Callable[[], bool], app: AppTest | None = None) -> None:
             quiet(app.run())
 
 
-FOLDS = ("deep_columns", "deep_models", "deep_noise", "deep_stability")  # what Explore draws once it is opened
-
-
-def open_app(page: str = "pages/data.py", unfolded: bool = False, **query: str) -> AppTest:
+def open_app(page: str = "pages/data.py", **query: str) -> AppTest:
     """Follow a link to a page, or to Data; what the app ran on the way costs every test its time."""
     app = AppTest.from_file("../app.py", default_timeout=300)
-    for key in FOLDS if unfolded else ():
-        app.session_state[key] = True
     for name, value in query.items():
         app.query_params[name] = value
     if page:
@@ -98,6 +95,14 @@ def wait_for_path(app: AppTest) -> AppTest:
     wait_until(lambda: "kernels used" in words(app) or "The path failed" in words(app), app)
     assert "The path failed" not in words(app)
     return app
+
+
+def answer_of(app: AppTest) -> Exploration:
+    """The answer that the screen shows, with all that is known of it by now."""
+    with patch.object(work, "_session", lambda: app.session_state["work"]):  # whose the values of an upload are
+        found = answer.best_known(memory(app).params)
+    assert found is not None, words(app)
+    return found
 
 
 def wait_for_hulls(app: AppTest) -> AppTest:

@@ -11,12 +11,13 @@ import mklcore as mkl
 from mklcore.figures import style
 from pages._parts.derive import earlier
 from pages._parts.explore import rail
+from pages._parts.params import link
 from pages._parts.params.algorithms import METHODS
 from pages._parts.params.parameters import Params
 from pages._parts.session.words import plain
 from pages.shared import answer
 from pages.shared.work import Failed, Pending, Ready
-from tests.pages import go, memory, open_app, quiet, table, upload, words
+from tests.pages import answer_of, go, memory, open_app, quiet, table, upload, words
 
 EXPLORE = "pages/explore.py"
 SAMPLES = {"regression": "diabetes", "binary": "mkl_toy_sparse", "multiclass": "iris", "novelty": "ring"}
@@ -141,6 +142,44 @@ def test_what_is_fixed_on_the_rail_is_taken_and_can_be_left_open_again() -> None
     assert answer.asked(memory(app).params).is_open
 
 
+def test_the_score_that_was_chosen_measures_and_one_of_another_task_is_left_alone() -> None:
+    app = explore(data="iris")
+    assert app.selectbox(key="field_scoring").value == "accuracy"
+    app = quiet(app.selectbox(key="field_scoring").set_value("balanced_accuracy").run())
+    assert answer_of(app).scoring == "balanced accuracy"
+    assert "**Compared with**, balanced accuracy on" in words(app)
+    params, refused = link.read({"data": "iris", "scoring": "accurate"})
+    assert params.scoring == ""
+    assert "one of accuracy, balanced_accuracy" in refused[0]
+    assert link.read({"data": "iris", "scoring": "r2"}) == (Params(data="iris", scoring="r2"), ())
+
+
+def test_the_released_cursor_and_the_number_box_choose_the_point() -> None:
+    app = explore(data="diabetes")
+    path = answer_of(app).path
+    app.session_state["player"] = {"report": {"index": 5, "time": 1, "turn": 1}}
+    quiet(app.run())
+    assert memory(app).params.at == path.values[5]
+    app.session_state["player"] = {"report": {"index": 900, "time": 2, "turn": 1}}
+    quiet(app.run())
+    assert app.number_input(key="exact_C").value == memory(app).params.at == path.values[-1]
+    app = quiet(app.number_input(key="exact_C").set_value(0.5).run())
+    assert "All weights at C = 0.5, as a table" in [expander.label for expander in app.expander]
+    app.button(key="undo").click().run()
+    assert memory(app).params.at == path.values[-1]
+
+
+@pytest.mark.parametrize("algorithm", METHODS)
+def test_every_method_ends_with_its_certificate_or_says_that_it_has_none(algorithm: str) -> None:
+    app = explore(data="diabetes" if algorithm != "joint" else "iris", algorithm=algorithm)
+    gaps = answer_of(app).path.relative_gap
+    assert ("no certificate" in words(app)) == bool(np.isnan(gaps).all())
+    assert ("✓ solved to" in words(app)) == bool(np.isfinite(gaps).all())
+    assert METHODS[algorithm].cannot_tell in words(app)
+    if algorithm != "lp":
+        assert "needs a target" in words(explore(data="ring", algorithm=algorithm))
+
+
 @pytest.mark.parametrize("algorithm", ["lp", "gomp", "smkl"])
 def test_every_preset_sets_what_it_says_and_shows_itself(algorithm: str) -> None:
     for preset in METHODS[algorithm].presets:
@@ -170,7 +209,7 @@ def test_until_it_is_there_a_placeholder_says_what_is_done_and_a_refusal_can_be_
         app = explore(data="iris")
         assert "candidates" in words(app)
         assert not app.get("plotly_chart")
-        told = Failed("Answer was cancelled.")
+        told = Failed("Answer was cancelled.", again=True)
         app = quiet(app.run())
     assert [error.value for error in app.error] == ["Answer was cancelled\\."]
     assert "matter most" in words(press(app, "explore_refused_again"))

@@ -28,8 +28,7 @@ from pages._parts.derive import comparison, paths
 from pages._parts.export import downloads, scripts
 from pages._parts.params import link
 from pages._parts.params.parameters import Params
-from pages.shared import answer, work
-from tests.pages import memory, open_app, wait_for_hulls, wait_until
+from tests.pages import answer_of, memory, open_app, wait_for_hulls, wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 HOSTILE = ['a"b', "c'd", "e`f", "g\\n", "$(rm)", "{h}", "__import__('os')", "<b>i</b>", "é ∞"]
@@ -47,17 +46,6 @@ def turn(app: AppTest, page: str) -> AppTest:
     app.switch_page(f"pages/{page}.py").run()
     assert [error.message for error in app.exception] == []
     return app
-
-
-def found_by(app: AppTest) -> Exploration:
-    """What the screen shows."""
-    work._HERE.session = app.session_state["work"]  # whose the values of an upload are
-    try:
-        found = answer.best_known(memory(app).params)
-    finally:
-        work._HERE.session = None
-    assert found is not None
-    return found
 
 
 def hulls_of(app: AppTest) -> mkl.Path:
@@ -127,7 +115,7 @@ FIXED = {
 @pytest.mark.parametrize("fixed", FIXED)
 def test_the_script_makes_the_answer_of_the_screen_whatever_is_fixed(fixed, tmp_path, monkeypatch):
     app = open_at("explore", **{"data": "iris"} | FIXED[fixed])
-    found = found_by(app)
+    found = answer_of(app)
     place = len(found.path) - 1
     params = replace(memory(app).params, at=float(found.path.values[place]))
     script, book = handed_out(params, "explore")
@@ -146,7 +134,7 @@ def without_last(code: str) -> ast.Module:
 
 def test_a_notebook_makes_the_numbers_of_the_screen(kernel, tmp_path):
     app = open_at("explore", data="iris", algorithm="gomp", seed="3")
-    path = found_by(app).path
+    path = answer_of(app).path
     params = replace(memory(app).params, at=float(path.values[2]))
     reported = run_notebook(handed_out(params, "explore")[1], kernel, tmp_path)
     np.testing.assert_array_equal(reported["weights"], path.weights)
@@ -176,7 +164,7 @@ def test_the_methods_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
 
 def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_script(tmp_path, monkeypatch):
     app = open_at("explore", data="iris", seed="3")
-    found = found_by(app)
+    found = answer_of(app)
     between = float(np.sqrt(found.path.values[2] * found.path.values[3]))
     params = replace(memory(app).params, at=between, row=77, moved="1=6.5,3=1.25")
     app = open_at("predict", **link.text(params))
@@ -224,7 +212,7 @@ def test_the_script_of_an_upload_reads_that_file_and_no_other_whatever_its_names
     assert Path(file).name == file
     (tmp_path / file).write_bytes(content)
     names = run_script(script, tmp_path, monkeypatch)
-    agree(names, found_by(app))
+    agree(names, answer_of(app))
     assert names["data"].target_name == "target'\"`"
     (tmp_path / file).write_bytes(content.replace(b"0.1", b"0.2"))
     with pytest.raises(ValueError, match="its fingerprint differs"):
@@ -305,7 +293,7 @@ def test_how_a_file_was_read_is_in_the_script(tmp_path, monkeypatch):
     app.run()
     script = code_of(app)
     (tmp_path / "t.csv").write_bytes(content)
-    agree(run_script(script, tmp_path, monkeypatch), found_by(app))
+    agree(run_script(script, tmp_path, monkeypatch), answer_of(app))
 
 
 def test_a_ready_stack_comes_out_of_the_script(tmp_path, monkeypatch):
@@ -315,7 +303,7 @@ def test_a_ready_stack_comes_out_of_the_script(tmp_path, monkeypatch):
     np.savez(file, K=stack.values, y=data.y.astype(str))
     app = with_upload(file.getvalue(), "kernels.npz")
     (tmp_path / "kernels.npz").write_bytes(file.getvalue())
-    agree(run_script(code_of(app), tmp_path, monkeypatch), found_by(app))
+    agree(run_script(code_of(app), tmp_path, monkeypatch), answer_of(app))
     turn(app, "predict")
     assert any("ready stack, without columns" in line.value for line in app.info)
 

@@ -21,32 +21,10 @@ from mklcore.kernels.functions import Delta
 from mklcore.verify import main
 from pages._parts.derive import hulls
 from pages._parts.export import proof
-from pages.shared import answer, work
-from tests.pages import (
-    KEY,
-    go,
-    memory,
-    open_app,
-    quiet,
-    table,
-    upload,
-    wait_for_hulls,
-    wait_for_path,
-    words,
-)  # fmt: skip
+from tests.pages import KEY, answer_of, go, memory, open_app, quiet, table, upload, wait_for_hulls, words
 from tests.test_stack_upload import K, Y, npz, with_stack
 
 ROOT = Path(__file__).parents[1]
-
-
-@pytest.fixture(autouse=True)
-def at_once():
-    with work.inline():
-        yield
-
-
-def at_explore(**query: str) -> AppTest:
-    return open_app("pages/explore.py", **{"data": "iris", **query})
 
 
 def opened(app: AppTest, name: str) -> AppTest:
@@ -54,13 +32,11 @@ def opened(app: AppTest, name: str) -> AppTest:
     return quiet(app.run())
 
 
-def proved(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> tuple[proof.Proof, proof.Files]:
+def proved(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> proof.Files:
     """The chosen model, as its pocket offers it."""
+    found = answer_of(app)
     with in_session(app, monkeypatch):
-        params = memory(app).params
-        found = answer.get(params).value
-        shown = proof.of_answer(params, found, found.model)
-        return shown, proof.files(shown)
+        return proof.files(proof.of_answer(memory(app).params, found, found.model))
 
 
 @contextmanager
@@ -79,9 +55,9 @@ def laid(found: proof.Files, folder: Path) -> list[str]:
 
 
 def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_lines(tmp_path, monkeypatch):
-    app = opened(at_explore(), "explore")
+    app = opened(open_app("pages/explore.py", data="iris"), "explore")
     command = next(code.value for code in app.code if code.value.startswith("python -m mklcore.verify"))
-    _, found = proved(app, monkeypatch)
+    found = proved(app, monkeypatch)
     assert command == found.command == "python -m mklcore.verify model.mkl training_rows.csv species"
     python, *rest = laid(found, tmp_path)
     done = subprocess.run(
@@ -109,8 +85,8 @@ CHECKED = list(zip((name for name in ESTIMATORS if name != "hkl"), cycle(["breas
 
 @pytest.mark.parametrize(("algorithm", "sample"), CHECKED)
 def test_every_method_of_explore_can_be_checked(algorithm, sample, tmp_path, monkeypatch, capsys):
-    app = at_explore(data=sample, algorithm=algorithm)
-    _, found = proved(app, monkeypatch)
+    app = open_app("pages/explore.py", data=sample, algorithm=algorithm)
+    found = proved(app, monkeypatch)
     arguments = [str(tmp_path / word) if "." in word else word for word in laid(found, tmp_path)[3:]]
     assert main(arguments) == 0, capsys.readouterr().out
     assert "Everything holds." in capsys.readouterr().out
@@ -118,10 +94,9 @@ def test_every_method_of_explore_can_be_checked(algorithm, sample, tmp_path, mon
 
 def test_an_upload_is_checked_against_its_own_file_too(tmp_path, monkeypatch, capsys):
     content = table(80)
-    app = upload(open_app(), content)
-    app = go(app, "pages/explore.py")
+    app = go(upload(open_app(), content), "pages/explore.py")
     assert "Your own file does as well" in words(opened(app, "explore"))
-    _, found = proved(app, monkeypatch)
+    found = proved(app, monkeypatch)
     laid(found, tmp_path)
     (tmp_path / "own.csv").write_bytes(content)
     for name in (found.table_name, "own.csv"):
@@ -133,7 +108,7 @@ def test_rows_that_no_csv_brings_back_are_taken_as_arrays(tmp_path, monkeypatch,
     values = rng.normal(size=(60, 2)).round(3)
     rows = [f"{a},{b},{int(i == 7)},{'=up' if a + b > 0 else '=down'}" for i, (a, b) in enumerate(values)]
     app = upload(open_app(), ("a,b,rare,label\n" + "\n".join(rows)).encode())
-    _, found = proved(go(app, "pages/explore.py"), monkeypatch)
+    found = proved(go(app, "pages/explore.py"), monkeypatch)
     assert found.command == "python -m mklcore.verify model.mkl training_rows.npz"
     laid(found, tmp_path)
     assert main([str(tmp_path / proof.MODEL), str(tmp_path / found.table_name)]) == 0, capsys.readouterr().out
@@ -141,8 +116,8 @@ def test_rows_that_no_csv_brings_back_are_taken_as_arrays(tmp_path, monkeypatch,
 
 
 def test_a_stack_is_checked_on_its_training_block(tmp_path, monkeypatch, capsys):
-    app = wait_for_path(go(with_stack(npz(K=K, y=Y)), "pages/explore.py"))
-    _, found = proved(app, monkeypatch)
+    app = go(with_stack(npz(K=K, y=Y)), "pages/explore.py")
+    found = proved(app, monkeypatch)
     assert found.table_name == "training_stack.npz"
     laid(found, tmp_path)
     assert main([str(tmp_path / proof.MODEL), str(tmp_path / found.table_name)]) == 0, capsys.readouterr().out
