@@ -74,7 +74,6 @@ NUMERICAL = (
     "test_grams.py",
     "test_greedy_solver.py",
     "test_hkl_estimators.py",
-    "test_hkl_rounding.py",
     "test_hkl_solver.py",
     "test_hkl_theory.py",
     "test_huber.py",

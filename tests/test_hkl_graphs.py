@@ -1,5 +1,5 @@
 """HKL on any directed acyclic graph: optima over all nodes of an independent solver, sums by brute force, files,
-refusals.
+pictures, refusals.
 """
 
 import io
@@ -15,9 +15,9 @@ from mklcore.figures.hulls import drawn_along, hull_json, hull_layout, hull_stat
 from mklcore.figures.takeaway import hulls_page
 from mklcore.solvers.hkl.design import Design
 from mklcore.solvers.hkl.search import hkl_certificate
+from mklcore.verify import report, verify
 from tests.every import every
 
-CASES = range(50)
 COLUMNS = {
     "whole": (0, 1, 2, 3), "left": (0, 1), "right": (2, 3), "middle": (1, 2),
     "x1": (0,), "x2": (1,), "x3": (2,), "x4": (3,),
@@ -68,8 +68,8 @@ def optimum(parents, factors, weights, y, lam, loss):
     return float(problem.solve(solver="CLARABEL"))
 
 
-@every("seed", CASES)
-def test_optimum_over_all_nodes(seed):
+@every("seed", range(50))
+def test_optimum_and_sums_over_all_nodes(seed):
     parents, factors, weights, y = random_problem(seed)
     loss = ("squared", "logistic", "hinge")[seed % 3]
     y = y if loss == "squared" else np.where(y > np.median(y), 1.0, -1.0)
@@ -84,31 +84,15 @@ def test_optimum_over_all_nodes(seed):
     assert model.dual_objective_ <= best * (1 + 1e-6)
     assert hkl_certificate(model, None, y) == pytest.approx((model.objective_, model.dual_objective_), rel=1e-6)
     assert all(set(parents[node]) <= set(model.hull_) for node in model.hull_)
-
-
-def brute_sums(parents, forms, prices):
+    space, a = Design(None, graph=graph), y - y.mean()
+    forms = [float(np.sum((factor.T @ a) ** 2)) for factor in factors]
+    assert space.forms(space.order.nodes, a) == pytest.approx(forms)
     reach = [above(parents, w) for w in range(len(parents))]
-    return [
-        sum(
-            forms[w] / sum(prices[v] for v in reach[w] if t in reach[v]) ** 2
-            for w in range(len(parents))
-            if t in reach[w]
-        )
+    sums = [
+        sum(forms[w] / sum(weights[v] for v in own if t in reach[v]) ** 2 for w, own in enumerate(reach) if t in own)
         for t in range(len(parents))
     ]
-
-
-@every("seed", range(5))
-def test_sums_over_descendants_of_a_listed_graph(seed):
-    parents, factors, weights, y = random_problem(seed)
-    graph = mkl.Graph(parents, [factor @ factor.T for factor in factors], weights=weights)
-    space, a = Design(None, graph=graph), y - y.mean()
-    nodes = space.order.nodes
-    forms = [float(np.sum((factor.T @ a) ** 2)) for factor in factors]
-    assert space.forms(nodes, a) == pytest.approx(forms)
-    assert space.descendant_sums(nodes, a, space.order.weights(None, 1.0)) == pytest.approx(
-        brute_sums(parents, forms, weights)
-    )
+    assert space.descendant_sums(space.order.nodes, a, space.order.weights(None, 1.0)) == pytest.approx(sums)
 
 
 def test_grid_as_a_listed_graph_has_the_optimum_of_the_grid():
@@ -143,35 +127,6 @@ def fitted(genes):
     return mkl.HKLRegressor(graph=FAMILY, lam=1e-3).fit(*genes)
 
 
-def test_genes_enter_after_all_of_their_pathways(fitted, genes):
-    graph = fitted.graph
-    place = {name: k for k, name in enumerate(graph.names)}
-    assert {graph.names[k] for k in graph.parents[place["x2"]]} == {"left", "middle"}
-    assert graph.parents[place["left"]] == (place["whole"],)
-    assert "left" in fitted.hull_
-    assert fitted.score(*genes) > 0.98
-    assert all(above in fitted.hull_ for above, below in fitted.edges_ if below in fitted.hull_)
-    norms = dict(zip(fitted.hull_, fitted.component_norms_, strict=True))
-    assert norms["left"] > 2 * norms.get("right", 0.0)
-
-
-def test_prediction_on_new_rows_is_the_sum_of_its_nodes(fitted, genes):
-    X = genes[0][:7] + 0.1
-    parts = fitted.contributions(X)
-    assert fitted.predict(X) == pytest.approx(parts.sum(axis=0) + fitted.intercept_)
-    assert fitted.component(fitted.hull_[0], X) == pytest.approx(parts[0])
-
-
-def test_same_kernels_given_ready(fitted, genes):
-    X, y = genes
-    stack = fitted.graph.kernels.grams(X)
-    ready = clone(fitted).set_params(graph=mkl.Graph(fitted.graph.parents, names=fitted.graph.names)).fit(stack, y)
-    assert ready.objective_ == pytest.approx(fitted.objective_)
-    assert ready.predict(X[:3]) == pytest.approx(fitted.predict(X[:3]))
-    held = clone(fitted).set_params(graph=mkl.Graph(fitted.graph.parents, stack.values)).fit(X, y)
-    assert held.predict(stack.cross(X[:3])) == pytest.approx(fitted.predict(X[:3]))
-
-
 def again(model):
     file = io.BytesIO()
     mkl.save_model(file, model)
@@ -179,31 +134,41 @@ def again(model):
     return mkl.load_model(file)
 
 
-def test_saved_graphs_predict_the_same(fitted, genes):
+def test_genes_enter_after_all_of_their_pathways_and_their_parts_add_up(fitted, genes):
+    X = genes[0][:7] + 0.1
+    assert "left" in fitted.hull_
+    assert fitted.score(*genes) > 0.98
+    assert all(above in fitted.hull_ for above, below in fitted.edges_ if below in fitted.hull_)
+    norms = dict(zip(fitted.hull_, fitted.component_norms_, strict=True))
+    assert norms["left"] > 2 * norms.get("right", 0.0)
+    parts = fitted.contributions(X)
+    assert fitted.predict(X) == pytest.approx(parts.sum(axis=0) + fitted.intercept_)
+    assert fitted.component(fitted.hull_[0], X) == pytest.approx(parts[0])
+
+
+def test_the_same_kernels_given_ready_or_saved_predict_the_same(fitted, genes):
     X, y = genes
+    stack = fitted.graph.kernels.grams(X)
+    ready = clone(fitted).set_params(graph=mkl.Graph(fitted.graph.parents, names=fitted.graph.names)).fit(stack, y)
+    assert ready.objective_ == pytest.approx(fitted.objective_)
+    assert ready.predict(X[:3]) == pytest.approx(fitted.predict(X[:3]))
+    held = clone(fitted).set_params(graph=mkl.Graph(fitted.graph.parents, stack.values)).fit(X, y)
+    assert held.predict(stack.cross(X[:3])) == pytest.approx(fitted.predict(X[:3]))
+    assert again(held).predict(stack.values) == pytest.approx(held.predict(stack.values))
     found = again(fitted)
     assert found.predict(X) == pytest.approx(fitted.predict(X))
     assert found.kernel_names_ == fitted.kernel_names_
     assert hkl_certificate(found, X, y) == pytest.approx((fitted.objective_, fitted.dual_objective_))
-    stack = fitted.graph.kernels.grams(X)
-    ready = mkl.HKLRegressor(graph=mkl.Graph(fitted.graph.parents, stack.values), lam=0.1).fit(None, y)
-    assert again(ready).predict(stack.values) == pytest.approx(ready.predict(stack.values))
-
-
-def test_a_saved_graph_has_no_training_matrices(fitted, genes):
     with pytest.raises(KernelError, match="fit it again"):
-        again(fitted).design_.gram(((0, 1),))
+        found.design_.gram(((0, 1),))
 
 
-def test_path_over_lambda_of_a_graph(fitted, genes):
-    path = mkl.fit_path(clone(fitted), *genes, param="lam", values=[0.1, 0.01, 0.001])
+def test_path_and_classes_of_a_graph(fitted, genes):
+    X, y = genes
+    path = mkl.fit_path(clone(fitted), X, y, param="lam", values=[0.1, 0.01, 0.001])
     assert all(point.certified_ for point in path.estimators)
     assert path.estimators[-1].objective_ == pytest.approx(fitted.objective_, rel=2e-3)
     assert set(path.kernel_names) >= set(fitted.kernel_names_)
-
-
-def test_three_classes_share_one_hull(genes):
-    X, y = genes
     classes = np.digitize(y, np.quantile(y, [0.33, 0.67]))
     model = mkl.HKLClassifier(graph=FAMILY, lam=1e-3).fit(X, classes)
     assert model.weights_.shape == (3, len(model.hull_))
@@ -218,6 +183,31 @@ def test_constant_kernels_are_nodes_of_weight_zero():
     model = mkl.HKLRegressor(graph=graph, lam=0.01).fit(X, X[:, 0])
     assert model.certified_
     assert model.predict(X) == pytest.approx(X[:, 0], abs=0.1)
+
+
+def test_a_saved_graph_is_verified_from_its_definition_or_its_matrices(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 7))
+    tree = mkl.Graph.tree([None, 0, 0, 1, 1, 2, 2], [mkl.Linear(features=(j,)) for j in range(7)])
+    model = mkl.HKLRegressor(graph=tree, lam=1e-2).fit(X, X[:, 0] + X[:, 1] + X[:, 4])
+    mkl.save_model(tmp_path / "model.mkl", model)
+    np.savez(tmp_path / "rows.npz", X=X, y=model.training_target_)
+    lines = verify(tmp_path / "model.mkl", tmp_path / "rows.npz")
+    assert all(line.holds for line in lines), lines
+    assert len(lines) >= 3
+    K = np.array([np.outer(x, x) for x in X[:30, :4].T])
+    diamond, y = mkl.Graph([(), (0,), (0,), (1, 2)], K, weights=[1.0, 2.0, 1.5, 3.0]), X[:30, 0] + X[:30, 1]
+    np.savez(tmp_path / "stack.npz", K=K)
+    np.savez(tmp_path / "other.npz", K=1.5 * K)
+    for own in (
+        mkl.HKLRegressor(graph=diamond, lam=1e-2).fit(None, y),
+        mkl.HKLClassifier(graph=diamond).fit(None, y > 0),
+    ):
+        mkl.save_model(tmp_path / "model.mkl", own)
+        assert report(tmp_path / "model.mkl", tmp_path / "stack.npz")[1] == 0
+        assert report(tmp_path / "model.mkl", tmp_path / "other.npz")[1] == 1
+    with pytest.raises(DataError, match="fitted on ready kernels: give them"):
+        verify(tmp_path / "model.mkl", tmp_path / "rows.csv")
 
 
 # Refusals
@@ -243,31 +233,25 @@ def test_graphs_that_are_none(parents, options, words):
         mkl.Graph(parents, **options)
 
 
-def test_kernels_that_do_not_fit():
+def test_what_cannot_be_fitted(genes):
+    X, y = genes
+    bare, ready = mkl.Graph([()]), mkl.Graph([()], np.eye(60)[None])
+    for error, words, options, rows in (
+        (ParameterError, "graph must be", {"graph": "tree"}, X),
+        (ParameterError, "leave basis out", {"basis": "gaussian", "graph": FAMILY}, X),
+        (ParameterError, "rank one", {"graph": FAMILY, "refit": True}, X),
+        (KernelError, "stack", {"graph": bare}, X),
+        (KernelError, "one per node", {"graph": bare}, np.stack([np.eye(60)] * 2)),
+        (DataError, "60 rows", {"graph": ready}, X[:5]),
+    ):
+        with pytest.raises(error, match=words):
+            mkl.HKLRegressor(**options).fit(rows, y[: len(rows)] if np.ndim(rows) == 2 else y)
+    with pytest.raises(KernelError, match="Test blocks"):
+        mkl.HKLRegressor(graph=ready, lam=0.1).fit(X, y).predict(X)
     with pytest.raises(KernelError, match="one per node"):
         mkl.Graph([(), (0,)], [mkl.Linear()])
     with pytest.raises(KernelError, match="Gram matrices"):
         mkl.Graph([()], "linear")
-
-
-def test_what_cannot_be_fitted(genes):
-    X, y = genes
-    with pytest.raises(ParameterError, match="graph must be"):
-        mkl.HKLRegressor(graph="tree").fit(X, y)
-    with pytest.raises(ParameterError, match="leave basis out"):
-        mkl.HKLRegressor("gaussian", graph=FAMILY).fit(X, y)
-    with pytest.raises(ParameterError, match="rank one"):
-        mkl.HKLRegressor(graph=FAMILY, refit=True).fit(X, y)
-    with pytest.raises(KernelError, match="stack"):
-        mkl.HKLRegressor(graph=mkl.Graph([()])).fit(X, y)
-    with pytest.raises(KernelError, match="one per node"):
-        mkl.HKLRegressor(graph=mkl.Graph([()])).fit(np.stack([np.eye(60)] * 2), y)
-    ready = mkl.Graph([()], np.eye(60)[None])
-    with pytest.raises(DataError, match="60 rows"):
-        mkl.HKLRegressor(graph=ready).fit(X[:5], y[:5])
-    model = mkl.HKLRegressor(graph=ready, lam=0.1).fit(X, y)
-    with pytest.raises(KernelError, match="Test blocks"):
-        model.predict(X)
 
 
 # Pictures
