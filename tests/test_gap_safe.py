@@ -1,7 +1,5 @@
 """Screening at p = 1: no kernel of the optimum is ever ruled out, and off and on give the same answer."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -141,14 +139,9 @@ def test_forms_are_exact_where_the_price_needs_them():
         assert found.max() == pytest.approx(true.max(), rel=1e-12)
 
 
-def test_a_path_and_its_evidence_say_how_many_kernels_were_screened():
-    from pages._parts.drawing import evidence
-
+def test_a_path_says_how_many_kernels_were_screened():
     K, y, _ = problem(5, M=20)
     model = mkl.LpMKLClassifier(p=1.0, loss="logistic", kernels="precomputed")
     path = mkl.fit_path(model, K, y, "C", [0.01, 0.012, 0.1])
     assert path.screened[0] is None
     assert path.screened[1].ruled_out > 5
-    shown = evidence.certificate(path, 1, SimpleNamespace(cannot_tell=""))
-    assert f"screening ruled out **{path.screened[1].ruled_out}** of 20 kernels" in shown
-    assert "screening" not in evidence.certificate(path, 0, SimpleNamespace(cannot_tell=""))

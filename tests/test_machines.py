@@ -1,7 +1,5 @@
 """Machines against scikit-learn and closed forms, by objective; gaps must be true."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
@@ -9,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 from mklcore.losses import LOSSES, Hinge, make_loss
-from mklcore.machines import machine_of, svm
+from mklcore.machines import machine_of
 from mklcore.machines.constant import without_slope
 from mklcore.machines.svm import solve_svm
 from tests.every import every
@@ -155,18 +153,3 @@ def test_a_diagonal_that_rounding_has_made_negative_divides_by_nothing():
     start = np.where(y > 0, 0.3, -0.3 / 39)
     warm = solve_svm(K, y, 0.45, make_loss("hinge"), True, warm=start, accuracy=1e-4)
     assert warm.objective == pytest.approx(cold.objective, rel=1e-3)
-
-
-def test_rows_that_meet_their_bounds_cost_no_factorisation_each(monkeypatch):
-    """Every exact step to a bound factorised all free rows anew: nine tenths of a machine at a large C."""
-    rng, sizes, factorise = np.random.default_rng(0), [], svm.scipy.linalg.cho_factor
-    X = rng.standard_normal((200, 4))
-    y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * rng.standard_normal(200)
-    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(-1) / 2)
-    monkeypatch.setattr(
-        svm.scipy.linalg, "cho_factor", lambda block, **how: sizes.append(len(block)) or factorise(block, **how)
-    )
-    monkeypatch.setattr(svm, "SETTINGS", replace(svm.SETTINGS, chunk=1))
-    machine = solve_svm(K, y, 1e3, make_loss("epsilon_insensitive"), True, accuracy=1e-6)
-    assert machine.gap <= 1e-6 * machine.regulariser
-    assert 0 < len(sizes) <= 12  # 37 before, 3 now

@@ -16,7 +16,6 @@ chosen anew.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 import scipy
@@ -411,90 +410,41 @@ def solve_svm(
 def _active_set_steps(
     K: Array, low: Array, high: Array, epsilon: float, a: Array, v: Array, balanced: bool, most: int = 50
 ) -> None:
-    """Exact steps on the free support vectors, in place, each to the first bound it meets: where pairs only creep.
-
-    The system is factorised once: a row that meets its bound is taken out by the Schur complement of its column of the
-    inverse, at a twentieth of the cost; where rounding shows, the rows that are left are factorised anew.
-    """
-    system = None
+    """Exact steps on the free support vectors, in place, each to the first bound it meets: where pairs only creep."""
     for _ in range(most):
-        if system is None:
-            free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (epsilon == 0.0)))
-            system = _FreeRows.of(K, free) if free.size > 1 else None
-            if system is None:
-                return
-        left = system.left
-        right = np.column_stack([v[free] - epsilon * np.sign(a[free]), np.ones(free.size)])
-        solved = system.solve(right)[left]
-        step = solved[:, 0]
+        free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (epsilon == 0.0)))
+        if free.size < 2:
+            return
+        block = K[np.ix_(free, free)]
+        block.flat[:: free.size + 1] += 1e-14 * float(np.trace(block)) / free.size
+        pull, x = v[free] - epsilon * np.sign(a[free]), a[free]
+        try:
+            factor = scipy.linalg.cho_factor(block, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            return
+        step, ones = scipy.linalg.cho_solve(factor, np.column_stack([pull, np.ones(free.size)]), check_finite=False).T
         if balanced:
-            step = step - solved[:, 1] * (step.sum() / solved[:, 1].sum())
+            step = step - ones * (step.sum() / ones.sum())
             step -= step.mean()  # a nearly singular block cancels large numbers: what is left need not sum to zero
-        rows = free[left]
-        x, ends = a[rows], np.where(step > 0, high[rows], low[rows])
+        ends = np.where(step > 0, high[free], low[free])
         if epsilon > 0.0:
             ends = np.where(x * step < 0, 0.0, ends)
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(step != 0.0, (ends - x) / step, np.inf)
-        fresh = left.size == free.size
         if not np.all(np.isfinite(step)):
-            if fresh:
-                return
-            system = None
-            continue
-        length = min(1.0, float(room.min()))
-        x = x + length * step
-        met = room <= length
-        x[met] = ends[met]
-        moved = np.zeros(a.size)
-        moved[rows] = x - a[rows]
-        push = K @ moved
-        rise, curvature = float(right[left, 0] @ moved[rows]), 0.5 * float(push @ moved)
-        if not rise - curvature > -1e-9 * (abs(rise) + abs(curvature)):  # round-off has taken the direction
-            if fresh:
-                return
-            system = None
-            continue
-        v -= push
-        a[rows] = x
-        if length == 1.0 or np.count_nonzero(met) + 1 >= left.size:
             return
-        system.take_out(left[met])
-
-
-class _FreeRows:
-    """The system of the free rows, from which rows are taken out one after the other."""
-
-    def __init__(self, factor: Any, size: int) -> None:
-        self.factor, self.left = factor, np.arange(size)
-        self._gone, self._columns = np.empty(0, dtype=np.int64), np.empty((size, 0))
-
-    @classmethod
-    def of(cls, K: Array, free: Indices) -> Self | None:
-        """Factorised; None where rounding leaves it singular."""
-        block = K[np.ix_(free, free)]
-        block.flat[:: free.size + 1] += 1e-14 * float(np.trace(block)) / free.size
-        try:
-            return cls(scipy.linalg.cho_factor(block, lower=True, overwrite_a=True, check_finite=False), free.size)
-        except np.linalg.LinAlgError:
-            return None
-
-    def take_out(self, rows: Indices) -> None:
-        """Leave ``rows`` out from here on."""
-        units = np.zeros((len(self._columns), rows.size))
-        units[rows, np.arange(rows.size)] = 1.0
-        self._columns = np.column_stack([self._columns, scipy.linalg.cho_solve(self.factor, units, check_finite=False)])
-        self._gone, self.left = np.append(self._gone, rows), np.setdiff1d(self.left, rows)
-
-    def solve(self, right: Array) -> Array:
-        """The solution (n, k) on the rows that are left; not finite where rounding leaves none."""
-        found: Array = scipy.linalg.cho_solve(self.factor, right, check_finite=False)
-        if not self._gone.size:
-            return found
-        try:
-            return found - self._columns @ np.linalg.solve(self._columns[self._gone], found[self._gone])
-        except np.linalg.LinAlgError:
-            return np.full_like(found, np.nan)
+        length = min(1.0, float(room.min()))
+        x, met, moved = x + length * step, room <= length, np.zeros(a.size)
+        x[met] = ends[met]
+        moved[free] = x - a[free]
+        push = K @ moved
+        rise, curvature = float(pull @ moved[free]), 0.5 * float(push @ moved)
+        if not rise - curvature > -1e-9 * (abs(rise) + abs(curvature)):  # round-off has taken the direction
+            return
+        v -= push
+        a[free] = x
+        if length == 1.0 or np.count_nonzero(met) + 1 >= free.size:
+            return
 
 
 def _read(a: Array, f: Array, y: Array, C: Cost, loss: Loss, fit_intercept: bool, steps: int) -> Solution:
