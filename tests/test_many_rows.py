@@ -1,25 +1,13 @@
-"""Features of many rows: scored a few at a time, solved and certified as the whole matrices are."""
+"""Features of many rows: solved and certified as the whole matrices are."""
 
 import numpy as np
 
 import mklcore as mkl
+from mklcore.kernels import features
 from mklcore.kernels.features import FactoredSum
-from mklcore.kernels.operators import factored
-from mklcore.paths.held_out import scored_on
 
 DATA = mkl.load_sample("diabetes")
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary((mkl.Linear(), mkl.Linear(features=(3,))))
-
-
-def test_features_are_scored_on_rows_left_out_a_few_at_a_time(monkeypatch):
-    train, rest = DATA.split(0.5, seed=0)
-    stack = mkl.Nystroem(12).features(KERNELS, train.X)
-    path = mkl.fit_path(mkl.GOMPRegressor(kernels=KERNELS, n_kernels=2), stack, train.y, "lam", [1e-3, 1e-1])
-    monkeypatch.setattr("mklcore.paths.held_out.BLOCK_MB", 8e-6 * stack.transform.numbers_per_row * 50)
-    reported = []
-    found = scored_on(path, stack, rest.X, rest.y, callback=lambda *k: reported.append(k))
-    assert reported[-1] == (5, 5)
-    np.testing.assert_allclose(found.val_score, [model.score(rest.X, rest.y) for model in path.estimators], rtol=1e-9)
 
 
 def test_a_system_on_features_is_solved_as_the_whole_matrix_is():
@@ -36,7 +24,7 @@ def test_a_system_on_features_is_solved_as_the_whole_matrix_is():
         np.testing.assert_allclose(total.solve_block(some, h[some], right[some]), expected, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(total.diagonal(), np.diag(K), rtol=1e-6)
     found = total.solve_block(np.arange(len(K)), np.zeros(len(K)), right)
-    lifted = factored._NEARLY * float(total.diagonal().mean())
+    lifted = features._NEARLY * float(total.diagonal().mean())
     np.testing.assert_allclose(found, FactoredSum(stack, theta).solve(right, lifted), rtol=1e-9)
 
 

@@ -3,7 +3,6 @@
 from itertools import product
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -187,15 +186,6 @@ def test_centred_kernels_that_are_not_stored_are_not_cut():
     kernels = Rows.build(KERNELS, X, center=True)
     with pytest.raises(KernelError, match="Centred kernels that are not stored cannot be cut"):
         kernels.take(np.arange(5))
-
-
-def test_points_beyond_the_grid_know_the_columns_of_the_table():
-    table = pd.DataFrame(X, columns=["a", "b", "c"])
-    model = mkl.LpMKLRegressor(p=2.0, kernels=KERNELS)
-    path = mkl.fit_path(model, table, X[:, 0], "C", [1e-4, 1e-3, 1e-2], table, X[:, 0], grow=2)
-    assert len(path) > 3
-    assert all(list(point.feature_names_in_) == ["a", "b", "c"] for point in path.estimators)
-    assert all(point.row_fingerprints_ is not None for point in path.estimators)
 
 
 def test_kernels_without_names_are_refused_by_estimators(truth):

@@ -236,34 +236,6 @@ def test_refusals(table):
         mkl.log_grid(1.0, 0.1, 5)
 
 
-def test_a_path_can_be_looked_at_while_it_is_solved():
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(40, 3))
-    y = (X[:, 0] + 0.3 * rng.normal(size=40) > 0).astype(int)
-    model = mkl.LpMKLClassifier(kernels=mkl.KernelDictionary.per_feature(mkl.Linear(), 3))
-    seen = []
-    path = mkl.fit_path(model, X, y, "C", [0.1, 1.0, 10.0], X, y, so_far=lambda make: seen.append(make()))
-    assert [len(part) for part in seen] == [1, 2]
-    np.testing.assert_array_equal(seen[1].weights, path.weights[:2])
-    np.testing.assert_array_equal(seen[1].val_score, path.val_score[:2])
-
-
-def test_no_better_waits_for_a_score_that_can_be_measured(monkeypatch):
-    scores = iter([np.nan, np.nan, np.nan, 0.5, np.nan, 0.4])
-    monkeypatch.setattr(mkl.paths.path, "score_of", lambda *_: next(scores))
-    ends = mkl.paths.no_better(None, None, least=2, behind=2)
-    assert [ends(None) for _ in range(6)] == [False, False, False, False, False, True]
-
-
-def test_a_path_ends_where_it_is_reported_that_a_point_is_enough(table):
-    X, y, _, X_val, y_val, _ = table
-    given = mkl.LpMKLClassifier(kernels=KERNELS), X, y, "C", [0.1, 1.0, 10.0, 100.0], X_val, y_val
-    whole, short = mkl.fit_path(*given), mkl.fit_path(*given, until=lambda point: point.C >= 1.0)
-    np.testing.assert_array_equal(short.values, [0.1, 1.0])
-    np.testing.assert_array_equal(short.weights, whole.weights[:2])
-    np.testing.assert_array_equal(short.val_score, whole.val_score[:2])
-
-
 def test_a_clone_of_a_point_does_not_answer_to_the_job_of_the_path():
     X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
     job = {"over": False}

@@ -17,7 +17,6 @@ from sklearn.model_selection import StratifiedKFold
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.paths.path import rescored
 from mklcore.selection import CrossValidated
 from mklcore.selection.scoring import (
     SCORINGS,
@@ -111,18 +110,6 @@ def test_a_path_is_scored_as_scikit_learn_would(path, table):
     for k, fitted in enumerate(path.estimators):
         assert path.val_score[k] == pytest.approx(balanced_accuracy_score(y_val > 0.9, fitted.predict(X_val)))
         assert path.train_score[k] == pytest.approx(balanced_accuracy_score(y > 0.9, fitted.predict(X)))
-
-
-def test_another_score_needs_no_other_solve(path, table):
-    X, y, X_val, y_val = table
-    ranked = rescored(path, X, y > 0.9, X_val, y_val > 0.9, "roc_auc")
-    assert ranked.score_name == "AUC"
-    assert ranked.estimators == path.estimators
-    decision = path.estimators[1].decision_function(X_val)
-    assert ranked.val_score[1] == pytest.approx(roc_auc_score(y_val > 0.9, decision))
-    plain = rescored(path, X, y > 0.9, X_val, y_val > 0.9)
-    assert plain.val_score[1] == pytest.approx(path.estimators[1].score(X_val, y_val > 0.9))
-    assert np.isnan(rescored(path, X, y > 0.9, scoring="roc_auc").val_score).all()
 
 
 def test_scorers_of_ones_own_and_for_numbers(table):

@@ -11,7 +11,6 @@ from mklcore.data.columns import missing_cells, sentinel_of
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import describe_table, fit_encoder, read_table
 from mklcore.errors import DataError, MKLError, ParameterError
-from mklcore.selection.references import best_single_kernel
 from tests.every import every
 from tests.odd_tables import KINDS, odd_tables
 
@@ -193,13 +192,3 @@ def test_too_few_rows_to_judge_an_answer_are_reported():
     rows = Dataset(RNG.normal(size=(4, 2)), RNG.normal(size=4), task="regression")
     with pytest.raises(DataError, match="The table has 4 rows, and an answer needs at least 6"):
         mkl.explore(rows)
-
-
-@pytest.mark.filterwarnings("ignore:R.2 score is not well-defined")
-def test_the_best_single_kernel_is_one_even_where_no_score_can_choose():
-    train, judge = Dataset(RNG.normal(size=(12, 2)), RNG.normal(size=12), task="regression").split(1)
-    stack = mkl.KernelDictionary.per_feature(mkl.Linear(), 2).grams(train)
-    model = mkl.UniformMKLRegressor(kernels="precomputed")
-    found = best_single_kernel(model, stack, train.y, stack.cross(judge), judge.y)
-    assert np.isnan(found.score)
-    assert found.model.predict(stack.cross(judge)[:1]).shape == (1,)

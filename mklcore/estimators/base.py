@@ -720,7 +720,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         ``decision`` (n,) or (n, n_classes) as `decision_function` has it, ``y`` (n,) the labels; DataError where fewer
         than two classes have two of these rows.
         """
-        self.calibration_ = calibrate(decision, y, self.classes_).sigmoids
+        self.calibration_ = calibrate(decision, y, self.classes_)
         return self
 
     @_if_calibrated

@@ -141,18 +141,14 @@ def path_code(
     *,
     falling: bool = False,
     scoring: str | None = None,
-    grow: int = 0,
-    first: int | None = None,
 ) -> str:
     """Lines that make the path of ``model`` over ``param`` on the grid of ``n`` values that the data suggest.
 
     Arguments are expressions; ``X`` a stack or a design, whose training rows the grid is scaled by. ``falling`` solves
-    the largest value first. ``scoring``: the name of a score other than the estimator's own; ``grow`` as in
-    ``fit_path``; ``first``: how many points of the grid are solved, None for all.
+    the largest value first. ``scoring``: the name of a score other than the estimator's own.
     """
-    order = "[::-1]  # the largest first: each starts the next" if falling else "" if first is None else f"[:{first}]"
+    order = "[::-1]  # the largest first: each starts the next" if falling else ""
     measured = "" if scoring is None else f", scoring={scoring!r}"
-    measured += f", grow={grow}" if grow else ""
     return (
         f"values = mkl.paths.path_grid(model, {X}, {y}, {param!r}, {n}){order}\n"
         f"path = mkl.fit_path(model, {X}, {y}, {param!r}, values, {X_val}, {y_val}{measured})"

@@ -8,12 +8,12 @@ from mklcore._lazy import lazily as _lazily
 
 if TYPE_CHECKING:
     from mklcore.paths.files import read_paths, write_paths
-    from mklcore.paths.path import Path, fit_path, log_grid, no_better, path_grid, score_of, scores_of
+    from mklcore.paths.path import Path, fit_path, log_grid, path_grid, scores_of
 
 __getattr__ = _lazily(
     __name__,
     {
-        "path": ["Path", "fit_path", "log_grid", "no_better", "path_grid", "score_of", "scores_of"],
+        "path": ["Path", "fit_path", "log_grid", "path_grid", "scores_of"],
         "files": ["read_paths", "write_paths"],
     },
 )
@@ -21,10 +21,8 @@ __all__ = [
     "Path",
     "fit_path",
     "log_grid",
-    "no_better",
     "path_grid",
     "read_paths",
-    "score_of",
     "scores_of",
     "write_paths",
 ]

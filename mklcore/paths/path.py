@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +18,9 @@ from mklcore.kernels.features import FeatureBlocks
 from mklcore.kernels.operators import KernelOperator, is_operator, is_scored, is_stored
 from mklcore.paths.estimator_protocol import PathEstimator
 from mklcore.penalties import LpNorm
-from mklcore.selection.scoring import ACCEPTED, Judge, Scoring, label_of, scored, scorer_of
+from mklcore.selection.scoring import ACCEPTED, Judge, Scoring, label_of, scorer_of
 from mklcore.solvers.driver import Screened, Status
 
-FLAT = 1e-3  # share of the spread of the scores along a path; a gain below it is none
-GROWTH = 3  # points by which a path goes on at a time
-MOVING = 3  # points that a path needs to have ends
 _GRID_ROWS = 256  # of kernels made row by row, to scale a grid
 PATH_ATTRIBUTES = {"C": "C", "lam": "lam", "p": "p", "s": "n_kernels"}
 
@@ -125,19 +122,6 @@ class Path:
         return int(np.nanargmax(sure if np.isfinite(sure).any() else scores))
 
     @property
-    def at_edge(self) -> int | None:
-        """-1 where the best validation score of a path over C or lam is its last point's and rises to it, 0 where it is
-        the first point's; None where the best is inside, where the score is flat there, or where none can choose.
-        """
-        scores = np.asarray(self.val_score, dtype=float)
-        if self.param not in ("C", "lam") or len(self) < MOVING or not self.can_choose or np.isnan(scores).any():
-            return None
-        for end, rest in ((-1, scores[:-1]), (0, scores[1:])):
-            if scores[end] > rest.max() + FLAT * float(np.ptp(scores)):
-                return end
-        return None
-
-    @property
     def screened(self) -> tuple[Screened | None, ...]:
         """Of every point, how many kernels screening ruled out and how many were never read; None where nothing was
         screened, as at the first point, or where a point is several problems.
@@ -222,9 +206,6 @@ def fit_path(
     callback: Callable[[int, int], Any] | None = None,
     start: Any = None,
     scoring: Scoring = None,
-    grow: int = 0,
-    so_far: Callable[[Callable[[], Path]], Any] | None = None,
-    until: Callable[[Any], Any] | None = None,
 ) -> Path:
     """Fit ``estimator`` at every value of ``param``, each fit started from the one before (weights and dual carried).
 
@@ -253,14 +234,6 @@ def fit_path(
         A scorer of scikit-learn or its name ("balanced_accuracy", "roc_auc", "neg_mean_squared_error", ...); None is
         what the estimator's ``path_score`` measures: accuracies, R², or for ``LpMKLOneClass``, which needs no ``y``,
         the share of rows it accepts.
-    grow : int, default 0
-        How many points C or lam may go on beyond the ends of ``values``, by the ratio of the last two, while the best
-        validation score is at an end and still gains; a path that ends there all the same has ``at_edge``.
-    so_far : callable or None, default None
-        Called after every point but the last of ``values`` with what makes the path through the points solved so far.
-    until : callable or None, default None
-        Called with every fitted point; a true answer ends the path there, and the values beyond are not solved Kernels
-        are built once. A point that did not converge keeps its gap and its ``Status`` and warns.
 
     Returns
     -------
@@ -284,109 +257,8 @@ def fit_path(
         seconds.append(time.perf_counter() - clock)
         if callback is not None:
             callback(len(points), grid.size)
-        if so_far is not None and len(points) < grid.size:
-            so_far(lambda: _collect(param, grid[: len(points)], points, seconds, stack, y, blocks, y_val, scoring))
-        if until is not None and until(fitted):
-            break
         clock = time.perf_counter()
-    path = _collect(param, grid[: len(points)], points, seconds, stack, y, blocks, y_val, scoring)
-    if blocks is None or not grow:
-        return path
-    return grown(path, estimator, stack, y, blocks, y_val, callback, scoring, grow)
-
-
-def fit_path_of(
-    estimator: PathEstimator,
-    stack: KernelOperator,
-    kernels: Sequence[int],
-    y: Any,
-    param: str,
-    values: Sequence[float] | Array,
-    blocks: Array,
-    y_val: Any,
-    callback: Callable[[int, int], Any] | None = None,
-    scoring: Scoring = None,
-) -> Path:
-    """``fit_path`` on some kernels of a stack and of its test blocks (M, n_val, n), by index; all else as there."""
-    chosen = np.asarray(kernels, dtype=np.int64)
-    return fit_path(estimator, stack.select(chosen), y, param, values, blocks[chosen], y_val, callback, scoring=scoring)
-
-
-def grown(
-    path: Path,
-    estimator: PathEstimator,
-    X: Any,
-    y: Any,
-    X_val: Any,
-    y_val: Any,
-    callback: Callable[[int, int], Any] | None = None,
-    scoring: Scoring = None,
-    grow: int = 12,
-) -> Path:
-    """``path``, gone on by at most ``grow`` points while its best validation score is at an end and still gains.
-
-    Arguments as in ``fit_path``; paths over other parameters than C and lam stay as they are.
-    """
-    done, left = len(path), grow
-    while left > 0 and (edge := path.at_edge) is not None:
-        last, before = (path.values[k] for k in ((-1, -2) if edge == -1 else (0, 1)))
-        values = last * (last / before) ** np.arange(1, 1 + min(GROWTH, left))
-        tick = _tick_after(callback, len(path), done + grow)
-        near = path.estimators[edge]
-        more = fit_path(estimator, X, y, path.param, values, X_val, y_val, tick, near, scoring)
-        for point in more.estimators:
-            point.know_rows_of(near)
-        left -= len(more)
-        path = joined([path, more] if edge == -1 else [turned(more), path])
-    if callback is not None and grow:
-        callback(len(path), len(path))
-    return path
-
-
-def no_better(blocks: Any, y: Any, least: int, behind: int, scoring: Scoring = None) -> Callable[[Any], bool]:
-    """What ``fit_path`` takes as ``until``: whether the last ``behind`` points are no better than one before them.
-
-    Beyond the best point of a path over C are the slow ones. ``blocks`` (M, n_val, n) and ``y`` (n_val,) of validation
-    rows; ``least`` points are solved before anything is decided.
-    """
-    scores: list[float] = []
-
-    def ends(point: Any) -> bool:
-        scores.append(score_of(point, blocks, y, scoring))
-        known = np.nan_to_num(scores, nan=-np.inf)  # a point that cannot be measured is not the best
-        return len(scores) >= least and bool(np.isfinite(known).any()) and int(known.argmax()) < len(scores) - behind
-
-    return ends
-
-
-def _tick_after(callback: Callable[[int, int], Any] | None, past: int, most: int) -> Callable[[int, int], Any] | None:
-    return None if callback is None else lambda k, _: callback(past + k, most)
-
-
-def turned(path: Path) -> Path:
-    """The path with its points in the opposite order."""
-    return _by_points(path, lambda item: item[::-1])
-
-
-def joined(pieces: Sequence[Path]) -> Path:
-    """Pieces of one path as one, in their order."""
-    together: dict[str, Any] = {}
-    for name in (one.name for one in fields(Path)):
-        parts = [getattr(piece, name) for piece in pieces]
-        if isinstance(parts[0], np.ndarray):
-            together[name] = np.concatenate(parts)
-        elif name in _TUPLES:
-            together[name] = tuple(item for part in parts for item in part)
-    return replace(pieces[0], **together, chosen=None)
-
-
-_TUPLES = ("estimators", "fits", "statuses")  # of a path, one entry per point, as its arrays
-
-
-def _by_points(path: Path, change: Callable[[Any], Any]) -> Path:
-    found = {one.name: getattr(path, one.name) for one in fields(Path)}
-    turned_ones = {k: change(v) for k, v in found.items() if isinstance(v, np.ndarray) or k in _TUPLES}
-    return replace(path, **turned_ones, chosen=None)
+    return _collect(param, grid, points, seconds, stack, y, blocks, y_val, scoring)
 
 
 def _checked_start(start: Any, model: Any, stack: Any) -> Any:
@@ -447,13 +319,6 @@ def score_name(estimator: PathEstimator, scoring: Scoring = None) -> str:
     return estimator.score_name if scoring is None else label_of(scoring)
 
 
-def score_of(estimator: PathEstimator, blocks: Array, y: Any, scoring: Scoring = None) -> float:
-    """The score of a fitted estimator on kernel blocks (M, n_new, n) of rows with the target ``y``."""
-    if scoring is None:
-        return estimator.path_score(estimator.predict_blocks(blocks), y)
-    return scored(estimator, estimator.decide_blocks(blocks), y, scoring)
-
-
 def scores_of(points: Sequence[PathEstimator], blocks: Any, y: Any, scoring: Scoring = None) -> Array:
     """The scores (L,) of the fitted points of a path on the same kernel blocks (M, n_new, n), which are read once."""
     return judged(points, points[0].decide_along(points, blocks), y, scoring)
@@ -465,18 +330,6 @@ def judged(points: Sequence[PathEstimator], decided: Sequence[Array], y: Any, sc
         return np.array([p.path_score(p.label(own), y) for p, own in zip(points, decided, strict=True)])
     judge = Judge(y, scoring)
     return np.array([judge(point, own) for point, own in zip(points, decided, strict=True)])
-
-
-def rescored(path: Path, X: Any, y: Any, X_val: Any = None, y_val: Any = None, scoring: Scoring = None) -> Path:
-    """The same path measured by another score; nothing is solved again. Arguments as in ``fit_path``."""
-    first = path.estimators[0]
-    check_scoring(first, scoring)
-    stack = X if is_operator(X) else first.training_stack(X, y)[0]
-    blocks = validation_blocks(stack, X_val)
-    train, validation = _scores(path.estimators, stack, y, blocks, y_val, scoring)
-    return replace(
-        path, train_score=train, val_score=validation, score_name=score_name(first, scoring), chosen=None
-    )  # fmt: skip
 
 
 def _scores(

@@ -12,14 +12,12 @@ if TYPE_CHECKING:
     from mklcore.selection.choose_c import choose_C, leave_one_out
     from mklcore.selection.curves import (
         CrossValidated,
-        SelectionFrequency,
         choose,
         cross_validate_path,
-        selection_frequency,
         validation_curve,
     )
-    from mklcore.selection.probabilities import brier, calibrate, reliability
-    from mklcore.selection.references import best_single_kernel, hull_references, plain_references
+    from mklcore.selection.probabilities import calibrate, reliability
+    from mklcore.selection.references import hull_references, plain_references
     from mklcore.selection.screening import column_scores
 
 __getattr__ = _lazily(
@@ -27,23 +25,18 @@ __getattr__ = _lazily(
     {
         "curves": [
             "CrossValidated",
-            "SelectionFrequency",
             "choose",
             "cross_validate_path",
-            "selection_frequency",
             "validation_curve",
         ],
-        "references": ["best_single_kernel", "hull_references", "plain_references"],
-        "probabilities": ["brier", "calibrate", "reliability"],
+        "references": ["hull_references", "plain_references"],
+        "probabilities": ["calibrate", "reliability"],
         "choose_c": ["choose_C", "leave_one_out"],
         "screening": ["column_scores"],
     },
 )
 __all__ = [
     "CrossValidated",
-    "SelectionFrequency",
-    "best_single_kernel",
-    "brier",
     "calibrate",
     "choose",
     "choose_C",
@@ -53,6 +46,5 @@ __all__ = [
     "leave_one_out",
     "plain_references",
     "reliability",
-    "selection_frequency",
     "validation_curve",
 ]

@@ -17,7 +17,7 @@ import numpy as np
 from mklcore.arrays import Array, Indices, Labels, Mask
 from mklcore.errors import ParameterError, warn_short
 from mklcore.parallel import each, is_parallel
-from mklcore.parameters import check_choice, check_whole
+from mklcore.parameters import check_choice
 from mklcore.paths.estimator_protocol import PathEstimator, SizedEstimator
 from mklcore.paths.path import (
     PATH_ATTRIBUTES,
@@ -30,7 +30,7 @@ from mklcore.paths.path import (
     validation_blocks,
 )
 from mklcore.selection.scoring import ACCEPTED, Scoring
-from mklcore.selection.splitters import cut, halves, parts_of, rare_in_folds
+from mklcore.selection.splitters import cut, parts_of, rare_in_folds
 
 RULES = ("best", "1se", "sparsest")
 _SAME = 1e-12  # scores this close are equal
@@ -441,81 +441,3 @@ def _of_the_finished(path: Path | CrossValidated, scores: Array) -> Array:
             stacklevel=3,
         )
     return sure
-
-
-@dataclass(frozen=True, eq=False)
-class SelectionFrequency:
-    """How often each of M kernels was used in R refits on half of the rows.
-
-    ``used`` (R, M) of bool, ``share`` (M,) the frequencies, ``n_used`` (R,) kernels used per refit, ``kernel_names``.
-    """
-
-    used: Array
-    kernel_names: tuple[str, ...]
-
-    @property
-    def n_resamples(self) -> int:
-        """R, the number of refits."""
-        return len(self.used)
-
-    @property
-    def share(self) -> Array:
-        """Share of the refits that used each kernel, (M,)."""
-        share: Array = self.used.mean(axis=0)
-        return share
-
-    @property
-    def n_used(self) -> Indices:
-        """Number of kernels used by each refit, (R,)."""
-        counts: Indices = self.used.sum(axis=1)
-        return counts
-
-    def of_any(self, kernels: Sequence[int]) -> float:
-        """Share of the refits that used at least one of ``kernels``."""
-        return float(self.used[:, list(kernels)].any(axis=1).mean()) if len(kernels) else 0.0
-
-    def _repr_html_(self) -> str:
-        order = np.argsort(-self.share, kind="stable")[:12]
-        rows = "".join(
-            f"<tr><td>{escape(self.kernel_names[m])}</td><td>{round(self.share[m] * self.n_resamples)}</td></tr>"
-            for m in order
-        )
-        return f"<b>{self.n_resamples} resamples</b><table><tr><th>kernel</th><th>times used</th></tr>{rows}</table>"
-
-
-def selection_frequency(
-    estimator: PathEstimator,
-    X: Any,
-    y: Any,
-    n_resamples: int = 20,
-    seed: int = 0,
-    callback: Callable[[int, int], Any] | None = None,
-) -> SelectionFrequency:
-    """How stable is the choice of kernels: refit on random halves of the rows and count how often each kernel is used.
-
-    ``estimator`` an unfitted estimator, not changed; ``X`` a table (n, d), whose kernels are built anew on every half,
-    or a stack (M, n, n) or ``GramStack``, which is cut; ``y`` (n,). Halves are drawn without replacement with ``seed``,
-    with the classes in their shares. Every other parameter stays: at a cost C per row, half of the rows weigh half as
-    much. ``callback(done, total)`` before the first and after every refit; raise in it to cancel. Frequencies say how
-    much the choice depends on the rows drawn, not how much a kernel matters: copies share theirs.
-    """
-    from sklearn.base import clone
-
-    check_whole("n_resamples", n_resamples)
-    target, found = np.asarray(y), []
-    names: dict[str, int] = {}
-    if callback is not None:
-        callback(0, n_resamples)
-    for half, rest in halves(estimator, target, int(n_resamples), seed):
-        rows, _ = cut(X, half, rest, target.shape[0])
-        fitted = clone(estimator).fit(rows, target[half])
-        called = [fitted.kernel_names_[m] for m in fitted.selected_]
-        for name in fitted.kernel_names_:
-            names.setdefault(name, len(names))
-        found.append(called)
-        if callback is not None:
-            callback(len(found), n_resamples)
-    used = np.zeros((len(found), len(names)), dtype=bool)
-    for row, called in zip(used, found, strict=True):
-        row[[names[name] for name in called]] = True
-    return SelectionFrequency(used, tuple(names))

@@ -1,59 +1,37 @@
 """What a score is worth: plain models on the same rows, each with its own parameter chosen on the same validation rows.
 
-    majority / mean          says the same for every row
-    linear                   logistic or ridge regression on the standardised columns
-    RBF                      one support vector machine with scikit-learn's own width
-    forest                   the mean of random trees
-    boosting                 a sum of small trees (histogram gradient boosting)
-    best single kernel       of those most aligned with the target, the one whose machine has the highest VALIDATION
-                             score
-    L2, greedy,              for a hull, on the same grid of kernels: all of them without selection, a hull grown
-                             greedily with
-    lasso-alpha, MKL         equal weights, all of them at few rows, and single columns without products (Bach, 2008,
-                             section 5)
-
-A grid goes on while its best point is the last one, as long as that gains something.
+majority / mean          says the same for every row
+forest                   the mean of random trees
+boosting                 a sum of small trees (histogram gradient boosting)
+L2, greedy,              for a hull, on the same grid of kernels: all of them without selection, a hull grown
+                         greedily with
+lasso-alpha, MKL         equal weights, all of them at few rows, and single columns without products (Bach, 2008,
+                         section 5)
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mklcore.arrays import Array, Labels
+from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError, suppress_convergence_warnings
-from mklcore.kernels.grams import GramStack
-from mklcore.kernels.measures import target_alignment
-from mklcore.paths.path import Path, fit_path, grown, log_grid, path_grid
 from mklcore.selection.scoring import Scoring, scorer_of
 from mklcore.solvers.hkl.baselines import FullKernel, hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
 from mklcore.solvers.hkl.design import Design
 
-PLAIN = ("majority", "mean", "linear", "RBF", "forest", "boosting")  # models of the columns alone
 LEAVES, TREES = (1, 5), 200  # rows per leaf of a forest, and its trees
 SIZES, RATE = (3, 8, 31), 0.1  # of boosting: leaves of a tree, and its learning rate
 STEPS, MOST_TREES, FEWEST_STEPS = 150, 1000, 20  # of boosting, where each step is a tree per class
-SVM_ROWS = 4000  # rows from which the RBF SVM is fitted at most: its time grows with their square
-ERROR_PARTS, LEAST_PART = 8, 8  # parts of the rows that judge, and rows of each, for a standard error
-FLAT = 1e-3  # gain in score below which going on does not pay
-FURTHER = 4  # points beyond the end of a grid
-MOST_STEPS = 50_000  # of scikit-learn's support vector machines, which have no bound of their own
-COARSE = 3  # values of C per single kernel
-MOST = 12  # single kernels that are tried
-MOST_MACHINES, FEWEST = 360, 3  # where each kernel is the work of many classes, fewer are tried
-NEARLY = 1e-4  # relative gap at which one is near enough
-SPREAD = 10.0  # times the smallest first C of all kernels
-NEAR = 0.05  # of the best score so far: what a decade of C may bring
 HULL_LAMS = tuple(10.0**-k for k in range(1, 8))  # of the models a hull is compared with
 HULL_DEPTHS = (1.0, 4.0, 8.0, 16.0)  # prices of depth of the full kernel: 1 is the plain sum
+NEARLY = 1e-4  # of the largest weight: less is not used
 HULL_NODES = 40  # to which a hull grows greedily
 HULL_GREEDY, HULL_FLAT = HULL_LAMS[1:4:2], HULL_LAMS[:4]
 HULL_SHARES = (0.1, 1e-2, 1e-3)  # of the lam of lasso-alpha at which no row is left
@@ -63,16 +41,12 @@ Tick = Callable[[int, int], Any] | None
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """A plain model: its ``name``, its validation ``score``, what was chosen for it, the fitted ``model``, the standard
-    ``error`` of its score and the ``value`` of what was chosen.
-    """
+    """A plain model: its ``name``, its validation ``score``, what was ``chosen`` for it, and the fitted ``model``."""
 
     name: str
     score: float
     chosen: str
     model: Any
-    error: float = np.nan
-    value: float = np.nan
 
 
 def plain_references(
@@ -82,228 +56,61 @@ def plain_references(
     callback: Tick = None,
     only: Sequence[str] | None = None,
 ) -> tuple[Reference, ...]:
-    """Majority (or mean), linear model, RBF SVM, random forest and gradient boosting on the rows ``train``, chosen and
-    scored on the rows ``judge``.
+    """Majority (or mean), random forest and gradient boosting on the rows ``train``, chosen and scored on the rows
+    ``judge``.
 
     ``scoring`` as in ``fit_path``; ``callback(done, total)`` after every model, raise in it to cancel. ParameterError
     without a target. Models predict from rows X (n, d). ``only``: the names of those that are wanted.
     """
     if train.task == "novelty":
         raise ParameterError("Without a target there is nothing to compare with: plain models need one.")
-    measure = scorer_of(scoring or ("r2" if train.task == "regression" else "accuracy"))
-    makers = _regressors() if train.task == "regression" else _classifiers(len(np.unique(train.y)))
-    makers = makers if train.n_features else makers[:1]  # of sequences alone there is no column
+    is_number = train.task == "regression"
+    measure = scorer_of(scoring or ("r2" if is_number else "accuracy"))
+    makers = _makers(is_number, len(np.unique(train.y)))[: None if train.n_features else 1]  # of sequences alone
     makers = [maker for maker in makers if only is None or maker[0] in only]
     found: list[Reference] = []
     for name, sign, values, make in makers:
-        rows = train.drawn(SVM_ROWS, 0) if name == "RBF" and train.n_samples > SVM_ROWS else train
-        with threadpool_limits(1):  # of boosting, whose threads wait for each other longer than they work
-            found.append(_best(name, sign, values, make, rows, judge, measure))
+        tried = []
+        for value in values:
+            with threadpool_limits(1):  # of boosting, whose threads wait for each other longer than they work
+                model = make(value).fit(train.X, train.y)
+            chosen = f"{sign} = {value}" if sign else ""
+            tried.append(Reference(name, float(measure(model, judge.X, judge.y)), chosen, model))
+        found.append(max(tried, key=lambda one: one.score))
         if callback is not None:
             callback(len(found), len(makers))
     return tuple(found)
 
 
-Maker = tuple[str, str, Sequence[float], Callable[[float], Any]]
+Maker = tuple[str, str, Sequence[int], Callable[[int], Any]]
 
 
-@cache
-def _bounded(kind: type) -> Any:
-    """A machine of scikit-learn that stops at its bound without a warning: the bound is ours, and no user's setting."""
-    return type(kind.__name__, (kind,), {"_warn_from_fit_status": lambda self: None, "__module__": __name__})
-
-
-def _classifiers(classes: int) -> list[Maker]:
-    from sklearn.dummy import DummyClassifier
-    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-    from sklearn.svm import SVC
-
-    return [
-        ("majority", "", (1.0,), lambda _: DummyClassifier()),
-        ("linear", "C", np.geomspace(1e-3, 1e2, 6).tolist(),
-         lambda C: make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=2000))),
-        ("RBF", "C", [0.1, 1.0, 10.0, 100.0],
-         lambda C: make_pipeline(StandardScaler(), _bounded(SVC)(C=C, max_iter=MOST_STEPS))),
-        ("forest", "rows per leaf", LEAVES, lambda rows: RandomForestClassifier(
-            TREES, min_samples_leaf=int(rows), random_state=0)),
-        ("boosting", "leaves per tree", SIZES, lambda leaves: HistGradientBoostingClassifier(
-            learning_rate=RATE, max_leaf_nodes=int(leaves), random_state=0,
-            max_iter=min(STEPS, max(FEWEST_STEPS, MOST_TREES // max(classes, 1))))),
-    ]  # fmt: skip
-
-
-def _regressors() -> list[Maker]:
-    """Each fits the target at mean 0 and standard deviation 1: far from zero scikit-learn's SVR runs forever."""
+def _makers(is_number: bool, classes: int) -> list[Maker]:
+    """Name, what is chosen, its values, and the model of each; numbers are fitted at mean 0 and deviation 1."""
     from sklearn.compose import TransformedTargetRegressor
-    from sklearn.dummy import DummyRegressor
-    from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
-    from sklearn.linear_model import Ridge
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-    from sklearn.svm import SVR
-
-    return [
-        ("mean", "", (1.0,), lambda _: DummyRegressor()),
-        (
-            "linear",
-            "1/alpha",
-            np.geomspace(1e-3, 1e3, 7).tolist(),
-            lambda C: TransformedTargetRegressor(
-                make_pipeline(StandardScaler(), Ridge(1.0 / C)), transformer=StandardScaler()
-            ),
-        ),
-        (
-            "RBF",
-            "C",
-            [0.1, 1.0, 10.0, 100.0],
-            lambda C: TransformedTargetRegressor(
-                make_pipeline(StandardScaler(), _bounded(SVR)(C=C, max_iter=MOST_STEPS)), transformer=StandardScaler()
-            ),
-        ),
-        (
-            "forest",
-            "rows per leaf",
-            LEAVES,
-            lambda rows: TransformedTargetRegressor(
-                RandomForestRegressor(TREES, min_samples_leaf=int(rows), max_features=0.5, random_state=0),
-                transformer=StandardScaler(),
-            ),
-        ),
-        (
-            "boosting",
-            "leaves per tree",
-            SIZES,
-            lambda leaves: TransformedTargetRegressor(
-                HistGradientBoostingRegressor(
-                    learning_rate=RATE, max_leaf_nodes=int(leaves), max_iter=STEPS, random_state=0
-                ),
-                transformer=StandardScaler(),
-            ),
-        ),
-    ]
-
-
-def _best(
-    name: str,
-    sign: str,
-    values: Sequence[float],
-    make: Callable[[float], Any],
-    train: Dataset,
-    judge: Dataset,
-    measure: Any,
-) -> Reference:
-    """The model of the best value; the grid goes on by its last ratio while the last point is the best and still
-    gains.
-    """
-    tried: list[tuple[float, float, Any]] = []
-    waiting, further = list(values), FURTHER
-    while waiting:
-        value = waiting.pop(0)
-        model = make(value).fit(train.X, train.y)
-        tried.append((float(measure(model, judge.X, judge.y)), value, model))
-        grows = sign in ("C", "1/alpha")  # sizes of trees have no end to go on beyond
-        if (
-            grows
-            and not waiting
-            and len(tried) > 1
-            and further
-            and tried[-1][0] > max(s for s, _, _ in tried[:-1]) + FLAT
-        ):
-            waiting, further = [value * value / tried[-2][1]], further - 1
-    score, value, model = max(tried, key=lambda one: one[0])
-    chosen = f"{sign} = {value:.3g}" if sign else ""
-    return Reference(name, score, chosen, model, error_of(model, judge, measure), value)
-
-
-def error_of(model: Any, judge: Dataset, measure: Any) -> float:
-    """The standard error of a score on the rows ``judge``: the spread of the scores of their parts; NaN for few
-    rows.
-    """
-    parts = [np.arange(k, judge.n_samples, ERROR_PARTS) for k in range(ERROR_PARTS)]
-    if judge.n_samples < ERROR_PARTS * LEAST_PART:
-        return float("nan")
-    with suppress(ValueError):  # a score that some part has none of
-        scores = [float(measure(model, judge.X[part], judge.y[part])) for part in parts]
-        return float(np.std(scores, ddof=1) / np.sqrt(ERROR_PARTS))
-    return float("nan")
-
-
-def best_single_kernel(
-    estimator: Any,
-    stack: GramStack,
-    y: Labels,
-    blocks: Array,
-    y_val: Labels,
-    scoring: Scoring = None,
-    callback: Tick = None,
-) -> Reference:
-    """Which kernel does best alone, by the score on validation rows, each at its own best C.
-
-    ``estimator`` an unfitted machine on a weighted sum, such as ``UniformMKLClassifier``; it is not changed. ``stack``
-    (M, n, n), ``y`` (n,), ``blocks`` (M, n_val, n), ``y_val`` (n_val,). The kernels most aligned with the target, as
-    many as `single_kernels` says, are solved at three values of C over two decades from where each starts to say
-    something, those that do best a decade further while that gains: beyond it a single kernel that does not fit takes
-    long and gains nothing. ``callback(done, total)`` after every kernel. The model takes (1, n_new, n), or rows where
-    ``estimator`` has a dictionary.
-    """
-    from sklearn.base import is_regressor
-
-    listener = estimator.callback
-    alone = estimator.copy_with(
-        "callback", lambda record: (listener is not None and listener(record)) or _is_near(record)
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+    from sklearn.ensemble import (
+        HistGradientBoostingClassifier,
+        HistGradientBoostingRegressor,
+        RandomForestClassifier,
+        RandomForestRegressor,
     )
-    task = "regression" if is_regressor(estimator) else "binary" if np.unique(y).size == 2 else "multiclass"
-    aligned = np.nan_to_num(target_alignment(stack, y, task))
-    classes = 1 if task == "regression" else np.unique(y).size
-    tried = np.argsort(-aligned, kind="stable")[: single_kernels(classes)].tolist()
-    starts = np.array([_first_cost(alone, stack.select([m]), y) for m in tried])
-    starts = np.minimum(starts, SPREAD * starts.min())  # one that says nothing would ask for any C
-    found: list[tuple[int, Path]] = []
-    for done, (m, start) in enumerate(zip(tried, starts, strict=True), 1):
-        part = stack.select([m]), y, blocks[m : m + 1], y_val
-        values = log_grid(start, 100 * start, COARSE)
-        with suppress_convergence_warnings():
-            path = fit_path(alone, *part[:2], "C", values, *part[2:], scoring=scoring)
-            found.append((m, grown(path, alone, *part, scoring=scoring, grow=1) if _may_win(path, found) else path))
-        if callback is not None:
-            callback(done, len(tried))
-    m, best = max(found, key=lambda one: float(_scores(one[1]).max()))
-    index = int(_scores(best).argmax())
-    chosen = f"{stack.names[m]}, C = {best.values[index]:.3g}"
-    return Reference("best single kernel", float(best.val_score[index]), chosen, best.estimators[index])
+    from sklearn.preprocessing import StandardScaler
 
+    def scaled(model: Any) -> Any:
+        return TransformedTargetRegressor(model, transformer=StandardScaler()) if is_number else model
 
-def single_kernels(classes: int) -> int:
-    """How many kernels are tried alone: those most aligned with the target, each with a machine per class and value of
-    C.
-    """
-    return max(FEWEST, min(MOST, MOST_MACHINES // (COARSE * max(1, classes if classes > 2 else 1))))
-
-
-def _first_cost(alone: Any, stack: GramStack, y: Labels) -> float:
-    """The C from which the machine of one kernel leaves its bounds."""
-    return 3.0 * float(path_grid(alone, stack, y, "C", 2)[0])
-
-
-def _is_near(record: Any) -> bool:
-    """Whether a solve is accurate enough to be shown; where the best model is a constant, the certificate would take
-    minutes.
-    """
-    return record.relative_gap is not None and record.relative_gap <= NEARLY
-
-
-def _may_win(path: Path, found: Sequence[tuple[int, Path]]) -> bool:
-    """Whether a kernel does so well already that a larger C may make it the best."""
-    best = max((float(_scores(other).max()) for _, other in found), default=-np.inf)
-    return float(_scores(path).max()) > best - NEAR
-
-
-def _scores(path: Path) -> Array:
-    """Validation scores (L,), minus infinity where there is none: R² of one row is not defined."""
-    return np.where(np.isnan(path.val_score), -np.inf, path.val_score)
+    forest: Any = RandomForestRegressor if is_number else RandomForestClassifier
+    boosting: Any = HistGradientBoostingRegressor if is_number else HistGradientBoostingClassifier
+    more = {"max_features": 0.5} if is_number else {}
+    steps = STEPS if is_number else min(STEPS, max(FEWEST_STEPS, MOST_TREES // max(classes, 1)))
+    usual = {"learning_rate": RATE, "max_iter": steps, "random_state": 0}
+    return [
+        ("mean" if is_number else "majority", "", (1,), lambda _: (DummyRegressor if is_number else DummyClassifier)()),
+        ("forest", "rows per leaf", LEAVES,
+         lambda rows: scaled(forest(TREES, min_samples_leaf=rows, random_state=0, **more))),
+        ("boosting", "leaves per tree", SIZES, lambda leaves: scaled(boosting(max_leaf_nodes=leaves, **usual))),
+    ]  # fmt: skip
 
 
 def hull_references(
