@@ -217,14 +217,6 @@ def rarest(data: Dataset) -> tuple[str, float] | None:
     return (str(labels[least]), share) if share < RARE / labels.size else None
 
 
-def usual_scoring(data: Dataset) -> str:
-    """Which score suits a table nobody has said more about: R² for numbers, accuracy for classes, and balanced accuracy
-    where a class is so rare that leaving it out would look fine."""
-    if data.task == "regression":
-        return "r2"
-    return "accuracy" if rarest(data) is None else "balanced_accuracy"
-
-
 def scorings_for(task: str) -> dict[str, Score]:
     """The scores that suit a task, by name."""
     return {name: score for name, score in SCORINGS.items() if task in score.tasks}

@@ -8,7 +8,8 @@ import streamlit as st
 
 from mklcore.catalog import Control
 from mklcore.figures import style
-from pages._parts.derive import scores
+from mklcore.selection.scoring import rarest, scorings_for
+from pages._parts.derive import tables
 from pages._parts.params.algorithms import Setting
 from pages._parts.session import fields, history
 from pages._parts.session.words import plain
@@ -52,16 +53,20 @@ def widget(control: Control, value: Any, key: str, keep: Callable[[Setting], Non
 
 
 def scoring() -> None:
-    """Draw the choice of the score that paths are measured by, where the table has a target."""
+    """Draw the choice of the score that models are chosen and judged by, where the table has a target."""
     params = history.current()
-    suits = scores.offered(params)
+    table = tables.table(params)
+    suits, usual = scorings_for(table.task), "r2" if table.task == "regression" else "accuracy"
     if not suits:
         return
+    now, rare = params.scoring if params.scoring in suits else usual, rarest(table)
+    short = (
+        "" if rare is None else f"Class {rare[0]} holds {100 * rare[1]:.1f} % of the rows: accuracy hardly sees it. "
+    )
     fields.view(
-        st.selectbox, "Scored by", "field_scoring", scores.scoring(params),
-        lambda name: history.change(scoring=scores.settled(params, name)),
-        options=list(suits), format_func=lambda name: suits[name].label,
-        help=f"{scores.why(params)} Another score measures the same paths again.",
+        st.selectbox, "Scored by", "field_scoring", now,
+        lambda name: history.change(scoring="" if name == usual else name),
+        options=list(suits), format_func=lambda name: suits[name].label, help=f"{short}{suits[now].help}",
     )  # fmt: skip
 
 
