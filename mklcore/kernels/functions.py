@@ -492,43 +492,41 @@ class Delta(KernelSpec):
 # -- values on rows
 
 
-def seen_of(kind: Base, rows: Array, columns: Sequence[int]) -> Array:
-    """What of rows (n, d) a base is computed from: its columns, or whole rows."""
-    return rows if isinstance(kind, RowKernel) else np.take(rows, columns, axis=1)
-
-
-def fill_base(kind: Base, left: Array, right: Array, upper: bool, out: Array, columns: Array | None = None) -> None:
-    """Base numbers of every pair of rows: left (a, s), right (b, s) into out (a, b). Entries below the diagonal are
-    undefined when `upper`. ``columns`` (s, b): the right rows column by column, where they are laid out so.
+def fill_base(
+    kind: Base, seen: Sequence[int], left: Array, right: Array, upper: bool, out: Array, columns: Array | None = None
+) -> None:
+    """Base numbers of every pair of rows: left (a, d), right (b, d) by the columns ``seen`` into out (a, b). Entries
+    below the diagonal are 0 when `upper`. ``columns`` (s, b): those of the right rows, where they are laid out so.
     """
     if isinstance(kind, RowKernel):
         kind.between(left, right, upper, out)
-    elif kind == "inner":
-        np.dot(left, right.T if columns is None else columns, out=out)
-    else:
-        right = np.array(right.T, order="C") if columns is None else columns
-        out.fill(0.0)
-        fill_distances(np.array(left.T, order="C"), right, kind == "squared", upper, out)
+        return
+    one = np.take(left, seen, axis=1)
+    if columns is None:
+        columns = (one if left is right else np.take(right, seen, axis=1)).T
+    if kind == "inner":
+        np.dot(one, columns, out=out)
+        return
+    out.fill(0.0)
+    fill_distances(np.array(one.T, order="C"), np.ascontiguousarray(columns), kind == "squared", upper, out)
 
 
 def own_values(spec: KernelSpec, rows: Array) -> Array:
     """Values (a,) of a settled kernel between every row (a, d) and itself."""
-    kind, out = spec.base_key, np.empty((len(rows), 1))
-    seen = seen_of(kind, rows, spec.settled)
+    kind, out, base = spec.base_key, np.empty((len(rows), 1)), np.zeros(len(rows))
     if isinstance(kind, RowKernel):
-        base = kind.own(seen)
-    else:
-        base = np.einsum("ij,ij->i", seen, seen) if kind == "inner" else np.zeros(len(rows))
+        base = kind.own(rows)
+    elif kind == "inner":
+        seen = np.take(rows, spec.settled, axis=1)
+        base = np.einsum("ij,ij->i", seen, seen)
     spec.fill(base[:, None], False, out)
     return out[:, 0]
 
 
 def values_of(spec: KernelSpec, left: Array, right: Array, upper: bool = False) -> Array:
     """Values (a, b) of a settled kernel between whole rows left (a, d) and right (b, d)."""
-    base, kind = np.empty((len(left), len(right))), spec.base_key
-    one = np.ascontiguousarray(seen_of(kind, left, spec.settled))
-    other = one if left is right else np.ascontiguousarray(seen_of(kind, right, spec.settled))
-    fill_base(kind, one, other, upper, base)
+    base = np.empty((len(left), len(right)))
+    fill_base(spec.base_key, spec.settled, left, right, upper, base)
     out = np.zeros_like(base)
     spec.fill(base, upper, out)
     return out

@@ -22,7 +22,7 @@ import scipy
 from mklcore.arrays import Array, Indices, one_blas_thread, read_only
 from mklcore.errors import KernelError, ParameterError, check_cancelled, never_asked
 from mklcore.kernels.fills import mirror
-from mklcore.kernels.functions import KernelSpec, fill_base, own_values, seen_of
+from mklcore.kernels.functions import KernelSpec, fill_base, own_values
 from mklcore.kernels.maps import Finishing, KernelMap, on_training_rows, pieces
 from mklcore.kernels.operators import NO_FUNCTIONS, Capability, Dense, DenseSum
 
@@ -209,11 +209,11 @@ def kernel_table(
 
 
 def _duplicate_notes(values: Array, names: Sequence[str]) -> list[str]:
-    return [
-        f"{', '.join(names[m] for m in group)}: the same kernel after normalisation. "
-        "All are kept; read their weights together."
-        for group in duplicates(values)
-    ]
+    notes = []
+    for group in duplicates(values):
+        same = ", ".join(map(names.__getitem__, group))
+        notes.append(f"{same}: the same kernel after normalisation. All are kept; read their weights together.")
+    return notes
 
 
 def build_grams(
@@ -238,8 +238,7 @@ def build_grams(
     values, base, room = np.empty((len(specs), n, n)), np.empty((n, n)), np.empty((n, n))
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported by name
         for (kind, columns), members in plain.groups.items():
-            seen = seen_of(kind, plain.rows, columns)
-            fill_base(kind, seen, seen, True, base)
+            fill_base(kind, columns, plain.rows, plain.rows, True, base)
             for m in members:
                 check_cancelled()
                 plain.specs[m].fill(base, True, values[m])
@@ -251,7 +250,7 @@ def build_grams(
     for place, m in enumerate(kept):  # close the gaps that dropped kernels leave
         if place != m:
             values[place] = values[m]
-    values, labels, transform = values[: len(kept)], tuple(names[m] for m in kept), finishing.on(plain)
+    values, labels, transform = values[: len(kept)], tuple(map(names.__getitem__, kept)), finishing.on(plain)
     return GramStack(
         values, labels, transform.scales, tuple(spec.family for spec in transform.specs), transform.specs,
         (*finishing.notes, *_duplicate_notes(values, labels)), transform,
@@ -470,7 +469,7 @@ def duplicates(K: Any, tolerance: float = DUPLICATE_TOLERANCE) -> tuple[tuple[in
     # A random projection of a few rows tells most kernels apart; only near-equal projections are compared in full.
     rows = np.unique(np.linspace(0, n - 1, min(n, 4)).astype(np.int64))
     probe = np.random.default_rng(0).uniform(-1.0, 1.0, (rows.size, n))
-    keys = factors * np.array([np.vdot(probe, gram[rows]) for gram in values])
+    keys = factors * np.einsum("rj,mrj->m", probe, values[:, rows])
     slack = tolerance * np.abs(probe).sum() * (1 + 1e-6)
     groups: list[list[int]] = []
     for m in range(values.shape[0]):
@@ -482,7 +481,7 @@ def duplicates(K: Any, tolerance: float = DUPLICATE_TOLERANCE) -> tuple[tuple[in
                 break
         else:
             groups.append([m])
-    return tuple(tuple(group) for group in groups if len(group) > 1)
+    return tuple(map(tuple, filter(lambda group: len(group) > 1, groups)))
 
 
 def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:

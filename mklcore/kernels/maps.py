@@ -31,7 +31,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import as_strings, letters
 from mklcore.errors import DataError, KernelError, ParameterError, check_cancelled
 from mklcore.kernels.fills import add_radial, mirror, radial_forms
-from mklcore.kernels.functions import Base, KernelSpec, RowKernel, fill_base, own_values, resolved, seen_of
+from mklcore.kernels.functions import Base, KernelSpec, RowKernel, fill_base, own_values, resolved
 
 NORMALISATIONS: tuple[str | None, ...] = ("multiplicative", "spherical", "trace", "diag", None)
 CONSTANT_TOLERANCE = 1e-12
@@ -225,7 +225,7 @@ class KernelMap:
         with np.errstate(over="ignore", invalid="ignore"):
             for (kind, seen), members in self.groups.items():
                 laid_out = None if isinstance(kind, RowKernel) else self._columns(seen)
-                fill_base(kind, seen_of(kind, new, seen), self.rows, False, shared, laid_out)
+                fill_base(kind, seen, new, self.rows, False, shared, laid_out)
                 for m in members:
                     block = out[m] if self.is_whole else spare
                     self.specs[m].fill(shared, False, block)
