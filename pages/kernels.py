@@ -19,13 +19,12 @@ from mklcore.figures import (
     kernels_by_column,
     style,
 )
-from pages._parts.derive import caches, gram_stacks, measuring, tables
+from pages._parts.derive import gram_stacks, measuring, tables
 from pages._parts.drawing import charts, refusals
 from pages._parts.frame import notices
 from pages._parts.kernels import rail, table
 from pages._parts.session import fields, history, words
 
-WAIT_SECONDS = 5.0
 MAP_WIDTH = 480  # px: a heat map is square, and its scale stands beside it
 
 
@@ -33,25 +32,16 @@ def forecast() -> None:
     """Say what the dictionary costs before it is built."""
     params = history.current()
     cost, n_rows = gram_stacks.foresee(params), len(gram_stacks.parts(params).train.y)
-    limit, large = gram_stacks.MEMORY_LIMIT_MB, cost.megabytes > gram_stacks.MEMORY_LIMIT_MB
     built = "" if tables.on_stack(params) else f" and **{words.seconds(cost.seconds)}** to build"
     st.markdown(
         f"**{cost.n_kernels}** kernels on **{n_rows:,}** training rows: about "
-        f"**{style.number(cost.megabytes)} MB** with the validation rows{built} "
-        + (
-            f"(above {limit:,.0f} MB the server holds one such stack at a time; limit "
-            f"{gram_stacks.LARGE_LIMIT_MB:,.0f} MB)."
-            if large
-            else f"(limit {limit:,.0f} MB)."
-        )
+        f"**{style.number(cost.megabytes)} MB**{built} (limit {gram_stacks.MEMORY_LIMIT_MB:,.0f} MB)."
     )
 
 
 def chosen_kernel(shown: int) -> None:
     """Draw the choice of the kernel shown."""
-    names = gram_stacks.grams(
-        history.current()
-    ).train.names  # a widget keeps its functions: they must not keep the stack
+    names = gram_stacks.grams(history.current()).names  # a widget keeps its functions: they must not keep the stack
     fields.view(
         st.selectbox, "Kernel shown", "field_shown", shown, lambda m: history.change(shown=m),
         options=range(len(names)), format_func=names.__getitem__,
@@ -62,7 +52,7 @@ def chosen_kernel(shown: int) -> None:
 def _by_column(is_labelled: bool) -> None:
     """Draw the kernels of every column by how much each agrees with the target, or by rank where there is none."""
     params, dark = history.current(), charts.is_dark()
-    stack = gram_stacks.grams(params).train
+    stack = gram_stacks.grams(params)
     names = captions.labels(stack.names, stack.families)
     values, title = measuring.traits(params).ranks, "effective rank"
     if is_labelled:
@@ -81,7 +71,7 @@ def show() -> None:
     """Draw what the kernels are and how they relate."""
     params, dark = history.current(), charts.is_dark()
     stack, measures, train = (
-        gram_stacks.grams(params).train,
+        gram_stacks.grams(params),
         measuring.measures(params),
         gram_stacks.parts(params).train,
     )
@@ -123,19 +113,6 @@ def edit() -> None:
         table.edit()
 
 
-@st.fragment(run_every=WAIT_SECONDS)
-def wait() -> None:
-    """Say that the place for a large stack is taken, and look again until it is free."""
-    try:
-        gram_stacks.grams(history.current())
-    except caches.WaitError as error:
-        st.info(words.plain(error), icon=":material/hourglass_top:")
-    except MKLError as error:
-        refusals.draw(error, "kernels_refused")
-    else:
-        history.rerun()
-
-
 if notices.usable_table():
     try:
         with st.sidebar:
@@ -146,7 +123,5 @@ if notices.usable_table():
         forecast()
         edit()
         show()
-    except caches.WaitError:
-        wait()
     except MKLError as error:
         refusals.draw(error, "kernels_refused2")

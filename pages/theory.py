@@ -72,7 +72,7 @@ def numbers(params: Params, part: Dataset) -> np.ndarray:
 
 def measure_norms(params: Params) -> Callable[..., Any]:
     """Return how to measure the complexity of every norm, and the bound on it."""
-    kernels = gram_stacks.grams(params).train
+    kernels = gram_stacks.grams(params)
     if kernels.n_kernels < 2:
         raise DataError("The bounds compare kernels, and the dictionary holds one. Add kernels on the Kernels page.")
 
@@ -107,7 +107,7 @@ def draw_norms(params: Params, found: Any) -> Drawn:
 
 def measure_sizes(params: Params) -> Callable[..., Any]:
     """Return how to run MKL-GOMP and judge it on the test rows, and the bound on its error."""
-    kernels, parts = gram_stacks.grams(params).train, gram_stacks.parts(params)
+    kernels, parts = gram_stacks.grams(params), gram_stacks.parts(params)
     ready = gram_stacks.test_rows(params) if tables.on_stack(params) else None
     test = parts.test if ready is not None else parts.test.drawn(TEST_ROWS, params.seed)
     y, y_test, lam = numbers(params, parts.train), numbers(params, test), params.theory_lam
@@ -150,7 +150,7 @@ def draw_sizes(params: Params, found: Any) -> Drawn:
 
 def measure_steps(params: Params) -> Callable[..., Any]:
     """Return how to run Algorithm 1, and the bound on its distance to the optimum."""
-    kernels, y = gram_stacks.grams(params).train, numbers(params, gram_stacks.parts(params).train)
+    kernels, y = gram_stacks.grams(params), numbers(params, gram_stacks.parts(params).train)
     share = params.theory_share
 
     def measure(progress: Callable[..., None]) -> Any:
@@ -308,7 +308,7 @@ def measured(params: Params, picture: Picture) -> Any:
     key = ("theory", params.theory, params.part(KernelParams), dictionaries.normalisation(params), target, own)
     if (kept := work.peek(key)) is not None:
         return kept.value
-    kernels = HULL_COLUMNS if picture.of_columns else gram_stacks.grams(params).train.n_kernels
+    kernels = HULL_COLUMNS if picture.of_columns else gram_stacks.grams(params).n_kernels
     rows = len((tables.split(params) if picture.of_columns else gram_stacks.parts(params)).train.y)
     if kernels * rows**2 > SMALL and not requests.pressed("Measure", "measure", key, type="primary"):
         st.info("Measuring takes a while on this table. Start it when you like.")

@@ -217,29 +217,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def no_work_left_behind() -> Iterator[None]:
-    """End the jobs that a test of a page leaves running: the workers are shared by all tests of the process."""
+    """End the work that a test of a page leaves running: the threads are shared by all tests of the process."""
     yield
-    jobs = sys.modules.get("pages._parts.jobs.worker")
-    for line in jobs.LINES.values() if jobs else ():
-        for job in line.everyone():
-            job.stop.set()
-            job.ended.wait(60)
     work = sys.modules.get("pages.shared.work")
     if work is not None:
         work.WORK.stop()
 
 
 @pytest.fixture(autouse=True)
-def inline_jobs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Background jobs of pages are over when they have been started, so that a test of a page need not wait.
+def inline_work(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work of pages is over when it has been asked for, so that a test of a page need not wait.
 
     What shows work under way (progress, Cancel, an older answer that waits) needs the threads: mark it ``threads``.
     """
-    worker = sys.modules.get("pages._parts.jobs.worker")
-    if worker is not None and request.node.get_closest_marker("threads") is None:
-        monkeypatch.setattr(worker, "instead", worker.Inline())
-    elif worker is not None:
-        monkeypatch.setitem(worker.MOST, "short", 1)  # so that a test can hold up the whole line
     work = sys.modules.get("pages.shared.work")
     if work is not None and request.node.get_closest_marker("threads") is None:
         monkeypatch.setattr(work.WORK, "inline", True)
@@ -270,9 +260,6 @@ def small_settling(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 
 def _forget_what_is_shared() -> None:
-    caches = sys.modules.get("pages._parts.derive.caches")
-    if caches is not None:
-        caches.shared.clear()
     work = sys.modules.get("pages.shared.work")
     if work is not None:
         work.WORK.clear()

@@ -4,33 +4,23 @@ import gc
 import io
 import pickle
 import re
-import threading
-import time
-import warnings
-from collections.abc import Callable
-from concurrent.futures import CancelledError
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import streamlit as st
-from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mklcore.data import SAMPLES
-from mklcore.errors import KernelError, NotConvergedWarning, warn_short
-from mklcore.estimators.lp import LpMKLClassifier
-from pages._parts.derive import caches, gram_stacks
+from pages._parts.derive import gram_stacks
 from pages._parts.frame import visit
-from pages._parts.jobs import preparing, worker
-from pages._parts.jobs.job import Job, JobState, Piece, Progress, Report
 from pages._parts.params import link as params_link
 from pages._parts.params.algorithms import METHODS
 from pages._parts.params.parameters import DataParams, HullParams, KernelParams, Params, PathParams
 from pages._parts.session import nav
+from pages.shared import compiling
 from tests.pages import (
     FEW,
-    PATIENCE,
     go,
     memory,
     open_app,
@@ -38,7 +28,6 @@ from tests.pages import (
     table,
     upload,
     wait_for_hulls,
-    wait_for_path,
     words,
 )
 
@@ -82,19 +71,6 @@ def each_algorithm_on_one_sample(turn: int) -> list[tuple[str, str]]:
     return [(algorithm, ("iris", "diabetes")[(k + turn) % 2]) for k, algorithm in enumerate(METHODS)]
 
 
-@pytest.mark.parametrize(("algorithm", "sample"), each_algorithm_on_one_sample(1))
-def test_every_algorithm_ends_with_its_certificate_or_says_that_it_has_none(algorithm: str, sample: str) -> None:
-    method = METHODS[algorithm]
-    for param in method.path_params:
-        app = open_app("pages/explore.py", data=sample, **SMALL, algorithm=algorithm, path=param)
-        wait_for_path(app)
-        said, gaps = words(app), memory(app).answer.path.relative_gap
-        assert ("no certificate" in said) == bool(np.isnan(gaps).all())
-        assert ("certified" in said) == bool(np.isfinite(gaps).all())
-        assert method.look_for in said
-        assert method.cannot_tell in said
-
-
 @pytest.mark.threads
 @pytest.mark.parametrize(("algorithm", "sample"), each_algorithm_on_one_sample(0))
 def test_every_page_opens_with_every_algorithm(algorithm: str, sample: str) -> None:
@@ -117,14 +93,12 @@ def test_every_figure_carries_an_alternative_text() -> None:
     found = 0
     for page in PAGES:
         go(app, page)
-        if page.endswith("explore.py"):
-            wait_for_path(app)
         if page.endswith("hulls.py"):
             wait_for_hulls(app)
         charts = app.get("plotly_chart")
         found += len(charts)
         assert all(chart.proto.alt for chart in charts)
-    assert found == 7
+    assert found == 8
 
 
 # The link
@@ -176,14 +150,7 @@ def test_a_link_that_leaves_no_training_rows_is_refused() -> None:
 @pytest.mark.parametrize(("path", "at"), [("C", 1e9), ("C", 1e-9), ("p", 0.3), ("p", "inf"), ("p", 1e9)])
 def test_a_link_to_a_point_beyond_the_bounds_shows_the_nearest(path: str, at: object) -> None:
     app = open_app("pages/explore.py", data="iris", widths="1", each="none", path=path, at=str(at))
-    wait_for_path(app)
     assert not app.error
-
-
-def test_numbers_of_kernels_are_whole() -> None:
-    app = open_app("pages/explore.py", data="iris", widths="3", each="none", algorithm="gomp", at="2.4")
-    wait_for_path(app)
-    assert app.number_input(key="exact_s").value == 2
 
 
 def test_a_link_says_the_same_as_the_parameters_it_came_from() -> None:
@@ -242,143 +209,7 @@ def test_choices_survive_a_change_of_page() -> None:
     assert memory(app).params == Params(data="iris", recipe="builders", widths=7, linear=False)
 
 
-def test_a_path_is_dropped_and_reported_when_the_table_or_the_kernels_change() -> None:
-    app = wait_for_path(open_app("pages/explore.py", data="iris", widths="2"))
-    assert memory(app).answer is not None
-    go(app, "pages/kernels.py")
-    app.slider(key="field_widths").set_value(3).run()
-    assert "The kernels changed, so the path computed before is dropped" in words(app)
-    assert memory(app).answer is None
-    wait_for_path(go(app, "pages/explore.py"))
-    assert "is dropped" not in words(app)
-    go(app, "pages/data.py")
-    app.number_input(key="field_seed").set_value(5).run()
-    assert "The table or its split changed" in words(app)
-    assert memory(app).answer is None
-
-
-def test_the_released_cursor_and_the_number_box_choose_the_point() -> None:
-    app = wait_for_path(open_app("pages/explore.py", data="iris", widths="2"))
-    path = memory(app).answer.path
-    app.session_state["player"] = {"report": {"index": 7, "time": 1, "turn": 1}}
-    quiet(app.run())
-    assert memory(app).params.at == path.values[7]
-    assert app.number_input(key="exact_C").value == path.values[7]
-    app.session_state["player"] = {"report": {"index": 900, "time": 2, "turn": 1}}
-    quiet(app.run())
-    assert memory(app).params.at == path.values[-1]
-    app.number_input(key="exact_C").set_value(0.5).run()
-    assert memory(app).params.at == 0.5
-    assert "All weights at C = 0.5, as a table" in [expander.label for expander in app.expander]
-    app.button(key="undo").click().run()
-    assert memory(app).params.at == path.values[-1]
-
-
-def test_a_number_box_that_still_shows_what_was_written_over_moves_nothing() -> None:
-    app = wait_for_path(open_app("pages/explore.py", data="iris", widths="2"))
-    path, best = memory(app).answer.path, app.number_input(key="exact_C").value
-    app.session_state["player"] = {"report": {"index": 7, "time": 1, "turn": 1}}
-    quiet(app.run())
-    app.number_input(key="exact_C").set_value(best).run()  # what the browser showed before it received the cursor
-    assert memory(app).params.at == path.values[7]
-    memory(app).written_over.clear()  # later on, the same value is somebody's wish
-    app.number_input(key="exact_C").set_value(best).run()
-    assert memory(app).params.at == best
-
-
-def test_the_test_score_is_shown_once_asked_for_and_for_that_point_only() -> None:
-    app = wait_for_path(open_app("pages/explore.py", data="iris", widths="2", seed="3"))
-    assert "test accuracy **" not in words(app)
-    app.button(key="show_test").click().run()
-    assert "test accuracy **" in words(app)
-    app.session_state["player"] = {"report": {"index": 0, "time": 1, "turn": 1}}
-    quiet(app.run())
-    assert "test accuracy **" not in words(app)
-
-
-@pytest.mark.threads
-def test_a_cancelled_path_can_be_asked_for_again() -> None:
-    gate = threading.Event()
-    worker.worker().submit(gate.wait)
-    try:
-        app = open_app("pages/explore.py", data="diabetes", widths="3", each="none", seed="11")
-        job = memory(app).jobs["short"]
-        assert job.state is JobState.QUEUED
-        assert "The path appears here" in words(app)
-        app.button(key="job_cancel").click().run()
-    finally:
-        gate.set()
-    assert job.ended.wait(PATIENCE)
-    assert job.state is JobState.CANCELLED
-    assert "The path was cancelled" in words(quiet(app.run()))
-    wait_for_path(app.button(key="compute").click().run())
-
-
-@pytest.mark.threads
-def test_a_path_that_stopped_unwatched_goes_on_by_itself_for_who_looks_again() -> None:
-    gate = threading.Event()
-    worker.worker().submit(gate.wait)
-    try:
-        app = open_app("pages/explore.py", data="diabetes", widths="3", each="none", seed="12")
-        job = memory(app).jobs["short"]
-        job.seen -= 60
-    finally:
-        gate.set()
-    assert job.ended.wait(PATIENCE)
-    assert job.state is JobState.ABANDONED
-    wait_for_path(quiet(app.run()))
-
-
 # Work in the background
-
-
-@pytest.mark.threads
-def waiting(work: Callable[[Report], object], *more: Piece, **fields: float) -> Progress:
-    """A job that stands in its line."""
-    progress = Progress(Job("key", "Path", (Piece(work, lambda made: None, 3), *more)), **fields)
-    worker.LINES["short"].enter(progress)
-    return progress
-
-
-def test_work_ends_in_the_state_that_says_why() -> None:
-    def ended(work: Callable[[Report], object], **fields: float) -> Progress:
-        progress = waiting(work, **fields)
-        worker.do(progress)
-        assert not progress.live
-        assert progress.ended.is_set()
-        return progress
-
-    assert ended(lambda report: report.tick(3, 3)).state is JobState.DONE
-    assert ended(lambda report: report.progress.stop.set() or report.tick(1, 3)).state is JobState.CANCELLED
-    unseen = ended(lambda report: report.tick(1, 3), seen=time.monotonic() - 60)
-    assert unseen.state is JobState.ABANDONED
-
-    def refuse(report: Report) -> None:
-        raise KernelError("The kernel is not square.")
-
-    refused = ended(refuse)
-    assert (refused.state, refused.error) == (JobState.FAILED, "The kernel is not square.")
-
-
-def test_work_warns_nobody_and_leaves_the_warnings_of_other_threads_alone() -> None:
-    filters, inside, over = list(warnings.filters), threading.Event(), threading.Event()
-
-    def work(report: Report) -> None:
-        inside.set()
-        assert over.wait(PATIENCE)
-        warn_short("stopped short")
-
-    job = waiting(work)
-    thread = threading.Thread(target=worker.do, args=(job,))
-    thread.start()
-    assert inside.wait(PATIENCE)
-    with pytest.warns(NotConvergedWarning, match="reported here"):
-        warn_short("reported here")
-    assert warnings.filters == filters
-    over.set()
-    thread.join(PATIENCE)
-    assert job.state is JobState.DONE, job.error  # here a warning is an error
-    assert warnings.filters == filters
 
 
 def test_a_server_has_one_blas_thread_and_does_not_collect_what_it_imported() -> None:
@@ -387,90 +218,9 @@ def test_a_server_has_one_blas_thread_and_does_not_collect_what_it_imported() ->
 
     with threadpool_limits(2, user_api="blas"):
         assert max(threads()) == 2  # a library may bring a BLAS without threads
-        preparing.calm()
+        compiling.calm()
         assert threads() == {1}
     assert gc.get_freeze_count() > 100_000
-
-
-def test_a_job_knows_its_place_in_the_line() -> None:
-    first, second, line = waiting(print), waiting(print), worker.LINES["short"]
-    assert (line.ahead(first), line.ahead(second)) == (0, 1)
-    first.stop.set()
-    assert line.ahead(second) == 0
-    for job in (first, second):
-        line.leave(job)
-    assert line.ahead(second) == 0
-
-
-def test_a_job_lays_each_piece_as_soon_as_it_is_made_and_counts_them_together() -> None:
-    laid: list[object] = []
-    seen: list[tuple[int, int]] = []
-
-    def second(report: Report) -> str:
-        report.tick(1, 4)  # more steps than foreseen
-        seen.append((report.progress.done, report.progress.total))
-        assert laid == ["none"]
-        return "two"
-
-    def third(report: Report) -> str:
-        raise KernelError("not this one")
-
-    def last(report: Report) -> str:
-        report.tick(1, 1)
-        seen.append((report.progress.done, report.progress.total))
-        return "four"
-
-    pieces = (Piece(second, laid.append, 2), Piece(third, laid.append, 2, laid.append), Piece(last, laid.append, 1))
-    progress = waiting(lambda report: laid.append("none"), *pieces)
-    assert progress.total == 8
-    worker.do(progress)
-    assert progress.state is JobState.DONE
-    assert laid == ["none", "two", "not this one", "four"]
-    assert seen == [(4, 10), (10, 10)]
-
-
-def test_a_solver_receives_that_its_job_is_to_stop() -> None:
-    model = LpMKLClassifier()
-
-    def work(report: Report) -> None:
-        assert report.heard_by(model) is model
-        assert clone(model).callback is model.callback
-        assert not model.callback(None)
-        report.progress.stop.set()
-        with pytest.raises(CancelledError):
-            model.callback(None)
-        report.pulse()
-
-    progress = waiting(work)
-    worker.do(progress)
-    assert progress.state is JobState.CANCELLED, progress.error
-    assert not progress.job.pieces  # whatever still holds the callback holds nothing large
-
-
-@pytest.mark.threads
-def test_asking_again_stops_what_was_asked_before_and_a_job_no_longer_wanted() -> None:
-    app = open_app(data="iris")
-    gate = threading.Event()
-    worker.worker().submit(gate.wait)
-    try:
-        go(app, "pages/explore.py")
-        first = memory(app).jobs["short"]
-        memory(app).params = replace(memory(app).params, widths=2, seed=9022)
-        quiet(app.run())
-        assert first.stop.is_set()
-        assert memory(app).jobs["short"] is not first
-    finally:
-        gate.set()
-
-
-def test_the_cache_keeps_what_was_used_last() -> None:
-    result_cache = caches.ResultCache(2)
-    result_cache.put("a", 1)
-    result_cache.put("b", 2)
-    assert result_cache.get("a") == 1
-    result_cache.put("c", 3)
-    assert [result_cache.get(key) for key in "abc"] == [1, None, 3]
-    assert result_cache.made("c", lambda: 4) == 3
 
 
 # Files

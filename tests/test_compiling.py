@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import threading
-from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from importlib import util
 from pathlib import Path
@@ -18,9 +17,8 @@ import pytest
 from mklcore._numba import cache, warmup
 from mklcore.io import private_folders
 from mklcore.io.private_folders import own_folder, why_not_own
-from pages._parts.jobs import importing, preparing
-from pages._parts.jobs.preparing import Preparation
-from pages.shared import kept
+from pages.shared import compiling, kept
+from pages.shared.compiling import Preparation
 
 ENTRY = (
     "from mklcore._numba.decorators import jit_entry\n@jit_entry()\ndef doubled(values):\n    return 2.0 * values[0]\n"
@@ -194,31 +192,10 @@ def test_a_damaged_file_is_made_again(fresh):
 
 def test_the_compiler_ends_with_the_process_that_asked_for_it(tmp_path):
     ended = subprocess.run(
-        preparing.COMPILE, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False,
+        compiling.COMPILE, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False,
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(cache.PACKAGE.parent)},
     )  # fmt: skip
     assert (ended.returncode, ended.stderr) == (1, b"")
-
-
-def test_usual_paths_wait_for_the_first_steps_and_all_else_for_the_last():
-    state, waiting = Preparation(), threading.Event()
-    state.report(2, 13, first=False)
-
-    def wait():
-        state.wait(usual=True)
-        waiting.set()
-
-    thread = threading.Thread(target=wait)
-    thread.start()
-    assert not waiting.wait(0.05)
-    state.report(3, 13, first=True)
-    assert waiting.wait(10)
-    thread.join()
-    assert not state.ready()
-    with pytest.raises(CancelledError):
-        state.wait(unwanted=lambda: True)
-    state.report(13, 13, first=True)
-    assert state.ready()
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -226,32 +203,32 @@ def test_the_server_follows_one_process_then_loads_and_waits_for_none_that_died(
     script = "print('something else')\nprint(3, 5, 1, flush=True)\n" + (
         "raise SystemExit(1)" if fails else "print(5, 5, 1)"
     )
-    monkeypatch.setattr(preparing, "COMPILE", [sys.executable, "-c", script])
-    monkeypatch.setattr(preparing, "BROWSER_SECONDS", 0.0)
-    monkeypatch.setattr(preparing, "calm", lambda: None)
-    importing.OVER.set()
-    state, loaded = Preparation(), list[tuple[bool, bool]]()
-    monkeypatch.setattr(warmup, "warm_up", lambda progress: loaded.append((state.ready(usual=True), state.ready())))
+    monkeypatch.setattr(compiling, "COMPILE", [sys.executable, "-c", script])
+    monkeypatch.setattr(compiling, "BROWSER_SECONDS", 0.0)
+    monkeypatch.setattr(compiling, "calm", lambda: None)
+    compiling.IMPORTED.set()
+    state, loaded = Preparation(), list[bool]()
+    monkeypatch.setattr(warmup, "warm_up", lambda progress: loaded.append(state.ready()))
     state.after_drawing()
     state.go_through()
-    assert loaded == [(True, not fails)]
+    assert loaded == [not fails]
     assert state.ready()
 
 
 def test_what_is_compiled_is_reported_at_once_and_loaded_when_somebody_asks(monkeypatch):
     loaded, state = [], Preparation()
-    monkeypatch.setattr(preparing, "BROWSER_SECONDS", 60.0)
-    monkeypatch.setattr(preparing, "calm", lambda: None)
+    monkeypatch.setattr(compiling, "BROWSER_SECONDS", 60.0)
+    monkeypatch.setattr(compiling, "calm", lambda: None)
     monkeypatch.setattr(cache, "is_filled", lambda: True)
     monkeypatch.setattr(warmup, "warm_up", loaded.append)
-    importing.OVER.set()
+    compiling.IMPORTED.set()
     thread = threading.Thread(target=state.go_through)
     thread.start()
     state.after_drawing()
     with state._changed:
         assert state._changed.wait_for(state.ready, 60)
     assert not loaded
-    state.wait()
+    state.ask()
     thread.join(60)
     assert loaded
     assert state.over
@@ -266,11 +243,11 @@ def test_the_thread_that_loads_ends_before_the_server_does(monkeypatch):
             begun.set()
             progress(1, 2)
 
-    monkeypatch.setattr(preparing, "BROWSER_SECONDS", 0.0)
-    monkeypatch.setattr(preparing, "calm", lambda: None)
+    monkeypatch.setattr(compiling, "BROWSER_SECONDS", 0.0)
+    monkeypatch.setattr(compiling, "calm", lambda: None)
     monkeypatch.setattr(cache, "is_filled", lambda: True)
     monkeypatch.setattr(warmup, "warm_up", load)
-    importing.OVER.set()
+    compiling.IMPORTED.set()
     thread = threading.Thread(target=state.go_through, daemon=True)
     thread.start()
     state.after_drawing()

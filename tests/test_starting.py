@@ -16,7 +16,7 @@ from streamlit.web.server.app_discovery import discover_asgi_app
 
 from pages._parts.derive import tables
 from pages._parts.frame import starting
-from pages._parts.jobs import importing
+from pages.shared import compiling
 from tests.pages import open_app, words
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,8 +32,8 @@ def at_the_start(monkeypatch) -> None:
     for event in ("_framed", "_tables", "_pages", "_first_page", "_free"):
         monkeypatch.setattr(starting, event, threading.Event())
     monkeypatch.setattr(starting, "_importing", None)
-    monkeypatch.setattr(importing, "OVER", threading.Event())
-    importing.OVER.set()  # a thread that a page begins may wait for it
+    monkeypatch.setattr(compiling, "IMPORTED", threading.Event())
+    compiling.IMPORTED.set()  # a thread that a page begins may wait for it
     monkeypatch.setattr(starting.gc, "freeze", lambda: None)  # what the other tests leave stays to be collected
 
 
@@ -47,13 +47,13 @@ def slow(tmp_path, monkeypatch) -> SimpleNamespace:
     monkeypatch.setitem(sys.modules, "gates", gates)
     monkeypatch.syspath_prepend(tmp_path)
     at_the_start(monkeypatch)
-    importing.OVER.clear()
+    compiling.IMPORTED.clear()
     yield gates
     for gate in vars(gates).values():
         gate.set()
     if starting._importing is not None:
         starting._importing.join()
-    importing.OVER.set()
+    compiling.IMPORTED.set()
     for name in vars(gates):
         sys.modules.pop(f"slow_{name}", None)
 
@@ -98,11 +98,11 @@ def test_what_the_first_page_can_do_without_is_imported_after_it(slow, monkeypat
     assert not hasattr(sys.modules.get("slow_rest"), "ready"), (
         "what comes with the project is drawn before anything can compute"
     )
-    assert not importing.OVER.is_set()
+    assert not compiling.IMPORTED.is_set()
     slow.rest.set()
     starting.wait_for("explore", comes_along=False)
     assert sys.modules["slow_rest"].ready
-    assert importing.OVER.is_set()
+    assert compiling.IMPORTED.is_set()
 
 
 @pytest.mark.parametrize(

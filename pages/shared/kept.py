@@ -33,13 +33,13 @@ from mklcore.kernels.stacks import MAX_FILE_MB
 from mklcore.paths.files import MOST_UNPACKED, read_paths, write_paths
 from mklcore.paths.path import Path as Solved
 from pages._parts.derive import hulls
-from pages._parts.jobs.machine import memory_bytes
 from pages._parts.params import link, places
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session import history, inside, nav, uploads
 from pages._parts.session.memory import Answered, Upload, memory
 from pages.shared import answer
+from pages.shared.machine import memory_bytes
 
 FORMAT, ENDING = "MKL Explorer screen 1", "mklx"
 SCREEN, TABLE, PATH, MODEL = "screen.json", "table", "path.npz", "model.mkl"

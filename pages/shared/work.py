@@ -35,10 +35,10 @@ import streamlit as st
 from cachetools import LRUCache
 
 from mklcore.errors import MKLError, suppress_convergence_warnings
-from pages._parts.jobs.machine import cores, memory_bytes
-from pages._parts.jobs.preparing import preparation
 from pages._parts.session import history, inside, turns
 from pages._parts.session.words import plain
+from pages.shared.compiling import preparation
+from pages.shared.machine import cores, memory_bytes
 
 UNWATCHED_SECONDS = 15.0  # after which work ends that nobody looks at
 UNWATCHED_LONG_SECONDS = 180.0  # a browser lets the clock of a hidden tab tick once a minute
@@ -405,7 +405,14 @@ def size(found: object) -> int:
 
 # The server's work, for the session of the run that is drawn
 
-WORK = Work(max(1, cores()), SHARE * memory_bytes(), lambda: preparation().ready())
+
+def _compiled() -> bool:
+    state = preparation()
+    state.ask()
+    return state.ready()
+
+
+WORK = Work(max(1, cores()), SHARE * memory_bytes(), _compiled)
 
 
 def _session() -> Session:

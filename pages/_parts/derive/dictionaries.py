@@ -10,11 +10,11 @@ from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.interactions import interacting
 from mklcore.kernels.notation import Entry, Recipe, read_entries
 from mklcore.kernels.sequences import SequenceKernel, Words, on_sequence
-from pages._parts.derive.caches import result_cache
 from pages._parts.derive.tables import on_stack, split, table
 from pages._parts.params.algorithms import METHODS
 from pages._parts.params.parameters import DataParams, KernelParams, PathParams
 from pages._parts.session.uploads import ON_STACK, edited_text
+from pages.shared import work
 
 PAIRED = ("column", "category")  # kinds of columns whose products are looked at
 MOST_PAIRED, MOST_PAIRS = 40, 8  # columns whose pairs are looked at unasked, and pairs that get kernels
@@ -25,7 +25,7 @@ def dictionary(params: KernelParams) -> KernelDictionary:
     if on_stack(params):
         raise KernelError("The upload is a ready kernel stack: it has no columns to build kernels on.")
     edited_text(params)  # one that is kept in another session is refused, although its kernels may be in the cache
-    return result_cache(params).made(("dictionary", params.part(KernelParams)), lambda: _dictionary(params))
+    return work.now(("dictionary", params.part(KernelParams)), lambda: _dictionary(params))
 
 
 def _dictionary(params: KernelParams) -> KernelDictionary:
@@ -81,8 +81,7 @@ def recommended(params: KernelParams) -> KernelDictionary:
             return found(data, candidates=sets, **asked, most_columns=most, k=k, degree=degree, shift=shift)
         return KernelDictionary.recommended(data, **asked, most_columns=most, k=k, degree=degree, shift=shift)
 
-    name = ("recommended", data.fingerprint, params.together, params.curved, k, degree, shift, sets)
-    return result_cache(params).made(name, make)
+    return work.now(("recommended", params.part(KernelParams), sets), make)
 
 
 def pairs(params: KernelParams) -> tuple[tuple[str, ...], ...]:
@@ -94,7 +93,7 @@ def pairs(params: KernelParams) -> tuple[tuple[str, ...], ...]:
     if len(table(params).columns) > MOST_PAIRED:
         return ()
     find = lambda: interacting(split(params).train, 2, MOST_PAIRS)  # noqa: E731
-    return result_cache(params).made(("pairs", params.part(DataParams)), find)
+    return work.now(("pairs", params.part(DataParams)), find)
 
 
 def most_columns(params: KernelParams) -> int:
@@ -105,7 +104,7 @@ def most_columns(params: KernelParams) -> int:
 def made_of(params: KernelParams) -> tuple[Unit, ...]:
     """Return what the table in use is made of: what the kernels of a recommended dictionary look at."""
     data = table(params)
-    return result_cache(params).made(("units", data.fingerprint), lambda: units(data, most_columns(params)))
+    return work.now(("units", params.part(DataParams)), lambda: units(data, most_columns(params)))
 
 
 def named_columns(params: KernelParams) -> Groups:

@@ -1,5 +1,6 @@
 """Derive what is measured on the kernels in use: alignments, ranks, repeated and constant ones, eigenvalues."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,12 +15,11 @@ from mklcore.kernels.measures import (
     eigenvalues,
     target_alignment,
 )
-from pages._parts.derive.caches import result_cache
 from pages._parts.derive.dictionaries import dictionary, made_of, normalisation
 from pages._parts.derive.gram_stacks import grams, parts
 from pages._parts.derive.tables import on_stack, table
 from pages._parts.params.parameters import KernelParams, PathParams
-from pages._parts.session import turns
+from pages.shared import work
 
 FEW_ROWS = 5  # a kernel that depends on fewer rows than this
 FEW_SHARE = 0.1  # of all, in small tables
@@ -36,14 +36,18 @@ class Measures:
 def measures(params: PathParams) -> Measures:
     """Return the alignments of the kernels in use."""
 
-    @turns.slow("Comparing the kernels")
-    def compare() -> Measures:
-        stack, train = grams(params).train, parts(params).train
+    stack, train = grams(params), parts(params).train
+
+    def compare(progress: Callable[..., None]) -> Measures:
         if train.task == "novelty":
             return Measures(alignment_matrix(stack), np.full(stack.n_kernels, np.nan))
         return Measures(alignment_matrix(stack), target_alignment(stack, train.y, train.task))
 
-    return result_cache(params).made(("measures", params.part(KernelParams)), compare)
+    return work.value(("measures", *_kernels(params)), compare, title="Comparing the kernels")
+
+
+def _kernels(params: PathParams) -> tuple[object, ...]:
+    return params.part(KernelParams), normalisation(params)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,27 +70,27 @@ class Traits:
 def traits(params: PathParams) -> Traits:
     """Return effective ranks, repeated and constant kernels."""
 
-    def look() -> Traits:
-        stack = grams(params).train
+    stack = grams(params)
+    lost = () if on_stack(params) else tuple(n for n in dictionary(params).names if n not in set(stack.names))
+
+    def look(progress: Callable[..., None]) -> Traits:
         first = {m: group[0] for group in duplicates(stack) for m in group[1:]}
-        lost = () if on_stack(params) else tuple(n for n in dictionary(params).names if n not in set(stack.names))
         twins = tuple(first.get(m) for m in range(stack.n_kernels))
         constant, rows = constant_kernels(stack), effective_rows(stack)
         few = ~constant & (rows < min(FEW_ROWS, FEW_SHARE * stack.n_samples))
         return Traits(effective_rank(stack), twins, tuple(constant.tolist()), lost, rows, tuple(few.tolist()))
 
-    return result_cache(params).made(("traits", params.part(KernelParams), normalisation(params)), look)
+    return work.value(("traits", *_kernels(params)), look, title="Looking at the kernels")
 
 
 def spectrum(params: PathParams, index: int) -> np.ndarray:
     """Return the eigenvalues of one kernel on the training rows, the largest first."""
-    key = ("spectrum", params.part(KernelParams), normalisation(params), index)
-    return result_cache(params).made(key, lambda: eigenvalues(grams(params).train.values[index]))
+    return work.now(("spectrum", *_kernels(params), index), lambda: eigenvalues(grams(params).values[index]))
 
 
 def by_column(params: PathParams) -> dict[str, list[int]]:
     """Return the kernels of every column, or group of columns, by its name; of a ready stack every kernel alone."""
-    stack = grams(params).train
+    stack = grams(params)
     if on_stack(params):
         return {name: [m] for m, name in enumerate(stack.names)}
     units = [(unit.name, unit.columns) for unit in made_of(params)]

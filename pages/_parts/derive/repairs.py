@@ -8,8 +8,8 @@ from mklcore.data.splitting import RANDOM
 from mklcore.data.target import Leak, find_leaks, rows_in_order
 from mklcore.errors import MKLError, Repair
 from pages._parts.derive import tables
-from pages._parts.derive.caches import result_cache
 from pages._parts.params.parameters import DataParams, FileParams, Params
+from pages.shared import work
 
 CLASSES = ("binary", "multiclass", "classification")
 
@@ -98,7 +98,7 @@ def leaks(params: Params) -> tuple[Leak, ...]:
     if tables.on_stack(params):
         return ()
     data = tables.table(params)
-    return result_cache(params).made(("leaks", data.fingerprint), lambda: find_leaks(data))
+    return work.now(("leaks", params.part(DataParams)), lambda: find_leaks(data))
 
 
 def by_time(params: Params) -> str:

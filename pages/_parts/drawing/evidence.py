@@ -8,12 +8,12 @@ import streamlit as st
 
 from mklcore.catalog import Algorithm, Variant
 from mklcore.paths.path import Path
-from pages._parts.derive import caches
 from pages._parts.drawing import listings
 from pages._parts.params import places
-from pages._parts.params.parameters import Params
+from pages._parts.params.parameters import DataParams, Params
 from pages._parts.session import fields, history, words
 from pages._parts.session.memory import memory
+from pages.shared import work
 
 STEPS = {"C": 0.01, "lam": 0.001, "p": 0.1}
 
@@ -67,7 +67,7 @@ def once(params: Params, point: tuple[object, float], name: str, what: str, meas
             help=f"Choose {what} first, then look once.",
         )  # fmt: skip
         return
-    reached = caches.result_cache(params).made(("test", point), measure)
+    reached = work.now(("test", params.part(DataParams), point), measure)
     st.markdown(f"test {name} {score(name, reached)}")
 
 

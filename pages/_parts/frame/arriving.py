@@ -17,9 +17,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from pages._parts.jobs.machine import memory_bytes
 from pages._parts.session import inside
 from pages._parts.session.uploads import REFUSED
+from pages.shared.machine import memory_bytes
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -17,9 +17,9 @@ from mklcore import launcher
 from mklcore.errors import ParameterError
 from mklcore.io import plugins
 from pages._parts.frame import sending
-from pages._parts.jobs import importing
 from pages._parts.session import inside, turns
 from pages._parts.session.leaving import look_after
+from pages.shared import compiling
 
 # All of it in one thread, because two threads that enter a package and one of its modules at once would find it half
 # made. What stands on Data before its table is read, what draws the table, the pages whose answers come with the
@@ -77,7 +77,7 @@ async def serving(_: st.App) -> AsyncIterator[None]:
     inside.answer_hosts(os.environ.get(launcher.HOSTS, ""))
     sending.gather()
     _free.set()
-    importing.OVER.clear()
+    compiling.IMPORTED.clear()
     _importing = threading.Thread(target=_import, name="imports", daemon=True)
     _importing.start()
     # Before its first element Streamlit looks whether this is a notebook, through the files of all modules: 0.1 to 0.3
@@ -115,13 +115,13 @@ def _import() -> None:
         for name in FRAME:
             import_module(name)
         _framed.set()
-        for names, over in ((TABLES, _tables), (PAGES, _pages), (REST, importing.OVER)):
+        for names, over in ((TABLES, _tables), (PAGES, _pages), (REST, compiling.IMPORTED)):
             for name in names:
                 _free.wait(HELD_SECONDS)
                 import_module(name)
             over.set()
     finally:
-        for event in (_framed, _tables, _pages, importing.OVER):
+        for event in (_framed, _tables, _pages, compiling.IMPORTED):
             event.set()  # a waiting thread then imports for itself and gets the error
         gc.freeze()
         gc.enable()

@@ -7,11 +7,10 @@ import streamlit as st
 from pages._parts.derive import first_table
 from pages._parts.frame import heading, layout, present, starting
 from pages._parts.frame import notices as frame_notices
-from pages._parts.frame import progress as frame_progress
 from pages._parts.params.parameters import Params
-from pages._parts.session import board, history, nav, turns
+from pages._parts.session import history, nav, turns
 from pages._parts.session.memory import memory
-from pages.shared import kept, work
+from pages.shared import compiling, kept, work
 
 AGAIN_SECONDS = 5.0
 LOST = "st.session_state has no key"  # what Streamlit says of a widget without a state
@@ -45,7 +44,6 @@ def _draw() -> None:
         history.end()
     layout.dress()
     present.frame()
-    board.follow(history.current())
     progress = heading.start(room.question) if room is nav.START else heading.heading(room.question)
     notices = st.container()
     starting.wait_for(room.file, comes_along=history.current() == Params() and first_table.is_there(Params()))
@@ -58,9 +56,7 @@ def _draw() -> None:
     # Each in a place of its own: a fragment of the run before may still write where this run has nothing to show.
     with progress, st.container(gap=None):
         with st.container(gap=None):
-            frame_progress.warm_line(room.file)
-        with st.container(gap=None):
-            frame_progress.bar()
+            compiling.line(room.file)
         with st.container(gap=None):
             work.bar()
     starting.drawn()

@@ -58,7 +58,7 @@ def numbers() -> dict[str, tuple[Parameter, tuple[str, ...]]]:
 def overview(shown: int) -> None:
     """Draw the kernels with what stands out about each; the row a person clicks is the kernel shown."""
     params = history.current()
-    stack, measures, traits = gram_stacks.grams(params).train, measuring.measures(params), measuring.traits(params)
+    stack, measures, traits = gram_stacks.grams(params), measuring.measures(params), measuring.traits(params)
     warnings = [_warning(traits, stack.names, m) for m in range(stack.n_kernels)]
     frame = pd.DataFrame(
         {"kernel": stack.names, "look out": warnings, "alignment": measures.target, "rank": traits.ranks}
@@ -123,7 +123,7 @@ def look_out() -> None:
     off.
     """
     params = history.current()
-    names, traits = gram_stacks.grams(params).train.names, measuring.traits(params)
+    names, traits = gram_stacks.grams(params).names, measuring.traits(params)
     repeated = [names[m] for m, twin in enumerate(traits.twin) if twin is not None]
     constant = [*traits.lost, *(name for name, is_one in zip(names, traits.constant, strict=True) if is_one)]
     if repeated:

@@ -14,10 +14,8 @@ import streamlit as st
 
 from mklcore.kernels import stacks
 from mklcore.paths.path import Path
-from pages._parts.jobs.job import Progress
 from pages._parts.params.parameters import Params
 from pages._parts.session import inside
-from pages._parts.session.result_cache import ResultCache
 
 KEY = "memory"
 
@@ -61,13 +59,6 @@ class Upload:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "is_stack", stacks.is_stack(self.content))
-
-
-@dataclass(frozen=True)
-class Caches:
-    """Results about this session's own files, which live and die with it."""
-
-    results: ResultCache = field(default_factory=lambda: ResultCache(48))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,28 +132,10 @@ class Overview:
     turn: int = 0
 
 
-@dataclass
-class Wishes:
-    """What a click asked of the next run; the code that grants a wish takes it away with :meth:`granted`."""
-
-    watch: bool = False  # the whole app, whose frame draws the progress of what a part of it asked for
-
-    def granted(self, name: str) -> bool:
-        """Tell whether ``name`` was wished for, and take the wish away."""
-        wished = bool(getattr(self, name))
-        setattr(self, name, False)
-        return wished
-
-
-class Owner:
-    """Stands for a session where something of the server is held for it, without holding the session."""
-
-
 @dataclass(eq=False)
 class Memory:
     """Everything one visitor's tab remembers."""
 
-    me: Owner = field(default_factory=Owner)  # who holds something of the server
     params: Params = field(default_factory=Params)
     link: Link = field(default_factory=Link)
     steps: Steps = field(default_factory=Steps)
@@ -176,10 +149,6 @@ class Memory:
     edit_refused: tuple[str, str] | None = None  # the table that was edited, and why not
     uploads: OrderedDict[str, Upload] = field(default_factory=OrderedDict)
     tables: OrderedDict[str, str] = field(default_factory=OrderedDict)  # dictionaries too long for a link
-    jobs: dict[str, Progress] = field(default_factory=dict)  # by slot
-    caches: Caches = field(default_factory=Caches)
-    answer: Answered | None = None
-
     hulls: Answered | None = None
     opened: Answered | None = None  # the path of a saved screen, until its models are fitted again
     tests: set[tuple[object, float]] = field(default_factory=set)  # points whose test score was asked for
@@ -188,7 +157,6 @@ class Memory:
     experiment_run: tuple[str, int, int] | None = None  # asked for last: experiment, repetitions, seed
     cursors: Cursors = field(default_factory=Cursors)
     overview: Overview = field(default_factory=Overview)
-    wishes: Wishes = field(default_factory=Wishes)
 
 
 class _Here(threading.local):

@@ -1,4 +1,4 @@
-"""Jobs, what they run on: the cores and the memory that this server may use.
+"""What work runs on: the cores and the memory that this server may use.
 
 A container bounds both (cgroups of either version); elsewhere the machine does.
 """

@@ -1,4 +1,4 @@
-"""Jobs, what they need first: the solvers compiled, once after an installation, while the server goes on answering."""
+"""What work needs first: the solvers compiled, once after an installation, while the server goes on answering."""
 
 import atexit
 import gc
@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 import mklcore
 from mklcore._numba import cache
-from pages._parts.jobs import importing
+from pages._parts.session import history
 
 # Between compiled calls a solver holds the interpreter. At the usual 5 ms a turn everybody waits long beside a path
 # that is solved here; at 0.5 ms a class of thirty spends a sixth of the server's time on changing hands.
@@ -24,6 +23,11 @@ SWITCH_SECONDS = 0.002
 PATIENCE_SECONDS = 10.0  # for a first page to be drawn
 LEAVING_SECONDS = 8.0  # for what is being compiled when the server ends
 BROWSER_SECONDS = 4.0  # in which the browser draws what it was sent, and a person may go on to the next page
+COMPILING_SECONDS = 1.0  # between two looks at what takes half a minute, while the browser has a page to draw
+IMPORTED = (
+    threading.Event()
+)  # what the server imports; two threads that enter a package at once would find it half made
+IMPORTED.set()  # unless a server has begun
 COMPILE = [sys.executable, "-m", "mklcore._numba.warmup", "--with-parent"]
 
 
@@ -31,16 +35,16 @@ class Preparation:
     """How far compiling is: a process of its own does it, and the server only loads what that left on disk."""
 
     def __init__(self) -> None:
-        self.done, self.total, self.first, self.over = 0, 1, False, False
+        self.done, self.total, self.over = 0, 1, False
         self.is_filled = False  # by an earlier start: nobody has to wait
         self._changed = threading.Condition()
         self._compiler: subprocess.Popen[str] | None = None
         self._drawn, self._asked, self._leaving = threading.Event(), threading.Event(), threading.Event()
 
-    def report(self, done: int, total: int, first: bool) -> None:
-        """Take one line of progress: steps, and whether the first path that everybody sees can be solved."""
+    def report(self, done: int, total: int) -> None:
+        """Take one line of progress."""
         with self._changed:
-            self.done, self.total, self.first = done, total, first
+            self.done, self.total = done, total
             self._changed.notify_all()
 
     def end(self) -> None:
@@ -49,21 +53,14 @@ class Preparation:
             self.over = True
             self._changed.notify_all()
 
-    def ready(self, usual: bool = False) -> bool:
-        """Tell whether nothing is left to compile; for ``usual`` paths, nothing of what they need."""
-        return self.over or self.done == self.total or (usual and self.first)
+    def ready(self) -> bool:
+        """Tell whether nothing is left to compile."""
+        return self.over or self.done == self.total
 
-    def wait(self, usual: bool = False, unwanted: Callable[[], bool] = bool) -> None:
-        """Wait until everything is compiled, or what ``usual`` paths need; raises ``CancelledError`` when nobody wants
-        it any more.
-        """
-        self._drawn.set()  # what waits here may be the first page itself
+    def ask(self) -> None:
+        """Begin at once: somebody waits, perhaps with the first page itself."""
+        self._drawn.set()
         self._asked.set()
-        with self._changed:
-            while not self.ready(usual):
-                if unwanted():
-                    raise CancelledError
-                self._changed.wait(0.2)
 
     def after_drawing(self) -> None:
         """Begin: before a first page is drawn, all this would only have it drawn later."""
@@ -78,10 +75,10 @@ class Preparation:
         """
         try:
             self._drawn.wait(PATIENCE_SECONDS)
-            importing.OVER.wait()  # what an answer takes: an earlier visitor sees what comes with the project
+            IMPORTED.wait()  # what an answer takes: an earlier visitor sees what comes with the project
             self.is_filled = cache.is_filled()
             if self.is_filled:
-                self.report(1, 1, first=True)
+                self.report(1, 1)
             self._asked.wait(BROWSER_SECONDS)
             if not self.is_filled and cache.folder() is not None and not self._leaving.is_set():
                 self._compile()
@@ -102,8 +99,8 @@ class Preparation:
         ) as self._compiler:
             for line in self._compiler.stdout or ():
                 with suppress(ValueError):  # something else that was printed
-                    done, total, first = map(int, line.split())
-                    self.report(done, total, bool(first))
+                    done, total, _ = map(int, line.split())
+                    self.report(done, total)
 
     def leave(self, thread: threading.Thread) -> None:
         """End ``thread``, which goes through all this, before the interpreter does: one that it finds inside the
@@ -141,3 +138,25 @@ def preparation() -> Preparation:
     thread.start()
     atexit.register(progress.leave, thread)
     return progress
+
+
+def line(page: str) -> None:
+    """Draw one line of progress while the solvers are compiled, once after an installation.
+
+    Where they are compiled already it says nothing, and a page that shows what comes with the project is drawn once
+    more when the server can compute.
+    """
+    state = preparation()
+    state.after_drawing()
+    if page == "home":
+        return
+    cold = not (state.ready() or (state.is_filled and page == "data"))
+
+    @st.fragment(run_every=COMPILING_SECONDS if cold else None)
+    def shown() -> None:
+        if not state.ready() and not state.is_filled:
+            st.progress(state.done / state.total, "Compiling the solvers, once after an installation")
+        elif cold and state.ready():
+            history.rerun()
+
+    shown()
