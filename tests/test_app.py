@@ -311,6 +311,7 @@ def test_a_run_that_lost_the_state_of_a_widget_is_drawn_again_and_a_fault_is_not
         return drawn(question)
 
     monkeypatch.setattr(visit.heading, "heading", heading)
+    monkeypatch.setattr(visit, "AGAIN_SECONDS", 600.0)
     app = open_app("pages/theory.py")
     assert not lost
     assert app.title

@@ -30,20 +30,17 @@ from mklcore.data.files import bounded_json
 from mklcore.errors import DataError
 from mklcore.io.private_folders import own_folder
 from mklcore.kernels.stacks import MAX_FILE_MB
-from mklcore.paths.files import MOST_UNPACKED, read_paths, write_paths
 from mklcore.paths.path import Path as Solved
-from pages._parts.derive import hulls
 from pages._parts.params import link, places
 from pages._parts.params.parameters import Params
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session import history, inside, nav, uploads
 from pages._parts.session.memory import Answered, Upload, memory
-from pages.shared import answer
 from pages.shared.machine import memory_bytes
 
 FORMAT, ENDING = "MKL Explorer screen 1", "mklx"
 SCREEN, TABLE, PATH, MODEL = "screen.json", "table", "path.npz", "model.mkl"
-MOST = {SCREEN: 2**20, TABLE: int(MAX_FILE_MB * 1e6), PATH: MOST_UNPACKED, MODEL: 4 * MOST_UNPACKED}
+MOST = {SCREEN: 2**20, TABLE: int(MAX_FILE_MB * 1e6), PATH: 2**26, MODEL: 2**28}
 START = b"PK\x03\x04"
 RELOAD_SECONDS, RELOAD_SHARE = 3600.0, 0.05  # for how long, and in which share of the memory, a reload finds its table
 MOST_TABLES = 20  # of one person, in the folder
@@ -76,6 +73,8 @@ def write(screen: Screen) -> bytes:
     text = {name: getattr(screen, name) for name in ("page", "link", "name", "dictionary")} | {"format": FORMAT}
     parts = {SCREEN: json.dumps(text).encode(), TABLE: screen.table, MODEL: screen.model}
     if screen.path is not None:
+        from mklcore.paths.files import write_paths  # with scikit-learn, which a page can be drawn without
+
         parts[PATH] = write_paths(path=screen.path)
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
@@ -87,6 +86,8 @@ def write(screen: Screen) -> bytes:
 
 def read(content: bytes) -> Screen:
     """The screen in a file. DataError, with what is wrong, for anything else: another file, damage, sizes."""
+    from mklcore.paths.files import read_paths
+
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = {member.filename: member for member in archive.infolist()}
@@ -178,6 +179,9 @@ def saving() -> Callable[[], bytes]:
 
 def _solved(params: Params, page: str) -> tuple[Solved | None, Any]:
     """The path of a page and its model, where they are known: the hull at the cursor, or the one that was chosen."""
+    from pages._parts.derive import hulls
+    from pages.shared import answer
+
     if page == "hulls":
         path = hulls.known(params)
         return path, None if path is None else path.estimators[places.place(path, params.hull_at).index]
@@ -211,6 +215,8 @@ def open_file(content: bytes) -> None:
 
 def path_of(params: Params) -> Solved | None:
     """The path of the file that was opened last, where it is about these parameters: shown until it is solved anew."""
+    from pages.shared import answer
+
     opened = memory().opened
     return opened.path if opened is not None and answer.key(opened.params) == answer.key(params) else None
 

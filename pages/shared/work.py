@@ -30,7 +30,6 @@ from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 from cachetools import LRUCache
 
@@ -391,7 +390,7 @@ def size(found: object) -> int:
         known.add(id(one))
         if isinstance(one, np.ndarray):
             total += one.nbytes
-        elif isinstance(one, (pd.DataFrame, pd.Series)):
+        elif hasattr(one, "memory_usage"):  # of pandas, which the first page is drawn without
             total += int(np.sum(one.memory_usage()))
         elif isinstance(one, dict):
             stack += [*one, *one.values()]

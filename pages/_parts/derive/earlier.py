@@ -11,11 +11,10 @@ import json
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path as File
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from mklcore.answer.exploration import ColumnEffect, Exploration
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import DataError
 from mklcore.figures.hulls import HullLayout
@@ -26,6 +25,9 @@ from pages._parts.derive.first_table import read_json, write_json
 from pages._parts.params import link
 from pages._parts.params.parameters import DataParams, HullParams, Params, PathParams
 from pages._parts.session.words import plain
+
+if TYPE_CHECKING:
+    from mklcore.answer.exploration import ColumnEffect, Exploration
 
 FOLDER: File | None = File(__file__).resolve().parents[3] / "sample_data" / "earlier"
 DIGITS = 12
@@ -49,11 +51,11 @@ class Seen:
     sentence: str
     path: Path
     index: int
-    columns: tuple[ColumnEffect, ...]
+    columns: "tuple[ColumnEffect, ...]"
     along: np.ndarray
 
     @classmethod
-    def of(cls, found: Exploration, table: str) -> Self:
+    def of(cls, found: "Exploration", table: str) -> Self:
         """What is drawn of an answer for a table of this name."""
         bold = lambda name: f"**{plain(name)}**"  # noqa: E731
         return cls(
@@ -119,6 +121,8 @@ def _hulls(file: File) -> Hulls | None:
 
 @lru_cache(maxsize=2)
 def _answers(file: File) -> dict[str, Seen]:
+    from mklcore.answer.exploration import ColumnEffect  # with scikit-learn, which the frame can be drawn without
+
     try:
         paths = read_paths(file.with_name("answers.npz").read_bytes())
     except (OSError, DataError):

@@ -28,7 +28,7 @@ def parts(params: KernelParams) -> Split:
     Test rows stay as they are. At most as many rows as were asked for, ``ROWS`` otherwise, and as the memory holds.
     """
     count = len(chosen_kernels(params)) if on_stack(params) else len(dictionary(params))
-    fit = int(np.sqrt(MEMORY_LIMIT_MB * 1e6 / (8 * count)))
+    fit = int(np.sqrt(0.95 * MEMORY_LIMIT_MB * 1e6 / (8 * count)))
     most = max(FEWEST_ROWS, min(fit, params.rows or ROWS))
     return drawn(params, most, max(most, FEWEST_JUDGES))
 

@@ -14,7 +14,6 @@ import streamlit as st
 from mklcore.errors import MKLError
 from mklcore.figures import style
 from pages._parts.drawing import charts
-from pages._parts.export import scripts
 from pages._parts.session import history, uploads, words
 from pages._parts.session.memory import memory
 
@@ -115,6 +114,8 @@ def screen() -> None:
 
 
 def _screen() -> None:
+    from pages._parts.export import scripts  # with scikit-learn, which a page can be drawn without
+
     params, page = history.current(), memory().page
     try:
         cells = scripts.cells(params, page)
