@@ -33,6 +33,7 @@ GRID = 10.0 ** np.arange(-1.0, 3.1, 0.5)  # values of C
 WIDTHS, WIDER, MOST_WIDTHS = (0.25, 1.0, 4.0), 4.0, 6  # median distances; a grid whose edge wins goes on by this ratio
 FINALISTS = 2  # widths that all folds judge
 MOST_PAIRS = 8
+ROUGHLY = 1e-2  # relative gap at which folds compare the points of a path
 LOW_RANK, MOST_FEATURES = (15, 50), 800  # landmarks of a kernel of one column, and of all of them together
 
 
@@ -244,6 +245,8 @@ def _any_path(known: Table, one: Candidate, asked: Asked, tick: Callable[[], Non
     with suppress_convergence_warnings():
         fixed = [] if free else [float(getattr(estimator, over.attribute))]
         values = np.array(fixed) if fixed else path_grid(estimator, rows, few.y, over.key, len(GRID))
+        if getattr(estimator, "tol", ROUGHLY) < ROUGHLY:
+            estimator = estimator.copy_with("tol", ROUGHLY)
         for train, left_out in known.folds:
             learn, judge = cut(rows, train, left_out, few.n_samples)
             more = judge, few.y[left_out], lambda *_: tick()
