@@ -356,7 +356,7 @@ def test_an_estimator_that_lacks_a_part_is_refused_with_its_name():
 
 
 def test_a_budgeted_estimator_that_cannot_run_is_refused_with_what_it_lacks():
-    class Half(mkl.estimators.budget.BudgetedEstimator):
+    class Half(mkl.estimators.greedy.BudgetedEstimator):
         """Nothing but a name."""
 
     with pytest.raises(mkl.ParameterError, match=r"_run\(stack, y, prepared\): Solve and publish"):

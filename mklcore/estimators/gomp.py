@@ -10,9 +10,8 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelClassifier, KernelSettings, SeveralTargets
-from mklcore.estimators.budget import BudgetedEstimator, truncated
 from mklcore.estimators.copies import without_copies
-from mklcore.estimators.greedy_losses import greedy_loss
+from mklcore.estimators.greedy import BudgetedEstimator, greedy_loss, truncated
 from mklcore.kernels.features import Features, Nystroem
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import Capability
