@@ -82,9 +82,11 @@ def players(drawn: Sequence[Shown], said: str) -> None:
         )  # fmt: skip
         one = f"One {places.symbol(found.shared)} for all methods."
         st.caption(one if found.shared else "The methods have different parameters: the slider sets a share of each.")
-    compare_player.chart(made)
+    with st.container(key="compare_figure"):
+        compare_player.chart(made)
+        if any(every):
+            compare_player.table(made)
     if any(every):
-        compare_player.table(made)
         explorable.methods(history.current(), drawn, said, round(here.position))
     history.end()
 

@@ -92,7 +92,7 @@ def what_if(shown: Shown) -> None:
     with left:
         start(shown, here)
         draw_controls(shown, ranked, here)
-    with right:
+    with right, st.container(key="predict_answer"):
         draw_answer(shown, ranked, here)
     history.end()
 
@@ -127,9 +127,9 @@ def draw_controls(shown: Shown, columns: list[Column], here: Row) -> None:
         some = [column for column in columns if wanted in column.name.casefold()][:PER_PAGE]
         st.caption(f"{len(some)} of {len(columns)} columns, those that matter most first.")
     box = st.container(height=HEIGHT if len(some) * CONTROL > HEIGHT else "content", border=False)
-    for place, side in enumerate(box.columns(2, gap="medium")):
-        with side:
-            for column in some[place::2]:
+    for place in range(0, len(some), 2):
+        for side, column in zip(box.columns(2, gap="medium"), some[place : place + 2], strict=False):
+            with side:
                 control(shown.table, shown.encoder, column, here)
     if refused := st.session_state.pop("what_refused", ""):
         st.error(plain(refused))

@@ -50,9 +50,9 @@ def shown(params: Params) -> list[Shown]:
         match answer.get(one.params):
             case Ready(found):
                 one = replace(one, found=found, path=found.path)
-            case Pending(_, text, part):
+            case Pending(_, _, part):
                 path = part.refit[0] if part is not None and part.refit else None
-                one = replace(one, path=path, note=f"On its way: {text}.")
+                one = replace(one, path=path, note="On its way.")
             case failed:
                 one = replace(one, note=failed.sentence, failed=failed)
         every.append(one)

@@ -66,6 +66,9 @@ STYLE = """<style>
   [data-testid="stButtonGroup"] button { padding-left: 0.5rem; padding-right: 0.5rem; }
   [data-testid="stSidebar"][aria-expanded="true"] { min-width: 264px; max-width: 100%; }
   .st-key-explore_cursor [data-testid="stColumn"]:last-child { order: -1; }
+  .st-key-compare_figure { overflow-x: auto; }
+  .st-key-compare_figure > * { min-width: 46rem; }
+  [data-testid="stColumn"]:has(.st-key-predict_answer) { order: -1; }
 }
 </style>"""
 
