@@ -146,12 +146,19 @@ def test_later_stages_are_values_of_their_own() -> None:
 
 
 def test_refusals_pass_as_sentences_with_their_repairs() -> None:
-    rare = b"a,b,y\n" + b"".join(b"%d,%d,%s\n" % (k, k * k % 7, b"xyz"[k % 3 : k % 3 + 1]) for k in range(4))
-    few = answer.get(Params(data=keep_upload("few.csv", rare), target="y"))
-    assert isinstance(few, Failed)
-    assert few.sentence
-    missing = answer.get(Params(data=keep_upload("t.csv", csv(60, 1, "two")), target="nothing"))
-    assert isinstance(missing, Failed)
-    assert "nothing" in missing.sentence
+    table = Params(data=keep_upload("table.csv", csv(60, 1, "two")), target="y")
+    few = Params(data=keep_upload("few.csv", b"a,b,y\n1,2,x\n2,1,z\n3,5,x\n4,4,z\n"), target="y")
+    cases = {
+        "needs at least 6": (few, ()),
+        "No cell of 'town' is a number": (replace(table, uses="4n"), ("Use 'town' as it was found",)),
+        "'nothing'": (replace(table, target="nothing"), ()),
+    }
+    misses = {}
+    for words, (params, repairs) in cases.items():
+        found = answer.get(params)
+        named = tuple(one.label for one in found.repairs) if isinstance(found, Failed) else None
+        if named is None or words not in found.sentence or not set(repairs) <= set(named):
+            misses[words] = found
+    assert misses == {}
     odd = answer.get(Params(data="iris", algorithm="gomp", settings=(("p", 2.0),)))
     assert isinstance(odd, Ready)  # a setting that the method lacks is none of its

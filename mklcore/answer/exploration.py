@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from mklcore.answer.ridge import targets
 from mklcore.answer.shapley import ShapleyValues, shapley_values
-from mklcore.answer.verdict import SURE, ComparedReference, Verdict
+from mklcore.answer.verdict import SURE, ColumnEffect, ComparedReference, Verdict
 from mklcore.answer.words import WordEffect, strongest_words
 from mklcore.arrays import Array, Labels, Mask, one_blas_thread
 from mklcore.catalog import ESTIMATORS
@@ -44,22 +44,6 @@ class Rows(NamedTuple):
     used: int
     of: int
     how: str
-
-
-class ColumnEffect(NamedTuple):
-    """How much a source column matters.
-
-    ``effect`` : mean of |phi_j| over rows, in the unit of the target, summed over the decisions of classes; ``share``
-    of the sum of effects; ``alone`` : mean of |v({j}) - v(nothing)|; ``variance`` : cov(phi_j, f) / var(f), which sums
-    to 1 and may be negative; ``chance`` : whether the effect could be chance, None until asked.
-    """
-
-    name: str
-    effect: float
-    share: float
-    alone: float
-    variance: float
-    chance: bool | None = None
 
 
 def later(make: Callable[[Exploration], T]) -> Any:

@@ -28,7 +28,6 @@ import numpy as np
 from mklcore.answer.exploration import (
     ALIKE,
     Baseline,
-    ColumnEffect,
     Exploration,
     Rows,
     correlations,
@@ -48,6 +47,7 @@ from mklcore.answer.folds import (
     standard_error,
 )
 from mklcore.answer.ridge import targets
+from mklcore.answer.verdict import ColumnEffect
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset, counted

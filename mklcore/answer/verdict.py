@@ -13,6 +13,22 @@ TREES = {"boosting": "gradient boosting", "forest": "a random forest"}
 FEW_ROWS = 100  # rows on which models that differ may well look alike
 
 
+class ColumnEffect(NamedTuple):
+    """How much a source column matters.
+
+    ``effect`` : mean of |phi_j| over rows, in the unit of the target, summed over the decisions of classes; ``share``
+    of the sum of effects; ``alone`` : mean of |v({j}) - v(nothing)|; ``variance`` : cov(phi_j, f) / var(f), which sums
+    to 1 and may be negative; ``chance`` : whether the effect could be chance, None until asked.
+    """
+
+    name: str
+    effect: float
+    share: float
+    alone: float
+    variance: float
+    chance: bool | None = None
+
+
 class ComparedReference(NamedTuple):
     """A plain model on the rows that judge: its score, and ours minus its, with the standard error of that gap."""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from mklcore.answer.verdict import ColumnEffect
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import DataError
 from mklcore.figures.hulls import HullLayout
@@ -27,7 +28,7 @@ from pages._parts.params.parameters import DataParams, HullParams, Params, PathP
 from pages._parts.session.words import plain
 
 if TYPE_CHECKING:
-    from mklcore.answer.exploration import ColumnEffect, Exploration
+    from mklcore.answer.exploration import Exploration
 
 FOLDER: File | None = File(__file__).resolve().parents[3] / "sample_data" / "earlier"
 DIGITS = 12
@@ -51,7 +52,7 @@ class Seen:
     sentence: str
     path: Path
     index: int
-    columns: "tuple[ColumnEffect, ...]"
+    columns: tuple[ColumnEffect, ...]
     along: np.ndarray
 
     @classmethod
@@ -121,8 +122,6 @@ def _hulls(file: File) -> Hulls | None:
 
 @lru_cache(maxsize=2)
 def _answers(file: File) -> dict[str, Seen]:
-    from mklcore.answer.exploration import ColumnEffect  # with scikit-learn, which the frame can be drawn without
-
     try:
         paths = read_paths(file.with_name("answers.npz").read_bytes())
     except (OSError, DataError):
