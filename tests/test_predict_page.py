@@ -238,5 +238,5 @@ def test_a_waterfall_adds_up_and_rounds_to_what_is_known():
     many = waterfall(np.ones(30), [str(k) for k in range(30)], 0.0, limit=5)
     assert list(many.data[0].x[1:-1]) == [1, 1, 1, 1, 1, 25]
     assert "No column adds anything" in waterfall([0.0], ["a"], 1.0).layout.meta["alt"]
-    with pytest.raises(mkl.ParameterError, match="One value and one name per column"):
+    with pytest.raises(mkl.ParameterError, match="one value and one name each"):
         waterfall([1.0], [], 0.0)

@@ -189,9 +189,9 @@ def waterfall(
     if rest > 1:
         parts, called = np.append(parts[:limit], parts[limit:].sum()), [*called[:limit], f"{rest} others together"]
     reached = base + np.concatenate([[0.0], np.cumsum(parts)])
-    end, tone, hues = float(reached[-1]), style.theme(dark), style.six_hues(dark)
+    end, tone = float(reached[-1]), style.theme(dark)
     said = [style.rounded_to(value, step) for value in (base, end)]
-    up, down = (style.readable(hue, dark) for hue in (hues[0], hues[2]))
+    up, down = (style.readable(hue, dark) for hue in (style.PALETTE[0], style.PALETTE[2]))
     low, high = style.around(reached, 0.25)
     mark = 0.006 * (high - low)  # both ends are marks, not bars from a zero that may be far away
     figure = row_bars(
