@@ -90,20 +90,7 @@ def run() -> list[Line]:
             found.append(Line(f"fit of A, p = {p:.3g}", ours, "CPU s", theirs, peer, note))
             found.append(_path_line("A", stack, y, p))
         found += [_path_line("B", *problem("B"), p) for p in (1.0, 4 / 3)]
-        found += [_table_line(p) for p in (1.0, 4 / 3, 2.0)]
     return found
-
-
-def _table_line(p: float) -> Line:
-    """One fit of B from its table, which packs the kernels, beside one on a stack in double precision, in turn."""
-    kernels, X, y = table("B")
-    model = mkl.LpMKLClassifier(p=p, kernels=kernels)
-    packed, double = list[float](), list[float]()
-    for _ in range(PATHS):
-        packed.append(cpu(lambda: model.fit(X, y))[0])
-        double.append(cpu(lambda: model.fit(kernels.grams(X), y))[0])
-    note = f"relative gap {model.relative_gap_:.0e}; a quarter of the memory"
-    return Line(f"fit of B from its table, p = {p:.3g}", packed, "CPU s", float(np.median(double)), "a stack", note)
 
 
 def wrapper(K: np.ndarray, y: np.ndarray, p: float) -> tuple[float, float, int, str]:

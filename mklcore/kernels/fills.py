@@ -79,6 +79,37 @@ def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
         exponentials(base[i, start:], rate, out[i, start:])
 
 
+@jit_entry({"reassoc", "nsz"})
+def exponential_sums(base: Array, rates: Array) -> Array:
+    """Sums of exp(-rates[m] base[i, j]) over j > i of base (n, n), (M,): nothing is stored, a row of base is read once.
+
+    Making an exponential again costs less than reading it, so that one that is divided by its sum is written once.
+    """
+    out, room = np.zeros(rates.size), np.empty(base.shape[1])
+    for i in range(base.shape[0]):
+        source = base[i, i + 1 :]
+        here = room[: source.size]
+        for m in range(rates.size):
+            exponentials(source, rates[m], here)
+            total = 0.0
+            for j in range(here.size):
+                total += here[j]
+            out[m] += total
+    return out
+
+
+@jit_entry()
+def write_exponential(base: Array, rate: float, scale: float, out: Array) -> None:
+    """out = scale exp(-rate * base) for symmetric (n, n): row by row, since copying one half costs more than making it
+    again.
+    """
+    for i in range(out.shape[0]):
+        row = out[i]
+        exponentials(base[i], rate, row)
+        for j in range(row.size):
+            row[j] *= scale
+
+
 @jit_entry()
 def mirror(out: Array) -> None:
     """Copy what is right of the diagonal of (n, n) to its left, tile by tile."""

@@ -553,35 +553,24 @@ def median_distance(base: str, columns: Array, weights: Array | None = None) -> 
     """Median over pairs of rows (n, s) of the distance a relative width counts in: of ``base`` "squared" the root.
 
     Above 2000 rows a seeded sample of 2000 is used. Where more than half of the pairs coincide, the median of the
-    others; 1 where all rows coincide. A row of weight w counts as w rows; a sample is drawn by weight.
+    others; 1 where all rows coincide. A row of weight w counts as w rows; where weights are no whole numbers 2000 rows
+    are drawn by them.
     """
-    w = np.ones(len(columns)) if weights is None else weights
-    rows = np.flatnonzero(w)
+    rng, rows = np.random.default_rng(0), np.arange(len(columns))
+    if weights is not None and np.all(weights == np.round(weights)):
+        rows = np.repeat(rows, weights.astype(np.int64))
+    elif weights is not None:
+        rows = rng.choice(rows, MEDIAN_ROWS, p=weights / weights.sum())
     if rows.size > MEDIAN_ROWS:
-        shares = None if weights is None else w[rows] / w.sum()
-        rows = np.random.default_rng(0).choice(rows, MEDIAN_ROWS, replace=False, p=shares)
-        w = np.ones(len(columns))
-    columns, w = columns[rows], w[rows]
-    even = bool(np.all(w == 1.0))
-    if even and rows.size > 1 and columns.shape[1] == 1 and (found := column_median(np.sort(columns[:, 0]))):
+        rows = rng.choice(rows, MEDIAN_ROWS, replace=False)
+    columns = columns[rows]
+    if rows.size > 1 and columns.shape[1] == 1 and (found := column_median(np.sort(columns[:, 0]))):
         return found
     gaps = scipy.spatial.distance.pdist(columns, "euclidean" if base == "squared" else "cityblock")
-    if even:
-        found = float(np.median(gaps)) if gaps.size else 0.0
-        return found or (float(np.median(gaps[gaps > 0])) if gaps.any() else 1.0)
-    one, other = np.triu_indices(rows.size, 1)
-    order = np.argsort(gaps)
-    gaps, counts = gaps[order], (w[one] * w[other])[order]
-    apart = gaps > 0
-    together = float(np.maximum(w * (w - 1), 0).sum()) / 2 + float(counts[~apart].sum())  # pairs at distance 0
-    gaps, sums = gaps[apart], np.cumsum(counts[apart])
-    if not gaps.size:
-        return 1.0
-    if together > sums[-1]:  # more than half of the pairs coincide
-        together = 0.0
-    ranks = 0.5 * (together + sums[-1]) - np.array([0.5, 0.0]) - together
-    middle = gaps[np.minimum(np.searchsorted(sums, ranks, side="right"), gaps.size - 1)]
-    return float(np.where(ranks < 0.0, 0.0, middle).mean())
+    for some in (gaps, gaps[gaps > 0]):
+        if some.size and (found := float(np.median(some))):
+            return found
+    return 1.0
 
 
 # -- kernels made of others

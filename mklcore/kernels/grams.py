@@ -21,7 +21,7 @@ import scipy
 
 from mklcore.arrays import Array, Indices, one_blas_thread, read_only
 from mklcore.errors import KernelError, ParameterError, check_cancelled, never_asked
-from mklcore.kernels.fills import mirror
+from mklcore.kernels.fills import exponential_sums, mirror, write_exponential
 from mklcore.kernels.functions import KernelSpec, fill_base, own_values
 from mklcore.kernels.maps import Finishing, KernelMap, on_training_rows, pieces
 from mklcore.kernels.operators import NO_FUNCTIONS, Capability, Dense, DenseSum
@@ -239,8 +239,17 @@ def build_grams(
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported by name
         for (kind, columns), members in plain.groups.items():
             fill_base(kind, columns, plain.rows, plain.rows, True, base)
+            quick = [m for m in members if finishing.is_plain and plain.specs[m].rate is not None]
+            if quick:
+                mirror(base)
+                rates = np.array([plain.specs[m].rate for m in quick], dtype=np.float64)
+                totals = n + 2.0 * exponential_sums(base, rates)
             for m in members:
                 check_cancelled()
+                if m in quick:
+                    if finishing.settle(m, np.ones(n), totals[quick.index(m)]):
+                        write_exponential(base, plain.specs[m].rate, 1.0 / finishing.scales[m], values[m])
+                    continue
                 plain.specs[m].fill(base, True, values[m])
                 mirror(values[m])
                 sums = values[m] @ finishing.w

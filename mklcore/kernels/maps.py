@@ -279,6 +279,11 @@ class Finishing:
         self.row_means = np.zeros((M, self.n)) if self.center else np.broadcast_to(0.0, (M, self.n))
         self.factors = np.ones((M, self.n)) if self.normalise == "spherical" else np.empty((0, 0))
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether a kernel is finished once it is divided by its scale."""
+        return not self.center and self.normalise != "spherical" and self.weights is None
+
     def settle(self, m: int, diagonal: Array, total: float, sums: Array | None = None) -> bool:
         """Find the numbers of kernel m from its diagonal (n,), w'K w and, where it is centred, K w (n,); False when it
         has to be left out. KernelError where a number overflows.
@@ -314,11 +319,10 @@ class Finishing:
     def finish(self, m: int, gram: Array, room: Array) -> None:
         """Centre and scale the Gram matrix (n, n) of a settled kernel, in place; ``room`` (n, n) is overwritten."""
         if self.center:
-            np.add.outer(self.row_means[m], self.row_means[m], out=room)
-            room -= self.grand_means[m]
-            gram -= room
+            r, one = self.row_means[m] - 0.5 * self.grand_means[m], np.ones(self.n)
+            gram -= np.dot(np.stack([r, one], axis=1), np.stack([one, r]), out=room)
         if self.normalise == "spherical":
-            gram *= np.multiply.outer(self.factors[m], self.factors[m], out=room)
+            gram *= np.dot(self.factors[m][:, None], self.factors[m][None], out=room)
         elif self.scales[m] != 1.0:
             gram *= 1.0 / self.scales[m]
 
