@@ -7,16 +7,16 @@ import numpy as np
 import pandas as pd
 
 from mklcore import load_sample
-from mklcore.catalog import ESTIMATORS
+from mklcore.answer.exploration import Exploration
+from mklcore.answer.explore import answered
+from mklcore.answer.folds import Asked
 from mklcore.data import Dataset, Split, read_table, three_way_split
-from mklcore.data.dataset import joined_rows
 from mklcore.kernels import RBF, KernelDictionary, Linear
-from mklcore.paths.path import Path, fit_path, path_grid
+from mklcore.paths.path import Path
 
 KERNELS = "widths=2&degree=0&each=linear"  # in the app's address; ``known`` builds the same
 SOURCES = ("sample", "upload")
 BATCH = 12
-GROW = 12  # points by which the app goes on
 
 
 def prices(n: int = 90, seed: int = 5) -> bytes:
@@ -59,39 +59,27 @@ def known(source: str) -> Known:
     return Known(table, three_way_split(table, 0.25, 0.25, 0), kernels, batch)
 
 
-def problem_of(source: str, algorithm: str):
-    """What ``fit_path`` takes before and after the values, as Explore asks for it when only the algorithm is chosen."""
-    here, method = known(source), ESTIMATORS[algorithm]
-    over, task, train = method.path_params[0], here.table.task, here.parts.train
-    stack = here.kernels.grams(train.X, normalise=getattr(method.classifier, "default_normalise", None))
-    usual = {control.name: control.default for control in method.controls if task in control.tasks}
-    acting = {control.name: control.default for control in method.shown(task, over, usual)}
-    model = method.estimator(task, kernels=here.kernels, stack=stack, **acting)
-    rows, target = stack.cross(here.parts.validation.X), here.parts.validation.y
-    return (model, stack, train.y, over), (rows, target)
-
-
 @once
+def found_of(source: str, algorithm: str) -> Exploration:
+    """The answer of Explore when nothing but kernels and algorithm are chosen."""
+    here = known(source)
+    return answered(here.table, Asked(kernels=here.kernels, method=None if algorithm == "lp" else algorithm))
+
+
 def path_of(source: str, algorithm: str) -> Path:
-    """The path that Explore shows when nothing but the algorithm is chosen."""
-    given, judges = problem_of(source, algorithm)
-    over = given[3]
-    grow = GROW if over in ("C", "lam") else 0  # while the last point is the best
-    return fit_path(*given, path_grid(*given, 50 if over == "s" else 25), *judges, grow=grow)
+    """Its path."""
+    return found_of(source, algorithm).path
 
 
 def point_of(source: str, algorithm: str, value: float) -> Path:
-    """The path of one point that is solved between the points of ``path_of``, started from the nearest one."""
-    given, judges = problem_of(source, algorithm)
-    path = path_of(source, algorithm)
-    return fit_path(*given, [value], *judges, start=path.estimators[path.nearest(value)])
+    """The path of one point that is solved between the points of ``path_of``."""
+    return found_of(source, algorithm).at(value)
 
 
-@once
-def final_of(source: str, algorithm: str, value: float):
-    """The model that Predict uses: the one at this value, fitted again on all rows but the test rows."""
-    (model, _, _, over), _ = problem_of(source, algorithm)
-    parts = known(source).parts
-    rows = joined_rows(parts.train, parts.validation)
-    name = ESTIMATORS[algorithm].path(over).attribute
-    return model.set_params(**{name: int(value) if over == "s" else value}).fit(rows.table, rows.y)
+def model_of(source: str, algorithm: str, value: float):
+    """The model that Predict uses at this value."""
+    found = found_of(source, algorithm)
+    place = found.path.nearest(value)
+    if not np.isclose(found.path.values[place], value):
+        return found.at(value).estimators[0]
+    return found.model if place == found.index else found.path.estimators[place]

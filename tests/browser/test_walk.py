@@ -13,7 +13,7 @@ from mklcore import load_model
 from mklcore.data import Dataset
 from mklcore.paths.path import Path
 from pages._parts.params.algorithms import METHODS
-from tests.browser.known import BATCH, SOURCES, Known, final_of, known, path_of, point_of, prices
+from tests.browser.known import BATCH, SOURCES, Known, known, model_of, path_of, point_of, prices
 from tests.browser.server import Server
 from tests.browser.steps import Visitor, patiently, upload
 from tests.browser.walker import (
@@ -77,11 +77,11 @@ def test_a_walk_with_one_algorithm_shows_what_the_library_computes(server: Serve
     resize(visitor, *walk.size)
     path, index = explore(visitor, walk, path)
     link = visitor.page.url
-    model = final_of(walk.source, walk.algorithm, float(path.values[index]))
+    model = model_of(walk.source, walk.algorithm, float(path.values[index]))
     resize(visitor, *WIDE)
     visitor.go("Predict")
     if walk.leg == "predict":
-        predict(visitor, path, index, here, model)
+        predict(visitor, here, model)
         if walk.source == "upload":  # whose file is sent again
             fresh = visit(server.url)
             reopen(fresh, link, path, index)
@@ -95,10 +95,10 @@ def test_a_figure_is_taken_as_svg_png_and_html(server: Server, walker) -> None:
     visitor, path = walker("sample"), path_of("sample", "lp")
     visitor.go("Predict")
     page = visitor.page
-    page.wait_for_selector("text=kernels used")
+    page.wait_for_selector("text=The model: ")
     page.get_by_role("tab", name="Take away").click()
-    page.locator(".st-key-take_weights-at-the-cursor button").first.click()
-    page.locator(".st-key-copy_weights-at-the-cursor .modebar-btn").first.wait_for(state="attached")
+    page.locator(".st-key-take_weights button").first.click()
+    page.locator(".st-key-copy_weights .modebar-btn").first.wait_for(state="attached")
     visitor.settle()
     svg = visitor.take("SVG").decode()
     assert svg.startswith("<svg")
@@ -109,15 +109,13 @@ def test_a_figure_is_taken_as_svg_png_and_html(server: Server, walker) -> None:
     assert "Content-Security-Policy" in html
     assert "<script src=" not in html
     page.keyboard.press("Escape")  # the next test that shares the window finds it as it was
-    page.locator(".st-key-copy_weights-at-the-cursor").wait_for(state="hidden")
+    page.locator(".st-key-copy_weights").wait_for(state="hidden")
     visitor.settle()
     assert_sound(visitor, server)
 
 
 def explore(visitor: Walker, walk: Walk, path: Path) -> tuple[Path, int]:
     """Find the cursor where folds or another walk have left it, drag it to the middle, and return what stands there."""
-    if "at" not in visitor.query:  # the folds that choose the point are still at work
-        assert_settled(visitor)
     here, k = shown_point(visitor, walk, path)
     assert_explored(visitor, here, k)
     let_go(visitor, visitor.slider, 0.1)
@@ -126,12 +124,6 @@ def explore(visitor: Walker, walk: Walk, path: Path) -> tuple[Path, int]:
     here, k = shown_point(visitor, walk, path)
     assert_explored(visitor, here, k)
     return here, k
-
-
-@patiently
-def assert_settled(visitor: Walker) -> None:
-    """The answer no longer moves to another point."""
-    assert "Preliminary" not in visitor.text()
 
 
 def shown_point(visitor: Walker, walk: Walk, path: Path) -> tuple[Path, int]:
@@ -145,11 +137,11 @@ def shown_point(visitor: Walker, walk: Walk, path: Path) -> tuple[Path, int]:
     return point_of(walk.source, walk.algorithm, value), 0
 
 
-def predict(visitor: Walker, path: Path, index: int, here: Known, model) -> None:
+def predict(visitor: Walker, here: Known, model) -> None:
     """Ask about one row, about the row with a change, and about a file."""
     page = visitor.page
     page.get_by_role("tab", name="One row").click()
-    page.wait_for_selector(f"text={path.n_nonzero[index]} of {len(path.kernel_names)} kernels used")
+    page.wait_for_selector("text=The model: ")
     visitor.settle()
     assert_predicted(visitor, model, here.table.X[0], here.table)
     thumb = page.locator("[data-testid=stMain] [data-testid=stSlider] input[type=range]").first
@@ -196,16 +188,15 @@ def take_away(visitor: Walker, walk: Walk, path: Path, index: int, here: Known, 
     np.testing.assert_allclose(along[whole.param], whole.values, rtol=1e-9)
     np.testing.assert_allclose(along["validation"], whole.val_score, rtol=1e-9)
     taken = load_model(io.BytesIO(visitor.take("Model")))
-    assert_same(taken.predict(here.parts.test.X), model.predict(here.parts.test.X))
+    assert_same(taken.predict(here.table.X), model.predict(here.table.X))
     page.locator(".st-key-screen button").first.click()
     page.get_by_role("button", name="Script", exact=True).wait_for()
     visitor.settle()
     script, notebook = visitor.take("Script").decode(), visitor.take("Notebook").decode()
     compile(script, "mkl_screen.py", "exec")
-    assert type(model).__name__ in script
+    assert "found = mkl.answer.explore.answered(" in script
     cells = nbformat.reads(notebook, as_version=4)
     nbformat.validate(cells)
-    assert type(model).__name__ in notebook
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Script", exact=True).wait_for(state="hidden")
 

@@ -1,10 +1,7 @@
 """Compare, Hulls and Theory beside the library's own figures, on a sample and on an uploaded table."""
 
-import io
 import re
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from mklcore.catalog import ESTIMATORS
@@ -72,17 +69,6 @@ def test_methods_move_together_and_show_what_the_library_computes(
     ]
     assert any(here.values)  # the slider was let go between solved points
     assert_methods(visitor, *zip(*shown, strict=True))
-    page.get_by_role("button", name="Show test scores of all methods").click()
-    page.get_by_role("button", name="Show test scores of all methods").wait_for(state="detached")
-    visitor.settle()
-    table = pd.read_csv(io.BytesIO(visitor.take("Table as CSV")))
-    test = known(source).parts.test
-    for name, expected in (
-        ("validation", [path.val_score[k] for path, k in shown]),
-        ("best validation", [np.nanmax(path.val_score) for path in paths]),
-        ("test", [path.estimators[k].score(test.X, test.y) for path, k in shown]),
-    ):
-        np.testing.assert_allclose(table[name], expected, rtol=1e-6)
     assert_sound(visitor, server)
 
 
