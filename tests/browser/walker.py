@@ -137,5 +137,4 @@ def begin(visitor: Walker, source: str) -> None:
     else:
         upload(visitor, prices(), "prices.csv")
         visitor.page.wait_for_selector("text=90 rows")
-        visitor.page.wait_for_selector("text=Kept on the server for 7 days")
     visitor.settle()

@@ -42,7 +42,7 @@ function paint(view) {
 function standing({ data, slider: { index, position, between } }) {
   if (between) return { x: between.x, label: between.label, open: false };
   if (position === index) return { x: data.x[index], label: data.labels[index], open: false };
-  const [x, value] = [between(data.x, position), between(data.values, position, data.log)];
+  const [x, value] = [amid(data.x, position), amid(data.values, position, data.log)];
   return { x, label: `${data.sign} = ${+value.toPrecision(3)}, between solved points`, open: true };
 }
 
@@ -52,7 +52,7 @@ function tell(view) {
 }
 
 // What is between two solved points, by ratio where values move by factors.
-function between(values, at, byFactors = false) {
+function amid(values, at, byFactors = false) {
   const [low, part] = [Math.floor(at), at - Math.floor(at)];
   const [first, next] = [values[low], values[Math.min(low + 1, values.length - 1)]];
   return byFactors ? first * (next / first) ** part : first + part * (next - first);
