@@ -247,7 +247,6 @@ class Params(TheoryParams):
     row: int = _param(1, whole(1, 1_000_000))
     moved: str = _param("", moves())
     outcome: int = _param(0, whole(0, 9999))
-    varying: bool = False
     repeats: int = _param(10, whole(2, 100))
 
     def with_setting(self, name: str, value: Setting) -> "Params":
