@@ -437,7 +437,7 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     max_nodes : int, default 5000
         Bound on the certificate set, or as printed on the hull; the gap reached there is stated.
     memory_mb : float, default 2048
-        Budget for matrices that depend on X alone; beyond it they are made again when needed.
+        Most memory for Gram matrices of levels and of the hull, in MB; none is needed for columns.
     max_seconds : float or None, default None
         Bound on the search, None for none, in seconds of the processor; the gap reached there is stated.
     refit : bool, default False
@@ -501,11 +501,11 @@ class HKLRegressor(_HKLBase, KernelRegressor):
     search : str, default "certified"
         "certified", "printed" (as published) or "necessary" (quick and provisional).
     max_nodes : int, default 5000
-        Most nodes of the grid that are looked at.
+        Bound on the certificate set, or as printed on the hull; the gap reached there is stated.
     memory_mb : float, default 2048
-        Most memory for the levels, in MB.
+        Most memory for Gram matrices of levels and of the hull, in MB; none is needed for columns.
     max_seconds : float or None, default None
-        Most seconds for one fit.
+        Bound on the search, None for none, in seconds of the processor; the gap reached there is stated.
     refit : bool, default False
         Whether predictions come from least squares on the nodes of the hull.
     fit_intercept : bool, default True

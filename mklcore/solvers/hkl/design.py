@@ -24,7 +24,7 @@ from mklcore.solvers.hkl.sums import COLS, ROWS, Plan, add_forms, multiply_packe
 
 _MB = 2**20
 _RANK_ONE = 1e-12  # a Gram matrix this close to an outer product is one
-_TRAINED = 0.9  # share of the memory that the levels leave: for the Gram matrices that a hull trains on
+_TRAINED, _KEPT = 0.9, 0.2  # share of the memory that the levels leave: for what a hull trains on, and for what is kept
 _TOGETHER = 20_000  # nodes of one plan: each takes some kilobytes of work space
 _AT_ONCE = 2_000_000  # numbers of node columns that are made together
 ROOT_OF_BUMPS = "level 0 of all"
@@ -82,6 +82,7 @@ class Design:
         self.names = tuple(f"x{i + 1}" for i in range(self.p)) if names is None else tuple(names)
         self._read(normalize and graph is None)
         self._known: tuple[NodeWeights, Array, dict[Node, float]] | None = None
+        self._grams: dict[Node, Array] = {}
 
     def _read(self, normalize: bool) -> None:
         first, size = self.levels.train(0), self.n * (self.n + 1) // 2
@@ -131,12 +132,17 @@ class Design:
     def release(self) -> None:
         """Drop what can be made again."""
         self._known = None
+        self._grams.clear()
 
     def fits(self, nodes: Iterable[Node]) -> bool:
         """Whether a hull of these nodes can be trained on within the budget; nodes of rank one always can."""
         thick = 0 if self.all_columns else sum(not self.is_column(node) for node in nodes)
-        spare = max(0.0, self.memory_mb * _MB - self.blocks.nbytes)
-        return thick * self.n**2 * 8 <= max(_TRAINED * spare, 8 * self.n**2)
+        return thick * self.n**2 * 8 <= max(_TRAINED * self._spare, 8 * self.n**2)
+
+    @property
+    def _spare(self) -> float:
+        """Bytes of the budget that the levels leave."""
+        return max(0.0, self.memory_mb * _MB - self.blocks.nbytes)
 
     # -- single nodes -----------------------------------------------------------------------------------------------
 
@@ -163,12 +169,16 @@ class Design:
         return out.T
 
     def gram(self, node: Node) -> Array:
-        """The Gram matrix (n, n) of one node."""
+        """The Gram matrix (n, n) of one node; the first that fit the budget are kept until ``release``."""
+        if node in self._grams:
+            return self._grams[node]
         column = self.columns_of([node])[:, 0]
         found = np.outer(column, column)
         for i, level in self.levels_of(node).items():
             if self.row_in[i, level] >= 0:
                 self._multiply(found, i, level)
+        if (len(self._grams) + 1) * found.nbytes <= _KEPT * self._spare:
+            self._grams[node] = found
         return found
 
     def _multiply(self, gram: Array, i: int, level: int) -> None:
@@ -293,6 +303,8 @@ class Rows:
 
     def product(self, node: Node, a: Array) -> Array:
         """K_v(new, training) a: (m,) for a (n,), (m, T) for a (n, T)."""
+        if self.rows is None and not self.design.is_column(node):
+            return np.asarray(self.design.gram(node) @ a)
         column, block = self.node(node)
         weighed = (self.design.columns_of([node])[:, 0] * a.T).T
         if block is None:

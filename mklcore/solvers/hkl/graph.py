@@ -153,6 +153,7 @@ class Listed:
         self.nodes: list[Node] = [((k, 1),) for k in range(self.size)]
         self.roots = tuple(node for node, above in zip(self.nodes, graph.parents, strict=True) if not above)
         self.start = self.roots[:_FIRST_ROOTS]
+        self._shares: tuple[Array, Any] | None = None  # of the last prices
         self._children: list[list[Node]] = [[] for _ in self.nodes]
         for node, above in zip(self.nodes, graph.parents, strict=True):
             for parent in above:
@@ -186,6 +187,8 @@ class Listed:
 
     def shares(self, prices: Array) -> Any:
         """1 / (sum_{v in A(w) and D(t)} d_v)^2 as a sparse matrix (t, w); zero where w is no descendant of t."""
+        if self._shares is not None and self._shares[0] is prices:
+            return self._shares[1]
         above: list[set[int]] = [set() for _ in self.nodes]
         for k in self.graph.order:
             above[k] = {k}.union(*(above[parent] for parent in self.graph.parents[k]))
@@ -193,6 +196,7 @@ class Listed:
         reach = scipy.sparse.csr_matrix((np.ones(rows.size), (rows, columns)), shape=(self.size, self.size))
         between = (reach @ scipy.sparse.diags(prices) @ reach).tocsr()
         between.data = 1.0 / between.data**2
+        self._shares = prices, between
         return between
 
 

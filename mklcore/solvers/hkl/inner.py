@@ -276,12 +276,13 @@ class GramMachine(Machine):
         self.kernels = Dense(values)
 
     def _combined(self, zeta: Array) -> Array:
-        total = np.zeros((self.task.y.size, self.task.y.size))
-        self.kernels.combine(np.ascontiguousarray(zeta[self._thick]), total)
-        return total + (self.columns * zeta[self._thin]) @ self.columns.T
+        total = self.kernels.combine(np.ascontiguousarray(zeta[self._thick])).matrix
+        if self._thin.size:
+            total += (self.columns * zeta[self._thin]) @ self.columns.T
+        return total
 
     def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> Answer:
-        task, K, diagonal = self.task, np.ascontiguousarray(self._combined(zeta)), None
+        task, K, diagonal = self.task, self._combined(zeta), None
         K.flat[:: K.shape[0] + 1] += 1e-14 * float(np.trace(K)) / K.shape[0]
         if task.interior:
             hinge = _HingeMachine(task, K.__matmul__, lambda h: _factored(K + np.diag(h)))
