@@ -61,6 +61,7 @@ def test_a_sentence_says_its_figures_and_no_more(verdict):
     if not verdict.better_than_guess:
         assert named == []
         assert "could help" in said
+        assert ("a difference that could be chance" in said) == (verdict.typical_error < verdict.guess_error)
         return
     few = verdict.chance if ranked and len(verdict.chance) <= CHANCE_NAMED else ()
     assert named == [*ranked, *few]

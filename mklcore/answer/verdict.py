@@ -107,8 +107,9 @@ class Verdict:
             told = _listed([name(one) for one, _ in self.matters[:NAMED]]) or "no column in particular"
             return f"Most unusual rows{where}: {told} tell{'s' * (len(self.matters) < NAMED)} them from the others."
         if not self.better_than_guess:
+            luck = ", a difference that could be chance" * (self.typical_error < self.guess_error)
             return (
-                f"Predicting {target}{where}: no better than guessing ({self._errors}; {rows}), so no column is "
+                f"Predicting {target}{where}: no better than guessing ({self._errors}{luck}; {rows}), so no column is "
                 f"ranked. More rows could help, or columns that have to do with {target}."
             )
         wrong = f"{self._errors[0].upper()}{self._errors[1:]}"
