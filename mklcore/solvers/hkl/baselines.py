@@ -23,6 +23,7 @@ from mklcore.errors import ParameterError, warn_short
 from mklcore.losses import make_loss
 from mklcore.losses.base import centre_of
 from mklcore.machines import machine_of
+from mklcore.parameters import check_positive, check_whole
 from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.hkl.design import Design
@@ -40,8 +41,7 @@ class FullKernel:
     """
 
     def __init__(self, design: Design, depth_weight: float = 1.0, scaled: bool = False) -> None:
-        if not (isinstance(depth_weight, (int, float, np.number)) and np.isfinite(depth_weight) and depth_weight > 0):
-            raise ParameterError(f"depth_weight must be a finite number above 0; got {depth_weight!r}.")
+        check_positive("depth_weight", depth_weight)
         self.design = design
         self.shares = np.array([float(depth_weight) ** (-2.0 * j) for j in range(design.q + 1)])
         self.gram, self.size = design.full_gram(self.shares), 1.0
@@ -53,11 +53,7 @@ class FullKernel:
     def cross(self, X: Any) -> Array:
         """K between new rows X (m, p) and the training rows, (m, n); kept until other rows are asked for."""
         if self._last is None or self._last[0] is not X:
-            rows = self.design.cross(X)
-            K = np.full((rows.size, self.design.n), 1.0 / self.size)
-            for i in range(self.design.p):
-                K *= rows.weighed(i, self.shares)
-            self._last = X, K
+            self._last = X, self.design.cross(X).full_gram(self.shares) / self.size
         return self._last[1]
 
 
@@ -284,8 +280,7 @@ def hkl_greedy(
     GreedyModel
         The fitted models of every size.
     """
-    if not (isinstance(n_kernels, (int, np.integer)) and n_kernels >= 1):
-        raise ParameterError(f"n_kernels must be a whole number of 1 or more; got {n_kernels!r}.")
+    check_whole("n_kernels", n_kernels)
     design, task, centre = _problem(X, y, lam, basis, loss, fit_intercept, options)
     hull = Hull(design.order)
     duals: list[Array] = []
@@ -382,8 +377,7 @@ def _problem(
     X: Any, y: Sequence[float] | Array, lam: float, basis: Any, loss: str, fit_intercept: bool, options: dict[str, Any]
 ) -> tuple[Design, Task, float]:
     """The kernels, the target without its centre, and the centre, which every model adds to its intercept."""
-    if not (isinstance(lam, (int, float, np.number)) and np.isfinite(lam) and lam > 0):
-        raise ParameterError(f"lam must be a finite number above 0; got {lam!r}.")
+    check_positive("lam", lam)
     if isinstance(X, Design) and (options or basis is not None):
         raise ParameterError(
             f"A Design already has its basis and options; got {', '.join(options) or 'basis'} beside it. Make "

@@ -17,6 +17,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
+from mklcore.parameters import check_positive, check_whole
 
 _MOST_LEVELS = 60
 _LEVELLED = 0.1  # b sd(||x||^2), the spread of the logarithm of all bumps together, where b is chosen from the rows
@@ -48,17 +49,6 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
-def _whole(name: str, value: Any, low: int, high: int = _MOST_LEVELS) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
-        raise ParameterError(f"{name} must be a whole number from {low} to {high}; got {value!r}.")
-
-
-def _above_zero(name: str, value: Any) -> None:
-    good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not (good and np.isfinite(value) and value > 0):
-        raise ParameterError(f"{name} must be a finite number above 0; got {value!r}.")
-
-
 def hermite_functions(x: Array, count: int) -> list[Array]:
     """H_k(x) / sqrt(2^k k!) for k = 0 .. count - 1 (physicists' polynomials), by a recurrence that does not
     overflow."""
@@ -83,7 +73,7 @@ class PolynomialBasis:
     label: ClassVar[str] = "polynomial"
 
     def __post_init__(self) -> None:
-        _whole("degree", self.degree, 1)
+        check_whole("degree", self.degree, 1, _MOST_LEVELS)
 
     @property
     def q(self) -> int:
@@ -146,10 +136,10 @@ class GaussianBasis(_Numbered):
     label: ClassVar[str] = "Gaussian"
 
     def __post_init__(self) -> None:
-        _whole("q", self.q, 1)
+        check_whole("q", self.q, 1, _MOST_LEVELS)
         if self.b is not None:
-            _above_zero("b", self.b)
-        _above_zero("sigma2", self.sigma2)
+            check_positive("b", self.b)
+        check_positive("sigma2", self.sigma2)
 
     def scaled_to(self, X: Array) -> GaussianBasis:
         """This basis with ``b`` chosen from rows ``X`` (n, p) as they enter the series, where it is None."""
@@ -198,7 +188,7 @@ class ANOVABasis:
     label: ClassVar[str] = "ANOVA"
 
     def __post_init__(self) -> None:
-        _above_zero("b", self.b)
+        check_positive("b", self.b)
 
     @property
     def q(self) -> int:
@@ -232,8 +222,8 @@ class KernelPCABasis(_Numbered):
     label: ClassVar[str] = "kernel PCA"
 
     def __post_init__(self) -> None:
-        _whole("q", self.q, 1)
-        _above_zero("width", self.width)
+        check_whole("q", self.q, 1, _MOST_LEVELS)
+        check_positive("width", self.width)
 
     def _kernel(self, new: Array, x: Array) -> Array:
         return np.exp(-((new[:, None] - x[None, :]) ** 2) / (2.0 * self.width**2))

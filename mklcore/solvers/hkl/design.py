@@ -190,10 +190,7 @@ class Design:
 
     def full_gram(self, shares: Array | None = None) -> Array:
         """prod_i sum_j shares_j K_ij (n, n): the sum of all kernels of the grid where there are no shares."""
-        shares, total = np.ones(self.q + 1) if shares is None else shares, np.ones((self.n, self.n))
-        for i in range(self.p):
-            total *= self.values.weighed(i, shares)
-        return total
+        return self.values.full_gram(np.ones(self.q + 1) if shares is None else shares)
 
     # -- many nodes -------------------------------------------------------------------------------------------------
 
@@ -288,6 +285,13 @@ class Rows:
         for j in map(int, np.flatnonzero(shares)):
             part = self.level(i, j)
             total += shares[j] * (np.outer(part, self.design.columns[i, j]) if part.ndim == 1 else part)
+        return total
+
+    def full_gram(self, shares: Array) -> Array:
+        """prod_i sum_j shares_j K_ij (m, n) between these rows and the training rows."""
+        total = np.ones((self.size, self.design.n))
+        for i in range(self.design.p):
+            total *= self.weighed(i, shares)
         return total
 
     def node(self, node: Node) -> tuple[Array, Array | None]:

@@ -26,6 +26,7 @@ from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KernelSpec
+from mklcore.parameters import check_positive
 
 Node = tuple[tuple[int, int], ...]
 ROOT: Node = ()
@@ -71,9 +72,8 @@ class NodeWeights:
     listed: Array | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("depth_weight", self.base), ("root_weight", self.root)):
-            if not (np.isfinite(value) and value > 0):
-                raise ParameterError(f"{name} must be a finite number above 0; got {value!r}.")
+        check_positive("depth_weight", self.base)
+        check_positive("root_weight", self.root)
 
     def of(self, nodes: Sequence[Node]) -> Array:
         """d_v for every node."""
