@@ -7,11 +7,12 @@ import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.experiments import Experiment, Line, Outcome
 from mklcore.experiments.lp import INFORMATIVE
+from tests.every import every
 
 FIG1 = mkl.EXPERIMENTS["gomp_fig1"]
 
 
-@pytest.mark.parametrize("experiment", mkl.EXPERIMENTS.values(), ids=lambda e: e.key)
+@every("experiment", mkl.EXPERIMENTS.values())
 def test_every_experiment_says_what_it_is(experiment):
     assert isinstance(experiment, Experiment)
     assert mkl.EXPERIMENTS[experiment.key] is experiment
