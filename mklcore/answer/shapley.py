@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mklcore.arrays import Array, Indices
+from mklcore.arrays import Array
 from mklcore.errors import KernelError, check_cancelled
 from mklcore.kernels.features import FeatureMap
 from mklcore.kernels.functions import (
@@ -49,7 +49,6 @@ from mklcore.kernels.interactions import ColumnMeasure, Interaction
 from mklcore.kernels.maps import standardise_rows
 
 _FIRST_NODES, _DIGITS = 8, 1e-12  # of the quadrature, and how exactly its values have to sum up
-BACKGROUND = 200  # training rows that absent columns are drawn from
 _VALUES = 200_000  # kernel values of all factors at a time: they stay in the cache of the processor
 
 
@@ -64,13 +63,6 @@ class ShapleyValues(NamedTuple):
     values: Array
     base: Any
     alone: Array
-
-
-def background_rows(n: int, seed: int | None) -> Indices:
-    """Which of n training rows absent columns are drawn from, at most ``BACKGROUND`` of them."""
-    if n <= BACKGROUND:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(0 if seed is None else seed).choice(n, BACKGROUND, replace=False))
 
 
 def shapley_values(model: Any, X: Any) -> ShapleyValues:

@@ -471,10 +471,19 @@ def _as_html(data: Dataset) -> str:
     )
 
 
+def count_rows(X: Any) -> int:
+    """How many rows kernels, a data set, a stack (M, n, n) or a table have."""
+    known = getattr(X, "n_samples", None)
+    if known is not None:
+        return int(known)
+    return int(np.shape(X)[-2 if np.ndim(X) == 3 else 0])
+
+
 def row_fingerprints(rows: Array) -> Array:
     """64 bits of the SHA-256 of every row of a table (n, d) of float64: which rows a model was fitted on, and in which
     order.
     """
-    plain = (np.asarray(row, dtype="<f8") + 0.0 for row in rows)  # one zero, not two
-    found = [hashlib.sha256(row.tobytes()).digest()[:8] for row in plain]
-    return np.frombuffer(b"".join(found), dtype="<u8").astype(np.uint64)
+    plain, found = np.asarray(rows, dtype="<f8") + 0.0, bytearray()  # one zero, not two
+    for row in plain:
+        found += hashlib.sha256(row.tobytes()).digest()[:8]
+    return np.frombuffer(bytes(found), dtype="<u8").astype(np.uint64)

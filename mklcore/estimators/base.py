@@ -16,9 +16,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from mklcore.answer.shapley import background_rows, shapley_values
+from mklcore.answer.shapley import shapley_values
 from mklcore.arrays import Array, Indices, Labels
-from mklcore.data.dataset import Dataset, Groups, row_fingerprints
+from mklcore.data.dataset import Dataset, Groups, count_rows, row_fingerprints
 from mklcore.data.sequences import cut, lengths
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.calibration import held_out_decisions
@@ -30,7 +30,6 @@ from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
 from mklcore.losses.base import centre_of, total_loss
 from mklcore.parameters import Parts, check_positive, set_together
 from mklcore.selection.probabilities import calibrate, sigmoids
-from mklcore.selection.splitters import count_rows
 from mklcore.solvers.driver import Fit, Status
 
 
@@ -74,6 +73,7 @@ _OF_TABLE = (
 _OF_ROWS = ("classes_", "n_features_in_", "feature_names_in_", *_OF_TABLE)
 _FEWEST_ROWS = 256  # where blocks would hold fewer new rows, kernels are summed as they are computed
 _FEWEST_SUMMED = 64
+BACKGROUND = 200  # training rows that absent columns are drawn from by Shapley values
 USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
 
 
@@ -275,7 +275,12 @@ class KernelEstimator(Parts, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         known = [f"x{j + 1}" for j in range(rows.shape[1])] if names is None else [str(name) for name in names]
         self.source_columns_ = columns or tuple((name, (j,)) for j, name in enumerate(known))
-        self.background_ = rows[background_rows(len(rows), getattr(self, "random_state", None))]
+        kept, seed = np.arange(len(rows)), getattr(self, "random_state", None)
+        if kept.size > BACKGROUND:
+            kept = np.sort(
+                np.random.default_rng(0 if seed is None else seed).choice(kept.size, BACKGROUND, replace=False)
+            )
+        self.background_ = rows[kept]
 
     def _rows_with_letters(self, data: Dataset, reset: bool) -> Array:
         """The rows of a data set with the letters of its sequences beside them."""

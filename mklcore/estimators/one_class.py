@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import OutlierMixin
 
 from mklcore.arrays import Array
+from mklcore.data.dataset import count_rows
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.lp import LpBase, warm_start
@@ -17,7 +18,6 @@ from mklcore.kernels.grams import GramStack
 from mklcore.losses import Loss, make_loss
 from mklcore.penalties import Penalty
 from mklcore.selection.scoring import ACCEPTED
-from mklcore.selection.splitters import count_rows
 
 
 @dataclass(eq=False, repr=False)

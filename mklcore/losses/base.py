@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -660,8 +660,7 @@ def make_loss(loss: str | Loss, **given: float) -> Loss:
     if loss not in LOSSES:
         raise ParameterError(f"There is no loss called {loss!r}; the losses are {', '.join(LOSSES)}.")
     kind: Any = LOSSES[loss]
-    own = {field.name for field in fields(kind)}
-    made: Loss = kind(**{name: value for name, value in given.items() if name in own})
+    made: Loss = kind(**{name: given[name] for name in given.keys() & kind.__dataclass_fields__.keys()})
     return made
 
 

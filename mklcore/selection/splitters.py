@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices, Labels
-from mklcore.data.dataset import Dataset
+from mklcore.data.dataset import Dataset, count_rows
 from mklcore.data.splitting import codes_of, fold_rows, half_rows, rare_note
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.operators import is_operator
@@ -45,13 +45,6 @@ def _classes(estimator: Any, y: Labels) -> Indices | None:
     from sklearn.base import is_classifier
 
     return codes_of(y) if is_classifier(estimator) else None
-
-
-def count_rows(X: Any) -> int:
-    """How many rows kernels, a data set, a stack (M, n, n) or a table have."""
-    if is_operator(X) or isinstance(X, Dataset):
-        return int(X.n_samples)
-    return int(np.shape(X)[-2 if np.ndim(X) == 3 else 0])
 
 
 def cut(X: Any, train: Indices, test: Indices, n: int) -> tuple[Any, Any]:

@@ -250,7 +250,10 @@ TABLE = (
 
 def row_for(task: Problem) -> Row:
     """The row that holds for a problem."""
-    return next(row for row in TABLE if row.when(task))
+    for row in TABLE:
+        if row.when(task):
+            break
+    return row
 
 
 def by_newton(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Any:
