@@ -114,9 +114,9 @@ def compare_answers(found: Mapping[str, Exploration]) -> Comparison:
     --------
     >>> from mklcore.answer.explore import explore
     >>> from mklcore.data.samples import load_sample
-    >>> data = load_sample("iris")
+    >>> data = load_sample("diabetes")
     >>> answers = {f"p = {p:g}": explore(data, method="lp", p=p) for p in (1.0, 2.0)}
-    >>> "kernels" in str(compare_answers(answers)) or "level" in str(compare_answers(answers))
+    >>> "held-out rows" in str(compare_answers(answers))
     True
     """
     if len(found) < 2:
