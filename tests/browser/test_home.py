@@ -33,7 +33,7 @@ def test_without_motion_it_stands_still_and_a_card_is_pressed_by_keys(server: Se
     visitor = visit(server.url)
     visitor.open("")
     assert len(visitor.page.locator(SLIDER).evaluate(PLACES)) == 1
-    card = visitor.page.get_by_role("button", name="Iris. Bars")
+    card = visitor.page.get_by_role("button", name="Iris. Predicting")
     card.focus()
     visitor.page.keyboard.press("Enter")
     visitor.page.wait_for_url("**/explore?data=iris")
@@ -41,6 +41,6 @@ def test_without_motion_it_stands_still_and_a_card_is_pressed_by_keys(server: Se
     visitor.settle(1.2)
     visitor.page.go_back()  # to Explore as it was opened, without the link
     visitor.page.go_back()
-    visitor.page.locator(SLIDER).wait_for()
+    visitor.page.locator(".st-key-start-picture").wait_for()
     assert visitor.page.url.removeprefix(server.url).strip("/") == ""
     assert not visitor.errors

@@ -8,8 +8,8 @@ from mklcore.lessons import LESSONS
 from pages._parts.session.nav import ROOMS
 from tests.browser.known import KERNELS, path_of
 from tests.browser.server import Server
-from tests.browser.steps import Visitor, assert_at, assert_reads
-from tests.browser.walker import Walker, assert_named, assert_sound, assert_theme, let_go, resize
+from tests.browser.steps import Visitor, assert_at, assert_reads, pull
+from tests.browser.walker import Walker, assert_named, assert_sound, assert_theme, resize
 
 SIZES = ((1280, 720), (390, 844), (1920, 1080))
 FILES = [room.file for room in ROOMS]
@@ -90,9 +90,9 @@ def test_a_lesson_is_guessed_revealed_and_explained_by_keys(server: Server, visi
     assert next(iter(lesson.words["options"])) != found.answer
     assert_reads(visitor, "It depends on the solver", f"B is the largest from {found.facts['turns']} copies on")
     page.locator(".chart[role=img][aria-label]").wait_for()
-    let_go(visitor, slider, 0.9)
+    pull(visitor, slider, 0.9)
     said = page.locator(".texts").inner_text()
-    let_go(visitor, slider, 0.1)
+    pull(visitor, slider, 0.1)
     assert page.locator(".texts").inner_text() != said
     page.keyboard.press("PageDown")
     page.wait_for_url("**lesson_step=why*")
