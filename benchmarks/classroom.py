@@ -31,7 +31,6 @@ from benchmarks.lines import Line, reported
 from benchmarks.serving import running_app
 
 ROWS, COLUMNS, POINTS = 600, 20, 25
-KERNELS = "widths=8&linear=yes&degree=2&each=linear"  # 30 kernels on 300 training rows
 PATIENCE = 60.0
 CLOCK_SECONDS = 2.0  # for a fragment that runs by itself: one of a page that has been drawn again is never answered
 ANSWERS = "file_urls_response", "backend_operation_response"
@@ -235,7 +234,7 @@ async def student(number: int, url: str, end: float, found: Figures) -> None:
     """Come with a table or take a sample, wait for the path, and work with it until the lesson is over."""
     chance, uploads = random.Random(number), number % 2 == 0
     begun = time.monotonic()
-    query = KERNELS if uploads else f"{KERNELS}&seed={number % 3}"
+    query = f"seed={number % 3}"
     async with Session(url, "" if uploads else "explore", query) as session:
         await session.run()
         if uploads:  # a link with settings leads from the start on to Data, in a run of its own
