@@ -28,7 +28,7 @@ from pages._parts.frame import notices
 from pages._parts.params import places
 from pages._parts.params.parameters import FileParams, Params
 from pages._parts.predict import batch
-from pages._parts.predict.row import Column, Row, columns_of, control, row_of
+from pages._parts.predict.row import Column, Row, columns_of, control
 from pages._parts.session import fields, history, uploads
 from pages._parts.session.words import plain, text
 from pages.shared import answer, work
@@ -85,7 +85,7 @@ class Shown:
 @st.fragment
 def what_if(shown: Shown) -> None:
     """Draw the controls of a row and the answer; moving a control runs only this."""
-    here, columns = row_of(history.current(), shown.table), columns_of(shown.table, shown.encoder)
+    here, columns = tables.row_of(history.current(), shown.table), columns_of(shown.table, shown.encoder)
     first = [one.name for one in shown.found.columns if one.name in columns]
     ranked = [columns[name] for name in dict.fromkeys((*first, *columns))]
     left, right = st.columns([5, 6], gap="large")

@@ -1,9 +1,11 @@
 """Derive the table in use from the parameters, how it was read, and its rows cut in three."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from mklcore.data.dataset import Dataset, Split, three_way_split
@@ -14,7 +16,7 @@ from mklcore.data.samples import SAMPLES
 from mklcore.errors import DataError, MKLError, Repair
 from mklcore.kernels import stacks
 from pages._parts.derive import first_table, notes
-from pages._parts.params.parameters import DataParams, FileParams
+from pages._parts.params.parameters import DataParams, FileParams, Params
 from pages._parts.params.rules import UPLOAD
 from pages._parts.session.memory import memory
 from pages._parts.session.uploads import upload
@@ -190,3 +192,24 @@ def split(params: DataParams) -> Split:
             )
         ),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A row of the table, and the same with its changes, as `Dataset.table` has rows."""
+
+    number: int
+    before: np.ndarray
+    now: np.ndarray
+    moves: Mapping[int, float]
+
+
+def row_of(params: Params, table: Dataset) -> Row:
+    """The row in use; a number beyond the table is its last row."""
+    number = min(params.row, table.n_samples)
+    before = table.table[number - 1]
+    pairs = [part.split("=") for part in params.moved.split(",") if part]
+    moves = {int(place) - 1: float(value) for place, value in pairs if 0 < int(place) <= before.size}
+    now = before.copy()
+    now[list(moves)] = list(moves.values())
+    return Row(number, before, now, moves)

@@ -28,7 +28,6 @@ from pages._parts.params import methods as params_methods
 from pages._parts.params import places
 from pages._parts.params.parameters import DataParams, Params, PathParams
 from pages._parts.params.rules import UPLOAD
-from pages._parts.predict.row import row_of
 from pages._parts.session import uploads
 from pages.shared import answer
 
@@ -267,7 +266,7 @@ def _rows_of(params: Params) -> str:
 
 
 def _row_cells(params: Params) -> list[Cell]:
-    here = row_of(params, tables.table(params))
+    here = tables.row_of(params, tables.table(params))
     lines = [f"row = data.{_rows_of(params)}[{here.number - 1}].copy()"]
     lines += [f"row[{j}] = {code(value)}" for j, value in sorted(here.moves.items())]
     lines += [

@@ -13,7 +13,7 @@ from mklcore.data.files import Table
 from mklcore.data.sequences import unpacked
 from mklcore.errors import DataError
 from mklcore.figures import style
-from pages._parts.params.parameters import Params
+from pages._parts.derive.tables import Row
 from pages._parts.session import fields, history
 from pages._parts.session.words import plain
 
@@ -21,27 +21,6 @@ STEPS = 200
 LARGEST_WHOLE = 2.0**53  # a browser counts no further
 NONE_OF_THEM = "none of these"
 DAY = np.timedelta64(1, "D")
-
-
-@dataclass(frozen=True, eq=False)
-class Row:
-    """A row of the table, and the same with its changes, as `Dataset.table` has rows."""
-
-    number: int
-    before: np.ndarray
-    now: np.ndarray
-    moves: Mapping[int, float]
-
-
-def row_of(params: Params, table: Dataset) -> Row:
-    """The row in use; a number beyond the table is its last row."""
-    number = min(params.row, table.n_samples)
-    before = table.table[number - 1]
-    pairs = [part.split("=") for part in params.moved.split(",") if part]
-    moves = {int(place) - 1: float(value) for place, value in pairs if 0 < int(place) <= before.size}
-    now = before.copy()
-    now[list(moves)] = list(moves.values())
-    return Row(number, before, now, moves)
 
 
 def move(here: Row, values: Mapping[int, float]) -> None:
