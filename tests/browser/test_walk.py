@@ -194,7 +194,7 @@ def take_away(visitor: Walker, walk: Walk, path: Path, index: int, here: Known, 
     visitor.settle()
     script, notebook = visitor.take("Script").decode(), visitor.take("Notebook").decode()
     compile(script, "mkl_screen.py", "exec")
-    assert "found = mkl.answer.explore.answered(" in script
+    assert "found = mkl.explore(" in script
     cells = nbformat.reads(notebook, as_version=4)
     nbformat.validate(cells)
     page.keyboard.press("Escape")
