@@ -26,7 +26,7 @@ from pages._parts.params.parameters import Params
 from pages._parts.players import compare_player
 from pages._parts.session import history
 from pages._parts.session.words import plain, text
-from pages.shared import answer, work
+from pages.shared import answer, headline, work
 from pages.shared.work import Ready
 
 LINE = 64  # pixels of the sentence that is not there yet
@@ -147,6 +147,8 @@ def page(params: Params) -> None:
         rail.draw()
     drawn = comparison.shown(params)
     found = sentence(drawn)
+    target, name = (plain(one) for one in (tables.table(params).target_name, headline.name_of(params)))
+    headline.draw(f"Predicting **{target}** in {name}, every method on the same rows and kernels.", params)
     players(drawn, "" if found is None else str(found))
     for place, one in enumerate(drawn):
         if one.failed is not None:

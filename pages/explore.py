@@ -25,8 +25,8 @@ from pages._parts.params.algorithms import METHODS
 from pages._parts.params.parameters import Params, PathParams
 from pages._parts.players import path_player
 from pages._parts.players.path_player import View
-from pages._parts.session import fields, history, uploads, words
-from pages.shared import answer, kept, work
+from pages._parts.session import fields, history, words
+from pages.shared import answer, headline, kept, work
 from pages.shared.work import Failed, Pending, Ready
 
 LOOKS = {"columns": "Columns", "path": "Path", "inside": "Inside"}
@@ -68,7 +68,7 @@ def waiting(params: Params, pending: Pending) -> None:
         st.caption(words.EARLIER)
         return
     with st.container(height=TALL, border=True, horizontal_alignment="center", vertical_alignment="center"):
-        st.markdown(f"**{METHODS[params.algorithm].label}** on {words.plain(name_of(params))}")
+        st.markdown(f"**{METHODS[params.algorithm].label}** on {words.plain(headline.name_of(params))}")
         st.caption(words.plain(pending.text), width="content")
         for one in () if partial is None else partial.compared:
             st.caption(f"{words.plain(one.candidate.label)}: {number(one.score)}", width="content")
@@ -94,7 +94,7 @@ def show(found: Exploration, params: Params) -> None:
     chance = answer.chance(params, asked=False) if found.learnt_from.task != NOVELTY else None
     later = None if chance is None or tables.on_stack(params) else answer.further(params, asked=False)
     beside = later.value if isinstance(later, Ready) else found
-    headline(beside, params)
+    says(beside, params)
     guessing = found.verdict.better_than_guess is False
     with st.container(key="explore_looks", horizontal=True, vertical_alignment="center", gap="small"):
         fields.view(
@@ -114,7 +114,7 @@ def show(found: Exploration, params: Params) -> None:
     elif params.look == "columns":
         left, right = st.columns([1.35, 1], gap="large")
         with left:
-            seen = earlier.Seen.of(found, name_of(params))
+            seen = earlier.Seen.of(found, headline.name_of(params))
             count, view = pictures.columns(seen, here.index, picked(found))
             follows = [view]
             st.caption(legend(count, len(found.columns), isinstance(chance, Pending)))
@@ -131,31 +131,11 @@ def show(found: Exploration, params: Params) -> None:
         evidence.explanation(method, method.words_for(acts, found.learnt_from.task))
 
 
-def headline(found: Exploration, params: Params) -> None:
+def says(found: Exploration, params: Params) -> None:
     """Draw the one sentence, with the target a click away."""
-    sentence, change = st.columns([8, 1], vertical_alignment="center")
-    sentence.markdown(found.verdict.sentence(pictures.bold, words.plain(name_of(params))))
-    with change:
-        change_target(params)
+    headline.draw(found.verdict.sentence(pictures.bold, words.plain(headline.name_of(params))), params)
     target.offer()
     leaks.draw("explore")
-
-
-def name_of(params: Params) -> str:
-    """What a person calls the table: the sample, or their file."""
-    return uploads.upload(params.data).name if params.is_upload else tables.called(params)
-
-
-def change_target(params: Params) -> None:
-    """Draw the chooser of another target; a sample has one target only."""
-    if not params.is_upload or tables.on_stack(params):
-        return
-    with st.popover("Change", type="tertiary", help="Predict another column"):
-        names = [column.name for column in tables.summary(params).columns]
-        fields.view(
-            st.selectbox, "Predict", "field_explore_target", tables.table(params).target_name,
-            lambda name: history.change(target=name, at=None, column=0, term=""), options=names,
-        )  # fmt: skip
 
 
 def could_help(found: Exploration) -> None:

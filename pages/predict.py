@@ -31,7 +31,7 @@ from pages._parts.predict import batch
 from pages._parts.predict.row import Column, Row, columns_of, control
 from pages._parts.session import fields, history, uploads
 from pages._parts.session.words import plain, text
-from pages.shared import answer, work
+from pages.shared import answer, headline, work
 from pages.shared.work import Failed, Pending, Ready
 
 TABS = ("One row", "A whole file", "Take away")
@@ -260,7 +260,7 @@ def show(params: Params, found: Exploration) -> None:
     """Draw the model's answers."""
     table = tables.table(params)
     model, index = model_of(found, params)
-    st.markdown(answer.headline(params, plain, plain(tables.called(params))))
+    headline.draw(answer.headline(params, lambda name: f"**{plain(name)}**", plain(headline.name_of(params))), params)
     where = places.where(found.path, index) if params.at is None else places.label(found.path.param, params.at)
     st.caption(f"The model: {plain(found.label)}, {where}. Choose another method or place on Explore.")
     match encoder_of(params, table):
