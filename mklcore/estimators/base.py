@@ -459,10 +459,6 @@ class KernelEstimator(Parts, BaseEstimator):
         self._know_rows(data.X, data.columns)
         return self
 
-    def know_rows_of(self, other: Any) -> None:
-        """Take over what ``other``, fitted on the same rows as a table, knows of them."""
-        self.__dict__.update({name: value for name, value in vars(other).items() if name in _OF_ROWS})
-
     def decide_blocks(self, blocks: Array) -> Array:
         """Decision values from kernel blocks (M, n_new, n), whatever the estimator was fitted on."""
         return self._decide(blocks)

@@ -37,10 +37,6 @@ class PathEstimator(Protocol):
     def copy_with(self, attribute: str, value: Any) -> Self:
         """An unfitted copy with one parameter changed."""
 
-    def know_rows_of(self, other: Any) -> None:
-        """Take over what ``other``, fitted on the same rows as a table, knows of them."""
-        ...
-
     def training_stack(self, X: Any, y: Any) -> tuple[Any, Any]:
         """The kernels of the training rows, a ``GramStack`` or what stands for it, and the checked target."""
 

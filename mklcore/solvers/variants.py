@@ -31,8 +31,8 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.grams import as_stack, exact_copies
-from mklcore.losses import Loss, Squared
-from mklcore.penalties import LpNorm, Penalty
+from mklcore.losses import Squared
+from mklcore.penalties import LpNorm
 from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import Fit, Method, run, warn_unless_converged
 from mklcore.solvers.gomp import GOMP, Spectra
@@ -300,13 +300,6 @@ def _first_picks(pair: Array, many: Array, y: Array, lam: float) -> dict[str, st
     return found
 
 
-def regulariser_of(K: Array, weights: Array, dual_coef: Array) -> float:
-    """R = 1/2 sum_m ||w_m||^2 / theta_m = 1/2 theta'Q at a solution. ``K`` (M, n, n), ``weights`` (M,), ``dual_coef``
-    (n,).
-    """
-    return 0.5 * float(sum(w * (dual_coef @ kernel @ dual_coef) for w, kernel in zip(weights, K, strict=True)))
-
-
 class Tikhonov(NamedTuple):
     """Constants of the penalised form; its weights are ``s`` times the weights of the constrained form."""
 
@@ -383,46 +376,6 @@ def tikhonov_to_ivanov(objective: float, regulariser: float, C_tilde: float, mu:
         raise ParameterError(f"C~, mu and the regulariser must be above 0; got {C_tilde!r}, {mu!r}, {regulariser!r}.")
     s = float(np.sqrt(regulariser / (2.0 * mu)))
     return Ivanov(C_tilde * s, s, (objective - mu * s * s) * s)
-
-
-def solve_tikhonov(
-    K: Array,
-    y: Array,
-    C_tilde: float,
-    mu: float,
-    loss: Loss,
-    penalty: Penalty,
-    fit_intercept: bool,
-    *,
-    tol: float = 1e-6,
-) -> tuple[Fit, float]:
-    """Solve the penalised form: find C with C = C~ s(C), s(C) = (R(C) / (2 mu))^(1/3), by bisection on warm-started
-    fits.
-
-    Returns the constrained fit and s; the penalised weights are s times the fit's. Arguments as ``fit_weighted``.
-    """
-    warm: WarmStart | None = None
-
-    def excess(log_C: float) -> tuple[float, Fit, float]:
-        nonlocal warm
-        C = float(np.exp(log_C))
-        fit = fit_weighted(K, y, C, loss, penalty, fit_intercept, tol=tol, warm=warm)
-        warm = WarmStart(fit.weights, fit.dual_coef, C)
-        s = (regulariser_of(K, fit.weights, fit.dual_coef) / (2.0 * mu)) ** (1.0 / 3.0)
-        return log_C - np.log(C_tilde * max(s, 1e-300)), fit, s
-
-    low, high = np.log(C_tilde) - 1.0, np.log(C_tilde) + 1.0
-    while excess(low)[0] > 0 and low > np.log(C_tilde) - 40:
-        low -= 2.0
-    while excess(high)[0] < 0 and high < np.log(C_tilde) + 40:
-        high += 2.0
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        value, fit, s = excess(middle)
-        low, high = (middle, high) if value < 0 else (low, middle)
-        if high - low < max(tol, 1e-12):
-            break
-    return fit, s
 
 
 class NuForm(NamedTuple):
