@@ -12,7 +12,7 @@ from mklcore.solvers import fit_weighted
 from mklcore.solvers.driver import Fit, run
 from mklcore.solvers.interior import Interior
 from mklcore.solvers.newton import Newton
-from mklcore.solvers.problem import Problem
+from mklcore.solvers.problem import Problem, WarmStart
 from mklcore.solvers.schedule import by_newton
 from tests.every import every
 
@@ -137,6 +137,22 @@ def test_random_problems_end_certified(k):
     fit = solve(problem, 1e-3)
     assert fit.status.ok
     assert gap_of(problem, fit) <= 1e-3 * (1 + 1e-6)
+
+
+@every("loss", ["hinge", "epsilon_insensitive", "squared_hinge"])
+@every("values", [np.geomspace(1e-3, 10.0, 9), np.geomspace(10.0, 1e-3, 9)])
+def test_a_path_hands_live_kernels_on_and_every_point_is_certified_as_by_itself(loss, values):
+    task, warm, live = tied(120, 24, loss), None, []
+    for C in values:
+        problem = replace(task, C=C)
+        fit = fit_weighted(task.K, task.y, C, task.loss, task.penalty, True, tol=1e-5, warm=warm)
+        checked(problem, fit, 1e-5)
+        alone = fit_weighted(task.K, task.y, C, task.loss, task.penalty, True, tol=1e-5)
+        assert alone.dual_objective <= fit.objective * (1 + 1e-9)
+        assert fit.dual_objective <= alone.objective * (1 + 1e-9)
+        warm = WarmStart(fit.weights, fit.dual_coef, C, fit.carry)
+        live.append(24 if fit.carry.live is None else fit.carry.live.size)
+    assert min(live) < 24
 
 
 @pytest.mark.parametrize("C", [1e-4, 1.0])
