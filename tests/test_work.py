@@ -172,7 +172,7 @@ def test_who_is_next(hold):
 def test_one_of_a_session_runs_at_a_time_and_work_waits_for_its_solvers(hold):
     ready = [False]
     server, mine = Work(3, 1e6, lambda: ready[0]), Session()
-    assert ask(server, "cold", hold).text == "waiting until the solvers are compiled"
+    assert ask(server, "cold", hold).text == "the solvers are compiled first, once after an installation"
     for key in "ab":
         ask(server, key, hold, mine, compiled=False)
     assert [server.task(key).begun for key in ("cold", "a", "b")] == [False, True, False]

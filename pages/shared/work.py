@@ -273,7 +273,7 @@ class Work:
             left = f", {duration(task.seconds_left())} left" if task.share > 0.05 else ""
             return Pending(task.share, f"{task.text or 'running'}{left}", task.value)
         if task.compiled and not self._compiled():
-            return Pending(0.0, "waiting until the solvers are compiled")
+            return Pending(0.0, "the solvers are compiled first, once after an installation")
         before = self._before(task)
         waits = f", {len(before)} before you, about {self._seconds(before)}" if before else ""
         return Pending(0.0, f"waiting{waits}")
@@ -547,12 +547,10 @@ def bar() -> None:
             news = True
         if news:
             history.rerun()
-        for n, task in enumerate(shown):
-            found = WORK.pending(task)
+        for task in sorted(shown, key=lambda one: not one.begun)[:1]:  # one line beside the heading
+            found, more = WORK.pending(task), f" (1 of {len(shown)})" if len(shown) > 1 else ""
             columns = st.columns([7, 3], vertical_alignment="center", gap="xsmall")
-            columns[0].progress(found.share, plain(f"{task.title}: {found.text}"))
-            columns[1].button(
-                "Cancel", key=f"cancel_{n}", on_click=WORK.cancel, args=(session, task.key), type="tertiary"
-            )
+            columns[0].progress(found.share, plain(f"{task.title}{more}: {found.text}"))
+            columns[1].button("Cancel", key="cancel_0", on_click=WORK.cancel, args=(session, task.key), type="tertiary")
 
     pending()

@@ -18,6 +18,7 @@ STYLE = """<style>
 [data-testid="stTopNavLink"] { gap: 0.25rem; padding-left: 0.375rem; padding-right: 0.375rem; }
 .st-key-heading h1 { padding: 0.25rem 0; }
 .st-key-heading [data-testid="stColumn"]:nth-child(2) > * { max-height: 2.5rem; }
+.st-key-progress:has(button) .st-key-compiling { display: none; }
 .st-key-heading [data-testid="stProgress"] { display: flex; flex-direction: column; }
 .st-key-heading [data-testid="stProgress"] p { font-size: 0.875rem; line-height: 1.25; }
 .st-key-heading [data-testid="stHeading"] [data-testid="stMarkdownContainer"] { margin-bottom: 0; }

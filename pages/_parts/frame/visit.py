@@ -54,8 +54,8 @@ def _draw() -> None:
     with notices:
         frame_notices.notices()
     # Each in a place of its own: a fragment of the run before may still write where this run has nothing to show.
-    with progress, st.container(gap=None):
-        with st.container(gap=None):
+    with progress, st.container(gap=None, key="progress"):
+        with st.container(gap=None, key="compiling"):
             compiling.line(room.file)
         with st.container(gap=None):
             work.bar()
