@@ -24,11 +24,12 @@ import mklcore as mkl
 from mklcore.answer.exploration import Exploration
 from mklcore.data.columns import clean_name
 from mklcore.figures import style
-from pages._parts.derive import comparison, paths
+from pages._parts.derive import comparison
 from pages._parts.export import downloads, scripts
 from pages._parts.params import link
 from pages._parts.params.parameters import Params
-from tests.pages import answer_of, memory, open_app, wait_for_hulls, wait_until
+from pages.shared import answer
+from tests.pages import answer_of, memory, open_app, wait_for_hulls
 
 ROOT = Path(__file__).resolve().parents[1]
 HOSTILE = ['a"b', "c'd", "e`f", "g\\n", "$(rm)", "{h}", "__import__('os')", "<b>i</b>", "é ∞"]
@@ -156,10 +157,10 @@ def test_the_methods_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
     app = open_at("compare", data="iris", widths="2", each="linear", methods="lp,p=2.0;smkl;gomp:lam,n_kernels=3")
     params = memory(app).params
     methods = [comparison.method_params(params, method) for method in comparison.methods(params)]
-    wait_until(lambda: not any(paths.known(method) is None for method in methods), app)
+    found = [answer.get(method).value for method in methods]
     names = run_script(handed_out(params, "compare")[0], tmp_path, monkeypatch)
-    for method, path in zip(methods, names["paths"].values(), strict=True):
-        np.testing.assert_array_equal(path.weights, paths.known(method).weights)
+    for one, again in zip(found, names["answers"].values(), strict=True):
+        np.testing.assert_array_equal(again.path.weights, one.path.weights)
 
 
 def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_script(tmp_path, monkeypatch):
