@@ -62,9 +62,11 @@ def imports_for(text: str) -> str:
     there.
     """
     classes: list[Any] = [entry.spec for entry in KERNELS.values()] + [*LOSSES.values(), *PENALTIES.values()]
-    for method in ESTIMATORS.values():
-        classes += [kind for kind in (method.classifier, method.regressor, method.novelty) if kind is not None]
     named = [*LOSSES.items(), *PENALTIES.items(), *SOLVERS.items(), *((key, one.load) for key, one in SAMPLES.items())]
+    for key, method in ESTIMATORS.items():
+        kinds = [kind for kind in (method.classifier, method.regressor, method.novelty) if kind is not None]
+        classes += kinds
+        named += [(key, kind) for kind in kinds]
     found = {kind.__module__ for kind in classes if f"{kind.__module__}.{kind.__name__}(" in text}
     found |= {made.__module__ for key, made in named if repr(key) in text}
     return "".join(f"import {module}\n" for module in sorted(found) if not module.startswith("mklcore."))
