@@ -225,7 +225,6 @@ def test_the_interleaved_algorithm_is_timed_without_a_stored_matrix(monkeypatch)
         raise AssertionError("a Gram matrix was stored")
 
     monkeypatch.setattr(mkl.KernelDictionary, "grams", stored)
-    monkeypatch.setattr(mkl.KernelDictionary, "_grams", stored)
     line = times.by_size(Line("n = 40"))
     assert np.isnan(line[:-1]).all()
     assert np.isfinite(line[-1])

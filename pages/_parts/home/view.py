@@ -11,7 +11,7 @@ from pages._parts.session import nav
 from pages._parts.session.memory import memory
 
 SWEEP_MS = 2000.0
-PANEL_REM = 11.75  # height of a panel: all three and the samples fit on a small laptop
+PANEL_REM = 11.0  # height of a panel: all three and the samples fit on a small laptop
 
 
 def draw() -> None:
@@ -21,7 +21,7 @@ def draw() -> None:
         scene()
     with table:
         st.subheader("Now your table", anchor=False)
-        rail.uploader("Drop a table: Explore ranks its columns", then=_to_answer)
+        rail.uploader("Upload a table to see which columns predict your target", then=_to_answer)
         cards.draw(_take)
 
 
@@ -31,6 +31,7 @@ def scene() -> None:
     sweep = {"stops": [0, len(found.at) - 1, found.start], "time": SWEEP_MS}
     drawn = OPENING.drawn(dark=charts.is_dark(), sweep=sweep)
     drawn["chart"] |= {"rows": [PANEL_REM], "grows": True}
+    st.subheader("Fewer kernels are not always better. Drag to see why", anchor=False)
     with st.container(key="start-picture"):
         path_player.picture(drawn, "home", first=True)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
