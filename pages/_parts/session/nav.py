@@ -25,7 +25,12 @@ class Room:
 
 
 ROOMS = (
-    Room("home", "Start", ":material/home:", "See which columns predict, how sure that is, and what a model looks like inside"),
+    Room(
+        "home",
+        "Start",
+        ":material/home:",
+        "See which columns predict, how sure that is, and what a model looks like inside",
+    ),
     Room("data", "Data", ":material/table:", "Which table does the model learn from?"),
     Room("kernels", "Kernels", ":material/grid_on:", "Which views of the data may the model combine?"),
     Room("explore", "Explore", ":material/show_chart:", "Which columns matter, and how sure is that?"),
