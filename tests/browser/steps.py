@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from mklcore.data import Dataset, read_table, three_way_split
-from mklcore.estimators import LpMKLClassifier
+from mklcore.answer.exploration import Exploration
+from mklcore.answer.explore import explore
+from mklcore.data import read_table
 from mklcore.kernels import RBF, KernelDictionary, Linear, Polynomial
-from mklcore.paths.path import Path, fit_path, path_grid
+from mklcore.paths.path import Path
 
 WAIT = 300_000  # for a condition; on a loaded machine that still compiles, the first page takes minutes
 P = ParamSpec("P")
@@ -188,21 +189,12 @@ def table(n: int = 140, seed: int = 3) -> bytes:
     return "\n".join([",".join([*names, "label"]), *lines]).encode()
 
 
-def expected_problem(content: bytes) -> tuple[Dataset, Dataset, KernelDictionary]:
-    """What the app's usual parameters make of the table, by the library alone."""
+def expected_answer(content: bytes) -> Exploration:
+    """What the library says of the table with the kernels that the builders make."""
     data = read_table(content)
-    parts = three_way_split(data, 0.25, 0.25, 0)
     specs = [RBF(width, relative=True) for width in (0.25, 0.5, 1.0, 2.0, 4.0)] + [Linear(), Polynomial(2)]
     specs += KernelDictionary.per_feature(Linear(), data.n_features)
-    return parts.train, parts.validation, KernelDictionary(tuple(specs), feature_names=data.feature_names)
-
-
-def expected_path(content: bytes, values=None, start=None) -> Path:
-    train, validation, kernels = expected_problem(content)
-    stack = kernels.grams(train.X)
-    model = LpMKLClassifier(p=1.0, kernels=kernels)
-    grid = path_grid(model, stack, train.y, "C") if values is None else values
-    return fit_path(model, stack, train.y, "C", grid, stack.cross(validation.X), validation.y, start=start)
+    return explore(data, kernels=KernelDictionary(tuple(specs), feature_names=data.feature_names))
 
 
 @patiently

@@ -13,9 +13,9 @@ from mklcore import load_model
 from mklcore.data import Dataset
 from mklcore.paths.path import Path
 from pages._parts.params.algorithms import METHODS
-from tests.browser.known import BATCH, SOURCES, Known, known, model_of, path_of, point_of, prices
+from tests.browser.known import BATCH, SOURCES, Known, known, model_of, path_of, point_of
 from tests.browser.server import Server
-from tests.browser.steps import Visitor, patiently, upload
+from tests.browser.steps import Visitor, patiently
 from tests.browser.walker import (
     Walker,
     assert_explored,
@@ -202,13 +202,7 @@ def take_away(visitor: Walker, walk: Walk, path: Path, index: int, here: Known, 
 
 
 def reopen(fresh: Visitor, link: str, path: Path, index: int) -> None:
-    """The link brings the screen back in another browser, to a person who sends the uploaded file again."""
+    """The link brings the screen back in another tab: a server of one person finds the table again."""
     fresh.page.goto(link)
-    fresh.page.wait_for_selector("text=upload the same file on the Data page")
-    fresh.settle()
-    fresh.go("Data")
-    upload(fresh, prices(), "prices.csv")
-    fresh.page.wait_for_selector("text=90 rows")
-    fresh.go("Explore")
     fresh.wait_for_path()
     assert_explored(fresh, path, index)

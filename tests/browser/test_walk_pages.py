@@ -9,7 +9,7 @@ from mklcore.figures.moving import steps
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.hkl.design import Design
 from pages._parts.params.steps import place
-from tests.browser.known import KERNELS, SOURCES, known, path_of, point_of
+from tests.browser.known import KERNELS, SOURCES, known, path_of
 from tests.browser.server import Server
 from tests.browser.steps import Visitor, patiently
 from tests.browser.walker import Walker, assert_named, assert_sound, let_go, near, number, resize
@@ -63,12 +63,14 @@ def test_methods_move_together_and_show_what_the_library_computes(
     let_go(visitor, slider, 0.1)
     let_go(visitor, slider, 0.6)
     here = place(steps(paths, [path.param for path in paths]), paths, visitor.query["methods_at"])
-    shown = [
-        (path, k) if value is None else (point_of(source, name, value), 0)
-        for name, path, k, value in zip(methods.split(";"), paths, here.indices, here.values, strict=True)
-    ]
-    assert any(here.values)  # the slider was let go between solved points
-    assert_methods(visitor, *zip(*shown, strict=True))
+    assert not here.best
+    for path, k, text in zip(paths, here.places, methods_shown(visitor)["at"], strict=True):
+        ends = [path.values[int(np.floor(k))], path.values[int(np.ceil(k))]]
+        shown = [float(part) for part in text.partition("= ")[2].replace(",", "").split(" – ")]
+        assert sorted(shown) == pytest.approx(sorted(set(ends)), rel=0.006)  # between two points both are named
+    page.get_by_role("button", name="Each at its best").click()
+    visitor.settle()
+    assert_methods(visitor, paths, starts)
     assert_sound(visitor, server)
 
 
