@@ -232,7 +232,7 @@ def upload(visitor: Visitor, content: bytes, name: str = "things.csv") -> None:
     visitor.page.set_input_files("[data-testid=stFileUploader] input[type=file]", chooser)
 
 
-WATCH_FRAMES = """(selector) => { const line = document.querySelector(selector); window.seenFrames = 0;
+WATCH_FRAMES = """(line) => { window.seenFrames = 0;
   window.frameWatch = new MutationObserver(() => window.seenFrames++);
   window.frameWatch.observe(line, {attributes: true, attributeFilter: ['x1']}); }"""
 NEXT_FRAME = "() => new Promise(painted => requestAnimationFrame(() => requestAnimationFrame(painted)))"
@@ -256,7 +256,7 @@ def drag(visitor: Visitor, to: float, moves: int = 24) -> int:
     middle = box["y"] + box["height"] / 2
     visitor.page.mouse.move(start, middle)
     visitor.page.mouse.down()
-    visitor.page.evaluate(WATCH_FRAMES, CURSOR)
+    visitor.page.locator(CURSOR).first.evaluate(WATCH_FRAMES)
     for share in [*np.linspace(0, 1, moves // 2), *np.linspace(1, 0, moves // 2), to]:
         visitor.page.mouse.move(low + span * share, middle)
         visitor.page.evaluate(NEXT_FRAME)
