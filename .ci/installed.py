@@ -120,7 +120,7 @@ def used(program: Path, folder: Path) -> None:
             settled(page, PATIENCE)
             column = page.locator("[data-testid='stMain']").get_by_text("sex", exact=True)
             column.first.wait_for(timeout=1000 * PATIENCE)
-            page.locator(".head .title", has_text="Share of").first.wait_for(timeout=1000 * PATIENCE)
+            page.locator(".head .title", has_text="How far each column moves").first.wait_for(timeout=1000 * PATIENCE)
             print(f"The table's answer was there after {time.monotonic() - began:.1f} s.")
             page.close()
             faults = [fault for name in open_pages.addresses() for fault in open_pages.opened(browser, app, name)]
