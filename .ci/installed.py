@@ -45,9 +45,9 @@ NAMED = re.compile(r"Your table: (\S+)")
 
 
 def table(path: Path) -> None:
-    """Write a table as a visitor may bring it: classes, categories and gaps."""
+    """Write a table as a visitor may bring it: classes, categories and gaps; sex tells most."""
     rows = (
-        f"{('no', 'yes')[(7 * i) % 10 < 3 + i % 4]},{i % 3 + 1},{('male', 'female')[i % 2]},"
+        f"{('no', 'yes')[i % 2 ^ (i % 7 == 0)]},{i % 3 + 1},{('male', 'female')[i % 2]},"
         f"{'' if i % 9 == 0 else 20 + i % 41}"
         for i in range(120)
     )
