@@ -82,6 +82,7 @@ def kernel():
 
 
 def run_notebook(book: nbformat.NotebookNode, kernel: KernelManager, folder: Path) -> dict:
+    book.cells.insert(0, nbformat.v4.new_code_cell('globals().pop("found", None)'))  # of the notebook before
     book.cells.append(nbformat.v4.new_code_cell(WANTED))
     client = NotebookClient(
         book, km=kernel, timeout=900, startup_timeout=900, resources={"metadata": {"path": str(folder)}}
