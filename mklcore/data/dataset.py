@@ -252,18 +252,6 @@ def three_way_split(
     return Split(train, held_out, tested)
 
 
-def joined_rows(first: Dataset, second: Dataset) -> Dataset:
-    """The rows of two parts of one table, one part after the other; notes are those of the first."""
-    if first.feature_names != second.feature_names or first.task != second.task:
-        raise DataError("The parts have different columns or tasks; join parts of one table.")
-    strings, texts = (
-        tuple((name, (*own, *more)) for (name, own), (_, more) in zip(one, other, strict=True))
-        for one, other in ((first.sequences, second.sequences), (first.texts, second.texts))
-    )
-    X, y = np.vstack([first.X, second.X]), np.concatenate([first.y, second.y])
-    return replace(first, X=X, y=y, sequences=strings, texts=texts, width=max(first.width, second.width))
-
-
 def standardise(train: Dataset, *others: Dataset) -> tuple[Dataset, ...]:
     """Every column to mean 0 and standard deviation 1 on the TRAINING rows; the others follow with the same numbers.
 

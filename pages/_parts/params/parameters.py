@@ -257,8 +257,3 @@ class Params(TheoryParams):
 RULES: dict[str, Rule] = {
     one.name: one.metadata.get("rule") or flag() for one in fields(Params) if one.name != "settings"
 }
-
-
-def completed(part: DataParams) -> Params:
-    """Return parameters with every one that ``part`` lacks at its usual value."""
-    return Params(**part.__getstate__())
