@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from pages._parts.frame import starting
+from pages.shared.frame import starting
 
 if __name__ == "__main__":
     starting.wait()
-    from pages._parts.frame import visit
+    from pages.shared.frame import visit
 
     visit.draw()
 else:
     from starlette.middleware import Middleware
 
-    from pages._parts.frame.guard import Guard
+    from pages.shared.frame.guard import Guard
 
     app = st.App(__file__, lifespan=starting.serving, middleware=[Middleware(Guard)])

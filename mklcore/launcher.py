@@ -79,7 +79,7 @@ def app() -> Path:
     """
     package = Path(__file__).resolve().parent
     for folder in (package / "_app", package.parent):
-        if (folder / "app.py").is_file() and (folder / "pages" / "_parts").is_dir():
+        if (folder / "app.py").is_file() and (folder / "pages" / "shared").is_dir():
             return folder / "app.py"
     raise ParameterError("This copy of mklcore holds no app; install it again: pip install 'mklcore[app]'.")
 

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages._parts.session import nav
+from pages.shared.session import nav
 
 nav.through_app()
 
@@ -14,19 +14,19 @@ import streamlit as st
 from mklcore.answer.comparison import Comparison, compare_answers
 from mklcore.errors import MKLError
 from mklcore.figures import captions, moving, style
-from pages._parts.compare import rail
-from pages._parts.derive import comparison, paths, tables
-from pages._parts.derive.comparison import Shown
-from pages._parts.drawing import listings, refusals
-from pages._parts.export import explorable, proof
-from pages._parts.frame import notices
-from pages._parts.params import places, steps
-from pages._parts.params.algorithms import METHODS
-from pages._parts.params.parameters import Params
-from pages._parts.players import compare_player
-from pages._parts.session import history
-from pages._parts.session.words import plain, text
+from pages.of_compare import rail
 from pages.shared import answer, headline, work
+from pages.shared.derive import comparison, paths, tables
+from pages.shared.derive.comparison import Shown
+from pages.shared.drawing import listings, refusals
+from pages.shared.export import explorable, proof
+from pages.shared.frame import notices
+from pages.shared.params import places, steps
+from pages.shared.params.algorithms import METHODS
+from pages.shared.params.parameters import Params
+from pages.shared.players import compare_player
+from pages.shared.session import history
+from pages.shared.session.words import plain, text
 from pages.shared.work import Ready
 
 LINE = 64  # pixels of the sentence that is not there yet

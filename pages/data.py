@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages._parts.session import nav
+from pages.shared.session import nav
 
 nav.through_app()
 
@@ -14,13 +14,13 @@ from mklcore.data.columns import is_urgent, repairs_of
 from mklcore.data.dataset import Dataset, Split
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import MKLError
-from pages._parts.data import columns, groups, rail, target
-from pages._parts.derive import first_table, notes
-from pages._parts.derive import tables as derive_tables
-from pages._parts.drawing import charts, leaks, listings, refusals
-from pages._parts.frame import notices, starting
-from pages._parts.session import history, uploads, words
-from pages._parts.session.memory import memory
+from pages.of_data import columns, groups, rail, target
+from pages.shared.derive import first_table, notes
+from pages.shared.derive import tables as derive_tables
+from pages.shared.drawing import charts, leaks, listings, refusals
+from pages.shared.frame import notices, starting
+from pages.shared.session import history, uploads, words
+from pages.shared.session.memory import memory
 from pages.shared.work import PendingError
 
 SAMPLES_A_ROW = 4

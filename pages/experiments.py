@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages._parts.session import nav
+from pages.shared.session import nav
 
 nav.through_app()
 
@@ -10,10 +10,10 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from mklcore.experiments import EXPERIMENTS, Experiment, Outcome
-from pages._parts.experiments import outcome as outcomes
-from pages._parts.experiments import rail, runs
-from pages._parts.session import history, uploads, words
-from pages._parts.session.memory import memory
+from pages.of_experiments import outcome as outcomes
+from pages.of_experiments import rail, runs
+from pages.shared.session import history, uploads, words
+from pages.shared.session.memory import memory
 from pages.shared.work import Failed, Pending
 
 UPLOAD_MB = 2

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages._parts.session import nav
+from pages.shared.session import nav
 
 nav.through_app()
 
@@ -15,18 +15,18 @@ from mklcore.errors import MKLError
 from mklcore.figures import captions
 from mklcore.figures.style import counted, number
 from mklcore.paths.path import Path
-from pages._parts.data import target
-from pages._parts.derive import earlier, tables
-from pages._parts.drawing import evidence, leaks, refusals
-from pages._parts.explore import pictures, questions, rail
-from pages._parts.frame import notices
-from pages._parts.params import places
-from pages._parts.params.algorithms import METHODS
-from pages._parts.params.parameters import Params, PathParams
-from pages._parts.players import path_player
-from pages._parts.players.path_player import View
-from pages._parts.session import fields, history, words
+from pages.of_data import target
+from pages.of_explore import pictures, questions, rail
 from pages.shared import answer, headline, kept, work
+from pages.shared.derive import earlier, tables
+from pages.shared.drawing import evidence, leaks, refusals
+from pages.shared.frame import notices
+from pages.shared.params import places
+from pages.shared.params.algorithms import METHODS
+from pages.shared.params.parameters import Params, PathParams
+from pages.shared.players import path_player
+from pages.shared.players.path_player import View
+from pages.shared.session import fields, history, words
 from pages.shared.work import Failed, Pending, Ready
 
 LOOKS = {"columns": "Columns", "path": "Path", "inside": "Inside"}

@@ -2,10 +2,10 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages._parts.session import nav
+from pages.shared.session import nav
 
 nav.through_app()
 
-from pages._parts.home import view
+from pages.of_home import view
 
 view.draw()

@@ -2,23 +2,23 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages._parts.session import nav
+from pages.shared.session import nav
 
 nav.through_app()
 
 import streamlit as st
 
 from mklcore.errors import MKLError
-from pages._parts.derive import earlier, hull_words, hulls, tables
-from pages._parts.drawing import evidence, refusals
-from pages._parts.export import explorable
-from pages._parts.frame import notices
-from pages._parts.hulls import beside, rail, ranking, terms, view
-from pages._parts.params import places
-from pages._parts.params.parameters import Params
-from pages._parts.players import hull_player
-from pages._parts.session import history, words
+from pages.of_hulls import beside, rail, ranking, terms, view
 from pages.shared import requests
+from pages.shared.derive import earlier, hull_words, hulls, tables
+from pages.shared.drawing import evidence, refusals
+from pages.shared.export import explorable
+from pages.shared.frame import notices
+from pages.shared.params import places
+from pages.shared.params.parameters import Params
+from pages.shared.players import hull_player
+from pages.shared.session import history, words
 from pages.shared.work import Failed, Pending, Ready
 
 

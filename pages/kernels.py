@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages._parts.session import nav
+from pages.shared.session import nav
 
 nav.through_app()
 
@@ -19,11 +19,11 @@ from mklcore.figures import (
     kernels_by_column,
     style,
 )
-from pages._parts.derive import gram_stacks, measuring, tables
-from pages._parts.drawing import charts, refusals
-from pages._parts.frame import notices
-from pages._parts.kernels import rail, table
-from pages._parts.session import fields, history, words
+from pages.of_kernels import rail, table
+from pages.shared.derive import gram_stacks, measuring, tables
+from pages.shared.drawing import charts, refusals
+from pages.shared.frame import notices
+from pages.shared.session import fields, history, words
 
 MAP_WIDTH = 480  # px: a heat map is square, and its scale stands beside it
 

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages._parts.session import nav
+from pages.shared.session import nav
 
 nav.through_app()
 
@@ -12,12 +12,12 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from mklcore.lessons import LESSONS, Lesson, lesson_page
-from pages._parts.drawing import charts
-from pages._parts.export import explorable
-from pages._parts.params.parameters import Params
-from pages._parts.players import path_player
-from pages._parts.session import fields, history
-from pages._parts.session.memory import memory
+from pages.shared.drawing import charts
+from pages.shared.export import explorable
+from pages.shared.params.parameters import Params
+from pages.shared.players import path_player
+from pages.shared.session import fields, history
+from pages.shared.session.memory import memory
 
 STEPS = {"guess": "Guess", "reveal": "Reveal", "why": "Why"}
 ORDER = tuple(STEPS)

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages._parts.session import nav
+from pages.shared.session import nav
 
 nav.through_app()
 
@@ -21,17 +21,17 @@ from mklcore.errors import KernelError, MKLError
 from mklcore.figures import captions, score_path, style, waterfall, weight_path, weights_bar
 from mklcore.selection.probabilities import sigmoids
 from mklcore.uncertainty import Conformal
-from pages._parts.derive import tables
-from pages._parts.drawing import charts, listings, refusals
-from pages._parts.export import downloads, proof
-from pages._parts.frame import notices
-from pages._parts.params import places
-from pages._parts.params.parameters import FileParams, Params
-from pages._parts.predict import batch
-from pages._parts.predict.row import Column, Row, columns_of, control
-from pages._parts.session import fields, history, uploads
-from pages._parts.session.words import plain, text
+from pages.of_predict import batch
+from pages.of_predict.row import Column, Row, columns_of, control
 from pages.shared import answer, headline, work
+from pages.shared.derive import tables
+from pages.shared.drawing import charts, listings, refusals
+from pages.shared.export import downloads, proof
+from pages.shared.frame import notices
+from pages.shared.params import places
+from pages.shared.params.parameters import FileParams, Params
+from pages.shared.session import fields, history, uploads
+from pages.shared.session.words import plain, text
 from pages.shared.work import Failed, Pending, Ready
 
 TABS = ("One row", "A whole file", "Take away")

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages._parts.session import nav
+from pages.shared.session import nav
 
 nav.through_app()
 
@@ -22,12 +22,12 @@ from mklcore.figures import Curve, bound_curves, style
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.hkl.bases import BASES
 from mklcore.solvers.hkl.design import Design
-from pages._parts.derive import dictionaries, gram_stacks, hulls, tables
-from pages._parts.drawing import charts, controls, refusals
-from pages._parts.frame import notices
-from pages._parts.params.parameters import HullParams, KernelParams, Params
-from pages._parts.session import fields, history, words
 from pages.shared import requests, work
+from pages.shared.derive import dictionaries, gram_stacks, hulls, tables
+from pages.shared.drawing import charts, controls, refusals
+from pages.shared.frame import notices
+from pages.shared.params.parameters import HullParams, KernelParams, Params
+from pages.shared.session import fields, history, words
 from pages.shared.work import Failed, Ready
 
 NORMS = (1.0, 16 / 15, 8 / 7, 5 / 4, 4 / 3, 3 / 2, 7 / 4, 2.0, 3.0, 4.0, 8.0, 16.0, np.inf)

@@ -15,10 +15,10 @@ from mklcore.answer.explore import explore
 from mklcore.data.samples import SAMPLES, load_sample
 from mklcore.paths.files import write_paths
 from mklcore.paths.path import Path
-from pages._parts.derive import earlier, first_table, hulls, tables
-from pages._parts.params.parameters import Params
-from pages._parts.players import hull_player
 from pages.shared import work
+from pages.shared.derive import earlier, first_table, hulls, tables
+from pages.shared.params.parameters import Params
+from pages.shared.players import hull_player
 
 Made = tuple[str, File, Callable[[], None]]
 

@@ -106,7 +106,7 @@ NUMERICAL = (
     "test_verify.py",
 )
 SMALL = (
-    ("pages._parts.derive.hulls", "POINTS", 8),
+    ("pages.shared.derive.hulls", "POINTS", 8),
     ("mklcore.selection.references", "TREES", 10),
     ("mklcore.selection.references", "STEPS", 10),
 )
@@ -238,7 +238,7 @@ def inline_work(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture(autouse=True)
 def nothing_earlier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages compute what they show, although answers come with the project: mark a test ``earlier`` to have those."""
-    earlier = sys.modules.get("pages._parts.derive.earlier")
+    earlier = sys.modules.get("pages.shared.derive.earlier")
     if earlier is not None and request.node.get_closest_marker("earlier") is None:
         monkeypatch.setattr(earlier, "FOLDER", None)
 

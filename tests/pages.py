@@ -12,8 +12,8 @@ from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, local_script_runner
 
 from mklcore.answer.exploration import Exploration
-from pages._parts.session.memory import KEY, Memory
 from pages.shared import answer, work
+from pages.shared.session.memory import KEY, Memory
 
 # Each AppTest would look for components through every installed package: 0.1 s, and none comes while tests run.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)

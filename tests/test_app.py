@@ -12,13 +12,13 @@ import streamlit as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mklcore.data import SAMPLES
-from pages._parts.derive import gram_stacks
-from pages._parts.frame import visit
-from pages._parts.params import link as params_link
-from pages._parts.params.algorithms import METHODS
-from pages._parts.params.parameters import DataParams, HullParams, KernelParams, Params, PathParams
-from pages._parts.session import nav
 from pages.shared import compiling
+from pages.shared.derive import gram_stacks
+from pages.shared.frame import visit
+from pages.shared.params import link as params_link
+from pages.shared.params.algorithms import METHODS
+from pages.shared.params.parameters import DataParams, HullParams, KernelParams, Params, PathParams
+from pages.shared.session import nav
 from tests.pages import (
     FEW,
     go,

@@ -9,10 +9,10 @@ import pytest
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from pages._parts.frame import arriving
-from pages._parts.frame.arriving import MB, Arriving, Shares
-from pages._parts.frame.guard import Guard
-from pages._parts.session import inside, uploads
+from pages.shared.frame import arriving
+from pages.shared.frame.arriving import MB, Arriving, Shares
+from pages.shared.frame.guard import Guard
+from pages.shared.session import inside, uploads
 from tests.pages import memory, open_app
 
 SHARES = Shares(files=2, kept_mb=3.0, tab_mb=4.0, total_mb=6.0)

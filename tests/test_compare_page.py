@@ -15,16 +15,16 @@ from mklcore.errors import ParameterError
 from mklcore.figures import moving
 from mklcore.figures.moving import MethodView, peak_shares, shares_of_weight
 from mklcore.paths.path import Path, fit_path
-from pages._parts.compare import rail
-from pages._parts.derive import comparison
-from pages._parts.export import explorable, scripts
-from pages._parts.params import link
-from pages._parts.params import methods as params_methods
-from pages._parts.params import steps as params_steps
-from pages._parts.params.algorithms import METHODS
-from pages._parts.params.methods import Method
-from pages._parts.params.parameters import Params
+from pages.of_compare import rail
 from pages.shared import answer, work
+from pages.shared.derive import comparison
+from pages.shared.export import explorable, scripts
+from pages.shared.params import link
+from pages.shared.params import methods as params_methods
+from pages.shared.params import steps as params_steps
+from pages.shared.params.algorithms import METHODS
+from pages.shared.params.methods import Method
+from pages.shared.params.parameters import Params
 from tests.pages import go, memory, open_app, quiet, table, upload, words
 
 PAGE = "pages/compare.py"

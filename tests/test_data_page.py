@@ -12,11 +12,11 @@ from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.grouping import read_groups, read_numbers, regrouped, write_groups, write_numbers
 from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import DataError, MKLError, ParameterError
-from pages._parts.data import rail
-from pages._parts.derive import notes as derive_notes
-from pages._parts.drawing import editing
-from pages._parts.params import link as params_link
-from pages._parts.params.parameters import Params
+from pages.of_data import rail
+from pages.shared.derive import notes as derive_notes
+from pages.shared.drawing import editing
+from pages.shared.params import link as params_link
+from pages.shared.params.parameters import Params
 from tests.pages import go, memory, open_app, quiet, table, upload, words
 from tests.test_reading import REFUSALS
 from tests.test_reading_excel import book

@@ -5,10 +5,10 @@ for it.
 import numpy as np
 import pytest
 
-from pages._parts.derive import earlier, first_table, hulls
-from pages._parts.params.parameters import Params
 from pages.shared import work
 from pages.shared.compiling import Preparation
+from pages.shared.derive import earlier, first_table, hulls
+from pages.shared.params.parameters import Params
 from sample_data import build_earlier
 from tests.pages import open_app
 

@@ -20,10 +20,10 @@ from mklcore.experiments.claims import Check, Claim
 from mklcore.experiments.records import record
 from mklcore.figures import comparison_plot
 from mklcore.launcher import HOME
-from pages._parts.drawing import listings
-from pages._parts.experiments import runs
-from pages._parts.session import words as words_of
+from pages.of_experiments import runs
 from pages.shared import work
+from pages.shared.drawing import listings
+from pages.shared.session import words as words_of
 from tests.pages import PATIENCE, go, open_app, quiet, wait_until, words
 
 ROWS, COLUMNS = ("first", "second"), ("ours alone", "with a reference")

@@ -9,13 +9,13 @@ from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
 from mklcore.figures import style
-from pages._parts.derive import earlier
-from pages._parts.explore import rail
-from pages._parts.params import link
-from pages._parts.params.algorithms import METHODS
-from pages._parts.params.parameters import Params
-from pages._parts.session.words import plain
+from pages.of_explore import rail
 from pages.shared import answer
+from pages.shared.derive import earlier
+from pages.shared.params import link
+from pages.shared.params.algorithms import METHODS
+from pages.shared.params.parameters import Params
+from pages.shared.session.words import plain
 from pages.shared.work import Failed, Pending, Ready
 from tests.pages import answer_of, go, memory, open_app, quiet, table, upload, words
 

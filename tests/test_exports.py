@@ -24,11 +24,11 @@ import mklcore as mkl
 from mklcore.answer.exploration import Exploration
 from mklcore.data.columns import clean_name
 from mklcore.figures import style
-from pages._parts.derive import comparison
-from pages._parts.export import downloads, scripts
-from pages._parts.params import link
-from pages._parts.params.parameters import Params
 from pages.shared import answer
+from pages.shared.derive import comparison
+from pages.shared.export import downloads, scripts
+from pages.shared.params import link
+from pages.shared.params.parameters import Params
 from tests.pages import answer_of, memory, open_app, wait_for_hulls
 
 ROOT = Path(__file__).resolve().parents[1]

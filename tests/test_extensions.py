@@ -24,8 +24,8 @@ from mklcore.parameters import Parameter
 from mklcore.penalties import LpNorm, Penalty
 from mklcore.solvers import SOLVERS
 from mklcore.solvers.reweighting import Reweighting
-from pages._parts.export import scripts
-from pages._parts.params import link
+from pages.shared.export import scripts
+from pages.shared.params import link
 from tests.pages import FEW, open_app, words
 
 

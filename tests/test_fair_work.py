@@ -3,8 +3,8 @@
 import threading
 import time
 
-from pages._parts.session.leaving import Left
-from pages._parts.session.turns import Turns
+from pages.shared.session.leaving import Left
+from pages.shared.session.turns import Turns
 
 
 def test_a_session_is_over_once_its_tab_was_closed_for_long() -> None:

@@ -5,8 +5,8 @@ import numpy as np
 from mklcore.data.columns import is_urgent, repairs_of
 from mklcore.data.reading import fit_encoder, read_table
 from mklcore.errors import DataError, Repair
-from pages._parts.derive import repairs
-from pages._parts.params.parameters import Params
+from pages.shared.derive import repairs
+from pages.shared.params.parameters import Params
 from tests.every import every
 from tests.faults import FAULTS, Fault, N
 

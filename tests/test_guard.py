@@ -8,9 +8,9 @@ import streamlit as st
 from streamlit import config
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from pages._parts.frame.guard import FORBIDDEN, FRAMED_BY, METRICS, MOST_LOGGED, Guard
-from pages._parts.frame.left_page import SECONDS, LeftPage
-from pages._parts.session import inside
+from pages.shared.frame.guard import FORBIDDEN, FRAMED_BY, METRICS, MOST_LOGGED, Guard
+from pages.shared.frame.left_page import SECONDS, LeftPage
+from pages.shared.session import inside
 
 
 def ask(path: str, host: bytes = b"localhost:8501") -> tuple[int, dict[bytes, bytes], bytes]:

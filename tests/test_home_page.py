@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 import mklcore as mkl
 from mklcore.data.samples import SAMPLES
 from mklcore.lessons import OPENING
-from pages._parts.derive import earlier
-from pages._parts.home import cards
+from pages.of_home import cards
+from pages.shared.derive import earlier
 from tests.pages import memory, open_app, quiet, table, upload, words
 
 pytestmark = pytest.mark.earlier

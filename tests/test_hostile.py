@@ -20,10 +20,10 @@ from mklcore.experiments import Outcome
 from mklcore.figures import style
 from mklcore.io.models import load_model, save_model
 from mklcore.kernels.stacks import read_stack
-from pages._parts.drawing import charts, listings
-from pages._parts.params import link
-from pages._parts.params.parameters import Params
-from pages._parts.session import uploads
+from pages.shared.drawing import charts, listings
+from pages.shared.params import link
+from pages.shared.params.parameters import Params
+from pages.shared.session import uploads
 from tests.pages import go, memory, open_app, quiet, table, upload, wait_until, words
 from tests.test_stack_upload import NAMES, K, Y, npz, with_stack
 

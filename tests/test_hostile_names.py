@@ -18,8 +18,8 @@ from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.figures import weight_path, weights_bar
 from mklcore.figures.takeaway import About, Problem, methods_page
-from pages._parts.drawing import listings
-from pages._parts.export import downloads
+from pages.shared.drawing import listings
+from pages.shared.export import downloads
 from tests.hostile_names import FURTHER, HOSTILE, table
 from tests.pages import go as go_to
 from tests.pages import open_app, upload, wait_for_hulls, wait_for_path, words

@@ -21,10 +21,10 @@ from mklcore.paths.path import fit_path
 from mklcore.selection import references
 from mklcore.solvers.driver import Status
 from mklcore.solvers.hkl.bases import BASES, GaussianBasis
-from pages._parts.derive import hull_words, hulls, tables
-from pages._parts.params import link
-from pages._parts.params.parameters import Params
 from pages.shared import work
+from pages.shared.derive import hull_words, hulls, tables
+from pages.shared.params import link
+from pages.shared.params.parameters import Params
 from tests.pages import PATIENCE, go, memory, open_app, quiet, table, upload, wait_for_hulls, wait_until, words
 from tests.test_stack_upload import K, Y, npz, with_stack
 

@@ -9,12 +9,12 @@ import pytest
 
 from mklcore.errors import DataError
 from mklcore.io.models import load_model
-from pages._parts.params import link as params_link
-from pages._parts.params.parameters import Params
-from pages._parts.session import history, inside, uploads
-from pages._parts.session.memory import Upload
 from pages.shared import kept, work
 from pages.shared.kept import Screen
+from pages.shared.params import link as params_link
+from pages.shared.params.parameters import Params
+from pages.shared.session import history, inside, uploads
+from pages.shared.session.memory import Upload
 from tests.pages import go, memory, open_app, quiet, table, upload, words
 
 TABLE = table(seed=5)

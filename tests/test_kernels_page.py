@@ -21,11 +21,11 @@ from mklcore.kernels.notation import (
     read_entries,
     write_entries,
 )
-from pages._parts.kernels import table
-from pages._parts.params import link as params_link
-from pages._parts.params import rules
-from pages._parts.params.parameters import Params
-from pages._parts.session import history, uploads
+from pages.of_kernels import table
+from pages.shared.params import link as params_link
+from pages.shared.params import rules
+from pages.shared.params.parameters import Params
+from pages.shared.session import history, uploads
 from tests.pages import go, memory, open_app, quiet, upload, words
 
 GROUPS = (("left", (0, 1)), ("right", (2, 3)), ("last", (4,)))

@@ -14,8 +14,8 @@ import pytest
 
 from mklcore import launcher
 from mklcore.errors import DataError, ParameterError
-from pages._parts.params.rules import UPLOAD
-from pages._parts.session.memory import KEY
+from pages.shared.params.rules import UPLOAD
+from pages.shared.session.memory import KEY
 from tests.pages import open_app, words
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -14,9 +14,9 @@ from mklcore.figures import style
 from mklcore.lessons import LESSONS, OPENING, Found, Lesson, numbers
 from mklcore.lessons.found import fill
 from mklcore.lessons.toy import Level
-from pages._parts.params import link as params_link
-from pages._parts.params.parameters import Params
-from pages._parts.session import nav
+from pages.shared.params import link as params_link
+from pages.shared.params.parameters import Params
+from pages.shared.session import nav
 from tests.pages import memory
 
 EVERY = {**LESSONS, "opening": OPENING}

@@ -3,10 +3,10 @@
 import pytest
 
 import mklcore as mkl
-from pages._parts.params import link
-from pages._parts.params.algorithms import METHODS
-from pages._parts.params.parameters import Params
 from pages.shared import answer, work
+from pages.shared.params import link
+from pages.shared.params.algorithms import METHODS
+from pages.shared.params.parameters import Params
 from tests.pages import go, memory, open_app, quiet, table, upload, words
 
 

@@ -16,9 +16,9 @@ from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_token_string
 
-from pages._parts.frame import sending
-from pages._parts.frame.guard import Guard
-from pages._parts.session import inside
+from pages.shared.frame import sending
+from pages.shared.frame.guard import Guard
+from pages.shared.session import inside
 
 Headers = list[tuple[bytes, bytes]]
 

@@ -11,9 +11,9 @@ from threadpoolctl import threadpool_limits
 import mklcore as mkl
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.folds import Asked
-from pages._parts.params.parameters import Params
-from pages._parts.session.uploads import keep_upload
 from pages.shared import answer, work
+from pages.shared.params.parameters import Params
+from pages.shared.session.uploads import keep_upload
 from pages.shared.work import Failed, Ready
 
 SAMPLES = ("iris", "wine", "diabetes", "mkl_toy_dense", "sparse_polynomial", "spectra")

@@ -16,9 +16,9 @@ from mklcore.kernels.functions import KERNELS
 from mklcore.losses import LOSSES
 from mklcore.penalties import PENALTIES
 from mklcore.solvers import SOLVERS
-from pages._parts.frame import starting
-from pages._parts.params import link
-from pages._parts.params.algorithms import METHODS
+from pages.shared.frame import starting
+from pages.shared.params import link
+from pages.shared.params.algorithms import METHODS
 
 MODULE = """
 from dataclasses import dataclass, replace

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
 from mklcore.figures import style, waterfall
-from pages._parts.predict import batch
+from pages.of_predict import batch
 from pages.shared import answer, work
 from tests.pages import go, memory, open_app, quiet, upload, words
 

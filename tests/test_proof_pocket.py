@@ -19,8 +19,8 @@ import mklcore as mkl
 from mklcore.catalog import ESTIMATORS
 from mklcore.kernels.functions import Delta
 from mklcore.verify import main
-from pages._parts.derive import hulls
-from pages._parts.export import proof
+from pages.shared.derive import hulls
+from pages.shared.export import proof
 from tests.pages import KEY, answer_of, go, memory, open_app, quiet, table, upload, wait_for_hulls, words
 from tests.test_stack_upload import K, Y, npz, with_stack
 

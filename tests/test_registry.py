@@ -15,7 +15,7 @@ from mklcore.catalog.controls import NORMS
 from mklcore.errors import ParameterError
 from mklcore.penalties import column_prices
 from mklcore.penalties.terms import make_terms
-from pages._parts.params import algorithms
+from pages.shared.params import algorithms
 from tests.every import every
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,7 +10,7 @@ from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.scriptrunner import ScriptRunnerEvent
 
-from pages._parts.frame import sending
+from pages.shared.frame import sending
 
 ELEMENTS = 30
 STARTED, STOPPED = ScriptRunnerEvent.SCRIPT_STARTED, ScriptRunnerEvent.SCRIPT_STOPPED_WITH_SUCCESS

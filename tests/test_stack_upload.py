@@ -12,8 +12,8 @@ from mklcore.data.dataset import three_way_split
 from mklcore.errors import DataError, KernelError, MKLError
 from mklcore.kernels import grams, stacks
 from mklcore.kernels.stacks import _target, block_of, is_stack, read_stack, rows_of, subset
-from pages._parts.session import uploads
 from pages.shared import work
+from pages.shared.session import uploads
 from tests.every import every
 from tests.pages import go, memory, open_app, quiet, wait_until, words
 

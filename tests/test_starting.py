@@ -14,9 +14,9 @@ from streamlit import delta_generator
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.server.app_discovery import discover_asgi_app
 
-from pages._parts.derive import tables
-from pages._parts.frame import starting
 from pages.shared import compiling
+from pages.shared.derive import tables
+from pages.shared.frame import starting
 from tests.pages import open_app, words
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -137,7 +137,7 @@ def test_a_first_page_that_never_ends_holds_nobody_up(slow, monkeypatch):
 def test_the_frame_needs_neither_tables_nor_scikit_learn_nor_linear_algebra():
     heavy = {"sklearn", "pandas", "pyarrow", "scipy.linalg", "scipy.special", "scipy.stats", "scipy.optimize"}
     check = (
-        "import sys; from importlib import import_module; from pages._parts.frame import starting\n"
+        "import sys; from importlib import import_module; from pages.shared.frame import starting\n"
         "for name in starting.FRAME: import_module(name)\n"
         f"print(*sorted({heavy | {'mklcore.estimators.lp'}} & set(sys.modules)))"
     )
@@ -147,7 +147,7 @@ def test_the_frame_needs_neither_tables_nor_scikit_learn_nor_linear_algebra():
 
 def test_what_comes_with_the_project_is_drawn_without_scikit_learn():
     check = (
-        "import os, sys, threading; from importlib import import_module; from pages._parts.frame import starting\n"
+        "import os, sys, threading; from importlib import import_module; from pages.shared.frame import starting\n"
         "class Refusing:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        assert name != 'sklearn' or 'ScriptRunner' not in threading.current_thread().name\n"

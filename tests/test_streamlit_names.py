@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages._parts.frame import guard, sending
-from pages._parts.frame.left_page import LeftPage
-from pages._parts.session import inside, nav
+from pages.shared.frame import guard, sending
+from pages.shared.frame.left_page import LeftPage
+from pages.shared.session import inside, nav
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators import GOMPRegressor
 from mklcore.figures import Curve
 from mklcore.figures.paths import norm_positions
-from pages._parts.derive import tables
 from pages.shared import work
+from pages.shared.derive import tables
 from tests.every import every
 from tests.pages import go, memory, open_app, quiet, wait_until, words
 from tests.reference_greedy import KERNELS, TARGETS

@@ -22,9 +22,9 @@ from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
 from mklcore.kernels.features import Nystroem
 from mklcore.paths.path import Path
-from pages._parts.derive import dictionaries, gram_stacks, paths, tables
-from pages._parts.params.parameters import LOW_RANK, Params, PathParams
 from pages.shared import work
+from pages.shared.derive import dictionaries, gram_stacks, paths, tables
+from pages.shared.params.parameters import LOW_RANK, Params, PathParams
 from pages.shared.work import Failed, Pending, Ready
 
 LANDMARKS = 100

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 import mklcore
 from mklcore._numba import cache
-from pages._parts.session import history
+from pages.shared.session import history
 
 # Between compiled calls a solver holds the interpreter. At the usual 5 ms a turn everybody waits long beside a path
 # that is solved here; at 0.5 ms a class of thirty spends a sixth of the server's time on changing hands.

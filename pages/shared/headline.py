@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from pages._parts.derive import tables
-from pages._parts.params.parameters import Params
-from pages._parts.session import fields, history, uploads
+from pages.shared.derive import tables
+from pages.shared.params.parameters import Params
+from pages.shared.session import fields, history, uploads
 
 
 def name_of(params: Params) -> str:

@@ -31,12 +31,12 @@ from mklcore.errors import DataError
 from mklcore.io.private_folders import own_folder
 from mklcore.kernels.stacks import MAX_FILE_MB
 from mklcore.paths.path import Path as Solved
-from pages._parts.params import link, places
-from pages._parts.params.parameters import Params
-from pages._parts.params.rules import UPLOAD
-from pages._parts.session import history, inside, nav, uploads
-from pages._parts.session.memory import Answered, Upload, memory
 from pages.shared.machine import memory_bytes
+from pages.shared.params import link, places
+from pages.shared.params.parameters import Params
+from pages.shared.params.rules import UPLOAD
+from pages.shared.session import history, inside, nav, uploads
+from pages.shared.session.memory import Answered, Upload, memory
 
 FORMAT, ENDING = "MKL Explorer screen 1", "mklx"
 SCREEN, TABLE, PATH, MODEL = "screen.json", "table", "path.npz", "model.mkl"
@@ -179,8 +179,8 @@ def saving() -> Callable[[], bytes]:
 
 def _solved(params: Params, page: str) -> tuple[Solved | None, Any]:
     """The path of a page and its model, where they are known: the hull at the cursor, or the one that was chosen."""
-    from pages._parts.derive import hulls
     from pages.shared import answer
+    from pages.shared.derive import hulls
 
     if page == "hulls":
         path = hulls.known(params)

@@ -5,9 +5,9 @@ from typing import Any
 
 import streamlit as st
 
-from pages._parts.drawing import refusals
-from pages._parts.params.parameters import DataParams
-from pages._parts.session.words import plain
+from pages.shared.drawing import refusals
+from pages.shared.params.parameters import DataParams
+from pages.shared.session.words import plain
 from pages.shared.work import Failed, Pending, Ready
 
 

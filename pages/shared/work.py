@@ -34,10 +34,10 @@ import streamlit as st
 from cachetools import LRUCache
 
 from mklcore.errors import MKLError, suppress_convergence_warnings
-from pages._parts.session import history, inside, turns
-from pages._parts.session.words import plain
 from pages.shared.compiling import preparation
 from pages.shared.machine import cores, memory_bytes
+from pages.shared.session import history, inside, turns
+from pages.shared.session.words import plain
 
 UNWATCHED_SECONDS = 15.0  # after which work ends that nobody looks at
 UNWATCHED_LONG_SECONDS = 180.0  # a browser lets the clock of a hidden tab tick once a minute

@@ -12,7 +12,7 @@ import pytest
 from mklcore import load_model
 from mklcore.data import Dataset
 from mklcore.paths.path import Path
-from pages._parts.params.algorithms import METHODS
+from pages.shared.params.algorithms import METHODS
 from tests.browser.known import BATCH, SOURCES, Known, known, model_of, path_of, point_of
 from tests.browser.server import Server
 from tests.browser.steps import Visitor, patiently

@@ -9,7 +9,7 @@ from mklcore.catalog import ESTIMATORS
 from mklcore.figures.moving import steps
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.solvers.hkl.design import Design
-from pages._parts.params.steps import place
+from pages.shared.params.steps import place
 from tests.browser.known import KERNELS, SOURCES, known, path_of
 from tests.browser.server import Server
 from tests.browser.steps import Visitor, patiently

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 
 from mklcore.lessons import LESSONS
-from pages._parts.session.nav import ROOMS
+from pages.shared.session.nav import ROOMS
 from tests.browser.known import KERNELS, path_of
 from tests.browser.server import Server
 from tests.browser.steps import Visitor, assert_at, assert_reads, pull

@@ -1,0 +1,80 @@
+"""Data, the groups of columns: found, by a rule, or by hand."""
+
+import streamlit as st
+
+from mklcore.data.dataset import Dataset, counted
+from pages.shared.drawing import editing
+from pages.shared.session import fields, history, words
+
+GROUPINGS = {
+    "": "as found",
+    "none": "none",
+    "prefix": "by prefix of the names",
+    "categories": "by category",
+    "bands": "equal bands",
+    "hand": "by hand",
+}
+USUAL_BANDS = 8
+
+
+def draw(table: Dataset) -> None:
+    """Draw how columns are grouped, and the groups, which can be edited."""
+    params = history.current()
+    st.subheader("Groups of columns", anchor=False)
+    chosen = "" if not params.grouping else params.grouping.split()[0] if _is_rule(params.grouping) else "hand"
+    left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
+    with left:
+        fields.view(
+            st.selectbox, "Group columns", "field_grouping", chosen, lambda name: _regroup(name, table),
+            options=GROUPINGS,
+        )  # fmt: skip
+    if chosen == "bands":
+        with right:
+            fields.view(
+                st.number_input,
+                "Bands",
+                "field_n_bands",
+                int(params.grouping.split()[1]),
+                lambda count: history.change(grouping=f"bands {count}"),
+                min_value=1,
+                max_value=table.n_features,
+                step=1,
+            )
+    st.caption("Kernels can have one kernel per group, and Explore adds up the weights of each group.")
+    if chosen == "hand":
+        _edit(table)
+    elif table.groups:
+        names = [f"{words.plain(name)} ({len(members)})" for name, members in table.groups]
+        more = f" and {len(names) - 30} more" if len(names) > 30 else ""
+        st.markdown(f"{counted(len(names), 'group')}: {', '.join(names[:30])}{more}")
+    else:
+        st.markdown("No groups: " + ("no names of columns share a prefix." if chosen != "none" else "as you chose."))
+
+
+def _is_rule(text: str) -> bool:
+    return text in GROUPINGS or text.startswith("bands ")
+
+
+def _regroup(how: str, table: Dataset) -> None:
+    """Group the columns in another way; by hand begins with the groups of the moment."""
+    if how == "bands":
+        how = f"bands {min(USUAL_BANDS, table.n_features)}"
+    elif how == "hand":
+        groups = table.groups or (("group 1", (0,)),)
+        how = editing.groups_text(editing.group_rows(groups, table), table)
+    history.change(grouping=how)
+
+
+def _edit(table: Dataset) -> None:
+    """Draw the groups as a table to edit."""
+    editing.editor(
+        editing.group_rows(table.groups, table),
+        "groups",
+        (history.current().data, history.current().grouping),
+        lambda rows: history.change(grouping=editing.groups_text(rows, table)),
+        {
+            "group": st.column_config.TextColumn("group", max_chars=36),
+            "columns": st.column_config.TextColumn("columns", help="Names with ; between, or numbers such as 1-3,7"),
+        },
+        dynamic=True,
+    )

@@ -1,0 +1,219 @@
+"""Explore, what stands beside the ranking: plain models, how sure it is, what was left out, and the ways to take it."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from mklcore.answer.exploration import Exploration
+from mklcore.answer.explore import answered
+from mklcore.answer.verdict import FEW_ROWS, TREES, rounded
+from mklcore.catalog import NOVELTY
+from mklcore.errors import Repair
+from mklcore.figures import style
+from mklcore.paths.path import Path
+from mklcore.uncertainty import select_columns
+from pages.shared import answer, requests, work
+from pages.shared.derive import repairs, tables
+from pages.shared.drawing import controls, listings
+from pages.shared.export import explorable, proof
+from pages.shared.params.parameters import DataParams, Params, PathParams
+from pages.shared.session import fields, history, words
+
+NAMES = {"linear": "linear", "RBF": "RBF machine", "forest": "random forest", "boosting": "gradient boosting"}
+MOST_LEFT_OUT = 4
+SELECTIONS = {
+    "stability": ("By half samples", "At most one false column is expected among those named: 50 quick fits."),
+    "knockoffs": ("By knockoffs", "At most a tenth of those named is expected to be false; ten have to stand out."),
+}
+
+
+# Plain models beside it
+
+
+def compared(found: Exploration, params: Params, pending: bool) -> None:
+    """Draw the plain models with their scores, and what follows where one of them is ahead."""
+    if found.learnt_from.task == NOVELTY:
+        return
+    verdict, test = found.verdict, found.test is not None
+    name = verdict.score_name
+    st.markdown(f"**Compared with**, {name} {f'on {verdict.rows:,} held-out rows' if test else 'by folds'}")
+    rows = [("this model", words.score(name, verdict.score if test else found.score), "")]
+    for one in verdict.references:
+        gap = style.minus(f"{words.figure_of(name, one.difference)} ± {words.figure_of(name, one.error)}")
+        rows.append(
+            (NAMES.get(one.name, one.name), words.score(name, one.score), f"{place(one, verdict.rows)} ({gap})")
+        )
+    if not verdict.references:
+        rows += [(NAMES.get(one, one), words.score(name, score), "") for one, score in found.baselines.items()]
+    elif not set(TREES) & set(found.baselines):
+        later = "on its way" if pending else "not yet compared"
+        rows += [(NAMES[one], later, "") for one in TREES]
+    st.table(pd.DataFrame(rows, columns=["model", name, "this model is"]).set_index("model"))
+    behind = {one.name for one in verdict.references if one.place == "behind"}
+    if behind & set(TREES):
+        st.caption("Trees do better here: perhaps the target jumps, or many columns interact.")
+    if found.label == "all columns together":
+        st.caption("One kernel of all columns does best. It is explained exactly, but has no curve per column.")
+        st.button(
+            "See it with one kernel per column", key="one_per_column", on_click=history.change,
+            kwargs={"recipe": "recommended", "together": False, "at": None},
+        )  # fmt: skip
+
+
+def place(one: Any, rows: int) -> str:
+    """Where our model stands beside a plain one."""
+    if one.place == "level":
+        return "too close to tell" if rows < FEW_ROWS else "level"
+    return "better" if one.place == "ahead" else "worse"
+
+
+# How sure
+
+
+def how_sure(found: Exploration, params: Params) -> None:
+    """Draw what is asked for on request: intervals, and columns that stand out from noise."""
+    learnt = found.learnt_from
+    if learnt.task == NOVELTY:
+        return
+    show = lambda _: st.markdown(width_of(found))  # noqa: E731
+    with st.expander("How sure a prediction is", icon=":material/straighten:", key="deep_intervals", type="compact"):
+        requests.draw("Compute intervals", "ask_intervals", answer.intervals, answer.key(params), show)
+    if learnt.sequences or tables.on_stack(params) or learnt.n_samples < 40:
+        return
+    with st.expander("Columns that stand out from noise", icon=":material/grain:", key="deep_noise", type="compact"):
+        st.caption("Is a column's place real, or could noise have it, given all others?")
+        for method, (label, promise) in SELECTIONS.items():
+            get = partial(selected, found, method)
+            requests.draw(label, f"ask_noise_{method}", get, params.part(DataParams), named)
+            st.caption(promise)
+
+
+def selected(found: Exploration, method: str, params: DataParams) -> Any:
+    """The columns that a method tells from noise."""
+
+    def make(progress: Callable[..., None]) -> Any:
+        return select_columns(
+            found.learnt_from, method, seed=found.seed, callback=lambda done, total: progress(done / total)
+        )
+
+    title = f"Columns {SELECTIONS[method][0].lower()}"
+    return work.get(("selected", params, method), make, title=title, seconds=10.0)
+
+
+def named(found: Any) -> None:
+    """Draw the columns that a method names."""
+    listed = style.joined([f"**{words.plain(name)}**" for name in found.names])
+    st.markdown(f"Stands out: {listed}." if found.names else "No column stands out from noise.")
+    st.caption(words.plain(found.notes[0]))
+
+
+def width_of(found: Exploration) -> str:
+    """How wide the intervals are, or how many classes a set holds."""
+    rows = (found.test or found.learnt_from).drawn(200, found.seed)
+    X = rows if rows.sequences else rows.X
+    if found.learnt_from.task == "regression":
+        ends = found.predict_interval(X)
+        half = float(np.median(ends[:, 1] - ends[:, 0])) / 2
+        return f"About 9 in 10 similar new rows fall within **± {rounded(half)}** of their prediction (median width)."
+    sizes = found.predict_set(X).sum(axis=1)
+    return (
+        "A set of classes that holds the right one for 9 in 10 new rows names one class only for "
+        f"**{np.mean(sizes == 1):.0%}** of them."
+    )
+
+
+def splits(params: Params) -> None:
+    """Draw the whole answer on other splits, on request."""
+    with st.expander("The same on other splits", icon=":material/casino:", key="repeats", type="compact"):
+        st.caption("Other rows are held out each time, and everything is chosen again.")
+        fields.field_view("Splits", "repeats")
+        requests.draw("Repeat", "repeat", partial(repeated, params.repeats), answer.key(params), repeats)
+
+
+def repeated(count: int, params: PathParams) -> Any:
+    """The answers at the next seeds: (seed, score, guess, columns by effect)."""
+    data, asked = tables.table(params), answer.asked(params)
+
+    def make(progress: Callable[..., None]) -> list[tuple[int, float, tuple[str, ...]]]:
+        found = []
+        for k in range(count):
+            tick = lambda done, total, k=k: progress((k + done / total) / count, f"{k} of {count} splits")  # noqa: E731
+            one = answered(data, replace(asked, seed=asked.seed + k + 1), tick)
+            found.append((asked.seed + k + 1, one.verdict.score, tuple(c.name for c in one.columns[:3])))
+        return found
+
+    key = ("other splits", params, count)
+    return work.get(key, make, title="Other splits", seconds=3.0 * count, long=True)
+
+
+def repeats(found: list[tuple[int, float, tuple[str, ...]]]) -> None:
+    """Draw the spread of the score, and how often a column is among the first three."""
+    scores = np.array([score for _, score, _ in found])
+    often = Counter(name for _, _, names in found for name in names)
+    first = ", ".join(f"**{words.plain(name)}** {times} times" for name, times in often.most_common(5))
+    st.markdown(
+        f"Score {style.number(float(scores.mean()))} ± {style.number(float(scores.std(ddof=1)))} (standard deviation "
+        f"over {len(found)} splits). Among the first three columns: {first}."
+    )
+    frame = pd.DataFrame(found, columns=["seed", "score", "first columns"])
+    frame["first columns"] = [", ".join(names) for names in frame["first columns"]]
+    listings.take(frame, "splits", "csv_repeats")
+
+
+# Notes
+
+
+def left_out(params: Params) -> None:
+    """Say which columns of a file were not used, and why, each with the click that uses it."""
+    if not params.is_upload or tables.on_stack(params):
+        return
+    table = tables.table(params)
+    unused = [one for one in tables.summary(params).columns if not one.used and one.name != table.target_name]
+    for k, one in enumerate(unused[:MOST_LEFT_OUT]):
+        said, button = st.columns([5, 1], vertical_alignment="center")
+        said.caption(f"'{words.plain(one.name)}' was not used: {words.plain(one.kind)}; {words.plain(one.done)}.")
+        use = Repair.of("Use it", uses=((one.name, "category"),))
+        if one.kind not in ("constant", "empty"):
+            button.button(
+                "Use it", key=f"use_{k}", type="tertiary", on_click=history.change,
+                kwargs=repairs.changes(params, use),
+            )  # fmt: skip
+    if len(unused) > MOST_LEFT_OUT:
+        st.caption(f"{len(unused) - MOST_LEFT_OUT} more columns were not used; Data lists them.")
+
+
+def notes(found: Exploration) -> None:
+    """Draw what was used and chosen."""
+    with st.expander("Rows used, and what was tried", icon=":material/notes:", type="compact"):
+        rows = found.test
+        held = "none held out" if rows is None else f"{rows.n_samples:,} held out"
+        controls.sentences([f"Learned from {found.learnt_from.n_samples:,} rows, {held}.", *found.notes])
+
+
+# Taking it
+
+
+def take(found: Exploration, point: Path, index: int, params: Params) -> None:
+    """Draw the ways to take the answer: one file that still drags, the columns, the model, and how to check it."""
+    if params.present:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        explorable.answer(params, found, index if point is found.path else found.index)
+        frame = pd.DataFrame([one._asdict() for one in found.columns])
+        listings.take(frame, "columns", "csv_columns", "Columns as CSV")
+        chosen = point is found.path and index == found.index
+        proved = proof.of_answer(params, found, found.model if chosen else point.estimators[index])
+        proof.model_button(proved)
+    proof.pocket(proved, "explore")
+
+
+def solved_at(found: Exploration, value: float) -> tuple[Path, list[float]]:
+    """The point of the path at another value, and the effects of the columns there."""
+    point = found.at(value)
+    return point, found.effects_of(point.estimators[0])

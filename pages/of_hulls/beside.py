@@ -1,0 +1,45 @@
+"""Hulls, what they are compared with: other models on the same grid of kernels, asked for by a person."""
+
+import pandas as pd
+import streamlit as st
+
+from mklcore.selection.references import Reference
+from pages.shared import requests
+from pages.shared.derive import hulls
+from pages.shared.derive.hulls import Answer
+from pages.shared.params import places
+from pages.shared.session import words
+
+LINE = "hierarchical kernel learning: a hull"
+LABELS = {
+    "L2": "L2: all kernels, none selected",
+    "greedy": "greedy: a hull grown node by node, equal weights",
+    "lasso-alpha": "lasso-α: all kernels, few rows (least squares)",
+    "MKL": "MKL: single columns, no products",
+}
+
+
+def draw(shown: Answer) -> None:
+    """Draw the best of every way to use these kernels as rows of a table, once they are asked for."""
+    if not hulls.compares(shown.params):
+        return
+    st.markdown("**The same kernels without a hull**, each way at its best on the validation rows")
+    st.caption(
+        "What selecting products is worth: the sum of all kernels, the same at few rows, a greedy hull, columns alone."
+    )
+    requests.draw(
+        "Compare",
+        "hull_beside",
+        lambda _: hulls.beside(shown),
+        hulls.key(shown.params),
+        lambda found: _table(shown, found),
+    )
+
+
+def _table(shown: Answer, found: tuple[Reference, ...]) -> None:
+    path = shown.path
+    best = path.first_look
+    own = LINE, words.score(path.score_name, float(path.val_score[best])), places.label("lam", float(path.values[best]))
+    others = ((LABELS[one.name], words.score(path.score_name, one.score), one.chosen) for one in found)
+    names = ["way", f"validation {path.score_name}", "chosen on the validation rows"]
+    st.table(pd.DataFrame([own, *others], columns=names).set_index(names[0]))

@@ -1,0 +1,206 @@
+"""Kernels, the rail: the builders of the dictionary, and how kernels are brought to one scale."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import streamlit as st
+
+from mklcore.data.dataset import counted, joined
+from mklcore.kernels.dictionary import Unit
+from mklcore.kernels.functions import KERNELS
+from mklcore.kernels.notation import AUTO_FEATURES, other_kernels
+from mklcore.kernels.sequences import SEQUENCE_KERNELS
+from pages.shared.derive import dictionaries, tables
+from pages.shared.params import parameters
+from pages.shared.session import fields, history
+
+NORMALISATIONS = {
+    "auto": "as the algorithm has it",
+    "multiplicative": "unit variance",
+    "spherical": "unit length of rows",
+    "trace": "trace 1",
+    "diag": "largest entry 1",
+    "none": "none",
+}
+RECIPES = {"recommended": "Recommended", "builders": "Builders"}
+KINDS_OF_UNITS = {
+    "column": ("column", "columns"),
+    "category": ("category", "categories"),
+    "group": ("group of columns", "groups of columns"),
+    "band": ("band of neighbouring columns", "bands of neighbouring columns"),
+    "sequence": ("sequence", "sequences"),
+    "text": ("text", "texts"),
+    "cluster": ("set of columns that go together", "sets of columns that go together"),
+}  # fmt: skip
+ON_GROUPS = {"rbf": "RBF", "linear": "linear", "both": "linear and RBF"}
+ON_BANDS = ON_GROUPS | {"spectral": "linear, cubic and two RBF (spectra)"}
+
+
+def each_column() -> dict[str, str]:
+    """Return the kernels that every column may get, with their words."""
+    first = {"auto": f"linear, up to {AUTO_FEATURES} columns", "none": "none"}
+    return first | {key: f"{entry.word}, every column" for key, entry in KERNELS.items()}
+
+
+def back_to_builders() -> None:
+    """Let the builders make the dictionary again."""
+    history.change(edited="")
+
+
+def draw() -> None:
+    """Draw where the dictionary comes from: the table suggests it, or the builders make it; then its scale."""
+    params = history.current()
+    fields.view(
+        st.segmented_control, "Dictionary", "field_recipe", "recommended" if params.recommended else "builders",
+        lambda name: history.change(recipe=name), options=RECIPES, required=True,
+        disabled=bool(params.edited),
+    )  # fmt: skip
+    if params.recommended:
+        suggested()
+    else:
+        builders()
+    if tables.table(params).sequences:
+        sequences(bool(params.edited))
+    scale()
+
+
+def suggested() -> None:
+    """Say what the table suggests, and draw whether kernels of everything stand beside it."""
+    params = history.current()
+    _edited(params)
+    st.caption(_made_of(dictionaries.made_of(params), params.curved))
+    edited = bool(params.edited)
+    fields.field_view(
+        "Kernels of all columns", "together", disabled=edited,
+        help="One linear and one RBF kernel of all columns: they model what columns say only together.",
+    )  # fmt: skip
+    fields.field_view(
+        "Nonlinear kernels", "curved", disabled=edited,
+        help="Off: every column has a linear effect, right where a linear model is ahead.",
+    )  # fmt: skip
+    fields.field_view(
+        "Pairs of columns", "pairs", disabled=edited,
+        help="Products of two columns that explain what a sum over columns leaves of the target on the training rows.",
+    )  # fmt: skip
+
+
+def _made_of(found: Sequence[Unit], curved: bool) -> str:
+    """Return what the kernels of a recommended dictionary look at."""
+    kinds = Counter(unit.kind for unit in found)
+    counts = [f"{count:,} {KINDS_OF_UNITS[kind][count > 1]}" for kind, count in kinds.items()]
+    bent = " and an RBF at its median distance" if curved else ""
+    return (
+        f"Every kernel looks at one thing this table is made of: {joined(counts)}. Each has a linear kernel{bent}; a "
+        f"category "
+        "has one that asks whether two rows are alike."
+    )
+
+
+def _edited(params: parameters.Params) -> None:
+    if params.edited:
+        st.info("The table is edited by hand, so what is below waits.", icon=":material/edit:")
+        st.button("Back to the dictionary below", key="builders_back", width="stretch", on_click=back_to_builders)
+
+
+def builders() -> None:
+    """Draw the builders of the dictionary; a table edited by hand takes their place."""
+    params = history.current()
+    off = bool(params.edited)
+    _edited(params)
+    whole_table(off)
+    parts_of_the_table(off)
+    with st.expander(
+        "Bands and random choices of columns", key="more_builders", expanded=bool(params.bands or params.subspaces)
+    ):
+        bands(off)
+        subspaces(off)
+
+
+def whole_table(off: bool) -> None:
+    """Draw the builders of kernels on all columns."""
+    fields.field_view(
+        "RBF kernels of all columns", "widths", kind=st.slider, disabled=off,
+        help="Widths from a quarter to four times the median distance. More widths: finer choice of smoothness.",
+    )  # fmt: skip
+    fields.field_view("Laplacian kernels of all columns", "laplacians", kind=st.slider, disabled=off)
+    others = other_kernels()
+    fields.field_view(
+        "Other kernels of all columns", "others", kind=st.multiselect, options=list(others), disabled=off,
+        format_func=lambda key: KERNELS[key].word, to=lambda text: [key for key in text.split(",") if key in others],
+        back=",".join,
+    )  # fmt: skip
+    fields.field_view("Linear kernel of all columns", "linear", disabled=off)
+    fields.field_view(
+        "Polynomial kernel of all columns", "degree", options=[0, 2, 3, 4, 5, 6], disabled=off,
+        format_func=lambda degree: f"degree {degree}" if degree else "none",
+    )  # fmt: skip
+
+
+def parts_of_the_table(off: bool) -> None:
+    """Draw the builders of kernels on single columns and on groups."""
+    fields.field_view("One kernel per column", "each", options=each_column(), disabled=off)
+    groups = tables.table(history.current()).groups
+    count = f"{counted(len(groups), 'group')} in this table." if groups else "This table has no groups of columns."
+    fields.field_view("Kernels per group of columns", "groups", disabled=off or not groups, help=count)
+    if groups and history.current().groups:
+        fields.field_view("Of each group", "group_kernels", options=ON_GROUPS, disabled=off)
+
+
+def bands(off: bool) -> None:
+    """Draw the builder of bands x families."""
+    most = max(2, min(100, tables.table(history.current()).n_features))
+    fields.field_view(
+        "Bands of neighbouring columns", "bands", max_value=most, disabled=off,
+        to=lambda count: min(count, most),
+        help="For ordered columns, such as wavelengths: each band is one interval of them.",
+    )  # fmt: skip
+    if history.current().bands:
+        fields.field_view("Of each band", "band_kernels", options=ON_BANDS, disabled=off)
+
+
+def subspaces(off: bool) -> None:
+    """Draw the builder of random choices of columns."""
+    fields.field_view(
+        "Random choices of columns", "subspaces", disabled=off,
+        help="Each is one kernel of a few columns chosen at random.",
+    )  # fmt: skip
+    if not history.current().subspaces:
+        return
+    most = min(1000, tables.table(history.current()).n_features)
+    fields.field_view(
+        "Columns in each", "subspace_size", max_value=most, disabled=off,
+        to=lambda size: min(size, most),
+    )  # fmt: skip
+    fields.field_view(
+        "Of each choice", "subspace_kernel", options={key: entry.word for key, entry in KERNELS.items()}, disabled=off
+    )
+    fields.field_view("Seed of the choices", "subspace_seed", disabled=off)
+
+
+def sequences(off: bool) -> None:
+    """Draw the kernels that every sequence of the table gets."""
+    st.markdown("**Sequences**")
+    kinds = (("spectrum", "spectrum", 0), ("places", "degree", 0), ("shift", "degree", 1))
+    for name, key, place in kinds:
+        number = SEQUENCE_KERNELS[key].parameters[place]
+        label = f"{SEQUENCE_KERNELS[key].label}: {number.label[0].lower()}{number.label[1:]}"
+        fields.field_view(
+            label, name, kind=st.slider, disabled=off,
+            help=f"{number.help} 0 leaves the kernel out.",
+        )  # fmt: skip
+
+
+def scale() -> None:
+    """Draw normalisation and centring."""
+    fields.field_view(
+        "Normalisation", "normalise", options=NORMALISATIONS,
+        help="With normalised kernels a weight measures fit and not scale.",
+    )  # fmt: skip
+    fields.field_view("Centre in feature space", "center")
+
+
+def stack_words() -> None:
+    """Say why a ready stack has no builders."""
+    st.info("A ready stack is used as it is: not built, normalised or centred.", icon=":material/layers:")
+    if history.current().edited:
+        st.button("All kernels of the stack", key="builders_back", width="stretch", on_click=back_to_builders)

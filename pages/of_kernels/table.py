@@ -1,0 +1,338 @@
+"""Kernels, the tables: what each kernel is worth, and the dictionary itself, which can be edited."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from mklcore.data.dataset import Dataset, Groups, counted, joined
+from mklcore.data.grouping import write_numbers
+from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.functions import KERNELS, MAX_DEGREE, Composed, KernelEntry, KernelSpec
+from mklcore.kernels.notation import (
+    MOST_ROWS,
+    Entry,
+    columns_as_words,
+    columns_from_words,
+    on_columns,
+    read_entries,
+    write_entries,
+)
+from mklcore.kernels.sequences import SEQUENCE_KERNELS, SequenceKernel
+from mklcore.parameters import Parameter
+from pages.shared.derive import dictionaries, gram_stacks, measuring, tables
+from pages.shared.drawing import editing, listings
+from pages.shared.drawing.editing import Row
+from pages.shared.params import parameters, rules
+from pages.shared.session import fields, history, uploads, words
+from pages.shared.session.memory import memory
+
+MADE_OF_OTHERS = {"Product": "lin@1&rbf1m@2", "Sum": "lin@1|rbf1m@2", "Interaction": "^lin@1^rbf1m@2"}
+
+
+def labels() -> dict[str, KernelEntry]:
+    """Return the kernels there are, by what the table calls them."""
+    return {entry.label: entry for entry in _entries()}
+
+
+def _entries() -> tuple[KernelEntry, ...]:
+    strings = tables.table(history.current()).strings
+    return (*KERNELS.values(), *(SEQUENCE_KERNELS.values() if strings else ()))
+
+
+def numbers() -> dict[str, tuple[Parameter, tuple[str, ...]]]:
+    """Return the columns of numbers: each with its parameter and the kernels that have it; widths come first."""
+    found: dict[str, tuple[Parameter, tuple[str, ...]]] = {}
+    for entry in _entries():
+        for parameter in entry.parameters:
+            _, owners = found.get(parameter.name, (parameter, ()))
+            found[parameter.name] = (parameter, (*owners, entry.label))
+    return dict(sorted(found.items(), key=lambda item: item[0] != "width"))
+
+
+# What each kernel is worth
+
+
+def overview(shown: int) -> None:
+    """Draw the kernels with what stands out about each; the row a person clicks is the kernel shown."""
+    params = history.current()
+    stack, measures, traits = gram_stacks.grams(params), measuring.measures(params), measuring.traits(params)
+    warnings = [_warning(traits, stack.names, m) for m in range(stack.n_kernels)]
+    frame = pd.DataFrame(
+        {"kernel": stack.names, "look out": warnings, "alignment": measures.target, "rank": traits.ranks}
+    )
+    pointless = [("look out", not any(warnings)), ("alignment", bool(pd.isna(measures.target).all()))]
+    frame = frame.drop(columns=[name for name, empty in pointless if empty])
+    key = _overview_key(stack.names, shown)
+    st.dataframe(
+        frame,
+        key=key,
+        hide_index=True,
+        height=300,
+        selection_mode=["single-row", "single-cell"],
+        on_select=lambda: pick(key),
+        selection_default={"selection": {"rows": [shown], "columns": [], "cells": []}},
+        alt=f"{len(frame)} kernels with alignment with the target and effective rank; the row chosen is the kernel "
+        f"shown",
+        column_config={
+            "kernel": st.column_config.TextColumn(width="medium"),
+            "alignment": st.column_config.ProgressColumn(
+                width="small", format="%.3f", min_value=0.0, max_value=1.0, help="With the target"
+            ),
+            "rank": st.column_config.NumberColumn(width="small", format="%.1f", help="Effective rank"),
+            "look out": st.column_config.TextColumn(
+                width="small", help="Repeats another, constant, or depends on a few rows"
+            ),
+        },
+    )
+    listings.take(frame, "kernels", "csv_kernels")
+
+
+def _warning(traits: measuring.Traits, names: Sequence[str], m: int) -> str:
+    twin = traits.twin[m]
+    if twin is not None:
+        return f"repeats {names[twin]}"
+    if traits.few[m]:
+        return f"depends on {counted(round(traits.rows[m]), 'row')}"
+    return "constant" if traits.constant[m] else ""
+
+
+def _overview_key(names: Sequence[str], shown: int) -> str:
+    """The widget begins anew when another control chose the kernel: its own selection would then be out of date."""
+    overview, seen = memory().overview, (hash(tuple(names)), shown)
+    if overview.seen != seen:
+        overview.turn, overview.seen = overview.turn + 1, seen
+    return f"overview_{overview.turn}"
+
+
+def pick(key: str) -> None:
+    """Show the kernel whose row was clicked."""
+    shown = history.current().shown
+    new = next((row for row in fields.clicked(key) if row != shown), None)
+    if new is not None:
+        history.change(shown=new)
+
+
+# One click
+
+
+def look_out() -> None:
+    """Say which kernels repeat others, are constant or depend on a few rows, each with a button that switches them
+    off.
+    """
+    params = history.current()
+    names, traits = gram_stacks.grams(params).names, measuring.traits(params)
+    repeated = [names[m] for m, twin in enumerate(traits.twin) if twin is not None]
+    constant = [*traits.lost, *(name for name, is_one in zip(names, traits.constant, strict=True) if is_one)]
+    if repeated:
+        verb = "repeats" if len(repeated) == 1 else "repeat"
+        _offer(
+            repeated,
+            "duplicates",
+            f"{counted(len(repeated), 'kernel')} {verb} another one up to a factor: {{}}. Together they count as one; "
+            "which of them a sparse model keeps is chance.",
+        )
+    if constant:
+        verb = "holds" if len(constant) == 1 else "hold"
+        out = f" {counted(len(traits.lost), 'kernel')} left out of the stack." if traits.lost else ""
+        _offer(
+            constant,
+            "constant",
+            f"{counted(len(constant), 'kernel')} {verb} the same number for all training rows: {{}}. That tells no "
+            f"two rows "
+            f"apart.{out}",
+        )
+    if few := {m: name for m, name in enumerate(names) if traits.few[m]}:
+        verb = "depends" if len(few) == 1 else "depend"
+        _offer(
+            [f"{name} ({counted(round(traits.rows[m]), 'row')})" for m, name in few.items()],
+            "few",
+            f"{counted(len(few), 'kernel')} {verb} on a handful of training rows that are far from all others: {{}}. "
+            f"What it says, "
+            "and what it looks like beside other kernels, may be those rows alone.",
+            tuple(few.values()),
+        )
+
+
+def _offer(names: list[str], what: str, sentence: str, off: Sequence[str] = ()) -> None:
+    """Say it of these kernels, and offer to switch them off, or those named ``off``."""
+    text, button = st.columns([5, 1], vertical_alignment="center", gap="small")
+    text.info(sentence.format(words.plain(joined(names, 4))), icon=":material/content_copy:")
+    button.button("Switch off", key=f"off_{what}", on_click=switch_off, args=(tuple(off or names),), width="stretch")
+
+
+def switch_off(names: tuple[str, ...]) -> None:
+    """Switch kernels off by name."""
+    params = history.current()
+    if tables.on_stack(params):
+        every = tables.stack_file(params).stack.names
+        keep_chosen([m for m in gram_stacks.chosen_kernels(params) if every[m] not in names])
+        return
+    entries = list(dictionaries.entries(params))
+    places = [place for place, entry in enumerate(entries) if entry.on]
+    for place, name in zip(places, dictionaries.dictionary(params).names, strict=True):
+        if name in names:
+            entries[place] = Entry(entries[place].spec, on=False)
+    keep(entries)
+
+
+# The dictionary as a table
+
+
+def edit() -> None:
+    """Draw the dictionary as a table to edit: kernels on or off, their family, width or degree, and columns."""
+    params = history.current()
+    if tables.on_stack(params):
+        _edit_stack(params)
+        return
+    data = tables.table(params)
+    editing.editor(
+        rows_of(dictionaries.entries(params), data),
+        "dictionary",
+        (params.data, params.edited),
+        lambda rows: keep(entries_of(rows, data, dictionaries.named_columns(params))),
+        {
+            "on": st.column_config.CheckboxColumn("on", default=True, width="small"),
+            "family": st.column_config.SelectboxColumn(
+                "family", options=[*labels(), *MADE_OF_OTHERS], default="Linear"
+            ),
+            **_number_columns(),
+            "columns": st.column_config.TextColumn(
+                "columns",
+                default="all",
+                width="medium",
+                help="all; a column or a group by name; several with ; between; or numbers such as 1-3,7. Of a product "
+                "or a sum its kernels: lin@1&rbf1m@2 or lin@1|rbf1m@2",
+            ),
+        },
+        height=320,
+        dynamic=True,
+    )
+    if params.edited.startswith(uploads.KEPT):
+        st.caption(
+            "This table is too long for a link. It stays in this session; the link of this screen does not carry it."
+        )
+
+
+def _edit_stack(params: parameters.Params) -> None:
+    stack, chosen = tables.stack_file(params).stack, set(gram_stacks.chosen_kernels(params))
+    editing.editor(
+        [{"on": m in chosen, "kernel": name} for m, name in enumerate(stack.names)],
+        "dictionary",
+        (params.data, params.edited),
+        lambda rows: keep_chosen([m for m, row in enumerate(rows) if row["on"]]),
+        {"on": st.column_config.CheckboxColumn("on", width="small"), "kernel": st.column_config.TextColumn("kernel")},
+        height=320,
+        fixed=("kernel",),
+    )
+
+
+def _number_columns() -> dict[str, Any]:
+    """Return the columns of numbers as the editor wants them; whether widths count medians stands beside the widths."""
+    columns: dict[str, Any] = {}
+    for name, (parameter, owners) in numbers().items():
+        step = 1 if parameter.kind == "integer" else None
+        columns[name] = st.column_config.NumberColumn(
+            parameter.label[0].lower() + parameter.label[1:], step=step, help=f"Of {joined(owners)}",
+            min_value=1 if step else 0.0, max_value=MAX_DEGREE if step else None, format=None if step else "%.4g",
+        )  # fmt: skip
+        if name == "width":
+            columns["median"] = st.column_config.CheckboxColumn(
+                "× median", default=True, help="On: the width counts median distances between training rows"
+            )
+    return columns
+
+
+def rows_of(entries: Sequence[Entry], data: Dataset) -> list[Row]:
+    """Return the entries as rows to edit."""
+    labelled = {entry.spec: entry.label for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())}
+    rows = []
+    for entry in entries:
+        spec: Any = entry.spec
+        if isinstance(spec, Composed):
+            row = {"on": entry.on, "family": type(spec).__name__, "columns": write_entries([Entry(spec)])}
+            rows.append(dict.fromkeys((*numbers(), "median")) | row)  # every row has every cell, or none is a check box
+            continue
+        found = {"on": entry.on, "family": labelled[type(spec)]}
+        for name in numbers():
+            found[name] = getattr(spec, name, None)
+            if name == "width":
+                found["median"] = getattr(spec, "relative", None)
+        strings = data.strings[spec.place][0] if isinstance(spec, SequenceKernel) else ""
+        rows.append(found | {"columns": strings or columns_as_words(spec, data.feature_names)})
+    return rows
+
+
+def entries_of(rows: Sequence[Row], data: Dataset, named: Groups = ()) -> list[Entry]:
+    """Return what edited rows mean, ``named`` the columns that have a name together.
+
+    Raises ``MKLError`` for a family, a number or columns that cannot be.
+    """
+    if len(rows) > MOST_ROWS:
+        raise KernelError(f"The table has {len(rows):,} kernels, more than {MOST_ROWS:,}; remove some.")
+    entries = []
+    strings = [name for name, _ in data.strings]
+    for row in rows:
+        if row.get("family") in MADE_OF_OTHERS:
+            entries.append(_composed(row, data))
+            continue
+        kernel, listed = _spec(row), str(row.get("columns") or "")
+        if isinstance(kernel, SequenceKernel):
+            number = strings.index(listed) if listed in strings else 0
+            entries.append(Entry(replace(kernel, sequence=number), row.get("on") is not False))  # type: ignore[call-arg]
+            continue
+        columns = columns_from_words(str(row.get("columns") or "all"), data.feature_names, named or data.groups)
+        spec = on_columns(_spec(row), columns, named or data.groups)
+        entries.append(Entry(spec, row.get("on") is not False))
+    return entries
+
+
+def _composed(row: Row, data: Dataset) -> Entry:
+    """Return the product or the sum that a row tells in the letters of links."""
+    kind, text = str(row["family"]), str(row.get("columns") or "").strip()
+    try:
+        found = read_entries(text, data.n_features)
+    except KernelError:
+        found = ()
+    if len(found) != 1 or type(found[0].spec).__name__ != kind:
+        raise KernelError(
+            f"{kind} is written into the cell of its columns, as in {MADE_OF_OTHERS[kind]}; got {text[:40]!r}."
+        )
+    return Entry(found[0].spec, row.get("on") is not False)
+
+
+def _spec(row: Row) -> KernelSpec:
+    entry = labels().get(row.get("family") or "", KERNELS["linear"])
+    kind: Any = entry.spec
+    given = {parameter.name: _given(parameter, row.get(parameter.name)) for parameter in entry.parameters}
+    return kind(**given, **({"relative": row.get("median") is not False} if entry.relative else {}))
+
+
+def _given(parameter: Parameter, value: Any) -> float:
+    number = parameter.default if value is None else float(value)
+    if parameter.kind != "integer":
+        return number
+    if number != int(number):
+        raise ParameterError(f"A {parameter.label.lower()} is a whole number from 1 on, got {number:g}.")
+    return int(number)
+
+
+def keep(entries: Sequence[Entry]) -> None:
+    """Make these entries the dictionary. Raises ``MKLError`` where it would be empty."""
+    if not any(entry.on for entry in entries):
+        raise KernelError("The dictionary would be empty. Keep at least one kernel switched on.")
+    text = write_entries(entries)
+    params = history.current()
+    same = text == write_entries(map(Entry, dictionaries.built(params)))
+    history.change(edited="" if same else uploads.keep_text(text, rules.LONGEST_TABLE))
+
+
+def keep_chosen(kernels: Sequence[int]) -> None:
+    """Make these kernels of a stack the ones in use. Raises ``KernelError`` where there is none."""
+    if not kernels:
+        raise KernelError("No kernel of the stack is switched on; keep at least one.")
+    every = len(kernels) == tables.stack_file(history.current()).stack.n_kernels
+    text = uploads.ON_STACK + write_numbers(kernels)
+    history.change(edited="" if every else uploads.keep_text(text, rules.LONGEST_TABLE))

@@ -1,0 +1,320 @@
+"""Derive hulls of a grid of kernels: what is asked for, their path, one exact hull between, and what is beside it."""
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mklcore.answer.exploration import effects
+from mklcore.catalog import ESTIMATORS, Control
+from mklcore.data.dataset import Dataset, Split
+from mklcore.errors import DataError
+from mklcore.estimators.effects import TermEffect, term_effect
+from mklcore.estimators.terms import Columns, Decomposition, decompose
+from mklcore.paths.path import Path, fit_path, path_grid
+from mklcore.selection.references import Reference, hull_references
+from mklcore.solvers.hkl.bases import BASES
+from mklcore.solvers.hkl.design import Design
+from pages.shared import work
+from pages.shared.derive import tables
+from pages.shared.params import algorithms
+from pages.shared.params.algorithms import Setting
+from pages.shared.params.parameters import DataParams, HullParams, Params
+from pages.shared.session.memory import Answered, memory
+from pages.shared.work import Failed, Pending, Ready
+
+METHOD = ESTIMATORS["hkl"]
+POINTS = 16
+USUAL_COLUMNS = 20
+MOST_COLUMNS = 40
+MEMORY_MB = int(next(control.default for control in METHOD.controls if control.name == "memory_mb"))
+QUICK_SECONDS = 1.0  # bound on the provisional search at one λ
+SECONDS = 5.0  # of a search, about
+SMALL_ROWS = 3000  # training rows up to which the hulls start without being asked for
+ROWS, JUDGES = 2000, 2000  # training and validation rows that are used unasked
+RANKED = 100  # validation rows on which columns are ranked
+TERM_ROWS = 500  # training rows on which shares are taken
+
+
+# What is asked for
+
+
+def control(name: str) -> Control:
+    """Return one of the method's controls, for its words and choices."""
+    return next(control for control in METHOD.controls if control.name == name)
+
+
+def basis_label(key: str) -> str:
+    """Return what a person calls the basis."""
+    kind: Any = BASES[key]
+    return kind.label
+
+
+def read_columns(text: str, table: Dataset) -> list[int]:
+    """Return the column indices a link's list of numbers from 1 on names, in order; those the table lacks are left
+    out.
+    """
+    wanted = {int(part) - 1 for part in text.split(",") if part}
+    return sorted(j for j in wanted if 0 <= j < table.n_features)
+
+
+def columns(params: HullParams) -> list[int]:
+    """Return the indices of the columns that enter: those chosen, or the first ones."""
+    table = tables.table(params)
+    return read_columns(params.hull_columns, table)[:MOST_COLUMNS] or usual_columns(table)
+
+
+def usual_columns(table: Dataset) -> list[int]:
+    """Return the columns that enter when nobody chose."""
+    return list(range(min(USUAL_COLUMNS, table.n_features)))
+
+
+def numbers(indices: list[int]) -> str:
+    """Return column indices as a link holds them."""
+    return ",".join(str(j + 1) for j in indices)
+
+
+def settings(params: HullParams) -> dict[str, Any]:
+    """Return the values of all controls by name: the usual ones, those of the link, basis and loss."""
+    values: dict[str, Any] = {control.name: control.default for control in METHOD.controls}
+    for part in params.hull_more.split(";") if params.hull_more else ():
+        name, _, text = part.partition("=")
+        values[name] = algorithms.read([control(name)], text)
+    return values | {"basis": params.hull_basis, "loss": params.hull_loss}
+
+
+def with_setting(params: HullParams, name: str, value: Setting) -> str:
+    """Return what a link holds of the advanced controls once one of them is set."""
+    values = settings(params) | {name: value}
+    moved = [control for control in METHOD.controls if control.advanced and values[control.name] != control.default]
+    return ";".join(f"{control.name}={algorithms.write(values[control.name])}" for control in moved)
+
+
+def acting(params: HullParams) -> tuple[Control, ...]:
+    """Return the controls that act on this table with these settings."""
+    return METHOD.shown(tables.table(params).task, "lam", settings(params))
+
+
+def estimator(params: HullParams) -> Any:
+    """Return the unfitted estimator the parameters ask for. Raises ``DataError`` where there is no target."""
+    table = tables.table(params)
+    if table.task == "novelty":
+        raise DataError("Hulls are learned from a target, and this table has none. Choose one on the Data page.")
+    values = settings(params)
+    chosen = {control.name: values[control.name] for control in acting(params)} | {"levels": params.hull_degree}
+    chosen["max_seconds"] /= len(table.class_names) if table.task == "multiclass" else 1
+    return METHOD.estimator(table.task, **chosen)
+
+
+# The path
+
+
+def key(params: HullParams) -> HullParams:
+    """Return what hulls depend on."""
+    return params.part(HullParams)
+
+
+def known(params: HullParams) -> Path | None:
+    """Return the hulls these parameters ask for, None where they are not there."""
+    found = work.peek(_name(params))
+    return None if found is None else found.value
+
+
+def _name(params: HullParams) -> tuple[Any, ...]:
+    return "hulls", key(params)
+
+
+def parts(params: HullParams) -> Split:
+    """Return the split whose training and validation rows hulls are learned and chosen on: drawn where there are many.
+
+    Test rows stay as they are. ``hull_rows`` training rows where a person asked for a number of them, else ``ROWS``.
+    """
+    return tables.drawn(params, params.hull_rows or ROWS, JUDGES)
+
+
+def is_small(params: HullParams) -> bool:
+    """Tell whether the hulls may start without being asked for."""
+    return len(parts(params).train.y) <= SMALL_ROWS
+
+
+def get(params: HullParams) -> Ready | Pending | Failed:
+    """Return the hulls, or how far they are with those by the necessary condition alone. Raises ``MKLError``.
+
+    Neither validation nor test rows score those: a provisional hull can be wrong in kind.
+    """
+    cut, asked, quick, chosen = parts(params), estimator(params), estimator(params), columns(params)
+    quick.set_params(search="necessary", max_seconds=min(QUICK_SECONDS, quick.max_seconds))
+
+    def make(progress: Callable[..., None]) -> Path:
+        asked.set_params(callback=lambda record: progress())
+        quick.set_params(callback=lambda record: progress())
+        rows: Any = _rows(asked, cut.train, chosen)
+        y, values = cut.train.y, _values(asked, rows, cut.train)
+        if asked.search != "necessary":
+            first = fit_path(quick, rows, y, "lam", values, callback=work.counted(progress, "first hulls"))
+            progress(0.0, "", first)
+        validation = cut.validation.X[:, chosen], cut.validation.y
+        return fit_path(asked, rows, y, "lam", values, *validation, work.counted(progress, "hulls"))
+
+    return work.get(_name(params), make, title="Hulls", seconds=SECONDS)
+
+
+def _values(asked: Any, rows: Any, train: Dataset) -> Any:
+    return path_grid(asked, rows, train.y, "lam", POINTS)[::-1]  # small hulls first: each starts the next
+
+
+def _rows(asked: Any, train: Dataset, chosen: list[int]) -> Design:
+    return Design(
+        train.X[:, chosen],
+        asked.basis,
+        standardize=asked.standardize,
+        normalize=asked.normalize_basis,
+        names=[train.feature_names[j] for j in chosen],
+        memory_mb=asked.memory_mb,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Hulls to show, the parameters they belong to, and whether they wait for others to take their place.
+
+    ``waiting``: they answer older parameters. ``provisional``: they answer these, by the necessary condition alone.
+    """
+
+    path: Path
+    params: Params
+    waiting: bool
+    provisional: bool
+
+
+def answer(params: Params, found: Ready | Pending | Failed | None) -> Answer | None:
+    """Return what there is to show: the hulls asked for, else provisional ones, else those before them on the same
+    table.
+    """
+    mind = memory()
+    if isinstance(found, Ready):
+        mind.hulls = Answered(found.value, params)
+        return Answer(found.value, params, waiting=False, provisional=is_provisional(found.value))
+    if isinstance(found, Pending) and found.value is not None:
+        return Answer(found.value, params, waiting=False, provisional=True)
+    before = mind.hulls
+    if before is None or before.params.part(DataParams) != params.part(DataParams):
+        return None
+    return Answer(before.path, before.params, waiting=True, provisional=is_provisional(before.path))
+
+
+def is_provisional(path: Path) -> bool:
+    """Tell whether no point of the path has a gap, because only the necessary condition was asked for."""
+    return bool(np.isnan(path.relative_gap).all())
+
+
+# One hull
+
+
+@dataclass(frozen=True, eq=False)
+class Hull:
+    """One hull to show: λ, the fitted model, and its scores (nan where nothing may be scored)."""
+
+    value: float
+    fitted: Any
+    train: float
+    validation: float
+    exact: bool = False
+
+
+def at(shown: Answer, index: int) -> Hull:
+    """Return one solved point of a path."""
+    path, nothing = shown.path, shown.provisional
+    train, validation = (float("nan") if nothing else float(s[index]) for s in (path.train_score, path.val_score))
+    return Hull(float(path.values[index]), path.estimators[index], train, validation)
+
+
+def exact(shown: Answer, value: float) -> Ready | Pending | Failed:
+    """Return the hull at one λ between the solved ones, solved from its nearest neighbour, or how far it is."""
+    path, params = shown.path, shown.params
+    near = path.estimators[path.nearest(value)]
+    cut, chosen = parts(params), columns(params)
+
+    def solve(progress: Callable[..., None]) -> Hull:
+        fitted = near.solve_near(value, cut.train.y, lambda record: progress())
+        train, validation = (float(fitted.score(part.X[:, chosen], part.y)) for part in (cut.train, cut.validation))
+        return Hull(value, fitted, train, validation, exact=True)
+
+    return work.get(("hull at", key(params), value), solve, title="Exact hull")
+
+
+# What is beside a hull
+
+
+def compares(params: HullParams) -> bool:
+    """Tell whether other models can be fitted on the same kernels: they are about two classes or numbers."""
+    return tables.table(params).task in ("binary", "regression")
+
+
+def beside(shown: Answer) -> Ready | Pending | Failed:
+    """Return other models on the same grid of kernels and rows, each at its best on the validation rows."""
+    params = shown.params
+    cut, chosen, design = parts(params), columns(params), shown.path.estimators[0].design_
+    is_number = tables.table(params).task == "regression"
+    loss = "squared" if is_number else str(shown.path.estimators[0].loss)
+    top = None if is_number else shown.path.estimators[0].classes_[1]
+
+    def signed(y: np.ndarray) -> np.ndarray:
+        return np.asarray(y, dtype=float) if is_number else np.where(np.asarray(y) == top, 1.0, -1.0)
+
+    def fit(progress: Callable[..., None]) -> tuple[Reference, ...]:
+        validation, tick = np.array(cut.validation.X[:, chosen], dtype=float), work.counted(progress)
+        found = hull_references(design, signed(cut.train.y), validation, signed(cut.validation.y), loss, tick)
+        design.release()
+        return found
+
+    return work.get(("beside hulls", key(params)), fit, title="Models beside the hulls")
+
+
+def judges(params: HullParams) -> Dataset:
+    """Return validation rows with the columns that enter."""
+    return parts(params).validation.select(columns(params)).drawn(RANKED, params.seed)
+
+
+def ranking(shown: Answer, hull: Hull) -> Ready | Pending | Failed:
+    """Return the effect of every column on validation rows, the largest first."""
+    params = shown.params
+    rows, train = judges(params), parts(params).train.select(columns(params))
+    measure = lambda progress: effects(copy(hull.fitted).know_table(train), rows)[0]  # noqa: E731
+    return work.get(("hull columns", key(params), hull.value), measure, title="Columns", asked=False)
+
+
+def terms(params: HullParams, hull: Hull) -> Decomposition:
+    """Return what columns say alone and together in a hull."""
+    return work.now(("hull terms", key(params), hull.value), lambda: decompose(hull.fitted, _some(params)))
+
+
+def effect(params: HullParams, hull: Hull, of: Columns) -> TermEffect:
+    """Return the curve or the map of one term of a hull."""
+    return work.now(("hull effect", key(params), hull.value, of), lambda: term_effect(hull.fitted, _some(params), of))
+
+
+def _some(params: HullParams) -> Dataset:
+    """Return training rows with the columns that enter."""
+    return parts(params).train.select(columns(params)).drawn(TERM_ROWS, params.seed)
+
+
+def test_score(params: HullParams, hull: Hull) -> float:
+    """Return the score of one hull on the test rows."""
+    test = tables.split(params).test
+    return float(hull.fitted.score(test.X[:, columns(params)], test.y))
+
+
+def rows_caption(params: HullParams) -> str:
+    """Return how many rows are used for what, where not all of them are; empty elsewhere."""
+    used, full = parts(params), tables.split(params)
+    if used is full:
+        return ""
+    return (
+        f"Trained on {len(used.train.y):,} of {len(full.train.y):,} training rows, chosen on "
+        f"{len(used.validation.y):,} of "
+        f"{len(full.validation.y):,} validation rows, drawn with every class in its share. The test score counts all "
+        f"{len(full.test.y):,} test rows."
+    )
