@@ -139,7 +139,7 @@ def foot(lesson: Lesson, params: Params) -> None:
             st.code(link, language=None, wrap_lines=True)
             st.caption("It opens the lesson at its question, without a guess.")
         if at:
-            explorable.button(partial(lesson_page, lesson, link), f"Lesson {lesson.key}")
+            explorable.button(partial(lesson_page, lesson), f"Lesson {lesson.key}")
 
 
 def step(at: int) -> None:

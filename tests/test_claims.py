@@ -127,14 +127,14 @@ def test_disagreements_stand_first_with_their_reason():
     assert found[0].answer == DISAGREES
     assert found[0].figures.endswith(" Why: Because.")
     assert "Why" not in found[1].figures
-    assert counted(found) == "1 disagrees, 1 agrees"
+    assert counted(found) == "1 of 2 agree; 1 disagrees"
 
 
 def test_the_command_tells_the_verdicts(monkeypatch):
     experiment = replace(MADE, claims=(Claim("A.", "Figure 1", (check("order", "low", "high"),)),))
     reported = "\n".join(command._reported(experiment, RUN))
-    assert "What the paper states: 1 agrees." in reported
+    assert "What the paper states: 1 of 1 agrees." in reported
     assert "- A. (Figure 1)\n  Agrees. 2 of 2 comparisons agree; the closest: high − low at" in reported
     monkeypatch.setattr(command, "EXPERIMENTS", {"made": experiment})
     monkeypatch.setattr(command, "records", lambda key: (RUN,))
-    assert command.overview()[1][4] == "1 agrees"
+    assert command.overview()[1][4] == "1 of 1 agrees"

@@ -275,18 +275,19 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
     said = words(settled(app))
     found = runs.kept("tiny")
     assert [outcome.repetitions for outcome in found] == [runs.SMALL]
-    assert "of 2** numbers differ from the reference by no more than chance allows at the 95 % level" in said
-    assert "So few repetitions leave the standard errors rough" in said
+    assert "of 2 numbers** differ from the published ones by no more than chance allows (95 % level)" in said
+    assert "With so few repetitions the standard errors are rough" in said
     reported = [one.claim.sentence for one in tiny.judge(found[0])]
     assert [said.index(words_of.plain(sentence)) for sentence in reported] == sorted(
         said.index(words_of.plain(sentence)) for sentence in reported
     )
-    assert "**What the paper states, and what this run says of it:** 1 disagrees, 1 undecided" in said
+    counts = "0 of 2 agree; 1 disagrees; 1 difference is too small to call"
+    assert f"**What the paper states, and what this run finds: {counts}.**" in said
     assert words_of.plain("Why: Nobody measured it.") in said
     shown = app.dataframe[0].value
     assert shown["ours"].tolist() == [float(v) for v in tiny.compare(found[0]).ours.ravel()]
     other = page(experiment="tiny")  # made data is everybody's
-    assert "So few repetitions" in words(other)
+    assert "so few repetitions" in words(other)
     app.number_input(key="field_experiment_seed").set_value(5).run()
     app.button(key="run_small").click().run()
     settled(app)
@@ -381,7 +382,7 @@ def test_a_full_run_goes_on_beside_the_work_of_other_pages(gated):
     assert app.button(key="cancel_0")
     assert long.wanted_by
     gated.set()
-    assert "of 2** numbers" in words(go(settled(app), "pages/experiments.py"))
+    assert "of 2 numbers**" in words(go(settled(app), "pages/experiments.py"))
     assert runs.kept("tiny")[0].repetitions == TINY.repetitions
 
 

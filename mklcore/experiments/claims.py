@@ -149,10 +149,13 @@ class Compared(NamedTuple):
 
 
 def counted(verdicts: Sequence[Verdict]) -> str:
-    """How many claims have which verdict: "1 disagrees, 3 agree, 2 undecided"."""
-    many = {DISAGREES: "disagree", AGREES: "agree", UNSAID: "undecided"}
+    """How many claims have which verdict: "6 of 9 agree; 1 disagrees; 2 differences are too small to call"."""
     count = {answer: sum(one.answer == answer for one in verdicts) for answer in ANSWERS}
-    return ", ".join(f"{count[one]} {one if count[one] == 1 else many[one]}" for one in ANSWERS if count[one])
+    no, open_ = count[DISAGREES], count[UNSAID]
+    said = [f"{count[AGREES]} of {len(verdicts)} agree{'s' * (len(verdicts) == 1)}"]
+    said += [f"{no} disagree{'s' * (no == 1)}"] * (no > 0)
+    small = "1 difference is" if open_ == 1 else f"{open_} differences are"
+    return "; ".join([*said, *[f"{small} too small to call"] * (open_ > 0)])
 
 
 def _figures(found: list[Compared], answers: list[Answer], answer: Answer) -> str:

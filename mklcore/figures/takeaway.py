@@ -54,13 +54,14 @@ class Problem:
 @dataclass(frozen=True)
 class About:
     """What a file tells of itself: ``title``; ``facts`` (name, text) about what was computed; the ``problems`` that
-    were solved; the ``link`` that opens the same screen, and the data's ``fingerprint``.
+    were solved; the ``settings`` that open the same screen as the end of the app's address, and the data's
+    ``fingerprint``. The address itself is not written: a file that is passed on names no server.
     """
 
     title: str = ""
     facts: tuple[tuple[str, str], ...] = ()
     problems: tuple[Problem, ...] = ()
-    link: str = ""
+    settings: str = ""
     fingerprint: str = ""
 
 
@@ -251,8 +252,8 @@ def _foot(about: About) -> str:
     facts = [(name, safe(text)) for name, text in about.facts]
     if about.fingerprint:
         facts.append(("Fingerprint of the data", f"<code>{safe(about.fingerprint)}</code>"))
-    if re.match(r"https?://", about.link):
-        facts.append(("The same screen", f'<a href="{safe(about.link)}" rel="noreferrer">{safe(about.link)}</a>'))
+    if about.settings:
+        facts.append(("The same screen", f"<code>{safe(about.settings)}</code>, after the address of the app"))
     rows = "".join(f"<dt>{safe(name)}</dt><dd>{text}</dd>" for name, text in facts)
     return f'<footer><dl>{rows}</dl><p class="quiet">{PROMISE} Arrow keys move the cursor.</p></footer>'
 

@@ -60,10 +60,8 @@ class Lesson:
         return drawn(self.words, self.found, self.facts, dark=dark, **more) if "panels" in self.words else {}
 
 
-def lesson_page(lesson: Lesson, link: str = "") -> str:
-    """One HTML file that asks the question of a lesson, shows its picture once a person has guessed, and says why;
-    ``link`` opens the lesson in the app.
-    """
+def lesson_page(lesson: Lesson) -> str:
+    """One HTML file that asks the question of a lesson, shows its picture once a person has guessed, and says why."""
     words = lesson.words
     options = "".join(
         f'<button type="button" data-option="{safe(key)}" aria-pressed="false"><span>{inline(text)}</span></button>'
@@ -77,7 +75,7 @@ def lesson_page(lesson: Lesson, link: str = "") -> str:
         ("Level", words["level"]),
         ("Data", "Drawn from a fixed seed: the same rows, and the same answer, for all."),
     )
-    about = About(words["title"], facts, (Problem(formula=words["formula"]),), link)
+    about = About(words["title"], facts, (Problem(formula=words["formula"]),), f"lessons?lesson={lesson.key}")
     views = "".join(place(name) for name in lesson.drawn(dark=False))
     body = (
         f'<div class="telling">{markdown(lesson.said("question"))}</div><div id="guess" role="group" '

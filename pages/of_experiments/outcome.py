@@ -12,6 +12,7 @@ from pages.shared.session import fields, history, words
 
 LEVEL = 0.95
 LONGEST = 20  # letters at the head of the first column
+SAID = {AGREES: "Agrees", DISAGREES: "Disagrees", UNSAID: "Too small to call"}
 ICONS = {AGREES: ":material/check:", DISAGREES: ":material/close:", UNSAID: ":material/question_mark:"}
 
 
@@ -44,12 +45,11 @@ def claims(experiment: Experiment, outcome: Outcome) -> None:
     """Draw what the paper states, each claim with what this run says of it; what disagrees stands first."""
     judged = experiment.judge(outcome)
     lines = [
-        f"- {ICONS[one.answer]} **{one.answer.capitalize()}:** {words.plain(one.claim.sentence)}  \n  "
+        f"- {ICONS[one.answer]} **{SAID[one.answer]}:** {words.plain(one.claim.sentence)}  \n  "
         f"{words.plain(one.figures)}"
         for one in judged
     ]
-    counts = counted(judged)
-    st.markdown("\n".join([f"**What the paper states, and what this run says of it:** {counts}.\n", *lines]))
+    st.markdown("\n".join([f"**What the paper states, and what this run finds: {counted(judged)}.**\n", *lines]))
 
 
 def stated(experiment: Experiment) -> None:
@@ -67,15 +67,15 @@ def verdict(comparison: Comparison, outcome: Outcome) -> None:
     beyond, compared, reach = comparison.beyond(LEVEL), comparison.compared, comparison.reach(LEVEL)
     agreeing = compared - int(beyond.sum())
     differences = np.where(beyond, np.abs(comparison.difference) / np.where(reach > 0, reach, np.nan), np.nan)
-    text = f"**{agreeing} of {compared}** numbers differ from the reference by no more than chance allows"
-    text += f" at the {100 * LEVEL:.0f} % level"
+    text = f"**{agreeing} of {compared} numbers** differ from the published ones by no more than chance allows"
+    text += f" ({100 * LEVEL:.0f} % level)"
     if agreeing < compared and np.isfinite(differences).any():
         i, j = np.unravel_index(int(np.nanargmax(differences)), differences.shape)
         difference = style.minus(f"{comparison.difference[i, j]:+.3g}")
         far = f"{comparison.columns[j]} at {comparison.rows[i]}: {difference}"
-        text += f"; the farthest is {words.plain(far)} ± {comparison.joint_error[i, j]:.2g}"
-    text += f". About {(1 - LEVEL) * compared:.0f} would be outside if nothing but chance were at work"
-    rough = " So few repetitions leave the standard errors rough." if outcome.repetitions <= runs.SMALL else ""
+        text += f"; the largest difference is {words.plain(far)} ± {comparison.joint_error[i, j]:.2g}"
+    text += f". By chance alone about {(1 - LEVEL) * compared:.0f} would differ by more"
+    rough = " With so few repetitions the standard errors are rough." if outcome.repetitions <= runs.SMALL else ""
     st.markdown(f"{text}. {runs.label(outcome)[:1].upper()}{runs.label(outcome)[1:]}.{rough}")
 
 
@@ -101,9 +101,8 @@ def numbers(experiment: Experiment, comparison: Comparison, outcome: Outcome) ->
         },
     )
     st.caption(
-        "Difference: ours minus the reference, with the standard error of both together. Where the reference does not "
-        "tell "
-        "its spread, it is taken to be ours. Chance is judged by Student's t, which is generous to few repetitions."
+        "Difference: ours minus the reference, with the standard error of both together. Where the paper gives no "
+        "spread, ours is used for both. Chance is judged by Student's t: with few repetitions it allows more."
     )
     left, right, _ = st.columns([1, 1.4, 3])
     listings.take(lambda: runs.whole(experiment, outcome), experiment.key, "experiment_csv", place=left)

@@ -15,7 +15,7 @@ from mklcore.lessons import LESSONS, lesson_page
 from tests.test_takeaway import HOSTILE, a_path, columns_of
 
 EARLIER = File(__file__).resolve().parents[2] / "sample_data" / "earlier"
-ABOUT = About(HOSTILE[0], problems=(Problem(HOSTILE[1], r"\min_\theta \|w\|", HOSTILE[2]),), link="https://x/")
+ABOUT = About(HOSTILE[0], problems=(Problem(HOSTILE[1], r"\min_\theta \|w\|", HOSTILE[2]),), settings="?data=wine")
 SLIDER = "[data-leads] input[type=range]"
 
 

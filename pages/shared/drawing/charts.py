@@ -12,11 +12,7 @@ from pages.shared.session import history
 
 DIMMED = 0.33
 MOST_CLASSES = 12
-CONFIG = {
-    "displaylogo": False,
-    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
-    "toImageButtonOptions": {"format": "svg", "filename": "mkl-explorer"},
-}
+CONFIG = {"displayModeBar": False}  # it would cover labels; figures are taken away beside their titles
 
 
 def is_dark() -> bool:

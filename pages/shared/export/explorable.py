@@ -92,7 +92,6 @@ def _about(
     table, name = tables.table(params), tables.called(params)
     facts = [("Table", f"{name}, target {table.target_name}"), *used]
     facts += [("Method", f"{method.label} ({method.paper})") for method in algorithms]
-    asked, here = urlencode(link.text(params)), (st.context.url or "").split("?")[0]
     question = next(room.question for room in nav.ROOMS if room.file == page)
-    address = f"{here}?{asked}" if asked else here
-    return About(question, tuple(facts), tuple(solved), address, table.fingerprint)
+    settings = f"{page}?{urlencode(link.text(params))}".removesuffix("?")
+    return About(question, tuple(facts), tuple(solved), settings, table.fingerprint)
