@@ -4,7 +4,7 @@ import re
 
 from tests.browser.server import Server
 from tests.browser.steps import Visitor, upload
-from tests.faults import FAULTS, Fault
+from tests.helpers.faults import FAULTS, Fault
 
 FEW = "data?widths=1&each=none&degree=0"
 CLICKS = [fault for fault in FAULTS.values() if fault.button]

@@ -3,7 +3,7 @@ asked.
 """
 
 from tests.browser.server import Server
-from tests.hostile_names import visited
+from tests.helpers.hostile_names import visited
 
 
 def test_no_page_runs_a_name(server: Server, chromium) -> None:

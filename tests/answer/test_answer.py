@@ -1,0 +1,415 @@
+"""One answer for a table: the model that is taken, what it says of columns, how sure it is, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+
+import mklcore as mkl
+from mklcore.answer import explore as pipeline
+from mklcore.answer import folds
+from mklcore.answer.explore import STAGES, choice, stages
+from mklcore.answer.folds import Asked, Candidate, Judged
+from mklcore.answer.ridge import kernel_along, low_rank_along, targets
+from mklcore.data.dataset import Dataset
+from mklcore.errors import DataError, ParameterError
+from tests.helpers.odd_tables import KINDS, odd_tables
+from tests.kernels.test_dictionary import made
+
+
+@pytest.fixture(scope="module", params=["binary", "multiclass", "regression"])
+def answered(request):
+    data = made(200, task="binary" if request.param == "multiclass" else request.param)
+    if request.param == "multiclass":
+        data = Dataset(
+            data.X, data.y + 2 * (data.X[:, 0] > 0.6), data.feature_names, task="multiclass", columns=data.columns
+        )
+    return data, mkl.explore(data)
+
+
+# What an answer holds
+
+
+def test_the_columns_that_matter_come_first_and_their_shares_sum_to_one(answered):
+    _, found = answered
+    assert {one.name for one in found.columns[:3]} == {"straight", "bent", "kind"}
+    assert [one.effect for one in found.columns] == sorted((one.effect for one in found.columns), reverse=True)
+    assert sum(one.share for one in found.columns) == pytest.approx(1.0)
+    assert sum(one.variance for one in found.columns) == pytest.approx(1.0)
+    assert min(min(one.share, one.alone) for one in found.columns) >= 0.0
+
+
+def test_columns_of_noise_could_be_chance_once_it_is_asked(answered):
+    _, found = answered
+    fresh = mkl.explore(answered[0])
+    assert all(one.chance is None for one in fresh.columns)
+    assert not any(found.could_be_chance[name] for name in ("straight", "bent", "kind"))
+    noise = [one.name for one in found.columns if one.chance]
+    assert len(noise) >= 3
+    assert set(found.verdict.chance) == set(noise)
+    assert not set(noise) & {name for name, _ in found.verdict.matters}
+    assert "could be chance" in str(found.verdict)
+
+
+def test_terms_are_shares_with_one_remainder(answered):
+    _, found = answered
+    assert sum(term.share for term in found.terms) == pytest.approx(1.0)
+    assert min(term.share for term in found.terms) > -1e-9
+    assert sum(term.columns == () for term in found.terms) <= 1
+
+
+def test_columns_act_together_where_held_out_rows_say_so():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(240, 4))
+    kernels = mkl.KernelDictionary.laplacian_grid([1.0])  # of all columns: it can hold any set of them
+    alone = mkl.explore(Dataset(X, np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=240)), kernels=kernels, p=2.0).terms
+    assert all(len(term.columns) < 2 or term.is_sure for term in alone)
+    assert alone[0].columns == ("x1",)
+    both = mkl.explore(Dataset(X, X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=240)), kernels=kernels, p=2.0).terms
+    assert both[0].columns == ("x1", "x2")
+    assert both[0].is_sure
+    few = mkl.explore(Dataset(X[:50], X[:50, 0] * X[:50, 1])).terms  # no row is held out
+    assert not any(len(term.columns) == 2 or term.is_sure for term in few)
+
+
+def test_its_scores_beat_guessing_and_plain_models_stand_beside_it(answered):
+    data, found = answered
+    assert set(found.baselines) == {"linear", "RBF"}
+    assert set(found.test_scores()) == {"ours", "linear", "RBF"}
+    assert found.test_scores()["ours"] > found.test_scores()["linear"]  # one column is bent
+    assert found.score == pytest.approx(found.path.val_score[found.index])
+    assert found.verdict.better_than_guess
+    assert found.verdict.rows == found.test.n_samples == 50
+    assert found.model.n_train_ == found.learnt_from.n_samples == data.n_samples - 50
+    assert f"Predicting {data.target_name}: " in str(found.verdict)
+    assert "Not yet compared with a random forest (50 held-out rows)" in str(found.verdict)
+    compared = found.compare(("forest",))
+    assert set(compared.baselines) == {"linear", "RBF", "forest"}
+    assert {one.name for one in compared.verdict.references} == {"linear", "RBF", "forest"}
+    assert "not yet compared" not in str(compared.verdict).lower()
+
+
+def test_its_model_takes_rows_a_table_or_a_data_frame_and_says_how_sure_it_is(answered, tmp_path):
+    data, found = answered
+    said = found.model.predict(data.X)
+    np.testing.assert_array_equal(found.model.predict(data), said)
+    frame = pd.DataFrame(data.X, columns=data.feature_names)
+    np.testing.assert_array_equal(found.model.predict(frame.iloc[:, ::-1]), said)
+    with pytest.raises(DataError, match="lacks the column 'bent'"):
+        found.model.predict(frame.drop(columns="bent"))
+    if data.task == "regression":
+        assert found.predict_interval(data.X[:3]).shape == (3, 2)
+    else:
+        assert found.predict_set(data.X[:3]).shape == (3, len(data.class_names))
+        np.testing.assert_allclose(found.model.predict_proba(data.X[:3]).sum(axis=1), 1.0)
+    mkl.save_model(tmp_path / "model.mkl", found.model)
+    np.testing.assert_array_equal(mkl.load_model(tmp_path / "model.mkl").predict(frame), said)
+
+
+def test_its_path_is_certified_and_can_be_dragged_with_the_share_of_every_column(answered):
+    _, found = answered
+    assert found.path.finished.all()
+    assert np.nanmax(found.path.relative_gap) <= 1e-2
+    assert found.shares_along.shape == (len(found.path), 7)
+    np.testing.assert_allclose(found.shares_along.sum(axis=1), 1.0)
+    np.testing.assert_allclose(found.shares_along[found.index], [one.share for one in found.columns])
+    point = found.at(float(found.path.values[0]) * 1.5)  # between two points
+    assert point.statuses[0].ok
+    near = np.sort(found.effects_along[:2], axis=0)
+    assert np.all(found.effects_of(point.estimators[0]) <= 1.2 * near[1] + 0.05 * near.max())
+    assert "straight" in found._repr_html_()
+
+
+def test_an_answer_is_the_same_on_one_thread_and_again(answered):
+    data, found = answered
+    with threadpool_limits(1):
+        again = mkl.explore(data)
+    assert (again.notes, again.label) == (found.notes, found.label)
+    np.testing.assert_allclose(again.model.predict(data.X) == found.model.predict(data.X), 1.0)
+    one, other = ([c.effect for c in e.columns] for e in (found, again))
+    np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+def test_test_rows_change_nothing_but_the_verdict(answered):
+    data, found = answered
+    where = [int(np.flatnonzero((row == data.X).all(axis=1))[0]) for row in found.test.X]
+    X = data.X.copy()
+    X[where] = X[where][::-1]
+    other = mkl.explore(Dataset(X, data.y, data.feature_names, task=data.task, columns=data.columns))
+    assert other.notes == found.notes
+    np.testing.assert_array_equal(other.path.val_score, found.path.val_score)
+
+
+# Which model is taken
+
+
+def judged(label, *scores):
+    return Judged(Candidate(label, None), "C", np.array([1.0]), np.array(scores)[:, None])
+
+
+def test_the_simplest_within_one_error_of_the_best_is_taken_if_it_is_hardly_behind():
+    plain, rich = judged("plain", 0.700, 0.800, 0.750), judged("rich", 0.708, 0.800, 0.754)
+    assert choice([plain, rich]) is rich  # a third of a standard error too far
+    assert choice([judged("plain", 0.70, 0.804, 0.750), rich]).candidate.label == "plain"
+    far = judged("far", 0.69, 0.81, 0.72)
+    assert choice([far, rich]) is rich  # within one error, and further behind than .005
+    assert choice([rich, judged("richer", 0.708, 0.800, 0.754)]) is rich
+
+
+def test_straight_lines_are_taken_where_nothing_is_bent():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(120, 4))
+    found = mkl.explore(Dataset(X, X[:, 0] - X[:, 1] + 0.1 * rng.normal(size=120)))
+    assert found.label == "straight lines"
+    assert "Taken by folds: straight lines" in found.notes[-1]
+
+
+def test_columns_that_act_together_are_a_pair_by_name():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(400, 4))
+    data = Dataset(X, X[:, 0] * X[:, 1] + X[:, 2] + 0.1 * rng.normal(size=400))
+    found = mkl.explore(data)
+    assert found.label == "columns and pairs"
+    assert {term.columns for term in found.terms[:2]} == {("x1", "x2"), ("x3",)}
+    assert found.test_scores()["ours"] > 0.9
+
+
+def test_all_columns_together_are_taken_where_no_sum_of_few_does():
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 2, size=(400, 5)).astype(float)
+    found = mkl.explore(Dataset(X, (X.sum(axis=1) % 2).astype(int), task="binary"))
+    assert found.label == "all columns together"
+    assert isinstance(found.dictionary.specs[0], mkl.Laplacian)
+    assert found.test_scores()["ours"] > 0.95
+
+
+def test_classes_share_their_weights():
+    y = np.arange(240) % 6
+    rng = np.random.default_rng(5)
+    data = Dataset(np.column_stack([y + 0.2 * rng.normal(size=240), rng.normal(size=240)]), y, task="multiclass")
+    found = mkl.explore(data)
+    assert isinstance(found.model, mkl.JointMKLClassifier)
+    assert found.columns[0].name == "x1"
+    assert found.test_scores()["ours"] > 0.8
+
+
+def test_what_is_fixed_is_taken():
+    data = made(120, task="regression")
+    kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), data.n_features)
+    found = mkl.explore(data, kernels=kernels, p=4 / 3, C=3.0)
+    assert (found.model.p, found.model.C, found.dictionary) == (4 / 3, 3.0, kernels)
+    assert len(found.path) == 1
+    assert mkl.explore(data, p=2.0).model.p == 2.0
+    greedy = mkl.explore(data, method="gomp", kernels=kernels, s=3)
+    assert isinstance(greedy.model, mkl.GOMPRegressor)
+    assert greedy.model.n_kernels_ <= 3
+    tube = mkl.explore(data, loss="epsilon_insensitive", C=1.0)
+    assert tube.model.loss == "epsilon_insensitive"
+    rare = mkl.explore(made(200), scoring="balanced_accuracy", max_rows=100)
+    assert rare.scoring == "balanced accuracy"
+    assert rare.learnt_from.n_samples == 100
+
+
+def test_sequences_have_an_answer():
+    found = mkl.explore(mkl.make_sequences(80, 20, ["ACGTA"], 0)[0])
+    assert found.verdict.better_than_guess
+    assert found.columns[0].share > 0.5
+
+
+def test_without_a_target_it_says_which_rows_are_unusual():
+    rng = np.random.default_rng(0)
+    data = Dataset(rng.normal(size=(80, 3)), np.ones(80, dtype=int), task="novelty")
+    found = mkl.explore(data)
+    assert isinstance(found.model, mkl.LpMKLOneClass)
+    assert found.verdict.better_than_guess is None
+    assert "unusual" in str(found.verdict)
+
+
+def test_many_rows_are_compared_on_some_and_the_model_has_landmarks(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(900, 2))
+    data = Dataset(X, (np.sin(4 * X[:, 0]) * np.sin(4 * X[:, 1]) > 0).astype(int), task="binary")
+    for name, count in {"CHOSEN_ON": 300, "EXACT": 400, "DRAGGED": 200}.items():
+        monkeypatch.setattr(pipeline, name, count)
+    found = mkl.explore(data)
+    assert found.label == "all columns together"
+    assert (found.rows.used, found.rows.of, found.model.n_train_) == (200, 675, 675)
+    assert found.model.approximation is not None
+    assert found.test_scores()["ours"] > 0.75
+    assert any("compared on 300 of 675 rows" in note for note in found.notes)
+
+
+# Closed forms
+
+
+def test_a_kernel_along_C_is_the_estimator_at_each():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 3)), rng.normal(size=(40, 2))
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
+    stack = mkl.GramStack.from_array(K[None, :30, :30])
+    for C, found in zip([0.1, 10.0], kernel_along(K[:30, :30], K[30:, :30], Y[:30], [0.1, 10.0]), strict=True):
+        model = mkl.JointMKLRegressor(kernels="precomputed", p=2.0, C=C).fit(stack, Y[:30])
+        np.testing.assert_allclose(found, model.predict(K[None, 30:, :30]), atol=1e-9)
+
+
+@pytest.mark.parametrize("p", [4 / 3, 2.0])
+def test_features_along_C_come_near_the_certified_optimum(p):
+    data = made(150, task="regression")
+    kernels = mkl.KernelDictionary.recommended(data, whole=False)
+    stack = mkl.Nystroem(30).features(kernels, data.X[:100])
+    new, Y = stack.cross(data.X[100:]).table.astype(float), targets(data.y[:100], None)
+    grid = np.array([0.1, 1.0, 10.0])
+    for C, found in zip(grid, low_rank_along(stack.table.astype(float), stack.ends, Y, p, grid, new), strict=True):
+        model = mkl.LpMKLRegressor(kernels=kernels, p=p, C=C, approximation=mkl.Nystroem(30), tol=1e-6)
+        wanted = model.fit(data.X[:100], data.y[:100]).predict(data.X[100:])
+        assert np.abs(found[:, 0] - wanted).max() < 0.05 * np.std(data.y)
+
+
+# Stages
+
+
+def test_stages_come_in_order_and_can_be_cancelled_between_and_inside():
+    data, seen = made(120), []
+    for name, _ in stages(data, Asked()):
+        seen.append(name)
+    assert tuple(seen) == STAGES
+    calls = []
+    mkl.explore(data, callback=lambda done, total: calls.append((done, total)))
+    assert calls == sorted(calls)
+    assert len(calls) > len(STAGES)  # inside of them, too
+
+    def stop(done, total):
+        if done >= 4:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        mkl.explore(data, callback=stop)
+
+
+# Verdicts
+
+
+def test_a_model_no_better_than_guessing_ranks_nothing():
+    rng = np.random.default_rng(1)
+    found = mkl.explore(Dataset(rng.normal(size=(120, 3)), rng.normal(size=120)))
+    assert not found.verdict.better_than_guess
+    assert str(found.verdict).startswith("Predicting y: no better than guessing")
+    assert "x1" not in str(found.verdict)
+
+
+def test_without_held_out_rows_the_verdict_is_of_folds_and_says_so():
+    found = mkl.explore(made(50, task="regression"))
+    assert found.test is None
+    assert (found.verdict.held_out, found.verdict.rows) == (False, 50)
+    assert "folds of 50 rows, which is optimistic" in str(found.verdict)
+    with pytest.raises(DataError, match="No row was held out"):
+        found.test_scores()
+
+
+def test_correlated_columns_are_named_and_permuted_together():
+    rng = np.random.default_rng(0)
+    first = rng.normal(size=200)
+    X = np.column_stack([first, first + 0.05 * rng.normal(size=200), rng.normal(size=200)])
+    found = mkl.explore(Dataset(X, first + 0.3 * rng.normal(size=200)))
+    assert any("x1 and x2 are correlated (1.00)" in note for note in found.notes)
+    assert found.could_be_chance["x1"] == found.could_be_chance["x2"] is False
+
+
+# Refusals
+
+
+def two_rows():
+    return Dataset(np.eye(2), np.arange(2.0))
+
+
+REFUSED = {
+    "The table has 2 rows, and an answer needs at least 6": two_rows,
+    "The target 'y' has one value only, 3.0": lambda: Dataset(np.arange(20.0)[:, None], np.full(20, 3.0)),
+    "Every column is constant": lambda: Dataset(np.ones((20, 2)), np.arange(20.0)),
+    "The table has 60,000 columns": lambda: Dataset(np.random.default_rng(0).random((8, 60_000)), np.arange(8.0)),
+}
+
+
+@pytest.mark.parametrize("sentence", REFUSED)
+def test_a_table_without_an_answer_is_refused_with_a_repair(sentence):
+    with pytest.raises(DataError, match=sentence):
+        mkl.explore(REFUSED[sentence]())
+
+
+def test_one_column_and_six_rows_have_an_answer():
+    data = Dataset(np.arange(6.0)[:, None], np.arange(6.0))
+    assert [one.name for one in mkl.explore(data).columns] == ["x1"]
+
+
+@pytest.mark.parametrize(
+    ("fixed", "sentence"),
+    [
+        ({"test_size": 1.0}, "test_size is the share of rows"),
+        ({"method": "magic"}, "method is one of lp"),
+        ({"lam": 0.1}, "lam is a parameter of another method"),
+        ({"method": "gomp", "p": 2.0}, "has no parameter 'p'"),
+    ],
+)
+def test_what_cannot_be_fixed_is_refused(fixed, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        mkl.explore(made(60), **fixed)
+
+
+def test_every_odd_table_that_can_be_read_has_an_answer():
+    count = 0
+    for name, raw in odd_tables(len(KINDS), seed=3):
+        try:
+            data = mkl.read_table(raw)
+        except mkl.MKLError:
+            continue
+        found = mkl.explore(data)
+        assert str(found.verdict), name
+        assert sum(one.share for one in found.columns) == pytest.approx(1.0) or not found.columns[0].effect, name
+        count += 1
+    assert count > len(KINDS) // 2
+
+
+def test_a_target_far_from_zero_has_the_answer_of_the_same_target_near_it():
+    data = made(90, task="regression")
+    far = Dataset(data.X, data.y + 1e8, data.feature_names, columns=data.columns)
+    near, other = mkl.explore(data), mkl.explore(far)
+    assert other.label == near.label
+    assert other.score == pytest.approx(near.score, abs=1e-3)
+    assert other.columns[0].effect == pytest.approx(near.columns[0].effect, rel=1e-3)
+
+
+# scikit-learn
+
+
+def test_a_data_frame_as_it_is_has_an_answer_by_its_columns():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "size": rng.normal(size=120),
+            "colour": rng.choice(["red", "green", "blue"], 120),
+            "new": rng.random(120) > 0.5,
+            "gaps": np.where(rng.random(120) > 0.8, np.nan, rng.normal(size=120)),
+        }
+    )
+    y = frame["size"] + 2.0 * (frame["colour"] == "red") + 0.1 * rng.normal(size=120)
+    model = clone(mkl.AutoMKLRegressor(seed=1)).fit(frame, y)
+    assert {one.name for one in model.exploration_.columns[:2]} == {"size", "colour"}
+    assert len(model.exploration_.columns) == 4
+    frame.loc[0, "colour"] = "unseen"
+    assert model.score(frame.iloc[1:], y[1:]) > 0.9
+    assert np.isfinite(model.predict(frame)).all()
+    labels = np.where(y > y.median(), "dear", "cheap")
+    told = mkl.AutoMKLClassifier().fit(frame, labels)
+    assert told.score(frame, labels) > 0.9
+    assert told.decision_function(frame.iloc[:3]).shape == (3,)
+
+
+def test_widths_go_on_where_the_edge_of_their_grid_wins(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2))
+    data = Dataset(X, X[:, 0] + X[:, 1])  # as smooth as can be
+    found = list(stages(data, Asked()))
+    (compared,) = [value for name, value in found if name == "path"]
+    (whole,) = [one for one in compared if one.candidate.way == "whole"]
+    assert whole.candidate.estimator.kernels.specs[0].width > max(folds.WIDTHS)

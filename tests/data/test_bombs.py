@@ -1,0 +1,169 @@
+"""Files of a few kilobytes that unpack to gigabytes are refused by what they say of themselves, before anybody unpacks
+them.
+"""
+
+import datetime
+import decimal
+import io
+import resource
+import sys
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from mklcore.data.files import MAX_EXPANSION, Format, parquet_columns
+from mklcore.data.reading import read_table
+from mklcore.errors import DataError
+from mklcore.kernels.stacks import read_stack
+from tests.data.test_excel import CELLS, book, corners, zipped
+from tests.helpers import bombs
+from tests.helpers.every import every
+
+LONG = 2**20
+
+
+def peak() -> float:
+    """The most megabytes that this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+@every("kind", ["string", "large_string", "string_view", "binary", "large_binary"])
+def test_a_text_in_every_row_is_refused_whatever_its_type(kind: str) -> None:
+    raw, before = bombs.texts(kind, b"x" * LONG if "binary" in kind else "x" * LONG, 300), peak()
+    with pytest.raises(DataError, match=r"come to \d+ MB with the column 'a', row by row, more than 3 times the limit"):
+        read_table(raw, "y")
+    assert peak() < before + 200
+
+
+def test_bytes_of_one_length_are_foreseen_from_the_type() -> None:
+    with pytest.raises(DataError, match=r"come to 69 MB with the column 'a', row by row, more than 3 times the limit"):
+        read_table(bombs.fixed(1000, 69_000), "y")
+
+
+def test_texts_of_several_columns_count_together() -> None:
+    column = pa.array(["x" * 1000] * 300)
+    file = io.BytesIO()
+    parquet.write_table(pa.table({f"c{k}": column for k in range(3)}), file)
+    form = Format(max_bytes=250_000)
+    with pytest.raises(DataError, match="come to 1 MB"):
+        parquet_columns(file.getvalue(), form)
+    assert parquet_columns(file.getvalue(), Format(max_bytes=300_000))[0] == ["c0", "c1", "c2"]
+
+
+def packed(values: list, **options: object) -> bytes:
+    file = io.BytesIO()
+    table = pa.table({"a": values, "y": [i % 2 for i in range(len(values))]})
+    parquet.write_table(table, file, use_dictionary=False, compression="zstd", **options)
+    return file.getvalue()
+
+
+def test_what_pages_unpack_to_is_read_in_the_headers_of_the_pages() -> None:
+    raw = packed(["x" * LONG] * 30)
+    with pytest.raises(DataError, match="unpacks to more than 10 times the limit"):
+        read_table(raw, "y", max_bytes=2**21)
+    incremental = packed(
+        ["x" * 1000 + str(i) for i in range(60)], column_encoding={"a": "DELTA_BYTE_ARRAY", "y": "PLAIN"}
+    )
+    with pytest.raises(DataError, match="'a' is packed as DELTA_BYTE_ARRAY; write it as PLAIN"):
+        read_table(incremental, "y")
+    plain = packed(list(range(60)), data_page_version="2.0")
+    assert read_table(plain, "y", keep=("a",)).X[:, 0].tolist() == list(range(60))
+
+
+def test_damaged_parquet_files_are_read_or_refused() -> None:
+    whole, chance = packed([f"{i % 7}" for i in range(60)]), np.random.default_rng(0)
+    for _ in range(200):
+        raw = bytearray(whole)
+        for place in chance.integers(4, len(raw) - 8, 3):
+            raw[place] = chance.integers(256)
+        try:
+            read_table(bytes(raw), "y")
+        except DataError:
+            continue
+
+
+def test_lists_in_lists_are_read_or_refused() -> None:
+    with pytest.raises(DataError, match="Parquet file cannot be read"):
+        read_table(bombs.nested(90, 2), "y")
+
+
+def test_texts_that_say_that_they_are_json_are_left_out() -> None:
+    assert parquet_columns(bombs.json_texts(1000, 60), Format())[0] == ["y"]
+
+
+def test_a_shared_text_of_a_workbook_is_refused() -> None:
+    with pytest.raises(DataError, match=r"too many texts, the longest of 1,048,\d+ characters; shorten it"):
+        read_table(bombs.workbook(LONG, 400), "y")
+    with pytest.raises(DataError, match="The sheet holds texts of more than 3 times the limit"):
+        read_table(bombs.workbook(1000, 100), "y", max_bytes=30_000)
+
+
+@every("place", ["ZZZZZZZZZZ99999999999999999999", "AAAA1", "A99999999"])
+def test_a_workbook_that_names_a_cell_that_no_sheet_has_is_refused(place: str) -> None:
+    with pytest.raises(DataError, match=r"names a cell '[A-Z0-9]+', which no sheet has"):
+        read_table(book(S=corners(place)))
+
+
+def test_an_archive_that_lies_about_its_sizes_is_counted() -> None:
+    raw = bytearray(book(S=CELLS, T="<a>" + " " * 400_000))
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        size = archive.getinfo("xl/worksheets/s2.xml").file_size.to_bytes(4, "little")
+    with pytest.raises(DataError, match=f"unpacks to more than {MAX_EXPANSION} times the limit"):
+        read_table(bytes(raw.replace(size, b"\x09\0\0\0")), max_bytes=30_000)
+
+
+@every("part", ["xl/workbook.bin", "content.xml"])
+def test_other_workbooks_are_refused(part: str) -> None:
+    with pytest.raises(DataError, match=r"OpenDocument or a binary workbook; save it as \.xlsx or CSV"):
+        read_table(zipped({part: ""}))
+
+
+def test_a_cell_of_megabytes_is_refused() -> None:
+    with pytest.raises(DataError, match="cells have at most 131,072 characters"):
+        read_table(bombs.csv(2**21), "y")
+
+
+def test_a_header_longer_than_any_of_ours_is_not_read() -> None:
+    with pytest.raises(DataError, match=r"its header has 2,097,152 bytes; expected at most 10,000"):
+        read_stack(bombs.npz(2**21))
+
+
+def test_cells_of_every_type_come_out_as_a_person_reads_them() -> None:
+    day = datetime.date(2020, 1, 2)
+    columns = {
+        "whole": pa.array([2**53 + 1, None, 3], pa.uint64()),
+        "half": pa.array(np.array([0.5, 1.5, 2.5], dtype=np.float16)),
+        "truth": pa.array([True, None, False]),
+        "a.b": pa.array([" u ", None, "v"], pa.large_string()),
+        "codes": pa.array([7, 8, None]).dictionary_encode(),
+        "money": pa.array([decimal.Decimal("1.50"), None, decimal.Decimal("2.25")]),
+        "day": pa.array([day, None, day]),
+        "time": pa.array([datetime.datetime(2020, 1, 2, 3), None, None], pa.timestamp("ns")),
+        "raw": pa.array([b"ab", None, b"c"]),
+        "same": pa.array([b"ab", None, b"cd"], pa.binary(2)),
+        "none": pa.nulls(3),
+        "record": pa.array([{"s": "x", "t": [1]}] * 3),
+        "名\nb": pa.array(["é", "名", ""]),
+        "__index_level_0__": pa.array([3, 1, 2]),
+    }
+    file = io.BytesIO()
+    parquet.write_table(pa.table(columns), file)
+    names, found, notes = parquet_columns(file.getvalue(), Format())
+    assert names == [name for name in columns if name not in ("record", "__index_level_0__")]
+    reported = dict(zip(names, (list(column) for column in found), strict=True))
+    np.testing.assert_array_equal(reported["whole"], [2.0**53, np.nan, 3.0])
+    np.testing.assert_array_equal(reported["truth"], [1.0, np.nan, 0.0])
+    np.testing.assert_array_equal(reported["half"], [0.5, 1.5, 2.5])
+    assert reported["a.b"] == ["u", "", "v"]
+    np.testing.assert_array_equal(reported["codes"], [7.0, 8.0, np.nan])
+    assert reported["money"] == ["1.50", "", "2.25"]
+    assert reported["day"] == ["2020-01-02", "", "2020-01-02"]
+    assert reported["time"] == ["2020-01-02 03:00:00", "", ""]
+    assert reported["raw"] == ["ab", "", "c"]
+    assert reported["same"] == ["ab", "", "cd"]
+    assert reported["none"] == ["", "", ""]
+    assert reported["名\nb"] == ["é", "名", ""]
+    assert notes == ["Left out, lists or records in the cells: 'record'."]

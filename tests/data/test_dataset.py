@@ -1,0 +1,247 @@
+"""The frozen table: what it accepts, what it refuses, how it is cut and scaled."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from mklcore.data.dataset import Dataset, counted, listed, standardise, three_way_split
+from mklcore.errors import DataError, ParameterError
+from tests.helpers.every import every
+
+X = np.arange(24.0).reshape(12, 2)
+LABELS = np.array(["a", "b", "c"] * 4)
+
+
+def table(n_rows: int = 90, task: str = "multiclass") -> Dataset:
+    rng = np.random.default_rng(0)
+    y = np.arange(n_rows) % 3 if task == "multiclass" else rng.standard_normal(n_rows)
+    groups = (("left", (0, 1)), ("right", (2, 3)))
+    return Dataset(rng.standard_normal((n_rows, 4)), y, ("p", "q", "r", "s"), "t", task, groups=groups)
+
+
+def test_arrays_are_own_contiguous_and_read_only():
+    mine = np.asfortranarray(X)
+    data = Dataset(mine, np.arange(12.0))
+    assert data.X.dtype == np.float64
+    assert data.X.flags.c_contiguous
+    for array in (data.X, data.y):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 5
+    mine[0, 0] = 99.0
+    assert data.X[0, 0] == 0.0
+    assert (data.n_samples, data.n_features) == (12, 2)
+    assert data.feature_names == ("x1", "x2")
+
+
+def test_labels_stay_what_they_were():
+    texts = Dataset(X, LABELS, task="multiclass")
+    assert texts.y.dtype == object
+    assert texts.class_names == ("a", "b", "c")
+    numbers = Dataset(X, np.array([10.0, 2.0] * 6), task="binary")
+    assert numbers.y.dtype == np.int64
+    assert numbers.class_names == ("2", "10")
+    assert Dataset(X, np.array([True, False] * 6), task="binary").class_names == ("0", "1")
+    mixed = Dataset(X, np.array([1, "one"] * 6, dtype=object), task="binary")
+    assert mixed.class_names == ("1", "one")
+
+
+def test_fingerprint_follows_every_content():
+    base = Dataset(X, LABELS, ("p", "q"), "t", "multiclass")
+    same = Dataset(X.copy(), LABELS.copy(), ("p", "q"), "t", "multiclass", notes=("a note",))
+    assert base == same
+    assert hash(base) == hash(same)
+    assert len(base.fingerprint) == 64
+    moved = X.copy()
+    moved[3, 1] += 1e-12
+    others = [
+        Dataset(moved, LABELS, ("p", "q"), "t", "multiclass"),
+        Dataset(X, LABELS[::-1], ("p", "q"), "t", "multiclass"),
+        Dataset(X, LABELS, ("p", "z"), "t", "multiclass"),
+        Dataset(X, LABELS, ("p", "q"), "u", "multiclass"),
+        Dataset(X, LABELS, ("p", "q"), "t", "novelty"),
+        Dataset(X, LABELS, ("p", "q"), "t", "multiclass", groups=(("g", (0,)),)),
+        Dataset(X, LABELS, ("p", "q"), "t", "multiclass", ("a", "b", "c", "d")),
+        Dataset(X, np.arange(12.0), ("p", "q"), "t", "regression"),
+    ]
+    assert len({base, *others}) == 1 + len(others)
+    assert base != "something else"
+
+
+def test_the_fingerprint_is_the_same_in_every_process():
+    data = Dataset([[0.0, 1.0], [2.0, 3.0]], ["u", "v"], task="binary")
+    assert data.fingerprint.startswith("792ccc2c41ea60c7")
+
+
+def test_pickle_keeps_the_arrays_read_only():
+    data = pickle.loads(pickle.dumps(table()))
+    assert data == table()
+    assert not data.X.flags.writeable
+    assert not data.y.flags.writeable
+
+
+@every(
+    "change, words",
+    [
+        ({"X": X[:, 0]}, r"shape \(12,\); expected \(rows, columns\)"),
+        ({"X": X[:, :0]}, "at least one of each"),
+        ({"X": [["a", "b"]] * 12}, "not a table of numbers"),
+        ({"X": X + 1j}, "complex"),
+        ({"X": np.where(X == 5, np.nan, X)}, "1 feature value cannot be used, the first in row 3 of 'x2': nan"),
+        ({"X": np.where(X == 5, np.inf, X)}, "expected finite numbers"),
+        ({"X": X * 1e200}, "Fill, rescale or drop"),
+        ({"y": LABELS[:5]}, r"The target has shape \(5,\); expected one value per row, \(12,\)"),
+        ({"y": LABELS[:, None]}, "expected one value per row"),
+        ({"y": np.array(["a", None] * 6, dtype=object)}, r"missing \(NaN\) in 6 rows: 2, 4, 6, 8, 10 and 1 more"),
+        ({"y": np.array([np.nan] + [1.0] * 11), "task": "regression"}, r"missing \(NaN\) in 1 row: 1. Drop them"),
+        ({"y": np.array([np.inf] + [1.0] * 11), "task": "regression"}, "infinite"),
+        ({"task": "regression"}, "must hold numbers"),
+        ({"y": np.arange(12.0), "task": "regression", "class_names": ("a",)}, "has no classes"),
+        ({"y": np.arange(12.0) / 7}, "whole numbers or texts"),
+        ({"y": ["a"] * 12}, r"one class only \('a'\)"),
+        ({"task": "binary"}, "has 3 classes .* a binary task has two"),
+        ({"class_names": ("a", "b")}, "'c', not among the class names"),
+        ({"task": "clustering"}, "expected one of binary, multiclass, regression, novelty"),
+        ({"feature_names": ("p",)}, "1 feature name for 2 columns"),
+        ({"feature_names": ("p", "p")}, "Two features are called 'p'"),
+        ({"groups": (("g", (0, 2)),)}, "indices from 0 to 1"),
+        ({"groups": (("g", ()),)}, "Group 'g'"),
+        ({"groups": (("g", (0, 0)),)}, "different indices"),
+        ({"groups": (("g", (0,)), ("g", (1,)))}, "Two groups have the same name"),
+    ],
+)
+def test_refusals(change, words):
+    with pytest.raises(DataError, match=words):
+        Dataset(**{"X": X, "y": LABELS, "task": "multiclass", **change})
+
+
+def test_novelty_needs_no_second_class():
+    data = Dataset(X, np.ones(12), task="novelty")
+    assert data.y.dtype == np.int64
+    assert data.class_names == ("1",)
+    train, test = data.split(0.25, seed=0)
+    assert (train.n_samples, test.n_samples) == (9, 3)
+
+
+def test_split_is_stratified_seeded_and_complete():
+    data = table()
+    train, test = data.split(test_size=0.3, seed=1)
+    assert (train.n_samples, test.n_samples) == (63, 27)
+    assert np.bincount(test.y).tolist() == [9, 9, 9]
+    again = data.split(test_size=0.3, seed=1)
+    assert again == (train, test)
+    assert data.split(test_size=0.3, seed=2)[1] != test
+    assert data.split(test_size=27, seed=1)[1] == test
+    rows = {tuple(row) for row in np.vstack([train.X, test.X])}
+    assert rows == {tuple(row) for row in data.X}
+    assert test.class_names == data.class_names
+    assert test.groups == data.groups
+
+
+def test_three_way_split_has_no_overlap():
+    parts = three_way_split(table(100, "regression"), validation=0.25, test=10, seed=3)
+    assert [part.n_samples for part in parts] == [65, 25, 10]
+    assert len({tuple(row) for part in parts for row in part.X}) == 100
+    parts = three_way_split(table(), validation=0.2, test=0.2, seed=3)
+    assert [np.bincount(part.y).tolist() for part in parts] == [[18] * 3, [6] * 3, [6] * 3]
+    assert parts == three_way_split(table(), 0.2, 0.2, seed=3)
+    assert parts.train == parts[0]
+
+
+def test_a_split_by_time_holds_out_the_newest_rows():
+    rows = np.arange(100.0)[:, None]
+    data = Dataset(rows, rows[:, 0], ("row",), task="regression")
+    for hold_out, ends in (("last", [(0, 64), (65, 89), (90, 99)]), ("first", [(35, 99), (10, 34), (0, 9)])):
+        parts = three_way_split(data, 0.25, 10, hold_out=hold_out)
+        assert [(part.X[0, 0], part.X[-1, 0]) for part in parts] == ends
+        assert [part.n_samples for part in parts] == [65, 25, 10]
+    late = Dataset(rows, np.repeat(["a", "b"], [95, 5]), ("row",), task="binary")
+    train, _ = late.split(0.2, hold_out="last")
+    assert set(train.y) == {"a", "b"}  # a class that only new rows have would not be learnt
+    assert np.setdiff1d(np.arange(80.0), train.X).size == 1
+    with pytest.raises(ParameterError, match="hold_out must be one of 'random', 'last', 'first'; got 'newest'"):
+        data.split(0.2, hold_out="newest")
+
+
+def test_split_refuses():
+    with pytest.raises(DataError, match=r"12 rows cannot be cut into 2 \+ 10: .* one row of each of the 3 classes"):
+        Dataset(X, LABELS, task="multiclass").split(10)
+    with pytest.raises(DataError, match="for training, needs at least one row"):
+        three_way_split(table(12, "regression"), 6, 6)
+    for size in (0, 12, 0.0, 1.0, -0.5, True, "half"):
+        with pytest.raises(ParameterError, match="expected a share in"):
+            Dataset(X, LABELS, task="multiclass").split(size)  # type: ignore[arg-type]
+
+
+def test_standardise_looks_at_the_training_rows_only():
+    train, test = table().split(0.3, seed=0)
+    scaled, other = standardise(train, test)
+    np.testing.assert_allclose(scaled.X.mean(axis=0), 0.0, atol=1e-14)
+    np.testing.assert_allclose(scaled.X.std(axis=0), 1.0)
+    np.testing.assert_allclose(other.X, (test.X - train.X.mean(axis=0)) / train.X.std(axis=0))
+    flat = Dataset(np.column_stack([np.full(12, 0.1), X[:, 0]]), np.arange(12.0))
+    np.testing.assert_allclose(standardise(flat)[0].X[:, 0], 0.0, atol=1e-15)
+    with pytest.raises(DataError, match="different features"):
+        standardise(train, test.select([0, 1]))
+
+
+def test_select_and_drop_take_the_groups_along():
+    data = table()
+    some = data.select(["s", 0])
+    assert some.feature_names == ("s", "p")
+    assert some.groups == (("left", (1,)), ("right", (0,)))
+    np.testing.assert_array_equal(some.X, data.X[:, [3, 0]])
+    assert data.drop(["p", "q"]).groups == (("right", (0, 1)),)
+    with pytest.raises(DataError, match="no feature 'z'; the first ones are 'p', 'q', 'r', 's'"):
+        data.select(["z"])
+    with pytest.raises(DataError, match="no feature number 4; expected 0 to 3"):
+        data.drop([4])
+    with pytest.raises(DataError, match="keep at least one"):
+        data.drop(range(4))
+    with pytest.raises(DataError, match="Two features are called 'p'"):
+        data.select([0, 0])
+
+
+def test_take_keeps_the_classes_of_the_whole():
+    part = table().take(np.array([0, 3, 6]))
+    assert set(part.y) == {0}
+    assert part.class_names == ("0", "1", "2")
+
+
+def test_shows_itself_without_trusting_names():
+    data = Dataset(X, LABELS, ("<b>p</b>", "q"), "t", "multiclass", notes=("<i>note</i>",))
+    page = data._repr_html_()
+    assert "<b>p" not in page
+    assert "&lt;b&gt;p" in page
+    assert "&lt;i&gt;note" in page
+    assert "12 rows, 2 features, multiclass: a, b, c" in page
+    assert repr(data).startswith("Dataset(12 x 2, multiclass, target='t'")
+    wide = Dataset(np.ones((3, 20)), np.arange(3.0))
+    assert "12 more features are not shown" in wide._repr_html_()
+
+
+def test_words():
+    assert counted(1, "row") == "1 row"
+    assert counted(2000, "class") == "2,000 classes"
+    assert listed("abc", most=2) == "'a', 'b' and 1 more"
+
+
+def test_every_feature_is_a_column_of_its_own_unless_grouped():
+    data = Dataset(np.eye(4)[:, :3], [0, 1, 0, 1], ("a", "b", "c"), task="binary")
+    assert data.columns == (("a", (0,)), ("b", (1,)), ("c", (2,)))
+    reported = Dataset(data.X, data.y, data.feature_names, task="binary", columns=(("both", (0, 2)), ("b", (1,))))
+    assert reported.source_names == ("both", "b", "both")
+    assert reported.fingerprint != data.fingerprint
+
+
+def test_they_follow_a_selection():
+    data = Dataset(np.eye(4)[:, :3], [0, 1, 0, 1], ("a", "b", "c"), task="binary", columns=(("x", (0, 2)), ("b", (1,))))
+    assert data.select(["c", "b"]).columns == (("x", (0,)), ("b", (1,)))
+    assert data.drop(["b"]).columns == (("x", (0, 1)),)
+    assert data.take([0, 1, 2]).columns == data.columns
+
+
+@every("columns", [(("a", (0,)),), (("a", (0, 1)), ("b", (1, 2)))])
+def test_what_leaves_a_feature_out_or_names_it_twice_is_refused(columns):
+    with pytest.raises(DataError, match="every feature belongs to exactly one source column"):
+        Dataset(np.eye(4)[:, :3], [0, 1, 0, 1], ("a", "b", "c"), task="binary", columns=columns)

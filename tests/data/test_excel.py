@@ -1,0 +1,222 @@
+"""Workbooks: the cells that come out, the sheet that is read, and what hostile ones lead to."""
+
+import io
+import random
+import struct
+import zipfile
+
+import numpy as np
+import pytest
+
+from mklcore.data.files import workbook_sheets
+from mklcore.data.reading import describe_table, read_table
+from mklcore.errors import DataError
+from tests.helpers.every import every
+
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+CELLS = [["a", "b", "y"], [1.5, None, 0], [2, "v", 1], [3.5, "v", 0], [None, None, None], [4, "v", 1]]
+
+
+def sheet(rows: list[list[object]]) -> str:
+    """A sheet of numbers, truth values, errors (#...) and texts; None leaves a cell out."""
+
+    def cell(value: object, place: str) -> str:
+        if isinstance(value, bool):
+            return f'<c r="{place}" t="b"><v>{int(value)}</v></c>'
+        if isinstance(value, int | float):
+            return f'<c r="{place}"><v>{value}</v></c>'
+        if str(value).startswith("#"):
+            return f'<c r="{place}" t="e"><v>{value}</v></c>'
+        return f'<c r="{place}" t="inlineStr"><is><t>{value}</t></is></c>'
+
+    lines = [
+        f'<row r="{i}">' + "".join(cell(v, f"{chr(65 + j)}{i}") for j, v in enumerate(row) if v is not None) + "</row>"
+        for i, row in enumerate(rows, start=1)
+    ]
+    return f'<worksheet xmlns="{MAIN}"><sheetData>{"".join(lines)}</sheetData></worksheet>'
+
+
+def book(hidden: tuple[str, ...] = (), **sheets: object) -> bytes:
+    """A small .xlsx; a sheet is rows of cells or its XML."""
+    names, state = list(sheets), ' state="hidden"'
+    listed = "".join(
+        f'<sheet name="{n}" sheetId="{k}" r:id="r{k}"{state if n in hidden else ""}/>'
+        for k, n in enumerate(names, start=1)
+    )
+    links = "".join(
+        f'<Relationship Id="r{k}" Type="{OFFICE}/worksheet" Target="worksheets/s{k}.xml"/>'
+        for k in range(1, len(names) + 1)
+    )
+    members = {
+        "[Content_Types].xml": f'<Types xmlns="{PACKAGE}/content-types"/>',
+        "_rels/.rels": f'<Relationships xmlns="{PACKAGE}/relationships"><Relationship Id="r1" '
+        f'Type="{OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}"><sheets>{listed}</sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{PACKAGE}/relationships">{links}</Relationships>',
+    }
+    for k, rows in enumerate(sheets.values(), start=1):
+        members[f"xl/worksheets/s{k}.xml"] = rows if isinstance(rows, str) else sheet(rows)  # type: ignore[arg-type]
+    return zipped(members)
+
+
+def zipped(members: dict[str, str]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def record(kind: int, body: bytes) -> bytes:
+    return struct.pack("<HH", kind, len(body)) + body
+
+
+def old_excel(cells: dict[tuple[int, int], str | float]) -> bytes:
+    """A small .xls: one sheet of texts and numbers, in a compound file with one allocation and one directory sector."""
+    end, free, stop = 0xFFFFFFFE, 0xFFFFFFFF, record(0x000A, b"")
+
+    def begin(kind: int) -> bytes:
+        return record(0x0809, struct.pack("<HHHHII", 0x0600, kind, 0, 0, 0, 0))
+
+    def cell(place: tuple[int, int], value: str | float) -> bytes:
+        head = struct.pack("<HHH", *place, 0)
+        if isinstance(value, str):
+            return record(0x0204, head + struct.pack("<HB", len(value), 0) + value.encode("latin-1"))
+        return record(0x0203, head + struct.pack("<d", value))
+
+    def entry(name: str, kind: int, child: int, start: int, size: int) -> bytes:
+        raw = name.encode("utf-16-le") + bytes(2)
+        head = raw.ljust(64, b"\0") + struct.pack("<HBBIII", len(raw), kind, 1, free, free, child)
+        return head + bytes(36) + struct.pack("<IQ", start, size)
+
+    def named(offset: int) -> bytes:
+        return record(0x0085, struct.pack("<IBBBB", offset, 0, 0, 1, 0) + b"S")
+
+    start = len(begin(5) + named(0) + stop)
+    body = b"".join(cell(place, value) for place, value in cells.items())
+    stream = (begin(5) + named(start) + stop + begin(16) + body + stop).ljust(4096, b"\0")
+    count = -(-len(stream) // 512)
+    table = [0xFFFFFFFD, end, *range(3, 2 + count), end]
+    head = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + struct.pack("<HHHHH6x", 0x3E, 3, 0xFFFE, 9, 6)
+    head += struct.pack("<IIIIIIIII", 0, 1, 1, 0, 4096, end, 0, end, 0) + struct.pack("<109I", 0, *[free] * 108)
+    directory = entry("Root Entry", 5, 1, end, 0) + entry("Workbook", 2, free, 2, len(stream)) + bytes(256)
+    return (
+        head + struct.pack("<128I", *table, *[free] * (128 - len(table))) + directory + stream.ljust(512 * count, b"\0")
+    )
+
+
+def corners(place: str) -> str:
+    """A sheet with its first cell and one far away: all memory in between for one that is not careful."""
+    row = place.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    return (
+        f'<worksheet xmlns="{MAIN}"><sheetData><row r="1"><c r="A1"><v>1</v></c></row>'
+        f'<row r="{row}"><c r="{place}"><v>1</v></c></row></sheetData></worksheet>'
+    )
+
+
+def test_cells_take_the_way_of_text():
+    data = read_table(book(Sheet1=CELLS))
+    assert data.feature_names == ("a", "b=v")
+    np.testing.assert_array_equal(data.X, [[1.5, 0], [2, 1], [3.5, 1], [4, 1]])
+    assert data.class_names == ("0", "1")
+    with pytest.raises(DataError, match="more than 3 rows"):
+        read_table(book(Sheet1=CELLS), max_rows=3)
+    with pytest.raises(DataError, match="more than 2 columns"):
+        read_table(book(Sheet1=CELLS), max_columns=2)
+
+
+def test_truth_values_errors_and_large_numbers():
+    rows = [["flag", "size", "y"], *([i % 2 == 0, 1e300 if i == 3 else i * 1e6, i % 3] for i in range(60))]
+    rows[5][1] = "#N/A"
+    data = read_table(book(S=rows), "y", task="regression")
+    assert data.feature_names == ("flag=True", "size")
+    assert data.X[0].tolist() == [1.0, 0.0]
+    assert any("2 missing cells filled" in note for note in data.notes)
+
+
+def test_a_sheet_is_chosen_by_name_and_reported():
+    raw = book(
+        hidden=("Secret",), Secret=[["u"], [1]], First=CELLS, Second=[["c", "y"], *([i, i % 2] for i in range(9))]
+    )
+    assert workbook_sheets(raw) == ("First", "Second")
+    first = read_table(raw)
+    assert first.feature_names == ("a", "b=v")
+    assert "The workbook has 2 sheets; 'First' was read. To read another, name it with sheet=." in first.notes
+    assert read_table(raw, sheet="Second", keep=("c",)).feature_names == ("c",)
+    assert describe_table(raw, sheet="Second").sheets == ("First", "Second")
+    with pytest.raises(DataError, match="no sheet 'Third'; it has 'First', 'Second'"):
+        read_table(raw, sheet="Third")
+    assert workbook_sheets(b"a,b\n1,2\n") == ()
+
+
+def test_old_excel_is_read_and_its_far_cells_are_refused():
+    cells: dict[tuple[int, int], str | float] = {(0, 0): "a", (0, 1): "y"}
+    cells |= {(i, j): i * 0.5 if j == 0 else float(i % 2) for i in range(1, 9) for j in (0, 1)}
+    data = read_table(old_excel(cells))
+    assert data.feature_names == ("a",)
+    assert data.X[:3, 0].tolist() == [0.5, 1.0, 1.5]
+    with pytest.raises(DataError, match=r"one column only|workbook cannot be read"):
+        read_table(old_excel(cells | {(65_535, 65_535): 1.0}))
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (book(S=[[None]]), "sheet 'S' of the workbook is empty; put the table there"),
+        (book(S=[[None]], T=CELLS), "sheet 'S' of the workbook is empty; choose another sheet"),
+        (zipped({"xl/workbook.xml": ""}), r"workbook cannot be read \(CalamineError\); save the part"),
+        (zipped({"a.csv": "a,b"}), "zip archive, not a table; unpack it"),
+        (book(S="<worksheet><sheetData><row>"), "workbook cannot be read"),
+    ],
+    ids=["empty", "empty first", "damaged", "archive", "cut sheet"],
+)
+def test_refusals_say_what_to_do(raw: bytes, words: str):
+    with pytest.raises(DataError, match=words):
+        read_table(raw)
+
+
+def test_far_cells_without_a_value_do_not_count():
+    xml = sheet(CELLS).replace("</sheetData>", '<row r="1048576"><c r="XFD1048576" s="2" /></row></sheetData>')
+    assert read_table(book(S=xml)) == read_table(book(S=CELLS))
+
+
+def test_cells_without_a_place_follow_one_another():
+    rows = "".join(f"<row><c><v>{i * 1.5}</v></c><c><v>{i % 5}</v></c><c><v>{i % 2}</v></c></row>" for i in range(60))
+    data = read_table(book(S=f'<worksheet xmlns="{MAIN}"><sheetData>{rows}</sheetData></worksheet>'), header=False)
+    assert (data.n_samples, data.n_features) == (60, 2)
+
+
+@every("place", ["XFD1048576", "DDD30000", "CD200000"])
+def test_a_sheet_that_spans_more_than_memory_is_refused(place: str):
+    with pytest.raises(DataError, match=r"spans more than 4,000,000 cells"):
+        read_table(book(S=corners(place)))
+
+
+def test_what_a_workbook_unpacks_to_is_bounded():
+    raw = book(S=f'<worksheet xmlns="{MAIN}"><!--{"0" * 50_000}--></worksheet>')
+    with pytest.raises(DataError, match="unpacks to more than 10 times the limit"):
+        read_table(raw, max_bytes=4000)
+
+
+def test_entities_are_not_expanded():
+    bomb = '<!DOCTYPE a [<!ENTITY x "boom"><!ENTITY y "&x;&x;&x;">]>'
+    raw = book(S=bomb + sheet([["a", "y"], ["&y;", 1]]))
+    try:
+        data = read_table(raw, task="novelty")
+    except DataError:
+        return
+    assert "boom" not in repr(data.feature_names)
+
+
+def test_damaged_workbooks_are_read_or_refused():
+    whole, chance = book(S=CELLS), random.Random(0)
+    for _ in range(40):
+        raw = bytearray(whole)
+        for _ in range(chance.randint(1, 6)):
+            raw[chance.randrange(4, len(raw))] = chance.randrange(256)
+        try:
+            read_table(bytes(raw[: chance.randint(200, len(raw))] if chance.random() < 0.3 else raw))
+        except DataError:
+            continue

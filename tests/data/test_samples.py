@@ -1,0 +1,270 @@
+"""Every sample loads, from anywhere, and is what its registry entry says."""
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mklcore.data import synthetic
+from mklcore.data.dataset import Dataset, three_way_split
+from mklcore.data.samples import SAMPLES, _rounded, load_sample
+from mklcore.data.synthetic import (
+    make_mkl_toy,
+    make_ringnorm,
+    make_sparse_polynomial,
+    make_spectra,
+    make_twonorm,
+)
+from mklcore.errors import DataError, ParameterError
+from tests.helpers.every import every
+
+SHAPES = {
+    "breast_cancer": (569, 30, 2),
+    "diabetes": (442, 10, 0),
+    "digit_views": (240, 185, 4),
+    "digits": (1797, 64, 2),
+    "iris": (150, 4, 3),
+    "mkl_toy": (400, 50, 2),
+    "mkl_toy_dense": (400, 50, 2),
+    "mkl_toy_sparse": (400, 50, 2),
+    "ring": (300, 2, 1),
+    "sparse_polynomial": (500, 12, 0),
+    "spectra": (200, 150, 0),
+    "wine": (178, 13, 3),
+}
+
+
+def test_the_registry_is_complete():
+    assert set(SAMPLES) == set(SHAPES)
+
+
+@every("name", SAMPLES)
+def test_sample(name):
+    data = load_sample(name)
+    sample = SAMPLES[name]
+    assert isinstance(data, Dataset)
+    assert (data.n_samples, data.n_features, len(data.class_names)) == SHAPES[name]
+    assert data.task == sample.task
+    assert data == load_sample(name)
+    assert sample.label
+    assert data.notes
+    assert 40 < len(sample.teaches) < 120
+    assert "\n" not in sample.teaches
+    grouped = sorted(j for _, members in data.groups for j in members)
+    assert grouped in ([], list(range(data.n_features)))
+    parts = three_way_split(data, 0.2, 0.2, seed=0)
+    assert sum(part.n_samples for part in parts) == data.n_samples
+
+
+def test_digits_are_odd_or_even():
+    data = load_sample("digits")
+    assert data.class_names == ("even", "odd")
+    assert data.y[:4].tolist() == ["even", "odd", "even", "odd"]  # the first four pictures are 0, 1, 2, 3
+    assert data.feature_names[9] == "pixel_1_1"
+    blank = int((np.ptp(data.X, axis=0) == 0).sum())
+    assert data.notes[1].startswith(f"{blank} pixels")
+
+
+def test_labels_are_words():
+    assert load_sample("breast_cancer").class_names == ("benign", "malignant")
+    assert load_sample("iris").class_names == ("setosa", "versicolor", "virginica")
+    assert load_sample("iris").groups == (("sepal", (0, 1)), ("petal", (2, 3)))
+
+
+def test_the_toy_is_the_generator():
+    assert load_sample("mkl_toy") == make_mkl_toy(400, 9, seed=0)[0]
+
+
+def test_unknown_names_are_refused_with_the_known_ones():
+    with pytest.raises(DataError, match="no sample 'irises'") as caught:
+        load_sample("irises")
+    assert all(f"'{name}'" in str(caught.value) for name in SAMPLES)
+
+
+def test_samples_need_no_folder(tmp_path):
+    """A process elsewhere, which sees the package and not the checkout's sample_data, loads all of them."""
+    package = Path(sys.modules["mklcore.errors"].__file__ or "").parent
+    (tmp_path / "mklcore").symlink_to(package, target_is_directory=True)
+    code = "from mklcore.data.samples import SAMPLES, load_sample; print(sorted(load_sample(n).task for n in SAMPLES))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.count("binary") == 5
+
+
+def test_the_readme_names_every_sample():
+    readme = (Path(__file__).parents[2] / "sample_data" / "README.md").read_text(encoding="utf-8")
+    for name, (rows, columns, _) in SHAPES.items():
+        assert f"| `{name}` | {rows} x {columns} |" in readme
+
+
+@every("name", list(SAMPLES))
+def test_source_and_licence_stand_in_the_readme(name):
+    readme = (Path(__file__).parents[2] / "sample_data" / "README.md").read_text(encoding="utf-8")
+    sample = SAMPLES[name]
+    assert sample.source
+    assert sample.licence
+    assert f"| `{name}` | {sample.source} | {sample.licence} |" in readme
+    if sample.source.startswith("generated: "):  # what is said to make it does
+        call = re.match(r"generated: (\w+)\((.*?)\)", sample.source)
+        arguments = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", call[2])}
+        made = getattr(synthetic, call[1])(**arguments)[0]
+        assert (_rounded(made) if sample.source.endswith(", rounded") else made) == load_sample(name)
+
+
+@every("name", ["digit_views", "sparse_polynomial", "spectra"])
+def test_computed_samples_have_one_fingerprint_on_every_processor(name):
+    data = load_sample(name)
+    other = np.random.default_rng(0).uniform(-1e-13, 1e-13, data.X.shape)
+    assert _rounded(replace(data, X=data.X + other)) == data
+
+
+# -- The generators against what is known about them: Bayes errors, moments, structure, determinism
+
+
+GENERATORS = {
+    "toy": lambda n, seed: make_mkl_toy(n, 9, seed),
+    "polynomial": lambda n, seed: make_sparse_polynomial(n, 6, seed),
+    "rotated": lambda n, seed: make_sparse_polynomial(n, 6, seed, rotate=True),
+    "spectra": lambda n, seed: make_spectra(n, 100, (1, 4), seed),
+    "ringnorm": make_ringnorm,
+    "twonorm": make_twonorm,
+}
+
+
+def error_rate(scores, y):
+    return np.mean(np.sign(scores) != y)
+
+
+@every("name", GENERATORS)
+def test_seeded(name):
+    first, truth = GENERATORS[name](60, 5)
+    again, _ = GENERATORS[name](60, 5)
+    other, _ = GENERATORS[name](60, 6)
+    assert first == again
+    assert first != other
+    assert first.n_samples == 60
+    assert isinstance(truth, tuple)
+    assert first.notes[0].startswith("Generated")
+
+
+@every("name", ["toy", "ringnorm", "twonorm"])
+@every("n", [60, 61])
+def test_classes_are_balanced(name, n):
+    data, _ = GENERATORS[name](n, 0)
+    assert data.class_names == ("-1", "1")
+    assert abs(int(data.y.sum())) == n % 2
+
+
+@every("k", [1, 9, 50])
+def test_toy_has_the_bayes_error_of_the_paper(k):
+    data, truth = make_mkl_toy(100_000, k, seed=1)
+    assert truth.bayes_error == pytest.approx(0.04006, abs=5e-6)
+    # four standard deviations of an error rate over 100,000 points are 0.25 %
+    assert error_rate(data.X @ truth.mean, data.y) == pytest.approx(0.04006, abs=0.0025)
+    assert np.linalg.norm(truth.mean) == pytest.approx(1.75)
+    assert truth.informative == tuple(range(k))
+    np.testing.assert_allclose((data.X * data.y[:, None]).mean(axis=0), truth.mean, atol=0.02)
+    np.testing.assert_allclose((data.X - data.y[:, None] * truth.mean).std(axis=0), 1.0, atol=0.02)
+
+
+def test_twonorm_is_breimans():
+    data, truth = make_twonorm(100_000, seed=0)
+    assert data.n_features == 20
+    np.testing.assert_allclose(data.X[data.y == 1].mean(axis=0), 2 / np.sqrt(20), atol=0.03)
+    np.testing.assert_allclose(data.X[data.y == -1].mean(axis=0), -2 / np.sqrt(20), atol=0.03)
+    np.testing.assert_allclose(np.cov(data.X[data.y == 1].T), np.eye(20), atol=0.03)
+    assert truth.bayes_error == pytest.approx(0.02275, abs=1e-5)
+    assert error_rate(data.X.sum(axis=1), data.y) == pytest.approx(0.02275, abs=0.002)
+
+
+def test_ringnorm_is_breimans():
+    data, truth = make_ringnorm(100_000, seed=0)
+    assert data.n_features == 20
+    np.testing.assert_allclose(data.X[data.y == 1].mean(axis=0), 0.0, atol=0.06)
+    np.testing.assert_allclose(data.X[data.y == -1].mean(axis=0), 2 / np.sqrt(20), atol=0.03)
+    np.testing.assert_allclose(np.cov(data.X[data.y == 1].T), 4 * np.eye(20), atol=0.12)
+    np.testing.assert_allclose(np.cov(data.X[data.y == -1].T), np.eye(20), atol=0.03)
+    # log density ratio, written from the definition and not from the closed form of the generator
+    far = ((data.X - 2 / np.sqrt(20)) ** 2).sum(axis=1) / 2
+    ratio = far - (data.X**2).sum(axis=1) / 8 - 20 * np.log(2)
+    assert truth.bayes_error == pytest.approx(0.0124, abs=5e-5)
+    assert error_rate(ratio, data.y) == pytest.approx(truth.bayes_error, abs=0.0015)
+
+
+@every("p", [1, 2, 3, 4, 16, 64])
+def test_polynomial_is_what_its_truth_says(p):
+    data, truth = make_sparse_polynomial(2000, p, seed=2)
+    products = [data.X[:, list(monomial)].prod(axis=1) for monomial in truth.monomials]
+    np.testing.assert_allclose(np.column_stack(products) @ truth.coefficients, truth.signal, atol=1e-10)
+    assert truth.signal.std() == pytest.approx(1.0)
+    assert (data.y - truth.signal).std() == pytest.approx(0.2, abs=0.015)
+    assert data.task == "regression"
+    assert len(truth.variables) == min(p, 8)
+    assert {j for monomial in truth.monomials for j in monomial} <= set(truth.variables)
+    assert all(1 <= len(set(monomial)) == len(monomial) <= 4 for monomial in truth.monomials)
+    assert len(set(truth.monomials)) == len(truth.monomials) == min(8, 2**p - 1)
+    np.testing.assert_allclose(data.X.std(axis=0), 1.0, atol=0.1)
+
+
+def test_rotation_hides_the_variables_and_nothing_else():
+    plain, truth = make_sparse_polynomial(300, 16, seed=4)
+    turned, hidden = make_sparse_polynomial(300, 16, seed=4, rotate=True)
+    np.testing.assert_array_equal(plain.y, turned.y)
+    assert truth.rotation is None
+    np.testing.assert_allclose(hidden.rotation @ hidden.rotation.T, np.eye(16), atol=1e-12)
+    np.testing.assert_allclose(turned.X, plain.X @ hidden.rotation, atol=1e-12)
+    assert np.abs(hidden.rotation).max() < 0.95
+
+
+def test_spectra_carry_the_target_in_their_bands():
+    data, truth = make_spectra(400, 200, (2, 7), seed=0)
+    assert truth.informative_bands == (2, 7)
+    assert np.flatnonzero(truth.coefficients).tolist() == [2, 7]
+    assert [name for name, _ in data.groups] == [f"band {b}" for b in range(10)]
+    assert sorted(j for _, members in data.groups for j in members) == list(range(200))
+    noise = data.y - truth.concentrations @ truth.coefficients
+    assert noise.std() == pytest.approx(truth.noise_std, rel=0.15)
+    explained = []
+    for _, members in data.groups:
+        columns = np.column_stack([np.ones(400), data.X[:, members]])
+        rest = data.y - columns @ np.linalg.lstsq(columns, data.y, rcond=None)[0]
+        explained.append(1 - rest.var() / data.y.var())
+    assert set(np.argsort(explained)[-2:].tolist()) == {2, 7}
+    assert max(np.delete(explained, [2, 7])) < 0.2 < min(explained[2], explained[7])
+    neighbours = np.diag(np.corrcoef(data.X.T), 1)
+    assert np.median(neighbours) > 0.95
+
+
+def test_spectra_can_draw_their_bands():
+    _, truth = make_spectra(20, 40, 3, seed=0)
+    assert len(truth.informative_bands) == 3
+    assert len(truth.wavelengths) == 40
+
+
+@every(
+    "make, words",
+    [
+        (lambda: make_mkl_toy(1, 1, 0), "n must be a whole number of 2 or more; got 1"),
+        (lambda: make_mkl_toy(10, 0, 0), "n_informative must be a whole number from 1 to 50; got 0"),
+        (lambda: make_mkl_toy(10, 51, 0), "n_informative must be a whole number .*got 51"),
+        (lambda: make_mkl_toy(10, 5, 0, n_features=4), "from 1 to 4"),
+        (lambda: make_mkl_toy(10, 5, 0, rho=0.0), "rho is 0.0; expected a positive number"),
+        (lambda: make_mkl_toy(10.5, 5, 0), "n must be a whole number .*got 10.5"),  # type: ignore[arg-type]
+        (lambda: make_sparse_polynomial(10, 0, 0), "p must be a whole number .*got 0"),
+        (lambda: make_sparse_polynomial(10, 1025, 0), "from 1 to 1024"),
+        (lambda: make_spectra(10, 19, (1,), 0), "n_wavelengths must be a whole number .*got 19"),
+        (lambda: make_spectra(10, 40, (10,), 0), "expected band numbers from 0 to 9"),
+        (lambda: make_spectra(10, 40, (), 0), "expected band numbers"),
+        (lambda: make_spectra(10, 40, 11, 0), "informative_bands must be a whole number .*got 11"),
+        (lambda: make_twonorm(1, 0), "n must be a whole number .*got 1"),
+        (lambda: make_ringnorm(True, 0), "n must be a whole number of 2 or more; got True"),
+    ],
+)
+def test_refusals(make, words):
+    with pytest.raises(ParameterError, match=words):
+        make()

@@ -1,0 +1,194 @@
+"""Tables nobody prepared: which column is the target, which numbers mean missing, what a word is."""
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.answer.exploration import effects
+from mklcore.data.columns import missing_cells, sentinel_of
+from mklcore.data.dataset import Dataset
+from mklcore.data.reading import describe_table, fit_encoder, read_table
+from mklcore.errors import DataError, MKLError, ParameterError
+from tests.helpers.every import every
+from tests.helpers.odd_tables import KINDS, odd_tables
+
+
+def table(header: str, *columns) -> bytes:
+    lines = [header] if header else []
+    return "\n".join(lines + [",".join(str(cell) for cell in row) for row in zip(*columns, strict=True)]).encode()
+
+
+N = 60
+RNG = np.random.default_rng(0)
+NUMBERS, MORE = RNG.normal(size=N).round(3), RNG.normal(size=N).round(3)
+COIN = ["yes" if i % 3 else "no" for i in range(N)]
+
+
+@every(
+    "header, target",
+    [
+        ("Survived,age,fare", "Survived"),
+        ("OUTCOME,age,fare", "OUTCOME"),
+        ("house_price,age,fare", "house_price"),
+        ("SalePrice,age,fare", "SalePrice"),
+        ("age,Class Label,fare", "Class Label"),
+        ("age,first,fare", "fare"),
+    ],
+)
+def test_a_typical_name_makes_the_target_wherever_it_stands(header, target):
+    columns = [NUMBERS, MORE, RNG.normal(size=N).round(3)]
+    content = table(header, *columns)
+    assert read_table(content, task="regression").target_name == target
+    assert describe_table(content).target == target
+
+
+def test_an_empty_a_constant_and_a_numbering_column_are_never_guessed():
+    content = table("a,b,target,constant,id", NUMBERS, COIN, [""] * N, [1] * N, range(100, 100 + N))
+    assert read_table(content).target_name == "b"
+
+
+def test_without_a_header_the_one_column_of_two_words_is_the_target():
+    content = table("", range(7000, 7000 + 3 * N, 3), ["M" if i % 3 else "B" for i in range(N)], NUMBERS, MORE)
+    data = read_table(content)
+    assert data.target_name == "x2"
+    assert data.class_names == ("B", "M")
+    assert any("the only one of its kind among numbers" in note for note in data.notes)
+
+
+def test_columns_without_name_and_value_are_left_out():
+    content = table("a,b,,", NUMBERS, COIN, [""] * N, [""] * N)
+    data = read_table(content)
+    assert (data.feature_names, data.target_name) == (("a",), "b")
+    assert any("2 columns without a name and without a value" in note for note in data.notes)
+
+
+def test_none_is_a_word_among_words_and_missing_among_numbers():
+    words = [("none", "guarantor", "co-applicant")[i % 3] for i in range(N)]
+    gaps = ["none" if i % 10 == 0 else number for i, number in enumerate(NUMBERS)]
+    content = table("debtors,size,y", words, gaps, COIN)
+    data = read_table(content)
+    assert "debtors=none" in data.feature_names
+    rows = fit_encoder(content, data).read(b"debtors,size\nnone,1\nguarantor,none\n").X
+    place = data.feature_names.index("debtors=none")
+    assert rows[:, place].tolist() == [1.0, 0.0]
+    assert any("missing cell" in note and "'size' (6" in note for note in data.notes)
+
+
+SIGNS = ["+-"[i % 9 < 5] for i in range(N)]
+
+
+def test_a_mark_that_is_one_of_two_values_is_a_value():
+    asked = ["-" if i % 7 == 0 else "yes" for i in range(N)]
+    data = read_table(table("a,b,asked,approved", NUMBERS, MORE, asked, SIGNS))
+    assert (data.n_samples, data.target_name, data.class_names) == (N, "approved", ("+", "-"))
+    assert "asked=yes" in data.feature_names
+    assert not any("missing" in note for note in data.notes)
+
+
+@every(
+    "cells, missing",
+    [
+        (["+", "-", ""], [""]),  # an empty cell is no third value
+        (["+", "-", "?"], ["?"]),
+        (["+", "-", "*", "."], []),
+        (["red", "blue", "-"], ["-"]),
+        (["red", "blue", "?", "-", "."], ["?", "-", "."]),
+        (["1.5", "2.5", "-", "?"], ["-", "?"]),
+        (["red", "NA"], ["NA"]),
+        (["-", ""], ["-", ""]),
+    ],
+)
+def test_the_other_values_of_a_column_say_whether_a_mark_is_missing(cells, missing):
+    found = missing_cells(np.array(cells, dtype=object))
+    assert [cell for cell, gone in zip(cells, found, strict=True) if gone] == missing
+
+
+def test_new_rows_read_a_mark_as_the_training_table_did():
+    kinds = [("x", "-")[i % 3 == 0] for i in range(N)]
+    gaps = ["?" if i % 9 == 0 else number for i, number in enumerate(NUMBERS)]
+    raw = table("a,kind,gappy,y", MORE, kinds, gaps, SIGNS)
+    data = read_table(raw, "y")
+    new = fit_encoder(raw, data).read(table("a,kind,gappy,y", [1, 2], ["-", "-"], ["?", "?"], ["-", "-"]))
+    at = data.feature_names.index
+    assert new.X[:, at("kind=x")].tolist() == [0, 0]
+    assert new.X[:, at("gappy")].tolist() == [np.median(data.X[:, at("gappy")])] * 2
+    assert list(new.target) == ["-", "-"]
+
+
+def with_value(value: float, cells: int, low: float = 0.0, high: float = 10.0, n: int = 400) -> np.ndarray:
+    numbers = np.random.default_rng(1).uniform(low, high, n)
+    numbers[:cells] = value
+    return numbers
+
+
+@every("value, low, high", [(-200, 0.5, 20), (-999, 0, 100), (9999, 0, 300), (-9, 1, 12), (0, 7, 60)])
+def test_a_number_that_stands_for_missing_is_noticed(value, low, high):
+    found = sentinel_of("a", with_value(value, 12, low, high).round(1))
+    assert (found.value, found.cells) == (value, 12)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        np.random.default_rng(2).poisson(3, 400).astype(float),  # counts from zero
+        np.r_[np.zeros(360), np.random.default_rng(3).uniform(100, 900, 40)],  # mostly zero
+        np.random.default_rng(4).integers(-1, 5, 400).astype(float),  # -1 goes on
+        np.random.default_rng(5).normal(size=400),
+        with_value(-200, 1, 0, 20),  # once is no habit
+        with_value(99, 12, 0, 100),
+        np.array([0.0, 1.0] * 50),
+    ],
+    ids=["counts", "mostly zero", "minus one", "normal", "once", "inside", "two values"],
+)
+def test_numbers_that_stand_for_themselves_are_not(numbers):
+    assert sentinel_of("a", numbers) is None
+
+
+def test_sentinels_are_reported_and_read_as_missing_when_asked():
+    content = table("gas,other,y", with_value(-200, 6, 1, 9, N).round(2), NUMBERS, COIN)
+    kept, read = read_table(content), read_table(content, sentinels="missing")
+    assert kept.X[:, 0].min() == -200
+    assert any("Probably missing values: -200 in 'gas' (6 cells)" in note for note in kept.notes)
+    assert read.X[:, 0].min() >= 1
+    assert any("Read as missing: -200 in 'gas'" in note for note in read.notes)
+    assert [tuple(one) for one in describe_table(content).sentinels] == [("gas", -200.0, 6)]
+    with pytest.raises(ParameterError, match="sentinels is 'drop'; expected one of keep, missing"):
+        read_table(content, sentinels="drop")
+
+
+def test_a_new_file_is_read_with_the_same_missing_values():
+    content = table("gas,other,y", with_value(-200, 6, 1, 9, N).round(2), NUMBERS, COIN)
+    data = read_table(content, sentinels="missing")
+    reading = fit_encoder(content, data, sentinels="missing")
+    rows = reading.read(b"gas,other\n-200,1\n3,1\n").X
+    median = np.median(data.X[data.X[:, 0] != np.median(data.X[:, 0]), 0])
+    assert rows[0, 0] == pytest.approx(median, abs=0.5)
+    assert rows[1, 0] == 3
+    assert fit_encoder(content, read_table(content)).read(b"gas,other\n-200,1\n").X[0, 0] == -200
+
+
+FIRST = dict(odd_tables(len(KINDS)))
+
+
+@every("kind", ["copied rows", "rare class", "many classes", "constants", "few rows", "leak"])
+def test_no_table_ends_in_anything_but_an_answer_or_a_sentence(kind):
+    with suppress(MKLError):
+        answer = mkl.explore(read_table(FIRST[f"{kind} 1"]), max_rows=60)
+        assert np.isfinite(answer.test_scores()["ours"])
+
+
+def test_the_columns_of_a_model_that_is_a_constant_are_ranked_with_nothing():
+    """Nine zeros of ten: training rows may hold nothing else, and then no row has a weight."""
+    X = RNG.normal(size=(20, 3))
+    kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3)
+    model = mkl.LpMKLRegressor(kernels=kernels).fit(X, np.zeros(20))
+    data = Dataset(X, RNG.normal(size=20), task="regression")
+    assert [one.effect for one in effects(model, data)[0]] == [0.0] * 3
+
+
+def test_too_few_rows_to_judge_an_answer_are_reported():
+    rows = Dataset(RNG.normal(size=(4, 2)), RNG.normal(size=4), task="regression")
+    with pytest.raises(DataError, match="The table has 4 rows, and an answer needs at least 6"):
+        mkl.explore(rows)

@@ -1,0 +1,210 @@
+"""The target nobody named: how often the guess is right, what is never guessed, and what is said where it is unsure."""
+
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from benchmarks import targets
+from mklcore.data.columns import newest_rows, repairs_of
+from mklcore.data.reading import describe_table, read_table
+from mklcore.data.target import SURE, find_leaks, rank_targets, rows_in_order
+from mklcore.errors import DataError, Repair
+from tests.helpers import schemas
+from tests.helpers.every import every
+
+N = 60
+RNG = np.random.default_rng(0)
+SIZE, OTHER = RNG.gamma(4.0, 2.0, N).round(3), RNG.normal(size=N).round(3)
+COIN = np.array([i % 3 == 0 for i in range(N)], dtype=float)
+
+
+def table(**columns) -> bytes:
+    rows = zip(*columns.values(), strict=True)
+    return "\n".join(",".join(map(str, row)) for row in [tuple(columns), *rows]).encode()
+
+
+def guessed(**columns) -> tuple[str, ...]:
+    """The likeliest targets, and that reading takes the first of them."""
+    names = tuple(one.name for one in describe_table(table(**columns)).candidates)
+    assert read_table(table(**columns)).target_name == names[0]
+    return names
+
+
+def test_most_guesses_on_tables_of_known_schemas_are_right():
+    ranked = [(one, rank_targets([name for name, _ in one.columns], one.profiles())) for one in schemas.read()]
+    right = [one.target == found[0].name for one, found in ranked]
+    among = [one.target in {candidate.name for candidate in found} for one, found in ranked]
+    when_sure = [hit for (_, found), hit in zip(ranked, right, strict=True) if found[0].confidence >= SURE]
+    assert len(ranked) >= 140
+    assert np.mean(right) >= 0.75
+    assert np.mean(among) >= 0.88
+    assert np.mean(when_sure) >= 0.9
+    assert np.mean(right) < np.mean(when_sure)  # being sure means something
+
+
+def test_what_cannot_be_read_as_the_target_is_never_guessed():
+    empty, constant, gone = [""] * N, ["b"] * N, ["7" if i < 5 else "" for i in range(N)]
+    texts, days = [f"entry {i}" for i in range(N)], [f"2020-01-{1 + i % 28:02d}" for i in range(N)]
+    never = {"target": gone, "class": constant, "y": texts, "outcome": days, "label": empty, "id": range(N)}
+    for name, cells in never.items():
+        assert name not in guessed(a=SIZE, b=OTHER, **{name: cells})
+    assert guessed(rownames=range(5, 5 + 2 * N, 2), a=COIN, b=SIZE, counter=range(1, N + 1))[0] == "a"
+
+
+def test_a_guess_that_is_mostly_missing_refuses_no_table():
+    data = read_table(table(a=SIZE, grade=COIN, result=[int(v) if i < 3 else "?" for i, v in enumerate(COIN)]))
+    assert data.target_name == "grade"
+    with pytest.raises(DataError, match="The target 'result' is missing in 57 of 60 rows"):
+        read_table(table(a=SIZE, result=["x" if i < 3 else "" for i in range(N)]), "result")
+
+
+@every("task", ["regression", "binary", "classification"])
+def test_the_guess_fits_the_task_that_was_asked_for(task):
+    words = [("low", "middle", "high")[i % 3] for i in range(N)]
+    raw = table(size=SIZE, bought=COIN, **{"class": words})
+    data = read_table(raw, task=task)
+    assert data.target_name == {"regression": "size", "binary": "bought", "classification": "class"}[task]
+    assert describe_table(raw, task=task).target == data.target_name
+    with pytest.raises(DataError, match=r"No column can be the target of the task 'binary': 'a' .number., 'b' .number"):
+        read_table(table(a=SIZE, b=OTHER), task="binary")
+
+
+def test_a_logarithm_and_a_square_by_their_names_are_no_targets():
+    assert guessed(size=SIZE, b=OTHER, lsize=np.log(SIZE))[0] != "lsize"
+    assert guessed(a=OTHER, b=SIZE, asq=OTHER**2)[0] != "asq"
+
+
+def test_a_note_says_why_and_what_else_is_likely():
+    sure = read_table(table(a=SIZE, b=OTHER, species=["ox" if one else "yak" for one in COIN]))
+    reported = next(note for note in sure.notes if "No target was named" in note)
+    assert reported == (
+        "No target was named: the column 'species' was chosen, by its name and as the last column. "
+        "target= names another."
+    )
+    unsure = read_table(table(rownames=range(N), visits=SIZE, b=OTHER, active=["yes" if one else "no" for one in COIN]))
+    reported = next(note for note in unsure.notes if "No target was named" in note)
+    assert (
+        "'visits' was chosen, as the first column and by its name. The guess is unsure; it may also be 'active' ("
+        in reported
+    )
+    assert "yes and no) or 'b' (as no column is more likely). target=" in reported
+
+
+def test_two_words_of_which_one_denies_the_other_tell_a_target():
+    words = ["not remote" if one else "remote" for one in COIN]
+    others = {"town": ["north" if i % 2 else "south" for i in range(N)], "fee": SIZE, "work": words, "age": OTHER}
+    first = describe_table(table(**others)).candidates[0]
+    assert (first.name, first.reason) == ("work", "by its values not remote and remote")
+
+
+def test_the_benchmark_counts_guesses(tmp_path, capsys):
+    (tmp_path / "a.csv").write_bytes(table(size=SIZE, b=OTHER, species=COIN))
+    (tmp_path / "b.csv").write_bytes(table(size=SIZE, b=OTHER, c=OTHER[::-1]))
+    (tmp_path / "c.csv").write_bytes(b"")
+    (tmp_path / "targets.csv").write_text("file,target\na.csv,species\nb.csv,size\nc.csv,y\n", encoding="utf-8")
+    found = list(targets.guesses(tmp_path))
+    assert [str(one).split(" ")[0] for one in found] == ["right", "among", "wrong"]
+    assert targets.counts(found) == (
+        "1 of 3 right, 2 among the three likeliest; 1 of 1 right where the guess is called sure"
+    )
+    assert "c.csv: The file is empty" in capsys.readouterr().out
+
+
+# -- Columns that give the target away are reported, those that are merely good are not
+
+
+@pytest.fixture
+def rows():
+    return np.random.default_rng(0).standard_normal((200, 4))
+
+
+def number(X, y, names=()):
+    return mkl.Dataset(X, y, names, "y", "regression")
+
+
+def kinds(data):
+    return {leak.column: leak.kind for leak in find_leaks(data)}
+
+
+@every("copy", [np.log, np.sqrt, lambda y: -1.0 / y, lambda y: np.round(50 * y)])
+def test_a_function_of_the_target_is_reported(rows, copy):
+    y = np.exp(rows[:, 0] + 0.3 * rows[:, 1])
+    X = np.column_stack([rows, copy(y)])
+    assert kinds(number(X, y, ("a", "b", "c", "d", "copy"))) == {"copy": "explains"}
+
+
+def test_parts_that_add_up_are_reported(rows):
+    assert kinds(number(rows, rows[:, 1] + 2 * rows[:, 3])) == {"x2": "parts", "x4": "parts"}
+    assert kinds(number(rows, rows[:, 1] + 2 * rows[:, 3] + 0.05 * rows[:, 0] ** 2)) == {}
+
+
+def test_a_status_written_afterwards_is_reported(rows):
+    y = np.where(rows[:, 0] + rows[:, 1] > 0.5, "paid", "open")
+    status = np.where(y == "paid", rows[:, 2] ** 2 + 0.1, 0.0)  # an amount that is 0 where nothing was paid
+    data = mkl.Dataset(np.column_stack([rows, status]), y, ("a", "b", "c", "d", "amount"), "y", "binary")
+    assert kinds(data) == {"amount": "explains"}
+    assert "amount alone predicts y" in find_leaks(data)[0].text
+
+
+def test_a_category_that_is_the_target_is_reported(rows):
+    codes = (rows[:, 0] > 0).astype(int) + (rows[:, 1] > 0.5)
+    names = ("a", "state=x", "state=y", "state=z")
+    X = np.column_stack([rows[:, 3], np.eye(3)[codes]])
+    data = mkl.Dataset(X, np.array(["u", "v", "w"])[codes], names, "y", "multiclass",
+                       columns=(("a", (0,)), ("state", (1, 2, 3))))  # fmt: skip
+    assert kinds(data) == {"state": "explains"}
+
+
+@every("name", ["iris", "breast_cancer", "wine", "diabetes", "digits"])
+def test_honest_tables_are_left_alone(name):
+    assert find_leaks(mkl.load_sample(name)) == ()
+
+
+def test_columns_that_sort_the_rows_are_reported(rows):
+    X = np.column_stack([rows, np.arange(200.0), np.sort(rows[:, 0])[::-1], np.repeat([0.0, 1.0], 100)])
+    data = number(X, rows[:, 0] * rows[:, 1], ("a", "b", "c", "d", "row", "date", "half"))
+    assert kinds(data) == {"row": "order", "date": "order"}
+    assert "only falls along the rows" in find_leaks(data)[1].text
+    assert rows_in_order(data) == "last"
+    assert rows_in_order(data.take(np.arange(200)[::-1])) == "first"
+    assert rows_in_order(number(rows, rows[:, 0])) == ""
+
+
+def test_few_rows_and_tables_without_a_target_say_nothing_of_it(rows):
+    assert find_leaks(number(rows[:20], rows[:20, 0])) == ()
+    X = np.column_stack([rows, np.arange(200.0)])
+    nothing = mkl.Dataset(X, np.ones(200, dtype=np.int64), (), "y", "novelty")
+    assert kinds(nothing) == {"x5": "order"}
+
+
+def test_one_click_leaves_a_column_out():
+    from tests.helpers.pages import open_app, quiet, upload, words
+
+    pairs = np.random.default_rng(0).uniform(-1, 1, (80, 2))
+    lines = [f"{a:.3f},{b:.3f},{np.log(3 + a + b * b):.5f},{3 + a + b * b:.5f}" for a, b in pairs]
+    app = upload(open_app(), "\n".join(["a,b,copy,price", *lines]).encode())
+    assert "copy alone predicts price" in words(app)
+    app.button(key="data_leak_0").click()
+    assert "copy alone predicts price" not in words(quiet(app.run()))
+
+
+def test_one_click_tests_on_the_newest_rows():
+    from tests.helpers.pages import open_app, quiet, upload
+
+    pairs = np.random.default_rng(0).uniform(-1, 1, (80, 2))
+    lines = [f"{3 + 1.5 * row},{a:.3f},{b:.3f},{a + b * b:.5f}" for row, (a, b) in enumerate(pairs)]
+    app = upload(open_app(), "\n".join(["hours,a,b,price", *lines]).encode())
+    app.button(key="data_by_time_0").click()
+    assert quiet(app.run()).selectbox(key="field_hold_out").value == "last"
+
+
+@every("form, newest", [("%Y-%m-%d", "last"), ("%d.%m.%Y", "last"), ("%m/%d/%Y %H:00", "first")])
+def test_rows_in_the_order_of_dates_are_noted_with_a_split_by_time(form, newest):
+    days = [date(2020, 1, 1) + timedelta(days=row) for row in range(80)][:: -1 if newest == "first" else 1]
+    lines = [f"{day.strftime(form)},{row % 7},{row % 5},{row % 7 + row % 3}" for row, day in enumerate(days)]
+    found = read_table("\n".join(["day,a,b,price", *lines]).encode())
+    (note,) = [note for note in found.notes if "in the order of 'day'" in note]
+    assert repairs_of(note) == (Repair.of("Split by time", hold_out=newest),)
+    assert newest_rows(np.random.default_rng(0).permutation([f"{day}" for day in days])) == ""

@@ -1,0 +1,136 @@
+"""Free text: read as text, learned by its words on training rows alone, one source column, refused with a repair."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mklcore as mkl
+from mklcore.data.dataset import Dataset
+from mklcore.data.reading import fit_encoder
+from mklcore.data.sequences import look_like_texts, numbers_of, packed, unpacked
+from mklcore.errors import DataError, ParameterError
+from mklcore.kernels.sequences import MOST_WORDS, Words
+from tests.helpers.pages import go, open_app, quiet, upload, words
+
+GOOD, BAD = ["great", "excellent", "love", "perfect"], ["poor", "broken", "refund", "awful"]
+OTHER = ["box", "arrived", "monday", "with", "paper", "colour", "blue", "size"]
+
+
+def reviews(n: int = 160, seed: int = 0) -> bytes:
+    """A table whose text decides the class alone; every text occurs once."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for k in range(n):
+        words = [*rng.choice(OTHER, 5), *rng.choice(GOOD if k % 2 else BAD, 2), f"order{k}"]
+        rng.shuffle(words)
+        rows.append(f'"{" ".join(words)}",{rng.normal():.3f},{"yes" if k % 2 else "no"}')
+    return "\n".join(["review,x,again", *rows]).encode()
+
+
+@pytest.fixture(scope="module")
+def answered():
+    data = mkl.read_table(reviews(), "again")
+    return data, mkl.explore(data)
+
+
+def test_rows_hold_texts_of_any_letters():
+    texts = ["", "plain", "größer, schöner", "日本語", "a\0b", "x" * 100]
+    width = numbers_of(texts)
+    assert width == 17  # six letters to a number
+    assert unpacked(packed(texts, width)) == ["", "plain", "größer, schöner", "日本語", "a b", "x" * 100]
+    assert unpacked(packed(texts, 2))[1:3] == ["plain", "größer, sc"]  # what has no room is cut
+
+
+def test_texts_are_told_from_names_and_codes():
+    rng = np.random.default_rng(1)
+    assert look_like_texts([" ".join(rng.choice(OTHER, 4)) for _ in range(50)])
+    for values in (
+        [f"customer {k}" for k in range(50)],  # one word that all share
+        [f"2021-{k % 7}-{k}" for k in range(50)],
+        [f"{rng.integers(10**9)} {rng.integers(10**9)}" for _ in range(50)],
+        ["".join(rng.choice(list("abcdefgh"), 6)) for _ in range(50)],
+        [""] * 50,
+        [],
+    ):
+        assert not look_like_texts(values)
+
+
+def test_a_text_that_decides_alone_is_one_column_with_its_words(answered):
+    data, found = answered
+    assert [name for name, _ in data.texts] == ["review"]
+    assert data.feature_names == ("x",)
+    assert any(note == "Read as free text, for a kernel on its words: 'review'." for note in data.notes)
+    assert found.columns[0].name == "review"
+    assert found.columns[0].share > 0.9
+    assert found.could_be_chance == {"x": True, "review": False}
+    assert found.terms[0].columns == ("review",)
+    assert found.test_scores()["ours"] == 1.0
+    words = {one.word: float(one.effect[0]) for one in found.words("review", 8)}
+    assert set(words) == {*GOOD, *BAD}
+    assert all((effect > 0) == (word in GOOD) for word, effect in words.items())
+    assert any("cannot read texts" in note for note in found.compare().notes)
+    with pytest.raises(ParameterError, match="No kernel of the model reads a text 'x'"):
+        found.words("x")
+
+
+def test_its_model_takes_a_data_frame_a_data_set_or_rows_and_is_saved(answered, tmp_path):
+    data, found = answered
+    frame = pd.DataFrame({"x": data.X[:, 0], "review": data.texts[0][1], "unused": 0})
+    said = found.model.predict(data)
+    np.testing.assert_array_equal(found.model.predict(frame), said)
+    np.testing.assert_array_equal(found.model.predict(data.table), said)
+    mkl.save_model(tmp_path / "model.mkl", found.model)
+    np.testing.assert_array_equal(mkl.load_model(tmp_path / "model.mkl").predict(frame), said)
+    new = frame.iloc[:2].assign(review=["excellent " * 60, ""])  # longer than any before, and empty
+    assert found.model.predict(new)[0] == "yes"
+    with pytest.raises(DataError, match="lacks the column 'review'"):
+        found.model.predict(frame.drop(columns="review"))
+
+
+def test_new_files_are_read_with_their_texts(answered):
+    data, found = answered
+    rows = fit_encoder(reviews(), data).read(reviews(40, seed=5))
+    assert np.mean(found.model.predict(rows.table) == rows.target) == 1.0
+
+
+def test_words_are_those_of_the_rows_that_are_learned_from(answered):
+    data, found = answered
+    spec = next(spec for spec in found.model._map.specs if isinstance(spec, Words))
+    assert len(spec.vocabulary) <= MOST_WORDS
+    assert not any(word.startswith("order") for word in spec.vocabulary)  # of one row each
+    fold = data.take(np.flatnonzero(["refund" not in text for text in data.texts[0][1]]))
+    kernel = mkl.KernelDictionary.recommended(fold, whole=False)
+    specs = mkl.LpMKLClassifier(kernels=kernel).fit(fold)._map.specs
+    assert "refund" not in next(spec for spec in specs if isinstance(spec, Words)).vocabulary
+    rows = np.hstack([np.zeros((3, 0)), packed(["poor box", "box poor poor", ""], 20)])
+    kernel = Words(features=tuple(range(20)), vocabulary=("box", "poor"), rarity=(1.0, 2.0))
+    K = np.empty((3, 3))
+    kernel.between(rows, rows, False, K)
+    np.testing.assert_allclose(np.diag(K), [1.0, 1.0, 0.0])
+    np.testing.assert_allclose(kernel.own(rows), np.diag(K))
+
+
+def test_texts_without_a_word_that_two_rows_share_are_refused_with_a_repair():
+    rng = np.random.default_rng(2)
+    texts = tuple(f"only{k}a only{k}b" for k in range(40))
+    data = Dataset(rng.normal(size=(40, 1)), rng.normal(size=40), ("x",), texts=[("note", texts)])
+    with pytest.raises(DataError, match="No word of 'note' stands in 2 of the") as refused:
+        mkl.explore(data)
+    assert refused.value.repairs[0].settings == (("uses", (("note", "left out"),)),)
+    with pytest.raises(DataError, match="holds 3, which is no string"):
+        Dataset(np.ones((1, 1)), [1.0], texts=[("note", (3,))])
+    with pytest.raises(DataError, match="Two sequences or texts have the same name"):
+        Dataset(np.ones((1, 1)), [1.0], texts=[("note", ("a",)), ("note", ("b",))])
+
+
+def test_pages_draw_its_words_and_have_a_box_for_it():
+    app = upload(open_app("pages/data.py"), reviews(), "reviews.csv")
+    said = words(go(app, "pages/explore.py"))
+    assert "**review** (moves the decision by" in said
+    assert "What a word adds to a text that has it" in said
+    go(app, "pages/predict.py")
+    (box,) = [one for one in app.text_area if one.label == "review"]
+    assert {"yes", "no"} >= {line.split()[-1] for line in words(app).splitlines() if line.startswith("#### ")}
+    box.set_value("perfect, great, love it").run()
+    assert "#### again: yes" in words(quiet(app))
+    assert "1 text" in words(go(app, "pages/kernels.py"))

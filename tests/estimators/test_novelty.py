@@ -1,0 +1,153 @@
+"""Novelty detection along a path: certificates, the share of rows accepted, what the score cannot do, and refusals."""
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.data.synthetic import RING_GAP
+from mklcore.errors import ParameterError
+from mklcore.estimators.explain import NOVELTY, decision_surface
+from mklcore.selection import choose, cross_validate_path
+from mklcore.selection.choose_c import choose_C
+from mklcore.selection.scoring import ACCEPTED
+from tests.helpers.every import every
+
+KERNELS = mkl.KernelDictionary.rbf_grid([0.25, 0.5, 1.0, 2.0])
+
+
+@pytest.fixture(scope="module")
+def ring():
+    data, truth = mkl.data.make_ring(n=120, n_outside=8, seed=1)
+    return data, truth, KERNELS.grams(data.X[:80])
+
+
+def path(stack, param="C", n=8, **parameters):
+    model = mkl.LpMKLOneClass(kernels="precomputed", **parameters)
+    return mkl.fit_path(model, stack, None, param, mkl.paths.path_grid(model, stack, None, param, n))
+
+
+def test_the_ring_is_what_its_truth_says(ring):
+    data, truth, _ = ring
+    away = np.abs(np.hypot(*data.X.T) - truth.radius)
+    assert data.task == "novelty"
+    assert truth.outside.sum() == 8
+    assert away[truth.outside].min() >= RING_GAP
+    assert away[~truth.outside].max() < 5 * truth.noise_std
+    assert data == mkl.data.make_ring(120, 8, seed=1)[0]
+    with pytest.raises(ParameterError, match="n_outside must be a whole number from 0 to 4; got 5"):
+        mkl.data.make_ring(5, 5, seed=0)
+
+
+@pytest.mark.parametrize("param", ["C", "p"])
+def test_a_path_is_certified_and_scored_by_the_share_accepted(ring, param):
+    data, _, stack = ring
+    model = mkl.LpMKLOneClass(p=1.5, C=0.05, kernels="precomputed")
+    values = mkl.paths.path_grid(model, stack, None, param, 8)
+    found = mkl.fit_path(model, stack, None, param, values, stack.cross(data.X[80:]))
+    assert found.score_name == ACCEPTED
+    assert all(status.ok for status in found.statuses)
+    assert found.relative_gap.max() <= 1e-3
+    for fitted, train, validation in zip(found.estimators, found.train_score, found.val_score, strict=True):
+        decision, fresh = fitted.decision_function(stack.values), fitted.decision_function(stack.cross(data.X[80:]))
+        for reported, values in ((train, decision), (validation, fresh)):
+            on_the_border = np.abs(values) < 1e-9  # whether such a row is inside depends on the last digit
+            assert reported == pytest.approx(np.mean(values >= 0), abs=np.mean(on_the_border) + 1e-12)
+        assert fitted.score(stack.values) == np.mean(decision >= 0)
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, np.inf])
+def test_the_path_over_C_goes_from_no_row_to_nearly_all(ring, p):
+    found = path(ring[2], p=p)
+    assert found.train_score[0] < 0.5
+    assert found.train_score[-1] > 0.9
+    assert found.first_look == 4
+    assert not found.can_choose
+
+
+def test_a_path_answers_as_single_fits_do(ring):
+    stack = ring[2]
+    found = path(stack, p=1.5, tol=1e-6)
+    for value, fitted in zip(found.values[::3], found.estimators[::3], strict=True):
+        alone = mkl.LpMKLOneClass(p=1.5, C=value, kernels="precomputed", tol=1e-6).fit(stack)
+        assert fitted.objective_ == pytest.approx(alone.objective_, rel=1e-5)
+
+
+def test_the_nu_form_runs_over_p_and_refuses_a_path_over_C(ring):
+    found = path(ring[2], "p", nu=0.2)
+    assert all(status.ok for status in found.statuses)
+    assert np.all(np.abs(found.train_score - 0.8) < 0.2)
+    with pytest.raises(ParameterError, match="With nu given C has no effect"):
+        path(ring[2], nu=0.2)
+
+
+def test_the_share_accepted_cannot_choose(ring):
+    data, _, stack = ring
+    found = path(stack)
+    with pytest.raises(ParameterError, match="cannot choose a point"):
+        choose(found)
+    model = mkl.LpMKLOneClass(p=2.0, kernels=KERNELS)
+    folds = cross_validate_path(model, data.X, data.y, "C", [0.01, 0.1], n_splits=3)
+    assert folds.score_name == ACCEPTED
+    assert np.all((folds.scores >= 0) & (folds.scores <= 1))
+    with pytest.raises(ParameterError, match="cannot choose a point"):
+        choose(folds)
+    with pytest.raises(ParameterError, match="no error can be estimated"):
+        choose_C(model, data.X, data.y, [0.1, 1.0])
+
+
+def test_on_the_sample_wide_kernels_accept_the_empty_middle_and_narrow_ones_do_not():
+    data = mkl.load_sample("ring")
+    for width, inside in ((0.25, False), (4.0, True)):
+        kernels = mkl.KernelDictionary.rbf_grid([width])
+        stack = kernels.grams(data.X[::2])
+        model = mkl.LpMKLOneClass(kernels=kernels)
+        found = mkl.fit_path(model, stack, None, "C", mkl.paths.path_grid(model, stack, None, "C", 25))
+        middle = found.estimators[found.first_look].predict_blocks(stack.cross(np.zeros((1, 2))))
+        assert (middle[0] == 1) == inside
+
+
+def test_a_path_with_a_target_still_looks_at_its_best_score_first():
+    data = mkl.load_sample("iris")
+    stack = KERNELS.grams(data.X[::2])
+    model = mkl.LpMKLClassifier(kernels="precomputed")
+    found = mkl.fit_path(model, stack, data.y[::2], "C", [0.01, 1.0], stack.cross(data.X[1::2]), data.y[1::2])
+    assert found.can_choose
+    assert found.first_look == int(np.argmax(found.val_score)) == choose(found)
+    without = mkl.fit_path(model, stack, data.y[::2], "C", [0.01, 1.0])
+    assert not without.can_choose
+    assert without.first_look == 1
+
+
+def test_the_surface_is_zero_on_the_boundary(ring):
+    data = ring[0]
+    fitted = mkl.LpMKLOneClass(p=np.inf, C=0.05, kernels=KERNELS).fit(data.X)
+    found = decision_surface(fitted, (0, 1), points=16)
+    assert found.kind == "score"
+    assert found.classes == NOVELTY
+    corner = np.array([[found.x[0], found.y[0]]])
+    assert found.values[0, 0] == pytest.approx(fitted.decision_function(corner)[0])
+
+
+@every("norm", ["lp", "weighted lp", "block norm", "elliptic"])
+def test_the_registry_makes_the_estimator_for_a_table_without_target(ring, norm):
+    method, stack = mkl.catalog.ESTIMATORS["lp"], ring[2]
+    model = method.estimator("novelty", kernels="precomputed", stack=stack, norm=norm, p=1.5, C=0.05, loss="hinge")
+    assert type(model) is mkl.LpMKLOneClass
+    assert model.fit(stack).status_.ok
+    reported = method.words_for({"norm": norm}, "novelty")
+    assert "y_i" not in reported.formula
+    assert "{w,b" not in reported.formula
+    assert "Without a target no score" in reported.cannot_tell
+    shown = [control.name for control in method.shown("novelty", "C", {"norm": norm})]
+    assert not {"loss", "epsilon", "fit_intercept", "C"} & set(shown)
+    assert ("p" in shown) == (norm in ("lp", "weighted lp"))
+
+
+@every("method", mkl.catalog.ESTIMATORS.values())
+def test_other_methods_say_that_they_need_a_target(method):
+    assert method.fits("binary")
+    assert method.fits("regression")
+    assert method.fits("novelty") == (method.key == "lp")
+    if not method.fits("novelty"):
+        with pytest.raises(ParameterError, match=r"needs a target, and this table has none"):
+            method.estimator("novelty")

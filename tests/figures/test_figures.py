@@ -1,0 +1,492 @@
+"""Static figures: one table of all of them for style, alternative text and what can be read; then what each draws."""
+
+import colorsys
+import enum
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace as Fields
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from mklcore import figures
+from mklcore.answer.words import WordEffect
+from mklcore.errors import ParameterError
+from mklcore.figures import captions, style
+from mklcore.figures.grams import block_means
+from tests.helpers.every import every
+
+ROOT = Path(__file__).resolve().parents[2]
+THEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+RNG = np.random.default_rng(0)
+NAMES = ("width", "height", "depth")
+
+
+class Status(enum.Enum):
+    CONVERGED = "converged"
+    MAX_ITER = "stopped"
+
+    @property
+    def ok(self) -> bool:
+        return self is Status.CONVERGED
+
+
+@dataclass
+class ToyPath:
+    """The fields of a path that figures read."""
+
+    weights: np.ndarray
+    values: np.ndarray
+    kernel_families: tuple[str, ...]
+    param: str = "C"
+    stopped: tuple[int, ...] = ()
+    score_name: str = "accuracy"
+    kernel_names: tuple[str, ...] = field(init=False)
+    statuses: tuple[Status, ...] = field(init=False)
+    train_score: np.ndarray = field(init=False)
+    val_score: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.values)
+        self.kernel_names = tuple(f"{family} {m}" for m, family in enumerate(self.kernel_families))
+        self.statuses = tuple(Status.MAX_ITER if i in self.stopped else Status.CONVERGED for i in range(n))
+        self.train_score = np.linspace(0.7, 0.95, n)
+        self.val_score = np.linspace(0.6, 0.9, n)
+
+
+def toy_path(n_values=5, n_kernels=9, families=None, **more) -> ToyPath:
+    weights = np.random.default_rng(3).uniform(0.01, 1, (n_values, n_kernels))
+    families = families or ("rbf",) * 3 + ("linear",) * (n_kernels - 3)
+    return ToyPath(weights, more.pop("values", np.logspace(-2, 2, n_values)), families, **more)
+
+
+def history(*gaps: float | None) -> list[Fields]:
+    return [Fields(iteration=k, relative_gap=gap, solves=2, seconds=0.1) for k, gap in enumerate(gaps)]
+
+
+def surface(kind: str, **more) -> go.Figure:
+    classes = {"number": (), "score": ("no", "yes"), "class": ("a", "b", "c")}[kind]
+    values = np.arange(12.0).reshape(3, 4) % 3 if kind == "class" else np.linspace(-1, 1, 12).reshape(3, 4)
+    found = Fields(
+        columns=(0, 2), x=np.linspace(0, 1, 4), y=np.linspace(5, 9, 3), values=values, classes=classes, kind=kind
+    )
+    labels = np.array([*(classes or (1.0, 2.0, 3.0)) * 6][:6])
+    return figures.surface_plot(found, NAMES, RNG.uniform(size=(6, 3)), labels, **more)
+
+
+AXIS = Fields(name="width", at=np.linspace(0, 1, 5), names=(), rows=np.linspace(0, 1, 9))
+KIND = Fields(name="kind", at=np.arange(2.0), names=("a", "b"), rows=np.array([3, 4]))
+TERMS = [Fields(columns=("a",), share=0.6), Fields(columns=("a", "b"), share=0.4, probability=0.2)]
+TABLE = Fields(rows=("1", "2", "3"), columns=("ours", "theirs"), **{
+    name: RNG.uniform(1, 9, (3, 2)) for name in ("ours", "ours_error", "reference", "reference_error")
+})  # fmt: skip
+
+
+def every_figure(dark: bool) -> dict[str, go.Figure]:
+    """Every public figure, some in several forms; hulls are in ``test_hkl_figures``."""
+    path, gram = toy_path(stopped=(1,)), RNG.uniform(size=(6, 6))
+    names, families, weights = path.kernel_names, path.kernel_families, path.weights
+    curve = figures.Curve("bound", np.geomspace(1, 9, 5)), figures.Curve("error", np.full(5, 2.0), "test", np.ones(5))
+    titles = {"y_title": "error", "dark": dark}
+    letters = Fields(letters="ab", values=gram[:2], words=[Fields(word="ab", place=1, effect=0.5)])
+
+    def term(*axes: Fields, error: float | None) -> go.Figure:
+        values = RNG.normal(size=tuple(len(axis.at) for axis in reversed(axes)))
+        error = None if error is None else np.full(values.shape, error)
+        return figures.term_plot(Fields(axes=axes, values=values, error=error), dark=dark)
+
+    return {
+        "weights_bar": figures.weights_bar(weights[0], names, families, dark=dark),
+        "kernels_by_column": figures.kernels_by_column(
+            {"a": [0, 3], "b": [1]}, weights[0], names, families, "weight", dark=dark
+        ),
+        "relevance_bars": figures.relevance_bars([0.5, 0.0, 1.0], NAMES, dark=dark),
+        "term_bars": figures.term_bars(TERMS, dark=dark),
+        "word_bars": figures.word_bars(
+            [WordEffect("great", np.array([0.4]), 0.3), WordEffect("poor", np.array([-0.2]), 0.1)], "review", dark=dark
+        ),
+        "waterfall": figures.waterfall([0.5, -0.2], ("a", "b"), 1.0, before=1.2, step=0.1, dark=dark),
+        "class_weights": figures.class_weights([[0.5, 0.0, 0.2], [0.1, 0.7, 0.0]], "ab", NAMES, dark=dark),
+        "weight_path": figures.weight_path(path, 2, dark=dark),
+        "score_path": figures.score_path(path, 2, references=[("linear", 0.8)], dark=dark),
+        "gap_convergence": figures.gap_convergence(history(0.5, 0.01), dark=dark),
+        "gram_heatmap": figures.gram_heatmap(gram, [0, 1, 0, 1, 0, 1], dark=dark),
+        "alignment_heatmap": figures.alignment_heatmap(gram, "abcdef", dark=dark),
+        "eigenvalue_decay": figures.eigenvalue_decay(gram[:2] + 1, ["a", "b"], dark=dark),
+        "confusion_figure": figures.confusion_figure(gram[:2, :2], "ab", dark=dark),
+        "roc_figure": figures.roc_figure([("a", gram[0], gram[0], 0.8)], dark=dark),
+        "reliability_figure": figures.reliability_figure(gram[0], gram[1], np.arange(1, 7), "a", dark=dark),
+        "residual_figure": figures.residual_figure(gram[0], gram[1], "a", dark=dark),
+        "column_figure": figures.column_figure(Fields(**vars(AXIS), values=np.arange(5.0)), "width", dark=dark),
+        "column_figure, kinds": figures.column_figure(Fields(**vars(KIND), values=np.arange(2.0)), "kind", dark=dark),
+        "term_plot": term(AXIS, error=0.1),
+        "term_plot, two": term(AXIS, KIND, error=None),
+        "component_plot": figures.component_plot([AXIS.at], AXIS.at, ["width"], "width", certified=False, dark=dark),
+        "component_plot, two": figures.component_plot([AXIS.at] * 2, np.eye(5), NAMES[:2], "both", dark=dark),
+        **{f"surface_plot, {kind}": surface(kind, dark=dark) for kind in ("number", "score", "class")},
+        "positions_figure": figures.positions_figure(letters, "promoter", dark=dark),
+        "comparison_plot": figures.comparison_plot(TABLE, slice(None), row_name="size", floor=0.5, **titles),
+        "comparison_plot, series": figures.comparison_plot(
+            TABLE, slice(0, 1), row_name="size", marks=[("x", "1"), ("x", "2"), ("y", "1")], **titles
+        ),
+        "comparison_plot, table": figures.comparison_plot(
+            TABLE, slice(None), row_name="", ordered=False, floor=4.0, **titles
+        ),
+        **{f"bound_curves, {kind}": figures.bound_curves(
+            np.arange(1.0, 6), curve, x_title="n", level=4.0, kind=kind, **titles
+        ) for kind in ("count", "log", "norm")},
+    }  # fmt: skip
+
+
+def labels(figure: go.Figure) -> list:
+    return [a for a in figure.layout.annotations if a.name == "end label"]
+
+
+def text_colours(figure: go.Figure) -> set[str]:
+    layout = figure.layout
+    found = {layout.font.color} | {a.font.color for a in layout.annotations if a.font.color}
+    for one in (*figure.select_xaxes(), *figure.select_yaxes()):
+        found |= {one.title.font.color, one.tickfont.color} - {None}
+    return found
+
+
+# Every figure
+
+
+@THEMES
+def test_every_public_figure_keeps_the_house_style_and_can_be_read(dark):
+    drawn = every_figure(dark)
+    others = {"Curve", "hull_graph", "hull_grid", "kernel_colours", "kernel_count", "path_positions"}
+    assert {name.partition(",")[0] for name in drawn} == set(figures.__all__) - others
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    papers = {style.theme(dark).paper, config["theme"]["dark" if dark else "light"]["backgroundColor"]}
+    for name, figure in drawn.items():
+        assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)", name
+        assert figure.layout.font.family is None, name
+        assert figure.layout.showlegend is (name == "kernels_by_column"), name
+        assert 100 <= figure.layout.height <= 600, name
+        alt = figure.layout.meta["alt"]
+        assert alt[0].isupper(), name
+        assert alt.endswith("."), name
+        assert any(c.isdigit() for c in alt), name
+        assert "nan" not in alt, name
+        for paper in papers:
+            for colour in text_colours(figure):
+                assert style.contrast(colour, paper) >= style.TEXT_CONTRAST, (name, colour, paper)
+            for trace in figure.select_traces(selector={"type": "scatter"}):
+                if trace.line.color and trace.line.color.startswith("#"):
+                    assert style.contrast(trace.line.color, paper) >= style.MARK_CONTRAST, (name, trace.name)
+        assert len(figure.to_json()) < 100_000, name
+        assert style.enlarged(figure).layout.height > figure.layout.height, name
+
+
+def test_what_does_not_fit_together_is_refused_and_nothing_is_said_in_words():
+    axis = Fields(axes=(AXIS,) * 3, values=np.zeros((5, 5, 5)), error=None)
+    for call, words in (
+        (lambda: figures.weights_bar([1.0, 2.0], ["a"], ["rbf"] * 2), r"shape \(2,\), 1 names and 2 families"),
+        (lambda: figures.relevance_bars([1.0], NAMES), "1,\\), 3 names"),
+        (lambda: figures.waterfall([1.0], NAMES, 0.0), "3 names"),
+        (lambda: figures.class_weights(np.ones((2, 3)), ("a",), NAMES), "One row per problem"),
+        (lambda: figures.weight_path(toy_path(), 5), "the path has 5 points"),
+        (lambda: figures.gram_heatmap(np.ones((3, 2))), "got shape"),
+        (lambda: figures.alignment_heatmap(np.ones((2, 3, 3)), "abc"), "got shape"),
+        (lambda: figures.gram_heatmap(np.eye(3), [0, 1]), r"needs 3 labels, got shape \(2,\)"),
+        (lambda: figures.alignment_heatmap(np.eye(3), "ab"), "needs 3 names, got 2"),
+        (lambda: figures.eigenvalue_decay(np.ones((2, 3)), ["a"]), "2 spectra need a name and a colour each; got 1"),
+        (lambda: figures.confusion_figure(np.eye(3), "ab"), r"Counts must be \(2, 2\)"),
+        (lambda: figures.term_plot(axis), "A term of 3 columns cannot be drawn"),
+        (lambda: figures.component_plot([AXIS.at], np.ones(4), ["a"], "a"), "one value per position"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            call()
+    empty = toy_path(n_values=1)
+    empty.values = np.empty(0)
+    for figure, words in (
+        (figures.weights_bar([], [], []), "Add one"),
+        (figures.weight_path(empty), "No path yet"),
+        (figures.score_path(empty), "No path yet"),
+        (figures.term_bars([]), "no column has a share"),
+        (figures.gap_convergence(history(None)), "no certificate"),
+        (figures.gap_convergence([]), "no certificate"),
+    ):
+        assert words in figure.layout.meta["alt"]
+        assert words in figure.layout.annotations[0].text
+
+
+# Colours
+
+
+def test_contrast_is_that_of_wcag():
+    assert style.contrast("#000000", "#FFFFFF") == pytest.approx(21)
+    assert style.contrast("#FFFFFF", "#FFFFFF") == pytest.approx(1)
+    assert style.contrast("#777777", "#FFFFFF") == pytest.approx(4.48, abs=0.005)
+
+
+@every("dark", [False, True])
+@every("family", style.FAMILY_HUES)
+def test_a_family_keeps_its_hue_and_every_member_can_be_seen(family, dark):
+    hue = colorsys.rgb_to_hls(*style._channels(style.FAMILY_HUES[family]))[0]
+    shades = figures.kernel_colours([family] * 40, dark=dark)
+    for shade in shades:
+        assert style.contrast(shade, style.theme(dark).paper) >= style.MARK_CONTRAST
+        assert abs(colorsys.rgb_to_hls(*style._channels(shade))[0] - hue) < 0.02
+    assert len(set(shades[:8])) == 8
+
+
+@THEMES
+def test_adding_kernels_moves_no_earlier_colour(dark):
+    families = ["rbf", "linear", "rbf", "linear", "linear"]
+    longer = figures.kernel_colours([*families, "rbf", "polynomial"], dark=dark)
+    assert longer[:5] == figures.kernel_colours(families, dark=dark)
+
+
+@THEMES
+def test_one_family_beyond_four_fifths_gives_six_hues_and_grey(dark):
+    weights = np.r_[0.9, 0.1, 0.8, 0.7, 0.2, 0.6, 0.5, 0.3, 0.05, 0.04]
+    colours = figures.kernel_colours(["linear"] * 9 + ["rbf"], weights, dark)
+    grey = style.theme(dark).grey
+    assert [m for m, colour in enumerate(colours) if colour != grey] == [0, 2, 3, 5, 6, 7]
+    assert len(set(colours)) == 7
+    assert colours[0] == style.readable(style.FAMILY_HUES["linear"], dark)
+
+
+def _cielab(linear):
+    mix = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    x, y, z = np.cbrt(np.maximum(mix @ linear / np.array([0.9505, 1.0, 1.089]), 1e-6))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+# Machado, Oliveira, Fernandes (2009): linear RGB as people without one kind of cone see it.
+_SEEN_BY = {
+    "everybody": np.eye(3),
+    "protanopes": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopes": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "tritanopes": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+}
+
+
+@every("dark", [False, True])
+@every("who", _SEEN_BY)
+def test_six_lines_are_reported_apart_by_everybody(who, dark):
+    hues = style.six_hues(dark)
+    assert all(style.contrast(hue, style.theme(dark).paper) >= style.MARK_CONTRAST for hue in hues)
+    channels = np.array([[int(hue[k : k + 2], 16) / 255 for k in (1, 3, 5)] for hue in hues])
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    seen = [_cielab(np.clip(np.asarray(_SEEN_BY[who]) @ rgb, 0, 1)) for rgb in linear]
+    away = [np.linalg.norm(seen[i] - seen[j]) for i in range(6) for j in range(i)]
+    assert min(away) > 20
+    assert len(set(style.GLYPHS.values())) == 6
+
+
+# Numbers and labels
+
+
+@every("value, text", [(0, "0"), (0.012345, "0.0123"), (1.5, "1.5"), (100, "100"), (1234, "1230"), (999999, "1 × 10⁶"),
+     (4.2e7, "4.2 × 10⁷"), (2e-7, "2 × 10⁻⁷"), (np.inf, "∞"), (np.nan, "not available"),
+     (-0.5, "−0.5"), (-np.inf, "−∞")])  # fmt: skip
+def test_numbers_have_three_significant_digits(value, text):
+    assert style.number(value) == text
+
+
+@every("share, text", [(0.0008, "0.08 %"), (9e-5, "< 0.01 %"), (0.0, "< 0.01 %"), (0.5, "50 %")])
+def test_a_gap_is_never_called_zero(share, text):
+    assert style.percent(share) == text
+
+
+def test_long_names_are_cut_in_the_middle_and_markup_is_harmless():
+    assert style.short("linear worst concave points") == "…concave points"
+    assert len(style.short("x" * 90)) == 18
+    assert style.short("<b>a & b") == "&lt;b&gt;a &amp; b"
+    assert style.cut("total_phenols × color_intensity", 20) == "…color_intensity"
+
+
+def test_products_of_alike_kernels_are_named_like_one_kernel():
+    names = ("linear a", "RBF 1 × median, a", "a × b, linear × linear", "a × b, RBF 1 × median × RBF 1 × median",
+             "a × c, linear × RBF 1 × median")  # fmt: skip
+    assert captions.labels(names, ("interaction",) * 5) == (
+        "a", "RBF a", "a × b", "RBF a × b", "a × c, linear × RBF 1 × median",
+    )  # fmt: skip
+
+
+def test_human_ticks():
+    assert style.human_ticks(-2, 2) == [0.01, 0.1, 1, 10, 100]
+    assert style.human_ticks(0, 0.9) == [1, 2, 5]
+    assert len(style.human_ticks(-12, 12)) <= 9
+    assert [style.tick_text(t) for t in (0.01, 0.1, 1, 10)] == ["0.01", "0.1", "1", "10"]
+    assert style.tick_text(1e-8, plain=False) == "10⁻⁸"
+
+
+# What they draw
+
+
+def test_bars_are_ordered_and_coloured_by_the_whole_path_and_say_what_is_left_out():
+    path = toy_path()
+    first, last = (
+        figures.weights_bar(path.weights[k], path.kernel_names, path.kernel_families, peaks=path.weights)
+        for k in (0, -1)
+    )
+    order = np.argsort(-path.weights.max(axis=0))
+    np.testing.assert_array_equal(last.data[0].x, path.weights[-1][order])
+    assert first.data[0].marker.color == last.data[0].marker.color
+    assert first.layout.xaxis.range == last.layout.xaxis.range
+    assert first.layout.yaxis.ticktext == tuple(path.kernel_names[m] for m in order)
+    weights = np.r_[np.linspace(0.5, 0.1, 5), np.zeros(15)]
+    names, families = [f"k{m}" for m in range(20)], ["rbf"] * 10 + ["linear"] * 10
+    figure = figures.weights_bar(weights, names, families, limit=8, certified=False)
+    alt = figure.layout.meta["alt"]
+    assert "5 of 20 kernels have a positive weight; the largest are k0 with 0.5, k1 with 0.4 and k2 with 0.3" in alt
+    assert "12 smaller kernels left out. These weights are provisional" in alt
+    assert figure.data[0].marker.color == style.TRANSPARENT
+    assert figure.data[0].marker.line.color == tuple(figures.kernel_colours(families, weights)[:8])
+
+
+@THEMES
+def test_six_largest_kernels_are_named_and_the_rest_step_back(dark):
+    path = toy_path()
+    figure = figures.weight_path(path, dark=dark)
+    named = style.largest(path.weights.max(axis=0))
+    assert [t.name for t in figure.data] == ["the other kernels"] + [path.kernel_names[m] for m in named]
+    colours = figures.kernel_colours(path.kernel_families, path.weights, dark)
+    for trace, label, m in zip(figure.data[1:], labels(figure), named, strict=True):
+        np.testing.assert_array_equal(np.array(trace.y, float), path.weights[:, m])
+        assert (trace.line.color, label.text) == (colours[m], path.kernel_names[m])
+        assert label.y == pytest.approx(path.weights[-1, m])
+    path.weights[-1] = 0.5  # all end together: labels are moved apart
+    figure = figures.weight_path(path)
+    low, high = figure.layout.yaxis.range
+    scale = (figure.layout.height - figure.layout.margin.t - figure.layout.margin.b) / (high - low)
+    assert np.all(np.diff(sorted(a.y * scale + a.yshift for a in labels(figure))) >= style.LABEL_GAP - 1e-6)
+
+
+def test_the_axis_of_every_parameter():
+    axis = figures.weight_path(toy_path()).layout.xaxis
+    assert (axis.type, axis.title.text) == ("log", "C, cost of an error (log scale)")
+    assert axis.ticktext == ("0.01", "0.1", "1", "10", "100")
+    path = toy_path(values=np.array([1.0, 4 / 3, 2.0, 8.0, np.inf]), param="p")
+    np.testing.assert_allclose(figures.path_positions(path), [1, 4 / 3, 2, 8, 16])
+    axis = figures.weight_path(path).layout.xaxis
+    assert (axis.ticktext[0], axis.ticktext[-1], axis.tickvals[-1]) == ("1", "∞", 16)
+    assert "along p from 1 to ∞" in figures.weight_path(path).layout.meta["alt"]
+    axis = figures.weight_path(toy_path(values=np.arange(1.0, 6), param="s")).layout.xaxis
+    assert (axis.type, axis.title.text) == (None, "s, number of kernels")
+    falling = figures.weight_path(toy_path(values=np.logspace(1, -3, 5), param="lam"))
+    assert np.all(np.diff(np.array(falling.data[1].x, float)) > 0)
+    assert "λ" in falling.layout.xaxis.title.text
+
+
+def test_the_cursor_is_at_its_index_and_what_is_not_solved_is_dashed_or_hollow():
+    path = toy_path(n_values=6, stopped=(2,))
+    (cursor,) = figures.weight_path(path, 3).layout.shapes
+    assert cursor.x0 == cursor.x1 == pytest.approx(path.values[3])
+    assert figures.weight_path(path).layout.shapes == ()
+    solid, dashed = (t for t in figures.weight_path(path).data if t.name == path.kernel_names[4])
+    assert (solid.line.dash, dashed.line.dash) == ("solid", "dash")
+    assert [v for v in solid.x if v is not None] == pytest.approx(path.values[[0, 1, 3, 4, 5]])
+    assert list(dashed.x) == pytest.approx(path.values[[1, 2, 3]])
+    assert "1 point not solved" in figures.weight_path(path).layout.meta["alt"]
+    path.val_score = np.full(6, np.nan)
+    figure = figures.score_path(path)
+    assert [t.name for t in figure.data] == ["train", "not solved to tolerance"]
+    path.train_score = path.val_score
+    assert "No score was measured" in figures.score_path(path).layout.meta["alt"]
+    for draw in (figures.weight_path, figures.score_path):
+        assert draw(toy_path(n_values=1)).data[0].mode == "markers"
+
+
+@THEMES
+def test_scores_wear_grey_dashed_and_black_and_far_models_are_words(dark):
+    path, tone = toy_path(), style.theme(dark)
+    figure = figures.score_path(path, 1, test=[np.nan, 0.8, np.nan, np.nan, np.nan], dark=dark)
+    looks = [(t.name, t.line.color, t.line.dash) for t in figure.data]
+    assert looks == [("train", tone.grey, "solid"), ("validation", tone.ink, "dash"), ("test", tone.ink, "solid")]
+    alt = figure.layout.meta["alt"]
+    assert "The validation accuracy is highest, 0.9, at C = 100, and 0.675 at the cursor." in alt
+    assert "test accuracy is highest, 0.8, at C = 0.1" in alt
+    figure = figures.score_path(path, references=[("linear", 0.8), ("majority", -40.0)])
+    assert [list(line.y) for line in figure.data if line.name == "linear"] == [[0.8, 0.8]]
+    assert "majority ↓ −40" in [label.text for label in labels(figure)]
+    assert figure.layout.yaxis.range[0] > 0
+    assert "on the same rows: linear 0.8, majority −40." in figure.layout.meta["alt"]
+
+
+def test_the_gap_is_a_percentage_on_a_log_axis():
+    figure = figures.gap_convergence(history(0.25, 0.01, 0.0))
+    assert figure.layout.yaxis.type == "log"
+    np.testing.assert_allclose(figure.data[0].y[:2], [25, 1])
+    assert figure.data[0].y[2] > 0
+    alt = figure.layout.meta["alt"]
+    assert "25 % of the optimum at the start and < 0.01 % after 2 iterations and 2 machine solves" in alt
+
+
+def test_a_surface_draws_its_border_and_the_rows_by_class_apart():
+    figure = surface("score")
+    assert [trace.name for trace in figure.data][1:] == ["border", "no", "yes"]
+    assert figure.data[0].zmin == -figure.data[0].zmax
+    assert "yes wins on 50 % of the map, no on the rest" in figure.layout.meta["alt"]
+    found = Fields(columns=(0, 1), x=np.zeros(2), y=np.zeros(2), values=np.eye(2), classes=("a", "b"), kind="score")
+    rows = np.zeros((4, 2))
+    figure = figures.surface_plot(found, NAMES[:2], rows + [[0.0, 1.0]] * 4, np.array(["a"] * 4))
+    assert len({(x, y) for x, y in zip(figure.data[2].x, figure.data[2].y, strict=True)}) >= 1
+    weights = figures.class_weights(np.tile(np.arange(30.0), (3, 1)), "abc", [f"k{m}" for m in range(30)])
+    assert weights.layout.yaxis.ticktext[0] == "k29"
+    assert "10 kernels not drawn" in weights.layout.meta["alt"]
+
+
+def test_names_are_no_markup():
+    for figure in (
+        figures.weights_bar([1.0], ["<b>a"], ["rbf"]),
+        figures.waterfall([1.0], ["<b>a"], 0.0),
+        figures.term_bars([Fields(columns=("<b>a",), share=1.0)]),
+        figures.residual_figure(np.arange(3.0), np.arange(3.0), "<b>a"),
+    ):
+        text = figure.update_layout(meta=None).to_json()
+        assert "<b>a" not in text
+        assert "\\u003cb\\u003ea" not in text
+
+
+# Gram matrices
+
+
+def test_gram_rows_are_sorted_by_the_target():
+    labels = np.array([1, 0, 1, 0])
+    gram = np.equal.outer(labels, labels).astype(float)
+    figure = figures.gram_heatmap(gram, labels)
+    np.testing.assert_array_equal(figure.data[0].z, np.kron(np.eye(2), np.ones((2, 2))))
+    assert {s.x0 for s in figure.layout.shapes} >= {2.5}
+    assert "sorted by target" in figure.layout.xaxis.title.text
+    assert "Rows are sorted by target: 0 and 1." in figure.layout.meta["alt"]
+
+
+def test_a_large_gram_is_drawn_as_block_means_and_says_so():
+    gram = np.arange(400.0 * 400).reshape(400, 400)
+    figure = figures.gram_heatmap(gram)
+    assert figure.data[0].z.shape == (160, 160)
+    assert "mean of about 3 × 3 entries" in figure.layout.xaxis.title.text
+    means, edges = block_means(gram, most=2)
+    np.testing.assert_allclose(
+        means, [[gram[:200, :200].mean(), gram[:200, 200:].mean()], [gram[200:, :200].mean(), gram[200:, 200:].mean()]]
+    )
+    np.testing.assert_array_equal(edges, [0, 200, 400])
+
+
+def test_alignment_names_the_closest_pair():
+    table = np.array([[1, 0.2, 0.9], [0.2, 1, 0.1], [0.9, 0.1, 1]])
+    figure = figures.alignment_heatmap(table, ["a", "b", "c"])
+    assert figure.layout.meta["alt"] == "Alignment between 3 kernels. The closest pair is a and c with 0.9."
+    assert figure.layout.yaxis.ticktext == ("a", "b", "c")
+    assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
+    assert figures.alignment_heatmap(np.eye(40), ["k"] * 40).layout.yaxis.ticktext is None
+
+
+def test_eigenvalues_fall_on_a_log_axis_and_numerical_zeros_are_left_out():
+    figure = figures.eigenvalue_decay([[1.0, 4.0, 1e-20, -1e-18], [1.0, 1.0, 1.0, 1.0]], ["thin", "full"])
+    np.testing.assert_array_equal(figure.data[0].y, [4, 1])
+    assert figure.layout.yaxis.type == "log"
+    assert "thin keeps 2 of 4 eigenvalues, and the first one holds half of the trace." in figure.layout.meta["alt"]
+    assert "full keeps 4 of 4 eigenvalues, and the first 2 hold half" in figure.layout.meta["alt"]
+    assert [a.x for a in labels(figure)] == [2, 4]
+    assert labels(figure)[0].y == pytest.approx(0)
+    one = figures.eigenvalue_decay([3.0, 2.0], ["only"], colours=["#0072B2"])
+    assert one.data[0].line.color == "#0072B2"

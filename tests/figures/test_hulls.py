@@ -1,0 +1,175 @@
+"""Pictures of hulls: these tests read traces, layout and alternative text, never pixels."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+from mklcore.errors import ParameterError
+from mklcore.estimators.hkl import HKLRegressor
+from mklcore.figures import style
+from mklcore.figures.hulls import hull_graph, hull_grid, hull_layout, hull_state, kernel_count, way
+from mklcore.solvers.hkl.bases import PolynomialBasis
+from tests.helpers.every import every
+
+NAMES = ["length", "width", "height", "age"]
+THEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+
+
+@pytest.fixture(scope="module")
+def model():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 4))
+    y = X[:, 0] + X[:, 0] * X[:, 1] + 0.5 * X[:, 2] ** 2 + 0.1 * rng.standard_normal(90)
+    return HKLRegressor(PolynomialBasis(3), lam=1e-3).fit(X, y)
+
+
+@THEMES
+def test_hulls_keep_the_house_style_and_can_be_read(model, dark):
+    paper = style.theme(dark).paper
+    for figure in (hull_grid(model, (0, 1), NAMES, dark=dark), hull_graph(model, NAMES, dark=dark)):
+        assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)"
+        assert figure.layout.showlegend is False
+        assert figure.layout.meta["alt"].endswith(".")
+        for trace in figure.data:
+            if trace.textfont.color:
+                assert style.contrast(trace.textfont.color, paper) >= style.TEXT_CONTRAST
+            for colour in (trace.marker.line.color, trace.marker.color):
+                if isinstance(colour, str) and colour.startswith("#") and colour != paper:
+                    assert style.contrast(colour, paper) >= style.MARK_CONTRAST
+
+
+def test_the_grid_shows_hull_extreme_points_and_sources_of_two_variables(model):
+    figure = hull_grid(model, (0, 1), NAMES)
+    traces = {trace.name: set(zip(trace.x, trace.y, strict=True)) for trace in figure.data}
+    inside = {(v[0], v[1]) for v in model.hull_ if v[2] == v[3] == 0}
+    outside = {(v[0], v[1]) for v in model.sources_ if v[2] == v[3] == 0}
+    assert traces["in the hull"] | traces["extreme point of the hull"] == inside
+    assert traces["could enter next"] == outside
+    assert sum(len(cells) for cells in traces.values()) == 16
+    assert (1, 1) in inside
+    hover = next(trace for trace in figure.data if trace.name == "could enter next").text
+    assert all("% of the way to entering" in text for text in hover)
+    assert figure.layout.xaxis.title.text == "level of length"
+    assert "Certified over all 256 kernels" in figure.layout.meta["alt"]
+
+
+def test_the_graph_lies_by_depth_with_area_by_weight_and_hollow_sources(model):
+    figure = hull_graph(model, NAMES)
+    edges, _, inside, outside = figure.data
+    assert {tuple(map(int, name.split(","))) for name in inside.ids} == set(model.hull_)
+    assert sorted(inside.y) == sorted(sum(node) for node in model.hull_)
+    assert max(inside.marker.size) == pytest.approx(36)
+    areas = dict(zip(inside.ids, inside.marker.size, strict=True))
+    norms = dict(zip((",".join(map(str, node)) for node in model.hull_), model.component_norms_, strict=True))
+    assert max(areas, key=areas.__getitem__) == max(norms, key=norms.__getitem__)
+    assert all("‖β‖ = " in text for text in inside.customdata)
+    assert sum(width > 0 for width in inside.marker.line.width) == len(model.extreme_points_)
+    assert edges.line.dash == "solid"
+    assert outside.marker.color == style.theme(False).paper
+    assert 0 < len(outside.x) <= 8
+    shares = [model.sources_[v] for v in sorted(model.sources_, key=model.sources_.__getitem__, reverse=True)]
+    assert style.percent(shares[0]) in outside.text[0]
+    assert "Next to enter" in figure.layout.meta["alt"]
+
+
+def test_a_large_hull_is_cut_to_a_hull(model):
+    figure = hull_graph(model, NAMES, limit=4)
+    assert len(figure.data[2].x) <= 4
+    assert "left out" in figure.layout.meta["alt"]
+
+
+def test_an_answer_without_certificate_is_dashed_and_says_so(model):
+    provisional = copy.copy(model)
+    provisional.certified_, provisional.relative_gap_ = False, None
+    figure = hull_graph(provisional, NAMES)
+    assert figure.data[0].line.dash == "dash"
+    assert "Provisional" in figure.layout.meta["alt"]
+    provisional.relative_gap_ = 0.4
+    assert "Not certified: the gap is 40 % of the objective" in hull_grid(provisional, (0, 1)).layout.meta["alt"]
+
+
+@every(
+    "count, words",
+    [
+        (256, "256"),
+        (15_625, "15,625"),
+        (10**6, "1,000,000"),
+        (5**32, "2.33 × 10²²"),
+        (5**900, "1.18 × 10⁶²⁹"),
+    ],
+)
+def test_the_number_of_kernels_is_written_out(count, words):
+    assert kernel_count(count) == words
+
+
+@every(
+    "call, words",
+    [
+        (lambda m: hull_grid(m, (0, 0)), "Two different variables from 0 to 3"),
+        (lambda m: hull_grid(m, (0, 4)), "Two different variables from 0 to 3"),
+        (lambda m: hull_grid(m, (0, 1), NAMES[:2]), "One name per variable"),
+    ],
+)
+def test_wrong_arguments_are_refused(call, words, model):
+    with pytest.raises(ParameterError, match=words):
+        call(model)
+
+
+# States along a path
+
+
+@pytest.fixture(scope="module")
+def along():
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((120, 6))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + X[:, 3] ** 2 * X[:, 4] + 0.3 * rng.standard_normal(120)
+    return [HKLRegressor(PolynomialBasis(3), lam=lam).fit(X, y) for lam in (1.0, 1e-2, 1e-6)]
+
+
+def test_places_are_a_hull_with_room_and_hold_for_the_whole_path(along):
+    layout = hull_layout(along, [f"v{i}" for i in range(6)])
+    place = dict(zip(layout.nodes, layout.places, strict=True))
+    assert len(set(layout.places)) == len(layout.nodes) <= 64
+    for node, (x, depth, _) in place.items():
+        assert depth == sum(node)
+        assert 0 < x < 1
+    inside = set(along[-1].hull_) & set(layout.nodes)
+    assert len(inside) <= 40 < len(along[-1].hull_)
+    for k, node in enumerate(layout.nodes):
+        assert all(sum(layout.nodes[parent]) == sum(node) - 1 for parent in layout.parents[k])
+        if node in inside:
+            assert len(layout.parents[k]) == sum(level > 0 for level in node)
+    assert layout.pair == tuple(sorted(layout.bars[:2]))
+    assert layout.names[layout.nodes.index((0, 1, 1, 0, 0, 0))] == "v1·v2"
+
+
+def test_a_state_says_what_it_leaves_out_and_that_it_can_be_written(along):
+    layout = hull_layout(along, pair=(1, 2))
+    for model in along:
+        state = json.loads(json.dumps(hull_state(model, layout)))
+        assert len(state["inside"]) + state["left_out"] == len(model.hull_)
+        assert state["certified"]
+        assert max(state["bars"]) == 1
+        kinds = {tuple(cell[:2]): cell[2] for cell in state["cells"]}
+        assert kinds[(0, 0)] == "hull"  # the constant adds nothing itself
+        assert all(0 <= share <= 1 for _, share, *_ in state["outside"])
+        assert "Certified over all 4,096 kernels" in state["said"]
+    assert any(cell[:3] == [1, 1, "active"] for cell in state["cells"])
+
+
+@every("share, words", [(0.5, "50 %"), (1.0, "100 %"), (1.0005, "100 %"), (112.0, "all")])
+def test_the_way_to_entering_ends_at_all_of_it(share, words):
+    assert way(share) == words
+
+
+def test_one_variable_has_no_grid():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((40, 1))
+    model = HKLRegressor(PolynomialBasis(2), lam=1e-2).fit(X, X[:, 0] ** 2)
+    layout = hull_layout([model])
+    assert layout.pair is None
+    assert hull_state(model, layout)["cells"] == []
+    with pytest.raises(ParameterError, match="Two different variables"):
+        hull_layout([model], pair=(0, 1))

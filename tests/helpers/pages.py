@@ -1,0 +1,125 @@
+"""What a person does and sees in the app without a browser, for the tests that drive its pages."""
+
+import json
+import time
+from collections.abc import Callable
+from functools import cache
+from unittest.mock import patch
+
+import numpy as np
+from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, local_script_runner
+
+from mklcore.answer.exploration import Exploration
+from pages.shared import answer, work
+from pages.shared.session.memory import KEY, Memory
+
+# Each AppTest would look for components through every installed package: 0.1 s, and none comes while tests run.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+# And each would compile the pages' files again.
+local_script_runner.ScriptCache = cache(ScriptCache)
+
+# A fifth of the rows to learn from: what is asked is whether the parts fit together, not how well they learn.
+FEW = {"validation": "0.4", "test": "0.4"}
+PATIENCE = 300.0  # for a condition; a loaded machine that still compiles needs minutes
+
+
+def _wait_for_script(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
+    """Wait for a page to be drawn without looking a thousand times a second, which took it a tenth of its processor
+    time.
+    """
+    runner._script_thread.join(timeout)
+    if not runner.script_stopped():
+        runner.request_stop()
+        raise TimeoutError(f"The page was not drawn within {timeout:.0f} s.")
+
+
+local_script_runner.require_widgets_deltas = _wait_for_script
+
+
+def wait_until(over: Callable[[], bool], app: AppTest | None = None) -> None:
+    """Wait for a condition, running ``app`` between looks as a browser would."""
+    until = time.monotonic() + PATIENCE
+    while not over():
+        if time.monotonic() > until:
+            raise TimeoutError(f"Not within {PATIENCE:.0f} s. {'' if app is None else words(app)}")
+        time.sleep(0.05)
+        if app is not None:
+            quiet(app.run())
+
+
+def open_app(page: str = "pages/data.py", **query: str) -> AppTest:
+    """Follow a link to a page, or to Data; what the app ran on the way costs every test its time."""
+    app = AppTest.from_file("../../app.py", default_timeout=300)
+    for name, value in query.items():
+        app.query_params[name] = value
+    if page:
+        app.switch_page(page)
+    return quiet(app.run())
+
+
+def memory(app: AppTest) -> Memory:
+    """What the session of ``app`` remembers, to look at and to change."""
+    return app.session_state[KEY]
+
+
+def quiet(app: AppTest) -> AppTest:
+    assert [error.message for error in app.exception] == []
+    return app
+
+
+def go(app: AppTest, page: str) -> AppTest:
+    app.switch_page(page)
+    return quiet(app.run())
+
+
+def words(app: AppTest) -> str:
+    elements = [*app.markdown, *app.caption, *app.error, *app.warning, *app.info]
+    return "\n".join([*(element.value for element in elements), *cursor_texts(app)])
+
+
+def cursor_texts(app: AppTest) -> list[str]:
+    """The texts that follow a cursor in the browser, at the point where Python put it."""
+    components = [element.proto for element in app.get("bidi_component")]
+    shown = [json.loads(proto.json) for proto in components if proto.component_name == "path_texts"]
+    return [
+        "".join(text for _, text in line)
+        for data in shown
+        for column in data["texts"][data["index"]]
+        for line in column
+    ]
+
+
+def wait_for_path(app: AppTest) -> AppTest:
+    wait_until(lambda: "kernels used" in words(app) or "The path failed" in words(app), app)
+    assert "The path failed" not in words(app)
+    return app
+
+
+def answer_of(app: AppTest) -> Exploration:
+    """The answer that the screen shows, with all that is known of it by now."""
+    with patch.object(work, "_session", lambda: app.session_state["work"]):  # whose the values of an upload are
+        found = answer.best_known(memory(app).params)
+    assert found is not None, words(app)
+    return found
+
+
+def wait_for_hulls(app: AppTest) -> AppTest:
+    wait_until(lambda: "nodes in the hull" in words(app) or app.error, app)
+    wait_until(lambda: not work.WORK._tasks, app)
+    assert not app.error
+    return quiet(app.run())  # shows what the work left
+
+
+def upload(app: AppTest, content: bytes, name: str = "table.csv") -> AppTest:
+    app.file_uploader(key="uploader").upload(name, content, "text/csv").run()
+    return quiet(app)
+
+
+def table(n: int = 60, seed: int = 0, target: str = "label") -> bytes:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3))
+    y = (X[:, 0] + 0.3 * rng.standard_normal(n) > 0).astype(int)
+    rows = "\n".join(",".join([*(f"{v:.4f}" for v in row), str(label)]) for row, label in zip(X, y, strict=True))
+    return f"a,b,c,{target}\n{rows}\n".encode()

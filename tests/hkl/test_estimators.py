@@ -1,0 +1,300 @@
+"""Hierarchical kernel learning as estimators: conventions, tables and matrices, paths, shared designs, refusals in
+words.
+"""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+
+from mklcore.data.synthetic import make_sparse_polynomial
+from mklcore.errors import DataError, KernelError, NotConvergedWarning, ParameterError
+from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.paths.path import fit_path, path_grid
+from mklcore.solvers.driver import Status
+from mklcore.solvers.hkl.bases import ANOVABasis, GaussianBasis, PolynomialBasis
+from mklcore.solvers.hkl.design import Design
+from tests.helpers.every import every
+
+BOTH = every("cls", [HKLClassifier, HKLRegressor])
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 4))
+    score = X[:, 0] - X[:, 1] * X[:, 2] + 0.2 * rng.standard_normal(80)
+    return X, score, np.where(score > 0, "yes", "no")
+
+
+def target(cls, table):
+    return table[2] if cls is HKLClassifier else table[1]
+
+
+def decisions(model, X):
+    return model.decision_function(X) if hasattr(model, "classes_") else model.predict(X)
+
+
+@BOTH
+@every("basis", [None, ANOVABasis(0.2), GaussianBasis(2), "anova"])
+def test_published_attributes_fit_together(cls, basis, table):
+    X, y = table[0], target(cls, table)
+    model = cls(basis, lam=1e-2, depth_weight=3.0, tol=1e-2).fit(X, y)
+    size = len(model.hull_)
+    assert model.certified_
+    assert model.status_.ok
+    assert list(model.hull_) == sorted(model.hull_, key=lambda node: (sum(node), node))
+    for name in ("weights_", "zeta_", "eta_", "node_norms_", "component_norms_"):
+        assert getattr(model, name).shape == (size,)
+        assert np.all(getattr(model, name) >= 0)
+    assert len(model.kernel_names_) == len(model.kernel_families_) == size
+    assert model.kernel_names_[0] == ("1" if model.design_.root_is_constant else "level 0 of all")
+    assert model.n_visited_on_path_ == model.n_visited_ >= size
+    assert set(model.extreme_points_) <= set(model.hull_)
+    assert not set(model.sources_) & set(model.hull_)
+    assert all(0 <= share <= 1.001 for share in model.sources_.values())
+    assert model.dual_gap_ == pytest.approx(model.objective_ - model.dual_objective_)
+    assert model.relative_gap_ == pytest.approx(model.dual_gap_ / model.objective_)
+    assert model.relative_gap_ <= 1e-2
+    assert model.n_iter_ == model.fit_.n_iter < len(model.history_)
+    d = np.array([3.0 ** sum(node) if sum(node) else 0.1 for node in model.hull_])
+    assert d**2 @ model.eta_ == pytest.approx(1.0, rel=1e-6)
+    shares = dict(zip(model.hull_, model.eta_, strict=True))
+    for node, zeta in zip(model.hull_, model.zeta_, strict=True):
+        above = [eta for other, eta in shares.items() if all(a <= b for a, b in zip(other, node, strict=True))]
+        assert zeta == pytest.approx(1 / sum(1 / eta for eta in above), rel=1e-2)
+    touches = np.array(model.hull_) > 0
+    assert model.relevance_ == pytest.approx(model.component_norms_**2 @ touches)
+    assert model.interaction_order_ == touches.sum(axis=1).max()
+    levels = {None: 5, "anova": 2}[basis] if not hasattr(basis, "q") else basis.q + 1
+    assert model.n_dag_kernels_ == levels**4
+    assert isinstance(model.n_dag_kernels_, int)
+    assert size <= model.n_visited_ <= model.n_dag_kernels_
+    assert all(word in model._repr_html_() for word in (cls.__name__, "kernels used"))
+
+
+@BOTH
+def test_decisions_are_weights_times_kernels_times_dual(cls, table):
+    X, y = table[0], target(cls, table)
+    model = cls(GaussianBasis(2), lam=1e-2).fit(X[:60], y[:60])
+    design = Design(X[:60], GaussianBasis(2))
+    blocks = np.array([[design.cross(X[60:]).product(node, e) for e in np.eye(60)] for node in model._nodes])
+    expected = np.einsum("m,mni->ni", model.weights_, blocks.transpose(0, 2, 1)) @ model.dual_coef_ + model.intercept_
+    assert decisions(model, X[60:]) == pytest.approx(expected)
+    added = sum(model.component(node, X[60:]) for node in model.hull_)
+    assert added + model.intercept_ == pytest.approx(expected)
+
+
+def test_raw_factors_give_an_intercept_that_refers_to_them(table):
+    """f(x) = sum_w zeta_w sum_i a_i k_w(x, x_i) + b with k_w the plain products of (binom(q, j)) (x z)^j."""
+    X, y, _ = table
+    model = HKLRegressor(PolynomialBasis(2), lam=1e-2, normalize_basis=False, standardize=False).fit(X, y)
+    expected = np.full(5, model.intercept_)
+    for node, zeta in zip(model.hull_, model.zeta_, strict=True):
+        K = np.prod([{0: 1, 1: 2, 2: 1}[j] * np.outer(X[:5, i], X[:, i]) ** j for i, j in enumerate(node)], axis=0)
+        expected += zeta * (K @ model.dual_coef_)
+    assert model.predict(X[:5]) == pytest.approx(expected)
+
+
+def test_several_classes_share_one_hull(table):
+    X, y = load_iris(return_X_y=True)
+    model = HKLClassifier(PolynomialBasis(2), lam=1e-3).fit(X, y)
+    size = len(model.hull_)
+    assert model.weights_.shape == model.eta_.shape == (3, size)
+    assert model.dual_coef_.shape == (3, 150)
+    assert model.relative_gap_.shape == (3,)
+    assert model.decision_function(X).shape == (150, 3)
+    assert model.score(X, y) > 0.9
+    alone = clone(model).fit(X, y == 1)
+    place = [model.hull_.index(node) for node in alone.hull_]
+    assert model.weights_[1][place] == pytest.approx(alone.weights_, rel=1e-4, abs=1e-9)
+
+
+@BOTH
+def test_matrices_give_what_the_table_gives(cls, table):
+    X, y = table[0], target(cls, table)
+    rows, new = X[:60], X[60:]
+    basis = GaussianBasis(2).scaled_to(rows)
+    K = np.empty((4, 3, 60, 60))
+    blocks = np.empty((4, 3, 20, 60))
+    for i in range(4):
+        train, cross = (basis.parts(None, part[:, i], rows[:, i]) for part in (rows, new))
+        K[i] = [np.outer(p, p) if p.ndim == 1 else p for p in train]
+        blocks[i] = [np.outer(c, p) if p.ndim == 1 else c for c, p in zip(cross, train, strict=True)]
+    settings = {"lam": 1e-2, "tol": 1e-6}
+    on_table = cls(basis, standardize=False, **settings).fit(rows, y[:60])
+    fitted = (
+        cls(K, **settings).fit(rows, y[:60]),
+        cls(K.tolist(), **settings).fit(rows, y[:60]),
+        cls(**settings).fit(K, y[:60]),
+    )
+    for model in fitted:
+        assert model.hull_ == on_table.hull_
+        assert decisions(model, blocks) == pytest.approx(decisions(on_table, new), abs=1e-4)
+    thin = Design(K)
+    assert [thin.is_column(((0, level),)) for level in (1, 2)] == [True, False]
+    with pytest.raises(KernelError, match=r"Test blocks must be \(p, q\+1, n_new, n\)"):
+        model.predict(blocks[:, :, :, :5])
+
+
+def test_what_can_be_made_again_is_not_kept_in_the_fitted_model(table):
+    X, y, _ = table
+    assert len(pickle.dumps(HKLRegressor(lam=1e-3).fit(X, y))) < 1_000_000
+    design = Design(X, ANOVABasis())
+    HKLRegressor(lam=1e-3).fit(design, y)
+    kept = len(pickle.dumps(design))
+    design.release()
+    assert len(pickle.dumps(design)) < kept  # a design of the caller's keeps its matrices for the next fit
+
+
+def test_refit_is_least_squares_on_the_hull(table):
+    X, y, labels = table
+    model = HKLRegressor(PolynomialBasis(2), lam=1e-2, refit=True).fit(X, y)
+    features = model.design_.columns_of(model._nodes)
+    hat = features @ np.linalg.lstsq(features, y, rcond=None)[0]
+    assert model.predict(X) == pytest.approx(hat, abs=1e-8)
+    plain = HKLRegressor(PolynomialBasis(2), lam=1e-2).fit(X, y)
+    assert plain.hull_ == model.hull_
+    assert model.score(X, y) > plain.score(X, y)
+    assert HKLClassifier(PolynomialBasis(2), lam=1e-3, refit=True).fit(X, labels).score(X, labels) > 0.9
+    with pytest.raises(ParameterError, match="refit=True needs a finite number of features"):
+        HKLRegressor(ANOVABasis(), refit=True).fit(X, y)
+
+
+# Paths
+
+
+def test_a_path_over_lambda_is_certified_point_by_point_and_padded_over_all_hulls(table):
+    X, y, _ = table
+    values = [1.0, 1e-1, 1e-2, 1e-3]
+    path = fit_path(HKLRegressor(PolynomialBasis(2), tol=1e-3), X[:60], y[:60], "lam", values, X[60:], y[60:])
+    nodes = set().union(*(point.hull_ for point in path.estimators))
+    assert path.weights.shape == (4, len(nodes)) == (4, len(path.kernel_names))
+    assert set(path.kernel_families) == {"hkl"}
+    assert np.all(path.relative_gap <= 1e-3)
+    assert all(status.ok for status in path.statuses)
+    assert np.isfinite(path.val_score).all()
+    shared = fit_path(HKLRegressor(), Design(X[:60], PolynomialBasis(2)), y[:60], "lam", values, X[60:], y[60:])
+    assert shared.objective == pytest.approx(path.objective, rel=1e-12)
+    for row, point in zip(path.weights, path.estimators, strict=True):
+        named = dict(zip(path.kernel_names, row, strict=True))
+        assert [named.pop(name) for name in point.kernel_names_] == point.weights_.tolist()
+        assert not any(named.values())
+        cold = HKLRegressor(PolynomialBasis(2), lam=point.lam).fit(X[:60], y[:60])
+        assert point.objective_ == pytest.approx(cold.objective_, rel=1e-3)
+        assert point.predict(X[60:]) == pytest.approx(cold.predict(X[60:]), abs=0.05)
+
+
+def test_points_of_a_path_that_are_not_certified_say_so(table):
+    X, y, _ = table
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        path = fit_path(HKLRegressor(max_nodes=12, depth_weight=1.5), X, y, "lam", [1.0, 1e-5])
+    assert path.statuses[-1] is Status.MAX_NODES
+    assert path.relative_gap[-1] > 1e-3
+    assert any(issubclass(w.category, NotConvergedWarning) and "not certified" in str(w.message) for w in heard)
+    quick = fit_path(HKLRegressor(search="necessary"), X, y, "lam", [1e-2, 1e-3])
+    assert all(status is Status.PROVISIONAL and not status.ok for status in quick.statuses)
+    assert np.isnan(quick.relative_gap).all()
+
+
+@BOTH
+def test_the_grid_of_lambdas_reaches_from_the_mean_to_a_fit(cls, table):
+    model = cls(PolynomialBasis(2))
+    grid = path_grid(model, model._stack(table[0]), target(cls, table), "lam", 7)
+    assert grid.size == 7
+    assert grid[-1] / grid[0] == pytest.approx(1e6)
+    fitted = cls(PolynomialBasis(2), lam=grid[-1]).fit(table[0], target(cls, table))
+    assert fitted.objective_ == pytest.approx(
+        cls(PolynomialBasis(2), lam=100 * grid[-1]).fit(table[0], target(cls, table)).objective_, rel=0.02
+    )
+
+
+def test_a_run_can_be_cancelled_and_keeps_a_bound(table):
+    with pytest.warns(NotConvergedWarning, match="cancelled before the tolerance"):
+        model = HKLRegressor(lam=1e-4, callback=lambda record: True).fit(table[0], table[1])
+    assert model.status_ is Status.CANCELLED
+    assert model.dual_gap_ >= 0
+
+    def raise_at_once(record):
+        raise InterruptedError("enough")
+
+    with pytest.raises(InterruptedError, match="enough"):
+        HKLRegressor(callback=raise_at_once).fit(table[0], table[1])
+
+
+# Refusals
+
+
+@every(
+    "cls, parameters, words",
+    [
+        (HKLRegressor, {"lam": 0}, "lam must be a finite number above 0; got 0"),
+        (HKLRegressor, {"tol": -1.0}, "tol must be a finite number above 0"),
+        (HKLRegressor, {"depth_weight": 0}, "depth_weight must be a finite number above 0"),
+        (HKLRegressor, {"root_weight": np.inf}, "root_weight must be a finite number above 0"),
+        (HKLRegressor, {"memory_mb": "much"}, "memory_mb must be a finite number above 0"),
+        (HKLRegressor, {"max_seconds": 0}, "max_seconds must be a finite number above 0"),
+        (HKLRegressor, {"loss": "hinge"}, "loss must be one of squared here; got 'hinge'"),
+        (HKLClassifier, {"loss": "huber"}, "loss must be one of hinge, logistic, squared here"),
+        (HKLClassifier, {"search": "quick"}, "search must be one of certified, printed, necessary"),
+        (HKLClassifier, {"max_nodes": 0}, "max_nodes must be a whole number of 1 or more"),
+        (HKLClassifier, {"max_iter": 1.5}, "max_iter must be a whole number of 1 or more"),
+        (HKLClassifier, {"basis": 3}, "basis must be None, one of the bases"),
+        (HKLClassifier, {"basis": "fourier"}, "There is no basis called 'fourier'"),
+    ],
+)
+def test_bad_parameters_are_refused(cls, parameters, words, table):
+    with pytest.raises(ParameterError, match=words):
+        cls(**parameters).fit(table[0], target(cls, table))
+
+
+def test_wrong_targets_rows_and_nodes_are_refused(table):
+    X, y, _labels = table
+    with pytest.raises(DataError, match="must be the same rows"):
+        HKLRegressor().fit(Design(X, PolynomialBasis(2)), y[:-1])
+    with pytest.raises(DataError, match="one class only"):
+        HKLClassifier().fit(X, np.zeros(80))
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        HKLRegressor().fit(X)
+    with pytest.raises(KernelError, match="works on a table of columns"):
+        HKLRegressor().fit(KernelDictionary.rbf_grid([1.0]).grams(X), y)
+    model = HKLRegressor(PolynomialBasis(2), lam=1e-2).fit(X, y)
+    with pytest.raises(ParameterError, match=r"\(2, 2, 2, 2\) is not in the hull"):
+        model.component((2, 2, 2, 2), X)
+
+
+def test_constant_columns_stay_out_of_the_hull(table):
+    X = np.column_stack([table[0], np.full(80, 7.0)])
+    model = HKLRegressor(PolynomialBasis(2), lam=1e-3).fit(X, table[1])
+    assert model.certified_
+    assert all(node[4] == 0 for node in model.hull_)
+    assert model.relevance_[4] == 0
+
+
+def test_names_of_the_columns_make_the_names_of_the_nodes_and_a_root_alone_is_reported(table):
+    X = table[0]
+    design = Design(X, PolynomialBasis(2), names=["length", "width", "height", "age"])
+    assert design.name(((0, 1), (3, 2))) == "length·age²"
+    assert Design(X, GaussianBasis(2)).name(((1, 2),)) == "x2₍₂₎"
+    assert Design(X, ANOVABasis()).name(((1, 1), (2, 1))) == "x2·x3"
+    bumps = HKLRegressor(GaussianBasis(2, 5.0), lam=1e4).fit(X, np.cos(5 * X[:, 0]))
+    assert bumps.hull_ == ((0, 0, 0, 0),)
+    assert bumps.certified_
+    assert "The optimum at this lam is the root alone" in bumps.notes_[0]
+    assert "a Gaussian of smaller b" in bumps.notes_[0]
+    assert HKLRegressor(PolynomialBasis(2), lam=1e-3).fit(X, X[:, 0]).notes_ == ()
+
+
+def test_many_kernels_few_nodes():
+    data, truth = make_sparse_polynomial(300, 30, seed=3)
+    model = HKLRegressor(lam=1e-3).fit(data.X, data.y)
+    assert model.certified_
+    assert model.n_dag_kernels_ == 5**30
+    assert model.n_visited_ < 5000
+    strongest = set(np.argsort(-model.relevance_)[:3].tolist())
+    assert strongest <= {i for monomial in truth.monomials for i in monomial}

@@ -1,0 +1,296 @@
+"""HKL on any directed acyclic graph: optima over all nodes of an independent solver, sums by brute force, files,
+pictures, refusals.
+"""
+
+import io
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import mklcore as mkl
+from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.figures.hulls import drawn_along, hull_json, hull_layout, hull_state
+from mklcore.figures.takeaway import hulls_page
+from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.search import hkl_certificate
+from mklcore.verify import report, verify
+from tests.helpers.every import every
+
+COLUMNS = {
+    "whole": (0, 1, 2, 3), "left": (0, 1), "right": (2, 3), "middle": (1, 2),
+    "x1": (0,), "x2": (1,), "x3": (2,), "x4": (3,),
+}  # fmt: skip
+PARENTS = {
+    "whole": [], "left": ["whole"], "right": ["whole"], "middle": ["whole"],
+    "x1": ["left"], "x2": ["left", "middle"], "x3": ["right", "middle"], "x4": ["right"],
+}  # fmt: skip
+FAMILY = mkl.Graph(PARENTS, {name: mkl.Linear(features=own, label=name) for name, own in COLUMNS.items()})
+
+
+def random_problem(seed):
+    """A graph of 5 to 8 nodes with Gram matrices of rank 1 to 3 on 10 rows, prices, and a target."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(5, 9))
+    mixed = rng.permutation(count)  # nodes are not numbered from the roots down
+    parents = [()] * count
+    for place in range(count):
+        above = [int(mixed[k]) for k in range(place) if rng.random() < 0.35]
+        parents[mixed[place]] = tuple(above)
+    factors = [rng.standard_normal((10, int(rng.integers(1, 4)))) for _ in range(count)]
+    weights = rng.uniform(0.5, 2.0, count)
+    y = sum(factor @ rng.standard_normal(factor.shape[1]) for factor in factors[::3]) + 0.3 * rng.standard_normal(10)
+    return parents, factors, weights, y
+
+
+def above(parents, node):
+    found = {node}
+    for parent in parents[node]:
+        found |= above(parents, parent)
+    return found
+
+
+def optimum(parents, factors, weights, y, lam, loss):
+    """The whole problem over every node as a cone program, by Clarabel."""
+    import cvxpy as cp
+
+    betas, b = [cp.Variable(factor.shape[1]) for factor in factors], cp.Variable()
+    f = sum(factor @ beta for factor, beta in zip(factors, betas, strict=True)) + b
+    below = [[w for w in range(len(parents)) if v in above(parents, w)] for v in range(len(parents))]
+    omega = sum(d * cp.norm(cp.hstack([betas[w] for w in own])) for d, own in zip(weights, below, strict=True))
+    errors = {
+        "squared": lambda: cp.sum_squares(y - f) / 2,
+        "logistic": lambda: cp.sum(cp.logistic(-cp.multiply(y, f))),
+        "hinge": lambda: cp.sum(cp.pos(1 - cp.multiply(y, f))),
+    }[loss]()
+    problem = cp.Problem(cp.Minimize(errors / len(y) + lam / 2 * cp.square(omega)))
+    return float(problem.solve(solver="CLARABEL"))
+
+
+@every("seed", range(50))
+def test_optimum_and_sums_over_all_nodes(seed):
+    parents, factors, weights, y = random_problem(seed)
+    loss = ("squared", "logistic", "hinge")[seed % 3]
+    y = y if loss == "squared" else np.where(y > np.median(y), 1.0, -1.0)
+    lam = 10.0 ** np.random.default_rng(seed).uniform(-2.5, -0.5)
+    graph = mkl.Graph(parents, [factor @ factor.T for factor in factors], weights=weights)
+    kind = mkl.HKLRegressor if loss == "squared" else mkl.HKLClassifier
+    tol = 1e-3 if loss == "hinge" else 1e-5
+    model = kind(graph=graph, lam=lam, loss=loss, tol=tol).fit(None, y)
+    best = optimum(parents, factors, weights, y, lam, loss)
+    assert model.certified_
+    assert model.objective_ == pytest.approx(best, rel=2 * tol)
+    assert model.dual_objective_ <= best * (1 + 1e-6)
+    assert hkl_certificate(model, None, y) == pytest.approx((model.objective_, model.dual_objective_), rel=1e-6)
+    assert all(set(parents[node]) <= set(model.hull_) for node in model.hull_)
+    space, a = Design(None, graph=graph), y - y.mean()
+    forms = [float(np.sum((factor.T @ a) ** 2)) for factor in factors]
+    assert space.forms(space.order.nodes, a) == pytest.approx(forms)
+    reach = [above(parents, w) for w in range(len(parents))]
+    sums = [
+        sum(forms[w] / sum(weights[v] for v in own if t in reach[v]) ** 2 for w, own in enumerate(reach) if t in own)
+        for t in range(len(parents))
+    ]
+    assert space.descendant_sums(space.order.nodes, a, space.order.weights(None, 1.0)) == pytest.approx(sums)
+
+
+def test_grid_as_a_listed_graph_has_the_optimum_of_the_grid():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((30, 2))
+    y = X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(30)
+    grid = mkl.HKLRegressor(mkl.PolynomialBasis(2), lam=0.01, depth_weight=2.0, tol=1e-6).fit(X, y)
+    nodes = list(itertools.product(range(3), repeat=2))
+    below = {node: [v for v in nodes if sum(node) - sum(v) == 1 and all(np.less_equal(v, node))] for node in nodes}
+    space = grid.design_
+    kernels = {node: space.gram(space.order.node_of(node)) for node in nodes}
+    prices = {node: 2.0 ** sum(node) if sum(node) else 0.1 for node in nodes}
+    model = mkl.HKLRegressor(graph=mkl.Graph(below, kernels, weights=prices), lam=0.01, tol=1e-6).fit(X, y)
+    assert model.objective_ == pytest.approx(grid.objective_, rel=2e-6)
+    assert set(model.hull_) == {str(node) for node in grid.hull_}
+    by_node = dict(zip(model.hull_, model.node_norms_, strict=True))
+    assert [by_node[str(node)] for node in grid.hull_] == pytest.approx(grid.node_norms_, rel=1e-3)
+
+
+# Kernel functions, new rows, files
+
+
+@pytest.fixture(scope="module")
+def genes():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    return X, 2 * X[:, 0] + X[:, 1] + 0.1 * rng.standard_normal(60)
+
+
+@pytest.fixture(scope="module")
+def fitted(genes):
+    return mkl.HKLRegressor(graph=FAMILY, lam=1e-3).fit(*genes)
+
+
+def again(model):
+    file = io.BytesIO()
+    mkl.save_model(file, model)
+    file.seek(0)
+    return mkl.load_model(file)
+
+
+def test_genes_enter_after_all_of_their_pathways_and_their_parts_add_up(fitted, genes):
+    X = genes[0][:7] + 0.1
+    assert "left" in fitted.hull_
+    assert fitted.score(*genes) > 0.98
+    assert all(above in fitted.hull_ for above, below in fitted.edges_ if below in fitted.hull_)
+    norms = dict(zip(fitted.hull_, fitted.component_norms_, strict=True))
+    assert norms["left"] > 2 * norms.get("right", 0.0)
+    parts = fitted.contributions(X)
+    assert fitted.predict(X) == pytest.approx(parts.sum(axis=0) + fitted.intercept_)
+    assert fitted.component(fitted.hull_[0], X) == pytest.approx(parts[0])
+
+
+def test_the_same_kernels_given_ready_or_saved_predict_the_same(fitted, genes):
+    X, y = genes
+    stack = fitted.graph.kernels.grams(X)
+    ready = clone(fitted).set_params(graph=mkl.Graph(fitted.graph.parents, names=fitted.graph.names)).fit(stack, y)
+    assert ready.objective_ == pytest.approx(fitted.objective_)
+    assert ready.predict(X[:3]) == pytest.approx(fitted.predict(X[:3]))
+    held = clone(fitted).set_params(graph=mkl.Graph(fitted.graph.parents, stack.values)).fit(X, y)
+    assert held.predict(stack.cross(X[:3])) == pytest.approx(fitted.predict(X[:3]))
+    assert again(held).predict(stack.values) == pytest.approx(held.predict(stack.values))
+    found = again(fitted)
+    assert found.predict(X) == pytest.approx(fitted.predict(X))
+    assert found.kernel_names_ == fitted.kernel_names_
+    assert hkl_certificate(found, X, y) == pytest.approx((fitted.objective_, fitted.dual_objective_))
+    with pytest.raises(KernelError, match="fit it again"):
+        found.design_.gram(((0, 1),))
+
+
+def test_path_and_classes_of_a_graph(fitted, genes):
+    X, y = genes
+    path = mkl.fit_path(clone(fitted), X, y, param="lam", values=[0.1, 0.01, 0.001])
+    assert all(point.certified_ for point in path.estimators)
+    assert path.estimators[-1].objective_ == pytest.approx(fitted.objective_, rel=2e-3)
+    assert set(path.kernel_names) >= set(fitted.kernel_names_)
+    classes = np.digitize(y, np.quantile(y, [0.33, 0.67]))
+    model = mkl.HKLClassifier(graph=FAMILY, lam=1e-3).fit(X, classes)
+    assert model.weights_.shape == (3, len(model.hull_))
+    assert model.score(X, classes) > 0.8
+    assert np.all(model.relative_gap_ <= 1e-3)
+
+
+def test_constant_kernels_are_nodes_of_weight_zero():
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.standard_normal(20), np.ones(20)])
+    graph = mkl.Graph.tree([None, 0], [mkl.Linear(features=(0,)), mkl.Linear(features=(1,))])
+    model = mkl.HKLRegressor(graph=graph, lam=0.01).fit(X, X[:, 0])
+    assert model.certified_
+    assert model.predict(X) == pytest.approx(X[:, 0], abs=0.1)
+
+
+def test_a_saved_graph_is_verified_from_its_definition_or_its_matrices(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 7))
+    tree = mkl.Graph.tree([None, 0, 0, 1, 1, 2, 2], [mkl.Linear(features=(j,)) for j in range(7)])
+    model = mkl.HKLRegressor(graph=tree, lam=1e-2).fit(X, X[:, 0] + X[:, 1] + X[:, 4])
+    mkl.save_model(tmp_path / "model.mkl", model)
+    np.savez(tmp_path / "rows.npz", X=X, y=model.training_target_)
+    lines = verify(tmp_path / "model.mkl", tmp_path / "rows.npz")
+    assert all(line.holds for line in lines), lines
+    assert len(lines) >= 3
+    K = np.array([np.outer(x, x) for x in X[:30, :4].T])
+    diamond, y = mkl.Graph([(), (0,), (0,), (1, 2)], K, weights=[1.0, 2.0, 1.5, 3.0]), X[:30, 0] + X[:30, 1]
+    np.savez(tmp_path / "stack.npz", K=K)
+    np.savez(tmp_path / "other.npz", K=1.5 * K)
+    for own in (
+        mkl.HKLRegressor(graph=diamond, lam=1e-2).fit(None, y),
+        mkl.HKLClassifier(graph=diamond).fit(None, y > 0),
+    ):
+        mkl.save_model(tmp_path / "model.mkl", own)
+        assert report(tmp_path / "model.mkl", tmp_path / "stack.npz")[1] == 0
+        assert report(tmp_path / "model.mkl", tmp_path / "other.npz")[1] == 1
+    with pytest.raises(DataError, match="fitted on ready kernels: give them"):
+        verify(tmp_path / "model.mkl", tmp_path / "rows.csv")
+
+
+# Refusals
+
+
+@every(
+    "parents, options, words",
+    [
+        ([], {}, "at least one node"),
+        ([(1,), (0,)], {}, "circle"),
+        ([(0,)], {}, "not itself"),
+        ([(), (5,)], {}, "from 0 to 1"),
+        ([(), 0], {}, "list of nodes"),
+        ([(), (0, 0)], {}, "different nodes"),
+        ({"a": (), "b": ("c",)}, {}, "list of nodes"),
+        ({"a": (), "b": ("a",)}, {"weights": {"a": 1.0}}, "by the same names"),
+        ([(), (0,)], {"weights": [1.0, 0.0]}, "above 0"),
+        ([(), (0,)], {"names": ("same", "same")}, "different names"),
+    ],
+)
+def test_graphs_that_are_none(parents, options, words):
+    with pytest.raises(ParameterError, match=words):
+        mkl.Graph(parents, **options)
+
+
+def test_what_cannot_be_fitted(genes):
+    X, y = genes
+    bare, ready = mkl.Graph([()]), mkl.Graph([()], np.eye(60)[None])
+    for error, words, options, rows in (
+        (ParameterError, "graph must be", {"graph": "tree"}, X),
+        (ParameterError, "leave basis out", {"basis": "gaussian", "graph": FAMILY}, X),
+        (ParameterError, "rank one", {"graph": FAMILY, "refit": True}, X),
+        (KernelError, "stack", {"graph": bare}, X),
+        (KernelError, "one per node", {"graph": bare}, np.stack([np.eye(60)] * 2)),
+        (DataError, "60 rows", {"graph": ready}, X[:5]),
+    ):
+        with pytest.raises(error, match=words):
+            mkl.HKLRegressor(**options).fit(rows, y[: len(rows)] if np.ndim(rows) == 2 else y)
+    with pytest.raises(KernelError, match="Test blocks"):
+        mkl.HKLRegressor(graph=ready, lam=0.1).fit(X, y).predict(X)
+    with pytest.raises(KernelError, match="one per node"):
+        mkl.Graph([(), (0,)], [mkl.Linear()])
+    with pytest.raises(KernelError, match="Gram matrices"):
+        mkl.Graph([()], "linear")
+
+
+# Pictures
+
+
+def test_hull_of_a_graph_is_drawn_with_its_edges_and_sources(fitted):
+    figure = mkl.figures.hull_graph(fitted)
+    nodes = [trace for trace in figure.data if trace.name == "nodes"]
+    assert {"whole", "left"} <= set(nodes[0].ids) == set(fitted.hull_)
+    assert set(nodes[1].ids) <= set(fitted.sources_)
+    places = {name: (x, y) for name, x, y in zip(nodes[0].ids, nodes[0].x, nodes[0].y, strict=True)}
+    depths = dict(zip(FAMILY.names, FAMILY.depths, strict=True))
+    assert all(places[name][1] == depths[name] for name in places)
+    ends = set(zip(figure.data[0].x, figure.data[0].y, strict=True))
+    assert {places["whole"], places["left"]} <= ends
+    assert "graph down to depth" in figure.layout.meta["alt"]
+    small = mkl.figures.hull_graph(fitted, limit=2, dark=True)
+    assert "left out" in small.layout.meta["alt"]
+
+
+def test_hulls_of_a_graph_along_a_path_share_their_places(genes):
+    models = [mkl.HKLRegressor(graph=FAMILY, lam=lam).fit(*genes) for lam in (1e-1, 1e-2, 1e-3)]
+    layout = hull_layout(models)
+    assert {"whole", "left"} <= set(layout.nodes)
+    depths = dict(zip(FAMILY.names, FAMILY.depths, strict=True))
+    for node, (_, depth, _), above in zip(layout.nodes, layout.places, layout.parents, strict=True):
+        assert depth == depths[node]
+        assert {layout.nodes[k] for k in above} == set(PARENTS[node])
+    for model in models:
+        state = hull_state(model, layout)
+        drawn = {layout.nodes[k] for k, *_ in state["inside"]}
+        assert drawn == set(model.hull_) & set(layout.nodes)
+        assert state["cells"] == []
+        assert "in the hull" in state["said"]
+
+
+def test_hulls_of_a_graph_are_dragged_in_one_file(genes):
+    path = mkl.fit_path(mkl.HKLRegressor(graph=FAMILY), *genes, param="lam", values=[1e-1, 1e-3])
+    layout, states = drawn_along(path)
+    shown = hull_json(layout, states, [], dark=False)
+    assert shown["nodes"][0]["id"] == "whole"
+    assert "left" in hulls_page(path)

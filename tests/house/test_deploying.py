@@ -1,0 +1,143 @@
+"""What a server of a class is made from: the lock file, the container, the proxy before it, and the audit of what is
+installed.
+"""
+
+import json
+import os
+import re
+import tomllib
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+from benchmarks.__main__ import included
+from benchmarks.lines import Line
+from benchmarks.lines import reported as table_of
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCKED = dict(
+    line.split("==") for line in (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines() if "==" in line
+)
+
+
+def test_the_lock_names_what_the_project_allows() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for wanted in map(Requirement, [*project["dependencies"], *project["optional-dependencies"]["app"]]):
+        assert wanted.specifier.contains(Version(LOCKED[wanted.name])), f"{wanted}: run .ci/lock.py again"
+
+
+def test_the_container_has_no_root_and_writes_into_volumes_only() -> None:
+    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert re.search(r"^USER app$", lines, re.M)
+    for folder in re.findall(r"^COPY (.+) \S+$", lines, re.M):
+        for name in folder.split():
+            assert (ROOT / name).exists(), f"The Dockerfile copies {name}, which is not there."
+            kept = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+            assert f"!{name}" in kept, f"{name} does not reach the build."
+    volumes = json.loads(re.search(r"^VOLUME (.+)$", lines, re.M).group(1))
+    for name in ("MKL_EXPLORER_HOME", "NUMBA_CACHE_DIR"):
+        assert re.search(rf"{name}=(\S+)", lines).group(1) in volumes
+
+
+def test_only_the_proxy_is_reached_with_a_password_and_it_closes_the_metrics() -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with the extra docs; compose.yaml is read with it")
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+    app, proxy = services["services"]["app"], services["services"]["proxy"]
+    assert "ports" not in app
+    assert (app["read_only"], app["cap_drop"], app["networks"]) == (True, ["ALL"], ["inside"])
+    assert services["networks"]["inside"]["internal"]
+    assert "inside" in proxy["networks"]
+    assert proxy["environment"]["PASSWORD_HASH"].startswith("${PASSWORD_HASH:?"), "it does not start without one"
+    written = (ROOT / services["configs"]["proxy"]["file"]).read_text(encoding="utf-8")
+    assert re.search(r"@metrics path /_stcore/metrics.*\n\s*respond @metrics 404", written)
+    asked = set(re.findall(r"\{\$(\w+)", written))
+    assert asked == set(proxy["environment"])
+    (bound,) = re.findall(r"max_size (\d+)MB", written)
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert int(bound) > config["server"]["maxUploadSize"]
+    for part in ("basic_auth {", "Referrer-Policy no-referrer", "read_body", "read_header"):
+        assert part in written
+    assert not re.search(r"^\s*log\b", written, re.M)
+
+
+def test_the_workflow_runs_the_checks_on_every_system_and_python_that_is_promised() -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with the extra docs; the workflow is read with it")
+    job = yaml.safe_load((ROOT / ".github" / "workflows" / "checks.yml").read_text(encoding="utf-8"))["jobs"]["checks"]
+    commands = [word for step in job["steps"] for word in step.get("run", "").split() if "=" not in word]
+    assert commands == [".ci/run"]
+    assert os.access(ROOT / commands[0], os.X_OK)
+    called = re.findall(r"\.ci/\w+\.py", (ROOT / commands[0]).read_text(encoding="utf-8"))
+    assert {".ci/sdist.py", ".ci/installed.py"} <= set(called)
+    assert [name for name in called if not (ROOT / name).is_file()] == []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    matrix, promised = job["strategy"]["matrix"], " ".join(project["classifiers"])
+    assert [f"{major}.{minor}" for major, minor in re.findall(r"Python :: (\d)\.(\d+)", promised)] == matrix["python"]
+    systems = {"ubuntu": "Linux", "macos": "MacOS", "windows": "Microsoft :: Windows"}
+    assert all(systems[name.partition("-")[0]] in promised for name in matrix["system"])
+    assert len(matrix["system"]) == len(systems)
+
+
+@pytest.mark.parametrize("file", ["requirements.txt", ".binder/requirements.txt", ".devcontainer/devcontainer.json"])
+def test_hosts_install_extras_that_exist(file: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (asked,) = re.findall(r"-e '?\.\[([\w,]+)\]", (ROOT / file).read_text(encoding="utf-8"))
+    assert set(asked.split(",")) <= set(project["optional-dependencies"])
+
+
+def test_the_citation_is_of_this_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    reported = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {project['version']}\n" in reported
+    assert f"license: {project['license']}\n" in reported
+    assert f"name: {project['authors'][0]['name']}\n" in reported
+
+
+def test_every_reference_of_the_paper_is_listed_and_its_figures_are_measured() -> None:
+    text = (ROOT / "paper.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper.bib").read_text(encoding="utf-8"), re.M)
+    assert sorted(listed) == sorted(set(re.findall(r"@(\w+)", text)))
+    kept = json.loads((ROOT / "benchmarks" / "results.json").read_text(encoding="utf-8"))
+    lines = [Line(**line) for line in kept["results"]["peers"]["lines"]]
+    assert included(text, table_of(lines)) == text, "run python -m benchmarks peers"
+
+
+def test_the_source_distribution_has_every_folder_that_a_test_imports_from() -> None:
+    asked = re.compile(r"^\s*(?:from|import) (\w+)", re.M)
+    texts = [file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("*.py")]
+    folders = {name for text in texts for name in asked.findall(text) if (ROOT / name).is_dir()}
+    assert {"tests", "pages", "benchmarks", "docs"} <= folders
+    manifest = (ROOT / "MANIFEST.in").read_text(encoding="utf-8")
+    assert folders - {"mklcore"} <= set(re.findall(r"^graft (\S+)$", manifest, re.M))
+
+
+def test_a_file_that_is_not_shipped_is_named(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").touch()
+    assert script("sdist").lacking(["tests/one.py", "docs/index.md", "docs"], tmp_path) == ["docs", "tests/one.py"]
+
+
+def script(name: str):
+    spec = spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_audit_fails_on_a_finding_and_says_when_it_could_not_look() -> None:
+    found = [{"id": "PYSEC-1", "fix_versions": ["2.1"]}]
+    packages = [{"name": "a", "version": "2.0", "vulns": found}, {"name": "b", "version": "1", "vulns": []}]
+    assert script("audit").verdict(json.dumps({"dependencies": packages}), "") == (
+        1, "a 2.0: PYSEC-1, mended in 2.1\n2 packages looked up, 1 known vulnerabilities."
+    )  # fmt: skip
+    assert script("audit").verdict(json.dumps({"dependencies": packages[1:]}), "")[0] == 0
+    unknown = [{"name": "c", "skip_reason": "Dependency not found on PyPI"}]
+    reported = script("audit").verdict(json.dumps({"dependencies": unknown}), "")[1]
+    assert reported == "NOT AUDITED: none of 1 packages could be looked up (Dependency not found on PyPI)."
+    code, reported = script("audit").verdict("", "noise\nConnectionError: no way out")
+    assert (code, reported) == (
+        0,
+        "NOT AUDITED: known vulnerabilities could not be looked up (ConnectionError: no way out).",
+    )

@@ -1,0 +1,140 @@
+"""The front door of the library: which names stand there, where they come from, and what importing it loads."""
+
+import ast
+import os
+import subprocess
+import sys
+import tomllib
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+
+import mklcore
+
+ROOT = Path(__file__).resolve().parents[2]
+CORE = ROOT / "mklcore"
+
+
+def test_public_names_are_sorted_strings_that_exist():
+    names = mklcore.__all__
+    assert all(isinstance(name, str) and not name.startswith("_") for name in names)
+    constants_classes_functions = sorted(set(names), key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    assert list(names) == constants_classes_functions
+    assert [name for name in names if not hasattr(mklcore, name)] == []
+
+
+def test_what_people_rely_on_is_public_and_nothing_else_is():
+    """Adding here is a decision: the front door stays short, and everything else is found in its room."""
+    assert set(mklcore.__all__) == {
+        "EXPERIMENTS", "KERNELS", "LOSSES", "PENALTIES", "RBF", "SAMPLES", "SOLVERS", "ANOVABasis",
+        "AlignedMKLClassifier", "AlignedMKLRegressor", "AutoMKLClassifier", "AutoMKLRegressor",
+        "BestKernelClassifier", "BestKernelRegressor", "BlockNorm", "Conformal", "DataError",
+        "Dataset", "Delta", "ElasticNet", "EllipticNorm", "FeatureScalingClassifier", "FeatureScalingRegressor",
+        "Fit", "GOMPClassifier", "GOMPRegressor", "GaussianBasis", "GramStack", "Graph", "GreedyMKLClassifier",
+        "GreedyMKLRegressor", "HKLClassifier", "HKLRegressor", "Huber", "Interaction",
+        "JointMKLClassifier", "JointMKLRegressor", "KernelDictionary", "KernelError", "KernelPCABasis",
+        "Laplacian", "Linear", "LpMKLClassifier", "LpMKLOneClass", "LpMKLRegressor", "LpNorm", "MKLError",
+        "Matern", "NotConvergedWarning", "Nystroem", "ParameterError", "Path", "Pinball", "Polynomial",
+        "PolynomialBasis", "Product", "QuantileBand", "SMKLClassifier", "SMKLRegressor",
+        "SequenceDictionary", "Spectrum", "Sum", "UniformMKLClassifier", "UniformMKLRegressor",
+        "WeightedDegree", "WeightedLpNorm", "Words", "alignment_matrix", "certificate", "choose", "choose_C",
+        "cross_validate_path", "decompose", "duplicate_counterexample", "explore", "figures", "fit_path",
+        "fit_rows", "gomp_coherence", "gomp_risk_bound", "greedy_rate_bound", "greedy_risk_bound",
+        "hkl_certificate", "hkl_consistency", "hkl_flat_mkl", "hkl_greedy", "hkl_l2", "hkl_lasso_alpha",
+        "ivanov_to_tikhonov", "kernel_correlation", "load_model", "load_sample", "log_grid", "lp_margin_bound",
+        "lp_rademacher_bound", "lp_risk_bound", "lq_mkl", "make_mkl_toy", "make_ringnorm", "make_sequences",
+        "make_sparse_polynomial", "make_spectra", "make_twonorm", "nu_from_one_class", "read_table",
+        "restricted_condition", "save_model", "select_columns", "theory", "tikhonov_to_ivanov", "two_stage",
+        "validation_curve",
+    }  # fmt: skip
+
+
+def test_a_name_that_is_nowhere_is_refused_and_dir_tells_what_there_is():
+    with pytest.raises(AttributeError, match=r"no attribute 'LpMKL'; see dir\(mklcore\)"):
+        attrgetter("LpMKL")(mklcore)
+    assert set(mklcore.__all__) | {"selection", "__version__"} <= set(dir(mklcore))
+
+
+SLOW_TO_LOAD = ("numba", "numpy", "pandas", "plotly", "scipy", "sklearn", "streamlit")
+
+
+def test_importing_loads_only_what_is_used_and_a_star_brings_every_public_name():
+    steps = (
+        ("import mklcore", SLOW_TO_LOAD),
+        ("mklcore.figures.weight_path, mklcore.answer, mklcore.lessons", ("plotly", "streamlit")),
+        ("from mklcore import LpMKLClassifier, fit_path, load_sample", ("plotly", "streamlit")),
+        ("from mklcore import *", ("streamlit",)),
+    )
+    check = "import sys\n" + "".join(
+        f"{code}\nprint(*sorted({{*{kept_out!r}}} & set(sys.modules)), end='')\n" for code, kept_out in steps
+    )
+    check += "print(*[n for n in mklcore.__all__ if globals()[n] is not getattr(mklcore, n)])"
+    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+def test_inside_loops_over_kernels_every_library_has_one_blas_thread():
+    check = (
+        "from mklcore.arrays import one_blas_thread\n"
+        "with one_blas_thread(): import scipy.linalg\n"
+        "from threadpoolctl import threadpool_info\n"
+        "with one_blas_thread(): print({pool['num_threads'] for pool in threadpool_info() if pool['user_api'] == "
+        "'blas'})"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-c", check], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "{1}"), done.stderr
+
+
+@pytest.mark.parametrize("left_out", ["plotly", "fcntl resource"])
+def test_every_module_works_without_what_is_not_everywhere(left_out):
+    check = (
+        "import sys, pkgutil, importlib, psutil\n"  # which needs them itself
+        f"for name in {left_out.split()!r} + ['streamlit', 'nbformat', 'anywidget', 'distributed']: sys.modules[name] "
+        f"= None\n"
+        "import mklcore\n"
+        "for found in pkgutil.walk_packages(mklcore.__path__, 'mklcore.'):\n"
+        "    if not found.name.endswith(('__main__', 'notebook.widget')): importlib.import_module(found.name)\n"
+        "exec('from mklcore import *')\n"
+        "try: mklcore.figures.weights_bar([0.5, 0.25], ['a', 'b'], ['rbf', 'rbf'])\n"
+        "except ImportError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert ("pip install 'mklcore[app]'" in done.stdout) == (left_out == "plotly")
+
+
+def test_types_travel_with_the_package():
+    reported = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"][
+        "package-data"
+    ]
+    assert {"py.typed", "*.pyi"} <= set(reported["mklcore"])
+    assert (CORE / "py.typed").is_file()
+
+
+def stub() -> dict[str, str]:
+    """Where the types of the front door say that each name lives, without ``mklcore.``."""
+    return {
+        alias.asname or "": (node.module or "").removeprefix("mklcore").removeprefix(".")
+        for node in ast.parse((CORE / "__init__.pyi").read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def test_types_and_loading_tell_the_same_home_of_every_name():
+    homes = stub()
+    assert {name: home for name, home in homes.items() if home} == mklcore._HOME
+    assert [name for name, home in homes.items() if not home] == list(mklcore._ROOMS)
+    there = {path.stem for path in CORE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert list(mklcore._ROOMS) == sorted(name for name in there if not name.startswith("_")), (
+        "Name a new module in _ROOMS and in __init__.pyi."
+    )
+
+
+def test_no_public_name_is_hidden_by_a_room():
+    """Importing ``mklcore.explore`` would put the module where the function ``mklcore.explore`` was."""
+    assert not set(mklcore._HOME) & set(mklcore._ROOMS)

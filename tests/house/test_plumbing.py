@@ -1,0 +1,104 @@
+"""The rules of the test run itself: no silent skips, and a CI script that stops at the first failure."""
+
+import os
+import runpy
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.every import every
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN = ROOT / ".ci" / "run"
+
+
+@pytest.mark.parametrize(
+    ("reason", "named"),
+    [
+        ("Skipped: Chromium is not installed on this machine.", True),
+        ("Needs two cores to measure anything.", True),
+        ("unconditional skip", False),
+        ("Skipped: unconditional skip", False),
+        ("", False),
+        ("Slow", False),
+        ("could not import 'dask'", False),
+    ],
+)
+def test_a_reason_is_a_sentence(reason, named):
+    conftest = runpy.run_path(str(ROOT / "tests" / "conftest.py"))
+    assert conftest["names_its_reason"](reason) is named
+
+
+@pytest.mark.parametrize(
+    ("mark", "in_ci", "code"),
+    [
+        ("@pytest.mark.skip", "1", 1),
+        ("@pytest.mark.skip", "", 0),
+        ("@pytest.mark.skip(reason='Nothing to see on this machine.')", "1", 0),
+        ("@pytest.mark.xfail(raises=AssertionError)", "1", 1),
+        ("", "1", 1),
+    ],
+)
+def test_a_nameless_skip_fails_the_run_in_ci(tmp_path, mark, in_ci, code):
+    body = "assert False" if "xfail" in mark or not mark else "pass"
+    done = small_run(tmp_path, f"{mark}\ndef test_one(): {body}\n", CI=in_ci)
+    assert done.returncode == code, done.stdout
+    assert ("skipped without a named reason" in done.stdout) is (code == 1 and bool(mark))
+
+
+def test_files_run_in_this_process_and_folders_on_workers(tmp_path):
+    body = "import os\ndef test_where(): assert 'PYTEST_XDIST_WORKER' {} os.environ\n"
+    for where, place in (("not in", "test_one.py"), ("in", ".")):
+        done = small_run(tmp_path, body.format(where), "-n", "auto", place=place)
+        assert done.returncode == 0, done.stdout
+
+
+def test_the_files_that_are_named_exist():
+    conftest = runpy.run_path(str(ROOT / "tests" / "conftest.py"))
+    for name in (*conftest["LONGEST"], *conftest["NUMERICAL"]):
+        assert list((ROOT / "tests").glob(name)), name
+
+
+def test_files_that_share_windows_go_to_one_worker_and_every_browser_file_has_a_line():
+    conftest = runpy.run_path(str(ROOT / "tests" / "conftest.py"))
+    lines, place = conftest["WINDOWS"], conftest["Scheduling"]._split_scope
+    for line in lines:
+        assert len({place(None, f"tests/{file}::test_it[a::b]") for file in line}) == 1
+    assert place(None, "tests/kernels/test_grams.py::test_it") == "tests/kernels/test_grams.py"
+    browser = {file.relative_to(ROOT / "tests").as_posix() for file in (ROOT / "tests" / "browser").glob("test_*.py")}
+    assert {file for line in lines for file in line} == browser
+
+
+def small_run(folder, body, *options, place="test_one.py", **environment):
+    """Run the body of one test file under the rules of this test run, in a folder of its own."""
+    shutil.copy(ROOT / "tests" / "conftest.py", folder)
+    (folder / "test_one.py").write_text(f"import pytest\n{body}", encoding="utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  full: all\n  numerical: solvers\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist.plugin", *options, place]
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    surroundings = inherited | {"CI": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | environment
+    return subprocess.run(command, cwd=folder, env=surroundings, capture_output=True, text=True, check=False)
+
+
+def test_the_ci_script_can_run_and_stops_at_the_first_failure():
+    assert RUN.stat().st_mode & stat.S_IXUSR
+    text = RUN.read_text(encoding="utf-8")
+    assert text.startswith("#!/usr/bin/env bash\n")
+    assert "set -euo pipefail" in text
+    subprocess.run(["bash", "-n", str(RUN)], check=True)
+
+
+def test_one_test_over_many_cases_reports_every_miss():
+    @every("one, other", [(1, 1), (1, 2), (3, 3), (4, 5)])
+    def are_alike(one, other):
+        assert one == other
+
+    with pytest.raises(BaseExceptionGroup, match="2 of 4 cases missed") as found:
+        are_alike()
+    assert [miss.__notes__ for miss in found.value.exceptions] == [
+        ["at {'one': 1, 'other': 2}"], ["at {'one': 4, 'other': 5}"],
+    ]  # fmt: skip

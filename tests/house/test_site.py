@@ -1,0 +1,113 @@
+"""The site: its examples run as tests, every method has a page, and what a page asks the library for is there."""
+
+import doctest
+import html
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import mklcore
+from docs import hooks
+from docs.gallery_pictures import run
+from mklcore.catalog import ESTIMATORS
+from mklcore.experiments.records import record
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+METHODS = ("lp", "gomp", "greedy", "smkl", "hkl")
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def with_examples() -> list[str]:
+    """The modules of the library whose docstrings hold an example."""
+    found = []
+    for module in pkgutil.walk_packages(mklcore.__path__, "mklcore."):
+        place = Path(module.module_finder.path) / f"{module.name.rpartition('.')[2]}.py"  # type: ignore[union-attr]
+        file = place if place.is_file() else place.with_suffix("") / "__init__.py"
+        if ">>> " in file.read_text(encoding="utf-8"):
+            found.append(module.name)
+    return found
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")], ids=lambda p: p.stem
+)
+def test_the_examples_of_a_page_run(page):
+    failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=FLAGS, encoding="utf-8")
+    assert tried
+    assert not failed
+
+
+@pytest.mark.parametrize("name", with_examples())
+def test_the_examples_of_a_docstring_run(name):
+    failed, tried = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
+    assert tried
+    assert not failed
+
+
+def test_an_example_of_a_docstring_is_code_and_no_reference():
+    pytest.importorskip("griffe", reason="what writes the site comes with the extra docs")
+    markdown = pytest.importorskip("markdown", reason="what writes the site comes with the extra docs")
+    from docs.docstrings import as_markdown
+
+    text = as_markdown("What it does.\n\nn : rows\n\n>>> x = [[1]]\n>>> x[0][0]\n1\n\nThe end.")
+    page = markdown.markdown(text, extensions=["pymdownx.superfences"])
+    assert "<blockquote>" not in page
+    assert "x[0][0]\n1\n" in re.sub(r"</?span[^>]*>", "", page)
+    assert "<p>The end.</p>" in page
+    assert "<code>n</code>: rows" in page
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_every_method_has_a_page_with_problem_options_certificate_and_picture(key):
+    text = (DOCS / "methods" / f"{key}.md").read_text(encoding="utf-8")
+    assert [f"{{{{ {what} {key} }}}}" in text for what in ("formula", "words", "options")] == [True] * 3
+    assert "certificate" in text
+    assert (DOCS / "pictures" / f"{key}.svg").is_file()
+
+
+def test_pages_are_filled_from_the_registry():
+    text = hooks.on_page_markdown("before\n{{ options lp }}\nafter")
+    assert [f"| `{control.name}` |" in text for control in ESTIMATORS["lp"].controls] == [True] * len(
+        ESTIMATORS["lp"].controls
+    )
+    assert "<math" in hooks.on_page_markdown("{{ formula hkl }}")
+    with pytest.raises(KeyError):
+        hooks.on_page_markdown("{{ formula nothing }}")
+
+
+def test_every_example_of_the_gallery_ends_with_a_figure_that_its_page_shows():
+    page = hooks.on_page_markdown((DOCS / "gallery" / "index.md").read_text(encoding="utf-8"))
+    scripts = sorted((DOCS / "gallery").glob("*.py"))
+    assert scripts
+    for script in scripts:
+        figure = run(script)
+        assert figure.data, script
+        assert figure.layout.meta["alt"], script
+        picture = DOCS / "gallery" / "pictures" / f"{script.stem}.svg"
+        assert picture.stat().st_size < 150_000
+        assert f"](pictures/{picture.name})" in page
+        assert script.read_text(encoding="utf-8").split('"""\n', 1)[1].strip() in page
+
+
+def test_every_page_is_in_the_navigation_and_every_picture_has_a_text():
+    menu = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
+    assert [str(page) for page in PAGES if page.relative_to(DOCS).as_posix() not in menu] == []
+    for page in PAGES:
+        assert "![](" not in hooks.on_page_markdown(page.read_text(encoding="utf-8")), page
+
+
+def test_published_numbers_are_read_from_the_runs_that_come_with_the_project():
+    text = hooks.on_page_markdown((DOCS / "published.md").read_text(encoding="utf-8"))
+    assert all(f"### `{key}`: {one.paper}" in text for key, one in mklcore.EXPERIMENTS.items())
+    assert "{{" not in text
+    run = record("lp_fig3")
+    compared = mklcore.EXPERIMENTS["lp_fig3"].compare(run)
+    judged = mklcore.EXPERIMENTS["lp_fig3"].judge(run)
+    assert all(f"<br>**{one.answer.capitalize()}.** {html.escape(one.figures)}" in text for one in judged)
+    cells = (compared.reference[0, 0], run.mean[0, 0], run.standard_error[0, 0], compared.in_errors()[0, 0])
+    shown = [f"{value:.{digits}g}" for value, digits in zip(cells, (4, 4, 2, 2), strict=True)]
+    assert f"| {run.rows[0]} | {run.columns[0]} | {' | '.join(shown)} |" in text

@@ -1,0 +1,362 @@
+"""One class and one line in a registry: it then stands in the library, on its page, in the export and in a saved
+file.
+"""
+
+import runpy
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import xlogy
+
+import mklcore as mkl
+from mklcore.catalog import ESTIMATORS, Control
+from mklcore.data.samples import Sample
+from mklcore.experiments import EXPERIMENTS, Experiment, Outcome
+from mklcore.experiments.claims import Check, Claim
+from mklcore.figures import style
+from mklcore.kernels.functions import KERNELS, KernelEntry, KernelSpec
+from mklcore.kernels.notation import read_entries, write_entries
+from mklcore.losses import Loss
+from mklcore.parameters import Parameter
+from mklcore.penalties import LpNorm, Penalty
+from mklcore.solvers import SOLVERS
+from mklcore.solvers.reweighting import Reweighting
+from pages.shared.export import scripts
+from pages.shared.params import link
+from tests.helpers.pages import FEW, open_app, words
+
+
+@pytest.fixture(scope="module")
+def table():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    return X, X[:, 0] + 0.1 * X[:, 1] ** 3
+
+
+SMALL = {"data": "diabetes", "widths": "1", "degree": "0", "each": "none", **FEW}
+
+
+def saved(model, folder):
+    mkl.save_model(folder / "model.mkl", model)
+    return mkl.load_model(folder / "model.mkl")
+
+
+def reported(**query):
+    """The export of Explore at these parameters, and the parameters themselves; none of them may be refused."""
+    params, refused = link.read(query)
+    assert refused == ()
+    return scripts.script(scripts.cells(params)), params
+
+
+def runs(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "screen.py").write_text(text, encoding="utf-8")
+    return runpy.run_path(str(tmp_path / "screen.py"))
+
+
+# A kernel
+
+
+@dataclass(frozen=True, repr=False)
+class Scaled(KernelSpec):
+    """k(x, z) = strength x'z."""
+
+    strength: float = 1.0
+
+    family: ClassVar[str] = "scaled"
+    base: ClassVar[str] = "inner"
+
+    @property
+    def title(self) -> str:
+        return f"scaled {self.strength:g}"
+
+    def fill(self, base, upper, out):
+        np.copyto(out, base)
+        with np.errstate(all="ignore"):  # entries below the diagonal are undefined when `upper`
+            out *= self.strength
+
+
+SCALED = KernelEntry(
+    "scaled", "Scaled", Scaled, "s\\,x^\\top z", "A straight line, steeper.",
+    (Parameter("strength", "Strength", "real", 2.0, 0.0, 9.0, "Larger: steeper."),),
+)  # fmt: skip
+
+
+def test_a_kernel(monkeypatch, table, tmp_path):
+    monkeypatch.setitem(KERNELS, "scaled", SCALED)
+    X, y = table
+    kernels = mkl.KernelDictionary((Scaled(3.0), mkl.Linear()))
+    stack = kernels.grams(X, normalise=None)
+    assert stack.values[0] == pytest.approx(3.0 * stack.values[1])
+    assert style.FAMILY_HUES["scaled"] not in [hue for key, hue in style.FAMILY_HUES.items() if key != "scaled"]
+    assert write_entries(read_entries("scaled3.5@*;~scaled@1", 3)) == "scaled3.5@*;~scaled@1"
+    again = saved(mkl.LpMKLRegressor(kernels=kernels).fit(X, y), tmp_path)
+    assert again.kernels == kernels
+
+    page = open_app("pages/kernels.py", data="diabetes", others="scaled", each="scaled")
+    assert "scaled" in page.multiselect(key="field_others").options
+    assert "scaled, every column" in page.selectbox(key="field_each").options
+    shown = page.selectbox(key="field_shown").options
+    assert "scaled 2" in shown
+    assert "scaled 2, age" in shown
+
+    text, _ = reported(data="diabetes", edited="scaled3.5@*;lin@*")
+    assert "tests.io.test_extensions.Scaled(strength=3.5)" in text
+    assert "import tests.io.test_extensions\n" in text
+    assert runs(text, tmp_path, monkeypatch)["found"].path.kernel_families == ("scaled", "linear")
+
+
+# A loss
+
+
+@dataclass(frozen=True)
+class LogCosh(Loss):
+    """V = log cosh(k r) / k^2 with r = y - t: a parabola that turns straight, smoothly."""
+
+    steepness: float = 1.0
+
+    name: ClassVar[str] = "log_cosh"
+    label: ClassVar[str] = "log-cosh"
+    formula: ClassVar[str] = r"\log\cosh(k r_i)/k^2"
+    tasks: ClassVar[tuple[str, ...]] = ("regression",)
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("steepness", "Steepness k", "log", 1.0, 0.01, 100.0, "Larger: straight from smaller errors on."),
+    )
+    machine: ClassVar[str] = "smooth"
+    smooth: ClassVar[bool] = True
+
+    @property
+    def dual_bound(self):
+        return 1.0 / self.steepness
+
+    def value(self, t, y):
+        r = np.abs(self.steepness * (y - t))
+        return (r + np.log1p(np.exp(-2.0 * r)) - np.log(2.0)) / self.steepness**2
+
+    def derivative(self, t, y):
+        return -np.tanh(self.steepness * (y - t)) / self.steepness
+
+    def second_derivative(self, t, y):
+        return 1.0 - np.tanh(self.steepness * (y - t)) ** 2
+
+    def box(self, y, C):
+        return np.full(y.shape, -C * self.dual_bound), np.full(y.shape, C * self.dual_bound)
+
+    def dual(self, a, y, C):
+        s = self.steepness * a / C
+        if np.any(np.abs(s) > 1.0 + 1e-9):
+            return -np.inf
+        s = np.clip(s, -1.0, 1.0)
+        conjugate = 0.5 * (xlogy(1.0 + s, 1.0 + s) + xlogy(1.0 - s, 1.0 - s)) / self.steepness**2
+        return float(y @ a - C * conjugate.sum())
+
+    def curvature(self, a, y, C):
+        s = np.clip(self.steepness * a / C, -1.0 + 1e-12, 1.0 - 1e-12)
+        return 1.0 / (C * (1.0 - s * s))
+
+    def best_intercept(self, f, y):
+        r = y - f
+        return brentq(lambda b: float(self.derivative(f + b, y).sum()), r.min() - 1.0, r.max() + 1.0, xtol=1e-14)
+
+
+def test_a_loss(monkeypatch, table, tmp_path):
+    monkeypatch.setitem(mkl.LOSSES, "log_cosh", LogCosh)
+    X, y = table
+    for p in (1.0, 2.0):
+        model = mkl.LpMKLRegressor(loss="log_cosh", p=p).fit(X, y)
+        assert model.status_.ok
+        assert model.dual_gap_ >= 0
+    assert mkl.HKLRegressor(loss="log_cosh", lam=0.1).fit(X, y).certified_
+    assert saved(mkl.LpMKLRegressor(loss=LogCosh(3.0)).fit(X, y), tmp_path).loss == LogCosh(3.0)
+
+    page = open_app("pages/explore.py", loss="log_cosh", **SMALL)
+    box = page.selectbox(key="open_loss")
+    assert "log-cosh" in box.options
+    assert box.value == "log_cosh"
+    assert page.select_slider(key="setting_steepness_log").value == 1.0
+
+    text, _ = reported(loss="log_cosh", steepness="2.0", **SMALL)
+    assert "import tests.io.test_extensions\n" in text
+    assert runs(text, tmp_path, monkeypatch)["found"].path.estimators[0].loss == LogCosh(2.0)
+
+
+# A penalty
+
+
+@dataclass(frozen=True)
+class Tight(Penalty):
+    """||share theta||_2 <= 1: the weights of the lp norm at p = 2, smaller by a factor."""
+
+    share: float = 2.0
+
+    name: ClassVar[str] = "tight"
+    help: ClassVar[str] = "smaller weights"
+    problem: ClassVar[str] = r"\tfrac{s}{2}\|w\|_{2,4/3}^2"
+    look_for: ClassVar[str] = "Nothing new."
+    cannot_tell: ClassVar[str] = "Anything."
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("share", "Share s", "log", 2.0, 0.1, 10.0, "Larger: smaller weights."),
+    )
+
+    def start(self, M):
+        return LpNorm(2.0).start(M) / self.share
+
+    def scale(self, weights):
+        return LpNorm(2.0).scale(weights) / self.share
+
+    def regulariser(self, n):
+        return self.share * LpNorm(2.0).regulariser(n)
+
+    def dual_price(self, Q):
+        return LpNorm(2.0).dual_price(Q) / self.share
+
+    def update(self, weights, Q):
+        return LpNorm(2.0).update(weights, Q) / self.share
+
+
+def test_a_penalty(monkeypatch, table, tmp_path):
+    monkeypatch.setitem(mkl.PENALTIES, "tight", Tight)
+    X, y = table
+    model = mkl.LpMKLRegressor(penalty=Tight(4.0), C=4.0).fit(X, y)
+    plain = mkl.LpMKLRegressor(p=2.0, C=1.0).fit(X, y)
+    assert model.status_.ok
+    assert model.objective_ == pytest.approx(4.0 * plain.objective_, rel=2e-3)
+    assert saved(model, tmp_path).penalty == Tight(4.0)
+    lp = ESTIMATORS["lp"]
+    assert lp.estimator("regression", norm="tight", share=3.0).penalty == Tight(3.0)
+    assert Tight.problem in lp.words_for({"norm": "tight"}).formula
+
+    page = open_app("pages/explore.py", data="diabetes", norm="tight")
+    assert "tight" in page.selectbox(key="setting_norm_choice").options
+    assert page.select_slider(key="setting_share_log").value == 2.0
+
+    text, _ = reported(data="diabetes", norm="tight", share="5.0", widths="1", degree="0", each="none")
+    assert "import tests.io.test_extensions\n" in text
+    assert runs(text, tmp_path, monkeypatch)["found"].path.estimators[0].penalty == Tight(5.0)
+
+
+# A solver
+
+
+class Plodding(Reweighting):
+    """The analytic update under another name."""
+
+
+def test_a_solver(monkeypatch, table, tmp_path):
+    monkeypatch.setitem(SOLVERS, "plodding", Plodding)
+    X, y = table
+    model = mkl.LpMKLRegressor(p=2.0, solver="plodding").fit(X, y)
+    assert model.objective_ == pytest.approx(mkl.LpMKLRegressor(p=2.0).fit(X, y).objective_, rel=2e-3)
+    assert saved(model, tmp_path).solver == "plodding"
+
+    page = open_app("pages/explore.py", solver="plodding", **SMALL)
+    assert page.selectbox(key="setting_solver_choice").value == "plodding"
+    text, _ = reported(solver="plodding", p="2.0", **SMALL)
+    assert "import tests.io.test_extensions\n" in text
+    assert runs(text, tmp_path, monkeypatch)["found"].path.estimators[0].solver == "plodding"
+
+
+# An algorithm, with a control of its own
+
+
+class Halved(mkl.UniformMKLRegressor):
+    """The plain sum of kernels at a share of the cost."""
+
+    def __init__(
+        self, C=1.0, loss="squared", epsilon=0.1, share=0.5, *, kernels=None, normalise="auto", center=False,
+        fit_intercept=True, tol=1e-3, max_iter=500, random_state=None, callback=None,
+    ):  # fmt: skip
+        super().__init__(
+            C, loss, epsilon, kernels=kernels, normalise=normalise, center=center, fit_intercept=fit_intercept, tol=tol,
+            max_iter=max_iter, random_state=random_state, callback=callback,
+        )  # fmt: skip
+        self.share = share
+
+
+def test_an_algorithm(monkeypatch, table, tmp_path):
+    uniform = ESTIMATORS["uniform"]
+    share = Control("share", "Share", "log", 0.5, "Smaller: a smoother fit.", 0.01, 1.0, tasks=("regression",))
+    mine = replace(
+        uniform, key="halved", label="Halved sum", regressor=Halved, controls=(*uniform.controls, share), presets=()
+    )
+    monkeypatch.setitem(ESTIMATORS, "halved", mine)
+    X, y = table
+    assert saved(Halved(share=0.25).fit(X, y), tmp_path).share == 0.25
+
+    page = open_app("pages/explore.py", data="diabetes", algorithm="halved")
+    assert page.selectbox(key="field_algorithm").value == "halved"
+    assert "Halved sum" in page.selectbox(key="field_algorithm").options
+    assert page.select_slider(key="setting_share_log").value == 0.5
+
+    text, _ = reported(data="diabetes", algorithm="halved", share="0.2", widths="1", degree="0", each="none")
+    assert "import tests.io.test_extensions\n" in text
+    assert runs(text, tmp_path, monkeypatch)["found"].path.estimators[0].share == 0.2
+
+
+# A sample
+
+
+def steps():
+    X = np.random.default_rng(1).standard_normal((60, 2))
+    return mkl.Dataset(X, np.sign(X[:, 0]) + X[:, 1], ("jump", "slope"), "height", "regression")
+
+
+def test_a_sample(monkeypatch, tmp_path):
+    monkeypatch.setitem(mkl.SAMPLES, "steps", Sample("Steps", "regression", "A jump and a slope.", steps))
+    assert mkl.load_sample("steps").feature_names == ("jump", "slope")
+    page = open_app("pages/data.py", data="steps")
+    assert "jump" in "\n".join(map(str, [words(page), *(frame.value.to_string() for frame in page.dataframe)]))
+
+    text, params = reported(data="steps", widths="1", degree="0", each="none")
+    assert params.data == "steps"
+    assert "data = mkl.load_sample('steps')" in text
+    assert runs(text, tmp_path, monkeypatch)["data"].target_name == "height"
+
+
+# An experiment
+
+
+def test_an_experiment(monkeypatch):
+    tiny = Experiment(
+        "tiny_one",
+        "A tiny one",
+        "Nobody (2000)",
+        "Counted to one.",
+        (Claim("It is one.", "section 1", (Check("between", ("n",), low=0.9, high=1.1),)),),
+        "Nothing.",
+        "row",
+        ("a",),
+        ("n",),
+        "count",
+        2,
+        lambda line: [1.0],
+        "Nobody",
+        {"a": (1.0,)},
+    )
+    monkeypatch.setitem(EXPERIMENTS, "tiny_one", tiny)
+    found = mkl.EXPERIMENTS["tiny_one"].run(2)
+    assert Outcome.from_json(found.to_json()).mean == pytest.approx(found.mean)
+    page = open_app("pages/experiments.py", experiment="tiny_one")
+    assert "Counted to one." in words(page)
+    assert "Nobody (2000)" in page.selectbox(key="paper").options
+    assert page.radio(key="field_experiment").options == ["A tiny one"]
+
+
+def test_an_estimator_that_lacks_a_part_is_refused_with_its_name():
+    class Half(mkl.estimators.base.KernelEstimator):
+        """Nothing but a name."""
+
+    with pytest.raises(
+        mkl.ParameterError, match=r"Half derives from KernelEstimator and lacks .*_solve\(stack, y, warm\)"
+    ):
+        Half().fit(np.eye(3), np.ones(3))
+
+
+def test_a_budgeted_estimator_that_cannot_run_is_refused_with_what_it_lacks():
+    class Half(mkl.estimators.greedy.BudgetedEstimator):
+        """Nothing but a name."""
+
+    with pytest.raises(mkl.ParameterError, match=r"_run\(stack, y, prepared\): Solve and publish"):
+        Half().fit(np.eye(3), np.ones(3))

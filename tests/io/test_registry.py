@@ -1,0 +1,166 @@
+"""The registry is what the app is built from: controls that act, presets that hold, norms by choice."""
+
+import inspect
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.catalog import ESTIMATORS, EVERY_TASK
+from mklcore.catalog.controls import NORMS
+from mklcore.errors import ParameterError
+from mklcore.penalties import column_prices
+from mklcore.penalties.terms import make_terms
+from pages.shared.params import algorithms
+from tests.helpers.every import every
+
+ROOT = Path(__file__).resolve().parents[2]
+METHODS = pytest.mark.parametrize("method", mkl.catalog.ESTIMATORS.values(), ids=lambda method: method.key)
+
+
+@pytest.fixture(scope="module")
+def stack():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
+    return kernels.grams(X), X[:, 0] > 0
+
+
+@METHODS
+def test_what_is_reported_of_the_estimators_without_importing_them_is_so(method):
+    both = [inspect.signature(kind).parameters for kind in (method.classifier, method.regressor)]
+    assert method.is_approximable == all("approximation" in one for one in both)
+    for kind in (method.classifier, method.regressor):
+        assert method.normalise == getattr(kind, "default_normalise", None)
+    for task in ("binary", "regression") if "C" in method.path_params else ():
+        has_loss = any(one.name == "loss" and task in one.tasks for one in method.controls)
+        assert has_loss == ("loss" in inspect.signature(method.kind(task)).parameters)
+
+
+@every("method", algorithms.METHODS.values())
+def test_every_control_is_a_parameter_or_is_made_into_one(method):
+    made = {"norm": "penalty", "q": "penalty", "mu": "penalty", "delta": "loss", "quantile": "loss"}
+    for control in method.controls:
+        kinds = (method.classifier, method.regressor)
+        wanted = [
+            kind
+            for kind, tasks in zip(kinds, (("binary", "multiclass"), ("regression",)), strict=True)
+            if set(tasks) & set(control.tasks)
+        ]
+        for kind in wanted:
+            assert made.get(control.name, control.name) in inspect.signature(kind).parameters
+        assert control.help.endswith(".")
+        assert control.default in control.choices or control.kind != "choice"
+        if control.when is not None:
+            other = [c for c in method.controls if c.name == control.when[0]]
+            assert other
+            assert set(control.when[1]) <= {choice for one in other for choice in one.choices}
+
+
+@METHODS
+@every("task", EVERY_TASK)
+def test_presets_are_states_of_the_controls(method, task):
+    for preset in method.presets:
+        if task not in preset.tasks:
+            continue
+        for name, value in preset.settings:
+            control = next(c for c in method.controls if c.name == name and task in c.tasks)
+            assert algorithms.accepts(control, value)
+        assert not preset.path or preset.path in method.path_params
+        assert preset.help.endswith(".")
+    offered = [preset.label for preset in method.presets if task in preset.tasks]
+    assert len(set(offered)) == len(offered)
+    assert method.on == "table" or 2 <= len(offered) <= 4
+
+
+def test_controls_without_effect_are_not_shown():
+    lp, greedy = mkl.catalog.ESTIMATORS["lp"], mkl.catalog.ESTIMATORS["greedy"]
+    usual = {control.name: control.default for control in lp.controls}
+    names = [control.name for control in lp.shown("binary", "C", usual)]
+    assert "C" not in names
+    assert {"p", "norm", "solver", "loss"} <= set(names)
+    assert "q" not in names
+    assert "epsilon" not in names
+    block = [control.name for control in lp.shown("binary", "C", usual | {"norm": "block norm"})]
+    assert "q" in block
+    assert "p" not in block
+    assert "norm" not in [control.name for control in lp.shown("binary", "p", usual)]
+    assert "epsilon" not in [control.name for control in lp.shown("regression", "C", usual | {"loss": "squared"})]
+    assert "epsilon" in [
+        control.name for control in lp.shown("regression", "C", usual | {"loss": "epsilon_insensitive"})
+    ]
+    shown = [control.name for control in greedy.shown("binary", "s", {"criterion": "empirical"})]
+    assert "step" in shown
+    assert "tol" not in shown
+
+
+def test_a_control_that_changes_the_problem_changes_its_formula_and_words():
+    lp, greedy = mkl.catalog.ESTIMATORS["lp"], mkl.catalog.ESTIMATORS["greedy"]
+    assert lp.words_for({"norm": "lp"}) is lp
+    assert lp.words_for({}) is lp
+    words = {lp.words_for({"norm": norm}).formula for norm in NORMS}
+    assert len(words) == len(NORMS)
+    assert "0.05" in lp.words_for({"norm": "elliptic"}).formula
+    assert "lambda" not in greedy.words_for({"criterion": "empirical"}).formula
+    assert "no certificate" in greedy.words_for({"criterion": "empirical"}).cannot_tell
+    smkl = mkl.catalog.ESTIMATORS["smkl"]
+    assert "local minimum" in smkl.words_for({"terms": "log+gl"}).cannot_tell
+    for terms in ("gl", "mkl"):
+        assert make_terms(terms).is_convex
+        assert "convex" in smkl.words_for({"terms": terms}).cannot_tell
+
+
+@every("norm", NORMS)
+def test_every_norm_is_a_choice_and_converges(norm, stack):
+    grams, y = stack
+    model = mkl.catalog.ESTIMATORS["lp"].estimator("binary", stack=grams, norm=norm, q=4.0, p=1.5).fit(grams, y)
+    assert model.status_.ok
+    assert model.penalty is None or model.penalty.name == norm
+    assert model.penalty_in_use.name == norm
+
+
+def test_norms_made_from_the_kernels_ask_for_them(stack):
+    with pytest.raises(ParameterError, match="made from the kernels: pass stack"):
+        mkl.catalog.ESTIMATORS["lp"].estimator("binary", norm="elliptic")
+    grams, _ = stack
+    assert column_prices(grams) == (3.0, 3.0, 1.0, 1.0, 1.0)
+    assert column_prices(mkl.GramStack.from_array(grams.values)) == (1.0,) * 5
+    alignment = mkl.alignment_matrix(grams.values)
+    for given in (alignment, lambda: alignment):
+        model = mkl.catalog.ESTIMATORS["lp"].estimator("binary", stack=grams, alignment=given, norm="elliptic")
+        assert np.allclose(model.penalty.E, alignment + 0.05 * np.eye(5))
+
+
+def test_no_candidates_means_all_and_jitter_is_a_number():
+    assert mkl.catalog.ESTIMATORS["gomp"].estimator("binary", n_candidates=0).n_candidates is None
+    assert mkl.catalog.ESTIMATORS["gomp"].estimator("binary", n_candidates=3).n_candidates == 3
+    assert mkl.catalog.ESTIMATORS["smkl"].estimator("binary", init_jitter="0.01").init_jitter == 0.01
+
+
+def test_methods_are_described_without_their_classes():
+    check = (
+        "import sys; from mklcore.catalog.registry import ESTIMATORS\n"
+        "for method in ESTIMATORS.values():\n"
+        "    for task in ('binary', 'regression', 'novelty'):\n"
+        "        method.fits(task), method.shown(task, method.path_params[0], {}), method.words_for({}, task)\n"
+        "print(*sorted({'sklearn', 'mklcore.estimators.lp', 'mklcore.estimators.base'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+def test_the_files_of_the_room_of_estimators_are_there_before_anybody_imports_them():
+    assert mkl.estimators.__getattr__("aligned").AlignedMKLRegressor is mkl.AlignedMKLRegressor
+    with pytest.raises(AttributeError, match="no attribute 'magic'"):
+        _ = mkl.estimators.magic
+
+
+def test_a_method_may_bring_a_class_of_its_own():
+    class Mine:
+        pass
+
+    assert replace(ESTIMATORS["lp"], classifier=Mine).kind("binary") is Mine

@@ -1,0 +1,139 @@
+"""Code that makes things again: it is run, and what it makes is compared with what it was made from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+import tests.io.test_script
+from mklcore.catalog import ESTIMATORS
+from mklcore.io.script import LONGEST_LINE, call, code, dictionary_code, model_code, path_code
+from mklcore.kernels.functions import KernelSpec
+
+
+@dataclass(frozen=True)
+class Newcomer:
+    """A class unknown to the library."""
+
+    width: float
+    parts: tuple[KernelSpec, ...] = ()
+    scale: float = 1.0
+
+
+def made(text: str, name: str, **names: object) -> object:
+    space = {"mkl": mkl, "np": np, "tests": tests} | names
+    exec(compile(text, "code", "exec"), space)
+    return space[name]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, 3, -0.1, 1e-300, float("inf"), "a'b\n\"`", (1.5,), [1, "x"], {"a'": (2, None)}, np.float64(0.3), np.int64(4),  # noqa: E501
+     mkl.RBF(0.5, relative=True), mkl.Linear(features=(1, 2), label="a'\n\"b"), mkl.WeightedLpNorm(2.0, (1.0, 2.0)),
+     mkl.penalties.LogTerm() + mkl.penalties.GroupLasso(2.0), mkl.PolynomialBasis(3), mkl.KernelPCABasis(2, 0.5),
+     mkl.LpNorm(float("inf")),
+     Newcomer(0.5), Newcomer(2.0, (mkl.RBF(1.0), mkl.Linear()), scale=0.25)],
+    ids=repr,
+)  # fmt: skip
+def test_code_makes_the_value_again(value):
+    assert made(f"found = {code(value)}", "found") == value
+    assert "\n" not in code(value)
+
+
+def test_what_is_usual_is_not_reported():
+    assert code(mkl.Linear()) == "mkl.Linear()"
+    assert code(mkl.RBF(2.0)) == "mkl.RBF(width=2.0)"
+    assert "scale" not in code(Newcomer(2.0))
+    assert model_code(mkl.LpMKLClassifier()) == "model = mkl.LpMKLClassifier()"
+
+
+def test_arrays_become_code():
+    array = np.array([[0.1, 1 / 3], [np.pi, -0.0]])
+    found = made(f"found = {code(array)}", "found")
+    assert np.array_equal(found, array)
+    assert np.signbit(found[1, 1])
+    norm = mkl.EllipticNorm(np.array([[2.0, 0.5], [0.5, 1.0]]))
+    np.testing.assert_array_equal(made(f"found = {code(norm)}", "found").E, norm.E)
+
+
+NAMES = ("a'", 'b"', "c\n", "d", "e", "f")
+SPECS = (
+    mkl.KernelDictionary.rbf_grid([0.5, 1])
+    + mkl.KernelDictionary.per_feature([mkl.Linear(), mkl.RBF(1.0)], 6)
+    + mkl.KernelDictionary.per_feature(mkl.Laplacian(2.0, relative=True), 6)
+    + mkl.KernelDictionary.per_group(mkl.Polynomial(2), {"g'\n": (0, 2)})
+).specs
+
+
+@pytest.mark.parametrize(
+    "kernels",
+    [mkl.KernelDictionary(SPECS), mkl.KernelDictionary(SPECS, standardize=False, feature_names=NAMES),
+     mkl.KernelDictionary.bands(3, mkl.Linear())],
+    ids=["plain", "named", "bands"],
+)  # fmt: skip
+def test_dictionaries_are_made_again(kernels):
+    assert made(dictionary_code(kernels), "kernels") == kernels
+    elsewhere = dictionary_code(kernels, "names")
+    assert made(elsewhere, "kernels", names=NAMES) == kernels
+    assert repr(NAMES[0]) not in elsewhere
+
+
+def test_neighbours_become_one_line():
+    text = dictionary_code(mkl.KernelDictionary(SPECS))
+    assert "*(mkl.Laplacian(width=2.0, relative=True, features=(j,)) for j in range(0, 6))," in text
+    few = mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
+    assert "range" not in dictionary_code(few)
+
+
+def test_a_long_call_is_broken():
+    short, long = call("f", "x", y="1"), call("f", *(["argument"] * 20), y="1")
+    assert short == "f(x, y=1)"
+    assert max(map(len, long.splitlines())) <= LONGEST_LINE
+    assert made(f"found = {long}", "found", f=lambda *parts, y: (len(parts), y), argument=0) == (20, 1)
+
+
+@pytest.mark.parametrize("key", ESTIMATORS)
+def test_every_estimator_is_made_again(key):
+    algorithm = ESTIMATORS[key]
+    for kind in {algorithm.classifier, algorithm.regressor} - {None}:
+        usual = kind()
+        numbers = {
+            n: v for n, v in usual.get_params().items() if type(v) in (int, float) and n not in ("p", "n_starts")
+        }
+        changed = kind(**{name: value + 1 for name, value in numbers.items()}, callback=print)
+        again = made(model_code(changed), "model")
+        assert type(again) is kind
+        assert again.get_params(deep=False) | {"callback": print} == changed.get_params(deep=False)
+        assert model_code(usual) == f"model = mkl.{kind.__name__}()"
+
+
+def test_parameters_may_be_left_out_or_stand_for_expressions():
+    model = mkl.LpMKLClassifier(C=2.0, p=1.5, random_state=3, normalise="trace", penalty=mkl.BlockNorm(4.0))
+    text = model_code(model, omit=("normalise",), penalty="price", kernels='"precomputed"')
+    price = mkl.BlockNorm(3.0)
+    again = made(text, "model", price=price)
+    assert (again.C, again.p, again.random_state, again.normalise) == (2.0, 1.5, 3, "auto")
+    assert again.penalty is price
+    assert again.kernels == "precomputed"
+
+
+@pytest.mark.parametrize("falling", [False, True])
+def test_the_path_is_the_one_of_the_library(falling):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 2)), rng.standard_normal(30) > 0
+    model = mkl.GOMPClassifier(kernels="precomputed", n_kernels=2)
+    stack = mkl.KernelDictionary.rbf_grid([0.5, 1.0]).grams(X[:20])
+    text = path_code("lam", 4, "stack", "y[:20]", "blocks", "y[20:]", falling=falling)
+    path = made(text, "path", model=model, stack=stack, blocks=stack.cross(X[20:]), y=y)
+    values = mkl.paths.path_grid(model, stack, y[:20], "lam", 4)
+    np.testing.assert_array_equal(path.values, values[::-1] if falling else values)
+    expected = mkl.fit_path(model, stack, y[:20], "lam", path.values, stack.cross(X[20:]), y[20:])
+    np.testing.assert_array_equal(path.weights, expected.weights)
+    np.testing.assert_array_equal(path.val_score, expected.val_score)
+
+
+def test_a_path_with_another_score_says_so():
+    assert "blocks" in path_code("C", 5, X_val="blocks")
+    assert path_code("C", 5, scoring="roc_auc").endswith("X_val, y_val, scoring='roc_auc')")
+    assert "scoring" not in path_code("C", 5)

@@ -1,0 +1,316 @@
+"""The verifier agrees with every method, and finds what was changed after the fit; it shares no code with what
+fitted.
+"""
+
+import io
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn.base
+
+import mklcore as mkl
+from mklcore.losses import Hinge, Logistic
+from mklcore.verify import main, report, verify
+from tests.io.test_extensions import LogCosh
+
+ROOT = Path(__file__).parents[2]
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
+RICH = KERNELS + mkl.KernelDictionary([mkl.Polynomial(2), mkl.Laplacian(1.5)])
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """Three tables as files: two classes, three classes, numbers."""
+    place, rng = tmp_path_factory.mktemp("tables"), np.random.default_rng(7)
+    X = rng.normal(size=(36, 3))
+    score = X[:, 0] + np.sin(2 * X[:, 1]) + 0.2 * rng.normal(size=36)
+    targets = {
+        "binary": np.where(score > 0, "yes", "no"),
+        "multiclass": np.array(["a", "b", "c"])[np.digitize(score, [-0.6, 0.6])],
+        "regression": score.round(6),
+    }
+    found = {}
+    for name, y in targets.items():
+        path = place / f"{name}.csv"
+        lines = ["u,v,w,target", *(",".join([*map(repr, map(float, x)), str(t)]) for x, t in zip(X, y, strict=True))]
+        path.write_text("\n".join(lines))
+        found[name] = path
+    return found
+
+
+def saved(model, tables, task, place, rows=slice(None)):
+    data = mkl.read_table(tables[task], "target")
+    mkl.save_model(place / "model.mkl", model.fit(data.X[rows], data.y[rows]))
+    return place / "model.mkl"
+
+
+CLASSIFIERS = [
+    *(mkl.LpMKLClassifier(p=p, loss=loss) for p in (1.0, 1.5, np.inf) for loss in ("hinge", "logistic", "squared")),
+    mkl.LpMKLClassifier(p=1.5, loss="squared_hinge"),
+    mkl.LpMKLClassifier(penalty=mkl.BlockNorm(4.0)),
+    mkl.LpMKLClassifier(p=2.0, fit_intercept=False),
+    mkl.UniformMKLClassifier(),
+    mkl.BestKernelClassifier(),
+    mkl.GOMPClassifier(n_kernels=3),
+    *(mkl.GOMPClassifier(n_kernels=3, loss=loss) for loss in ("hinge", "logistic", "squared_hinge")),
+    *(mkl.GreedyMKLClassifier(criterion="empirical", loss=loss) for loss in ("logistic", "squared_hinge")),
+    mkl.AlignedMKLClassifier(),
+    mkl.FeatureScalingClassifier(),
+    mkl.JointMKLClassifier(p=1.5),
+    mkl.JointMKLClassifier(loss="logistic", fit_intercept=False),
+    mkl.GreedyMKLClassifier(lam=0.02),
+    mkl.GreedyMKLClassifier(criterion="empirical"),
+    mkl.SMKLClassifier(),
+    mkl.SMKLClassifier(terms="log"),
+    mkl.HKLClassifier(lam=0.03, loss="logistic"),
+    mkl.HKLClassifier(lam=0.03, loss="hinge"),
+]
+REGRESSORS = [
+    mkl.JointMKLRegressor(p=1.5),
+    *(mkl.LpMKLRegressor(p=p, loss=loss) for p in (1.0, 2.0) for loss in ("squared", "epsilon_insensitive", "huber")),
+    mkl.LpMKLRegressor(penalty=mkl.ElasticNet(0.5)),
+    mkl.LpMKLRegressor(penalty=mkl.WeightedLpNorm(1.5, (1, 2, 1, 3, 1, 1))),
+    mkl.LpMKLRegressor(penalty=mkl.EllipticNorm(np.eye(6) + 0.3), loss="squared"),
+    mkl.UniformMKLRegressor(),
+    mkl.BestKernelRegressor(),
+    mkl.GOMPRegressor(n_kernels=3),
+    mkl.GOMPRegressor(n_kernels=3, loss="huber"),
+    mkl.GreedyMKLRegressor(criterion="empirical", loss="huber"),
+    mkl.AlignedMKLRegressor(),
+    mkl.FeatureScalingRegressor(),
+    mkl.GreedyMKLRegressor(lam=0.02),
+    mkl.GreedyMKLRegressor(criterion="empirical", step="linesearch"),
+    mkl.SMKLRegressor(terms="gl"),
+    mkl.SMKLRegressor(terms="mf+mkl", loss="squared"),
+    mkl.HKLRegressor(lam=0.01),
+]
+BASES = [
+    mkl.GaussianBasis(3),
+    mkl.GaussianBasis(2, 0.5),
+    mkl.ANOVABasis(),
+    mkl.KernelPCABasis(2),
+]
+
+
+def with_kernels(model):
+    return model.set_params(kernels=KERNELS) if "kernels" in model.get_params() else model
+
+
+def assert_holds(path, table, reported=True):
+    lines = verify(path, table, *(["target"] if str(table).endswith("csv") else []))
+    assert [line.text for line in lines if not line.holds] == []
+    assert any(line.text.startswith("objective") for line in lines)
+    return lines
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass"])
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: str(m).replace("\n", "")[:60])
+def test_every_classifier_is_verified(model, task, tables, tmp_path):
+    lines = assert_holds(saved(with_kernels(model), tables, task, tmp_path), tables[task])
+    assert any("within" in line.text for line in lines) == (model.dual_point_ is not None)
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=lambda m: str(m).replace("\n", "")[:60])
+def test_every_regressor_is_verified(model, tables, tmp_path):
+    lines = assert_holds(saved(with_kernels(model), tables, "regression", tmp_path), tables["regression"])
+    assert any("within" in line.text for line in lines) == (model.dual_point_ is not None)
+
+
+@pytest.mark.parametrize("basis", BASES, ids=str)
+@pytest.mark.parametrize("normalize", [True, False])
+def test_every_basis_of_a_hull_is_verified(basis, normalize, tables, tmp_path):
+    model = mkl.HKLRegressor(basis, lam=0.05, normalize_basis=normalize, tol=1e-2)
+    assert_holds(saved(model, tables, "regression", tmp_path), tables["regression"])
+
+
+@pytest.mark.parametrize("nu", [None, 0.4])
+def test_novelty_is_verified(nu, tables, tmp_path):
+    model = mkl.LpMKLOneClass(p=1.5, nu=nu, kernels=KERNELS)
+    assert_holds(saved(model, tables, "regression", tmp_path), tables["regression"])
+
+
+@pytest.mark.parametrize("normalise", ["multiplicative", "spherical", "trace", "diag", None])
+@pytest.mark.parametrize("center", [True, False])
+def test_every_normalisation_is_verified_on_part_of_the_rows(normalise, center, tables, tmp_path):
+    model = mkl.LpMKLRegressor(p=2.0, kernels=RICH, normalise=normalise, center=center)
+    lines = assert_holds(saved(model, tables, "regression", tmp_path, slice(3, 30, 2)), tables["regression"])
+    assert lines[0].text == "training rows: all 14 are rows of the table"
+
+
+def test_a_stack_is_given_as_npz(tables, tmp_path):
+    data = mkl.read_table(tables["binary"], "target")
+    K = KERNELS.grams(data.X).values
+    np.savez(tmp_path / "stack.npz", K=K)
+    mkl.save_model(tmp_path / "model.mkl", mkl.LpMKLClassifier(p=1.0, kernels="precomputed").fit(K, data.y))
+    assert_holds(tmp_path / "model.mkl", tmp_path / "stack.npz")
+    assert main([str(tmp_path / "model.mkl"), str(tables["binary"])]) == 2  # no rows to look for
+
+
+def test_weighted_rows_are_verified(tables, tmp_path):
+    data, w = mkl.read_table(tables["binary"], "target"), np.arange(36) % 3
+    for loss in ("hinge", "squared", "logistic"):
+        model = mkl.LpMKLClassifier(p=1.5, loss=loss, kernels=KERNELS).fit(data.X, data.y, sample_weight=w)
+        mkl.save_model(tmp_path / "model.mkl", model)
+        assert np.array_equal(mkl.load_model(tmp_path / "model.mkl").sample_weight_, w)
+        assert_holds(tmp_path / "model.mkl", tables["binary"])
+
+
+def test_a_point_of_a_path_is_verified(tables, tmp_path):
+    data = mkl.read_table(tables["binary"], "target")
+    path = mkl.fit_path(mkl.LpMKLClassifier(p=1.0, kernels=KERNELS), data.X, data.y, "C", [0.1, 1.0, 10.0])
+    mkl.save_model(tmp_path / "model.mkl", path.estimators[1])
+    assert_holds(tmp_path / "model.mkl", tables["binary"])
+
+
+def changed(path, name, change):
+    """The model file with one fitted array changed, or one number of its description."""
+    with zipfile.ZipFile(path) as archive:
+        members = {info.filename: archive.read(info) for info in archive.infolist()}
+    text = json.loads(members["model.json"])
+    node = text["model"]["fitted"][name]
+    if isinstance(node, dict):
+        key = f"arrays/{node['of']}.npy"
+        buffer = io.BytesIO()
+        np.save(buffer, change(np.load(io.BytesIO(members[key]))))
+        members[key] = buffer.getvalue()
+    else:
+        text["model"]["fitted"][name] = change(node)
+        members["model.json"] = json.dumps(text).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for member, content in members.items():
+            archive.writestr(member, content)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("objective_", lambda v: v * 0.999, "objective: stated"),
+        ("dual_objective_", lambda v: v * 1.001, "dual value: stated"),
+        ("dual_coef_", lambda v: v * 1.01, "objective: stated"),
+        ("weights_", lambda v: v[::-1].copy(), "objective: stated"),
+        ("dual_point_", lambda v: v + 1e-3, "dual value: stated"),
+        ("dual_point_", lambda v: -v, "dual value: stated"),
+        ("training_target_", lambda v: 1 - v, "training target: NOT"),
+    ],
+)
+def test_what_was_changed_after_the_fit_is_found(name, change, said, tables, tmp_path, capsys):
+    path = saved(mkl.LpMKLClassifier(p=1.0, C=2.0, kernels=KERNELS), tables, "binary", tmp_path)
+    assert main([str(path), str(tables["binary"]), "target"]) == 0
+    assert "Everything holds." in capsys.readouterr().out
+    changed(path, name, change)
+    assert main([str(path), str(tables["binary"]), "target"]) == 1
+    out = capsys.readouterr().out
+    assert f"FAILS  {said}" in out
+    assert "NOT everything holds." in out
+
+
+TAMPERED = [
+    (mkl.LpMKLClassifier(p=1.5), "multiclass"),
+    (mkl.LpMKLClassifier(p=2.0, probability=True), "binary"),
+    (mkl.LpMKLClassifier(p=1.5, approximation=mkl.Nystroem(8)), "binary"),
+    (mkl.LpMKLRegressor(p=2.0, normalise="spherical", center=True), "regression"),
+    (mkl.LpMKLRegressor(loss="epsilon_insensitive"), "regression"),
+    (mkl.LpMKLOneClass(p=2.0, nu=0.4), "regression"),
+    (mkl.UniformMKLClassifier(), "multiclass"),
+    (mkl.BestKernelRegressor(), "regression"),
+    (mkl.AlignedMKLClassifier("margin"), "multiclass"),
+    (mkl.JointMKLClassifier(p=1.5), "multiclass"),
+    (mkl.GOMPClassifier(n_kernels=2, approximation=mkl.Nystroem(8)), "binary"),
+    (mkl.GOMPClassifier(n_kernels=2, loss="logistic", fit_intercept=True), "multiclass"),
+    (mkl.GreedyMKLRegressor(lam=0.02), "regression"),
+    (mkl.GreedyMKLClassifier(criterion="empirical", loss="logistic"), "multiclass"),
+    (mkl.SMKLClassifier(), "multiclass"),
+    (mkl.FeatureScalingClassifier(), "multiclass"),
+    (mkl.HKLClassifier(lam=0.03, loss="logistic"), "multiclass"),
+    (mkl.HKLRegressor(mkl.PolynomialBasis(2), lam=0.03, refit=True), "regression"),
+    (mkl.HKLRegressor(mkl.KernelPCABasis(2), lam=0.03), "regression"),
+]
+
+
+@pytest.mark.parametrize(("model", "task"), TAMPERED, ids=lambda value: str(value).replace("\n", "")[:60])
+def test_every_array_that_was_changed_is_found_or_changes_no_prediction(model, task, tables, tmp_path):
+    path = saved(with_kernels(sklearn.base.clone(model)), tables, task, tmp_path)
+    lines = assert_holds(path, tables[task])
+    assert any("APPROXIMATED" in line.text for line in lines) == (getattr(model, "approximation", None) is not None)
+    data, honest, other = mkl.read_table(tables[task], "target"), mkl.load_model(path), tmp_path / "changed.mkl"
+    np.savez(tmp_path / "rows.npz", X=data.X, y=np.asarray(data.y, dtype=None if task == "regression" else str))
+    rows = np.random.default_rng(1).normal(size=(12, 3))
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    numbers = {name: np.load(io.BytesIO(raw)) for name, raw in members.items() if name.endswith(".npy")}
+    for name, values in numbers.items():
+        if values.dtype.kind not in "fiu":
+            continue
+        out = io.BytesIO()
+        np.save(out, 1.01 * values if values.dtype.kind == "f" else values + 1)
+        with zipfile.ZipFile(other, "w") as archive:
+            for member, raw in members.items():
+                archive.writestr(member, out.getvalue() if member == name else raw)
+        if report(other, tmp_path / "rows.npz")[1]:
+            continue
+        decision, back = honest._decisions(rows), mkl.load_model(other)
+        np.testing.assert_allclose(back._decisions(rows), decision, rtol=0, atol=1e-12 * np.abs(decision).max())
+        if hasattr(honest, "calibration_"):
+            np.testing.assert_allclose(back.predict_proba(rows), honest.predict_proba(rows), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "raw", [b"[" * 100_000, b'{"format":1}', b"[]", b"3", b'{"format":"mklcore model","version":4,"model":[]}']
+)
+def test_a_damaged_file_is_refused_in_a_sentence(raw, tables, tmp_path):
+    with zipfile.ZipFile(tmp_path / "model.mkl", "w") as archive:
+        archive.writestr("model.json", raw)
+    said, code = report(tmp_path / "model.mkl", tables["binary"])
+    assert (len(said), code) == (1, 2)
+    assert re.match("cannot be checked: The (model )?file ", said[0])
+
+
+def test_what_cannot_be_checked_is_reported(tables, tmp_path, capsys):
+    path = saved(mkl.LpMKLClassifier(kernels=KERNELS), tables, "binary", tmp_path)
+    (tmp_path / "other.csv").write_text("u,v,w,target\n" + 3 * "1,2,3,a\n2,3,4,b\n4,4,4,a\n")
+    assert main([str(path), str(tmp_path / "other.csv")]) == 2
+    assert "36 of the model's 36 training rows are not in the table" in capsys.readouterr().out
+    assert main([str(tables["binary"]), str(tables["binary"])]) == 2
+    assert "no saved model" in capsys.readouterr().out
+    assert main([]) == 2
+    assert "usage: python -m mklcore.verify MODEL.mkl TABLE.csv" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "model", [mkl.LpMKLRegressor(kernels=KERNELS, p=2.0), mkl.SMKLRegressor(kernels=KERNELS), mkl.HKLRegressor(lam=0.1)]
+)
+@pytest.mark.parametrize("loss", ["log_cosh", LogCosh(2.0)], ids=["name", "object"])
+def test_a_registered_loss_is_checked_and_an_unknown_one_cannot_be(model, loss, tables, tmp_path, monkeypatch):
+    with monkeypatch.context() as with_it:
+        with_it.setitem(mkl.LOSSES, "log_cosh", LogCosh)
+        path = saved(sklearn.base.clone(model).set_params(loss=loss), tables, "regression", tmp_path)
+        assert_holds(path, tables["regression"])
+        changed(path, "objective_", lambda value: 1.01 * value)
+        assert "FAILS  objective" in "\n".join(report(path, tables["regression"], "target")[0])
+    said, code = report(path, tables["regression"], "target")
+    assert (len(said), code) == (1, 2)
+    assert said[0].startswith("cannot be checked: ")
+    assert "LogCosh" in said[0] or "log_cosh" in said[0]
+
+
+@pytest.mark.parametrize(
+    "model", [mkl.LpMKLClassifier(kernels=KERNELS, p=2.0), mkl.HKLClassifier(lam=0.1)], ids=["lp", "HKL"]
+)
+@pytest.mark.parametrize("loss", [Logistic(), Hinge()], ids=lambda loss: loss.name)
+def test_a_loss_given_as_an_object_is_the_loss_of_that_name(model, loss, tables, tmp_path):
+    assert_holds(saved(sklearn.base.clone(model).set_params(loss=loss), tables, "binary", tmp_path), tables["binary"])
+
+
+def test_it_runs_as_a_command(tables, tmp_path):
+    path = saved(mkl.LpMKLClassifier(kernels=KERNELS), tables, "binary", tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "mklcore.verify", path, tables["binary"], "target"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, "Everything holds." in done.stdout) == (0, True), done.stdout + done.stderr

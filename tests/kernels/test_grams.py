@@ -1,0 +1,473 @@
+"""Gram stacks: normalisations by their definitions, test blocks, cutting, refusals."""
+
+import pickle
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+
+from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import RBF, Laplacian, Linear, Polynomial
+from mklcore.kernels.grams import GramStack, as_stack, check_gram, duplicates
+from mklcore.kernels.maps import NORMALISATIONS
+from mklcore.kernels.measures import (
+    alignment_matrix,
+    effective_rank,
+    effective_rows,
+    eigenvalues,
+    target_alignment,
+    target_matrix,
+)
+from tests.helpers.every import every
+
+DICTIONARY = KernelDictionary(
+    (
+        RBF(0.5, relative=True),
+        RBF(2.0, relative=True),
+        Linear(),
+        Polynomial(3),
+        Laplacian(1.0, relative=True, features=(0, 2)),
+        Linear(features=(3,)),
+        RBF(1.5, features=(1, 2)),
+        Polynomial(2, coef0=0.0, features=(0, 2)),
+    )
+)
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(4).standard_normal((83, 4)) * [1, 10, 0.1, 3] + 5
+
+
+@pytest.fixture
+def X_new():
+    return np.random.default_rng(5).standard_normal((29, 4)) * [1, 10, 0.1, 3] + 5
+
+
+def centred(K):
+    H = np.eye(len(K)) - 1 / len(K)
+    return H @ K @ H
+
+
+def by_definition(K, normalise):
+    n = len(K)
+    match normalise:
+        case "multiplicative":
+            return K / (np.trace(K) / n - K.sum() / n**2)
+        case "spherical":
+            return K / np.sqrt(np.outer(K.diagonal(), K.diagonal()))
+        case "trace":
+            return K / np.trace(K)
+        case "diag":
+            return K / K.diagonal().max()
+    return K
+
+
+@every("center", [False, True])
+@every("normalise", NORMALISATIONS)
+def test_normalisation_and_centring_by_definition_on_train_and_test(X, X_new, normalise, center):
+    stack = DICTIONARY.grams(X, normalise=normalise, center=center)
+    # The test rows beside the training rows in one gram: what the definition asks of an infinite table.
+    plain = DICTIONARY.grams(X, normalise=None)
+    own = np.stack([[plain.cross(x[None])[m, 0] for x in X_new] for m in range(plain.n_kernels)])
+    np.testing.assert_allclose(plain.cross(X_new), own, rtol=1e-12, atol=1e-13)
+    for m in range(plain.n_kernels):
+        K = plain.values[m]
+        G = centred(K) if center else K
+        np.testing.assert_allclose(stack.values[m], by_definition(G, normalise), rtol=1e-9, atol=1e-11)
+        B = plain.cross(X_new)[m]
+        joint = np.vstack([X, X_new])
+        D = self_kernels(plain, m, joint)[len(X) :]
+        if center:
+            D = D - 2 * B.mean(axis=1) + K.mean()
+            B = B - K.mean(axis=0) - B.mean(axis=1, keepdims=True) + K.mean()
+        B = B / (np.sqrt(np.outer(D, G.diagonal())) if normalise == "spherical" else stack.scales[m])
+        np.testing.assert_allclose(stack.cross(X_new)[m], B, rtol=1e-9, atol=1e-11)
+
+
+def self_kernels(plain, m, rows):
+    spec = plain.specs[m]
+    Z = (rows - plain.transform.column_means) / plain.transform.column_scales
+    return KernelDictionary((spec,), standardize=False).grams(Z, normalise=None).values[0].diagonal()
+
+
+@every("n", [1, 2, 63, 64, 65, 130])
+def test_every_size_is_mirrored_fully(n):
+    X = np.random.default_rng(n).standard_normal((n, 3))
+    K = KernelDictionary((Linear(), RBF(1.0)), standardize=False).grams(X, normalise=None).values
+    np.testing.assert_allclose(K[0], X @ X.T, atol=1e-13)
+    np.testing.assert_allclose(K[1], np.exp(-((X[:, None] - X) ** 2).sum(2) / 2), rtol=1e-13)
+
+
+def test_sharing_distances_changes_nothing(X, X_new):
+    together = DICTIONARY.grams(X)
+    for m, spec in enumerate(DICTIONARY):
+        alone = KernelDictionary((spec,)).grams(X)
+        np.testing.assert_array_equal(alone.values[0], together.values[m])
+        np.testing.assert_array_equal(alone.cross(X_new)[0], together.cross(X_new)[m])
+        assert alone.specs[0] == together.specs[m]
+
+
+@every("form", ["read-only", "fortran", "float32", "list", "strided"])
+def test_any_numeric_table_is_accepted_and_left_alone(X, form):
+    X = X.astype(np.float32).astype(np.float64)
+    expected = DICTIONARY.grams(X)
+    table = {
+        "fortran": np.asfortranarray(X),
+        "float32": X.astype(np.float32),
+        "list": X.tolist(),
+        "strided": np.repeat(X, 2, axis=0)[::2],
+    }.get(form, X.copy())
+    if form == "read-only":
+        table.flags.writeable = False
+    before = np.array(table)
+    stack = DICTIONARY.grams(table)
+    np.testing.assert_array_equal(stack.values, expected.values)
+    np.testing.assert_array_equal(stack.cross(table), expected.cross(X))
+    np.testing.assert_array_equal(before, table)
+
+
+def test_a_stack_is_frozen_contiguous_and_survives_pickling(X, X_new):
+    stack = DICTIONARY.grams(X)
+    assert stack.values.flags.c_contiguous
+    assert stack.values.dtype == np.float64
+    assert (stack.n_kernels, stack.n_samples) == stack.values.shape[:2]
+    assert stack.normalise == "multiplicative"
+    assert stack.families[:4] == ("rbf", "rbf", "linear", "polynomial")
+    with pytest.raises(ValueError, match="read-only"):
+        stack.values[0, 0, 0] = 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        stack.transform.factors[0, 0] = 1.0
+    with pytest.raises(AttributeError):
+        stack.names = ()
+    again = pickle.loads(pickle.dumps(stack.transform))
+    np.testing.assert_array_equal(again.cross(X_new), stack.cross(X_new))
+
+
+def test_constant_kernels_are_left_out_and_named(X, X_new):
+    X = X.copy()
+    X[:, 3] = 2.5
+    X_new = X_new.copy()
+    d = DICTIONARY.with_feature_names(["a", "b", "c", "d"])
+    stack = d.grams(X)
+    assert stack.n_kernels == 7
+    assert "linear d" not in stack.names
+    assert stack.notes == ("linear d: constant on the training rows, left out.",)
+    assert len(stack.scales) == len(stack.families) == len(stack.specs) == len(stack.names) == 7
+    np.testing.assert_allclose(stack.cross(X), stack.values, rtol=1e-11, atol=1e-12)
+    alone = KernelDictionary((d.specs[6],)).grams(X)
+    np.testing.assert_array_equal(stack.values[5], alone.values[0])
+    for normalise in ("trace", "diag"):
+        assert d.grams(X, normalise=normalise).n_kernels == 7
+    for normalise in ("spherical", None):
+        kept = d.grams(X, normalise=normalise)
+        assert kept.n_kernels == 8
+        assert kept.notes == ("linear d: constant on the training rows, kept.",)
+        assert (kept.values[5] == 0).all()
+        assert d.grams(X, normalise=normalise, center=True).n_kernels == 7
+
+
+def test_a_wide_kernel_counts_as_constant(X):
+    stack = KernelDictionary((RBF(1e9), Linear())).grams(X)
+    assert stack.names == ("linear",)
+    ones = KernelDictionary((RBF(1e9),)).grams(X, normalise="trace")
+    np.testing.assert_allclose(ones.values, 1 / 83, rtol=1e-12)
+
+
+@pytest.mark.parametrize("X", [np.ones((5, 3)), np.array([[1.0, 2.0]])], ids=["constant columns", "one row"])
+def test_nothing_but_constant_kernels_is_refused(X):
+    with pytest.raises(KernelError, match=r"Every kernel is constant on the training rows \(n_samples = \d\)"):
+        KernelDictionary.default(X.shape[1]).grams(X)
+
+
+def test_duplicates_are_named_and_kept(X):
+    d = KernelDictionary((Linear(features=(0,)), RBF(1.0), Linear(features=(0,)), RBF(1.0 + 1e-13)))
+    stack = d.grams(X)
+    assert stack.n_kernels == 4
+    assert stack.notes[0].startswith("linear x0, linear x0 (2): the same kernel after normalisation")
+    assert stack.notes[1].startswith("RBF 1, RBF 1 (2): the same")
+    assert len(stack.notes) == 2
+
+
+def test_spherical_rows_without_length_become_zero():
+    X = np.array([[0.0], [1.0], [2.0]])
+    stack = KernelDictionary((Linear(),), standardize=False).grams(X, normalise="spherical")
+    np.testing.assert_allclose(stack.values[0], [[0, 0, 0], [0, 1, 1], [0, 1, 1]])
+    np.testing.assert_allclose(stack.cross([[0.0], [-3.0]])[0], [[0, 0, 0], [0, -1, -1]])
+
+
+@every("center", [False, True])
+@every("normalise", ["multiplicative", "spherical"])
+def test_cut_stacks_stay_consistent(X, X_new, normalise, center):
+    stack = DICTIONARY.grams(X, normalise=normalise, center=center)
+    rows, others = np.array([5, 2, 80, 33]), np.array([1, 7])
+    part = stack.take(rows)
+    np.testing.assert_array_equal(part.values, stack.values[:, rows][:, :, rows])
+    np.testing.assert_array_equal(part.cross(X_new), stack.cross(X_new)[:, :, rows])
+    np.testing.assert_array_equal(part.take([3, 0]).cross(X_new), stack.cross(X_new)[:, :, [33, 5]])
+    block = stack.block(others, rows)
+    np.testing.assert_array_equal(block, stack.values[:, others][:, :, rows])
+    assert block.flags.c_contiguous
+    np.testing.assert_allclose(part.cross(X[others]), block, rtol=1e-10, atol=1e-11)
+    mask = np.zeros(83, dtype=bool)
+    mask[[2, 5]] = True
+    np.testing.assert_array_equal(stack.take(mask).values, stack.take([2, 5]).values)
+
+
+@every(
+    "rows, words",
+    [
+        ([], "at least one"),
+        ([83], "between 0 and 82"),
+        ([-1], "between 0 and 82"),
+        ([0.5], "list of indices"),
+        ([True], "mask has 1"),
+    ],
+)
+def test_bad_cuts_are_refused(X, rows, words):
+    with pytest.raises(KernelError, match=words):
+        DICTIONARY.grams(X).take(rows)
+
+
+@every(
+    "table, words",
+    [
+        (np.arange(4.0), r"got shape \(4,\)"),
+        (np.empty((0, 2)), r"at least one row and one column"),
+        ([[1.0, np.nan], [0.0, 1.0]], r"1 value\(s\) that are NaN or infinite, the first in row 0, column 1"),
+        ([["a", "b"]], "numeric table"),
+        (np.ones((2, 2)) * 1j, "complex numbers"),
+        ([[1.0], [1.0, 2.0]], "numeric table"),
+    ],
+)
+def test_bad_tables_are_refused(X, table, words):
+    with pytest.raises(DataError, match=words):
+        DICTIONARY.grams(table)
+    with pytest.raises(DataError, match=words):
+        DICTIONARY.grams(X).cross(table)
+
+
+def test_other_refusals(X):
+    with pytest.raises(ParameterError, match="normalise must be one of 'multiplicative', 'spherical'"):
+        DICTIONARY.grams(X, normalise="variance")
+    with pytest.raises(KernelError, match="needs column 2, but the data have 2"):
+        DICTIONARY.grams(X[:, :2])
+    with pytest.raises(DataError, match="X has 3 features, but the kernels were built on 4 features"):
+        DICTIONARY.grams(X).cross(X[:, :3])
+    with pytest.raises(DataError, match="Column 0 is too far from its training mean"):
+        KernelDictionary(Linear()).grams(1e-9 * X).cross(1e305 * X)
+    with pytest.raises(KernelError, match="polynomial 100 grows beyond the largest number"):
+        KernelDictionary(Polynomial(100), standardize=False).grams(1e3 * X)
+
+
+def test_a_stack_from_an_array_is_used_as_it_is(X):
+    K = np.array(DICTIONARY.grams(X).values)
+    K.flags.writeable = False
+    stack = GramStack.from_array(K, names=[f"k{m}" for m in range(8)])
+    assert np.shares_memory(stack.values, K)
+    assert stack.names[1] == "k1"
+    assert stack.families == ("precomputed",) * 8
+    assert stack.specs is None
+    assert stack.normalise is None
+    assert (stack.scales == 1).all()
+    assert GramStack.from_array(K.astype(np.float32).astype(np.float64) + np.eye(83)).names[2] == "kernel 2"
+    np.testing.assert_array_equal(stack.take([1, 4]).values, K[:, [1, 4]][:, :, [1, 4]])
+    with pytest.raises(KernelError, match=r"made from an array.*Pass test blocks"):
+        stack.cross(X)
+    assert GramStack.from_array([[[1, 0], [0, 1]], [[2, 2], [2, 2]]]).values.dtype == np.float64
+    repeated = GramStack.from_array(np.stack([K[0], K[1], 3 * K[0]]), names=["a", "b", "c"])
+    assert repeated.notes[0].startswith("a, c: the same kernel")
+
+
+def test_a_kernel_that_is_not_positive_semidefinite_is_refused_with_its_eigenvalue():
+    v = np.random.default_rng(7).standard_normal((40, 2))
+    low_rank = v @ v.T
+    below = low_rank - 2e-8 * np.linalg.eigvalsh(low_rank)[-1] * np.eye(40)
+    smallest = f"{np.linalg.eigvalsh(below)[0]:.3g}"
+    with pytest.raises(KernelError, match=rf"ok2 is not positive semidefinite: its smallest eigenvalue is {smallest}"):
+        GramStack.from_array(np.stack([low_rank, below]), names=["ok", "ok2"])
+    with pytest.raises(KernelError, match="smallest eigenvalue is -1"):
+        GramStack.from_array(-np.eye(3)[None])
+    with pytest.raises(KernelError, match="smallest eigenvalue is -1"):
+        GramStack.from_array(np.array([[[0.0, 1.0], [1.0, 0.0]]]))
+
+
+@every(
+    "K, words",
+    [
+        (np.eye(3), r"three axes \(M, n, n\); this one has shape \(3, 3\). For one kernel pass K\[None\]"),
+        (np.ones((2, 3, 4)), r"square matrices \(M, n, n\); this one has shape \(2, 3, 4\)"),
+        (np.empty((0, 3, 3)), "at least one kernel and one row"),
+        (np.empty((1, 2, 2), dtype=object), "must be numeric; this one has dtype object"),
+        (np.full((1, 2, 2), "a"), "must be numeric"),
+        (np.eye(2)[None] * 1j, "must be numeric; this one has dtype complex128"),
+        ([[[1.0, 2.0], [3.0]]], "ragged"),
+        (np.diag([1.0, np.nan])[None], r"kernel 0 is not finite: entry \(1, 1\) is nan"),
+        (np.diag([1.0, np.inf])[None], r"kernel 0 is not finite: entry \(1, 1\) is inf"),
+        (np.array([np.eye(2), [[1.0, 0.1], [0.2, 1.0]]]), r"kernel 1 is not symmetric: max \|K_ij - K_ji\| is 0.1"),
+    ],
+)
+def test_bad_stacks_are_refused(K, words):
+    with pytest.raises(KernelError, match=words):
+        GramStack.from_array(K)
+
+
+def test_wrong_number_of_names_is_refused():
+    with pytest.raises(KernelError, match="holds 2 kernels, but 1 names were given"):
+        GramStack.from_array(np.stack([np.eye(2)] * 2), names=["a"])
+
+
+@every("rank", [1, 7, 16, 17, 150])
+@every("smallest", [0.0, -1e-12, -1e-6, -1.0])
+def test_kernels_are_accepted_as_their_eigenvalues_say(rank: int, smallest: float):
+    rng = np.random.default_rng(rank)
+    vectors = np.linalg.qr(rng.standard_normal((150, 150)))[0]
+    spectrum = np.zeros(150)
+    spectrum[:rank] = rng.uniform(0.1, 5.0, rank)
+    spectrum[-1] = smallest
+    gram = (vectors * spectrum) @ vectors.T
+    gram = np.ascontiguousarray(0.5 * (gram + gram.T))
+    with nullcontext() if smallest > -1e-9 else pytest.raises(KernelError, match="not positive semidefinite"):
+        check_gram("one", gram)
+
+
+def test_indefinite_kernels_are_clipped_on_request_with_a_warning():
+    rng = np.random.default_rng(5)
+    B = rng.standard_normal((12, 12))
+    indefinite, fine = 0.5 * (B + B.T), B @ B.T
+    K = np.stack([indefinite, fine])
+    with pytest.raises(KernelError, match="smallest eigenvalue"):
+        GramStack.from_array(K)
+    with pytest.warns(UserWarning, match=r"odd is not positive semidefinite .* set to 0"):
+        stack = GramStack.from_array(K, ["odd", "even"], clip=True)
+    spectrum, vectors = np.linalg.eigh(indefinite)
+    assert stack.values[0] == pytest.approx((vectors * np.maximum(spectrum, 0)) @ vectors.T, abs=1e-10)
+    assert np.array_equal(stack.values[1], fine)
+    assert np.array_equal(K[0], indefinite)
+
+
+# -- Alignment, spectra, rank and duplicates of a stack, against their definitions
+
+
+@pytest.fixture
+def stack():
+    X = np.random.default_rng(8).standard_normal((40, 3))
+    d = KernelDictionary.rbf_grid([0.5, 2]) + KernelDictionary.per_feature(Linear(), 3)
+    return d.grams(X)
+
+
+def test_alignment_by_definition(stack):
+    K = stack.values
+    A = alignment_matrix(stack)
+    for i in range(5):
+        for j in range(5):
+            expected = (K[i] * K[j]).sum() / np.linalg.norm(K[i]) / np.linalg.norm(K[j])
+            assert A[i, j] == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_array_equal(A, A.T)
+    assert (A.diagonal() == 1).all()
+    assert A.min() >= 0
+    assert A.max() <= 1
+    np.testing.assert_array_equal(alignment_matrix(np.asfortranarray(K)), A)
+
+
+def test_alignment_ignores_scale_and_knows_zero(stack):
+    K = np.stack([stack.values[0], 7 * stack.values[0], np.zeros((40, 40))])
+    np.testing.assert_allclose(alignment_matrix(K), [[1, 1, 0], [1, 1, 0], [0, 0, 0]], atol=1e-14)
+
+
+def test_stacks_are_read_without_a_copy(stack):
+    assert np.shares_memory(as_stack(stack), stack.values)
+    K = np.array(stack.values)
+    view = as_stack(K)
+    assert np.shares_memory(view, K)
+    assert not view.flags.writeable
+    assert K.flags.writeable
+
+
+def test_target_alignment_by_definition(stack):
+    rng = np.random.default_rng(9)
+    labels = rng.integers(0, 2, 40)
+    ideal = np.outer(2 * labels - 1, 2 * labels - 1)
+    expected = [(K * ideal).sum() / np.linalg.norm(K) / np.linalg.norm(ideal) for K in stack.values]
+    np.testing.assert_allclose(target_alignment(stack, labels), expected, rtol=1e-12)
+    np.testing.assert_allclose(target_alignment(stack, np.array(["no", "yes"])[labels]), expected, rtol=1e-12)
+    np.testing.assert_allclose(target_alignment(stack, 2.0 * labels - 1), expected, rtol=1e-12)
+    three = rng.integers(0, 3, 40)
+    onehot = np.eye(3)[three]
+    ideal = onehot @ onehot.T
+    expected = [(K * ideal).sum() / np.linalg.norm(K) / np.linalg.norm(ideal) for K in stack.values]
+    np.testing.assert_allclose(target_alignment(stack, three), expected, rtol=1e-12)
+    np.testing.assert_allclose(target_alignment(stack, onehot), expected, rtol=1e-12)
+    y = rng.standard_normal(40)
+    np.testing.assert_allclose(target_alignment(stack, y), target_alignment(stack, y + 100), rtol=1e-9)
+    own = np.outer(y - y.mean(), y - y.mean())[None]
+    np.testing.assert_allclose(target_alignment(own, y), 1.0, rtol=1e-12)
+
+
+def test_the_task_settles_what_whole_numbers_mean():
+    counts = np.array([3, 5, 5, 9])
+    np.testing.assert_allclose(target_matrix(counts, "regression")[:, 0], counts - 5.5)
+    assert target_matrix(counts).shape == (4, 3)
+    np.testing.assert_array_equal(target_matrix(np.array([0.0, 1.0]), "binary")[:, 0], [-1, 1])
+
+
+def test_a_kernel_of_zeros_is_aligned_with_nothing():
+    assert target_alignment(np.zeros((1, 2, 2)), [0, 1]) == 0
+    assert effective_rank(np.zeros((1, 2, 2))) == 0
+
+
+def test_eigenvalues_come_largest_first(stack):
+    spectra = eigenvalues(stack)
+    assert spectra.shape == (5, 40)
+    assert (np.diff(spectra, axis=1) <= 0).all()
+    np.testing.assert_allclose(spectra.sum(axis=1), np.trace(stack.values, axis1=1, axis2=2), rtol=1e-12)
+    np.testing.assert_array_equal(eigenvalues(np.diag([1.0, 3.0, 2.0])), [3, 2, 1])
+
+
+def test_effective_rank_counts_directions(stack):
+    spectra = eigenvalues(stack)
+    np.testing.assert_allclose(effective_rank(stack), spectra.sum(1) ** 2 / (spectra**2).sum(1), rtol=1e-10)
+    np.testing.assert_allclose(effective_rank(np.stack([np.eye(6), np.ones((6, 6))])), [6, 1])
+
+
+def test_effective_rows_count_those_a_kernel_hangs_on():
+    column = np.zeros(200)
+    column[[7, 90]] = 1.0  # two rows are out
+    spread = np.random.default_rng(0).uniform(-1, 1, 200)
+    kernels = np.stack([np.eye(200), np.ones((200, 200)), np.outer(column, column), np.outer(spread, spread)])
+    rows = effective_rows(kernels)
+    np.testing.assert_allclose(rows[:3], [200, 0, 2], rtol=0.03)
+    away = (spread - spread.mean()) ** 2
+    np.testing.assert_allclose(rows[3], away.sum() ** 2 / (away**2).sum())
+
+
+def test_duplicates_are_grouped(stack):
+    K = stack.values
+    nudged = K[1] * (1 + 1e-13)
+    different = K[1].copy()
+    different[30, 31] = different[31, 30] = different[30, 31] + 1e-8
+    order = np.stack([K[0], K[1], 5 * K[0], K[2], nudged, different, K[0]])
+    assert duplicates(order) == ((0, 2, 6), (1, 4))
+    assert duplicates(order, tolerance=1e-7) == ((0, 2, 6), (1, 4, 5))
+    assert duplicates(stack) == ()
+    assert duplicates(np.zeros((2, 3, 3))) == ((0, 1),)
+
+
+def test_kernels_that_agree_only_on_the_probed_rows_are_not_duplicates():
+    K = np.stack([np.eye(50), np.eye(50)])
+    K[1, 20, 21] = K[1, 21, 20] = 0.5
+    assert duplicates(K) == ()
+
+
+def test_refusals(stack):
+    with pytest.raises(DataError, match="target has 39 rows, the kernels have 40"):
+        target_alignment(stack, np.arange(39.0))
+    with pytest.raises(DataError, match="at least two classes, this one has only"):
+        target_alignment(stack, ["a"] * 40)
+    with pytest.raises(DataError, match=r"one or two axes and at least one row, got shape \(1, 1, 1\)"):
+        target_matrix(np.ones((1, 1, 1)))
+    with pytest.raises(ParameterError, match="task must be"):
+        target_matrix([0, 1], task="novelty")
+    with pytest.raises(KernelError, match="three axes"):
+        alignment_matrix(np.eye(3))

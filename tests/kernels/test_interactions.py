@@ -1,0 +1,249 @@
+"""Kernels of a functional ANOVA: means of zero, against brute force, through text, code and files, and which sets are
+found.
+"""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.data.dataset import Dataset
+from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.functions import median_distance
+from mklcore.kernels.interactions import ColumnMeasure, Interaction, interacting
+from tests.helpers.every import every
+
+RBF = [mkl.RBF(1.0, features=(j,), relative=True) for j in range(4)]
+LINEAR = [mkl.Linear(features=(j,)) for j in range(4)]
+
+
+def plain(*specs):
+    return mkl.KernelDictionary(specs)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal((40, 2)), rng.integers(0, 3, 40), rng.integers(0, 2, 40)])
+    new = np.column_stack([rng.standard_normal((9, 2)), rng.integers(0, 4, 9), rng.integers(0, 2, 9)])
+    return X, new
+
+
+@every("part", [
+        RBF[0], LINEAR[1], mkl.Laplacian(0.7, features=(0,)), mkl.Matern(1.0, features=(1,)), mkl.Delta(features=(2,)),
+        mkl.Delta(features=(2, 3)), mkl.Polynomial(2, features=(0, 1)), mkl.RBF(1.0, features=(0, 1), relative=True),
+    ])  # fmt: skip
+def test_one_kernel_alone_is_the_kernel_without_its_mean(table, part):
+    X, new = table
+    stack = plain(Interaction(part)).grams(X, normalise=None)
+    centred = plain(part).grams(X, normalise=None, center=True)
+    assert stack.values == pytest.approx(centred.values, abs=1e-12)
+    assert stack.values[0].sum(axis=0) == pytest.approx(0.0, abs=1e-11)
+    assert stack.cross(new) == pytest.approx(centred.cross(new), abs=1e-12)
+    assert stack.cross(new).sum(axis=2) == pytest.approx(0.0, abs=1e-11)
+
+
+def test_a_product_has_no_mean_over_any_of_its_columns(table):
+    X, _ = table
+    spec = Interaction(RBF[0], mkl.Delta(features=(2,)), mkl.Matern(1.0, features=(1,)))
+    stack = plain(spec).grams(X, normalise=None)
+    whole = np.array([[X[i, 0], X[j, 1], X[k, 2], 0.0] for i, j, k in product(range(40), range(4), range(40))])
+    values = stack.cross(whole)[0].reshape(40, 4, 40, 40)
+    assert values.mean(axis=0) == pytest.approx(0.0, abs=1e-13)
+    assert values.mean(axis=2) == pytest.approx(0.0, abs=1e-13)
+    assert abs(values).max() > 0.1
+
+
+def test_a_product_is_that_of_its_parts_wherever_it_is_computed(table):
+    X, new = table
+    parts = (RBF[0], mkl.Delta(features=(2, 3)), mkl.Matern(1.0, features=(1,)))
+    kernels = plain(*map(Interaction, parts), Interaction(*parts))
+    stack = kernels.grams(X, normalise=None)
+    assert stack.values[3] == pytest.approx(np.prod(stack.values[:3], axis=0), abs=1e-13)
+    assert stack.cross(new)[3] == pytest.approx(np.prod(stack.cross(new)[:3], axis=0), abs=1e-13)
+    settled = mkl.KernelDictionary(tuple(replace(spec, measures=()) for spec in stack.specs))
+    twice = settled.grams(np.vstack([X, X]), None)
+    assert twice.values[:, :40, :40] == pytest.approx(stack.values, abs=1e-12)
+
+
+def test_sums_of_kernels_reproduce_a_brute_force_anova():
+    """Interpolating with all interactions on a grid gives the ANOVA terms of the table of values."""
+    grid = np.array(list(product(range(4), range(3), range(2))), dtype=float)
+    f = np.random.default_rng(0).standard_normal((4, 3, 2))
+    delta = [mkl.Delta(features=(j,)) for j in range(3)]
+    sets = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
+    stack = plain(*(Interaction(*(delta[j] for j in one)) for one in sets)).grams(grid, normalise=None)
+    dual = np.linalg.solve(stack.values.sum(axis=0) + 1.0, f.ravel())
+    found = {one: (gram @ dual).reshape(f.shape) for one, gram in zip(sets, stack.values, strict=True)}
+    terms = {(): np.full(f.shape, f.mean())}
+    for one in sets:
+        own = f.mean(axis=tuple(j for j in range(3) if j not in one), keepdims=True) + np.zeros(f.shape)
+        terms[one] = own - sum(terms[less] for less in terms if set(less) < set(one))
+        assert found[one] == pytest.approx(terms[one], abs=1e-9)
+
+
+def test_many_values_are_summed_up_by_groups(monkeypatch):
+    column = np.random.default_rng(0).standard_normal(500)[:, None]
+    exact = ColumnMeasure.of(mkl.RBF(1.0, features=(0,)), column)
+    monkeypatch.setattr("mklcore.kernels.interactions.MOST_NODES", 400)
+    monkeypatch.setattr("mklcore.kernels.interactions.GROUPS", 60)
+    summed = ColumnMeasure.of(mkl.RBF(1.0, features=(0,)), column)
+    assert (len(exact.nodes), len(summed.nodes)) == (500, 60)
+    assert summed.shares.sum() == pytest.approx(1.0)
+    part = mkl.RBF(1.0, features=(0,))
+    assert summed.means_at(part, column) == pytest.approx(exact.means_at(part, column), abs=5e-3)
+    values = plain(Interaction(part)).grams(column, normalise=None).values[0]
+    assert np.linalg.eigvalsh(values)[0] > -1e-10  # semidefinite whatever the measure
+    assert abs(values.mean(axis=0)).max() < 1e-2
+
+
+def test_equality_is_not_summed_up_by_groups(monkeypatch):
+    monkeypatch.setattr("mklcore.kernels.interactions.MOST_NODES", 400)
+    column = np.random.default_rng(0).standard_normal(500)[:, None]
+    values = plain(Interaction(mkl.Delta(features=(0,)))).grams(column, normalise=None).values[0]
+    assert abs(values.mean(axis=0)).max() < 1e-12
+
+
+@every("digits", [0, 1, 12])
+@every("n", [2, 3, 4, 30, 31])
+def test_the_median_of_a_column_is_that_of_all_pairs(digits, n):
+    column = np.sort(np.round(np.random.default_rng(n).standard_normal(n), digits))
+    pairs = np.abs(column[:, None] - column)[np.triu_indices(n, 1)]
+    expected = np.median(pairs) or (np.median(pairs[pairs > 0]) if pairs.any() else 1.0)
+    assert median_distance("absolute", column[:, None]) == pytest.approx(expected, rel=1e-12)
+
+
+@every(
+    "parts, message",
+    [
+        ((), "takes 1 to 8 kernel specs"),
+        ((RBF[0], LINEAR[0]), "see different columns"),
+        ((RBF[0], mkl.Linear()), "name their columns"),
+        ((mkl.Product(LINEAR[0], LINEAR[1]),), "takes kernels of columns"),
+        ((mkl.Spectrum(2),), "takes kernels of columns"),
+    ],
+)
+def test_what_is_no_interaction_is_refused(parts, message):
+    with pytest.raises(ParameterError, match=message):
+        Interaction(*parts)
+
+
+def test_measures_that_do_not_fit_are_refused():
+    measure = ColumnMeasure.of(RBF[0].at(1.0), np.eye(4))
+    with pytest.raises(ParameterError, match="one measure per part"):
+        Interaction(RBF[0], RBF[1], measures=(measure,))
+    with pytest.raises(ParameterError, match="has 1 columns"):
+        Interaction(mkl.Linear(features=(0, 1)), measures=(measure,))
+    with pytest.raises(KernelError, match="shares above 0"):
+        ColumnMeasure(np.ones((1, 1)), np.zeros(1), np.ones(1), 1.0)
+    with pytest.raises(KernelError, match="u from 1 on"):
+        ColumnMeasure(np.ones((0, 1)), np.zeros(0), np.ones(0), 1.0)
+    with pytest.raises(KernelError, match="no training rows yet"):
+        Interaction(LINEAR[0]).own(np.eye(4))
+
+
+# The dictionary
+
+
+def made(f, n=300, d=4, seed=0, noise=0.1):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return Dataset(X, f(X) + noise * rng.standard_normal(n), tuple("abcdefghij"[:d]))
+
+
+def test_without_products_it_gives_the_model_of_the_recommended_kernels():
+    train, test = made(lambda X: np.sin(2 * X[:, 0]) + X[:, 1]).split(0.3, seed=0)
+    recommended = mkl.KernelDictionary.recommended(train, whole=False)
+    alone = mkl.KernelDictionary.interactions(train, order=1)
+    assert alone.names == recommended.names
+    one, other = (mkl.LpMKLRegressor(kernels=k, tol=1e-8).fit(train.X, train.y) for k in (recommended, alone))
+    assert other.objective_ == pytest.approx(one.objective_, rel=1e-7)
+    assert other.predict(test.X) == pytest.approx(one.predict(test.X), abs=1e-4)
+
+
+def test_candidates_are_taken_by_name():
+    data = made(lambda X: X[:, 0])
+    alone = len(mkl.KernelDictionary.interactions(data, order=1))
+    found = mkl.KernelDictionary.interactions(data, candidates=[("a", "c"), ("c", "a"), ("b", "c", "d")])
+    assert found.names[alone:] == (
+        "a × c, linear × linear",
+        "a × c, RBF 1 × median × RBF 1 × median",
+        "b × c × d, linear × linear × linear",
+        "b × c × d, RBF 1 × median × RBF 1 × median × RBF 1 × median",
+    )
+    assert len(mkl.KernelDictionary.interactions(data, candidates=[("a", "c")], curved=False)) == 4 + 1
+    for candidates, message in (
+        ([("a", "nobody")], "'nobody', which is no column"),
+        ([("a",)], "sets of 2 to 8"),
+        ([("a", "a")], "sets of 2 to 8"),
+        (["ab"], "'ab', which is no column"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            mkl.KernelDictionary.interactions(data, candidates=candidates)
+    with pytest.raises(ParameterError, match="order must be"):
+        mkl.KernelDictionary.interactions(data, order=0)
+
+
+def test_categories_and_binary_columns_act_by_source_column():
+    rng = np.random.default_rng(0)
+    n = 400
+    color, flag, size = rng.integers(0, 3, n), rng.integers(0, 2, n), rng.standard_normal(n)
+    X = np.column_stack([color == 0, color == 1, color == 2, flag, size]).astype(float)
+    data = Dataset(
+        X, (color == 1) * flag + size * (color == 2) + 0.1 * rng.standard_normal(n),
+        ("color=r", "color=g", "color=b", "flag", "size"),
+        columns=(("color", (0, 1, 2)), ("flag", (3,)), ("size", (4,))),
+    )  # fmt: skip
+    assert set(interacting(data)) == {("color", "flag"), ("color", "size")}
+    kernels = mkl.KernelDictionary.interactions(data)
+    assert "color × flag, delta × linear" in kernels.names
+    assert {"color × size, delta × linear", "color × size, delta × RBF 1 × median"} <= set(kernels.names)
+    assert kernels.grams(data.X).cross(data.X[:3]).shape == (len(kernels), 3, n)
+
+
+# Which sets are found
+
+
+@every("seed", range(5))
+def test_nothing_is_found_where_columns_act_alone(seed):
+    assert interacting(made(lambda X: np.sin(2 * X[:, 0]) + X[:, 1] ** 2 - X[:, 2], seed=seed)) == ()
+
+
+@every("seed", range(5))
+def test_a_product_without_main_effects_is_found(seed):
+    assert interacting(made(lambda X: X[:, 1] * X[:, 3], seed=seed, noise=0.5)) == (("b", "d"),)
+
+
+def test_sets_of_three_are_found_and_the_order_is_that_of_strength():
+    data = made(lambda X: 2 * X[:, 0] * X[:, 1] * X[:, 2] + 3 * X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3], n=600)
+    assert interacting(data, 2)[:2] == (("a", "b"), ("c", "d"))
+    assert ("a", "b", "c") in interacting(data, 3)
+    assert ("a", "b", "d") not in interacting(data, 3)
+    assert interacting(data, 3, most=1) == interacting(data, 3)[:1]
+
+
+def test_among_many_columns_a_pair_is_found_without_looking_at_all_pairs(monkeypatch):
+    looked = []
+    score = mkl.kernels.interactions._score
+    monkeypatch.setattr("mklcore.kernels.interactions._score", lambda *given: looked.append(1) or score(*given))
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 80))
+    data = Dataset(X, X[:, 40] * X[:, 70] + X[:, 3] + 0.2 * rng.standard_normal(300))
+    names = mkl.KernelDictionary.interactions(data).names
+    assert len(looked) == 60 * 59 // 2
+    assert "x41 × x71, linear × linear" in names
+    assert len(names) < 60
+
+
+def test_classes_and_tables_without_a_target():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3))
+    several = np.digitize(X[:, 0] * X[:, 1], [-0.5, 0.5]).astype(np.int64)
+    assert interacting(Dataset(X, several, task="multiclass")) == (("x1", "x2"),)
+    assert interacting(Dataset(X, (X[:, 0] * X[:, 2] > 0).astype(np.int64), task="binary")) == (("x1", "x3"),)
+    alone = Dataset(X, np.ones(400, dtype=np.int64), task="novelty")
+    assert interacting(alone) == ()
+    assert len(mkl.KernelDictionary.interactions(alone)) == 6
+    assert interacting(Dataset(X[:, :1], X[:, 0])) == ()

@@ -1,0 +1,279 @@
+"""Every implementation of M kernels on n rows does what the protocol says: the same numbers as stored Gram matrices."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import mklcore as mkl
+from mklcore.errors import KernelError, ParameterError, cancellation_scope
+from mklcore.estimators.base import weighted_blocks
+from mklcore.kernels.grams import Rows, SummedRows
+from mklcore.kernels.maps import NORMALISATIONS
+from mklcore.kernels.operators import (
+    CachedOperator,
+    Capability,
+    Dense,
+    KernelOperator,
+    WeightedSum,
+    as_operator,
+    frobenius_norms,
+    same_kernels,
+)
+from tests.helpers.every import every
+
+pytestmark = pytest.mark.numerical
+N, D = 40, 3
+X = np.random.default_rng(0).standard_normal((N, D))
+KERNELS = (
+    mkl.KernelDictionary.rbf_grid([0.5, 2.0])
+    + mkl.KernelDictionary.per_feature(mkl.Linear(), D)
+    + mkl.KernelDictionary.per_feature(mkl.Laplacian(1.0), D)
+)
+
+
+EVERY_KIND = KERNELS + mkl.KernelDictionary(
+    (
+        mkl.Linear(),
+        mkl.Polynomial(2),
+        mkl.Laplacian(2.0),
+        mkl.Matern(1.0, 1.5),
+        mkl.Linear(features=(2, 0)),
+        mkl.RBF(1.0, features=(2, 0)),
+        mkl.RBF(1.0, features=(1,), relative=True),
+    )
+)
+MAKERS = {
+    "dense": lambda kernels=KERNELS, *finish: Dense(kernels.grams(X, *finish).values),
+    "cached": lambda kernels=KERNELS, *finish: CachedOperator(Dense(kernels.grams(X, *finish).values)),
+    "GramStack": lambda kernels=KERNELS, *finish: kernels.grams(X, *finish),
+    "lazy": lambda kernels=KERNELS, *finish: Rows.build(kernels, X, *finish),
+    "factored": lambda kernels=KERNELS, *finish: mkl.Nystroem(N).features(
+        kernels, X, *(finish or ("multiplicative", False))
+    ),
+}
+CLOSE = {"factored": 1e-4}
+FINISHES = [(normalise, center) for normalise in NORMALISATIONS for center in (False, True)]
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return KERNELS.grams(X).values
+
+
+@pytest.fixture(scope="module")
+def vectors():
+    rng = np.random.default_rng(1)
+    a, weights = rng.standard_normal(N), rng.random(len(EVERY_KIND))
+    a[::3], weights[::4] = 0.0, 0.0
+    return a, weights
+
+
+def alike(found, expected, near):
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=near * np.abs(expected).max())
+
+
+@every("name, finish", product(MAKERS, FINISHES))
+def test_every_kind_of_kernels_gives_what_the_stored_stack_gives(name, finish, vectors):
+    kernels, K, near = MAKERS[name](EVERY_KIND, *finish), EVERY_KIND.grams(X, *finish).values, CLOSE.get(name, 1e-9)
+    assert isinstance(kernels, KernelOperator)
+    assert (kernels.n_kernels, kernels.n_samples) == (len(K), N)
+    assert kernels.capabilities <= set(Capability)
+    assert as_operator(kernels) is kernels
+
+    (a, weights), some = vectors, np.array([6, 0, 3])
+    assert kernels.matvec(a, some[:0]).shape == (0, N)
+    for asked in (a, np.where(np.arange(N) == 5, 0.1, 1.7 * a)):  # what is remembered of the first helps the second
+        for found, expected in zip(kernels.matvec(asked), K @ asked, strict=True):
+            alike(found, expected, near)
+        alike(kernels.matvec(asked, some), K[some] @ asked, near)
+        alike(kernels.quad(asked), K @ asked @ asked, 10 * near)
+        alike(kernels.quad(asked, some), (K @ asked @ asked)[some], 10 * near)
+    assert (kernels.quad(np.zeros(N)) == 0.0).all()
+
+    whole, few = np.tensordot(weights, K, 1), np.array([1, 7, 30])
+    total, out = kernels.combine(weights), np.empty((N, N))
+    assert isinstance(total, WeightedSum)
+    kernels.combine(weights, out)
+    alike(out, whole, 3 * near)
+    alike(total.block(few), whole[np.ix_(few, few)], 3 * near)
+    alike(kernels.combine_block(weights, few), whole[np.ix_(few, few)], 3 * near)
+    alike(total.matvec(a), whole @ a, 100 * near)
+    alike(kernels.decision(weights, a), whole @ a, 100 * near)
+    both = np.column_stack([a, a[::-1]])
+    solved = np.linalg.solve(whole + 0.5 * np.eye(N), both)
+    alike(total.solve(both, 0.5), solved, 1e3 * near)
+    alike(total.solve(a, 0.5), solved[:, 0], 1e3 * near)
+
+    alike(kernels.diagonals(), np.einsum("mii->mi", K), near)
+    for rows in (np.array([5, 2]), np.array([5])):
+        alike(kernels.rows(rows), K[:, rows], near)
+    one = np.empty((len(K), N), dtype=np.float32)
+    kernels.row_into(7, one)
+    alike(one, K[:, 7], 1e-4)
+    alike(kernels.gram(3), K[3], near)
+    fewer = kernels.select(some)
+    assert fewer.n_kernels == 3
+    alike(fewer.matvec(a), K[some] @ a, near)
+    np.testing.assert_allclose(frobenius_norms(kernels), np.linalg.norm(K, axis=(1, 2)), rtol=10 * near)
+    if Capability.FACTORS in kernels.capabilities:
+        for m in (2, 8, 11):
+            alike(kernels.factor(m).T @ kernels.factor(m), K[m], near)
+
+
+@every("normalise, center", FINISHES)
+def test_kernels_that_are_not_stored_finish_and_meet_new_rows_as_the_stack_does(normalise, center, vectors):
+    flat = np.column_stack([X, np.full(N, 2.0)])  # constant kernels: left out, or zero for the linear one
+    kernels = EVERY_KIND + mkl.KernelDictionary((mkl.RBF(1.0, features=(3,)), mkl.Linear(features=(3,))))
+    stack, rows = kernels.grams(flat, normalise, center), Rows.build(kernels, flat, normalise, center)
+    assert rows.names == stack.names
+    assert list(rows.notes) == [note for note in stack.notes if "constant" in note]
+    assert rows.scales == pytest.approx(stack.scales, rel=1e-10)
+    alike(rows.combine(np.ones(rows.n_kernels)).matrix, stack.values.sum(axis=0), 1e-9)
+    alike(SummedRows(rows).rows(np.array([7, 3]))[0], stack.values.sum(axis=0)[[7, 3]], 1e-9)
+
+    new, (a, weights) = flat[:9] + 0.1, vectors
+    alike(rows.cross(new), stack.cross(new), 1e-10)
+    weights, duals = np.resize(weights, (2, len(stack.values))), np.stack([a, a[::-1]])
+    expected = np.einsum("tm,mik,tk->it", weights, stack.cross(new), duals)
+    alike(rows.transform.scores(new, weights, duals), expected, 1e-9)
+
+
+@every("name", ("dense", "GramStack", "lazy", "factored"))
+def test_some_rows_keep_the_scales_of_all(name, truth):
+    rows = np.array([0, 3, 9, 21])
+    taken = MAKERS[name]().take(rows)
+    assert taken.n_samples == 4
+    a = np.array([1.0, -2.0, 0.5, 3.0])
+    expected = truth[:, rows][:, :, rows] @ a
+    np.testing.assert_allclose(taken.matvec(a), expected, atol=CLOSE.get(name, 1e-10) * np.abs(expected).max())
+
+
+@every("name", MAKERS)
+def test_training_rows_are_scored_by_blocks(name, truth, vectors):
+    (a, weights), kernels = (vectors[0], vectors[1][: len(truth)]), MAKERS[name]()
+    duals = kernels.coefficients(a) if name == "factored" else a
+    scored = weighted_blocks(kernels.blocks(), weights[None], duals[None])[:, 0]
+    expected = np.tensordot(weights, truth, 1) @ a
+    np.testing.assert_allclose(scored, expected, atol=CLOSE.get(name, 1e-10) * 10 * np.abs(expected).max())
+
+
+@every("name", ["lazy", "factored"])
+def test_estimators_and_folds_take_any_kernels_that_have_names(name):
+    y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.8, 1, -1)
+    model = mkl.LpMKLClassifier(p=2.0, C=2.0, kernels=KERNELS)
+    kernels, plain = MAKERS[name](), clone(model).fit(X, y)
+    found = clone(model).fit(kernels, y)
+    np.testing.assert_allclose(found.weights_, plain.weights_, atol=0.03)
+    np.testing.assert_allclose(found.decision_function(X), plain.decision_function(X), atol=0.03)
+    path = mkl.fit_path(model, kernels, y, "C", [0.5, 2.0], X, y)
+    assert path.val_score[-1] == plain.score(X, y)
+    chosen = mkl.cross_validate_path(model, kernels, y, "C", [0.5, 2.0], n_splits=2)
+    stack = mkl.cross_validate_path(model, KERNELS.grams(X), y, "C", [0.5, 2.0], n_splits=2)
+    np.testing.assert_allclose(chosen.scores, stack.scores, atol=1.1 / N)
+
+
+def test_machines_of_pairs_score_features():
+    """One coefficient per feature, not per row."""
+    kernels, stack = mkl.Nystroem(n_components=N).features(KERNELS, X, "multiplicative", False), KERNELS.grams(X)
+    y = np.digitize(X[:, 0], [-0.4, 0.4])
+    found, usual = (mkl.SMKLClassifier(C=10.0).fit(one, y) for one in (kernels, stack))
+    np.testing.assert_allclose(found.pair_decisions(X), usual.pair_decisions(X), atol=0.05)
+
+
+def test_centred_kernels_that_are_not_stored_are_not_cut():
+    kernels = Rows.build(KERNELS, X, center=True)
+    with pytest.raises(KernelError, match="Centred kernels that are not stored cannot be cut"):
+        kernels.take(np.arange(5))
+
+
+def test_kernels_without_names_are_refused_by_estimators(truth):
+    with pytest.raises(KernelError, match="does not name its kernels; hand over a GramStack"):
+        mkl.LpMKLClassifier().fit(Dense(truth), np.sign(X[:, 0]))
+
+
+def test_dense_kernels_on_one_array_are_the_same_kernels(truth):
+    stack = KERNELS.grams(X)
+    assert same_kernels(stack, Dense(stack.values))
+    assert not same_kernels(stack, Dense(truth.copy()))
+    assert not same_kernels(stack, Rows.build(KERNELS, X))
+    with pytest.raises(KernelError, match="cannot evaluate its kernels on new rows"):
+        Dense(truth).cross(X)
+
+
+@every("name", ["lazy", "factored"])
+@every("model", [mkl.GreedyMKLClassifier(), mkl.AlignedMKLClassifier(), mkl.BestKernelClassifier()])
+def test_an_estimator_that_reads_stored_matrices_says_so(model, name):
+    with pytest.raises(
+        KernelError, match=r"needs Gram matrices stored in double precision.*do not have; build a stack"
+    ):
+        clone(model).fit(MAKERS[name](), np.sign(X[:, 0]))
+
+
+def test_what_kernels_that_are_not_stored_cannot_do_is_refused():
+    kernels, y = Rows.build(KERNELS, X), np.sign(X[:, 0])
+    model = mkl.LpMKLClassifier(p=2.0, kernels="precomputed").fit(kernels.cross(X), y)
+    with pytest.raises(KernelError, match="What single kernels say needs their blocks"):
+        model.contributions(kernels.blocks(X))
+    with pytest.raises(ParameterError, match='reads stored kernels, which Rows are not; use rule="kfold"'):
+        mkl.choose_C(model.copy_with("loss", "squared"), kernels, y, [0.1, 1.0])
+
+
+# -- Stacks and rows finish their kernels in one way: the same numbers, the same notes, the same refusals
+
+
+ways = pytest.mark.parametrize("normalise", NORMALISATIONS)
+
+
+@pytest.fixture(scope="module")
+def flat_table():
+    table = np.random.default_rng(0).standard_normal((300, 4))
+    table[:, 3] = 2.0  # a constant column: constant kernels, zero for the linear one
+    return table
+
+
+FLAT_AND_NOT = mkl.KernelDictionary(
+    (
+        mkl.RBF(0.5, relative=True),
+        mkl.RBF(1.0, features=(3,)),
+        mkl.Linear(features=(3,)),
+        mkl.Polynomial(2),
+        mkl.Laplacian(2.0, features=(0, 1)),
+    )
+)
+
+
+@ways
+@every("build", [mkl.KernelDictionary.grams, Rows.build])
+def test_a_number_that_overflows_is_refused_by_name(flat_table, build, normalise):
+    steep = mkl.KernelDictionary((mkl.Linear(), mkl.Polynomial(100)), standardize=False)
+    with pytest.raises(KernelError, match="polynomial 100 grows beyond the largest number"):
+        build(steep, 1e4 * flat_table, normalise=normalise)
+
+
+@pytest.mark.parametrize("build", [mkl.KernelDictionary.grams, Rows.build], ids=["stack", "rows"])
+def test_refusals_are_the_same_words(flat_table, build):
+    flat = mkl.KernelDictionary((mkl.RBF(1.0, features=(3,)), mkl.Linear(features=(3,))))
+    with pytest.raises(
+        KernelError, match=r"Every kernel is constant on the training rows \(n_samples = 300\): RBF 1, x3"
+    ):
+        build(flat, flat_table)
+    with pytest.raises(ParameterError, match="normalise must be one of 'multiplicative'"):
+        build(FLAT_AND_NOT, flat_table, normalise="unit")
+
+
+@every("build", [
+    FLAT_AND_NOT.grams,
+    lambda flat_table: Rows.build(FLAT_AND_NOT, flat_table, None),
+    lambda flat_table: Rows.build(FLAT_AND_NOT, flat_table, center=True),
+    lambda flat_table: Rows.build(mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3), flat_table),
+    lambda flat_table: mkl.Nystroem(5).features(FLAT_AND_NOT, flat_table),
+])  # fmt: skip
+def test_kernels_that_nobody_wants_any_more_are_not_built_to_the_end(flat_table, build):
+    def pulse():
+        raise InterruptedError("enough")
+
+    with cancellation_scope(pulse), pytest.raises(InterruptedError, match="enough"):
+        build(flat_table)
+    build(flat_table)

@@ -1,0 +1,208 @@
+"""Ivanov and Tikhonov, the one-class forms, bounds, and inputs at the edge."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mklcore as mkl
+from mklcore.errors import ParameterError
+from mklcore.losses import make_loss
+from mklcore.penalties import LpNorm
+from mklcore.solvers import fit_weighted
+from mklcore.solvers.variants import (
+    ivanov_to_tikhonov,
+    nu_from_one_class,
+    tikhonov_to_ivanov,
+)
+from mklcore.theory.lp import (
+    NORM_GRID,
+    lp_conversion,
+    lp_margin_bound,
+    lp_norm_on_grid,
+    lp_rademacher_bound,
+    lp_risk_bound,
+    lp_rows_needed,
+)
+from tests.helpers.every import every
+from tests.oracles.reference import lp_optima
+
+CASE = next(c for c in lp_optima() if c.name == "generic-hinge-C1-1.333")
+
+
+def _fit(C=1.0, p=4 / 3, tol=1e-8, loss="hinge"):
+    return fit_weighted(CASE.K, CASE.y, C, make_loss(loss), LpNorm(p), True, tol=tol)
+
+
+def regulariser(fit):
+    """R = 1/2 theta'Q at a solution."""
+    return 0.5 * float(sum(w * (fit.dual_coef @ k @ fit.dual_coef) for w, k in zip(fit.weights, CASE.K, strict=True)))
+
+
+@pytest.mark.parametrize("s", [0.3, 1.0, 2.5])
+def test_constrained_to_penalised_and_back(s):
+    fit = _fit()
+    R = regulariser(fit)
+    there = ivanov_to_tikhonov(fit.objective, R, 1.0, s)
+    errors = fit.objective - R
+    direct = there.C_tilde * errors + R / s + there.mu * s**2  # the penalised objective at s theta, the same w and b
+    assert direct == pytest.approx(there.objective, rel=1e-6)
+    back = tikhonov_to_ivanov(there.objective, R / s, there.C_tilde, there.mu)
+    assert back.s == pytest.approx(s, rel=1e-9)
+    assert pytest.approx(1.0, rel=1e-9) == back.C
+    assert back.objective == pytest.approx(fit.objective, rel=1e-9)
+
+
+def test_the_penalised_form_solved_directly_agrees():
+    fit = _fit()
+    R = regulariser(fit)
+    there = ivanov_to_tikhonov(fit.objective, R, 1.0, 0.7)
+    C = 0.2
+    for _ in range(40):  # the constrained problem whose solution the penalised one scales: C = C~ s(C)
+        found = _fit(C)
+        s = (regulariser(found) / (2.0 * there.mu)) ** (1.0 / 3.0)
+        C = there.C_tilde * s
+    assert s == pytest.approx(0.7, rel=1e-3)
+    assert s * found.weights == pytest.approx(0.7 * fit.weights, abs=1e-3)
+
+
+def test_one_class_forms_agree():
+    y = np.ones(len(CASE.y))
+    first = fit_weighted(CASE.K, y, 0.2, make_loss("one_class"), LpNorm(2.0), False, tol=1e-9)
+    nu = nu_from_one_class(first.dual_coef, 0.2)
+    second = fit_weighted(
+        CASE.K, y, 1 / (nu.nu * y.size), make_loss("nu_one_class", nu=nu.nu), LpNorm(2.0), True, tol=1e-9
+    )
+    assert second.weights == pytest.approx(first.weights, abs=1e-3)
+    assert second.dual_coef == pytest.approx(nu.dual_coef, abs=1e-4)
+    assert -second.intercept == pytest.approx(nu.rho, rel=1e-4)
+    assert second.objective == pytest.approx(
+        -0.5 * np.linalg.norm([nu.dual_coef @ k @ nu.dual_coef for k in CASE.K]), rel=1e-5
+    )
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_the_nu_form_is_refused_at_another_C_with_the_right_one(stored):
+    """Its intercept takes C = 1 / (nu n) for granted."""
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    y, loss, kernels = np.ones(20), make_loss("nu_one_class", nu=0.2), mkl.KernelDictionary.rbf_grid([1.0, 2.0])
+    K = kernels.grams(X).values if stored else mkl.Nystroem(10).features(kernels, X)
+    with pytest.raises(ParameterError, match=r"with nu=0.2 on 20 rows is C=0.25 .* got C=1\. Take that C"):
+        fit_weighted(K, y, 1.0, loss, LpNorm(2.0), True)
+    assert fit_weighted(K, y, np.full(20, 0.25), loss, LpNorm(2.0), True).status.ok
+
+
+def test_one_class_estimator():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 2))
+    far = X + 10
+    model = mkl.LpMKLOneClass(nu=0.1, p=2.0).fit(X)
+    assert np.mean(model.predict(X) == -1) <= 0.1 + 1 / 80
+    assert np.all(model.predict(far) == -1)
+    assert model.decision_function(X) == pytest.approx(model.score_samples(X) - model.offset_)
+    hard = mkl.LpMKLOneClass(C=1.0).fit(X)
+    assert hard.offset_ == 1.0
+    assert hard.intercept_ == 0.0
+    assert hard.relative_gap_ <= 1e-3
+    with pytest.raises(ParameterError, match="share of points left outside"):
+        mkl.LpMKLOneClass(nu=1.5).fit(X)
+    with pytest.raises(ParameterError, match="nu must be None or a number"):
+        mkl.LpMKLOneClass(nu="few").fit(X)
+
+
+def test_form_refusals():
+    with pytest.raises(ParameterError, match="w different from 0"):
+        ivanov_to_tikhonov(1.0, 0.0, 1.0)
+    with pytest.raises(ParameterError, match="must be above 0"):
+        ivanov_to_tikhonov(1.0, 1.0, -1.0)
+    with pytest.raises(ParameterError, match="must be above 0"):
+        tikhonov_to_ivanov(1.0, 1.0, 1.0, 0.0)
+    with pytest.raises(ParameterError, match="a dual that is not zero"):
+        nu_from_one_class(np.zeros(3), 1.0)
+
+
+# -- bounds ------------------------------------------------------------------------------------------------------------
+
+
+def test_bounds_rise_with_p_and_fall_with_n():
+    values = [lp_rademacher_bound(p, 64, 1000) for p in (2.0, 3.0, 4.0, 16.0)]  # ceil(p*) = 2 on all of these
+    assert all(a < b for a, b in pairwise(values))
+    assert lp_rademacher_bound(1.0, 64, 1000) < lp_rademacher_bound(np.inf, 64, 1000)
+    assert lp_rademacher_bound(2.0, 32, 1000) < values[0]
+    assert lp_rademacher_bound(2, 64, 4000) == pytest.approx(0.5 * lp_rademacher_bound(2, 64, 1000))
+    assert lp_rademacher_bound(2, 64, 1000, conservative=True) >= lp_rademacher_bound(2, 64, 1000)
+
+
+def test_bounds_at_their_ends():
+    c, M, n = 23 / 22, 8, 500
+    assert lp_rademacher_bound(1, M, n) == pytest.approx(np.sqrt(c * np.e * np.ceil(np.log(M)) / n))
+    assert lp_rademacher_bound(np.inf, M, n) == pytest.approx(np.sqrt(c * M / n))
+    assert lp_rademacher_bound(1e9, M, n) == pytest.approx(np.sqrt(2 * c * M / n), rel=1e-6)
+    complexity = lp_risk_bound(0.0, 2, M, n, delta=0.05) - np.sqrt(np.log(2 / 0.05) / (2 * n))
+    assert complexity == pytest.approx(4 * np.sqrt(c * np.sqrt(M) * 2 / n))
+    assert lp_margin_bound(0.1, 2, M, n, margin=0.5) > lp_margin_bound(0.1, 2, M, n, margin=1.0)
+    assert lp_conversion(0.3, 1.0, 1.0, 8) == pytest.approx(0.3)
+    assert lp_conversion(0.3, 1.0, np.inf, 9) == pytest.approx(0.9)
+
+
+def test_classes_that_a_fit_picks_from_share_the_risk_of_failure():
+    """Corollary 10 is about one class fixed beforehand; for a choice among k of them each gets delta / k (union
+    bound).
+    """
+    for bound in (lp_risk_bound, lp_margin_bound):
+        assert bound(0.1, 2, 8, 100, delta=0.05, choices=10) == pytest.approx(bound(0.1, 2, 8, 100, delta=0.005))
+    n = lp_rows_needed(0.2, 2, 8, B=3.0, choices=50)
+    assert lp_risk_bound(0.2, 2, 8, n, B=3.0, choices=50) == pytest.approx(1.0)
+
+
+def test_the_norm_of_a_fit_is_rounded_up_to_norms_fixed_beforehand():
+    assert lp_norm_on_grid(4.0) == 4.0
+    assert 1.0 < lp_norm_on_grid(4.1) / 4.1 < 2**0.25
+    assert lp_norm_on_grid(0.0) == NORM_GRID[0]
+    assert lp_norm_on_grid(2.0 * NORM_GRID[-1]) == np.inf
+
+
+@every(
+    "call, words",
+    [
+        (lambda: lp_rademacher_bound(0.5, 8, 100), "must be 1 or more"),
+        (lambda: lp_rademacher_bound(2, 1, 100), "need M > 1"),
+        (lambda: lp_risk_bound(0.1, 2, 8, 100, delta=1.0), "between 0 and 1"),
+        (lambda: lp_risk_bound(0.1, 2, 8, 100, choices=0), "choices counts the classes"),
+        (lambda: lp_margin_bound(0.1, 2, 8, 100, margin=0), "margin must be above 0"),
+        (lambda: lp_conversion(0.1, 3, 2, 8), "from a smaller norm"),
+    ],
+)
+def test_bound_refusals(call, words):
+    with pytest.raises(ParameterError, match=words):
+        call()
+
+
+# -- properties over random problems -----------------------------------------------------------------------------------
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10_000),
+    p=st.sampled_from([1.0, 1.0001, 1.3, 2.0, 1000.0, np.inf]),
+    C=st.sampled_from([1e-8, 1e-3, 1.0, 1e3, 1e8]),
+    name=st.sampled_from(["hinge", "squared"]),
+)
+def test_edges_converge_or_warn_with_the_gap(seed, p, C, name):
+    rng = np.random.default_rng(seed)
+    B = rng.standard_normal((4, 20, 3))
+    K = B @ B.transpose(0, 2, 1)
+    K[3] = K[2]
+    y = np.where(rng.random(20) > 0.4, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    try:
+        fit = fit_weighted(np.ascontiguousarray(K), y, C, make_loss(name), LpNorm(p), True, max_iter=300)
+    except mkl.KernelError:  # a singular stack at such a C: which processor can carry it is a matter of rounding
+        assert C == 1e8
+        return
+    assert fit.objective >= fit.dual_objective - 1e-6 * abs(fit.objective)
+    assert fit.status.ok or "no step improves" in fit.status.value or "max_iter" in fit.status.value
+    if 1e-3 <= C <= 1e3:
+        assert fit.relative_gap <= 2e-2

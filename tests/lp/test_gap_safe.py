@@ -1,0 +1,147 @@
+"""Screening at p = 1: no kernel of the optimum is ever ruled out, and off and on give the same answer."""
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.kernels.grams import Rows
+from mklcore.kernels.operators import Dense
+from mklcore.losses import LOSSES, make_loss
+from mklcore.penalties import LpNorm
+from mklcore.solvers import certificate, fit_weighted
+from mklcore.solvers.live import Readings, norms_of, radius_of, without_weight
+from mklcore.solvers.problem import Problem, WarmStart
+from tests.helpers.every import every
+
+CURVED = ["squared", "logistic", "squared_hinge"]
+N = 40
+
+
+def problem(seed, M=14):
+    """Kernels of which two matter, and labels."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((N, M))
+    y = np.where(X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(N) > 0, 1.0, -1.0)
+    K = np.array([np.exp(-((x[:, None] - x[None]) ** 2)) if m % 2 else np.outer(x, x) for m, x in enumerate(X.T)])
+    return K, y, rng
+
+
+def along(K, y, loss, values, screen, intercept=True, tol=1e-5):
+    fits, warm = [], None
+    for C in values:
+        fit = fit_weighted(K, y, C, loss, LpNorm(1.0), intercept, tol=tol, warm=warm, screen=screen)
+        fits.append(fit)
+        warm = WarmStart(fit.weights, fit.dual_coef, C, fit.carry)
+    return fits
+
+
+@every("intercept", [True, False])
+@every("loss", CURVED)
+@every("seed", range(3))
+def test_no_kernel_of_the_optimum_is_ruled_out_from_any_dual(loss, intercept, seed):
+    K, y, rng = problem(seed)
+    loss, out = make_loss(loss), 0
+    norms = norms_of(Dense(K), intercept)
+    for C in (0.01, 0.1, 1.0, 10.0):
+        task = Problem(K, y, C, loss, LpNorm(1.0), intercept)
+        best = fit_weighted(K, y, C, loss, LpNorm(1.0), intercept, tol=1e-9)
+        used = best.weights > 1e-4 * best.weights.max()
+        for size in (0.0, 1e-3, 1e-2, 0.1, 0.5, 1.0):
+            noise = size * np.abs(best.dual_coef).max() * rng.standard_normal(N)
+            a = task.feasible(best.dual_coef + noise)
+            Q = task.K.quad(a)
+            gap = best.objective - (loss.dual(a, y, C) - LpNorm(1.0).dual_price(Q))
+            radius = radius_of(gap, best.objective, loss, C)
+            assert np.linalg.norm(best.dual_point - a) <= radius * (1 + 1e-6) + 1e-4 * np.linalg.norm(a)
+            gone = without_weight(np.sqrt(Q), norms, radius)
+            assert not np.any(gone & used)
+            out += int(gone.sum())
+    assert out > 0
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+def test_the_norms_bound_the_eigenvalues(balanced):
+    K, _, _ = problem(0)
+    H = np.eye(N) - (1.0 / N if balanced else 0.0)
+    largest = np.array([np.linalg.eigvalsh(H @ kernel @ H)[-1] for kernel in K])
+    norms = norms_of(Dense(K), balanced)
+    assert np.all(norms**2 >= largest * (1 - 1e-12))
+    assert np.median(norms**2 / largest) < 2.0
+
+
+@every("loss", [name for name, kind in LOSSES.items() if kind.least_curvature > 0])
+def test_the_claimed_curvature_holds_on_the_box(loss):
+    loss, rng = make_loss(loss), np.random.default_rng(0)
+    y = np.sign(rng.standard_normal(200))
+    for C in (0.3, 1.0, 20.0):
+        low, high = (np.clip(end, -5.0 * C, 5.0 * C) for end in loss.box(y, C))
+        a, b = (low + rng.random(200) * (high - low) for _ in range(2))
+        ends, middle = 0.5 * (loss.dual(a, y, C) + loss.dual(b, y, C)), loss.dual(0.5 * (a + b), y, C)
+        assert middle - ends >= loss.least_curvature / C / 8.0 * float(np.sum((a - b) ** 2)) * (1 - 1e-9)
+
+
+@every("intercept", [True, False])
+@every("loss", CURVED)
+def test_off_and_on_give_the_same_path_and_its_certificates(loss, intercept):
+    K, y, _ = problem(5, M=20)
+    loss, values = make_loss(loss), np.geomspace(1e-3, 10.0, 12)
+    off, on = (along(K, y, loss, values, screen, intercept) for screen in (False, True))
+    for C, one, other in zip(values, off, on, strict=True):
+        room = 1e-5 * other.objective
+        assert other.status.ok
+        assert other.objective == pytest.approx(one.objective, abs=2 * room)
+        np.testing.assert_allclose(other.weights, one.weights, atol=0.05)
+        reported = certificate(
+            K, y, other.weights, other.dual_coef, other.intercept, loss, C, LpNorm(1.0), other.dual_point, intercept
+        )
+        assert reported == pytest.approx((other.objective, other.dual_objective), rel=1e-8)
+        assert one.screened is None
+    counts = [fit.screened for fit in on[1:]]
+    assert max(count.ruled_out for count in counts) > 5
+    assert max(count.unread for count in counts) > 5
+    assert all(
+        0 <= count.unread <= 20 - np.count_nonzero(fit.weights) for count, fit in zip(counts, on[1:], strict=True)
+    )
+
+
+def test_a_piecewise_linear_loss_has_no_sphere():
+    loss = make_loss("hinge")
+    assert radius_of(0.1, 1.0, loss, 1.0) == np.inf
+    assert not without_weight(np.arange(3.0), np.ones(3), np.inf).any()
+    K, y, _ = problem(1)
+    assert all(fit.screened is None for fit in along(K, y, loss, (0.1, 1.0), True))
+
+
+@pytest.mark.parametrize("loss", ["squared", "hinge"])
+def test_kernels_that_are_not_stored_are_read_as_a_path_needs_them(loss):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 300))
+    y = np.where(X[:, 0] - X[:, 1] > 0, 1.0, -1.0)
+    rows = Rows.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 300), X)
+    loss, values = make_loss(loss), (0.02, 0.03, 0.06)
+    off, on = (along(rows, y, loss, values, screen, tol=1e-4) for screen in (False, True))
+    for one, other in zip(off, on, strict=True):
+        assert other.status.ok
+        assert other.objective == pytest.approx(one.objective, rel=2e-4)
+    assert max(fit.screened.unread for fit in on[1:] if fit.screened is not None) > 0
+
+
+def test_forms_are_exact_where_the_price_needs_them():
+    K, _, rng = problem(3)
+    kernels = Dense(K)
+    screening = Readings(kernels, norms_of(kernels, True))
+    a = rng.standard_normal(N)
+    for size in (0.0, 1e-3, 1e-2, 1.0):
+        a = a + size * rng.standard_normal(N)
+        a -= a.mean()
+        found, true = screening.forms(a, np.argsort(-kernels.quad(a))[:2]), kernels.quad(a)
+        assert np.all(found >= true * (1 - 1e-12))
+        assert found.max() == pytest.approx(true.max(), rel=1e-12)
+
+
+def test_a_path_says_how_many_kernels_were_screened():
+    K, y, _ = problem(5, M=20)
+    model = mkl.LpMKLClassifier(p=1.0, loss="logistic", kernels="precomputed")
+    path = mkl.fit_path(model, K, y, "C", [0.01, 0.012, 0.1])
+    assert path.screened[0] is None
+    assert path.screened[1].ruled_out > 5

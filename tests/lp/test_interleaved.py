@@ -1,0 +1,155 @@
+"""The interleaved solver, kernel rows and cutting planes: equal to the wrapper, inside their budget, refusing in
+words.
+"""
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.errors import ParameterError
+from mklcore.kernels.grams import Rows
+from mklcore.kernels.operators import Dense, RowCache
+from mklcore.losses import make_loss
+from mklcore.penalties import BlockNorm, LpNorm
+from mklcore.solvers import certificate, fit_weighted
+from mklcore.solvers.driver import Status, run
+from mklcore.solvers.interleaved import Interleaved
+from mklcore.solvers.problem import Problem
+from tests.helpers.every import every
+
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 6)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 6))
+    target = X[:, 0] + np.sin(2 * X[:, 1]) + 0.4 * rng.standard_normal(300)
+    return X, np.sign(target), target, KERNELS.grams(X), Rows.build(KERNELS, X)
+
+
+@every("p", [1.0, 1.1, 4 / 3, 2.0, 4.0])
+@every("loss", ["hinge", "epsilon_insensitive"])
+def test_interleaved_equals_the_wrapper(loss, p, problem):
+    _, labels, target, stack, rows = problem
+    y = labels if loss == "hinge" else target
+    exact = fit_weighted(stack.values, y, 1.0, make_loss(loss), LpNorm(p), True, tol=1e-6)
+    fit = fit_weighted(rows, y, 1.0, make_loss(loss), LpNorm(p), True, max_iter=5000)
+    stored = fit_weighted(stack.values, y, 1.0, make_loss(loss), LpNorm(p), True, solver="interleaved", max_iter=5000)
+    assert fit.status.ok
+    assert fit.objective == pytest.approx(exact.objective, rel=1e-3)
+    assert fit.dual_objective <= exact.objective
+    assert fit.objective >= exact.dual_objective
+    assert stored.objective == pytest.approx(fit.objective, rel=1e-3)
+
+
+def test_without_an_intercept_single_points_move(problem):
+    _, labels, _, stack, rows = problem
+    exact = fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(2.0), False, tol=1e-6)
+    fit = fit_weighted(rows, labels, 1.0, make_loss("hinge"), LpNorm(2.0), False, max_iter=5000)
+    assert fit.status.ok
+    assert fit.intercept == 0.0
+    assert fit.objective == pytest.approx(exact.objective, rel=1e-3)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 10])
+def test_an_unfinished_run_ends_with_the_best_point_it_saw(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 3))
+    squared = ((X[:, None] - X[None]) ** 2).sum(-1)
+    K = np.stack([np.exp(-squared / width) for width in (4.0, 4.001, 4.01)])
+    y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(40)
+    loss, penalty = make_loss("epsilon_insensitive"), LpNorm(1.2)
+    for most in (40, 60):
+        fit = fit_weighted(K, y, 3e3, loss, penalty, True, solver="interleaved", max_iter=most)
+        assert fit.n_iter <= most
+        assert fit.objective <= min(record.objective for record in fit.history) * (1.0 + 1e-9)
+        reported = mkl.certificate(K, y, fit.weights, fit.dual_coef, fit.intercept, loss, 3e3, penalty, fit.dual_point)
+        assert (fit.objective, fit.dual_objective) == pytest.approx(reported, rel=1e-9)
+        assert fit.history[-1].objective == fit.objective
+
+
+def test_rows_in_single_precision_are_left_where_a_large_C_would_show_their_rounding():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((150, 3))
+    y = np.sign(X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(150))
+    rows, loss = Rows.build(mkl.KernelDictionary.rbf_grid([0.5, 1, 2]), X), make_loss("hinge")
+    fit = fit_weighted(rows, y, 1e6, loss, LpNorm(1.5), True)
+    assert fit.status.ok
+    assert fit.objective <= min(record.objective for record in fit.history)
+    plain = Interleaved(Problem(rows, y, 1.0, loss, LpNorm(1.5), True), tol=1e-3)
+    run(plain, tol=1e-3, max_iter=500)
+    assert not plain._exact  # at C = 1 single precision is enough, and half as many bytes
+
+
+def test_cutting_planes_equal_newton(problem):
+    _, labels, _, stack, _ = problem
+    planes = fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(1.0), True, solver="silp", tol=1e-2)
+    newton = fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(1.0), True, tol=1e-6)
+    assert planes.status.ok
+    assert planes.objective == pytest.approx(newton.objective, rel=1e-2)
+
+
+def test_estimators_never_build_a_stack(problem, monkeypatch):
+    X, labels, _, _, _ = problem
+    monkeypatch.setattr(mkl.KernelDictionary, "grams", lambda *a, **k: pytest.fail("a stack was built"))
+    model = mkl.LpMKLClassifier(kernels=KERNELS, p=2.0, solver="interleaved").fit(X, labels)
+    assert model.score(X, labels) > 0.8
+    assert "interleaved" in model.fit_.solver
+
+
+def test_refusals(problem):
+    _, labels, _, stack, rows = problem
+    with pytest.raises(ParameterError, match="needs a loss that is piecewise linear; logistic is not"):
+        fit_weighted(rows, labels, 1.0, make_loss("logistic"), LpNorm(2.0), True, solver="interleaved")
+    with pytest.raises(ParameterError, match="needs a penalty whose weights descend"):
+        fit_weighted(rows, labels, 1.0, make_loss("hinge"), BlockNorm(3.0), True, solver="interleaved")
+    with pytest.raises(ParameterError, match="needs the Gram matrices"):
+        fit_weighted(rows, labels, 1.0, make_loss("hinge"), LpNorm(2.0), True, solver="newton")
+    with pytest.raises(ParameterError, match="for p = 1 only"):
+        fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(2.0), True, solver="silp")
+
+
+def test_a_true_answer_in_the_middle_of_a_step_ends_it_with_a_proof(problem, monkeypatch):
+    _, labels, _, stack, rows = problem
+    M, n = rows.diagonals().shape
+    loss, penalty = make_loss("hinge"), LpNorm(2.0)
+    monkeypatch.setattr("mklcore.solvers.interleaved.EVERY", 4 * M * n)
+    answers = iter([False, False])
+    fit = fit_weighted(rows, labels, 1.0, loss, penalty, True, callback=lambda record: next(answers, True))
+    assert fit.status is Status.CANCELLED
+    primal, dual = certificate(
+        stack.values, labels, fit.weights, fit.dual_coef, fit.intercept, loss, 1.0, penalty, fit.dual_point
+    )
+    assert (fit.objective, fit.dual_objective) == pytest.approx((primal, dual), rel=1e-8)
+
+
+@pytest.mark.parametrize(("normalise", "center"), [("multiplicative", False), ("spherical", False), ("trace", True)])
+def test_single_rows_are_the_rows_in_double_precision(normalise, center):
+    X = np.random.default_rng(7).standard_normal((530, 5))  # more than one tile, and a part of another
+    whole = (mkl.Linear(), mkl.Polynomial(2), mkl.Matern(1.0), mkl.RBF(0.2), mkl.RBF(2.0), mkl.Laplacian(2.0))
+    parts = (mkl.RBF(1.0, features=(4, 0)), mkl.Laplacian(2.0, features=(1, 2, 3)), mkl.RBF(1.0, features=(3,)))
+    rows = Rows.build(mkl.KernelDictionary(whole + parts), X, normalise=normalise, center=center)
+    exact, out = rows.rows(np.array([0, 17, 529])), np.empty((rows.n_kernels, 530), dtype=np.float32)
+    for k, i in enumerate((0, 17, 529)):
+        rows.row_into(i, out)
+        assert out == pytest.approx(exact[:, k], rel=1e-5, abs=1e-5)
+
+
+def test_a_cache_gives_the_rows_asked_for_whatever_it_has_given_up():
+    values, rng = np.random.default_rng(3).standard_normal((2, 30, 30)), np.random.default_rng(4)
+    cache = RowCache(Dense(values), budget_mb=1e-6, least=4)
+    for _ in range(40):
+        rows = rng.permutation(30)[: rng.integers(1, 5)]
+        assert cache.slab[cache.fetch(rows)] == pytest.approx(values[:, rows].transpose(1, 0, 2), rel=1e-6)
+        here = np.flatnonzero(cache.slot >= 0)
+        assert cache.slab[cache.slot[here]] == pytest.approx(values[:, here].transpose(1, 0, 2), rel=1e-6)
+    assert len(cache.slab) == 4
+
+
+def test_a_cache_of_less_than_half_of_the_rows_leads_to_the_same_optimum(problem):
+    _, labels, _, stack, rows = problem
+    exact = fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(4 / 3), True, tol=1e-6)
+    method = Interleaved(Problem(rows, labels, 1.0, make_loss("hinge"), LpNorm(4 / 3), True), tol=1e-3, cache_mb=0.1)
+    assert method.cache.most < len(labels) // 2
+    assert run(method, tol=1e-3, max_iter=5000).objective == pytest.approx(exact.objective, rel=1e-3)

@@ -1,0 +1,177 @@
+"""One set of kernel weights for several targets or classes: optima of an independent solver, certificates, shares of
+R2.
+"""
+
+from fractions import Fraction
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from sklearn.metrics import r2_score
+
+import mklcore as mkl
+from mklcore.errors import DataError, ParameterError
+from mklcore.losses import make_loss
+from mklcore.solvers.newton import fit_joint, joint_certificate
+from tests.helpers.every import every
+
+LOSSES = ("squared", "logistic", "hinge", "huber", "squared_hinge", "epsilon_insensitive", "pinball")
+SIGNED = ("logistic", "hinge", "squared_hinge")
+
+
+def random_problem(seed):
+    rng = np.random.default_rng(seed)
+    n, M, T = 10, int(rng.integers(2, 6)), int(rng.integers(1, 4))
+    factors = [rng.standard_normal((n, 3)) for _ in range(M)]
+    Y = np.array([factors[t % M] @ rng.standard_normal(3) for t in range(T)]) + 0.3 * rng.standard_normal((T, n))
+    loss = LOSSES[seed % len(LOSSES)]
+    if loss in SIGNED:
+        Y = np.where(np.median(Y, axis=1, keepdims=True) < Y, 1.0, -1.0)
+    p = (1.0, Fraction(4, 3), Fraction(2), np.inf, Fraction(11, 10))[seed % 5]
+    return factors, Y, loss, p, 10.0 ** rng.uniform(-1.5, 1.0)
+
+
+def optimum(factors, Y, loss, p, C):
+    """The whole problem in the block norms of all targets together, by Clarabel: 1/2 ||(||w_m||)_m||_r^2, r = 2p /
+    (p + 1).
+    """
+    W = [cp.Variable((factor.shape[1], len(Y))) for factor in factors]
+    b = cp.Variable(len(Y))
+    total = 0
+    for t, y in enumerate(Y):
+        f = sum(factor @ w[:, t] for factor, w in zip(factors, W, strict=True)) + b[t]
+        total += {
+            "squared": lambda f=f, y=y: cp.sum_squares(y - f) / 2,
+            "huber": lambda f=f, y=y: cp.sum(cp.huber(y - f)) / 2,
+            "logistic": lambda f=f, y=y: cp.sum(cp.logistic(-cp.multiply(y, f))),
+            "hinge": lambda f=f, y=y: cp.sum(cp.pos(1 - cp.multiply(y, f))),
+            "squared_hinge": lambda f=f, y=y: cp.sum_squares(cp.pos(1 - cp.multiply(y, f))) / 2,
+            "epsilon_insensitive": lambda f=f, y=y: cp.sum(cp.pos(cp.abs(y - f) - 0.1)),
+            "pinball": lambda f=f, y=y: cp.sum(cp.maximum(0.5 * (y - f), -0.5 * (y - f))),
+        }[loss]()
+    norms = cp.hstack([cp.norm(w, "fro") for w in W])
+    r = 1 if p == 1 else 2 * p / (p + 1)
+    squared = (
+        sum(map(cp.sum_squares, W)) if p == np.inf else cp.square(cp.pnorm(norms, r, approx=r != Fraction(22, 21)))
+    )
+    problem = cp.Problem(cp.Minimize(total + squared / (2 * C)))
+    return C * float(problem.solve(solver="CLARABEL"))
+
+
+@every("seed", range(50))
+def test_optimum(seed):
+    factors, Y, loss, p, C = random_problem(seed)
+    K = np.array([factor @ factor.T for factor in factors])
+    fit = fit_joint(K, Y, C, make_loss(loss), float(p), tol=1e-4, max_iter=5000)
+    best = optimum(factors, Y, loss, p, C)
+    assert fit.status.ok
+    assert fit.objective == pytest.approx(best, rel=2e-4)
+    assert fit.dual_objective <= best * (1 + 1e-6)
+    assert fit.gap <= 1.1e-4 * abs(best)
+    again = joint_certificate(
+        K, Y, fit.weights, fit.dual_coef, fit.intercept, make_loss(loss), C, float(p), fit.dual_point
+    )
+    assert again == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6)
+
+
+@pytest.fixture(scope="module")
+def targets():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 6))
+    Y = np.column_stack([X[:, 0] + X[:, 1], X[:, 0] - 2 * X[:, 1], X[:, 1]]) + 0.1 * rng.standard_normal((80, 3))
+    return X, Y
+
+
+KERNELS = mkl.KernelDictionary.per_feature(mkl.Linear(), 6)
+
+
+def test_one_target_is_lp_norm_mkl(targets):
+    X, Y = targets
+    for p in (1.0, 1.5):
+        ours = mkl.JointMKLRegressor(p=p, kernels=KERNELS, tol=1e-5).fit(X, Y[:, 0])
+        theirs = mkl.LpMKLRegressor(p=p, kernels=KERNELS, tol=1e-5).fit(X, Y[:, 0])
+        assert ours.objective_ == pytest.approx(theirs.objective_, rel=2e-5)
+        assert ours.weights_ == pytest.approx(theirs.weights_, abs=2e-2)
+        assert ours.predict(X) == pytest.approx(theirs.predict(X), abs=2e-2)
+        assert mkl.certificate(
+            KERNELS.grams(X).values, Y[:, 0], ours.weights_, ours.dual_coef_, ours.intercept_, "squared", 1.0,
+            mkl.LpNorm(p), ours.dual_point_,
+        ) == pytest.approx((ours.objective_, ours.dual_objective_), rel=1e-6)  # fmt: skip
+
+
+def test_several_targets_share_their_kernels(targets):
+    X, Y = targets
+    model = mkl.JointMKLRegressor(p=1.0, kernels=KERNELS, C=10.0).fit(X, Y)
+    assert model.weights_.shape == (6,)
+    assert model.weights_[:2].sum() > 0.95
+    assert model.predict(X).shape == (80, 3)
+    assert r2_score(Y, model.predict(X)) > 0.98
+    assert model.dual_point_.shape == (3, 80)
+
+
+def test_shares_of_views_sum_to_r2(targets):
+    X, Y = targets
+    model = mkl.JointMKLRegressor(p=1.0, kernels=KERNELS, C=10.0).fit(X, Y)
+    shares = model.explained_by(X, Y, {"first": [0], "second": [1], "rest": [2, 3, 4, 5]})
+    assert sum(shares.values()) == pytest.approx(r2_score(Y, model.predict(X), multioutput="raw_values"), abs=1e-9)
+    assert shares["first"][2] < 0.05
+    assert shares["second"][2] > 0.9
+    assert shares["first"][0] == pytest.approx(0.5, abs=0.2)
+    assert set(model.explained_by(X, Y)) == set(model.kernel_names_)
+    assert list(model.explained_by(X[:9], Y[:9], {"all": range(6)})) == ["all"]
+
+
+@every("loss", ["hinge", "logistic"])
+@every("p", [1.0, 2.0])
+def test_classes_share_their_kernels(loss, p):
+    data = mkl.load_sample("iris")
+    kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 4)
+    model = mkl.JointMKLClassifier(p=p, C=10.0, loss=loss, kernels=kernels).fit(data.X, data.y)
+    apart = mkl.LpMKLClassifier(p=p, C=10.0, loss=loss, kernels=kernels).fit(data.X, data.y)
+    assert model.weights_.shape == (4,)
+    assert model.score(data.X, data.y) > 0.93
+    assert model.relative_gap_ < 1e-3
+    assert model.objective_ >= apart.dual_objective_.sum() - 1e-6  # weights of one's own can only be better
+    assert sum(model.explained_by(data.X, data.y).values()).shape == (3,)
+
+
+def test_a_fit_can_be_stopped(targets):
+    with pytest.warns(mkl.NotConvergedWarning, match="cancelled"):
+        model = mkl.JointMKLRegressor(p=1.2, kernels=KERNELS, callback=lambda record: True).fit(*targets)
+    assert model.n_iter_ == 1
+
+
+def test_refusals(targets):
+    X, Y = targets
+    with pytest.raises(ParameterError, match="max_iter"):
+        mkl.JointMKLRegressor(max_iter=0).fit(X, Y)
+    with pytest.raises(DataError, match="no columns"):
+        mkl.JointMKLRegressor().fit(X, Y[:, :0])
+    model = mkl.JointMKLRegressor(kernels=KERNELS).fit(X, Y)
+    with pytest.raises(DataError, match="expected"):
+        model.explained_by(X, Y[:, 0])
+    with pytest.raises(DataError, match="constant"):
+        model.explained_by(X, np.ones_like(Y))
+    with pytest.raises(ParameterError, match="views name kernels"):
+        model.explained_by(X, Y, {"none": [9]})
+    infeasible = joint_certificate(
+        KERNELS.grams(X), Y.T, model.weights_, model.dual_coef_.T, model.intercept_, make_loss("squared"), 1.0, 1.0,
+        np.ones((3, 80)),
+    )  # fmt: skip
+    assert infeasible[1] == -np.inf
+
+
+@every("p", [1.0, 2.0])
+@every("loss", ["squared", "hinge"])
+def test_on_features_of_full_rank_the_answer_is_that_of_the_kernels(p, loss):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(40, 2))
+    y = np.digitize(X[:, 0] * X[:, 1], [-0.3, 0.3])
+    kernels = mkl.KernelDictionary((mkl.RBF(1.0), mkl.RBF(2.0), mkl.Linear()))
+    exact, factored = (
+        mkl.JointMKLClassifier(p=p, loss=loss, kernels=kernels, approximation=how).fit(X, y)
+        for how in (None, mkl.Nystroem(40))
+    )
+    assert factored.objective_ == pytest.approx(exact.objective_, rel=2e-3)
+    assert factored.relative_gap_ <= factored.tol
+    np.testing.assert_allclose(factored.decision_function(X), exact.decision_function(X), atol=0.05)

@@ -1,0 +1,175 @@
+"""p = 1 with a piecewise-linear loss: every problem ends certified, by its own published dual point."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from mklcore.losses import Loss, make_loss
+from mklcore.penalties import LpNorm
+from mklcore.solvers import fit_weighted
+from mklcore.solvers.driver import Fit, run
+from mklcore.solvers.interior import Interior
+from mklcore.solvers.newton import Newton
+from mklcore.solvers.problem import Problem, WarmStart
+from mklcore.solvers.schedule import by_newton
+from tests.helpers.every import every
+
+LOSSES = ("hinge", "epsilon_insensitive", "one_class", "nu_one_class")
+DRAWN_LOSSES = ("hinge", "epsilon_insensitive", "squared", "logistic")
+
+
+class Drawn(NamedTuple):
+    """One problem: kernels (M, n, n), target (n,), cost, loss, with an intercept or not."""
+
+    K: np.ndarray
+    y: np.ndarray
+    C: float
+    loss: Loss
+    fit_intercept: bool
+
+
+def draw(rng: np.random.Generator) -> Drawn:
+    n, M = int(rng.integers(20, 201)), int(rng.integers(2, 31))
+    X = rng.standard_normal((n, M))
+    loss = make_loss(str(rng.choice(DRAWN_LOSSES)))
+    signal = X[:, : max(1, M // 5)].sum(axis=1) * rng.choice([0.0, 0.3, 2.0]) + rng.standard_normal(n)
+    y = signal if "regression" in loss.tasks and "binary" not in loss.tasks else np.where(signal > 0, 1.0, -1.0)
+    if np.ptp(y) == 0:
+        y[0] = -y[0]
+    kernels = [_kernel(X, m, rng) for m in range(M)]
+    for m in range(1, M):
+        if rng.random() < 0.25:
+            kernels[m] = _shaken(kernels[int(rng.integers(m))], 10.0 ** -rng.uniform(1, 12), rng)
+    K = np.ascontiguousarray([kernel * (n / np.trace(kernel)) for kernel in kernels])
+    return Drawn(K, y, 10.0 ** rng.uniform(-3, 3), loss, bool(rng.random() < 0.8))
+
+
+def _kernel(X: np.ndarray, m: int, rng: np.random.Generator) -> np.ndarray:
+    kind = rng.integers(3)
+    if kind == 0:
+        return np.outer(X[:, m], X[:, m])
+    if kind == 1:
+        few = X[:, rng.integers(0, X.shape[1], 2)]
+        distances = ((few[:, None] - few[None]) ** 2).sum(axis=2)
+        return np.exp(-distances / (2.0 * 10.0 ** rng.uniform(-1, 1)))
+    few = rng.standard_normal((X.shape[0], 3))
+    return few @ few.T
+
+
+def _shaken(kernel: np.ndarray, size: float, rng: np.random.Generator) -> np.ndarray:
+    """A near-duplicate: the kernel and a little of another one of the same trace."""
+    v = rng.standard_normal(kernel.shape[0])
+    return kernel + size * np.outer(v, v) * (np.trace(kernel) / float(v @ v))
+
+
+def solve(problem: Drawn, tol: float, solver: str = "auto") -> Fit:
+    K, y, C, loss, fit_intercept = problem
+    return fit_weighted(K, y, C, loss, LpNorm(1.0), fit_intercept, tol=tol, solver=solver)
+
+
+def gap_of(problem: Drawn, fit: Fit) -> float:
+    """The gap as a share of R (or of what rounding leaves of it), from the published weights and dual point alone."""
+    K, y, C, loss, _ = problem
+    f = sum(w * (kernel @ fit.dual_coef) for w, kernel in zip(fit.weights, K, strict=True))
+    norms = fit.weights * np.sqrt([max(float(fit.dual_coef @ kernel @ fit.dual_coef), 0.0) for kernel in K])
+    primal = C * float(loss.value(f + fit.intercept, y).sum()) + 0.5 * float(norms.sum()) ** 2
+    price = 0.5 * max(float(fit.dual_point @ kernel @ fit.dual_point) for kernel in K)
+    return (primal - (loss.dual(fit.dual_point, y, C) - price)) / max(price, 1e-10 * abs(primal))
+
+
+def tied(n: int, M: int, loss: str) -> Problem:
+    """One linear kernel per feature and a weak signal in many of them: dozens of kernels tie at the optimum."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    X = rng.normal(size=(n, M))
+    X[:, : M // 5] += 0.35 * y[:, None]
+    X = X - X.mean(axis=0) + (0.5 if "one_class" in loss else 0.0)
+    K = np.ascontiguousarray(np.einsum("im,jm->mij", X, X))
+    return Problem(K, y, 1.0 if loss != "nu_one_class" else 2.0 / n, make_loss(loss), LpNorm(1.0), loss != "one_class")
+
+
+def checked(problem: Problem, fit, tol: float) -> None:
+    assert fit.status.ok
+    drawn = Drawn(problem.K.values, problem.y, problem.C, problem.loss, problem.fit_intercept)
+    assert gap_of(drawn, fit) <= tol * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
+def test_newton_that_stands_still_gives_way_to_the_path_inside(loss):
+    problem = tied(200, 40, loss)
+    alone = run(Newton(problem, tol=1e-6), tol=1e-6, max_iter=15)
+    assert not alone.status.ok
+    fit = run(by_newton(problem, tol=1e-6), tol=1e-6, max_iter=28)
+    checked(problem, fit, 1e-6)
+    assert fit.dual_objective <= alone.objective
+    assert fit.objective >= alone.dual_objective
+
+
+@every("loss", LOSSES)
+@every("tol", [1e-3, 1e-7])
+def test_the_path_inside_alone_is_certified_from_a_cold_start(loss, tol):
+    problem = tied(60, 12, loss)
+    fit = run(Interior(problem, tol=tol), tol=tol, max_iter=60)
+    assert fit.status.ok
+    if loss != "nu_one_class":  # its primal carries the intercept itself
+        checked(problem, fit, tol)
+    other = run(by_newton(problem, tol=1e-5), tol=1e-5, max_iter=200)
+    assert other.status.ok
+    slack = 1e-9 * abs(fit.objective)
+    assert fit.dual_objective <= other.objective + slack
+    assert fit.objective >= other.dual_objective - slack
+
+
+def test_a_box_without_an_inside_is_left_to_newton():
+    K, y = np.eye(5)[None] * np.arange(1.0, 4.0)[:, None, None], np.ones(5)
+    problem = Problem(K, y, 1.0, make_loss("hinge"), LpNorm(1.0), True)
+    assert not Interior.suits(problem)
+    fit = run(by_newton(problem, tol=1e-3), tol=1e-3, max_iter=100)
+    assert not np.any(fit.dual_coef)
+    assert fit.objective == 0.0
+
+
+@every("k", range(25))
+def test_random_problems_end_certified(k):
+    problem = draw(np.random.default_rng([7, k]))
+    fit = solve(problem, 1e-3)
+    assert fit.status.ok
+    assert gap_of(problem, fit) <= 1e-3 * (1 + 1e-6)
+
+
+@every("loss", ["hinge", "epsilon_insensitive", "squared_hinge"])
+@every("values", [np.geomspace(1e-3, 10.0, 9), np.geomspace(10.0, 1e-3, 9)])
+def test_a_path_hands_live_kernels_on_and_every_point_is_certified_as_by_itself(loss, values):
+    task, warm, live = tied(120, 24, loss), None, []
+    for C in values:
+        problem = replace(task, C=C)
+        fit = fit_weighted(task.K, task.y, C, task.loss, task.penalty, True, tol=1e-5, warm=warm)
+        checked(problem, fit, 1e-5)
+        alone = fit_weighted(task.K, task.y, C, task.loss, task.penalty, True, tol=1e-5)
+        assert alone.dual_objective <= fit.objective * (1 + 1e-9)
+        assert fit.dual_objective <= alone.objective * (1 + 1e-9)
+        warm = WarmStart(fit.weights, fit.dual_coef, C, fit.carry)
+        live.append(24 if fit.carry.live is None else fit.carry.live.size)
+    assert min(live) < 24
+
+
+@pytest.mark.parametrize("C", [1e-4, 1.0])
+def test_pairs_that_stand_still_at_p_1_give_way_too(C):
+    problem = replace(tied(200, 40, "hinge"), C=C)
+    fit = fit_weighted(
+        problem.K, problem.y, C, problem.loss, problem.penalty, True, tol=1e-3, solver="interleaved", max_iter=100
+    )
+    checked(problem, fit, 1e-3)
+
+
+@every("p", [1.01, 1.1])
+@every("C", [1e-4, 1e-2])
+def test_pairs_next_to_p_1_do_not_take_a_dual_at_rest_for_the_end(p, C):
+    task = tied(120, 20, "hinge")
+    fit = fit_weighted(task.K, task.y, C, task.loss, LpNorm(p), True, tol=1e-3, solver="interleaved")
+    exact = fit_weighted(task.K, task.y, C, task.loss, LpNorm(p), True, tol=1e-6, solver="newton")
+    assert fit.status.ok
+    assert fit.dual_objective <= exact.objective * (1 + 1e-9)
+    assert exact.objective <= fit.objective * (1 + 1e-6)

@@ -1,0 +1,116 @@
+"""lp-norm MKL against trusted optima, by reductions, and by its own certificate."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from mklcore.errors import MKLError, ParameterError
+from mklcore.losses import make_loss
+from mklcore.penalties import LpNorm
+from mklcore.solvers import fit_weighted
+from mklcore.solvers.driver import Status
+from mklcore.solvers.problem import WarmStart
+from tests.helpers.every import every
+from tests.oracles.reference import lp_optima
+
+OPTIMA = lp_optima()
+SHARP = 1e-7
+
+
+def _fit(case, solver="auto", tol=SHARP, **more):
+    return fit_weighted(
+        case.K,
+        case.y,
+        case.C,
+        make_loss(case.loss),
+        LpNorm(case.order),
+        case.fit_intercept,
+        solver=solver,
+        tol=tol,
+        max_iter=3000,
+        **more,
+    )
+
+
+@every("case", OPTIMA)
+def test_every_trusted_optimum(case):
+    fit = _fit(case)
+    assert fit.status.ok
+    assert fit.objective == pytest.approx(case.objective, rel=1e-6)
+    assert fit.dual_objective <= case.lower + 1e-7 * case.objective
+    assert fit.objective >= case.objective * (1 - 1e-7)
+    unique = case.part == "generic" and not (np.isinf(case.order) and case.loss == "one_class")
+    if unique:
+        assert fit.weights == pytest.approx(case.weights, abs=2e-3)
+    decision = np.tensordot(fit.weights, case.K, 1) @ fit.dual_coef + fit.intercept
+    loose = case.part == "dup" and case.loss == "hinge" and case.C == 0.1  # the intercept is an interval there
+    assert decision == pytest.approx(case.decision, abs=7e-3 if loose else 2e-3)
+
+
+@every("case", [c for c in OPTIMA if c.loss in ("hinge", "squared") and c.part == "generic" and c.C == 1.0])
+def test_analytic_and_newton_updates_agree_in_objective(case):
+    if np.isinf(case.order):
+        with pytest.raises(ParameterError, match="finite p"):
+            _fit(case, "newton")
+        return
+    newton, analytic = _fit(case, "newton", 1e-6), _fit(case, "wrapper", 1e-4)
+    assert newton.status.ok
+    if case.order > 1:  # at p = 1 the optimum may be a kink that no single machine solution certifies
+        assert analytic.status.ok
+    assert analytic.objective == pytest.approx(newton.objective, rel=2e-4)
+    assert analytic.dual_objective <= newton.objective
+    assert newton.dual_objective <= analytic.objective
+
+
+@every("solver, p", [("newton", 1.0), ("newton", 1.2), ("newton", 2.0), ("wrapper", 1.2), ("wrapper", 2.0)])
+def test_warm_start_reaches_the_same_optimum(solver, p):
+    case = OPTIMA[0]
+    other = fit_weighted(case.K, case.y, 0.3, make_loss("hinge"), LpNorm(p), True, tol=1e-4)
+    warm = WarmStart(other.weights, other.dual_coef, 0.3)
+    tol = 1e-3 if solver == "wrapper" else 1e-6
+    started = fit_weighted(
+        case.K, case.y, 1.0, make_loss("hinge"), LpNorm(p), True, solver=solver, tol=tol, warm=warm, max_iter=3000
+    )
+    cold = fit_weighted(case.K, case.y, 1.0, make_loss("hinge"), LpNorm(p), True, tol=1e-8)
+    assert started.status.ok
+    assert started.objective - cold.objective <= started.gap + 1e-9
+    assert started.objective == pytest.approx(cold.objective, rel=tol)
+
+
+def test_callback_cancels_and_the_best_point_is_kept():
+    case = next(c for c in OPTIMA if c.name.startswith("generic-hinge-C10-1"))
+    fit = _fit(case, callback=lambda record: record.iteration >= 1)
+    assert fit.status is Status.CANCELLED
+    assert fit.n_iter == 1
+    assert np.isfinite(fit.objective)
+
+
+def test_history_only_improves():
+    case = next(c for c in OPTIMA if c.name.startswith("generic-hinge-C10-1"))
+    records = _fit(case).history
+    pruned = 1e-6 * records[-1].objective  # zeroing negligible weights at the end may cost this much
+    assert all(after.objective <= before.objective + pruned for before, after in pairwise(records))
+    assert all(after.dual_objective >= before.dual_objective for before, after in pairwise(records))
+
+
+def test_same_problem_same_answer():
+    case = OPTIMA[4]
+    assert np.array_equal(_fit(case).weights, _fit(case).weights)
+
+
+@every("p", [0.5, np.nan, "2", None])
+def test_p_below_one_is_refused(p):
+    with pytest.raises(ParameterError, match="must be 1 or more"):
+        LpNorm(p)
+
+
+def test_unknown_solver_is_refused():
+    with pytest.raises(ParameterError, match="no solver called 'magic'"):
+        _fit(OPTIMA[0], "magic")
+
+
+def test_a_wildly_scaled_problem_says_so_instead_of_returning_nonsense():
+    case = OPTIMA[0]
+    with pytest.raises(MKLError, match="badly scaled"), np.errstate(all="ignore"):
+        fit_weighted(case.K * 1e300, case.y * 1e200, 1e100, make_loss("squared"), LpNorm(2.0), False)

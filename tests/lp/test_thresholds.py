@@ -1,0 +1,150 @@
+"""Every loss at p = 1, 4/3 and infinity on both sides of each size at which a fit goes another way: the answers are
+alike.
+
+The sizes are constants of the solvers; here each is moved to that of a small problem, which then stands on the other
+side of it, by one row or one kernel where the size counts these. On its own side every size stands in the fits compared
+with.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.errors import KernelError
+from mklcore.kernels.features import Nystroem
+from mklcore.kernels.grams import Rows
+from mklcore.losses import LOSSES, make_loss
+from mklcore.penalties import LpNorm
+from mklcore.solvers import certificate, fit_weighted
+from tests.helpers.every import every
+from tests.helpers.settings import setting
+
+N, D = 36, 6
+M = 2 * D
+TOL = 1e-5
+ORDERS = (1.0, 4 / 3, np.inf)
+MEGABYTES = 8e-6 * N * N
+ROOMS = ("kernels", "machines")
+
+# What takes the problem, which is small, to the side of a size where only large ones are.
+STORED = {
+    "kernels all of which are live": {"live.from_kernels": M + 1},
+    "rows above which no pairs open": {"schedule.most_rows": N - 1},
+    "an order from which the update is analytic": {"schedule.analytic_from": 1.3},
+    "points that stay fixed inside": {"interior.points": 1},
+    "points from which pairs come in blocks": {"machines.svm.blocks_from": N},
+    "machines in small chunks": {"machines.svm.chunk": 1},
+}
+NOT_STORED = {
+    "no size at all": {},
+    "very many kernels": {"schedule.crowd": M},
+    "very many kernels on many rows": {"schedule.crowd": M, "schedule.crowd_rows": N - 1},
+    "room for hardly any": {"live.room_mb": 4.5 * MEGABYTES, "live.fewest": 2},
+    "fewer kernels to begin with": {"live.fewest": 4, "live.first": 4},
+    "rows that the cache does not hold": {"interleaved.cache_mb": 0.0, "interleaved.mixed_mb": 0.0},
+    "rows whose sum is not made": {"kernels.grams._SUMMED": N - 1},
+}
+FEATURES = {
+    "no size at all": {},
+    "rows off their bounds that are dear": {"machines.dual_coordinate_descent.most_work": 0.0},
+    "Hessians that are dear": {"newton.most_work": 0.0},
+    "a large C": {"schedule.passes": 0.0, "schedule.products": 0.0},
+    "rows in pieces": {"kernels.features._VALUES": 1},
+}
+
+
+class Sizes:
+    """The problem as every way has it: kernels stored, in single precision, made again, and as features."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(4)
+        X = rng.normal(size=(N, D))
+        numbers = X[:, 0] - np.sin(2 * X[:, 1]) + 0.5 * X[:, 2] ** 2 + 0.3 * rng.normal(size=N)
+        self.numbers, self.labels = numbers, np.where(numbers > np.median(numbers), 1.0, -1.0)
+        kernels = mkl.KernelDictionary.per_feature((mkl.Linear(), mkl.RBF(1.0)), D)
+        self.stack = kernels.grams(X).values
+        self.rows = Rows.build(kernels, X)
+        self.features = Nystroem(N).features(kernels, X, "multiplicative", False)
+        self._plain: dict[tuple[str, float, float], float] = {}
+
+    def target(self, name):
+        """The target that suits a loss."""
+        loss = make_loss(name)
+        if loss.total or name == "one_class":
+            return np.ones(N)
+        return self.labels if loss.signed else self.numbers
+
+    def cost(self, name):
+        """C, and for the nu form 1 / (nu n)."""
+        return 1.0 / (make_loss(name).nu * N) if name == "nu_one_class" else 1.0
+
+    def plain(self, name, p, C):
+        """The objective of a fit on the stored stack, with every size where it belongs."""
+        if (name, p, C) not in self._plain:
+            self._plain[name, p, C] = self.fitted(self.stack, name, p, C, tol=1e-6).objective
+        return self._plain[name, p, C]
+
+    def fitted(self, K, name, p, C=None, tol=TOL, warm=None):
+        """One fit."""
+        loss, C = make_loss(name), C or self.cost(name)
+        return fit_weighted(
+            K, self.target(name), C, loss, LpNorm(p), loss.takes_intercept, tol=tol, warm=warm, max_iter=2000
+        )
+
+    def checked(self, fit, name, p, C=None):
+        """The fit is near the plain one, and its certificate holds on the stored stack."""
+        loss, y, C = make_loss(name), self.target(name), C or self.cost(name)
+        assert fit.status.ok, (name, p, C, fit.solver, fit.status)
+        parts = fit.weights, fit.dual_coef, fit.intercept
+        reported = certificate(self.stack, y, *parts, loss, C, LpNorm(p), fit.dual_point, loss.takes_intercept)
+        assert reported == pytest.approx((fit.objective, fit.dual_objective), rel=1e-5), (name, p, C, fit.solver)
+        assert fit.objective == pytest.approx(self.plain(name, p, C), rel=3 * TOL), (name, p, C, fit.solver)
+
+
+@pytest.fixture(scope="module")
+def sizes():
+    return Sizes()
+
+
+def every_fit(sizes, K, sizes_changed, monkeypatch):
+    """Each loss and order on ``K`` with other sizes, and each compared."""
+    fitted = []
+    with monkeypatch.context() as changed:
+        for place, value in sizes_changed.items():
+            whole = place if "." in place and place.split(".")[0] in ROOMS else f"solvers.{place}"
+            setting(changed, f"mklcore.{whole}", value)
+        for name in LOSSES:
+            fitted += [(sizes.fitted(K, name, p), name, p) for p in ORDERS]
+    for fit in fitted:
+        sizes.checked(*fit)
+    return [fit for fit, _, _ in fitted]
+
+
+@every("way", STORED)
+def test_stored_kernels_across_a_size(sizes, way, monkeypatch):
+    every_fit(sizes, sizes.stack, STORED[way], monkeypatch)
+
+
+@every("way", NOT_STORED)
+def test_kernels_that_are_not_stored_across_a_size(sizes, way, monkeypatch):
+    every_fit(sizes, sizes.rows, NOT_STORED[way], monkeypatch)
+
+
+@every("way", FEATURES)
+def test_features_across_a_size(sizes, way, monkeypatch):
+    every_fit(sizes, sizes.features, FEATURES[way], monkeypatch)
+
+
+@every("name", LOSSES)
+def test_a_sum_that_is_too_large_to_store_is_done_without_or_refused_by_name(sizes, name, monkeypatch):
+    setting(monkeypatch, "mklcore.solvers.schedule.largest_mb", 0.9 * MEGABYTES)
+    loss = make_loss(name)
+    if loss.piecewise_linear and not loss.total:
+        sizes.checked(sizes.fitted(sizes.rows, name, np.inf), name, np.inf)
+        return
+    with pytest.raises(
+        KernelError, match=r"The sum of the kernels on 36 rows takes 0 MB, above the 0 MB that are stored"
+    ):
+        sizes.fitted(sizes.rows, name, np.inf)

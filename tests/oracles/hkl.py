@@ -1,0 +1,87 @@
+"""Trusted optima of hierarchical kernel learning, made by a generic cone solver, and how to read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
+from mklcore.solvers.hkl.bases import ANOVABasis, GaussianBasis, PolynomialBasis
+from mklcore.solvers.hkl.design import Design
+from mklcore.solvers.hkl.graph import Node, levels, touched
+
+FILE = Path(__file__).parent / "hkl.npz"
+
+
+class HullOptimum(NamedTuple):
+    """One problem with its optimum: ``hull`` the active ones of the grid's ``nodes``, arrays along ``nodes``."""
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    settings: dict[str, Any]
+    loss: str
+    objective: float
+    nodes: list[tuple[int, ...]]
+    hull: set[tuple[int, ...]]
+    eta: np.ndarray
+    zeta: np.ndarray
+    predicted: np.ndarray | None
+
+    @property
+    def is_smooth(self) -> bool:
+        return self.loss != "hinge"
+
+    def estimator(self, **more: Any) -> Any:
+        cls = HKLRegressor if self.loss == "squared" else HKLClassifier
+        return cls(loss=self.loss, **{**self.settings, **more})
+
+
+def hull_optima() -> list[HullOptimum]:
+    """All 31 records: 28 smooth ones and 3 with the hinge loss."""
+    with np.load(FILE) as file:
+        data = dict(file)
+    fields = {key.removeprefix("records/"): data[key] for key in data if key.startswith("records/")}
+    bases = {
+        "polynomial": lambda row: PolynomialBasis(row["q"]),
+        "anova": lambda row: ANOVABasis(row["b"]),
+        "gaussian": lambda row: GaussianBasis(row["q"], row["b"], row["sigma2"]),
+    }
+    found = []
+    for k, case in enumerate(fields["case"].tolist()):
+        row = {key: values[k].item() for key, values in fields.items()}
+        settings = {key: row[key] for key in ("lam", "depth_weight", "root_weight", "fit_intercept")}
+        settings |= {"basis": bases[row["basis"]](row), "standardize": False, "normalize_basis": False}
+        run, nodes = f"{case}/{row['run']}", [tuple(node) for node in data[f"{case}/nodes"].tolist()]
+        X, y, X_test = data[f"{case}/X"], data[f"{case}/y"].astype(float), data[f"{case}/Xtest"]
+        hull = {node for node, inside in zip(nodes, data[f"{run}/hull"], strict=True) if inside}
+        found.append(
+            HullOptimum(
+                f"{case}-{row['lam']:g}", X, y, X_test, settings, row["loss"], row["objective"], nodes, hull,
+                data[f"{run}/eta"], data[f"{run}/zeta"], data.get(f"{run}/pred_test"),
+            )
+        )  # fmt: skip
+    return found
+
+
+def grid(design: Design) -> list[Node]:
+    """Every node of a small grid."""
+    return [touched(full) for full in np.ndindex(*(design.q + 1,) * design.p)]
+
+
+def brute_descendant_sums(design: Design, nodes: list[Node], a: np.ndarray, base: float) -> np.ndarray:
+    """S_t by listing every descendant: small grids only."""
+    forms = {node: float(a @ design.gram(node) @ a) for node in grid(design)}
+    sums = []
+    for node in nodes:
+        low, total = np.array(levels(node, design.p)), 0.0
+        for below, form in forms.items():
+            high = np.array(levels(below, design.p))
+            if np.all(high >= low):
+                spans = [sum(base**level for level in range(i, j + 1)) for i, j in zip(low, high, strict=True)]
+                total += form / float(np.prod(spans)) ** 2
+        sums.append(total)
+    return np.array(sums)

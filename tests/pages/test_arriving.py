@@ -1,0 +1,173 @@
+"""Files are counted as they come: a tab and the server have their shares, refusals are reported on the page, and what
+stops coming is ended.
+"""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
+
+from pages.shared.frame import arriving
+from pages.shared.frame.arriving import MB, Arriving, Shares
+from pages.shared.frame.guard import Guard
+from pages.shared.session import inside, uploads
+from tests.helpers.pages import memory, open_app
+
+SHARES = Shares(files=2, kept_mb=3.0, tab_mb=4.0, total_mb=6.0)
+
+
+def test_a_tab_and_the_server_have_their_shares() -> None:
+    held = [0.0]
+    counted = Arriving(lambda: held[0], SHARES)
+    assert counted.begin("a", 3 * MB) == ""
+    assert "this tab is sending 3 MB already" in counted.begin("a", 2 * MB)
+    assert counted.begin("a", MB) == "", "many files of one tab are counted together"
+    assert counted.begin("b", 2 * MB) == ""
+    assert "the server holds 6 MB of files and may hold 6 MB for everybody" in counted.begin("c", MB)
+    counted.end("a", 3 * MB)
+    held[0] = 3 * MB  # it has come
+    assert "the server holds 6 MB" in counted.begin("c", MB)
+    held[0] = 0.0  # its tab is closed
+    assert counted.begin("c", MB) == ""
+
+
+@pytest.fixture(params=["nothing", "little"])
+def slow_body(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
+    """What a client sends that declared 100 MB: nothing at all, or a byte now and then."""
+    monkeypatch.setattr(arriving, "PATIENCE_SECONDS", 0.05)
+
+    async def receive():
+        await (asyncio.Event().wait() if request.param == "nothing" else asyncio.sleep(0.01))
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    return receive
+
+
+def test_a_file_that_stops_coming_is_ended_and_no_longer_counted(kept, slow_body) -> None:
+    answers: list[dict] = []
+
+    async def app(scope, receive, send) -> None:
+        while (await receive()).get("more_body"):
+            pass
+
+    async def send(message) -> None:
+        answers.append(message)
+
+    headers = [(b"host", b"localhost"), (b"content-length", b"3900000")]
+    scope = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/a/1", "headers": headers}
+    asyncio.run(Guard(app)(scope, slow_body, send))
+    assert answers[0]["status"] == 408
+    assert (b"connection", b"close") in answers[0]["headers"]
+    assert arriving.ARRIVING.begin("a", 3.9 * MB) == ""
+
+
+def test_a_file_may_come_slowly_and_its_answer_is_waited_for() -> None:
+    now, pieces = [0.0], [b"x" * 30_000] * 20
+
+    async def receive():
+        now[0] += 1.0
+        return {"type": "http.request", "body": pieces.pop(), "more_body": bool(pieces)}
+
+    async def take() -> int:
+        body, count = arriving.paced(receive, lambda: now[0]), 0
+        while (await body())["more_body"]:
+            count += 1
+        return count
+
+    assert asyncio.run(take()) == 19
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch) -> MemoryUploadedFileManager:
+    """What Streamlit keeps of the files of a server, and shares that small files use up."""
+    there = MemoryUploadedFileManager("/_stcore/upload_file")
+    monkeypatch.setattr(inside, "_manager", lambda: there)
+    monkeypatch.setattr(arriving, "ARRIVING", Arriving(arriving.held, SHARES))
+    return there
+
+
+def send(kept: MemoryUploadedFileManager, tab: str, number: int, size: int) -> UploadedFileRec | int:
+    """Send a file as a browser does, in two pieces, to a server that keeps what it is given; return that, or the
+    status.
+    """
+    border = "b"
+    head = f'--{border}\r\nContent-Disposition: form-data; name="a.csv"; filename="a.csv"\r\n\r\n'.encode()
+    whole = head + bytes(size) + f"\r\n--{border}--\r\n".encode()
+    pieces = [whole[:100], whole[100:]]
+    status: list[int] = []
+
+    async def app(scope, receive, send) -> None:
+        from starlette.requests import Request
+
+        form = await Request(scope, receive).form()
+        (file,) = form.values()
+        _, _, _, to, name = scope["path"].split("/")
+        kept.add_file(to, UploadedFileRec(name, file.filename, file.content_type or "", await file.read()))
+        await file.close()
+
+    async def receive():
+        return {"type": "http.request", "body": pieces.pop(0), "more_body": bool(pieces)}
+
+    async def answer(message) -> None:
+        status.append(message.get("status", 0))
+
+    headers = [
+        (b"host", b"localhost"),
+        (b"content-type", f"multipart/form-data; boundary={border}".encode()),
+        (b"content-length", str(len(whole)).encode()),
+    ]
+    scope = {
+        "type": "http", "method": "PUT", "path": f"/_stcore/upload_file/{tab}/{number}", "headers": headers,
+        "client": ("1.2.3.4", 5), "query_string": b"",
+    }  # fmt: skip
+    asyncio.run(Guard(app)(scope, receive, answer))
+    return status[0] if status else kept.file_storage[tab][str(number)]
+
+
+def test_of_a_tab_the_files_that_came_last_are_kept(kept) -> None:
+    for number in range(8):
+        assert len(send(kept, "a", number, int(MB)).data) == MB
+    assert list(kept.file_storage["a"]) == ["6", "7"]
+    send(kept, "a", 8, int(2.5 * MB))
+    assert list(kept.file_storage["a"]) == ["8"], "with the one before they would be too large"
+
+
+def test_what_is_refused_is_not_kept_and_words_come_in_its_place(kept) -> None:
+    for tab in "ab":
+        send(kept, tab, 0, int(2.9 * MB))
+    refused = send(kept, "c", 0, int(2.9 * MB))
+    assert refused.name == "a.csv"
+    assert len(refused.data) < 400
+    assert "The file of 3 MB was not taken: the server holds 6 MB" in uploads.refusal(
+        SimpleNamespace(type=refused.type, getvalue=lambda: refused.data)
+    )
+    kept.remove_session_files("a")
+    assert len(send(kept, "c", 1, int(2.9 * MB)).data) > MB
+
+
+def test_a_request_that_does_not_say_how_long_it_is_brings_nothing() -> None:
+    status: list[int] = []
+
+    async def answer(message) -> None:
+        status.append(message.get("status", 0))
+
+    scope = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/a/1", "headers": [(b"host", b"localhost")]}
+    asyncio.run(Guard(None)(scope, None, answer))
+    assert status[0] == 411
+
+
+def test_the_page_tells_why_a_file_was_not_taken() -> None:
+    app = open_app(widths="1", each="none", degree="0")
+    why = "The file of 60 MB was not taken: the server is full."
+    app.file_uploader(key="uploader").upload("a.csv", why.encode(), uploads.REFUSED).run()
+    assert why in [reported.value for reported in app.info]
+    assert not memory(app).uploads
+
+
+def test_streamlit_keeps_files_where_they_are_looked_for() -> None:
+    there = MemoryUploadedFileManager("")
+    there.add_file("a", UploadedFileRec("1", "n", "t", b"x"))
+    assert there.file_storage["a"]["1"].data == b"x"
+    assert inside._manager() is None or inside.files() is not None

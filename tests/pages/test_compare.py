@@ -1,0 +1,252 @@
+"""Compare: methods in the link, one cursor for several paths, the library's answers side by side."""
+
+import io
+from dataclasses import replace
+from functools import cache as once
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import mklcore as mkl
+from mklcore.answer.comparison import compare_answers
+from mklcore.answer.explore import answered
+from mklcore.errors import ParameterError
+from mklcore.figures import moving
+from mklcore.figures.moving import MethodView, peak_shares, shares_of_weight
+from mklcore.paths.path import Path, fit_path
+from pages.of_compare import rail
+from pages.shared import answer, work
+from pages.shared.derive import comparison
+from pages.shared.export import explorable, scripts
+from pages.shared.params import link
+from pages.shared.params import methods as params_methods
+from pages.shared.params import steps as params_steps
+from pages.shared.params.algorithms import METHODS
+from pages.shared.params.methods import Method
+from pages.shared.params.parameters import Params
+from tests.helpers.pages import go, memory, open_app, quiet, table, upload, words
+
+PAGE = "pages/compare.py"
+
+
+@pytest.fixture(autouse=True)
+def at_once():
+    with work.inline():
+        yield
+
+
+def read(text: str) -> tuple[Method, ...]:
+    return params_methods.read(text)
+
+
+def rows(app: AppTest):
+    assert len(app.dataframe) == 1, words(app)
+    return app.dataframe[0].value
+
+
+@once
+def path(name: str, param: str, values: tuple[float, ...], **settings: float) -> Path:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    y = (X[:, 0] + 0.2 * rng.standard_normal(40) > 0).astype(int)
+    return fit_path(METHODS[name].estimator("binary", **settings), X[:30], y[:30], param, values, X[30:], y[30:])
+
+
+# Methods as text
+
+
+def test_every_method_over_every_path_survives_the_link() -> None:
+    for name, over in [(key, one) for key in METHODS for one in METHODS[key].path_params]:
+        methods = (params_methods.method(name, over), Method("uniform", settings=(("loss", "squared"),)))
+        params, refused = link.read({"methods": params_methods.write(methods)})
+        assert refused == ()
+        assert comparison.methods(params) == methods
+        assert methods[0].over == over == comparison.method_params(params, methods[0]).path
+
+
+def test_methods_and_places_that_cannot_be_are_refused() -> None:
+    methods = (
+        "lp", "lp;lp;lp;lp;lp;lp", "lp;nosuch", "lp;hkl", "lp;lp:lam", "lp;lp,p=0.5", "lp;lp,p=nan", "lp;lp,C=inf",
+        "lp;lp,C", "lp;lp,C=1,C=2", "lp;lp,nosuch=1", "lp;lp,loss=square", "lp;gomp,n_kernels=2.5",
+        "lp;gomp,keep_duplicates=maybe", "lp;;lp", "lp;" + "lp,C=1.0" * 300, "",
+    )  # fmt: skip
+    for text in methods:
+        params, refused = link.read({"methods": text})
+        assert params.methods == params_methods.USUAL
+        assert ["methods has to be from 2 to 5 methods" in one for one in refused] == [True], text
+    for text in ("101%", "-1", "0", "x", "nan", "1e", "5 %", "-3%"):
+        params, refused = link.read({"methods_at": text})
+        assert params.methods_at == ""
+        assert "a number above 0, or a share of the path" in refused[0], text
+
+
+def test_what_is_usual_or_moved_by_the_path_is_not_written() -> None:
+    assert params_methods.write(read("lp,p=1.0;lp:C,p=2.0;lp:p,p=2.0;smkl,n_starts=1")) == "lp;lp,p=2.0;lp:p;smkl"
+
+
+def test_methods_are_named_by_what_parts_them() -> None:
+    found = params_methods.labels(read("lp;lp,p=2.0,loss=logistic;gomp:lam;uniform"), "binary")
+    assert found[0].endswith("hinge, p = 1")
+    assert found[1].endswith("logistic, p = 2")
+    assert found[2] == "MKL-GOMP, over λ"
+    assert found[3] == "Uniform sum"
+
+
+def test_presets_are_sets_of_methods_a_link_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    for data in ("iris", "diabetes"):
+        found = rail.presets(Params(data=data))
+        assert len(found) >= 6
+        for methods in found.values():
+            assert read(params_methods.write(methods)) == methods
+    assert {method.algorithm for method in found["All methods and the uniform sum"]} == {*METHODS} - {
+        "best",
+        "aligned",
+        "joint",
+    }
+
+
+# One cursor for several paths
+
+
+def test_methods_share_a_value_or_a_share_of_their_path() -> None:
+    wide, narrow = path("lp", "C", (0.01, 0.1, 1.0, 10.0)), path("lp", "C", (0.5, 5.0), p=2.0)
+    steps = moving.steps([wide, narrow], ["C", "C"])
+    assert (steps.shared, steps.values[0], steps.values[-1]) == ("C", 0.01, 10.0)
+    assert (steps.indices[0], steps.indices[-1]) == ((0, 0), (3, 1))
+    best = params_steps.place(steps, [wide, narrow], "")
+    assert best.best
+    assert best.places == (wide.first_look, narrow.first_look)
+    assert params_steps.place(steps, [wide, narrow], "40%").best  # a share means nothing where a value is shared
+    assert params_steps.place(steps, [wide, narrow], "0.1").places == (1.0, 0.0)
+    assert params_steps.place(steps, [wide, narrow], "1e9").places == (3.0, 1.0)
+    falling, whole = path("smkl", "C", (10.0, 0.1)), path("gomp", "s", (1.0, 2.0, 3.0))
+    steps = moving.steps([falling, whole, None], ["C", "s", "C"])
+    assert (steps.shared, steps.text(20.5)) == ("", "51.25%")
+    here = params_steps.place(steps, [falling, whole, None], "25%")
+    assert here.places == (pytest.approx(0.75), 0.0, None)  # shares run from the least value to the largest
+    norms = path("lp", "p", (1.0, 2.0, np.inf))
+    steps = moving.steps([norms, norms], ["p", "p"])
+    assert steps.value(1.5) == pytest.approx(2.0 * 2**0.5)  # infinity is drawn one doubling beyond the last norm
+    assert params_steps.place(steps, [norms, norms], "inf").places == (2, 2)
+
+
+# Figures
+
+
+def test_a_kernel_has_one_colour_and_one_scale_in_all_methods() -> None:
+    paths = [path("lp", "C", (0.01, 0.1, 1.0)), path("lp", "C", (0.01, 0.1, 1.0), p=2.0)]
+    steps = moving.steps([*paths, None], ["C"] * 3)
+    methods = [*(MethodView(str(k), one) for k, one in enumerate(paths)), MethodView("late", note="Not there yet.")]
+    drawn = moving.methods_json(methods, steps, dark=False)
+    first, second, late, *scores = drawn["chart"]["panels"]
+    assert late["note"] == "Not there yet."
+    assert first["y"]["high"] == second["y"]["high"] == late["y"]["high"]
+    assert len({(one["y"]["low"], one["y"]["high"]) for one in scores}) == 1
+    table = dict(zip(drawn["methods"]["full"], drawn["methods"]["colours"], strict=True))
+    for panel in (first, second):
+        colours = {one["name"]: one["colour"] for one in panel["lines"] if one["width"] > 1}
+        assert len(colours) > 1
+        assert all(table[name] == colour for name, colour in colours.items())
+
+
+def test_shares_add_up_to_one_and_nothing_stays_nothing() -> None:
+    assert shares_of_weight([[1.0, 3.0], [0.0, 0.0]]).tolist() == [[0.25, 0.75], [0.0, 0.0]]
+
+
+def test_methods_over_other_kernels_are_refused() -> None:
+    one = path("lp", "C", (0.01, 0.1, 1.0))
+    other = replace(one, kernel_names=tuple(f"other {name}" for name in one.kernel_names))
+    with pytest.raises(ParameterError, match="over the same kernels only"):
+        peak_shares([one, other])
+
+
+# The page
+
+
+@pytest.mark.parametrize("data", ["iris", "diabetes"])
+def test_the_page_says_what_the_library_says(data: str) -> None:
+    app = open_app(PAGE, data=data, methods="lp,p=2.0;gomp;uniform", seed="3")
+    params, answers = memory(app).params, {}
+    names = params_methods.labels(comparison.methods(params), mkl.load_sample(data).task)
+    for name, method in zip(names, comparison.methods(params), strict=True):
+        asked = answer.asked(comparison.method_params(params, method))
+        assert (asked.method, asked.seed) == (method.algorithm, 3)
+        answers[name] = answered(mkl.load_sample(data), asked)
+    found, shown = compare_answers(answers), rows(app)
+    assert str(found).split(" (")[-1] in words(app)
+    assert list(shown["method"]) == [one.name for one in found.answers]
+    for name, figures in (("by folds", "score"), ("held out", "judged"), ("behind the first", "gap")):
+        np.testing.assert_allclose(shown[name], [getattr(one, figures) for one in found.answers], atol=1e-9)
+    assert not app.error
+    code = scripts.script(scripts.cells(params, "compare"))
+    spoken: dict = {}
+    exec(compile(code.split("# The picture")[0], "screen", "exec"), spoken)
+    assert str(spoken["found"]) == str(found)
+
+
+def test_a_release_moves_every_method_and_the_link() -> None:
+    app = open_app(PAGE, data="iris", methods="gomp;uniform", methods_at="40%")
+    assert "The methods have different parameters" in words(app)
+    assert not app.button(key="compare_best").disabled
+    quiet(app.button(key="compare_best").click().run())
+    assert "methods_at" not in app.query_params
+    assert "One C for all methods" in words(open_app(PAGE, data="iris", methods="lp,p=2.0;uniform"))
+
+
+def test_methods_are_added_changed_and_removed() -> None:
+    app = open_app(PAGE, data="iris", methods="gomp;uniform")
+    quiet(app.button(key="method_add").click().run())
+    assert len(comparison.methods(memory(app).params)) == 3
+    quiet(app.selectbox(key="method_0_algorithm").set_value("greedy").run())
+    quiet(app.segmented_control(key="method_0_path").set_value("lam").run())
+    assert memory(app).params.methods == "greedy:lam;uniform;lp"
+    quiet(app.button(key="method_1_remove").click().run())
+    assert memory(app).params.methods == "greedy:lam;lp"
+    assert all(app.button(key=f"method_{place}_remove").disabled for place in (0, 1))
+    quiet(app.select_slider(key="method_1_p_p").set_value(2.0).run())
+    assert memory(app).params.methods == "greedy:lam;lp,p=2.0"
+    quiet(app.selectbox(key="methods_preset").set_value("Kernel by kernel").run())
+    assert memory(app).params.methods == "gomp;greedy"
+
+
+def test_a_method_that_fails_says_why_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    make = answer.stages
+
+    def failing(data, asked, *rest):
+        if asked.method == "greedy":
+            raise ParameterError("This method has no answer.")
+        return make(data, asked, *rest)
+
+    monkeypatch.setattr(answer, "stages", failing)
+    app = open_app(PAGE, data="iris", seed="44", methods="gomp;greedy;uniform")
+    assert ["This method has no answer" in error.value for error in app.error] == [True]
+    assert len(rows(app)) == 2
+
+
+def test_uploads_and_ready_stacks_are_compared_and_stay_in_their_session() -> None:
+    app = go(upload(open_app(methods="gomp;uniform"), table()), PAGE)
+    assert len(rows(app)) == 2
+    stranger = open_app(PAGE, data=memory(app).params.data, methods="gomp;uniform")
+    assert "upload the same file" in words(stranger)
+    assert not stranger.dataframe
+    rng, buffer = np.random.default_rng(5), io.BytesIO()
+    X = rng.standard_normal((80, 3))
+    kernels = np.array([np.outer(x, x) + 0.1 * np.eye(80) for x in X.T])
+    np.savez(buffer, K=kernels, y=(X[:, 0] > 0).astype(int))
+    app = go(upload(open_app(methods="lp;gomp"), buffer.getvalue(), "stack.npz"), PAGE)
+    assert len(rows(app)) == 2
+
+
+def test_a_table_without_target_is_reported_so() -> None:
+    assert "no target" in words(open_app(PAGE, data="ring"))
+
+
+def test_a_file_of_methods_tells_each_problem_once_with_the_methods_that_solve_it() -> None:
+    params = Params(data="iris", methods="lp,norm=block norm,q=4.0;lp;lp,p=2.0")
+    methods = zip(("a", "b", "c"), comparison.methods(params), strict=True)
+    drawn = [comparison.Shown(name, method, comparison.method_params(params, method)) for name, method in methods]
+    block, plain = explorable.problems(drawn)
+    assert (block.title, plain.title) == ("a", "b and c")
+    assert plain.formula == METHODS["lp"].formula != block.formula
+    assert [one.title for one in explorable.problems(drawn[1:])] == [""]

@@ -1,0 +1,408 @@
+"""The Data page: what a person can change about reading, how it is reported, and what a link carries of it."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mklcore.data.columns import repairs_of
+from mklcore.data.dataset import Dataset, three_way_split
+from mklcore.data.grouping import read_groups, read_numbers, regrouped, write_groups, write_numbers
+from mklcore.data.reading import describe_table, read_table
+from mklcore.errors import DataError, MKLError, ParameterError
+from pages.of_data import rail
+from pages.shared.derive import notes as derive_notes
+from pages.shared.drawing import editing
+from pages.shared.params import link as params_link
+from pages.shared.params.parameters import Params
+from tests.data.test_excel import book
+from tests.data.test_reading import REFUSALS
+from tests.helpers.pages import go, memory, open_app, quiet, table, upload, words
+
+N = 60
+VALUES = np.random.default_rng(0).standard_normal((N, 3)).round(3)
+
+
+def rows(gap: tuple[int, ...] = (3, 17)) -> list[list[object]]:
+    """A table with a row id, two prefixes, a gap, a category and a target of small whole numbers."""
+    head = ["row id", "fou_1", "fou_2", "kar_1", "kar_2", "colour", "code", "grade"]
+    body = [[i + 1, *VALUES[i].tolist(), i * 0.5, ("red", "green", "blue")[i % 3], i % 4, i % 5] for i in range(N)]
+    for i in gap:
+        body[i][2] = None
+    return [head, *body]
+
+
+def csv(cells: list[list[object]], delimiter: str = ",") -> bytes:
+    return "\n".join(delimiter.join("" if v is None else str(v) for v in row) for row in cells).encode()
+
+
+MESSY = csv(rows())
+
+
+# Reading: uses, missing values, tasks
+
+
+def test_columns_are_used_as_asked():
+    found = read_table(MESSY, "grade")
+    assert "row id" not in found.feature_names
+    asked = {"row id": "number", "code": "category", "fou_1": "left out"}
+    data = read_table(MESSY, "grade", uses=asked)
+    assert data.feature_names[:2] == ("row id", "fou_2")
+    assert {"code=0", "code=1", "code=2", "code=3"} <= set(data.feature_names)
+    assert any("Left out, as asked: 'fou_1'" in note for note in data.notes)
+    with pytest.raises(
+        ParameterError, match="uses names 'text' for 'code'; expected one of number, category, left out"
+    ):
+        read_table(MESSY, "grade", uses={"code": "text"})
+    with pytest.raises(DataError, match="No cell of 'colour' is a number"):
+        read_table(MESSY, "grade", uses={"colour": "number"})
+    with pytest.raises(DataError, match="no column 'size'"):
+        read_table(MESSY, "grade", uses={"size": "number"})
+
+
+def test_missing_values_are_filled_marked_or_dropped():
+    filled = read_table(MESSY, "grade")
+    assert filled.n_samples == N
+    marked = read_table(MESSY, "grade", missing="indicator")
+    flag = marked.X[:, marked.feature_names.index("fou_2 missing")]
+    assert flag.tolist() == [float(i in (3, 17)) for i in range(N)]
+    np.testing.assert_array_equal(
+        marked.X[:, marked.feature_names.index("fou_2")], filled.X[:, filled.feature_names.index("fou_2")]
+    )
+    dropped = read_table(MESSY, "grade", missing="drop")
+    assert dropped.n_samples == N - 2
+    assert dropped.y.tolist() == [i % 5 for i in range(N) if i not in (3, 17)]
+    assert any("Dropped 2 rows with a missing cell" in note for note in dropped.notes)
+    assert not any("filled with the median" in note for note in dropped.notes)
+    assert read_table(MESSY, "grade", missing="drop", uses={"fou_2": "left out"}).n_samples == N
+    with pytest.raises(ParameterError, match="missing is 'mean'; expected one of median, drop, indicator"):
+        read_table(MESSY, "grade", missing="mean")
+    everywhere = csv([["a", "b", "y"], *([None, i, i % 2] if i % 2 else [i, None, i % 2] for i in range(12))])
+    with pytest.raises(DataError, match="Every row has a missing cell"):
+        read_table(everywhere, "y", missing="drop", uses={"a": "number", "b": "number"})
+
+
+def test_the_task_is_found_or_asked_for():
+    assert read_table(MESSY, "grade").task == "multiclass"
+    assert read_table(MESSY, "grade", task="regression").task == "regression"
+    assert read_table(MESSY, "code", task="classification").class_names == ("0", "1", "2", "3")
+    with pytest.raises(DataError, match=r"'kar_2' has 60 classes in 60 rows: fewer rows than classes need"):
+        read_table(MESSY, "kar_2", task="classification")
+    novelty = read_table(MESSY, task="novelty")
+    assert novelty.task == "novelty"
+    assert "grade" in novelty.feature_names
+
+
+def test_rows_may_be_drawn_without_looking_at_classes():
+    data = Dataset(np.arange(40.0)[:, None], np.array([0] * 30 + [1] * 10), task="binary")
+    even = three_way_split(data, 0.25, 0.25, seed=1)
+    assert [int(part.y.sum()) for part in even] == [5, 2, 3]
+    blind = three_way_split(data, 0.25, 0.25, seed=1, stratify=False)
+    assert sorted(np.concatenate([part.X[:, 0] for part in blind]).tolist()) == list(range(40))
+    assert any((a.X.shape != b.X.shape) or (a.X != b.X).any() for a, b in zip(even, blind, strict=True))
+    rare = Dataset(np.arange(40.0)[:, None], np.array([0] * 38 + [1] * 2), task="binary")
+    for seed in range(5):
+        assert 1 in three_way_split(rare, 0.45, 0.35, seed, stratify=False).train.y
+
+
+# Groups
+
+
+def test_columns_are_written_as_numbers_from_one():
+    assert write_numbers((0, 1, 2, 6)) == "1-3,7"
+    assert read_numbers("1-3, 7", 8) == (0, 1, 2, 6)
+    for text, said in (("0", "from 1 to 8"), ("9", "from 1 to 8"), ("5-2", "from 1 to 8"), ("a", "names no columns")):
+        with pytest.raises(DataError, match=said):
+            read_numbers(text, 8)
+
+
+def test_groups_are_made_in_every_way():
+    data = read_table(MESSY, "grade")
+    assert data.groups == ()  # two columns with one prefix are no family yet
+    assert regrouped(data, "none").groups == ()
+    assert [name for name, _ in regrouped(data, "prefix").groups] == ["fou", "kar", "other columns"]
+    colours = [name for name in data.feature_names if name.startswith("colour=")]
+    groups = dict(regrouped(data, "categories").groups)
+    assert [data.feature_names[j] for j in groups["colour"]] == colours
+    assert [len(columns) for _, columns in regrouped(data, "bands 3").groups] == [2, 3, 3]
+    assert regrouped(data, "mine:1,3;rest:2").groups == (("mine", (0, 2)), ("rest", (1,)))
+    for how, said in (
+        ("bands 90", "cannot be cut into 90 bands"),
+        ("mine:99", "numbered from 1"),
+        ("a:1;a:2", "same name"),
+    ):
+        with pytest.raises(DataError, match=said):
+            regrouped(data, how)
+
+
+def test_groups_survive_their_text():
+    groups = (("a b", (0, 1, 2)), ("x:y;z", (4,)), ("é", (3, 5)))
+    text = write_groups(groups)
+    assert read_groups(text, 6) == (("a b", (0, 1, 2)), ("x y z", (4,)), ("é", (3, 5)))
+    assert params_link.read({"grouping": text}) == (Params(grouping=text), ())
+
+
+# Edited tables
+
+
+def test_a_table_after_edits():
+    before = [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}, {"a": 3, "b": "z"}]
+    change = {"edited_rows": {0: {"b": "new"}, 2: {"a": 9}}, "deleted_rows": [1], "added_rows": [{"a": 4}]}
+    assert editing.after(before, change) == [{"a": 1, "b": "new"}, {"a": 9, "b": "z"}, {"a": 4}]
+    assert editing.after(before, {}) == before
+
+
+def test_uses_become_text_and_long_ones_are_refused():
+    data, summary = read_table(MESSY, "grade"), describe_table(MESSY)
+    lines = editing.column_rows(summary, data, {"code": "category"})
+    assert [line["use"] for line in lines] == ["as found"] * 6 + ["category", "as found"]
+    assert [line["done"] for line in lines[-2:]] == ["used as a category, as you chose", "target"]
+    done = {how: editing.column_rows(summary, data, {}, how)[2]["done"] for how in ("median", "drop", "indicator")}
+    assert done["median"].startswith("2 missing cells filled with the median")
+    assert done["drop"] == "its rows without a value are dropped"
+    assert done["indicator"].endswith("a column of 0 and 1 says where")
+    lines[0]["use"] = "left out"
+    assert editing.uses_text(lines) == "1x,7c"
+    with pytest.raises(ParameterError, match="more than the link can carry"):
+        editing.uses_text([{"use": "number"}] * 700)
+
+
+def test_edited_groups_are_read_or_refused():
+    data = regrouped(read_table(MESSY, "grade"), "prefix")
+    lines = editing.group_rows(data.groups, data)
+    assert editing.groups_text(lines, data) == "fou:1-2;kar:3-4;other columns:5-8"
+    lines[1] = {"group": "picked", "columns": "kar_1; 1"}
+    assert editing.groups_text([*lines, {"group": None, "columns": None}], data).startswith("fou:1-2;picked:3,1;")
+    for bad, said in (
+        ({"group": "fou", "columns": "1"}, "Two groups are called 'fou'"),
+        ({"columns": "size"}, "'size' is no"),
+    ):
+        with pytest.raises(MKLError, match=said):
+            editing.groups_text([*lines, bad], data)
+    assert editing.groups_text([], data) == "none"
+
+
+# Notes and refusals in the words of the page
+
+
+HINT = re.compile(r"\b(keep|uses|sentinels|task|delimiter|decimal|encoding|header|sheet|target|max_\w+)=")
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_refusals_speak_to_a_person(case: str):
+    source, options, _ = REFUSALS[case]
+    with pytest.raises(DataError) as caught:
+        read_table(source, **options)
+    assert not HINT.search(derive_notes.said(str(caught.value)))
+
+
+def test_every_note_says_what_undoes_it():
+    cells = rows()
+    for i, row in enumerate(cells[1:]):
+        row += [7, f"free text {i % 37}", "" if i % 4 else i, "x" if i == 5 else i * 1.5, f"2020-01-{1 + i % 28:02d}"]
+    cells[0] += ["const", "remark", "gappy", "mixed", "when"]
+    notes = [
+        *read_table(csv(cells, ";").replace(b"colour", "größe".encode("cp1252"))).notes,
+        *read_table(MESSY, "grade", missing="indicator", uses={"code": "left out"}).notes,
+        *read_table(MESSY, "grade", missing="drop").notes,
+        *read_table(book(A=rows(), B=rows())).notes,
+    ]
+    reported = {derive_notes.advice(note) for note in notes}
+    assert len(reported) >= 10
+    assert not any(HINT.search(derive_notes.said(note)) for note in notes)
+    spoken = (derive_notes.COLUMNS,)
+    silent = [
+        note
+        for note in notes
+        if not derive_notes.advice(note)
+        and not repairs_of(note)
+        and not any(s in derive_notes.said(note) for s in spoken)
+    ]
+    assert silent == []
+
+
+# The page
+
+
+def test_every_choice_about_a_file_is_in_the_link_and_undone_in_one_click():
+    app = upload(open_app(), MESSY)
+    assert "**60** rows, **8** features. Target **grade**: more than two classes" in words(app)
+    app.selectbox(key="field_task").set_value("regression").run()
+    app.selectbox(key="field_missing").set_value("drop").run()
+    assert "**58** rows" in words(quiet(app))
+    assert "a number (regression)" in words(app)
+    app.selectbox(key="field_header").set_value("no").run()
+    app.selectbox(key="field_target").set_value("x6").run()
+    assert "regression needs numbers" in quiet(app).error[0].value
+    assert len(app.dataframe[0].value) == 10  # the first rows of what was refused
+    link = app.query_params
+    assert (link["task"], link["missing"], link["header"]) == ("regression", "drop", "no")
+    memory(app).params = replace(memory(app).params, header="", target="", uses="1n,2x,7c")
+    quiet(app.run())
+    assert "Left out, as asked" in words(app).replace("\\", "")
+    app.button(key="as_found").click().run()
+    assert memory(app).params == Params(data=link["data"])
+    assert "**60** rows, **8** features" in words(quiet(app))
+
+
+def test_a_link_restores_the_reading_once_the_file_is_there():
+    owner = upload(open_app(), MESSY)
+    source = owner.query_params["data"]
+    stranger = open_app(data=source, uses="7c", missing="indicator", grouping="bands 2", stratified="no")
+    assert "upload the same file" in words(stranger)
+    upload(stranger, MESSY)
+    params = memory(stranger).params
+    assert (params.uses, params.missing, params.grouping, params.stratified) == ("7c", "indicator", "bands 2", False)
+    assert "2 groups: band 1" in words(stranger)
+
+
+def test_another_table_drops_what_belonged_to_the_one_before():
+    app = upload(open_app(edited="lin@1;lin@2"), MESSY)
+    assert memory(app).params.edited == ""
+    assert "belonged to the previous table" in words(app)
+    memory(app).params = replace(memory(app).params, grouping="prefix", task="regression")
+    quiet(app.run())
+    app.button(key="table_iris").click().run()
+    assert memory(app).params == Params(data="iris")
+    assert set(rail.OF_THE_TABLE) <= set(Params.__dataclass_fields__)
+
+
+def test_a_sheet_is_chosen_on_the_page():
+    raw = book(First=rows(), Second=[["c", "y"], *([i * 0.5, i % 2] for i in range(40))])
+    app = upload(open_app(), raw, "book.xlsx")
+    assert "**60** rows" in words(app)
+    app.selectbox(key="field_sheet").set_value("Second").run()
+    assert "**40** rows, **1** features" in words(quiet(app)) or "**40** rows" in words(app)
+    assert app.query_params["sheet"] == "Second"
+    memory(app).params = replace(memory(app).params, sheet="Third")
+    quiet(app.run())
+    assert "no sheet 'Third'; it has 'First', 'Second'" in words(app).replace("\\", "")
+
+
+def test_groups_of_a_sample_are_changed_by_rule_and_by_hand():
+    app = open_app(data="iris")
+    app.selectbox(key="field_grouping").set_value("bands").run()
+    assert app.query_params["grouping"] == "bands 4"
+    app.number_input(key="field_n_bands").set_value(2).run()
+    assert "2 groups: band 1 (2), band 2 (2)" in words(quiet(app)).replace("\\", "")
+    app.selectbox(key="field_grouping").set_value("hand").run()
+    assert app.query_params["grouping"] == "band 1:1-2;band 2:3-4"
+    app.selectbox(key="field_grouping").set_value("none").run()
+    assert "No groups: as you chose." in words(quiet(app))
+
+
+def test_novelty_is_shown_and_says_which_pages_cannot_use_it():
+    app = upload(open_app(), MESSY)
+    app.selectbox(key="field_task").set_value("novelty").run()
+    app.selectbox(key="field_target").set_value("").run()
+    assert "One-class models" in words(quiet(app))
+    go(app, "pages/kernels.py")
+    assert "has the largest effective rank" in words(app)  # there is no target to be aligned with
+    assert "alignment with the target" not in words(app)
+    assert not app.error
+
+
+def test_a_sample_shows_its_source_and_licence_and_an_upload_none():
+    app = open_app(data="wine")
+    assert "doi:10.24432/C5PC7J. Licence: CC BY 4.0" in words(app).replace("\\", "")
+    assert not any("Licence" in one.value for one in upload(app, table(seed=1)).caption)
+
+
+def test_a_split_without_strata_is_in_the_link():
+    app = open_app(data="iris")
+    app.toggle(key="field_stratified").set_value(False).run()
+    assert quiet(app).query_params["stratified"] == "no"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("task", "clustering", "one of classification, regression, novelty"),
+        ("uses", "3q", "columns with uses, as in 3n,5x"),
+        ("uses", "1n," * 600 + "1n", "columns with uses"),
+        ("missing", "mean", "one of median, indicator, drop"),
+        ("grouping", "bands many", "groups, as in petal:3-4"),
+        ("encoding", "ebcdic", "one of utf-8"),
+        ("header", "maybe", "one of yes, no"),
+        ("clip", "1", "yes or no"),
+        ("sheet", "a\nb", "the name of a sheet"),
+    ],
+)
+def test_a_link_is_refused(name: str, value: str, said: str):
+    params, refused = params_link.read({name: value})
+    assert params == Params()
+    assert len(refused) == 1
+    assert said in refused[0]
+
+
+@pytest.mark.parametrize("uses", ["9n", "99999x"])
+def test_columns_that_are_not_there_give_a_sentence(uses: str):
+    app = upload(open_app(), table())
+    memory(app).params = replace(memory(app).params, uses=uses)
+    quiet(app.run())
+    assert "no column number" in app.error[0].value
+
+
+def test_settings_for_files_do_nothing_to_a_sample():
+    app: AppTest = open_app(data="iris", uses="1x", task="regression", clip="yes", sheet="A", missing="drop")
+    assert "**150** rows, **4** features" in words(app)
+    assert not app.error
+
+
+def test_numbers_that_mean_missing_are_offered_with_one_click():
+    content = b"gas,other,y\n" + b"\n".join(
+        b"%g,%d,%d" % (-200 if i % 9 == 0 else 1 + i / 7, i * i % 23, i % 2) for i in range(63)
+    )
+    app = upload(open_app(), content)
+    assert "-200 in gas" in words(app).replace("\\", "")
+    app = quiet(app.toggle(key="field_gaps").set_value(True).run())
+    assert "Read as missing" in words(app)
+    assert app.query_params["gaps"] in ("yes", ["yes"])
+
+
+UNSURE = csv(
+    [
+        ["length", "colour", "price a", "price b", "weight"],
+        *([i * 1.5, "rgb"[i % 3], i * 7 % 11 + 0.5, i * 5 % 13 + 0.5, i * 11 % 17 + 0.25] for i in range(N)),
+    ]
+)
+
+
+def test_the_likeliest_targets_are_one_click_each_where_the_guess_is_unsure():
+    app = upload(open_app(), UNSURE)
+    names = [one.name for one in describe_table(UNSURE).candidates]
+    assert [app.button(key=f"target_{place}").label for place in range(3)] == names
+    assert f"Target **{names[0]}**" in words(app)
+    assert "the guess is unsure" in words(app)
+    assert app.button(key="target_0").proto.type == "primary"
+    quiet(app.button(key="target_2").click().run())
+    assert app.query_params["target"] in (names[2], [names[2]])
+    assert f"Target **{names[2]}**" in words(app)
+    assert "stay one click away" in words(app)
+    assert [app.button(key=f"target_{place}").proto.type for place in range(3)] == ["secondary", "secondary", "primary"]
+    quiet(app.selectbox(key="field_target").set_value("colour").run())
+    assert "target_0" not in {button.key for button in app.button}  # a person chose something else
+
+
+def test_a_sure_guess_and_a_sample_ask_nothing():
+    for app in (upload(open_app(), MESSY), open_app(data="iris")):
+        assert "target_0" not in {button.key for button in app.button}
+
+
+def test_the_target_on_the_page_is_the_one_that_was_read():
+    app = upload(open_app(), csv([["size", "kind", "y"], *([i * 1.5, i % 2, "ab"[i % 2]] for i in range(N))]))
+    assert app.selectbox(key="field_target").value == "y"
+    quiet(app.selectbox(key="field_task").set_value("regression").run())
+    target = app.selectbox(key="field_target").value
+    assert target == "size"
+    assert f"Target **{target}**" in words(app)
+
+
+def test_a_table_without_a_target_shows_what_it_holds():
+    app = upload(open_app(), csv([["nr", "same", "words"], *([i + 1, 7, f"text {i}"] for i in range(N))]))
+    assert "No column can be the target: 'nr' (identifier)" in app.error[0].value.replace("\\", "")
+    assert app.selectbox(key="field_target").value == ""
+    quiet(app.selectbox(key="field_target").set_value("nr").run())
+    assert "target" in app.query_params

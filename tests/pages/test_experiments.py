@@ -1,0 +1,422 @@
+"""The Experiments page: every registered experiment, ours beside the reference, runs that go on, wait, end and are
+kept.
+"""
+
+import io
+import json
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from streamlit.testing.v1 import AppTest
+
+import mklcore as mkl
+from mklcore.errors import DataError, ParameterError
+from mklcore.experiments import Experiment, Line, Outcome
+from mklcore.experiments.claims import Check, Claim
+from mklcore.experiments.records import record
+from mklcore.figures import comparison_plot
+from mklcore.launcher import HOME
+from pages.of_experiments import runs
+from pages.shared import work
+from pages.shared.drawing import listings
+from pages.shared.session import words as words_of
+from tests.helpers.pages import PATIENCE, go, open_app, quiet, wait_until, words
+
+ROWS, COLUMNS = ("first", "second"), ("ours alone", "with a reference")
+
+
+def measure(line: Line) -> list[float]:
+    rng = np.random.default_rng([line.seed, ROWS.index(line.row), line.repetition])
+    return (10.0 + rng.standard_normal(2)).tolist()
+
+
+TINY = Experiment(
+    key="tiny",
+    title="A made experiment",
+    paper="Nobody (2020), Table 1",
+    did="Nothing.",
+    claims=(
+        Claim("The mean of the second column is ten.", "Table 1", (Check("between", COLUMNS[1:], low=5.0, high=15.0),)),
+        Claim("It is 90.", "Table 1", (Check("between", COLUMNS[1:], low=89.0, high=91.0),), why="Nobody measured it."),
+    ),
+    open_points="Everything.",
+    row_name="row",
+    rows=ROWS,
+    columns=COLUMNS,
+    unit="error in %",
+    source="Table 1",
+    numbers={"first": (np.nan, 10.0), "second": (np.nan, 11.0)},
+    repetitions=16,
+    measure=measure,
+    spread={"first": (np.nan, 1.0), "second": (np.nan, 1.0)},
+    floor=1.0,
+    ordered=False,
+    seconds=0.001,
+)
+
+
+@pytest.fixture(autouse=True)
+def keeps_nothing(monkeypatch) -> None:
+    monkeypatch.setenv(HOME, "off")
+
+
+@pytest.fixture
+def tiny(monkeypatch) -> Experiment:
+    monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", TINY)
+    work.WORK.clear()
+    return TINY
+
+
+def settled(app: AppTest) -> AppTest:
+    wait_until(lambda: not work.WORK._tasks)
+    return quiet(app.run())
+
+
+def page(**query: str) -> AppTest:
+    return open_app("pages/experiments.py", **query)
+
+
+# Numbers
+
+
+def test_differences_come_with_the_standard_error_of_both():
+    samples = np.array([[[1.0, 9.0], [1.0, 11.0]], [[1.0, 13.0], [1.0, 15.0]]])
+    found = TINY.compare(Outcome("tiny", ROWS, COLUMNS, samples))
+    assert found.difference[:, 1] == pytest.approx([0.0, 3.0])
+    assert found.ours_error[:, 1] == pytest.approx([1.0, 1.0])
+    assert found.reference_error[:, 1] == pytest.approx([0.25, 0.25])
+    assert found.joint_error[:, 1] == pytest.approx(np.sqrt([1.0625, 1.0625]))
+    welch = (1.0 + 0.0625) ** 2 / (1.0 / 1 + 0.0625**2 / 15)
+    assert found.freedom[:, 1] == pytest.approx([welch, welch])
+    assert found.reach(0.95)[0, 1] == pytest.approx(stats.t.ppf(0.975, welch) * np.sqrt(1.0625))
+    assert (found.compared, int(found.beyond(0.95).sum()), int(found.beyond(0.5).sum())) == (2, 0, 1)
+    line = found.frame().iloc[3]
+    assert (line["row"], line["column"], line["difference"]) == ("second", "with a reference", 3.0)
+
+
+def test_rounding_of_the_reference_is_no_difference():
+    samples = np.array([[[1.0, 10.3], [1.0, 10.3 + 1e-9]]])
+    found = replace(TINY, spread={}).compare(Outcome("tiny", ROWS[:1], COLUMNS, samples))
+    assert (found.compared, int(found.beyond(0.95).sum())) == (1, 0)
+
+
+def test_a_run_is_foreseen_from_the_one_that_comes_with_the_project(monkeypatch):
+    run = Outcome("tiny", ROWS, COLUMNS, np.ones((2, 3, 2)), seconds=42.0)
+    strange = {"quick": True}, {"seconds": np.nan}
+    cases = (run, "about 4 min"), *((replace(run, **one), "about 1 s") for one in strange)
+    for given, said in cases:
+        monkeypatch.setattr(runs, "records", lambda key, given=given: (given,))
+        assert runs.foreseen(TINY, 16) == said
+    monkeypatch.setattr(runs, "records", lambda key: (replace(run, quick=True),))
+    assert runs.foreseen(TINY, runs.SMALL) == "about 28 s"
+
+
+def test_an_unknown_spread_is_taken_to_be_ours_and_one_repetition_takes_theirs():
+    samples = np.array([[[1.0, 8.0], [1.0, 12.0]]])
+    plain = replace(TINY, spread={})
+    found = plain.compare(Outcome("tiny", ROWS[:1], COLUMNS, samples))
+    assert found.joint_error[0, 1] == pytest.approx(np.sqrt(8.0 / 2 + 8.0 / 16))
+    assert np.isnan(found.reference_error).all()
+    assert found.freedom[0, 1] == 1.0
+    once = TINY.compare(Outcome("tiny", ROWS[:1], COLUMNS, samples[:, :1]))
+    assert np.isnan(once.ours_error).all()
+    assert once.joint_error[0, 1] == pytest.approx(np.sqrt(1.0 + 1 / 16))
+    assert once.freedom[0, 1] == 15.0
+    with pytest.raises(ParameterError, match="not one of tiny"):
+        TINY.compare(Outcome("other", ROWS, COLUMNS, np.ones((2, 1, 2))))
+
+
+def test_a_run_carries_its_seed_and_time_and_survives_json():
+    found = TINY.run(3, seed=7)
+    again = Outcome.from_json(found.to_json())
+    assert (again.key, again.rows, again.columns, again.seed) == ("tiny", ROWS, COLUMNS, 7)
+    assert again.samples.tolist() == found.samples.tolist()
+    assert again.seconds == found.seconds > 0
+    missing = Outcome("tiny", ROWS[:1], COLUMNS, np.array([[[1.0, np.nan]]]))
+    assert np.isnan(Outcome.from_json(missing.to_json()).samples[0, 0, 1])
+    assert np.isnan(Outcome.from_json(missing.to_json()).seconds)
+
+
+@pytest.mark.threads
+@pytest.mark.parametrize("experiment", mkl.EXPERIMENTS.values(), ids=lambda e: e.key)
+def test_a_run_can_be_cancelled_within_a_repetition(experiment):
+    """A repetition may take seconds, so every experiment listens between its fits."""
+    heard: list[int] = []
+    needs_file = experiment.rows[0] in experiment.files
+    last = 1 if needs_file or experiment.key == "lp_fig1" else 2  # before its file is opened; bounds are no fits
+
+    def listen() -> None:
+        heard.append(1)
+        if len(heard) == last:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        experiment.run(1, experiment.rows[:1], listen=listen)
+    assert len(heard) == last
+
+
+GOOD = json.loads(Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2))).to_json())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[1, 2]", "null", "{}", "{" * 100_000, json.dumps(GOOD | {"format": "another"}), json.dumps(GOOD | {"samples": 1}),  # noqa: E501
+     json.dumps(GOOD | {"samples": [[[1, "x"]]]}), json.dumps(GOOD | {"samples": [[[1], [2, 3]]]}), "\x00\xff",
+     json.dumps(GOOD | {"rows": 3}), json.dumps(GOOD | {"rows": ["a"]}), json.dumps(GOOD | {"seed": None}),
+     json.dumps(GOOD | {"rows": ["a"] * 2000, "samples": [[[1, 2]]] * 2000}), " " * 5_000_001],
+)  # fmt: skip
+def test_a_file_that_is_no_outcome_is_refused(text):
+    with pytest.raises(DataError, match=r"outcome"):
+        Outcome.from_json(text)
+
+
+@pytest.mark.parametrize("experiment", mkl.EXPERIMENTS.values(), ids=lambda e: e.key)
+def test_every_experiment_can_be_drawn_before_it_is_run(experiment):
+    for title, part in experiment.groups():
+        figure = comparison_plot(experiment.alone(), part, y_title=title, row_name="row", ordered=experiment.ordered)
+        assert "reference" in figure.layout.meta["alt"]
+    assert sum(part.stop - part.start for _, part in experiment.groups()) == len(experiment.columns)
+    assert experiment.source
+
+
+@pytest.mark.parametrize("key", ["greedy_rate", "lp_fig7"])
+def test_negative_numbers_are_inside_the_picture(key):
+    experiment = mkl.EXPERIMENTS[key]
+    found = experiment.compare(record(key))
+    for title, part in experiment.groups():
+        figure = comparison_plot(found, part, y_title=title, row_name="row", ordered=experiment.ordered)
+        low, high = figure.layout.yaxis.range
+        values = found.ours[:, part][np.isfinite(found.ours[:, part])]
+        assert low < values.min() < 0
+        assert values.max() < high
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_ours_is_filled_and_the_reference_hollow(dark):
+    found = TINY.compare(TINY.run(4))
+    figure = comparison_plot(found, slice(0, 2), y_title="error", row_name="row", ordered=False, floor=1.0, dark=dark)
+    symbols = {trace.name: trace.marker.symbol for trace in figure.data if trace.marker.symbol}
+    assert symbols["with a reference, ours"] == "circle"
+    assert symbols["with a reference, reference"] == "diamond-open"
+    bars = {trace.name: trace.error_x.array for trace in figure.data if trace.error_x.array is not None}
+    assert bars["with a reference, ours"].tolist() == found.ours_error[:, 1].tolist()
+    assert "unknown" not in figure.layout.meta["alt"]
+    assert figure.layout.paper_bgcolor == "rgba(0,0,0,0)"
+
+
+def test_lines_end_where_a_series_does():
+    experiment = mkl.EXPERIMENTS["hkl_fig2"]
+    found = experiment.compare(record("hkl_fig2"))
+    figure = comparison_plot(
+        found, slice(0, 3), y_title="error", row_name="p", marks=experiment.marks_of(found.rows), floor=experiment.floor
+    )
+    lines = [trace for trace in figure.data if trace.name == "HKL, ours"]
+    assert [len(line.x) for line in lines] == [6, 6]
+    assert max(lines[0].x) + 1 < min(lines[1].x)  # a gap
+    assert np.concatenate([line.y for line in lines]).tolist() == found.ours[:, 2].tolist()
+    assert list(figure.layout.xaxis.ticktext) == ["4", "8", "16", "32", "64", "128"] * 2
+    assert {"<b>as drawn</b>", "<b>rotated</b>"} <= {note.text for note in figure.layout.annotations}
+
+
+@pytest.mark.parametrize("count", [2, 40])
+def test_names_are_made_harmless_once(count):
+    names = tuple(f"a & b {i}" for i in range(count))
+    odd = replace(TINY, rows=names, columns=names[:2], numbers=dict.fromkeys(names, (1.0, 1.0)), spread={}, floor=None)
+    figure = comparison_plot(odd.alone(), slice(0, 2), y_title="error", row_name="row", ordered=False)
+    written = [note.text for note in figure.layout.annotations] + list(figure.layout.yaxis.ticktext)
+    assert any("a &amp; b 1" in text for text in written)
+    assert not any("&amp;amp;" in text for text in written)
+
+
+@pytest.mark.parametrize(("key", "named"), [("smkl_table4", True), ("hkl_table1", False)])
+def test_a_table_lies_one_row_below_the_other_and_needs_no_foot(key, named):
+    experiment = mkl.EXPERIMENTS[key]
+    found = experiment.compare(record(key)) if named else experiment.alone()
+    part = experiment.groups()[0][1]
+    figure = comparison_plot(found, part, y_title="error", row_name="data", ordered=False)
+    ticks = list(figure.layout.yaxis.ticktext)
+    assert ticks == list(found.columns[part]) * len(found.rows) if named else len(ticks) == len(found.rows)
+    low, high = figure.layout.xaxis.range
+    values = np.concatenate([trace.x for trace in figure.data])
+    values = values[np.isfinite(values)]
+    assert low < values.min() < values.max() < high
+    assert low == 0 or values.min() - low < 0.4 * (high - low)
+
+
+# The page
+
+
+@pytest.mark.parametrize("key", mkl.EXPERIMENTS)
+def test_every_experiment_tells_its_story_before_it_is_run(key):
+    app, experiment = page(experiment=key), mkl.EXPERIMENTS[key]
+    said = words(app)
+    for reported in (experiment.did, experiment.source, experiment.open_points):
+        assert reported in said
+    assert len(app.get("plotly_chart")) == 1
+    assert not app.error
+
+
+def test_an_unknown_experiment_is_reported_and_the_first_one_shown():
+    app = page(experiment="nothing")
+    assert "There is no experiment called nothing" in words(app)
+    assert next(iter(mkl.EXPERIMENTS.values())).did in words(app)
+    assert "experiment has to be the name of an experiment" in words(page(experiment="../x"))
+
+
+def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tiny):
+    app = page(experiment="tiny")
+    assert "Only the reference is drawn so far" in words(app)
+    assert "It is 90" in words(app)
+    app.button(key="run_small").click().run()
+    said = words(settled(app))
+    found = runs.kept("tiny")
+    assert [outcome.repetitions for outcome in found] == [runs.SMALL]
+    assert "of 2 numbers** differ from the published ones by no more than chance allows (95 % level)" in said
+    assert "With so few repetitions the standard errors are rough" in said
+    reported = [one.claim.sentence for one in tiny.judge(found[0])]
+    assert [said.index(words_of.plain(sentence)) for sentence in reported] == sorted(
+        said.index(words_of.plain(sentence)) for sentence in reported
+    )
+    counts = "0 of 2 agree; 1 disagrees; 1 difference is too small to call"
+    assert f"**What the paper states, and what this run finds: {counts}.**" in said
+    assert words_of.plain("Why: Nobody measured it.") in said
+    shown = app.dataframe[0].value
+    assert shown["ours"].tolist() == [float(v) for v in tiny.compare(found[0]).ours.ravel()]
+    other = page(experiment="tiny")  # made data is everybody's
+    assert "so few repetitions" in words(other)
+    app.number_input(key="field_experiment_seed").set_value(5).run()
+    app.button(key="run_small").click().run()
+    settled(app)
+    assert [outcome.seed for outcome in runs.kept("tiny")] == [5, 0]
+    assert [box.label for box in app.selectbox] == ["Run", "Paper"]
+
+
+def test_what_was_found_survives_a_restart(tiny, monkeypatch, tmp_path):
+    monkeypatch.setenv(HOME, str(tmp_path / "home"))
+    for seed in (0, 5):
+        app = page(experiment="tiny", experiment_seed=str(seed))
+        app.button(key="run_small").click().run()
+        settled(app)
+    (tmp_path / "home" / "experiments" / "tiny" / "9-9.json").write_text('{"format": "mklcore experiment 9"}')
+    before = runs.kept("tiny")
+    assert [outcome.seed for outcome in before] == [5, 0]
+    work.WORK.clear()
+    after = runs.kept("tiny")
+    assert [outcome.to_json() for outcome in after] == [outcome.to_json() for outcome in before]
+
+
+def test_only_the_newest_outcomes_stay_as_files(monkeypatch, tmp_path):
+    run = Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)))
+    runs.write_down(run)  # switched off
+    monkeypatch.setenv(HOME, str(tmp_path / "home"))
+    monkeypatch.setattr(runs, "MOST_KEPT", 2)
+    for seed in (1, 2, 1, 3):
+        runs.write_down(replace(run, seed=seed))
+    assert [path.name for path in runs._files("tiny")] == ["1-3.json", "1-1.json"]
+    monkeypatch.setenv(HOME, str(tmp_path / "home" / "experiments" / "tiny" / "1-3.json"))
+    runs.write_down(run)  # nothing can be written: the run is kept in memory alone
+
+
+def test_the_files_hold_every_number(tiny):
+    found = tiny.run(3, seed=2)
+    lines = pd.read_csv(io.StringIO(listings.csv(runs.whole(tiny, found))))
+    assert lines["ours"].tolist() == pytest.approx(found.mean.ravel().tolist())
+    assert set(lines["repetitions"]) == {3}
+    again = runs.read(tiny, runs.as_json(tiny, found).encode())
+    assert again.samples.tolist() == found.samples.tolist()
+    with pytest.raises(DataError, match="is about tiny"):
+        runs.read(mkl.EXPERIMENTS["lp_fig3"], found.to_json().encode())
+
+
+def test_an_opened_run_is_seen_by_its_session_alone(tiny):
+    app = page(experiment="tiny")
+    content = tiny.run(9, seed=3).to_json().encode()
+    app.file_uploader(key="experiment_file_tiny").upload("run.json", content, "application/json").run()
+    assert "9 repetitions, seed 3" in words(quiet(app))
+    assert "9 repetitions" not in words(page(experiment="tiny"))
+    app.file_uploader(key="experiment_file_tiny").upload("bad.json", b"{}", "application/json").run()
+    assert "This is not an outcome of an experiment" in words(quiet(app))
+
+
+def test_a_failed_run_is_reported(monkeypatch):
+    def refuse(line):
+        raise DataError("There is no such row.")
+
+    monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", replace(TINY, measure=refuse))
+    work.WORK.clear()
+    app = page(experiment="tiny")
+    app.button(key="run_small").click().run()
+    assert "There is no such row" in words(settled(app))
+
+
+# The long slot
+
+
+@pytest.fixture
+def gated(monkeypatch):
+    """An experiment whose every measurement waits for the gate."""
+    gate = threading.Event()
+
+    def wait(line: Line) -> list[float]:
+        assert gate.wait(PATIENCE)
+        return measure(line)
+
+    monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", replace(TINY, measure=wait))
+    work.WORK.clear()
+    yield gate
+    gate.set()
+
+
+@pytest.mark.threads
+def test_a_full_run_goes_on_beside_the_work_of_other_pages(gated):
+    app = page(experiment="tiny")
+    app.button(key="run_full").click().run()
+    assert app.button(key="run_full").disabled
+    go(app, "pages/hulls.py")
+    quiet(go(app, "pages/data.py"))
+    (long,) = [task for task in work.WORK._tasks.values() if task.long]
+    assert app.button(key="cancel_0")
+    assert long.wanted_by
+    gated.set()
+    assert "of 2 numbers**" in words(go(settled(app), "pages/experiments.py"))
+    assert runs.kept("tiny")[0].repetitions == TINY.repetitions
+
+
+@pytest.mark.threads
+def test_a_full_run_can_be_cancelled_from_any_page(gated):
+    app = page(experiment="tiny")
+    app.button(key="run_full").click().run()
+    go(app, "pages/data.py")
+    (long,) = [task for task in work.WORK._tasks.values() if task.long]
+    app.button(key="cancel_0").click().run()
+    gated.set()
+    assert long.ended.wait(PATIENCE)
+    assert "Experiment was cancelled" in words(go(app, "pages/experiments.py"))
+    assert runs.kept("tiny") == ()
+
+
+@pytest.mark.threads
+def test_the_second_session_is_told_its_place(gated):
+    first, second = page(experiment="tiny"), page(experiment="tiny", experiment_seed="1")
+    first.button(key="run_full").click().run()
+    second.button(key="run_full").click().run()
+    (_, waiting) = work.WORK._tasks.values()
+    assert work.WORK.pending(waiting).text.startswith("waiting, 1 before you, about ")
+    gated.set()
+    for app in (first, second):
+        settled(app)
+    assert {outcome.seed for outcome in runs.kept("tiny")} == {0, 1}
+
+
+def test_no_more_than_the_newest_runs_are_kept(tiny):
+    for seed in range(runs.MOST_KEPT + 3):
+        runs.keep(Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)), seed))
+    kept = runs.kept("tiny")
+    assert len(kept) == runs.MOST_KEPT
+    assert kept[0].seed == runs.MOST_KEPT + 2
+    runs.keep(replace(kept[3], seconds=1.0))
+    assert len({outcome.seed for outcome in runs.kept("tiny")}) == runs.MOST_KEPT

@@ -1,0 +1,241 @@
+"""Explore without a browser: the sentence, one measure, what is left out, the cursor, what is asked for, refusals."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import mklcore as mkl
+from mklcore.figures import style
+from pages.of_explore import rail
+from pages.shared import answer
+from pages.shared.derive import earlier
+from pages.shared.params import link
+from pages.shared.params.algorithms import METHODS
+from pages.shared.params.parameters import Params
+from pages.shared.session.words import plain
+from pages.shared.work import Failed, Pending, Ready
+from tests.helpers.pages import answer_of, go, memory, open_app, quiet, table, upload, words
+
+EXPLORE = "pages/explore.py"
+SAMPLES = {"regression": "diabetes", "binary": "mkl_toy_sparse", "multiclass": "iris", "novelty": "ring"}
+
+
+def explore(**query: str) -> AppTest:
+    return open_app(EXPLORE, **query)
+
+
+def component(app: AppTest, kind: str, **holds: object) -> dict[str, object]:
+    """What the browser was sent for a player."""
+    every = [json.loads(one.proto.json) for one in app.get("bidi_component") if one.proto.component_name == kind]
+    return next(data for data in every if all(data.get(name) == value for name, value in holds.items()))
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    return quiet(app.button(key=key).click().run())
+
+
+def csv(y: np.ndarray, X: np.ndarray, **texts: list[str]) -> bytes:
+    names = [*(f"x{j}" for j in range(X.shape[1])), *texts, "y"]
+    rows = [",".join([*(f"{v:.4f}" for v in row), *(text[i] for text in texts.values()), str(y[i])])
+            for i, row in enumerate(X)]  # fmt: skip
+    return "\n".join([",".join(names), *rows]).encode()
+
+
+@pytest.mark.parametrize("task", ["regression", "multiclass"])
+def test_the_screen_says_what_the_library_found_and_ranks_by_one_measure(task: str) -> None:
+    app = explore(data=SAMPLES[task])
+    found = mkl.explore(mkl.load_sample(SAMPLES[task])).compare()
+    chance = found.could_be_chance
+    said = found.verdict.sentence(lambda name: f"**{plain(name)}**", plain(mkl.SAMPLES[SAMPLES[task]].label))
+    assert said in words(app)
+    bars = component(app, "path_bars", set="columns")
+    shown = [one.name for one in found.columns][:12]
+    assert bars["names"][: len(shown)] == shown
+    assert bars["told"][found.index][: len(shown)] == [style.number(one.effect, digits=2) for one in found.columns[:12]]
+    np.testing.assert_allclose(
+        bars["weights"][found.index][: len(shown)], [one.share for one in found.columns[:12]], atol=1e-4
+    )
+    assert bars["ticked"] == bars["index"] == found.index
+    grey = max(
+        set(bars["colours"]), key=lambda hue: hue in [bars["colours"][shown.index(n)] for n in shown if chance[n]]
+    )
+    assert [bars["colours"][k] == grey for k in range(len(shown))] == [chance[name] for name in shown]
+    assert f"({sum(chance.values())} of {len(chance)})" in words(app)
+    assert "✓ solved to" in words(app)
+    assert {"linear", "RBF machine", "random forest", "gradient boosting"} <= set(app.table[0].value.index)
+
+
+@pytest.mark.parametrize("look", ["path", "inside"])
+@pytest.mark.parametrize("task", SAMPLES)
+def test_every_look_is_drawn_for_every_task(task: str, look: str) -> None:
+    app = explore(data=SAMPLES[task], look=look)
+    charts = app.get("plotly_chart")
+    players = [one for one in app.get("bidi_component") if one.proto.component_name == "path_chart"]
+    assert len(players if look == "path" else charts) >= (1 if task == "novelty" else 2)
+    assert all(chart.proto.alt for chart in charts)
+    assert ("**Errors** at" in words(app)) is (look == "inside" and task != "novelty")
+
+
+def test_what_is_no_better_than_guessing_ranks_nothing_and_says_what_could_help() -> None:
+    rng = np.random.default_rng(0)
+    content = csv(rng.integers(0, 2, 90), rng.standard_normal((90, 3)), who=[f"person {k}" for k in range(90)])
+    app = go(upload(open_app(), content), EXPLORE)
+    assert "no better than guessing" in words(app)
+    assert "What could help" in words(app)
+    assert "matter most" not in words(app)
+    with pytest.raises(StopIteration):
+        component(app, "path_bars", set="columns")
+    assert "'who' was not used" in words(app)
+    app = press(app, "use_0")
+    assert memory(app).params.uses == "4c"
+    app.selectbox(key="field_explore_target").set_value("x1").run()
+    assert "Predicting **x1** in table\\.csv" in words(quiet(app))
+
+
+def test_a_point_between_two_is_solved_and_told_from_the_chosen_one() -> None:
+    app = explore(data="diabetes", at="0.7")
+    found = mkl.explore(mkl.load_sample("diabetes"))
+    point = found.at(0.7)
+    player = component(app, "path_player")
+    share = np.array(found.effects_of(point.estimators[0]))
+    np.testing.assert_allclose(player["exact"]["sets"]["columns"][0:10], share / share.sum(), atol=1e-4)
+    assert "You look at C = 0.7; the sentence is about C = 0.316, which folds chose" in words(app)
+    app = quiet(app.number_input(key="exact_C").set_value(float(found.path.values[3])).run())
+    assert component(app, "path_player")["exact"] is None
+    assert "You look at C = 3.16" in words(app)
+
+
+def test_a_column_is_looked_at_closely_with_the_pairs_it_is_in() -> None:
+    app = explore(data="sparse_polynomial", column="3")
+    assert app.selectbox(key="field_column").value == "x03"
+    assert "**x03** makes up" in words(app)
+    pairs = [one for one in answer.terms(Params(data="sparse_polynomial")).value if len(one.columns) == 2]
+    mine = next(one for one in pairs if "x03" in one.columns)
+    other = next(name for name in mine.columns if name != "x03")
+    app = explore(data="sparse_polynomial", column="3", term=str(int(other[1:])))
+    assert "Beyond what each of the two adds alone" in words(app)
+
+
+def test_what_nobody_asked_for_waits_for_its_button() -> None:
+    app = go(upload(open_app(repeats="2"), table(80)), EXPLORE)
+    for key, said in (
+        ("ask_intervals", "holds the right one for 9 in 10 new rows"),
+        ("ask_noise_stability", "false"),
+        ("repeat", "standard deviation over 2 splits"),
+    ):
+        before = words(app)
+        app = press(app, key)
+        assert said in words(app)
+        assert len(words(app)) > len(before)
+
+
+def test_what_is_fixed_on_the_rail_is_taken_and_can_be_left_open_again() -> None:
+    app = explore(data="diabetes")
+    assert app.selectbox(key="open_loss").value == ""
+    app = quiet(app.selectbox(key="open_loss").set_value("epsilon_insensitive").run())
+    assert answer.get(memory(app).params).value.model.loss == "epsilon_insensitive"
+    app = quiet(app.selectbox(key="open_loss").set_value("").run())
+    assert memory(app).params.settings == ()
+    assert answer.asked(memory(app).params).is_open
+
+
+def test_the_score_that_was_chosen_measures_and_one_of_another_task_is_left_alone() -> None:
+    app = explore(data="iris")
+    assert app.selectbox(key="field_scoring").value == "accuracy"
+    app = quiet(app.selectbox(key="field_scoring").set_value("balanced_accuracy").run())
+    assert answer_of(app).scoring == "balanced accuracy"
+    assert "**Compared with**, balanced accuracy on" in words(app)
+    params, refused = link.read({"data": "iris", "scoring": "accurate"})
+    assert params.scoring == ""
+    assert "one of accuracy, balanced_accuracy" in refused[0]
+    assert link.read({"data": "iris", "scoring": "r2"}) == (Params(data="iris", scoring="r2"), ())
+
+
+def test_the_released_cursor_and_the_number_box_choose_the_point() -> None:
+    app = explore(data="diabetes")
+    path = answer_of(app).path
+    app.session_state["player"] = {"report": {"index": 5, "time": 1, "turn": 1}}
+    quiet(app.run())
+    assert memory(app).params.at == path.values[5]
+    app.session_state["player"] = {"report": {"index": 900, "time": 2, "turn": 1}}
+    quiet(app.run())
+    assert app.number_input(key="exact_C").value == memory(app).params.at == path.values[-1]
+    app = quiet(app.number_input(key="exact_C").set_value(0.5).run())
+    assert "All weights at C = 0.5, as a table" in [expander.label for expander in app.expander]
+    app.button(key="undo").click().run()
+    assert memory(app).params.at == path.values[-1]
+
+
+@pytest.mark.parametrize("algorithm", METHODS)
+def test_every_method_ends_with_its_certificate_or_says_that_it_has_none(algorithm: str) -> None:
+    app = explore(data="diabetes" if algorithm != "joint" else "iris", algorithm=algorithm)
+    gaps = answer_of(app).path.relative_gap
+    assert ("no certificate" in words(app)) == bool(np.isnan(gaps).all())
+    assert ("✓ solved to" in words(app)) == bool(np.isfinite(gaps).all())
+    assert METHODS[algorithm].cannot_tell in words(app)
+    if algorithm != "lp":
+        assert "needs a target" in words(explore(data="ring", algorithm=algorithm))
+
+
+@pytest.mark.parametrize("algorithm", ["lp", "gomp", "smkl"])
+def test_every_preset_sets_what_it_says_and_shows_itself(algorithm: str) -> None:
+    for preset in METHODS[algorithm].presets:
+        task = preset.tasks[0]
+        params = Params(data=SAMPLES[task], algorithm=algorithm, path=preset.path)
+        for name, value in preset.settings:
+            params = params.with_setting(name, value)
+        assert rail.holds(preset, params, task)
+        assert not rail.holds(preset, Params(algorithm=algorithm), task) or algorithm != "lp"
+
+
+def test_one_kernel_per_column_is_a_click_away_where_the_plain_machine_won(monkeypatch) -> None:
+    found = replace(answer.get(Params(data="iris")).value, label="all columns together")
+    with monkeypatch.context() as patch:
+        patch.setattr(answer, "get", lambda params, asked=True: Ready(found))
+        patch.setattr(answer, "further", lambda params, asked=True: Pending(0.0, ""))
+        app = explore(data="iris")
+    assert "on its way" in set(app.table[0].value["accuracy"])
+    app = press(app, "one_per_column")
+    assert "all columns" not in answer.get(memory(app).params).value.label
+
+
+def test_until_it_is_there_a_placeholder_says_what_is_done_and_a_refusal_can_be_tried_again(monkeypatch) -> None:
+    told = Pending(0.4, "candidates")
+    with monkeypatch.context() as patch:
+        patch.setattr(answer, "get", lambda params, asked=True: told)
+        app = explore(data="iris")
+        assert "candidates" in words(app)
+        assert not app.get("plotly_chart")
+        told = Failed("Answer was cancelled.", again=True)
+        app = quiet(app.run())
+    assert [error.value for error in app.error] == ["Answer was cancelled\\."]
+    assert "matter most" in words(press(app, "explore_refused_again"))
+
+
+@pytest.mark.earlier
+def test_a_sample_is_drawn_from_what_comes_with_the_project(monkeypatch) -> None:
+    monkeypatch.setattr(answer, "get", lambda params, asked=True: Pending(0.0, "waiting"))
+    seen = earlier.answers()["breast_cancer"]
+    app = explore()
+    assert seen.sentence in words(app)
+    assert component(app, "path_bars", set="columns")["names"][0] == seen.columns[0].name
+    assert "waiting" in words(explore(p="2.0"))  # another setting has no answer yet
+
+
+def test_strings_and_ready_stacks_have_their_own_words() -> None:
+    data, _ = mkl.make_sequences(90, 20, [("TATAAT", 6)], seed=0, mutation=0.0)
+    letters = "\n".join(["dna,y", *(f"{s},{y}" for s, y in zip(dict(data.sequences)["sequence"], data.y, strict=True))])
+    app = go(upload(open_app(), letters.encode()), EXPLORE)
+    assert "The strongest words" in words(app)
+
+
+def test_a_file_belongs_to_its_session_and_a_number_of_kernels_is_bounded() -> None:
+    app = go(upload(open_app(), table(60)), EXPLORE)
+    assert "Predicting **label**" in words(app)
+    other = explore(data=memory(app).params.data)
+    assert "Files stay with the person who uploaded them" in words(other)
+    app = explore(data="diabetes", algorithm="gomp", at="500")
+    assert component(app, "path_player")["index"] == len(component(app, "path_player")["labels"]) - 1

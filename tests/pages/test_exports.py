@@ -1,0 +1,344 @@
+"""What a screen hands out computes the screen's numbers: scripts and notebooks are run."""
+
+import ast
+import html.parser
+import io
+import json
+import re
+import runpy
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from jupyter_client.manager import KernelManager
+from nbclient import NotebookClient
+from streamlit.testing.v1 import AppTest
+
+import mklcore as mkl
+from mklcore.answer.exploration import Exploration
+from mklcore.data.columns import clean_name
+from mklcore.figures import style
+from pages.shared import answer
+from pages.shared.derive import comparison
+from pages.shared.export import downloads, scripts
+from pages.shared.params import link
+from pages.shared.params.parameters import Params
+from tests.helpers.pages import answer_of, memory, open_app, wait_for_hulls
+
+ROOT = Path(__file__).resolve().parents[2]
+HOSTILE = ['a"b', "c'd", "e`f", "g\\n", "$(rm)", "{h}", "__import__('os')", "<b>i</b>", "é ∞"]
+WANTED = """
+import json
+path = found.path if "found" in globals() else path
+json.dumps({"weights": path.weights.tolist(), "scores": path.val_score.tolist(), "index": index})"""
+
+
+def open_at(page: str, **query: str) -> AppTest:
+    return open_app(f"pages/{page}.py", **query)
+
+
+def turn(app: AppTest, page: str) -> AppTest:
+    app.switch_page(f"pages/{page}.py").run()
+    assert [error.message for error in app.exception] == []
+    return app
+
+
+def hulls_of(app: AppTest) -> mkl.Path:
+    return memory(wait_for_hulls(app)).hulls.path
+
+
+def agree(names: dict, found: Exploration) -> None:
+    """The script found what the screen shows."""
+    np.testing.assert_array_equal(names["found"].path.weights, found.path.weights)
+    np.testing.assert_array_equal(names["found"].path.val_score, found.path.val_score)
+    assert str(names["found"].verdict) == str(found.verdict)
+    assert names["found"].columns == found.columns
+
+
+def run_script(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
+    place = folder / "screen.py"
+    place.write_text(text, encoding="utf-8")
+    monkeypatch.chdir(folder)
+    with warnings.catch_warnings():
+        return runpy.run_path(str(place))
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        patch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+        manager = KernelManager()
+        manager.start_kernel()
+    yield manager
+    manager.shutdown_kernel(now=True)
+    manager.cleanup_resources()
+
+
+def run_notebook(book: nbformat.NotebookNode, kernel: KernelManager, folder: Path) -> dict:
+    book.cells.insert(0, nbformat.v4.new_code_cell('globals().pop("found", None)'))  # of the notebook before
+    book.cells.append(nbformat.v4.new_code_cell(WANTED))
+    client = NotebookClient(
+        book, km=kernel, timeout=900, startup_timeout=900, resources={"metadata": {"path": str(folder)}}
+    )
+    try:
+        client.execute()
+    finally:
+        client.kc.stop_channels()
+    output = book.cells[-1].outputs[-1]
+    return json.loads(output["data"]["text/plain"].strip("'"))
+
+
+def handed_out(params: Params, page: str) -> tuple[str, nbformat.NotebookNode]:
+    """Script and notebook of a screen about a sample, whose results every session shares."""
+    parts = scripts.cells(params, page)
+    return scripts.script(parts), nbformat.reads(scripts.notebook(parts), as_version=4)
+
+
+FIXED = {
+    "usual": {"seed": "3"},
+    "rows and p": {"p": "2.0", "rows": "80"},
+    "loss over p": {"loss": "logistic", "path": "p"},
+    "kernels": {"widths": "2", "each": "linear", "normalise": "trace"},
+    "gomp over lam": {"algorithm": "gomp", "path": "lam", "n_kernels": "3"},
+    "smkl": {"algorithm": "smkl", "test": "0.4"},
+    "low rank": {"way": "lowrank", "landmarks": "20"},
+    "newest": {"data": "diabetes", "hold_out": "last"},
+    "norm": {"norm": "block norm"},
+}
+
+
+@pytest.mark.parametrize("fixed", FIXED)
+def test_the_script_makes_the_answer_of_the_screen_whatever_is_fixed(fixed, tmp_path, monkeypatch):
+    app = open_at("explore", **{"data": "iris"} | FIXED[fixed])
+    found = answer_of(app)
+    place = len(found.path) - 1
+    params = replace(memory(app).params, at=float(found.path.values[place]))
+    script, book = handed_out(params, "explore")
+    assert fixed != "usual" or "mkl.explore(data, seed=3)" in script
+    names = run_script(script, tmp_path, monkeypatch)
+    agree(names, found)
+    assert names["index"] == place
+    assert (tmp_path / "figure.html").stat().st_size > 10**6
+    code = "\n".join(cell.source for cell in book.cells if cell.cell_type == "code")
+    assert ast.dump(without_last(code)) == ast.dump(without_last(script))  # which shows the figure, or writes it
+
+
+def without_last(code: str) -> ast.Module:
+    return ast.Module(ast.parse(code).body[:-1], [])
+
+
+def test_a_notebook_makes_the_numbers_of_the_screen(kernel, tmp_path):
+    app = open_at("explore", data="iris", algorithm="gomp", seed="3")
+    path = answer_of(app).path
+    params = replace(memory(app).params, at=float(path.values[2]))
+    reported = run_notebook(handed_out(params, "explore")[1], kernel, tmp_path)
+    np.testing.assert_array_equal(reported["weights"], path.weights)
+    np.testing.assert_array_equal(reported["scores"], path.val_score)
+    assert reported["index"] == 2
+
+
+def test_the_hulls_page_hands_out_its_hulls(kernel, tmp_path, monkeypatch):
+    app = open_at("hulls", data="diabetes", hull_columns="3,4,9", hull_degree="2")
+    path = hulls_of(app)
+    script, book = handed_out(memory(app).params, "hulls")
+    names = run_script(script, tmp_path, monkeypatch)
+    np.testing.assert_array_equal(names["path"].weights, path.weights)
+    assert [m.hull_ for m in names["path"].estimators] == [m.hull_ for m in path.estimators]
+    np.testing.assert_array_equal(run_notebook(book, kernel, tmp_path)["weights"], path.weights)
+
+
+def test_the_methods_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
+    app = open_at("compare", data="iris", widths="2", each="linear", methods="lp,p=2.0;smkl;gomp:lam,n_kernels=3")
+    params = memory(app).params
+    methods = [comparison.method_params(params, method) for method in comparison.methods(params)]
+    found = [answer.get(method).value for method in methods]
+    names = run_script(handed_out(params, "compare")[0], tmp_path, monkeypatch)
+    for one, again in zip(found, names["answers"].values(), strict=True):
+        np.testing.assert_array_equal(again.path.weights, one.path.weights)
+
+
+def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_script(tmp_path, monkeypatch):
+    app = open_at("explore", data="iris", seed="3")
+    found = answer_of(app)
+    between = float(np.sqrt(found.path.values[2] * found.path.values[3]))
+    params = replace(memory(app).params, at=between, row=77, moved="1=6.5,3=1.25")
+    app = open_at("predict", **link.text(params))
+    script, _ = handed_out(memory(app).params, "predict")
+    names = run_script(script, tmp_path, monkeypatch)
+    assert names["point"].values.tolist() == [between]
+    assert names["row"].tolist() == [6.5, mkl.load_sample("iris").X[76, 1], 1.25, mkl.load_sample("iris").X[76, 3]]
+    np.testing.assert_allclose(names["values"][0].sum(axis=0) + names["base"],
+                               found.model.decision_function(names["row"][None])[0])  # fmt: skip
+
+
+# Uploads
+
+
+def hostile_table() -> bytes:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((60, len(HOSTILE))).round(4), columns=HOSTILE)
+    frame["line\nbreak"] = rng.choice(["x'y", 'u"v', "w`z"], 60)
+    frame["target'\"`"] = np.where(frame[HOSTILE[0]] > 0, "ja'", 'nein"')
+    return frame.to_csv(index=False).encode()
+
+
+def with_upload(content: bytes, name: str, page: str = "explore", **query: str) -> AppTest:
+    app = open_at("data", **query)
+    app.file_uploader(key="uploader").upload(name, content, "text/csv").run()
+    return turn(app, page)
+
+
+def code_of(app: AppTest) -> str:
+    """The script as the pocket in the heading shows it."""
+    app.session_state["screen"] = True
+    app.run()
+    assert [error.message for error in app.exception] == []
+    (found,) = [block.value for block in app.code if "import mklcore as mkl" in block.value]
+    return found
+
+
+@pytest.mark.parametrize("name", ['my "table".csv', "a'b`c.csv", "../../etc/passwd.csv", "x\ny.csv", "{f}$(rm).csv"])
+def test_the_script_of_an_upload_reads_that_file_and_no_other_whatever_its_names(name, tmp_path, monkeypatch):
+    content = hostile_table()
+    app = with_upload(content, name, algorithm="gomp")
+    script = code_of(app)
+    (line,) = [line for line in script.splitlines() if line.startswith("FILE = ")]
+    file = eval_name(line)
+    assert Path(file).name == file
+    (tmp_path / file).write_bytes(content)
+    names = run_script(script, tmp_path, monkeypatch)
+    agree(names, answer_of(app))
+    assert names["data"].target_name == "target'\"`"
+    (tmp_path / file).write_bytes(content.replace(b"0.1", b"0.2"))
+    with pytest.raises(ValueError, match="its fingerprint differs"):
+        run_script(script, tmp_path, monkeypatch)
+
+
+INJECTIONS = (
+    '"); raise SystemExit("x")#',
+    "'+str(1/0)+'",
+    "ends with \\",
+    '"""',
+    "'''",
+    r"\N{BULLET}\x41\u0041",
+    "{1/0}",
+    "%(x)s%d",
+    "a\u2028raise SystemExit",
+    "b\x0craise SystemExit",
+    "c\x85raise SystemExit",
+    "d\r\nraise SystemExit",
+    "# c",
+    "exec",
+    "½𝔲",
+)
+
+
+def injected(names: Sequence[str], target: str, classes: Sequence[str]) -> bytes:
+    """A table of 60 rows whose columns, target and two classes have these names, in Excel's own way of quoting."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.standard_normal((60, len(names))).round(4), columns=list(names))
+    frame[target] = np.array(classes)[(frame.iloc[:, 0] > 0).astype(int)]
+    return frame.to_csv(index=False).encode()
+
+
+def skeleton(script: str) -> str:
+    """What a script does, whatever its texts and numbers are."""
+    tree = ast.parse(script)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | float):
+            node.value = ""
+    return ast.dump(tree)
+
+
+def reported_on(page: str, names: Sequence[str], target: str, classes: Sequence[str], group: str, file: str) -> str:
+    """The script of a screen about such a table, whose target and groups were chosen by hand and a row was changed."""
+    app = with_upload(injected(names, target, classes), file, "data", widths="1", each="linear", degree="0")
+    memory(app).params = replace(
+        memory(app).params, target=target, grouping=f"{group}:1-3;rest:4-5", uses="2c", moved="1=1.5"
+    )
+    memory(app).link.moved = True
+    app.run()
+    return code_of(turn(app, page))
+
+
+@pytest.mark.parametrize("page", scripts.PAGES)
+def test_names_change_the_texts_of_a_script_and_nothing_else(page):
+    clean = [clean_name(name) for name in INJECTIONS]
+    plain = reported_on(page, [f"column {k}" for k in range(len(clean))], "t", ("no", "yes"), "g", "table.csv")
+    evil = reported_on(
+        page, INJECTIONS, clean[0] + "t", INJECTIONS[1:3], clean[4], f"{INJECTIONS[3]}{INJECTIONS[0]}.csv"
+    )
+    assert clean[0] in evil
+    assert skeleton(evil) == skeleton(plain)
+
+
+def eval_name(line: str) -> str:
+    import ast
+
+    return ast.literal_eval(line.removeprefix("FILE = ").split("  #")[0])
+
+
+def test_how_a_file_was_read_is_in_the_script(tmp_path, monkeypatch):
+    content = hostile_table().replace(b",", b";")
+    app = with_upload(content, "t.csv")
+    memory(app).params = replace(
+        memory(app).params, widths=2, delimiter="semicolon", uses="2x,10c", missing="indicator", groups=True,
+        grouping="a:1-2;b:3",
+    )  # fmt: skip
+    app.run()
+    script = code_of(app)
+    (tmp_path / "t.csv").write_bytes(content)
+    agree(run_script(script, tmp_path, monkeypatch), answer_of(app))
+
+
+def test_a_ready_stack_comes_out_of_the_script(tmp_path, monkeypatch):
+    data = mkl.load_sample("iris")
+    stack = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]).grams(data.X)
+    file = io.BytesIO()
+    np.savez(file, K=stack.values, y=data.y.astype(str))
+    app = with_upload(file.getvalue(), "kernels.npz")
+    (tmp_path / "kernels.npz").write_bytes(file.getvalue())
+    agree(run_script(code_of(app), tmp_path, monkeypatch), answer_of(app))
+    turn(app, "predict")
+    assert any("ready stack, without columns" in line.value for line in app.info)
+
+
+class Outside(html.parser.HTMLParser):
+    """Addresses that a page would ask for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.found += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "action", "data")]
+
+
+# Figures
+
+
+def test_a_figure_is_taken_away_in_light_colours_and_alone():
+    figure = mkl.figures.waterfall([0.5, -0.2], ["a", "b"], 1.0, dark=False)
+    copy = downloads.light(figure)
+    assert copy.layout.paper_bgcolor == style.theme(dark=False).paper
+    assert figure.layout.paper_bgcolor == style.TRANSPARENT
+    page = downloads.page_of(copy)
+    reader = Outside()
+    reader.feed(page)
+    assert reader.found == []
+    assert len(page) > 10**6
+    assert isinstance(copy, go.Figure)
+
+
+def test_file_names_are_plain():
+    for name in ("Solution path", "a/b\\c", "é ∞", "", "x" * 300, "../.."):
+        assert re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", downloads.file_name(name))

@@ -1,0 +1,101 @@
+"""Names that another reader would obey: spreadsheets, browsers, LaTeX, Python.
+
+Every page and every export says them as text.
+"""
+
+import csv
+import io
+import json
+import re
+import unicodedata
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from mklcore.data.reading import read_table
+from mklcore.errors import DataError
+from mklcore.figures import weight_path, weights_bar
+from mklcore.figures.takeaway import About, Problem, methods_page
+from pages.shared.drawing import listings
+from pages.shared.export import downloads
+from tests.figures.test_takeaway import a_path
+from tests.helpers.hostile_names import FURTHER, HOSTILE, table
+from tests.helpers.pages import go as go_to
+from tests.helpers.pages import open_app, upload, wait_for_hulls, wait_for_path, words
+
+NAMES = tuple(name for name in HOSTILE + FURTHER if "\0" not in name)
+MARKUP = tuple(name for name in NAMES if re.search(r"[<>\[\]$]|:red", name))
+
+
+def visible(text: str) -> str:
+    return "".join(sign for sign in text if unicodedata.category(sign)[0] not in "CZ")
+
+
+@pytest.mark.parametrize("name", HOSTILE + FURTHER)
+def test_a_spreadsheet_computes_no_name(name: str) -> None:
+    frame = pd.DataFrame({name: [name, "a;" + name], "weight": [0.5, np.nan]})
+    header, *rows = csv.reader(io.StringIO(listings.csv(frame)))
+    assert [len(row) for row in rows] == [2, 2]
+    for cell in (header[0], rows[0][0], *re.split(r"[;\t\r\n]", rows[1][0])):
+        assert len(visible(cell)) < 2 or visible(cell)[0] not in "=+-@"
+    assert visible(name) in visible(header[0])
+
+
+def test_a_table_of_such_names_is_read_and_a_binary_one_refused() -> None:
+    data = read_table(table(NAMES))
+    assert data.n_features == len(NAMES)
+    assert set(data.y) == set(NAMES[:2])
+    assert all(unicodedata.category(sign)[0] != "C" for name in data.feature_names for sign in name)
+    with pytest.raises(DataError, match="NUL"):
+        read_table(table(HOSTILE + FURTHER))
+
+
+def test_a_figure_as_a_file_has_no_script_of_a_name() -> None:
+    """The page of a figure, and its text for those who do not see it."""
+    for names in (HOSTILE, FURTHER):
+        path = a_path(names=names)
+        plain = a_path(names=tuple(f"k{j}" for j in range(len(names))))
+        drawn, usual = (downloads.page_of(weight_path(one, 1)) for one in (path, plain))
+        assert drawn.count("<script") == usual.count("<script")
+        assert drawn.count("</script") == usual.count("</script")
+        assert "<img src=x" not in drawn
+        figure = weights_bar(path.weights[1], path.kernel_names, path.kernel_families)
+        assert isinstance(figure, go.Figure)
+        for text in marks(figure):
+            assert "<img" not in text
+            assert "<svg" not in text
+            assert "href" not in text or "<a" not in text
+
+
+def marks(figure: go.Figure) -> list[str]:
+    """Texts that plotly draws, and where a few tags count as markup."""
+    reported = json.loads(figure.to_json())
+    notes = [note.get("text") for note in reported["layout"].get("annotations", [])]
+    ticks = [axis.get("ticktext") or [] for key, axis in reported["layout"].items() if "axis" in key]
+    texts = [text for trace in reported["data"] for text in np.ravel(trace.get("text") or [])]
+    return [str(text) for text in (*notes, *texts, *(one for line in ticks for one in line)) if text is not None]
+
+
+def test_methods_as_a_file_say_names_as_text() -> None:
+    reported = About(HOSTILE[1], problems=(Problem(HOSTILE[0], r"\min w", HOSTILE[3]),))
+    page = methods_page({name: a_path(names=NAMES) for name in HOSTILE[:3]}, reported, columns={HOSTILE[4]: [0, 1]})
+    assert page.count("<script") == page.count("</script>") == 2
+    assert not re.search(r"<(img|svg onload|iframe)", page)
+
+
+@pytest.mark.earlier  # the lessons say nothing of the table: all of them would be computed here
+@pytest.mark.parametrize(
+    "page", ["data", "kernels", "explore", "predict", "compare", "hulls", "theory", "experiments", "lessons"]
+)
+def test_no_page_takes_a_name_for_markup(page: str) -> None:
+    app = upload(open_app(widths="1", each="none", degree="0", rows="60"), table(NAMES), NAMES[0] + ".csv")
+    app = go_to(app, f"pages/{page}.py")
+    if page == "explore":
+        wait_for_path(app)
+    if page == "hulls":
+        wait_for_hulls(app)
+    reported = words(app)
+    for name in MARKUP:
+        assert name not in reported, f"{name} stands unescaped"

@@ -1,0 +1,566 @@
+"""The Hulls page without a browser: the chain of answers, the cursor, exact hulls, nodes, scores, settings,
+refusals.
+"""
+
+import json
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import r2_score
+from streamlit.testing.v1 import AppTest
+
+from mklcore.catalog.controls import COLUMN_BASES
+from mklcore.errors import NotConvergedWarning
+from mklcore.estimators.hkl import HKLRegressor
+from mklcore.figures import kernel_count, style
+from mklcore.paths.path import fit_path
+from mklcore.selection import references
+from mklcore.solvers.driver import Status
+from mklcore.solvers.hkl.bases import BASES, GaussianBasis
+from pages.shared import work
+from pages.shared.derive import hull_words, hulls, tables
+from pages.shared.params import link
+from pages.shared.params.parameters import Params
+from tests.helpers.pages import PATIENCE, go, memory, open_app, quiet, table, upload, wait_for_hulls, wait_until, words
+from tests.pages.test_stack_upload import K, Y, npz, with_stack
+
+SMALL = {"data": "diabetes", "hull_columns": "3,4,9", "hull_degree": "2"}
+
+
+def at_hulls(**query: str) -> AppTest:
+    return open_app("pages/hulls.py", **query)
+
+
+def ready(**query: str) -> AppTest:
+    return wait_for_hulls(at_hulls(**query))
+
+
+def data_of(app: AppTest) -> dict[str, Any]:
+    """What the component in the browser was given."""
+    found = [
+        element.proto for element in app.get("bidi_component") if element.proto.component_name.endswith("hull_player")
+    ]
+    return json.loads(found[0].json)
+
+
+def components(app: AppTest) -> list[Any]:
+    """The chart of what the chosen node adds, if there is one."""
+    return [chart for chart in app.get("plotly_chart") if chart.key == "hull_component"]
+
+
+def path_of(app: AppTest):
+    return memory(app).hulls.path
+
+
+def report(app: AppTest, **said: Any) -> AppTest:
+    """Let the browser speak: the cursor let go at an index, or a node clicked."""
+    said_before = "hull_player" in app.session_state and app.session_state["hull_player"]
+    stamped = {name: {**value, "time": time.monotonic()} for name, value in said.items()}
+    app.session_state["hull_player"] = {"report": None, "picked": None, **dict(said_before or {}), **stamped}
+    return quiet(app.run())
+
+
+# The answer
+
+
+@pytest.mark.parametrize(("sample", "kernels"), [("breast_cancer", "243"), ("diabetes", "243"), ("iris", "81")])
+def test_a_hull_ends_with_its_certificate_and_says_out_of_how_many_kernels(sample: str, kernels: str) -> None:
+    app = ready(data=sample, hull_columns="1,2,3,4,5", hull_degree="2")
+    said = words(app)
+    assert "verified: certified] within" in said
+    assert f"over all **{kernels}** kernels" in said
+    assert hulls.METHOD.look_for in said
+    assert hulls.METHOD.cannot_tell in said
+    assert ("the union of their hulls" in said) == (sample == "iris")
+    assert not app.error
+    assert not app.warning
+
+
+def test_a_large_table_has_its_rows_drawn_and_its_columns_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hulls, "ROWS", 90)
+    monkeypatch.setattr(hulls, "JUDGES", 50)
+    app = ready(**SMALL, seed="31")  # samples' hulls are everybody's: no other test shall see these
+    params, said = memory(app).params, words(app)
+    assert "Trained on 90 of 220 training rows, chosen on 50 of 111 validation rows" in said
+    assert path_of(app).estimators[0].n_train_ == 90
+    wait_until(lambda: "move the answer most" in words(app), app)
+    found = next(iter(app.dataframe)).value
+    assert set(found["column"]) == {"bmi", "bp", "s5"}
+    assert found["column"].iloc[0] in ("bmi", "s5")
+    whole = hulls.parts(replace(params, hull_rows=220))
+    assert (len(whole.train.y), len(whole.validation.y)) == (220, 50)
+
+
+def test_the_kernels_of_the_whole_grid_and_those_ever_visited_are_counted() -> None:
+    app = ready(data="mkl_toy", hull_columns=",".join(map(str, range(1, 31))), hull_degree="4")
+    path = path_of(app)
+    assert path.estimators[0].n_dag_kernels_ == 5**30
+    counts = [point.n_visited_on_path_ for point in path.estimators]
+    assert counts == sorted(counts)
+    assert counts[-1] >= max(point.n_visited_ for point in path.estimators)
+    assert f"**{kernel_count(counts[-1])}** visited on the path, of **9.31\u00a0×\u00a010²⁰** kernels" in words(app)
+
+
+@pytest.mark.threads
+def test_provisional_hulls_stand_until_the_certified_ones_are_there_and_are_not_scored(monkeypatch) -> None:
+    gate, fit = threading.Event(), hulls.fit_path
+
+    def held(asked: Any, *args: Any, **more: Any):
+        if asked.search == "certified":
+            gate.wait(PATIENCE)
+        return fit(asked, *args, **more)
+
+    monkeypatch.setattr(hulls, "fit_path", held)
+    app = at_hulls(**SMALL, seed="3")
+    wait_until(lambda: "radio_button_unchecked: provisional]" in words(app), app)
+    said, drawn = words(app), data_of(app)
+    assert "interactions can be missing altogether" in said
+    assert "Not scored" in said
+    assert "validation R²" not in said
+    assert not any(button.key == "show_test" for button in app.button)
+    assert app.number_input(key="hull_exact").disabled
+    assert {(state["badge"], state["certified"]) for state in drawn["states"]} == {("provisional", False)}
+    assert not any("R²" in state["status"] for state in drawn["states"])
+    gate.set()
+    wait_for_hulls(app)
+    assert "verified: certified]" in words(app)
+    assert {state["badge"] for state in data_of(app)["states"]} == {"certified"}
+    assert hulls.known(memory(app).params) is not None
+
+
+def test_a_search_by_the_necessary_condition_stays_provisional_when_asked_for() -> None:
+    app = ready(**SMALL, hull_more="search=necessary")
+    assert "radio_button_unchecked: provisional]" in words(app)
+    assert "Not scored" in words(app)
+    assert path_of(app).statuses == (Status.PROVISIONAL,) * hulls.POINTS
+
+
+def test_a_hull_without_certificate_says_how_far_it_is_from_one_and_which_control_helps() -> None:
+    app = ready(data="diabetes", hull_columns="1,3,4,5,9", hull_degree="3", hull_more="max_nodes=10;depth_weight=2")
+    path = path_of(app)
+    index = next(k for k in range(len(path)) if not path.estimators[k].certified_)
+    report(app, report={"index": index, "turn": 1})
+    said = words(app)
+    assert f"not certified] gap **{style.percent(float(path.relative_gap[index]))}**" in said
+    assert "may look at 10 nodes, and needs more: raise **Most nodes looked at**" in said
+    assert app.number_input(key="hull_setting_max_nodes").value == 10
+    assert data_of(app)["states"][index]["badge"] == "not certified"
+
+
+def test_a_first_look_that_was_cut_short_does_not_claim_the_necessary_condition() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((80, 4))
+    model = HKLRegressor(lam=1e-5, search="necessary", max_nodes=2)
+    with pytest.warns(NotConvergedWarning):
+        model.fit(X, X[:, 0] * X[:, 1] + X[:, 2])
+    path = fit_path(HKLRegressor(search="necessary"), X, X[:, 0], "lam", [0.1])
+    shown = hulls.Answer(path, Params(), waiting=False, provisional=True)
+    nothing = float("nan")
+    assert model.status_ is Status.MAX_NODES
+    said = hull_words.certificate(shown, hulls.Hull(1e-5, model, nothing, nothing))
+    assert "not even the **necessary** condition holds" in said
+    assert "only the **necessary** condition is checked" in hull_words.certificate(shown, hulls.at(shown, 0))
+
+
+def test_a_root_alone_is_reported_certified_or_not_with_the_sign_of_the_page() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((40, 3))
+    path = fit_path(HKLRegressor(GaussianBasis(2, 5.0)), X, np.cos(5 * X[:, 0]), "lam", [1e4])
+    shown, model = hulls.Answer(path, Params(), waiting=False, provisional=False), path.estimators[0]
+    said = hull_words.certificate(shown, hulls.Hull(1e4, model, 0.0, 0.0))
+    assert "The optimum at this λ is the root alone" in said
+    assert "Take a smaller λ" in said
+    model.certified_, model.status_ = False, Status.MAX_NODES
+    model.notes_ = (model._root_alone(model.design_),)
+    said = hull_words.certificate(shown, hulls.Hull(1e4, model, 0.0, 0.0))
+    assert "not certified" in said
+    assert "The hull found is the root alone" in said
+    assert "lam" not in said
+
+
+def test_a_point_that_scores_higher_without_a_certificate_is_named_beside_the_certified_one() -> None:
+    rng = np.random.default_rng(2)
+    X, y = rng.standard_normal((40, 4)), rng.standard_normal(40)
+    path = fit_path(HKLRegressor(), X, y, "lam", [10.0, 1.0, 0.1], X, y)
+    path = replace(path, val_score=np.array([0.2, 0.5, 0.4]), statuses=(Status.CONVERGED,) * 3)
+    shown = hulls.Answer(path, Params(), waiting=False, provisional=False)
+    assert hull_words.higher_unsure(shown, hulls.at(shown, 0)) == ""
+    path = replace(path, statuses=(Status.CONVERGED, Status.MAX_NODES, Status.MAX_NODES))
+    shown = hulls.Answer(path, Params(), waiting=False, provisional=False)
+    said = hull_words.higher_unsure(shown, hulls.at(shown, 0))
+    assert said == "λ = 1, not certified, scores higher on validation rows: 0.500"
+    shown = hulls.Answer(replace(path, val_score=np.array([0.6, 0.5, 0.4])), Params(), False, False)
+    assert hull_words.higher_unsure(shown, hulls.at(shown, 0)) == ""
+
+
+@pytest.mark.parametrize("status", hull_words.STOPPED)
+def test_every_reason_to_stop_names_a_control_that_is_there(status: Status) -> None:
+    labels = [control.label for control in hulls.METHOD.controls if control.advanced]
+    words_of = hull_words.STOPPED[status].format(**hulls.settings(Params()))
+    assert any(f"**{label}**" in words_of for label in labels)
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_every_basis_has_a_hull_a_component_and_a_true_name_for_its_root(basis: str) -> None:
+    app = ready(data="iris", hull_columns="1,2,4", hull_degree="2", hull_loss="squared", hull_basis=basis)
+    drawn, path = data_of(app), path_of(app)
+    constant = path.estimators[0].design_.root_is_constant
+    assert constant == (basis not in ("gaussian", "kernel_pca"))
+    assert drawn["nodes"][0]["name"] == path.estimators[0].kernel_names_[0] == ("1" if constant else "level 0 of all")
+    for index in (0, len(path) - 1):
+        report(app, report={"index": index, "turn": 1})
+        assert len(components(app)) == 1 - ("Only the root is in the hull" in words(app))
+    report(app, picked={"node": "root"})
+    assert ("so it adds nothing itself" in words(app)) == constant
+    assert len(components(app)) == (not constant)
+
+
+def test_anova_nodes_on_digits_find_room_for_the_deeper_hulls() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    y = X[:, 0] * X[:, 1] + X[:, 2] ** 2
+    one = 8 * 60**2 / 2**20  # MB of one trained matrix
+    levels = 4 * 60 * 61 / 2 * 8 / 2**20
+    wanted = HKLRegressor("anova", lam=1e-4).fit(X, y)
+    thick = len(wanted.hull_) - 1
+    assert thick > 3
+    room = levels + 2.2 * thick * one  # two fifths of it, the usual share of a hull, is too little
+    tight = HKLRegressor("anova", lam=1e-4, memory_mb=room).fit(X, y)
+    assert tight.hull_ == wanted.hull_
+    assert tight.certified_
+
+
+# The cursor
+
+
+@pytest.mark.settling
+def test_a_release_moves_the_hull_once_and_never_beyond_the_ends() -> None:
+    app = ready(**SMALL, seed="32")  # which no other test has with fewer points
+    path, first = path_of(app), data_of(app)
+    assert len(first["states"]) == len(path) == hulls.POINTS >= 12
+    assert "Save as one file" in {button.label for button in app.get("download_button")}
+    assert memory(app).params.hull_at is None
+    report(app, report={"index": 3, "turn": first["turn"]})
+    assert app.query_params["hull_at"] == repr(float(path.values[3]))
+    assert data_of(app)["turn"] == first["turn"]  # the echo of its own report does not move the cursor
+    report(app, report={"index": 999, "turn": first["turn"]})
+    assert memory(app).params.hull_at == float(path.values[-1])
+    quiet(app.button(key="undo").click().run())
+    assert memory(app).params.hull_at == float(path.values[3])
+    assert data_of(app)["turn"] == first["turn"] + 1
+    assert data_of(app)["index"] == 3
+
+
+def test_a_list_that_still_shows_what_was_written_over_chooses_no_node() -> None:
+    app = ready(**SMALL)
+    picked = "9^1" if app.selectbox(key="field_hull_node").value != "9^1" else "3^1"
+    app.selectbox(key="field_hull_node").set_value(picked).run()
+    assert memory(app).params.hull_node == picked
+    quiet(app.button(key="undo").click().run())
+    app.selectbox(key="field_hull_node").set_value(picked).run()  # what the browser showed before it received the undo
+    assert memory(app).params.hull_node == ""
+    memory(app).written_over.clear()
+    app.selectbox(key="field_hull_node").set_value(picked).run()
+    assert memory(app).params.hull_node == picked
+
+
+def test_states_hold_what_the_fitted_hulls_say() -> None:
+    app = ready(**SMALL)
+    drawn, path = data_of(app), path_of(app)
+    names = [node["name"] for node in drawn["nodes"]]
+    for state_, fitted in zip(drawn["states"], path.estimators, strict=True):
+        assert [names[k] for k, *_ in state_["inside"]] == list(fitted.kernel_names_)
+        extreme = [names[k] for k, _, outlined, _ in state_["inside"] if outlined]
+        assert extreme == [fitted.design_.name(hull_node(v)) for v in fitted.extreme_points_]
+        assert max(share for _, share, *_ in state_["inside"]) == 1
+        shares = {fitted.design_.name(hull_node(v)): share for v, share in fitted.sources_.items()}
+        assert all(shares[names[k]] == pytest.approx(share, abs=1e-5) for k, share, *_ in state_["outside"])
+        assert state_["badge"] == "certified"
+        assert f"{len(fitted.hull_)} nodes" in state_["status"]
+        inside = {(a, b) for a, b, kind, *_ in state_["cells"] if kind != "next"}
+        first, second = (int(n) for n in drawn["grid"]["numbers"])
+        pair = [hulls.columns(memory(app).params).index(n - 1) for n in (first, second)]
+        assert inside == {(v[pair[0]], v[pair[1]]) for v in fitted.hull_ if sum(v) == v[pair[0]] + v[pair[1]]}
+    sizes = {round(share, 2) for state_ in drawn["states"] for _, share, *_ in state_["inside"]}
+    assert min(sizes) < 0.2
+
+
+def hull_node(levels: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    return tuple((i, level) for i, level in enumerate(levels) if level)
+
+
+# Exact hulls
+
+
+def test_any_lambda_is_solved_exactly_and_shown_when_it_is_there() -> None:
+    app = ready(**SMALL)
+    value = 0.0123
+    quiet(app.number_input(key="hull_exact").set_value(value).run())
+    wait_until(lambda: data_of(app)["exact"] is not None, app)
+    assert app.query_params["hull_at"] == repr(value)
+    drawn = data_of(app)
+    found = work.peek(("hull at", hulls.key(memory(app).params), value)).value
+    assert drawn["exact"]["label"] == "λ = 0.0123"
+    assert drawn["exact"]["certified"]
+    params = memory(app).params
+    parts, chosen = tables.split(params), hulls.columns(params)
+    cold = hulls.estimator(params).set_params(lam=value).fit(parts.train.X[:, chosen], parts.train.y)
+    assert found.fitted.objective_ == pytest.approx(cold.objective_, rel=1e-3)
+    assert found.fitted.hull_ == cold.hull_
+    assert found.validation == pytest.approx(cold.score(parts.validation.X[:, chosen], parts.validation.y), abs=1e-2)
+    assert f"**{len(cold.hull_)}** nodes in the hull" in words(app)
+
+
+@pytest.mark.threads
+def test_the_last_certified_hull_stays_while_an_exact_one_is_solved_and_a_cancelled_one_says_so(monkeypatch) -> None:
+    app = ready(**SMALL, seed="5")
+    with monkeypatch.context() as patch:
+        patch.setattr(work.WORK, "_compiled", lambda: False)
+        quiet(app.number_input(key="hull_exact").set_value(0.0456).run())
+        assert "The hull at λ = 0\\.0456 is being solved." in words(app)
+        assert "verified: certified]" in words(app)
+        assert data_of(app)["exact"] is None
+        quiet(app.button(key="cancel_0").click().run())
+    quiet(app.run())
+    assert "There is no exact hull at λ = 0\\.0456" in words(app)
+    quiet(app.button(key="hull_again").click().run())
+    wait_until(lambda: not work.WORK._tasks)
+    quiet(app.run())
+    assert data_of(app)["exact"]["label"] == "λ = 0.0456"
+
+
+# Nodes, scores and tables
+
+
+def test_a_clicked_node_shows_its_monomial_its_weight_and_what_it_adds() -> None:
+    app = ready(**SMALL)
+    path = path_of(app)
+    report(app, report={"index": len(path) - 1, "turn": 1})
+    fitted = path.estimators[-1]
+    report(app, picked={"node": "3^1*9^1"})
+    assert app.query_params["hull_node"] == "3^1*9^1"
+    assert data_of(app)["selected"] == "3^1*9^1"
+    said = words(app)
+    zeta = fitted.weights_[fitted.hull_.index((1, 0, 1))]
+    assert "**bmi·s5**, depth 2" in said
+    assert f"weight ζ **{style.number(zeta)}**" in said
+    assert components(app)[0].proto.alt.startswith("What bmi·s5 adds to the prediction over bmi and s5")
+    app.selectbox(key="field_hull_node").set_value("9^1").run()
+    assert "**s5**, depth 1" in words(app)
+    outside = next(node for node in fitted.sources_)
+    report(app, picked={"node": hull_words.written(outside, [2, 3, 8])})
+    assert "of the way to entering" in words(app)
+    assert "Outside the hull a node adds nothing" in words(app)
+    assert not components(app)
+
+
+@pytest.mark.parametrize("node", ["1^1", "3^9", "x", "3^1*", "", "3^-1"])
+def test_what_is_no_node_of_this_grid_is_not_taken_from_the_browser(node: str) -> None:
+    app = ready(**SMALL)
+    report(app, picked={"node": node})
+    assert memory(app).params.hull_node == ""
+
+
+def test_a_test_score_is_shown_once_it_is_asked_for_and_belongs_to_its_lambda() -> None:
+    app = ready(**SMALL)
+    assert "test R²" not in words(app)
+    quiet(app.button(key="show_test").click().run())
+    params = memory(app).params
+    parts, chosen, path = tables.split(params), hulls.columns(params), path_of(app)
+    index = int(np.argmax(path.val_score))
+    score = path.estimators[index].score(parts.test.X[:, chosen], parts.test.y)
+    assert f"test R² **{style.number(score)}**" in words(app)
+    report(app, report={"index": (index + 1) % len(path), "turn": 1})
+    assert "test R²" not in words(app)
+
+
+def test_other_models_on_the_same_kernels_stand_beside_the_hull_once_asked_for(monkeypatch) -> None:
+    monkeypatch.setattr(references, "HULL_LAMS", (1e-1, 1e-2, 1e-3, 1e-4))
+    monkeypatch.setattr(references, "HULL_NODES", 3)
+    app = ready(**SMALL)
+    app.button(key="hull_beside").click().run()
+    wait_until(lambda: not work.WORK._tasks)
+    quiet(app.run())
+    params = memory(app).params
+    found = work.peek(("beside hulls", hulls.key(params))).value
+    assert [one.name for one in found] == ["L2", "greedy", "lasso-alpha", "MKL"]
+    shown = app.table[-1].value
+    assert len(shown) == 5
+    assert [one.chosen for one in found] == list(shown.iloc[1:, 1])
+    cut, chosen = hulls.parts(params), hulls.columns(params)
+    said = found[0].model.predict(np.array(cut.validation.X[:, chosen]))
+    assert found[0].score == pytest.approx(r2_score(cut.validation.y, said))
+    used = np.count_nonzero(found[2].model.dual)
+    assert 0 < used < len(cut.train.y)
+    assert f"{used} of {len(cut.train.y)} rows" in found[2].chosen
+
+
+def test_tables_list_the_nodes_inside_and_outside() -> None:
+    app = ready(**SMALL)
+    before = len(app.dataframe)  # the ranking of the columns
+    app.session_state["hull_tables"] = True
+    assert len(quiet(app.run()).dataframe) == before + 2
+    fitted = path_of(app).estimators[-1]
+    inside, outside = hull_words.nodes_table(fitted), hull_words.sources_table(fitted)
+    assert set(inside["node"]) == set(fitted.kernel_names_)
+    assert inside["‖β‖"].is_monotonic_decreasing
+    assert len(outside) == len(fitted.sources_)
+
+
+@pytest.mark.parametrize("name", ["hull-by-depth", "hull-of-two-columns", "relevance-of-the-columns"])
+def test_every_picture_of_a_hull_can_be_taken_away(name: str) -> None:
+    app = ready(**SMALL)
+    before = len(app.get("plotly_chart"))
+    app.session_state[f"take_{name}"] = True
+    assert len(quiet(app.run()).get("plotly_chart")) == before + 1
+
+
+# Settings
+
+
+def test_every_advanced_control_of_the_registry_is_reachable_and_kept_in_the_link() -> None:
+    app = ready(**SMALL)
+    app.number_input(key="hull_setting_memory_mb").set_value(300).run()
+    app.select_slider(key="hull_setting_tol").set_value(0.01).run()
+    app.toggle(key="hull_setting_refit").set_value(True).run()
+    assert set(app.query_params["hull_more"].split(";")) == {"refit=yes", "tol=0.01", "memory_mb=300"}
+    asked = hulls.estimator(memory(app).params)
+    assert (asked.memory_mb, asked.tol, asked.refit) == (300, 0.01, True)
+    assert "refitted by least squares" in words(wait_for_hulls(app))
+    for name in ("tol", "refit", "memory_mb"):
+        drawn = {element.key for kind in (app.number_input, app.select_slider, app.toggle) for element in kind}
+        assert f"hull_setting_{name}" in drawn
+    app.number_input(key="hull_setting_memory_mb").set_value(hulls.MEMORY_MB).run()
+    assert "memory_mb" not in app.query_params["hull_more"]
+    assert hulls.control("refit").when == ("basis", COLUMN_BASES)
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_settings_that_do_not_act_on_a_basis_are_not_handed_to_it(basis: str) -> None:
+    params = Params(data="diabetes", hull_basis=basis, hull_more="refit=yes;anova_b=0.5;width=2.0;gaussian_b=0.5")
+    asked = hulls.estimator(params)
+    assert asked.refit == (basis in COLUMN_BASES)
+    shape = {"anova": ("b", 0.5), "kernel_pca": ("width", 2.0), "gaussian": ("b", 0.5)}
+    if basis in shape:
+        assert getattr(asked.basis, shape[basis][0]) == shape[basis][1]
+
+
+def test_a_refitted_component_is_the_refitted_share() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((50, 3))
+    y = 2 * X[:, 0] + X[:, 1] ** 2
+    model = HKLRegressor(lam=1e-3, refit=True).fit(X, y)
+    parts = sum(model.component(node, X) for node in model.hull_)
+    assert parts + model.refit_intercept_ == pytest.approx(model.predict(X), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "text", ["memory_mb=1", "memory_mb=nan", "tol=nan", "tol", "volume=3", "refit=maybe", "loss=hinge", "tol=0.1;" * 90]
+)
+def test_settings_in_a_link_that_cannot_be_used_are_refused(text: str) -> None:
+    params, refused = link.read({"hull_more": text})
+    assert params == Params()
+    assert "settings within the ranges their controls show" in refused[0]
+
+
+# What stays, what is refused
+
+
+@pytest.mark.threads
+def test_grid_and_node_are_in_the_link_and_old_hulls_stay_until_new_ones(monkeypatch) -> None:
+    app = ready(**SMALL)
+    app.selectbox(key="field_hull_node").set_value("9^1").run()
+    app.multiselect(key="field_hull_pair").set_value([2, 3]).run()
+    assert (app.query_params["hull_node"], app.query_params["hull_pair"]) == ("9^1", "3,4")
+    assert data_of(app)["grid"]["numbers"] == [3, 4]
+    with monkeypatch.context() as patch:
+        patch.setattr(work.WORK, "_compiled", lambda: False)
+        app.slider(key="field_hull_degree").set_value(1).run()
+        assert data_of(app)["waiting"]
+        assert app.number_input(key="hull_exact").disabled
+        assert "over all **27** kernels" in words(app)
+        go(app, "pages/explore.py")
+        go(app, "pages/hulls.py")
+    wait_for_hulls(app)
+    assert "over all **8** kernels" in words(app)
+    assert not data_of(app)["waiting"]
+
+
+@pytest.mark.threads
+def test_a_search_that_was_cancelled_can_be_asked_for_again(monkeypatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(work.WORK, "_compiled", lambda: False)
+        app = at_hulls(**SMALL, seed="8")
+        quiet(app.button(key="cancel_0").click().run())
+    quiet(app.run())
+    assert "Hulls was cancelled" in words(app)
+    quiet(app.button(key="hulls_refused_again").click().run())
+    assert "nodes in the hull" in words(wait_for_hulls(app))
+
+
+def test_the_hulls_of_an_uploaded_table_stay_in_their_session() -> None:
+    app = go(upload(open_app(), table(seed=5)), "pages/hulls.py")
+    assert "nodes in the hull" in words(wait_for_hulls(app))
+    assert work.peek(("hulls", hulls.key(memory(app).params))) is None  # of another session
+    stranger = open_app("pages/hulls.py", data=app.query_params["data"])
+    assert "upload the same file" in words(stranger)
+
+
+def test_columns_the_table_does_not_have_and_a_single_one_are_dealt_with() -> None:
+    app = ready(data="iris", hull_columns="4,77", hull_pair="9,2", hull_node="9^1")
+    assert "A grid needs two columns" in words(app)
+    assert app.multiselect(key="field_hull_columns").value == [3]
+    assert data_of(app)["grid"] is None
+
+
+def test_levels_beyond_the_memory_are_refused_with_their_control(monkeypatch) -> None:
+    app = at_hulls(data="digits", hull_basis="anova", hull_more="memory_mb=50")
+    wait_until(lambda: bool(app.error), app)
+    assert "memory\\_mb=50" in words(app)
+    assert app.number_input(key="hull_setting_memory_mb").label == "Memory in MB"
+
+
+def test_a_stack_and_a_table_without_target_are_refused(monkeypatch) -> None:
+    stacked = go(with_stack(npz(K=K, y=Y)), "pages/hulls.py")
+    assert "a stack has none: bring a table" in words(stacked)
+    app = ready(**SMALL)
+    monkeypatch.setattr(hulls, "estimator", _no_target)
+    memory(app).params = Params(data="diabetes", hull_degree=1, hull_columns="1,2")
+    assert "this table has none" in words(quiet(app.run()))
+
+
+def _no_target(params: Params) -> Any:
+    raise hulls.DataError("Hulls are learned from a target, and this table has none.")
+
+
+def test_hulls_depend_on_their_own_parameters_alone() -> None:
+    assert hulls.key(Params(hull_at=0.1, algorithm="gomp", widths=9)) == hulls.key(Params())
+    assert hulls.key(Params(hull_more="tol=0.01")) != hulls.key(Params())
+
+
+def test_widgets_carry_their_value_as_default_too() -> None:
+    """A browser that skips the run in which a widget's state was set must not answer with the first option."""
+    app = ready(**SMALL, hull_more="max_nodes=20;refit=yes;depth_weight=6;tol=0.01")
+    quiet(app.run())
+    assert app.number_input(key="hull_setting_max_nodes").proto.default == 20
+    assert app.toggle(key="hull_setting_refit").proto.default
+    depth = app.selectbox(key="hull_setting_depth_weight").proto
+    assert depth.options[depth.default] == "6"
+    tolerance = app.select_slider(key="hull_setting_tol").proto
+    assert tolerance.options[int(tolerance.default[0])] == "0.01"
+    assert app.slider(key="field_hull_degree").proto.default == [2]
+    entering = app.multiselect(key="field_hull_columns").proto
+    assert list(entering.default) == [2, 3, 8]
+
+
+def test_the_terms_of_a_hull_are_drawn_with_shares_that_add_up() -> None:
+    app = ready(**SMALL)
+    assert any("share of the variance" in chart.proto.alt.lower() or "shares" in chart.proto.alt.lower()
+               for chart in app.get("plotly_chart"))  # fmt: skip
+    options = app.selectbox(key="field_hull_term").options
+    assert len(options) >= 1
+    assert not app.error

@@ -1,0 +1,208 @@
+"""Kept work: what a reload, a saved file and a restart bring back, and what undo takes back."""
+
+import io
+import time
+import zipfile
+
+import numpy as np
+import pytest
+
+from mklcore.errors import DataError
+from mklcore.io.models import load_model
+from pages.shared import kept, work
+from pages.shared.kept import Screen
+from pages.shared.params import link as params_link
+from pages.shared.params.parameters import Params
+from pages.shared.session import history, inside, uploads
+from pages.shared.session.memory import Upload
+from tests.helpers.pages import go, memory, open_app, quiet, table, upload, words
+
+TABLE = table(seed=5)
+LINK = {"data": kept.fingerprint(TABLE), "seed": "4"}
+GOOD = kept.write(Screen("explore", LINK, "cars.csv", TABLE, "lin@1;"))
+
+
+def archive(**parts: bytes) -> bytes:
+    """The saved screen with other parts in their places; None leaves one out."""
+    with zipfile.ZipFile(io.BytesIO(GOOD)) as good:
+        members = {name: good.read(name) for name in good.namelist()} | parts
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as changed:
+        for name, content in members.items():
+            if content is not None:
+                changed.writestr(name, content)
+    return file.getvalue()
+
+
+def foreign() -> bytes:
+    file = io.BytesIO()
+    np.savez(file, K=np.eye(3), y=np.ones(3))
+    return file.getvalue()
+
+
+SCREEN = kept.SCREEN
+REFUSED = {
+    "empty": (b"", "damaged"),
+    "truncated": (GOOD[: len(GOOD) // 2], "damaged"),
+    "changed bytes": (GOOD[:150] + bytes([GOOD[150] ^ 255]) + GOOD[151:], "damaged"),
+    "another table": (archive(table=b"a,b\n1,2\n"), "bytes of it changed"),
+    "no table": (archive(table=None), "bytes of it changed"),
+    "foreign zip": (foreign(), "not what a saved screen holds"),
+    "a part more": (archive(**{"../x": b"1"}), "not what a saved screen holds"),
+    "bomb": (archive(table=bytes(101_000_000)), "table has 101 MB, more than 100"),
+    "bomb of text": (archive(**{SCREEN: b" " * 2_000_000}), "more than 1"),
+    "values without end": (archive(**{SCREEN: b"[" * 1_000_000}), "damaged|values"),
+    "other format": (archive(**{SCREEN: b'{"format": "x"}'}), "its format is 'x'"),
+    "no object": (archive(**{SCREEN: b"3"}), "damaged"),
+    "path": (archive(**{kept.PATH: foreign()}), "Paths cannot be read"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_other_files_are_refused_in_a_sentence(what: str) -> None:
+    content, why = REFUSED[what]
+    with pytest.raises(DataError, match=f"This saved screen cannot be opened: .*({why})"):
+        kept.read(content)
+
+
+def test_a_screen_comes_back_from_its_file() -> None:
+    assert kept.is_screen(GOOD)
+    assert not kept.is_screen(foreign())
+    assert kept.read(GOOD) == Screen("explore", LINK, "cars.csv", TABLE, "lin@1;")
+
+
+def test_a_saved_screen_opens_by_a_drop_with_table_path_and_model(monkeypatch) -> None:
+    app = go(upload(open_app(each="none", widths="2", recipe="builders"), TABLE), "pages/explore.py")
+    made = []
+    monkeypatch.setattr(kept, "saving", lambda saving=kept.saving: made.append(saving()) or made[-1])
+    app.session_state["link"] = True
+    said = words(quiet(app.run()))
+    assert "held-out rows" in said
+    content = made[-1]()
+    assert load_model(io.BytesIO(zipfile.ZipFile(io.BytesIO(content)).read(kept.MODEL))).n_features_in_ == 3
+    with monkeypatch.context() as patch:  # nothing can be computed yet
+        patch.setattr(work.WORK, "inline", False)
+        patch.setattr(work.WORK, "_compiled", lambda: False)
+        other = open_app("pages/home.py")
+        quiet(other.file_uploader(key="uploader").upload("screen.mklx", content, "application/zip").run())
+        assert memory(other).params == memory(app).params
+        assert memory(other).page == "explore"
+        assert kept.read(content).path.values.tolist() == memory(other).opened.path.values.tolist()
+    assert words(go(other, "pages/explore.py")).splitlines()[0] == said.splitlines()[0]
+    before = memory(other).params
+    go(other, "pages/home.py").file_uploader(key="uploader").upload("x.mklx", REFUSED["no table"][0]).run()
+    assert "bytes of it changed" in words(quiet(other))
+    assert memory(other).params == before
+
+
+def test_a_reload_finds_table_and_dictionary_in_the_same_browser_alone(monkeypatch) -> None:
+    browser = ["anna"]
+    monkeypatch.setattr(inside, "browser", lambda: browser[0])
+    app = upload(open_app(), TABLE)
+    text = "lin@1;" * 400
+    name = uploads.KEPT + "0" * 64
+    memory(app).tables[name] = text
+    quiet(app.run())
+    for browser[0], found in (("ben", False), ("", False), ("anna", True)):
+        again = open_app(data=LINK["data"], edited=name)
+        assert ("**60** rows" in words(again)) is found
+        assert (list(memory(again).tables.values()) == [text]) is found
+
+
+def test_what_a_reload_finds_is_bounded_and_ends(monkeypatch) -> None:
+    held = kept.Reloads(100)
+    assert held.put("anna", "a", "x" * 60)
+    assert not held.put("anna", "a", "x" * 60)
+    held.put("anna", "b", Upload("b.csv", b"x" * 60))
+    held.put("anna", "large", "x" * 101)
+    assert [held.get("anna", name) is not None for name in ("a", "b", "large")] == [False, True, False]
+    monkeypatch.setattr(kept, "RELOAD_SECONDS", 0.0)
+    ended = kept.Reloads(100)
+    ended.put("anna", "a", "x")
+    assert ended.get("anna", "a") is None
+
+
+def test_a_server_of_one_person_finds_a_table_after_a_restart(home, monkeypatch) -> None:
+    assert "**60** rows" in words(upload(open_app(), TABLE))
+    (file,) = (home / "tables").iterdir()
+    assert file.stat().st_mode & 0o077 == 0
+    assert "**60** rows" in words(open_app(**LINK))
+    monkeypatch.setenv("MKL_EXPLORER_HOSTS", "mkl.example.org")  # one of several
+    assert "upload the same file" in words(open_app(**LINK))
+    upload(open_app(), table(seed=6))
+    assert list((home / "tables").iterdir()) == [file]
+    monkeypatch.delenv("MKL_EXPLORER_HOSTS")
+    file.write_bytes(REFUSED["changed bytes"][0])
+    assert "cannot be opened" in words(open_app(**LINK))
+    monkeypatch.setattr(kept, "MOST_TABLES", 2)
+    for seed in range(3):
+        upload(open_app(), table(seed=seed))
+    assert len(list((home / "tables").iterdir())) == 2
+
+
+def test_the_app_goes_on_where_nothing_can_be_kept(tmp_path, monkeypatch, caplog) -> None:
+    (tmp_path / "blocked").write_text("a file is in the way")
+    monkeypatch.setenv("MKL_EXPLORER_HOME", str(tmp_path / "blocked"))
+    assert "**60** rows" in words(upload(open_app(), TABLE))
+    assert "is not kept for a restart" in caplog.text
+
+
+# Undo, redo and the link
+
+
+def test_redo_takes_back_an_undo_until_something_new_is_chosen() -> None:
+    app = open_app()
+    for name in ("wine", "iris"):
+        quiet(app.button(key=f"table_{name}").click().run())
+    for key, data in (
+        ("undo", "wine"),
+        ("undo", "breast_cancer"),
+        ("redo", "wine"),
+        ("redo", "iris"),
+        ("redo", "iris"),
+    ):
+        quiet(app.button(key=key).click().run())
+        assert memory(app).params.data == data
+    app.button(key="undo").click().run()
+    quiet(app.button(key="table_diabetes").click().run())
+    quiet(app.button(key="redo").click().run())
+    assert memory(app).params.data == "diabetes"
+
+
+def test_a_step_back_soon_after_a_change_is_seen_once_it_is_certain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "LINK_SECONDS", 30.0)
+    app = open_app(data="iris")
+    quiet(app.button(key="table_wine").click().run())
+    app.query_params["data"] = "iris"
+    quiet(app.run())
+    assert memory(app).link.doubt
+    assert memory(app).params.data == "wine"
+    assert app.query_params["data"] == "iris"
+    memory(app).link.written_at = time.monotonic() - 60
+    quiet(app.run())
+    assert memory(app).params.data == "iris"
+    assert not memory(app).link.doubt
+
+
+def test_a_link_that_was_only_behind_is_put_right_without_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "LINK_SECONDS", 30.0)
+    app = open_app(data="iris")
+    quiet(app.button(key="table_wine").click().run())
+    app.query_params["data"] = "iris"
+    quiet(app.run())
+    app.query_params["data"] = "wine"
+    quiet(app.run())
+    assert memory(app).params.data == "wine"
+    assert len(memory(app).steps.past) == 1
+    app.query_params["data"] = "iris"
+    quiet(app.run())
+    assert memory(app).link.doubt
+    quiet(app.button(key="table_diabetes").click().run())
+    assert app.query_params["data"] == "diabetes"
+
+
+@pytest.mark.parametrize("count", ["1", "101", "2.5", "x"])
+def test_a_link_with_a_wrong_number_of_repeats_is_refused(count: str) -> None:
+    params, refused = params_link.read({"repeats": count})
+    assert params == Params()
+    assert "a whole number from 2 to 100" in refused[0]

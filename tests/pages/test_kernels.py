@@ -1,0 +1,340 @@
+"""The Kernels page: builders, the dictionary as a table, what is flagged, and the one place for a large stack."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import streamlit
+from streamlit.testing.v1 import AppTest
+
+from mklcore.data.dataset import Dataset
+from mklcore.data.reading import read_table
+from mklcore.errors import KernelError, MKLError, ParameterError
+from mklcore.kernels import RBF, KernelDictionary, Laplacian, Linear, Polynomial
+from mklcore.kernels.dictionary import units
+from mklcore.kernels.measures import constant_kernels
+from mklcore.kernels.notation import (
+    Entry,
+    columns_as_words,
+    columns_from_words,
+    on_columns,
+    read_entries,
+    write_entries,
+)
+from pages.of_kernels import table
+from pages.shared.params import link as params_link
+from pages.shared.params import rules
+from pages.shared.params.parameters import Params
+from pages.shared.session import history, uploads
+from tests.helpers.pages import go, memory, open_app, quiet, upload, words
+
+GROUPS = (("left", (0, 1)), ("right", (2, 3)), ("last", (4,)))
+NAMES = ("a", "b", "c", "d", "left")
+
+
+def kernels(app: AppTest) -> str:
+    return words(go(app, "pages/kernels.py"))
+
+
+# The dictionary as text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rbf0.25m@*;rbf1m@*;lin@*;pol2@*;lin@1..5",
+        "~lin@1;lin@2..5;~pol3+0.5@1-3,5",
+        "lap0.001@2;lap1e-05m@*;rbf12.5@4,2",
+        "lin@1;lin@2;pol5@3;lin@4",
+        "pol2+0@*",
+        "mat0.5+2.5m@*;mat1@2",
+    ],
+)
+def test_a_dictionary_survives_its_text(text: str):
+    entries = read_entries(text, 5)
+    assert write_entries(entries) == text
+    assert params_link.read({"edited": text}) == (Params(edited=text), ())
+
+
+def test_what_the_text_says():
+    entries = read_entries("rbf0.5m@*;~lap2@1-2;pol3+0.25@3;lin@4..5", 5, GROUPS)
+    assert [entry.on for entry in entries] == [True, False, True, True, True]
+    assert entries[0].spec == RBF(0.5, relative=True)
+    assert entries[1].spec == Laplacian(2.0, features=(0, 1), label="left")
+    assert entries[2].spec == Polynomial(3, 0.25, features=(2,))
+    assert [entry.spec.features for entry in entries[3:]] == [(3,), (4,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "describes no dictionary"),
+        ("rbf@*", "rbf takes 1 number"),
+        ("xyz1@*", "no kernel called 'xyz'"),
+        ("lin", "describes no dictionary"),
+        ("lin@0", "columns that are not there"),
+        ("lin@6", "numbered from 1 to 5"),
+        ("lin@3..99999", "numbered from 1 to 5"),
+        ("pol300@*", "degree must be a whole number from 1 to 100"),
+        ("rbf0@*", "width must be a number"),
+        ("rbf1e999@*", "width must be a number"),
+    ],
+)
+def test_text_that_is_no_dictionary_is_refused(text: str, said: str):
+    with pytest.raises(MKLError, match=said):
+        read_entries(text, 5)
+
+
+def test_a_text_cannot_ask_for_too_many_kernels():
+    with pytest.raises(KernelError, match="more than 2,000 kernels"):
+        read_entries(";".join(["lin@1..900"] * 3), 1000)
+
+
+def test_columns_are_said_and_read_as_people_do():
+    for columns, said in ((None, "all"), ((2,), "c"), ((0, 1), "left"), ((0, 2, 3), "1,3-4")):
+        spec = on_columns(Linear(), columns, GROUPS)
+        assert columns_as_words(spec, NAMES) == said
+        assert columns_from_words(said, NAMES, GROUPS) == columns
+    assert columns_from_words("a; right;1", NAMES, GROUPS) == (0, 2, 3)
+    assert columns_from_words("left", NAMES) == (4,)
+    with pytest.raises(KernelError, match="'size' is no column or group of this table, nor numbers from 1 to 5"):
+        columns_from_words("a;size", NAMES)
+
+
+def test_every_dictionary_of_the_builders_survives_its_text():
+    app = open_app("pages/kernels.py", data="iris")
+    for params in (
+        Params(data="iris", laplacians=3, groups=True, group_kernels="both"),
+        Params(data="iris", bands=2, band_kernels="spectral", subspaces=4, subspace_size=2, widths=7),
+    ):
+        memory(app).params = params
+        quiet(app.run())
+        assert not app.error
+    groups = (("u", (0, 1)), ("v", (2, 3)))
+    specs = [
+        *KernelDictionary.per_group((Linear(), RBF(1.0, relative=True)), groups),
+        *KernelDictionary.bands(2, Linear(), 4),
+        *KernelDictionary.random_subspaces(Laplacian(1.0), 2, 5, 0, 4),
+    ]
+    again = [entry.spec for entry in read_entries(write_entries(map(Entry, specs)), 4, groups)]
+    assert [(s.family, s.features) for s in again] == [(s.family, s.features) for s in specs]
+
+
+# The table that is edited
+
+
+def rows() -> tuple[list[dict], object]:
+    data = read_table(b"a,b,y\n" + b"\n".join(b"%d,%d,%d" % (i * 3, i * i % 7, i % 2) for i in range(20)))
+    entries = read_entries("rbf0.5m@*;pol2@*;~lin@1", 2)
+    return table.rows_of(entries, data), data
+
+
+def test_a_table_of_kernels_is_what_it_was_read_from():
+    lines, data = rows()
+    assert [line["family"] for line in lines] == ["RBF (Gaussian)", "Polynomial", "Linear"]
+    assert [line["columns"] for line in lines] == ["all", "all", "a"]
+    assert write_entries(table.entries_of(lines, data)) == "rbf0.5m@*;pol2@*;~lin@1"
+
+
+def test_rows_added_by_hand_take_usual_values():
+    lines, data = rows()
+    new = [
+        {},
+        {"family": "RBF (Gaussian)", "columns": "b"},
+        {"family": "Polynomial"},
+        {"family": "Laplacian", "median": False},
+    ]
+    entries = table.entries_of([*lines, *new], data)
+    assert write_entries(entries[3:]) == "lin@*;rbf1m@2;pol2@*;lap1@*"
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"family": "RBF (Gaussian)", "width": 0.0}, "width must be a number"),
+        ({"family": "Polynomial", "degree": 2.5}, "whole number from 1 on, got 2.5"),
+        ({"family": "Polynomial", "degree": 1000}, "from 1 to 100"),
+        ({"family": "Polynomial", "coef0": -1.0}, "coef0 must be a number"),
+        ({"columns": "size"}, "no column or group"),
+    ],
+)
+def test_what_cannot_be_a_kernel_is_refused(row: dict, said: str):
+    lines, data = rows()
+    with pytest.raises((KernelError, ParameterError), match=said):
+        table.entries_of([*lines, row], data)
+
+
+def test_an_edited_table_takes_the_place_of_the_builders():
+    app = open_app(data="iris", recipe="builders", edited="rbf1m@*;~lin@*;lin@3..4")
+    assert "**3** kernels on" in kernels(app)
+    assert "The table is edited by hand, so what is below waits." in words(app)
+    assert app.slider(key="field_widths").disabled
+    app.button(key="builders_back").click().run()
+    assert "**11** kernels on" in words(quiet(app))
+    assert "edited" not in app.query_params
+
+
+@pytest.mark.parametrize(
+    ("link", "recommended"),
+    [
+        ({}, True),
+        ({"together": "no"}, True),
+        ({"recipe": "recommended", "widths": "3"}, True),
+        ({"widths": "3"}, False),
+        ({"widths": "5"}, False),  # a kept screen tells its builders in full
+        ({"recipe": "builders"}, False),
+    ],
+)
+def test_the_table_suggests_the_dictionary_unless_a_link_tells_builders(link: dict, recommended: bool):
+    params, refused = params_link.read({"data": "iris", **link})
+    assert not refused
+    assert params.recommended is recommended
+    assert params_link.read(params_link.text(params)) == (params, ())
+
+
+def test_a_suggested_dictionary_survives_its_text():
+    rng = np.random.default_rng(0)
+    data = Dataset(rng.normal(size=(30, 45)), rng.normal(size=30))
+    for table_of in (data, Dataset(data.X[:, :3], data.y, columns=(("colour", (0, 1)), ("size", (2,))))):
+        specs = KernelDictionary.recommended(table_of).specs
+        several = {unit.name: unit.columns for unit in units(table_of) if len(unit.columns) > 1}
+        text = write_entries(map(Entry, specs))
+        back = read_entries(text, table_of.n_features, tuple(several.items()))
+        assert tuple(entry.spec for entry in back) == specs
+
+
+@pytest.mark.parametrize(
+    ("edited", "said"),
+    [
+        ("lin@77", "numbered from 1 to 4"),
+        ("~lin@1", "The dictionary is empty"),
+        ("stack@1", "this table has columns. Use the builders"),
+        ("kept:" + "0" * 64, "stays in the session that edited it"),
+    ],
+)
+def test_a_link_to_a_table_that_cannot_be_is_reported(edited: str, said: str):
+    app = open_app("pages/kernels.py", data="iris", edited=edited)
+    assert said in app.error[0].value.replace("\\", "")
+    app.button(key="builders_back").click().run()
+    assert not quiet(app).error
+
+
+def test_a_table_too_long_for_a_link_stays_in_the_session():
+    app = open_app("pages/kernels.py", data="digits", each="none")
+    text = ";".join(f"lin@{j},{j + 2}" for j in range(1, 60)) + ";" + ";".join(f"rbf{w}@*" for w in range(1, 200))
+    assert len(text) > rules.LONGEST_TABLE
+    memory(app).tables = {"kept:" + "a" * 64: "lin@1..3"}
+    memory(app).params = replace(memory(app).params, edited="kept:" + "a" * 64)
+    assert "**3** kernels" in words(quiet(app.run()))
+    assert "too long for a link" in words(app)
+
+
+def test_a_long_table_is_named_by_what_it_holds(monkeypatch: pytest.MonkeyPatch):
+    state: dict = {}
+    monkeypatch.setattr(streamlit, "session_state", state)
+    assert uploads.keep_text("lin@1", 10) == "lin@1"
+    name = uploads.keep_text("lin@1;lin@2", 10)
+    assert params_link.read({"edited": name}) == (Params(edited=name), ())
+    assert uploads.edited_text(Params(edited=name)) == "lin@1;lin@2"
+    state.clear()
+    with pytest.raises(KernelError, match="stays in the session"):
+        uploads.edited_text(Params(edited=name))
+
+
+# Builders
+
+
+def test_every_builder_adds_its_kernels_and_is_in_the_link():
+    app = open_app("pages/kernels.py", data="iris", widths="0", linear="no", degree="0", each="none", laplacians="3")
+    assert "**3** kernels" in words(app)
+    app.toggle(key="field_groups").set_value(True).run()
+    app.selectbox(key="field_group_kernels").set_value("both").run()
+    assert "**7** kernels" in words(quiet(app))
+    app.number_input(key="field_bands").set_value(2).run()
+    app.selectbox(key="field_band_kernels").set_value("spectral").run()
+    assert "**15** kernels" in words(quiet(app))
+    app.number_input(key="field_subspaces").set_value(5).run()
+    app.number_input(key="field_subspace_size").set_value(2).run()
+    assert "**20** kernels" in words(quiet(app))
+    link = app.query_params
+    assert (link["bands"], link["band_kernels"], link["subspaces"], link["group_kernels"]) == (
+        "2",
+        "spectral",
+        "5",
+        "both",
+    )
+
+
+def test_bands_and_choices_of_columns_never_ask_for_more_than_there_are():
+    app = open_app(data="iris", bands="90", subspaces="3", subspace_size="500")
+    assert "kernels on **74** training rows" in kernels(app)
+    assert not app.error
+
+
+# What is flagged
+
+
+def test_constant_kernels_are_found():
+    K = np.array([np.eye(4), np.ones((4, 4)), np.zeros((4, 4)), 3 * np.ones((4, 4))])
+    assert constant_kernels(K).tolist() == [False, True, True, True]
+
+
+TWINS = b"a,b,c,y\n" + b"\n".join(b"%.3f,%.3f,%.3f,%d" % (i % 7, 2 * (i % 7), i % 5, i % 2) for i in range(60))
+
+
+def test_repeated_kernels_are_switched_off_in_one_click_and_undone():
+    app = upload(open_app(widths="0", degree="0"), TWINS)
+    said = kernels(app)
+    assert "1 kernel repeats another one up to a factor: linear b" in said
+    app.button(key="off_duplicates").click().run()
+    assert app.query_params["edited"] == "lin@*;lin@1;~lin@2;lin@3"
+    assert "repeats another" not in words(quiet(app))
+    app.button(key="undo").click().run()
+    assert "repeats another" in words(quiet(app))
+
+
+def test_constant_kernels_that_were_left_out_are_switched_off_in_one_click():
+    column = b"a,b,y\n" + b"\n".join(b"%d,%d,%d" % (i % 7, i == 3, i % 2) for i in range(60))
+    app = upload(open_app(widths="0", degree="0"), column)
+    memory(app).params = replace(memory(app).params, seed=next(
+        seed for seed in range(50)
+        if "left out of the stack" in seen(app, seed)
+    ))  # fmt: skip
+    quiet(app.run())
+    app.button(key="off_constant").click().run()
+    assert app.query_params["edited"] == "lin@*;lin@1;~lin@2"
+    assert "left out of the stack" not in words(quiet(app))
+
+
+def test_a_kernel_that_hangs_on_a_few_rows_is_flagged():
+    column = b"a,b,y\n" + b"\n".join(b"%d,%d,%d" % (i % 7, i % 30 == 3, i % 2) for i in range(120))
+    said = kernels(upload(open_app(widths="0", degree="0"), column))
+    assert "1 kernel depends on a handful of training rows that are far from all others: linear b " in said
+
+
+def seen(app: AppTest, seed: int) -> str:
+    memory(app).params = replace(memory(app).params, seed=seed)
+    return kernels(app)
+
+
+def test_the_kernel_of_a_clicked_row_is_shown(monkeypatch: pytest.MonkeyPatch):
+    state: dict = {"table": {"selection": {"rows": [0], "cells": [(3, "kernel")], "columns": []}}}
+    monkeypatch.setattr(streamlit, "session_state", state)
+    table.pick("table")
+    assert history.current().shown == 3
+    state["table"] = {"selection": {"rows": [], "cells": [], "columns": []}}
+    table.pick("table")
+    assert history.current().shown == 3
+
+
+# Cost
+
+
+def test_what_is_foreseen_grows_with_kernels_columns_and_medians():
+    few, many = KernelDictionary.rbf_widths([1.0]), KernelDictionary.rbf_widths([1.0, 2.0, 3.0])
+    assert few.foresee(300, 10).seconds < few.foresee(300, 100).seconds
+    assert few.foresee(300, 10).seconds < many.foresee(300, 10).seconds
+    assert few.foresee(300, 10).seconds < KernelDictionary.rbf_grid([1.0]).foresee(300, 10).seconds
+    lazy = KernelDictionary.bands(4, Linear())
+    assert lazy.foresee(300).n_kernels == 4
+    assert KernelDictionary((Linear(features=(5, 7)),)).foresee(300).megabytes > 0

@@ -1,0 +1,242 @@
+"""Predict without a browser: the library's numbers, a row and its changes, whole files, refusals with a sentence."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import mklcore as mkl
+from mklcore.figures import style, waterfall
+from pages.of_predict import batch
+from pages.shared import answer, work
+from tests.helpers.pages import go, memory, open_app, quiet, upload, words
+
+PREDICT = "pages/predict.py"
+
+
+@pytest.fixture(autouse=True)
+def at_once():
+    with work.inline():
+        yield
+
+
+def found(app: AppTest) -> mkl.answer.exploration.Exploration:
+    """The answer that the page is drawn from."""
+    return answer.get(memory(app).params).value
+
+
+def alt(app: AppTest) -> str:
+    (chart,) = app.get("plotly_chart")
+    return chart.proto.alt
+
+
+def slider(app: AppTest, label: str):
+    (one,) = [one for one in app.slider if one.label.replace("\\", "") == label]
+    return one
+
+
+def plain(app: AppTest) -> str:
+    return words(app).replace("\\", "")
+
+
+# One row
+
+
+@pytest.mark.parametrize("sample", ["breast_cancer", "iris", "diabetes"])
+def test_the_page_says_what_the_library_says(sample):
+    app = open_app(PREDICT, data=sample, row="5", seed="3")
+    data = mkl.load_sample(sample)
+    known = mkl.explore(data, seed=3)
+    row, step = data.X[4:5], known.verdict.typical_error / 10
+    said = known.model.predict(row)[0]
+    shown = style.rounded_to(float(said), step) if data.task == "regression" else said
+    assert f"#### {data.target_name}: {shown}" in plain(app)
+    assert str(known.verdict).split(": ", 1)[1] in plain(app).replace("**", "")
+    values, base = known.model.shapley(row)
+    if data.task == "multiclass":
+        k = int(known.model.decision_function(row).argmax())
+        values, base = values[..., k], base[k]
+    total = style.rounded_to(float(base + values.sum()), step if data.task == "regression" else 0.01)
+    first = style.rounded_to(float(base), step if data.task == "regression" else 0.01)
+    assert alt(app).startswith(f"From {first}, every column drawn by itself, to the prediction {total}.")
+    if data.task == "regression":
+        low, high = (style.rounded_to(float(end), step) for end in known.predict_interval(row)[0])
+        assert f"fall inside **{low}** to **{high}**" in plain(app)
+    else:
+        names = np.array(data.class_names)[known.predict_set(row)[0]]
+        assert f"are among: **{', '.join(names)}**" in plain(app)
+
+
+@pytest.mark.parametrize("algorithm", ["gomp", "greedy", "smkl", "best"])
+def test_every_method_explains_a_row_or_says_why_not(algorithm):
+    app = open_app(PREDICT, data="iris", algorithm=algorithm)
+    assert ("no sum over columns" in words(app)) == (algorithm == "smkl")
+    assert not app.error
+
+
+def test_moving_a_column_moves_the_answer_and_the_link():
+    app = open_app(PREDICT, data="diabetes")
+    data, model = mkl.load_sample("diabetes"), found(app).model
+    assert {one.label.replace("\\", "") for one in app.slider} == set(data.feature_names)
+    bmi = slider(app, "bmi")
+    assert (bmi.min, bmi.max) == (data.X[:, 2].min(), data.X[:, 2].max())
+    quiet(bmi.set_value(bmi.max).run())
+    changed = data.X[0].copy()
+    changed[2] = data.X[:, 2].max()
+    before = style.number(float(model.predict(data.X[:1])[0]))
+    step = found(app).verdict.typical_error / 10
+    now = style.rounded_to(float(model.predict(changed[None])[0]), step)
+    assert f"#### progression: {now} :gray[before the changes {before}]" in plain(app)
+    assert app.query_params["moved"] == f"3={float(bmi.max)!r}"
+    quiet(app.button(key="undo").click().run())
+    assert "moved" not in app.query_params
+
+
+def test_a_link_restores_the_row_and_the_way_back_drops_the_changes():
+    app = open_app(PREDICT, data="iris", row="120", moved="1=5.5,4=0.25,77=3", outcome="3")
+    assert slider(app, "petal width (cm)").value == 0.25
+    assert "2 features changed" in words(app)
+    assert app.selectbox(key="what_outcome").value == 3
+    quiet(app.button(key="what_reset").click().run())
+    assert "changed" not in words(app)
+    quiet(app.number_input(key="what_row").set_value(3).run())
+    assert app.query_params["row"] == "3"
+    assert "its species is setosa" in words(app)
+    for moved in ("a=1", "1=nan", "1=1;2=2", "=", "1=" + "9" * 40):
+        app = open_app(PREDICT, data="iris", moved=moved, row="9999")
+        assert any("numbers of columns with their new values" in line.value for line in app.warning)
+        assert app.number_input(key="what_row").value == 150
+
+
+def test_many_columns_can_be_searched():
+    app = open_app(PREDICT, data="breast_cancer")
+    assert len(app.slider) == 24
+    quiet(app.text_input(key="what_find").set_value("concave").run())
+    assert {one.label for one in app.slider} == {"mean concave points", "concave points error", "worst concave points"}
+
+
+def test_without_a_target_a_row_is_ordinary_or_unusual():
+    app = open_app(PREDICT, data="ring")
+    data, model = mkl.load_sample("ring"), found(app).model
+    said = ["unusual", "ordinary"][int(model.predict(data.X[:1])[0] > 0)]
+    assert f"#### This row: {said}" in words(app)
+    far = batch.answers(model, batch.NewRows(np.array([[9.0, 9.0]]), None, ()), data, None)
+    assert list(far.frame["the model says"]) == ["unusual"]
+    assert far.n_scored == 0
+    assert not app.error
+
+
+# Uploads
+
+
+def table(n: int = 120) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    colour, size = rng.choice(["red", "green", "blue"], n), rng.standard_normal(n).round(3)
+    when = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 24 * 300, n), "h")
+    label = np.where(size + (colour == "red") + (when.hour > 12) > 0.8, "yes", "no")
+    return pd.DataFrame({
+        "size": size, "colour": colour, "sex": rng.choice(["f", "m"], n), "when": when.strftime("%d.%m.%Y %H:%M"),
+        "label": label,
+    })  # fmt: skip
+
+
+def csv(frame: pd.DataFrame) -> bytes:
+    return frame.to_csv(index=False).encode()
+
+
+def uploaded(frame: pd.DataFrame) -> AppTest:
+    return go(upload(open_app("pages/data.py"), csv(frame)), PREDICT)
+
+
+def new_rows(app: AppTest, content: bytes) -> AppTest:
+    app.session_state["predict_tabs"] = "A whole file"
+    quiet(app.run())
+    app.file_uploader(key="batch_file").upload("new.csv", content, "text/csv")
+    return quiet(app.run())
+
+
+def test_categories_and_dates_have_controls_that_set_all_their_features():
+    app = uploaded(table())
+    data = mkl.read_table(csv(table()))
+    (box,) = [box for box in app.selectbox if box.label == "colour"]
+    assert set(box.options) == {"red", "green", "blue"}
+    other = next(level for level in ("red", "green", "blue") if level != box.value)
+    quiet(box.select(other).run())
+    moved = dict(part.split("=") for part in app.query_params["moved"].split(","))
+    names = {data.feature_names[int(place) - 1]: float(value) for place, value in moved.items()}
+    assert names[f"colour={other}"] == 1.0
+    assert sum(names.values()) == 1.0
+    (calendar,) = app.get("date_time_input") or app.get("datetime_input")
+    assert f"{calendar.value:%d.%m.%Y %H:%M}" == table()["when"][0]
+
+
+def test_a_file_is_predicted_as_the_training_rows_are_and_scored_where_it_has_the_target():
+    frame, data = table(), mkl.read_table(csv(table()))
+    app = new_rows(uploaded(frame), csv(frame.iloc[::-1, ::-1]))
+    model = mkl.explore(data).model
+    shown = app.dataframe[0].value
+    np.testing.assert_array_equal(shown["predicted label"], model.predict(data.X[::-1]))
+    np.testing.assert_allclose(shown["probability of yes"], model.predict_proba(data.X[::-1])[:, 1], atol=1e-9)
+    assert {"90% set", "label in the file"} <= set(shown.columns)
+    share = float(np.mean(shown["predicted label"] == frame["label"].to_numpy()[::-1]))
+    assert f"accuracy on 120 rows with a target: **{100 * share:.1f} %**" in words(app)
+    stranger = open_app(**app.query_params)
+    assert "upload the same file" in words(go(stranger, PREDICT))
+    quiet(new_rows(app, csv(frame.assign(colour="violet").drop(columns="label"))))
+    assert "hold what the training table does not" in plain(app)
+    assert "with a target" not in words(app)
+
+
+def test_files_that_do_not_fit_are_refused():
+    app, frame = uploaded(table()), table()
+    cases = [
+        (csv(frame.drop(columns=["size", "sex"])), "lacks 2 columns the model needs: 'size', 'sex'"),
+        (csv(frame.assign(size="tall")), "'size' holds 'tall' in row 1, 120 such cells in all"),
+        (csv(frame.assign(when="soon")), "which is no date written as in training"),
+        (csv(frame.iloc[:0]), "header line only"),
+        (csv(pd.concat([frame] * 200)), "at most 20,000 are predicted at once"),
+        (b"\x80\x04pickle" * 9, ""),
+        (b"", ""),
+    ]
+    for content, said in cases:
+        new_rows(app, content)
+        assert len(app.error) == 1
+        assert said in app.error[0].value.replace("\\", "")
+
+
+def test_a_file_is_scored_by_the_score_that_was_chosen_or_says_why_not():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    data = mkl.Dataset(X, np.where(X[:, 0] > 0, "b", "a"), task="binary")
+    model = mkl.LpMKLClassifier(loss="squared").fit(data)
+    new = batch.NewRows(X[:20], np.array([*data.y[:19], ""], dtype=object), ())
+    for scoring in ("accuracy", "balanced_accuracy", "roc_auc"):
+        got = batch.answers(model, new, data, scoring)
+        assert got.n_scored == 19
+        assert 0.5 < got.score <= 1.0
+    same = batch.NewRows(X[:2], np.array(["a", "a"], dtype=object), ())
+    assert batch.answers(model, same, data, "roc_auc").unscored == "their targets are all the same"
+
+
+def test_everything_can_be_taken_away():
+    app = open_app(PREDICT, data="iris")
+    app.session_state["predict_tabs"] = "Take away"
+    quiet(app.run())
+    labels = {button.label for button in app.get("download_button")}
+    assert {"Model", "Weights as CSV", "Path as CSV"} <= labels
+
+
+# The picture
+
+
+def test_a_waterfall_adds_up_and_rounds_to_what_is_known():
+    figure = waterfall([520.0, -2030.0, 12.0], ["a", "b", "c"], 9000.0, step=150.0, ends=("", "(90 %)"), before=8000.0)
+    (bars,) = figure.data
+    assert list(bars.x[1:-1]) == [520.0, -2030.0, 12.0]
+    assert list(bars.base[1:-1]) == [9000.0, 9520.0, 7490.0]
+    assert list(bars.text) == ["9,000", "+500", "−2,000", "+0", "7,500 (90 %)"]
+    many = waterfall(np.ones(30), [str(k) for k in range(30)], 0.0, limit=5)
+    assert list(many.data[0].x[1:-1]) == [1, 1, 1, 1, 1, 25]
+    assert "No column adds anything" in waterfall([0.0], ["a"], 1.0).layout.meta["alt"]
+    with pytest.raises(mkl.ParameterError, match="one value and one name each"):
+        waterfall([1.0], [], 0.0)

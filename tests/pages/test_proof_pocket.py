@@ -1,0 +1,180 @@
+"""Check it yourself: the two files of a certificate pass the verifier as a command, and the page prints what it
+prints.
+"""
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import cycle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import mklcore as mkl
+from mklcore.catalog import ESTIMATORS
+from mklcore.kernels.functions import Delta
+from mklcore.verify import main
+from pages.shared.derive import hulls
+from pages.shared.export import proof
+from tests.helpers.pages import KEY, answer_of, go, memory, open_app, quiet, table, upload, wait_for_hulls, words
+from tests.pages.test_stack_upload import K, Y, npz, with_stack
+
+ROOT = Path(__file__).parents[2]
+
+
+def opened(app: AppTest, name: str) -> AppTest:
+    app.session_state[f"proof_{name}"] = True
+    return quiet(app.run())
+
+
+def proved(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> proof.Files:
+    """The chosen model, as its pocket offers it."""
+    found = answer_of(app)
+    with in_session(app, monkeypatch):
+        return proof.files(proof.of_answer(memory(app).params, found, found.model))
+
+
+@contextmanager
+def in_session(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What the app keeps for its visitor, for calls from outside of a run."""
+    with monkeypatch.context() as patched:
+        patched.setattr("streamlit.session_state", {KEY: memory(app), "work": app.session_state["work"]})
+        yield
+
+
+def laid(found: proof.Files, folder: Path) -> list[str]:
+    """Lay both files into a folder as their downloads do; the words of the command."""
+    (folder / proof.MODEL).write_bytes(found.model())
+    (folder / found.table_name).write_bytes(found.table())
+    return shlex.split(found.command)
+
+
+def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_lines(tmp_path, monkeypatch):
+    app = opened(open_app("pages/explore.py", data="iris"), "explore")
+    command = next(code.value for code in app.code if code.value.startswith("python -m mklcore.verify"))
+    found = proved(app, monkeypatch)
+    assert command == found.command == "python -m mklcore.verify model.mkl training_rows.csv species"
+    python, *rest = laid(found, tmp_path)
+    done = subprocess.run(
+        [sys.executable, *rest],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (python, done.returncode) == ("python", 0), done.stdout + done.stderr
+    assert "training target: that of the table" in done.stdout
+    quiet(app.button(key="proof_run_explore").click().run())
+    quiet(app.run())
+    printed = next(code.value for code in app.code if code.value.startswith("holds"))
+    assert printed.endswith("Everything holds.")
+    assert {"proof_model_explore", "proof_rows_explore"} <= {
+        re.split(r"-(?=proof_)", one.proto.id)[-1] for one in app.get("download_button")
+    }
+
+
+# Two classes, three and numbers in turn: test_verify.py has every method with each.
+CHECKED = list(zip((name for name in ESTIMATORS if name != "hkl"), cycle(["breast_cancer", "iris", "diabetes"])))
+
+
+@pytest.mark.parametrize(("algorithm", "sample"), CHECKED)
+def test_every_method_of_explore_can_be_checked(algorithm, sample, tmp_path, monkeypatch, capsys):
+    app = open_app("pages/explore.py", data=sample, algorithm=algorithm)
+    found = proved(app, monkeypatch)
+    arguments = [str(tmp_path / word) if "." in word else word for word in laid(found, tmp_path)[3:]]
+    assert main(arguments) == 0, capsys.readouterr().out
+    assert "Everything holds." in capsys.readouterr().out
+
+
+def test_an_upload_is_checked_against_its_own_file_too(tmp_path, monkeypatch, capsys):
+    content = table(80)
+    app = go(upload(open_app(), content), "pages/explore.py")
+    assert "Your own file does as well" in words(opened(app, "explore"))
+    found = proved(app, monkeypatch)
+    laid(found, tmp_path)
+    (tmp_path / "own.csv").write_bytes(content)
+    for name in (found.table_name, "own.csv"):
+        assert main([str(tmp_path / proof.MODEL), str(tmp_path / name), "label"]) == 0, capsys.readouterr().out
+
+
+def test_rows_that_no_csv_brings_back_are_taken_as_arrays(tmp_path, monkeypatch, capsys):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(60, 2)).round(3)
+    rows = [f"{a},{b},{int(i == 7)},{'=up' if a + b > 0 else '=down'}" for i, (a, b) in enumerate(values)]
+    app = upload(open_app(), ("a,b,rare,label\n" + "\n".join(rows)).encode())
+    found = proved(go(app, "pages/explore.py"), monkeypatch)
+    assert found.command == "python -m mklcore.verify model.mkl training_rows.npz"
+    laid(found, tmp_path)
+    assert main([str(tmp_path / proof.MODEL), str(tmp_path / found.table_name)]) == 0, capsys.readouterr().out
+    assert "training target: that of the table" in capsys.readouterr().out
+
+
+def test_a_stack_is_checked_on_its_training_block(tmp_path, monkeypatch, capsys):
+    app = go(with_stack(npz(K=K, y=Y)), "pages/explore.py")
+    found = proved(app, monkeypatch)
+    assert found.table_name == "training_stack.npz"
+    laid(found, tmp_path)
+    assert main([str(tmp_path / proof.MODEL), str(tmp_path / found.table_name)]) == 0, capsys.readouterr().out
+
+
+def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, monkeypatch, capsys):
+    app = open_app("pages/hulls.py", data="diabetes", hull_columns="3,4,9", hull_degree="2")
+    app = opened(wait_for_hulls(app), "hulls")
+    quiet(app.button(key="proof_run_hulls").click().run())
+    quiet(app.run())
+    assert any(code.value.endswith("Everything holds.") for code in app.code)
+    params, path = memory(app).params, memory(app).hulls.path
+    hull = hulls.Hull(float(path.values[-1]), path.estimators[-1], 0.0, 0.0)
+    with in_session(app, monkeypatch):
+        found = proof.files(proof.of_hull(params, hull))
+    laid(found, tmp_path)
+    header = (tmp_path / found.table_name).read_text().splitlines()[0]
+    assert header == "bmi,bp,s5,progression"
+    assert main([str(tmp_path / proof.MODEL), str(tmp_path / found.table_name), "progression"]) == 0, (
+        capsys.readouterr().out
+    )
+
+
+@pytest.mark.parametrize(("page", "name"), [("predict", "predict"), ("compare", "method_1")])
+def test_the_other_certificates_lead_to_their_check(page, name):
+    app = open_app(f"pages/{page}.py", data="iris", methods="gomp;uniform")
+    app.session_state["predict_tabs"] = "Take away"
+    app = opened(quiet(app.run()), name)
+    quiet(app.button(key=f"proof_run_{name}").click().run())
+    assert any(code.value.endswith("Everything holds.") for code in app.code)
+
+
+def test_rows_that_are_alike_may_have_several_targets(tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    X = np.repeat(rng.normal(size=(20, 2)), 2, axis=0)
+    y = np.where(rng.random(40) > 0.5, "up", "down")
+    kernels = mkl.KernelDictionary.rbf_grid([1.0])
+    mkl.save_model(tmp_path / "model.mkl", mkl.LpMKLClassifier(kernels=kernels).fit(X, y))
+    np.savez(tmp_path / "rows.npz", X=X, y=y)
+    assert main([str(tmp_path / "model.mkl"), str(tmp_path / "rows.npz")]) == 0, capsys.readouterr().out
+    np.savez(tmp_path / "rows.npz", X=X, y=np.where(y == "up", "down", "up"))
+    assert main([str(tmp_path / "model.mkl"), str(tmp_path / "rows.npz")]) == 1
+    assert "training target: NOT that of the table" in capsys.readouterr().out
+
+
+def test_objects_are_not_read(tmp_path, capsys):
+    kernels = mkl.KernelDictionary.rbf_grid([1.0])
+    mkl.save_model(tmp_path / "model.mkl", mkl.LpMKLRegressor(kernels=kernels).fit(np.eye(6), np.arange(6.0)))
+    np.savez(tmp_path / "rows.npz", X=np.eye(6).astype(object))
+    assert main([str(tmp_path / "model.mkl"), str(tmp_path / "rows.npz")]) == 2
+    assert "Expected arrays of numbers or texts" in capsys.readouterr().out
+
+
+def test_a_model_of_equal_codes_can_be_checked(tmp_path, capsys):
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.integers(0, 3, 30), rng.normal(size=30)]).astype(float)
+    kernels = mkl.KernelDictionary([Delta(features=(0,)), mkl.Linear(features=(1,))])
+    mkl.save_model(tmp_path / "model.mkl", mkl.LpMKLRegressor(kernels=kernels).fit(X, X[:, 0] ** 2 + X[:, 1]))
+    np.savez(tmp_path / "rows.npz", X=X, y=X[:, 0] ** 2 + X[:, 1])
+    assert main([str(tmp_path / "model.mkl"), str(tmp_path / "rows.npz")]) == 0, capsys.readouterr().out

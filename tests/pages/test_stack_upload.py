@@ -1,0 +1,277 @@
+"""Ready kernel stacks: what a file may hold, what is refused, and how the pages work without columns."""
+
+import io
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mklcore.data.dataset import three_way_split
+from mklcore.errors import DataError, KernelError, MKLError
+from mklcore.kernels import grams, stacks
+from mklcore.kernels.stacks import _target, block_of, is_stack, read_stack, rows_of, subset
+from pages.shared import work
+from pages.shared.session import uploads
+from tests.helpers.every import every
+from tests.helpers.pages import go, memory, open_app, quiet, wait_until, words
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((80, 4))
+LINEAR = np.array([np.outer(x, x) for x in X.T])
+RBF = np.exp(-np.square(X[:, None] - X[None]).sum(-1) / 8)[None]
+K = np.concatenate([LINEAR, RBF, 2 * LINEAR[:1]])
+Y = (X[:, 0] > 0).astype(int)
+NAMES = np.array(["one", "two", "three", "four", "all", "one again"])
+
+
+def npz(**arrays: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+def test_a_stack_comes_with_names_a_target_and_row_numbers():
+    found = read_stack(npz(K=K, y=Y, names=NAMES))
+    np.testing.assert_array_equal(found.stack.values, K)
+    assert found.stack.names == tuple(NAMES)
+    assert found.table.task == "binary"
+    assert rows_of(found.table).tolist() == list(range(80))
+    assert read_stack(npz(K=K.astype(np.float32), y=Y)).stack.names[0] == "kernel 1"
+
+
+def test_the_split_cuts_the_stack_by_rows():
+    found = read_stack(npz(K=K, y=Y))
+    parts = three_way_split(found.table, 0.25, 0.25, seed=3)
+    rows = [rows_of(part) for part in parts]
+    assert sorted(np.concatenate(rows).tolist()) == list(range(80))
+    np.testing.assert_array_equal(found.stack.take(rows[0]).values, K[:, rows[0]][:, :, rows[0]])
+    np.testing.assert_array_equal(block_of(found.stack, parts.test, parts.train), K[:, rows[2]][:, :, rows[0]])
+    np.testing.assert_array_equal(parts.test.y, Y[rows[2]])
+
+
+def test_a_rare_class_of_a_stack_is_reported_and_stays_in_training():
+    few = np.array(["a", "b"] * 39 + ["c", "c"])
+    table = read_stack(npz(K=K, y=few)).table
+    assert "Too rare to be held out: class 'c' (2 rows)" in table.notes[-1]
+    assert np.sum(three_way_split(table, 0.25, 0.25).train.y == "c") == 2
+
+
+def test_targets_are_classes_or_numbers():
+    numbers = RNG.standard_normal(80)
+    assert read_stack(npz(K=K, y=numbers)).table.task == "regression"
+    assert read_stack(npz(K=K, y=np.arange(80) % 4)).table.task == "multiclass"
+    assert read_stack(npz(K=K, y=np.arange(80) % 4), task="regression").table.task == "regression"
+    assert _target(np.arange(200) % 27, None)[1] == "multiclass"  # as many whole numbers as kinds of plants or letters
+    assert _target(np.arange(300) % 51, None)[1] == "regression"
+    texts = read_stack(npz(K=K, y=np.where(Y, "yes", "no"))).table
+    assert texts.class_names == ("no", "yes")
+    with pytest.raises(DataError, match="y holds texts, so it cannot be a number"):
+        read_stack(npz(K=K, y=np.where(Y, "yes", "no")), task="regression")
+    with pytest.raises(DataError, match="not at most 50 classes; read it as a number"):
+        read_stack(npz(K=K, y=numbers), task="classification")
+
+
+def test_doubled_and_blank_names_are_distinguished():
+    names = read_stack(npz(K=K, y=Y, names=np.array(["a", "a", "", "b\n", "b", "a"]))).stack.names
+    assert names == ("a", "a (2)", "kernel 3", "b", "b (2)", "a (3)")
+
+
+class Enough(BaseException):
+    """Raised by who no longer wants to know."""
+
+
+def test_a_stack_is_refused_by_its_headers_and_its_reading_can_be_ended():
+    asked = []
+    with pytest.raises(DataError, match=r"y has shape \(79,\), but K has 80 rows"):
+        read_stack(npz(K=K, y=Y[1:]), tick=lambda: asked.append(1))
+    with pytest.raises(DataError, match="There are 5 names for 6 kernels"):
+        read_stack(npz(K=K, y=Y, names=NAMES[1:]), tick=lambda: asked.append(1))
+    with pytest.raises(DataError, match="y unpacks to 32 MB, above the limit of 20 MB"):
+        read_stack(npz(K=K, y=np.array(["a" * 100_000] * 80)), tick=lambda: asked.append(1))
+    many = npz(K=K, y=Y, **{f"array_{k}": Y[:1] for k in range(2500)})
+    with pytest.raises(DataError, match="lists far more than a stack's three arrays"):
+        read_stack(many)
+    assert not asked  # nothing was unpacked
+    assert not is_stack(many)
+
+    def stop() -> None:
+        raise Enough
+
+    with pytest.raises(Enough):
+        read_stack(npz(K=K, y=Y), tick=stop)
+
+
+def test_only_so_many_rows_are_clipped(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stacks, "MOST_CLIPPED", 6 * 79**3)
+    with pytest.raises(DataError, match="of 6 kernels are set to 0 on at most 79 rows, and K has 80"):
+        read_stack(npz(K=K - 0.1 * np.eye(80), y=Y), clip=True)
+
+
+def test_kernels_on_many_rows_are_judged_by_lanczos_steps(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(grams, "EXACT_ROWS", 40)
+    ticks = []
+    for one in (LINEAR[0], np.zeros((80, 80)), K[4]):
+        grams.check_gram("fine", one, lambda: ticks.append(1))
+    assert len(ticks) == 3
+    with pytest.raises(KernelError, match=r"smallest eigenvalue is -0\.1"):
+        grams.check_gram("moved", LINEAR[0] - 0.1 * np.eye(80), lambda: ticks.append(1))
+    assert len(ticks) > 20  # a tick a step
+    with pytest.raises(KernelError, match="not positive semidefinite"):
+        grams.check_gram("turned", -np.ones((80, 80)))
+
+
+def bad_header(shape: str) -> bytes:
+    """An archive whose K says it has this shape and holds nothing."""
+    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}"
+    head = b"\x93NUMPY\x01\x00" + (len(text) + 1).to_bytes(2, "little") + text.encode() + b"\n"
+    file = io.BytesIO(npz(y=Y))
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("K.npy", head)
+    return file.getvalue()
+
+
+@every(
+    "raw, said",
+    [
+        (npz(K=K), "no array 'y'; expected K .* It holds 'K'"),
+        (npz(Q=K, y=Y), "no array 'K'"),
+        (npz(K=K[0], y=Y), r"K has the shape \(80, 80\); expected \(M, n, n\)"),
+        (npz(K=K[:, :5], y=Y), r"K has the shape \(6, 5, 80\)"),
+        (npz(K=K[:0], y=Y), "K has the shape"),
+        (npz(K=K, y=Y[:7]), r"y has shape \(7,\), but K has 80 rows"),
+        (npz(K=K, y=np.ones(80)), "y holds one value only"),
+        (npz(K=K, y=np.where(Y, np.nan, 1.0)), "y holds NaN or infinite values"),
+        (npz(K=K + 0j, y=Y), "K has the type complex128; expected numbers"),
+        (npz(K=K, y=Y, names=np.arange(6)), "names has the type int64; expected texts"),
+        (npz(K=K, y=Y, names=NAMES[:2]), "2 names for 6 kernels"),
+        (npz(K=K, y=np.array([None, 1] * 40, dtype=object)), "y holds Python objects, which can run code"),
+        (npz(K=K, y=Y)[:400], r"archive is damaged \(BadZipFile\); save it again"),
+        (bad_header("(100000, 100000, 100000)"), "unpacks to 8,000,000,000 MB, above the limit of 400 MB"),
+        (bad_header("(5, 80, 80)"), "archive is damaged"),
+        (bad_header(f"({10**400}, 8, 8)"), "damaged|cannot be read"),
+        (bad_header("(2**9, 8, 8)"), "damaged|cannot be read"),
+        (bad_header("(3, -80, -80)"), "damaged|cannot be read|has the shape"),
+    ],
+)
+def test_other_archives_are_refused(raw: bytes, said: str):
+    with pytest.raises(DataError, match=said):
+        read_stack(raw)
+
+
+@every(
+    "gram, said",
+    [
+        (LINEAR - 0.1 * np.eye(80), "kernel 1 is not positive semidefinite: its smallest eigenvalue is -0.1"),
+        (LINEAR + np.triu(np.ones((80, 80)), 1), "kernel 1 is not symmetric"),
+        (np.where(LINEAR > 1, np.inf, LINEAR), "kernel 1 is not finite"),
+    ],
+)
+def test_what_is_no_kernel_is_refused_with_its_number(gram: np.ndarray, said: str):
+    with pytest.raises(KernelError, match=said):
+        read_stack(npz(K=gram, y=Y))
+
+
+def test_indefinite_kernels_are_clipped_on_request_and_reported():
+    found = read_stack(npz(K=K - 0.1 * np.eye(80), y=Y), clip=True)
+    assert np.linalg.eigvalsh(found.stack.values).min() > -1e-8
+    assert any(
+        "Negative eigenvalues of 6 kernels were set to 0: kernel 1 (smallest -0.1)" in n for n in found.table.notes
+    )
+    clean = read_stack(npz(K=K, y=Y), clip=True)
+    np.testing.assert_array_equal(clean.stack.values, K)
+    assert not any("Negative" in note for note in clean.table.notes)
+
+
+def test_damaged_archives_never_lead_to_another_error():
+    whole, chance = npz(K=K[:2, :20, :20], y=Y[:20]), np.random.default_rng(1)
+    for _ in range(60):
+        raw = bytearray(whole)
+        for place in chance.integers(4, len(raw), 4):
+            raw[place] = chance.integers(256)
+        try:
+            read_stack(bytes(raw))
+        except MKLError:
+            continue
+
+
+def test_some_kernels_of_a_stack():
+    stack = read_stack(npz(K=K, y=Y, names=NAMES)).stack
+    some = subset(stack, [4, 0])
+    assert some.names == ("all", "one")
+    np.testing.assert_array_equal(some.values, K[[4, 0]])
+    with pytest.raises(KernelError, match="No kernel of the stack is switched on"):
+        subset(stack, [])
+
+
+def test_only_archives_of_arrays_are_stacks():
+    assert is_stack(npz(K=K, y=Y))
+    assert not is_stack(b"a,b\n1,2\n")
+    assert not is_stack(b"PK\x03\x04 and nothing")
+
+
+# Pages
+
+
+def with_stack(raw: bytes) -> AppTest:
+    app = open_app()
+    app.file_uploader(key="uploader").upload("stack.npz", raw, "application/octet-stream").run()
+    return quiet(app)
+
+
+def wait_for(app: AppTest, said: str) -> str:
+    wait_until(lambda: said in words(app), app)
+    return words(app)
+
+
+def test_a_stack_goes_through_the_pages():
+    app = with_stack(npz(K=K, y=Y, names=NAMES))
+    assert "**6** kernels on **80** rows, without columns" in words(app)
+    params = memory(app).params
+    go(app, "pages/kernels.py")
+    assert "**6** kernels on **40** training rows" in words(app)
+    assert "1 kernel repeats another one up to a factor: one again" in words(app)
+    go(app, "pages/explore.py")
+    wait_for(app, "kernels used")
+    assert not app.error
+    assert [secret != "" for secret, key in work.WORK._kept if key[0] == "stack"] == [True]
+    assert params.data.startswith("upload:")
+
+
+def test_kernels_of_a_stack_are_switched_off_and_on_again():
+    app = go(with_stack(npz(K=K, y=Y, names=NAMES)), "pages/kernels.py")
+    app.button(key="off_duplicates").click().run()
+    quiet(app)
+    assert app.query_params["edited"] == "stack@1-5"
+    assert "**5** kernels on" in words(app)
+    app.button(key="builders_back").click().run()
+    assert "**6** kernels on" in words(app)
+    memory(app).params = state_with(app, edited="stack@9")
+    assert "numbered from 1 to 6" in words(quiet(app.run())).replace("\\", "")
+
+
+def state_with(app: AppTest, **values: object):
+    return replace(memory(app).params, **values)
+
+
+def test_an_indefinite_stack_is_refused_and_clipped_on_request():
+    app = with_stack(npz(K=K - 0.1 * np.eye(80), y=Y))
+    assert "not positive semidefinite" in app.error[0].value
+    app.toggle(key="field_clip").set_value(True).run()
+    assert not quiet(app).error
+    assert "Negative eigenvalues of 6 kernels were set to 0" in words(app).replace("\\", "")
+    assert app.query_params["clip"] == "yes"
+
+
+def test_a_stack_stays_in_its_session():
+    app = with_stack(npz(K=K, y=Y))
+    stranger = open_app("pages/kernels.py", data=app.query_params["data"])
+    assert "upload the same file" in words(stranger)
+
+
+def test_the_limits_of_a_file_are_those_of_the_upload(monkeypatch: pytest.MonkeyPatch):
+    assert uploads.STACK_LIMIT_MB == stacks.MAX_FILE_MB
+    monkeypatch.setattr(stacks, "MAX_FILE_MB", 0.01)
+    with pytest.raises(DataError, match=r"larger than .* MB, the limit for stacks"):
+        read_stack(npz(K=K, y=Y))

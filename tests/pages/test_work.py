@@ -1,0 +1,235 @@
+"""Values by key: made once, shared, private, cancelled, given up, in order, bounded, and failures as sentences."""
+
+import gc
+import threading
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mklcore.errors import DataError
+from pages.shared import work
+from pages.shared.work import Failed, Pending, Ready, Session, Task, Work
+
+pytestmark = pytest.mark.threads
+
+
+def ask(server: Work, key, make, session=None, **how):
+    how = {"title": "Answer", "asked": True, "seconds": 1.0, "compiled": True, "long": False, **how}
+    return server.get(session or Session(), key, make, **how)
+
+
+def until_ended(server: Work, key) -> None:
+    task = server.task(key)
+    assert task is None or task.ended.wait(30)
+
+
+@pytest.fixture
+def hold():
+    """Work that goes on until it is let go, or is no longer wanted."""
+    go_on, made = threading.Event(), []
+
+    def make(progress):
+        made.append(1)
+        while not go_on.wait(0.002):
+            progress(0.5, "half")
+        return "value"
+
+    make.go_on, make.made = go_on, made
+    yield make
+    go_on.set()
+
+
+def test_two_ask_and_it_is_made_once(hold):
+    server, first, second = Work(2, 1e6), Session(), Session()
+    assert isinstance(ask(server, "a", hold, first), Pending)
+    found = ask(server, "a", hold, second)
+    assert (found.share, found.text.startswith("half, ")) == (0.5, True)
+    server.cancel(first, "a")
+    assert ask(server, "a", hold, first) == Failed("Answer was cancelled.", again=True)
+    hold.go_on.set()
+    until_ended(server, "a")
+    assert ask(server, "a", hold, second) == server.peek("a") == Ready("value")
+    assert hold.made == [1]
+    assert ask(server, "quick", lambda progress: 1) == Ready(1)
+
+
+def test_cancelled_by_all_it_ends_and_is_made_again_when_dropped(hold):
+    server, session = Work(1, 1e6), Session()
+    ask(server, "a", hold, session)
+    server.cancel(session, "a")
+    until_ended(server, "a")
+    assert server.peek("a") is None
+    server.drop(session, "a")
+    hold.go_on.set()
+    assert ask(server, "a", hold, session) == Ready("value")
+
+
+def test_work_ends_that_nobody_looks_at_or_asks_for_any_more(hold, monkeypatch):
+    server, session = Work(1, 1e6), Session()
+    ask(server, "a", hold, session)
+    session.run += 1  # another page, which asks for something else
+    ask(server, "long", hold, session, long=True)
+    ask(server, "b", lambda progress: 2, session, seconds=0.1)
+    server.let_go(session)
+    until_ended(server, "a")
+    until_ended(server, "b")
+    session.run += 1
+    server.let_go(session)
+    assert server.peek("b") == Ready(2)
+    assert server.task("long").wanted_by == {session}
+    monkeypatch.setattr(work, "UNWATCHED_LONG_SECONDS", 0.0)
+    until_ended(server, "long")
+    assert server.peek("long") is None
+
+
+def test_failures_are_sentences(caplog):
+    server = Work(1, 1e4)
+
+    def refuse(progress):
+        raise DataError("Two rows are too few.", repairs=("take more",))
+
+    assert ask(server, "refused", refuse) == Failed("Two rows are too few.", ("take more",))
+    found = ask(server, "fault", lambda progress: 1 / 0)
+    assert "not yours (ZeroDivisionError)" in found.sentence
+    assert "ZeroDivisionError" in caplog.text
+    assert ask(server, "fault", lambda progress: 1) == Ready(1)  # another session is not told
+    large = ask(server, "large", lambda progress: np.zeros(10_000))
+    assert large == Failed("The result is larger than what this server keeps. Use fewer rows or kernels.")
+
+
+def test_work_that_is_stopped_is_not_refused(hold):
+    """Readers of files turn whatever stops them into a refusal."""
+
+    def read(progress):
+        try:
+            hold(progress)
+        except CancelledError as error:
+            raise DataError("The file is damaged.") from error
+
+    server, session = Work(1, 1e6), Session()
+    ask(server, "a", read, session)
+    task = server.task("a")
+    server.cancel(session, "a")
+    assert task.ended.wait(30)
+    assert task.result is None
+
+
+def test_work_makes_what_it_needs_itself():
+    def make(progress):
+        return work.value(("part",), lambda progress: progress() or 2, title="Part") + 1
+
+    with work.inline():
+        assert work.get(("whole",), make, title="Whole") == Ready(3)
+    assert work.peek(("part",)) == Ready(2)
+
+
+def test_what_is_kept_is_bounded_by_its_bytes():
+    server = Work(1, 3e4)
+    for key in range(5):
+        ask(server, key, lambda progress: {"half": [np.zeros(1000), np.zeros((1, 500))[0]]})
+    assert [key for key in range(5) if server.peek(key)] == [3, 4]
+    assert 12_000 < work.size(server.peek(4).value) < 13_000
+
+
+def test_values_of_a_session_leave_with_it():
+    server = Work(1, 1e6)
+    session = server.session()
+    server.now((session.secret, "a"), lambda: 1)
+    server.now(("", "a"), lambda: 2)
+    assert server.peek((session.secret, "a")) == Ready(1)
+    name = session.secret, "a"
+    del session
+    gc.collect()
+    assert (server.peek(name), server.peek(("", "a"))) == (None, Ready(2))
+
+
+def test_who_is_next(hold):
+    """The shortest first, waiting counts, one of a session, what nobody asked for only while nobody waits."""
+    server, mine, order = Work(1, 1e6), Session(), []
+
+    def add(key, seconds, session=None, waited=0.0, **how):
+        ask(server, key, lambda progress: order.append(key) or key, session, seconds=seconds, **how)
+        server.task(key).entered -= waited
+
+    ask(server, "first", hold, mine)
+    add("unasked", 0.01, asked=False, waited=1000)
+    add("long", 60)
+    add("short", 1)
+    add("patient", 60, waited=59.5)
+    add("cancelled", 0.0, gone := Session())
+    server.cancel(gone, "cancelled")
+    text = server.pending(server.task("long")).text
+    assert text.startswith("waiting, 3 before you, about ")
+    tasks = [server.task(key) for key in ("unasked", "long", "short", "patient")]
+    hold.go_on.set()
+    assert all(task.ended.wait(30) for task in tasks)
+    assert order == ["patient", "short", "long", "unasked"]
+
+
+def test_one_of_a_session_runs_at_a_time_and_work_waits_for_its_solvers(hold):
+    ready = [False]
+    server, mine = Work(3, 1e6, lambda: ready[0]), Session()
+    assert ask(server, "cold", hold).text == "the solvers are compiled first, once after an installation"
+    for key in "ab":
+        ask(server, key, hold, mine, compiled=False)
+    assert [server.task(key).begun for key in ("cold", "a", "b")] == [False, True, False]
+    ready[0] = True
+    ask(server, "other", hold)
+    assert [server.task(key).begun for key in ("cold", "a", "b", "other")] == [True, True, False, True]
+
+
+def test_a_full_server_says_so(hold, monkeypatch):
+    monkeypatch.setattr(work, "MOST_WAITING", 2)
+    server = Work(2, 1e6)
+    for key in "abc":
+        found = ask(server, key, lambda progress: hold.go_on.wait(30), seconds=60.0)
+    assert found.sentence.startswith("The server is busy: 2 pieces of work wait or run, about 60 s of them.")
+
+
+def test_a_part_of_the_value_can_be_seen():
+    task = Task("a", print, "Answer", 1.0, True, True, False, mine := Session(), {mine})
+    task.progress(0.2, "table", "half")
+    task.progress(2.0)
+    assert (task.share, task.text, task.value, task.version) == (1.0, "table", "half", 1)
+
+
+@dataclass(frozen=True)
+class Table:
+    is_upload: bool
+
+
+def page():
+    import streamlit as st
+
+    from pages.shared import work
+    from tests.pages import test_work
+
+    work.begin()
+    table, make = st.session_state["table"], test_work.MAKE[0]
+    st.write(repr(work.get(("answer", table), make, title="The answer")))
+    work.bar()
+
+
+MAKE = [lambda progress: "value"]
+
+
+def test_a_page_shows_progress_cancels_and_has_the_value(hold, monkeypatch):
+    monkeypatch.setattr(work, "WORK", server := Work(1, 1e6))
+    monkeypatch.setattr("tests.pages.test_work.MAKE", [hold])
+    app, other = AppTest.from_function(page), AppTest.from_function(page)
+    app.session_state["table"] = other.session_state["table"] = Table(is_upload=True)
+    app.run()
+    assert "Pending" in app.markdown[0].value
+    app.button("cancel_0").click().run()
+    app.run()
+    assert app.markdown[0].value == "Failed(sentence='The answer was cancelled.', repairs=(), again=True)"
+    hold.go_on.set()
+    assert other.run().markdown[0].value == "Ready(value='value')"
+    assert "cancelled" in app.run().markdown[0].value  # an upload's value is its own session's
+    with work.inline():
+        app.session_state["table"] = Table(is_upload=False)
+        assert "Ready" in app.run().markdown[0].value
+    assert not server._tasks

@@ -1,0 +1,186 @@
+"""Choosing C: exact leave-one-out against n refits, folds, refusals; xi-alpha of the experiments as a bound."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.model_selection import KFold
+from sklearn.svm import SVC
+
+from mklcore.errors import MKLError
+from mklcore.estimators.gomp import GOMPRegressor
+from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
+from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
+from mklcore.experiments.smkl import xi_alpha
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import Linear
+from mklcore.losses import make_loss
+from mklcore.machines.ridge import solve_ridge
+from mklcore.selection.choose_c import choose_C, leave_one_out, machines_of
+from tests.helpers.every import every
+
+KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 3)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((40, 3))
+    y = np.sin(2 * X[:, 0]) + 0.4 * rng.standard_normal(40)
+    return X, y, np.where(y > 0, 1.0, -1.0)
+
+
+@every("fit_intercept", [True, False])
+@every("C", [0.1, 30.0])
+def test_leave_one_out_is_what_n_refits_give(fit_intercept, C, table):
+    X, y, _ = table
+    stack = KERNELS.grams(X, normalise="trace")
+    weights = np.linspace(0.0, 20.0, stack.n_kernels)
+    K = np.tensordot(weights, stack.values, 1)
+    expected = np.empty(y.size)
+    for i in range(y.size):
+        rest = np.delete(np.arange(y.size), i)
+        part = np.ascontiguousarray(K[np.ix_(rest, rest)])
+        fit = solve_ridge(part, y[rest], C, make_loss("squared"), fit_intercept)
+        expected[i] = y[i] - (K[i, rest] @ fit.dual + fit.intercept)
+    assert leave_one_out(K, y, C, fit_intercept=fit_intercept) == pytest.approx(expected, rel=1e-9)
+    assert leave_one_out(stack.values, y, C, weights=weights, fit_intercept=fit_intercept) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("offset", [1e7, -1e9, 1e11])
+def test_leaving_one_out_far_from_zero_is_leaving_one_out_near_zero(offset, table):
+    """What the target itself has lost is no more than a half of eps times the offset, which a residual over 1 - h_ii
+    enlarges.
+    """
+    X, y, _ = table
+    K = KERNELS.grams(X, normalise="trace").values.sum(axis=0)
+    near, far = (leave_one_out(K, at + y, 1e3) for at in (0.0, offset))
+    moved = leave_one_out(K, (offset + y) - offset, 1e3)  # the target with the digits it has left
+    assert far == pytest.approx(moved, abs=1e-9)
+    assert far == pytest.approx(near, abs=1e-15 * abs(offset))
+
+
+def test_choosing_C_far_from_zero_is_choosing_it_near_zero(table):
+    X, y, labels = table
+    insensitive = LpMKLRegressor(p=2, loss="epsilon_insensitive", kernels=KERNELS)
+    for model, rule, target in (
+        (LpMKLRegressor(p=2, kernels=KERNELS), "loo", y),
+        (insensitive, "kfold", y),
+        (LpMKLClassifier(p=2, kernels=KERNELS), "kfold", labels),
+    ):
+        near, far = (choose_C(model, X, at + target, [0.1, 10.0], rule=rule, n_splits=3) for at in (0.0, 1e11))
+        assert far.C == near.C
+        assert far.errors == pytest.approx(near.errors, abs=1e-3)
+
+
+def test_xi_alpha_by_hand():
+    K, y, a = np.diag([1.0, 2.0, 1.0]), np.array([1.0, -1.0, 1.0]), np.array([0.2, -0.1, 0.1])
+    # f = (0.2, -0.2, 0.1), slack (0.8, 0.8, 0.9), 2 |a| R^2 = (0.8, 0.4, 0.4)
+    assert xi_alpha(K, y, a) == pytest.approx(1.0)
+    assert xi_alpha(K, y, a, 0.75) == pytest.approx(1 / 3)
+
+
+def hinge_problem(name, table):
+    if name == "rbf":
+        return KernelDictionary.rbf_grid([0.5]).grams(table[0], normalise="spherical").values[0], table[2]
+    rng = np.random.default_rng(
+        5
+    )  # a linear kernel has negative entries: with R^2 = max K_ii the estimate is 0.50 here
+    X = rng.standard_normal((24, 2))
+    return X @ X.T, np.where(X[:, 0] + 1.5 * rng.standard_normal(24) > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize(("name", "C"), [("rbf", 0.5), ("rbf", 5.0), ("linear", 0.05)])
+def test_xi_alpha_is_not_below_the_true_leave_one_out_error(name, C, table):
+    K, y = hinge_problem(name, table)
+    svc = SVC(kernel="precomputed", C=C, tol=1e-8).fit(K, y)
+    dual = np.zeros(y.size)
+    dual[svc.support_] = svc.dual_coef_[0]
+    wrong = 0
+    for i in range(y.size):
+        rest = np.delete(np.arange(y.size), i)
+        one = SVC(kernel="precomputed", C=C, tol=1e-8).fit(K[np.ix_(rest, rest)], y[rest])
+        wrong += int(one.predict(K[i : i + 1, rest])[0] != y[i])
+    assert wrong / y.size <= xi_alpha(K, y, dual, float(svc.intercept_[0])) <= 1.0
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_choose_by_leave_one_out_for_regression(fit_intercept, table):
+    X, y, _ = table
+    grid = [0.01, 1.0, 10.0, 1e3, 1e5]
+    choice = choose_C(SMKLRegressor(kernels=KERNELS, fit_intercept=fit_intercept), X, y, grid)
+    assert choice.rule == "loo"
+    K = KERNELS.grams(X, normalise="trace").values
+    for place, C in enumerate(grid):
+        fit = SMKLRegressor(kernels=KERNELS, C=C, fit_intercept=fit_intercept).fit(X, y)
+        left = leave_one_out(K, y, C, weights=fit.weights_, fit_intercept=fit_intercept)
+        assert choice.errors[place] == pytest.approx(np.mean(left**2))
+        assert choice.n_kernels[place] == fit.n_kernels_
+    assert choice.C == grid[int(np.argmin(choice.errors))] == choice.estimator.C
+    assert 0 < grid.index(choice.C) < 4
+    assert choice.estimator.score(X, y) > 0.3
+
+
+def test_ties_go_to_the_fewest_kernels_then_to_the_smallest_C(table):
+    X, _, y = table
+    choice = choose_C(SMKLClassifier(kernels=KERNELS), X, y, [1e-4, 1e-3, 1e-2], n_splits=4)
+    assert choice.rule == "kfold"
+    assert np.ptp(choice.errors) == 0.0
+    assert not choice.n_kernels.any()
+    assert choice.C == 1e-4
+
+
+def test_several_classes_average_over_the_binary_machines():
+    X, y = load_iris(return_X_y=True)
+    kernels = KernelDictionary.per_feature(Linear(), 4)
+    K = kernels.grams(X, normalise="trace").values
+    for model in (SMKLClassifier(kernels=kernels, loss="squared"), SMKLClassifier(kernels=kernels)):
+        pairs = model.copy_with("C", 10.0).fit(X, y)
+        for k, (part, target, dual, intercept) in enumerate(machines_of(pairs, K, y)):
+            rows = np.flatnonzero(np.isin(y, pairs.pairs_[k]))
+            assert part == pytest.approx(np.tensordot(pairs.weights_[k], K[:, rows][:, :, rows], 1))
+            assert np.array_equal(target > 0, y[rows] == pairs.pairs_[k][1])
+            assert np.array_equal(dual, pairs.dual_coef_[k][rows])
+            assert intercept == pairs.intercept_[k]
+        if model.loss == "squared":
+            chosen = choose_C(model, X, y, [1.0, 10.0])
+            wrong = [target * leave_one_out(part, target, 10.0) >= 1.0 for part, target, *_ in machines_of(pairs, K, y)]
+            assert chosen.errors[1] == pytest.approx(np.mean(np.concatenate(wrong)))
+    rest = choose_C(LpMKLClassifier(kernels=kernels, loss="squared"), X, y, [1.0])
+    assert rest.estimator.weights_.shape == (3, 4)
+    assert 0.0 < rest.errors[0] < 0.5
+
+
+def test_folds_choose_C_by_the_rows_they_leave_out(table):
+    X, y, _ = table
+    grid, done = [0.1, 10.0], []
+    model = SMKLRegressor(kernels=KERNELS, loss="epsilon_insensitive")
+    choice = choose_C(model, X, y, grid, n_splits=4, seed=1, callback=lambda *step: done.append(step))
+    assert choice.rule == "kfold"
+    assert done == [(k, 8) for k in range(9)]
+    for place, C in enumerate(grid):
+        one, errors = model.copy_with("C", C), []
+        for rows, held in KFold(4, shuffle=True, random_state=1).split(X):
+            errors.append(np.mean((one.fit(X[rows], y[rows]).predict(X[held]) - y[held]) ** 2))
+        assert choice.errors[place] == pytest.approx(np.mean(errors))
+    assert choice.C == grid[int(np.argmin(choice.errors))] == choice.estimator.C
+
+
+def test_what_does_not_fit_is_refused(table):
+    X, y, labels = table
+    K = KERNELS.grams(X).values
+    cases = [
+        (lambda: choose_C(SMKLRegressor(), X, y, []), "values must be numbers above 0"),
+        (lambda: choose_C(SMKLRegressor(), X, y, [1.0, -1.0]), "values must be numbers above 0"),
+        (lambda: choose_C(SMKLRegressor(), X, y, [1.0], rule="aic"), "rule must be one of auto, loo"),
+        (lambda: choose_C(SMKLClassifier(), X, labels, [1.0], rule="loo"), 'does not suit .*use rule="kfold"'),
+        (lambda: choose_C(GOMPRegressor(), X, y, [1.0]), "has no parameter C"),
+        (lambda: choose_C(SMKLRegressor(), X, y, [1.0], rule="kfold", n_splits=1), "n_splits must be a whole number"),
+        (lambda: choose_C(SMKLRegressor(), X, y, [1.0], rule="kfold", n_splits=41), "from 2 to the 40 rows"),
+        (lambda: leave_one_out(K[0], y, 0.0), "C must be a finite number above 0"),
+        (lambda: leave_one_out(K, y, 1.0), r"needs the weights \(M,\)"),
+        (lambda: leave_one_out(K[0], y[:-1], 1.0), r"expected \(n, n\) and \(n,\)"),
+        (lambda: leave_one_out(np.ones((1, 1)), np.ones(1), 1.0), "at least two rows"),
+    ]
+    for call, words in cases:
+        with pytest.raises(MKLError, match=words):
+            call()

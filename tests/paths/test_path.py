@@ -1,0 +1,270 @@
+"""Paths: every point equals its own cold fit, scikit-learn scores, one build of the kernels, cancels take effect."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import r2_score
+
+import mklcore as mkl
+from mklcore.errors import ParameterError
+from tests.helpers.every import every
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((90, 4))
+    score = X[:, 0] + np.sin(2 * X[:, 1]) + 0.4 * rng.standard_normal(90)
+    return X[:60], (score > 0).astype(int)[:60], score[:60], X[60:], (score > 0).astype(int)[60:], score[60:]
+
+
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 4)
+RUNS = [
+    (mkl.LpMKLClassifier(kernels=KERNELS, p=1.0), "C", mkl.log_grid(0.01, 100, 7)),
+    (mkl.LpMKLClassifier(kernels=KERNELS, p=1.5, loss="squared"), "C", mkl.log_grid(0.01, 100, 5)),
+    (mkl.LpMKLClassifier(kernels=KERNELS), "p", [np.inf, 4, 2, 4 / 3, 1]),
+    (mkl.GOMPClassifier(kernels=KERNELS), "s", [1, 2, 3, 4]),
+    (mkl.GOMPClassifier(kernels=KERNELS), "lam", [1.0, 0.1, 0.01]),
+    (mkl.UniformMKLClassifier(kernels=KERNELS), "C", [0.1, 1, 10]),
+    (mkl.LpMKLClassifier(kernels=KERNELS, penalty=mkl.ElasticNet(0.2)), "C", [1e-4, 1e-2, 1.0]),
+    (mkl.SMKLClassifier(kernels=KERNELS), "C", [0.01, 1.0, 100.0]),
+    (mkl.GreedyMKLClassifier(kernels=KERNELS, tol=1e-6), "lam", [1.0, 0.1, 0.01]),
+    (mkl.BestKernelClassifier(kernels=KERNELS), "C", [0.1, 1, 10]),
+    (mkl.AlignedMKLClassifier(kernels=KERNELS), "C", [0.1, 1, 10]),
+    (mkl.JointMKLClassifier(kernels=KERNELS, p=1.0), "C", [0.1, 1, 10]),
+    (mkl.JointMKLClassifier(kernels=KERNELS, p=2.0, loss="logistic"), "C", [0.1, 1, 10]),
+]
+ATTRIBUTES = {"C": "C", "p": "p", "lam": "lam", "s": "n_kernels"}
+
+
+@every("model, param, values", RUNS)
+def test_every_point_equals_its_cold_fit(model, param, values, table):
+    X, y, _, X_val, y_val, _ = table
+    path = mkl.fit_path(model, X, y, param, values, X_val, y_val)
+    assert path.weights.shape == (len(values), len(KERNELS))
+    for k, value in enumerate(values):
+        cold = model.copy_with(ATTRIBUTES[param], value).fit(X, y)
+        assert path.objective[k] == pytest.approx(cold.objective_, rel=2e-3)
+        assert path.val_score[k] == pytest.approx(path.estimators[k].score(X_val, y_val))
+        assert path.train_score[k] == pytest.approx(path.estimators[k].score(X, y))
+        assert path.statuses[k].ok
+    certified = np.isfinite(path.relative_gap)
+    assert certified.all() or not certified.any()
+    assert np.all(path.relative_gap[certified] <= 2e-3)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        mkl.LpMKLClassifier(kernels=KERNELS, p=2.0, tol=0.1),
+        mkl.SMKLClassifier(kernels=KERNELS, tol=0.1),
+        mkl.GreedyMKLClassifier(kernels=KERNELS, n_kernels=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_points_predicted_together_predict_as_they_do_alone(model, table):
+    X, _, score, X_val, _, _ = table
+    thirds = np.digitize(score, np.quantile(score, [1 / 3, 2 / 3]))  # three classes: several machines to a point
+    blocks = KERNELS.grams(X).cross(X_val)
+    points = [
+        model.fit(X, thirds),
+        model.copy_with(next(iter({"C", "lam"} & set(model.get_params()))), 0.3).fit(X, thirds),
+    ]
+    for point, decided in zip(points, model.decide_along(points, blocks), strict=True):
+        np.testing.assert_array_equal(point.label(decided), point.predict(X_val))
+
+
+@every(
+    "model",
+    [
+        *(mkl.LpMKLClassifier(kernels=KERNELS, p=p, tol=1e-2) for p in (1.0, 4 / 3, np.inf)),
+        mkl.LpMKLClassifier(kernels=KERNELS, p=2.0, loss="logistic", tol=1e-2),
+        mkl.LpMKLRegressor(kernels=KERNELS, p=2.0, tol=1e-2),
+        mkl.LpMKLRegressor(kernels=KERNELS, loss="epsilon_insensitive", tol=1e-2),
+        mkl.LpMKLClassifier(kernels=KERNELS, approximation=mkl.Nystroem(20), tol=1e-2),
+        mkl.BestKernelClassifier(kernels=KERNELS, tol=1e-2),
+        mkl.AlignedMKLClassifier(kernels=KERNELS, tol=1e-2),
+    ],
+)
+def test_what_a_certificate_was_computed_from_is_the_decision_about_the_training_rows(model, table):
+    X, _, score, _, _, _ = table
+    y = np.digitize(score, np.quantile(score, [1 / 3, 2 / 3])) if is_classifier(model) else score
+    stack, target = model.training_stack(X, y)
+    for point in model.along(stack, target, "C", [0.01, 0.011, 1.0], "C"):
+        assert point.training_decision == pytest.approx(point.decide_blocks(stack.values), rel=1e-9, abs=1e-9)
+
+
+def test_regression_paths_score_by_r2(table):
+    X, _, y, X_val, _, y_val = table
+    path = mkl.fit_path(mkl.LpMKLRegressor(kernels=KERNELS, p=2.0), X, y, "C", [0.1, 1.0], X_val, y_val)
+    assert path.score_name == "R²"
+    assert path.val_score[1] == pytest.approx(r2_score(y_val, path.estimators[1].predict(X_val)))
+
+
+def test_stacks_and_tables_give_the_same_path(table):
+    X, y, _, X_val, y_val, _ = table
+    stack = KERNELS.grams(X)
+    on_table = mkl.fit_path(mkl.LpMKLClassifier(kernels=KERNELS), X, y, "C", [0.1, 1.0], X_val, y_val)
+    on_stack = mkl.fit_path(
+        mkl.LpMKLClassifier(kernels="precomputed"), stack.values, y, "C", [0.1, 1.0], stack.cross(X_val), y_val
+    )
+    ready = mkl.fit_path(mkl.LpMKLClassifier(kernels=KERNELS), stack, y, "C", [0.1, 1.0], X_val, y_val)
+    assert on_stack.weights == pytest.approx(on_table.weights)
+    assert ready.val_score == pytest.approx(on_table.val_score)
+
+
+def test_the_estimator_is_not_changed(table):
+    model = mkl.LpMKLClassifier(kernels=KERNELS, C=7.0)
+    before = dict(vars(model))
+    mkl.fit_path(model, table[0], table[1], "C", [0.1, 1.0])
+    assert vars(model) == before
+
+
+def test_progress_is_reported_and_an_exception_cancels(table):
+    reported = []
+    mkl.fit_path(
+        mkl.UniformMKLClassifier(kernels=KERNELS),
+        table[0],
+        table[1],
+        "C",
+        [0.1, 1, 10],
+        callback=lambda *s: reported.append(s),
+    )
+    assert reported == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+    class Stop(Exception):
+        pass
+
+    def stop(done, total):
+        if done == 1:
+            raise Stop
+
+    with pytest.raises(Stop):
+        mkl.fit_path(mkl.UniformMKLClassifier(kernels=KERNELS), table[0], table[1], "C", [0.1, 1, 10], callback=stop)
+
+
+def test_without_validation_rows_scores_are_nan(table):
+    path = mkl.fit_path(mkl.UniformMKLClassifier(kernels=KERNELS), table[0], table[1], "C", [1.0])
+    assert np.isnan(path.val_score).all()
+    assert np.isfinite(path.train_score).all()
+    assert "path over C" in path._repr_html_()
+
+
+@every(
+    "model, params",
+    [
+        (mkl.LpMKLClassifier(kernels=KERNELS), ("C", "p")),
+        (mkl.GOMPClassifier(kernels=KERNELS), ("lam", "s")),
+        (mkl.GreedyMKLClassifier(kernels=KERNELS), ("lam", "s")),
+        (mkl.SMKLClassifier(kernels=KERNELS), ("C",)),
+        (mkl.HKLClassifier("polynomial"), ("lam",)),
+    ],
+)
+def test_a_grid_takes_a_table_as_a_path_does(model, params, table):
+    X, y = table[0], table[1]
+    built = model._stack(X) if isinstance(model, mkl.HKLClassifier) else KERNELS.grams(
+        X, normalise=model.default_normalise
+    )  # fmt: skip
+    for param in params:
+        grid = mkl.paths.path_grid(model, X, y, param, 5)
+        assert grid == pytest.approx(mkl.paths.path_grid(model, built, y, param, 5))
+    assert not hasattr(model, "n_features_in_")
+    with pytest.raises(ParameterError, match="A path runs over one of"):
+        mkl.paths.path_grid(model, X, y, "width")
+
+
+def test_a_grid_of_kernels_too_many_to_keep_is_scaled_by_some_of_their_rows(table):
+    X, y = table[0], table[1]
+    by_rows = mkl.LpMKLClassifier(kernels=KERNELS, solver="interleaved")
+    assert mkl.paths.path_grid(by_rows, X, y, "C", 5) == pytest.approx(
+        mkl.paths.path_grid(mkl.LpMKLClassifier(kernels=KERNELS), X, y, "C", 5)
+    )
+    raw = mkl.LpMKLClassifier(kernels="precomputed")
+    stack = KERNELS.grams(X)
+    assert mkl.paths.path_grid(raw, stack.values, y, "C", 5) == pytest.approx(
+        mkl.paths.path_grid(raw, stack, y, "C", 5)
+    )
+
+
+@every("param", ["C", "lam", "p", "s"])
+def test_grids_are_scaled_by_the_data(param, table):
+    X, y = table[0], table[1]
+    model = mkl.GOMPClassifier() if param in ("lam", "s") else mkl.LpMKLClassifier()
+    stack = KERNELS.grams(X)
+    grid = mkl.paths.path_grid(model, stack, y, param)
+    assert np.all(np.diff(grid) > 0)
+    if param == "C":
+        path = mkl.fit_path(
+            mkl.UniformMKLClassifier(), stack, y, "C", mkl.paths.path_grid(mkl.UniformMKLClassifier(), stack, y, "C")
+        )
+        grid = path.values
+        bound = np.abs(path.estimators[0].dual_coef_)
+        inside = (bound > 0.001 * grid[0]) & (bound < 0.999 * grid[0])
+        assert np.mean(inside) < 0.05  # hardly a point has left its bound yet
+    if param == "lam":
+        assert 1e-9 < grid[0] < grid[-1] < 1e3
+
+
+@every("value, index", [(1e-9, 0), (0.99, 0), (1.01, 1), (10.0, 1), (31.0, 1), (32.0, 2), (1e200, 3), (np.inf, 3)])
+def test_the_nearest_point_is_nearest_by_ratio_whatever_the_order(table, value, index):
+    values = np.array([0.1, 10.0, 100.0, np.inf])
+    path = mkl.fit_path(mkl.LpMKLClassifier(kernels=KERNELS), table[0], table[1], "p", [1.0])
+    assert dataclasses.replace(path, values=values).nearest(value) == index
+    assert dataclasses.replace(path, values=values[::-1]).nearest(value) == 3 - index
+    with pytest.raises(ParameterError, match="compared by ratio is above 0; got 0"):
+        path.nearest(0.0)
+
+
+def test_refusals(table):
+    X, y = table[0], table[1]
+    model = mkl.LpMKLClassifier(kernels=KERNELS)
+    with pytest.raises(ParameterError, match="runs over one of C, lam, p, s"):
+        mkl.fit_path(model, X, y, "gamma", [1.0])
+    with pytest.raises(ParameterError, match="no parameter 'lam'"):
+        mkl.fit_path(model, X, y, "lam", [1.0])
+    with pytest.raises(ParameterError, match="non-empty list of numbers"):
+        mkl.fit_path(model, X, y, "C", [])
+    with pytest.raises(ParameterError, match="must be numbers"):
+        mkl.fit_path(model, X, y, "C", ["a"])
+    with pytest.raises(ParameterError, match="C must be a finite number above 0"):
+        mkl.fit_path(model, X, y, "C", [1.0, -1.0])
+    with pytest.raises(ParameterError, match="whole, from 1 on"):
+        mkl.fit_path(mkl.GOMPClassifier(kernels=KERNELS), X, y, "s", [0.5])
+    with pytest.raises(ParameterError, match="0 < low < high"):
+        mkl.log_grid(1.0, 0.1, 5)
+
+
+def test_a_clone_of_a_point_does_not_answer_to_the_job_of_the_path():
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    job = {"over": False}
+    asked = mkl.LpMKLClassifier(callback=lambda record: job["over"])
+    path = mkl.fit_path(asked, X, y, "C", [0.1, 1.0])
+    job["over"] = True
+    again = clone(path.estimators[-1]).fit(X, y)
+    assert again.status_.ok
+    assert asked.callback is not None
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_a_start_changes_the_work_and_not_the_answer(task, table):
+    X, labels, score, *_ = table
+    y = {"binary": labels, "multiclass": np.digitize(score, [-0.5, 0.5]), "regression": score}[task]
+    stack = KERNELS.grams(X)
+    model = mkl.catalog.ESTIMATORS["lp"].estimator(task, p=1.2, tol=1e-6)
+    path = mkl.fit_path(model, stack, y, "C", [1.0])
+    warm = mkl.fit_path(model, stack, y, "C", [1.05], start=path.estimators[0])
+    cold = mkl.fit_path(model, stack, y, "C", [1.05])
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-5)
+    assert warm.solves[0] <= cold.solves[0]
+    assert warm.statuses[0].ok
+
+
+def test_a_start_that_does_not_fit_is_refused(table):
+    stack, y = KERNELS.grams(table[0]), table[1]
+    fitted = mkl.LpMKLClassifier().fit(stack, y)
+    with pytest.raises(ParameterError, match="starts from a fitted LpMKLClassifier on the same 40 rows"):
+        mkl.fit_path(mkl.LpMKLClassifier(), stack.take(np.arange(40)), y[:40], "C", [1.0], start=fitted)
+    with pytest.raises(ParameterError, match="got a GOMPClassifier"):
+        mkl.fit_path(mkl.LpMKLClassifier(), stack, y, "C", [1.0], start=mkl.GOMPClassifier().fit(stack, y))

@@ -1,0 +1,137 @@
+"""The pinball loss: its dual against a generic solver, scikit-learn's quantile regression, every solver, the
+verifier, bands.
+"""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.linear_model import QuantileRegressor, Ridge
+
+import mklcore as mkl
+from mklcore.errors import DataError, ParameterError
+from mklcore.losses import EpsilonInsensitive
+from mklcore.losses.base import best_intercept, total_loss
+from mklcore.machines import machine_of
+from mklcore.penalties import LpNorm
+from mklcore.solvers import fit_weighted
+from tests.helpers.every import every
+
+
+@pytest.fixture(scope="module")
+def case():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    y = X[:, 0] + np.sin(2 * X[:, 1]) + (0.2 + 0.3 * np.abs(X[:, 0])) * rng.standard_normal(40)
+    squares = ((X[:, None, :] - X[None, :, :]) ** 2).sum(-1)
+    return X, y, np.stack([np.exp(-squares / 2), X @ X.T, np.exp(-squares / 0.2)])
+
+
+@every("quantile", [0.05, 0.3, 0.5, 0.9])
+@every("fit_intercept", [True, False])
+def test_the_machine_reaches_the_optimum_of_a_generic_solver(case, quantile, fit_intercept):
+    _, y, kernels = case
+    loss, K, C = mkl.Pinball(quantile), kernels[0], 2.0
+    found = machine_of(loss)(K, y, C, loss, fit_intercept, accuracy=1e-10)
+    constraints = [{"type": "eq", "fun": np.sum, "jac": np.ones_like}] if fit_intercept else []
+    generic = minimize(
+        lambda a: 0.5 * a @ K @ a - y @ a,
+        np.zeros(40),
+        jac=lambda a: K @ a - y,
+        method="SLSQP",
+        constraints=constraints,
+        bounds=[((quantile - 1) * C, quantile * C)] * 40,
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
+    assert found.objective == pytest.approx(-generic.fun, rel=1e-6)
+    assert abs(found.gap) <= 1e-8 * found.objective
+
+
+@pytest.mark.parametrize("quantile", [0.1, 0.5, 0.8])
+def test_a_linear_kernel_at_a_large_cost_is_quantile_regression(case, quantile):
+    X, y, _ = case
+    kernels = mkl.KernelDictionary((mkl.Linear(),), standardize=False)
+    ours = mkl.LpMKLRegressor(kernels=kernels, normalise=None, C=1e4, loss=mkl.Pinball(quantile), tol=1e-8).fit(X, y)
+    theirs = QuantileRegressor(quantile=quantile, alpha=0.0).fit(X, y)
+    loss = mkl.Pinball(quantile)
+    assert loss.value(ours.predict(X), y).sum() == pytest.approx(loss.value(theirs.predict(X), y).sum(), rel=1e-4)
+    assert np.mean(y < ours.predict(X) - 1e-6) <= quantile <= np.mean(y <= ours.predict(X) + 1e-6)
+
+
+def test_the_median_is_half_the_absolute_error(case):
+    _, y, K = case
+    half = fit_weighted(K, y, 2.0, mkl.Pinball(0.5), LpNorm(4 / 3), True, tol=1e-6)
+    insensitive = fit_weighted(K, y, 1.0, EpsilonInsensitive(0.0), LpNorm(4 / 3), True, tol=1e-6)
+    assert half.objective == pytest.approx(insensitive.objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("quantile", [0.1, 0.37, 0.5])
+def test_the_best_intercept_with_weights_is_that_of_repeated_rows(quantile):
+    rng = np.random.default_rng(1)
+    f, y, w = rng.standard_normal(12), rng.standard_normal(12), rng.integers(1, 4, 12)
+    loss = mkl.Pinball(quantile)
+    ours = best_intercept(loss, f, y, w.astype(float))
+    again = best_intercept(loss, np.repeat(f, w), np.repeat(y, w), 1.0)
+    values = [total_loss(loss, f, b, y, w.astype(float)) for b in (ours, again)]
+    assert values[0] == pytest.approx(values[1])
+    assert values[0] <= min(total_loss(loss, f, b, y, w.astype(float)) for b in np.linspace(-4, 4, 999)) + 1e-9
+
+
+def test_the_verifier_knows_it(case, tmp_path):
+    from mklcore import verify
+
+    X, y, _ = case
+    table = tmp_path / "table.csv"
+    rows = [f"{a!r},{b!r},{t!r}" for (a, b), t in zip(X.tolist(), y.tolist(), strict=True)]
+    table.write_text("\n".join(["a,b,y", *rows]), encoding="utf-8")
+    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.rbf_grid([0.5, 2.0]), loss=mkl.Pinball(0.9)).fit(X, y)
+    mkl.save_model(tmp_path / "model.mkl", model)
+    assert mkl.load_model(tmp_path / "model.mkl").loss == mkl.Pinball(0.9)
+    lines, code = verify.report(tmp_path / "model.mkl", table, "y")
+    assert code == 0, lines
+
+
+@pytest.mark.parametrize("wrong", [0.0, 1.0, np.nan])
+def test_a_quantile_is_a_share(wrong):
+    with pytest.raises(ParameterError, match="between 0 and 1"):
+        mkl.Pinball(wrong)
+
+
+def uneven(n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, (n, 1))
+    return X, X[:, 0] + (0.1 + np.abs(X[:, 0])) * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("cv", ["split", 4])
+def test_bands_cover_and_are_wide_where_the_target_varies(cv):
+    covered, ratio = [], []
+    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.rbf_grid([0.5]), p=2.0)
+    for seed in range(4 if cv == "split" else 2):
+        X, y = uneven(600, seed)
+        band = mkl.QuantileBand(model, cv=cv).fit(X[:300], y[:300])
+        ends = band.predict_interval(X[300:])
+        covered.append(np.mean((ends[:, 0] <= y[300:]) & (y[300:] <= ends[:, 1])))
+        narrow, wide = np.diff(band.predict_interval([[0.0], [0.8]]))[:, 0]
+        ratio.append(wide / narrow)
+        assert np.all(ends[:, 0] <= ends[:, 1])
+    assert 0.86 < np.mean(covered) < 0.95
+    assert np.mean(ratio) > 2.0
+
+
+def test_a_split_band_is_its_formula():
+    X, y = uneven(120, 5)
+    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.rbf_grid([1.0]))
+    band = mkl.QuantileBand(model, level=0.8, cv=0.5).fit(X, y)
+    ends = band.estimator_.ends(X)
+    size = np.sort(band.scores_)[int(np.ceil(0.8 * 61)) - 1]
+    expected = ends + np.array([-size, size])
+    whole = expected[:, 0] <= expected[:, 1]
+    assert band.predict_interval(X)[whole] == pytest.approx(expected[whole])
+
+
+def test_refusals_of_a_band():
+    X, y = uneven(30, 0)
+    with pytest.raises(ParameterError, match="such as LpMKLRegressor"):
+        mkl.QuantileBand(Ridge()).fit(X, y)
+    with pytest.raises(DataError, match="held-out rows"):
+        mkl.QuantileBand(level=0.99).fit(X, y).predict_interval(X)

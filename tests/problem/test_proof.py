@@ -1,0 +1,133 @@
+"""Every answer proves itself: what a fit publishes gives its objective, and its dual point gives its bound."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mklcore as mkl
+from mklcore.losses import make_loss
+from mklcore.penalties import BlockNorm, EllipticNorm, LpNorm, WeightedLpNorm
+from mklcore.solvers import certificate, fit_weighted
+from tests.helpers.every import every
+from tests.lp.test_properties import LOSSES, costs, draw, losses, orders, seeds
+
+SEED = 5
+SOLVERS = {
+    "auto": (1.0, 1.5, 8.0),
+    "newton": (1.0, 1.5),
+    "wrapper": (1.5, np.inf),
+    "interleaved": (1.0, 1.5),
+    "silp": (1.0,),
+}
+
+
+def proved(drawn, fit, loss, C, penalty):
+    """The certificate of a fit, its dual point asked for the bound, against what the fit says."""
+    assert fit.dual_point is not None
+    primal, dual = certificate(
+        drawn.K, drawn.y, fit.weights, fit.dual_coef, fit.intercept, loss, C, penalty, fit.dual_point, drawn.intercept
+    )
+    assert primal == pytest.approx(fit.objective, rel=1e-6)
+    assert dual == pytest.approx(fit.dual_objective, rel=1e-6, abs=1e-6 * abs(fit.objective))
+
+
+@every("loss", LOSSES)
+@every("solver, p", [(solver, p) for solver, powers in SOLVERS.items() for p in powers])
+def test_the_dual_point_proves_the_dual_objective(solver, p, loss):
+    if solver == "interleaved" and loss not in ("hinge", "epsilon_insensitive", "pinball"):
+        return
+    drawn, penalty = draw(SEED, loss, n=40, M=5), LpNorm(p)
+    for C in (0.03, 1.0) if solver == "silp" else (0.03, 1.0, 30.0):
+        fit = fit_weighted(drawn.K, drawn.y, C, make_loss(loss), penalty, drawn.intercept, solver=solver, tol=1e-4)
+        proved(drawn, fit, loss, C, penalty)
+
+
+@every("penalty", [WeightedLpNorm(1.5, (1.0, 2.0, 0.5, 1.0)), BlockNorm(4.0), EllipticNorm(np.eye(4) + 0.2)])
+@every("loss", LOSSES)
+def test_so_it_does_for_every_penalty(penalty, loss):
+    drawn = draw(SEED, loss)
+    fit = fit_weighted(drawn.K, drawn.y, 2.0, make_loss(loss), penalty, drawn.intercept)
+    proved(drawn, fit, loss, 2.0, penalty)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(seeds, losses, orders, costs, st.integers(2, 12), st.sampled_from((1e-2, 1e-3, 1e-6)))
+def test_any_fit_is_proved_by_what_it_publishes(seed, loss, p, C, M, tol):
+    drawn = draw(seed, loss, M=M)
+    fit = fit_weighted(drawn.K, drawn.y, C, make_loss(loss), LpNorm(p), drawn.intercept, tol=tol)
+    proved(drawn, fit, loss, C, LpNorm(p))
+
+
+def test_a_path_and_its_warm_starts_keep_their_proofs():
+    drawn = draw(SEED, "hinge", n=60, M=12)
+    model = mkl.LpMKLClassifier(p=1.0, kernels="precomputed", tol=1e-4)
+    path = mkl.fit_path(model, drawn.K, drawn.y, param="C", values=mkl.log_grid(0.01, 100, 7))
+    for C, point in zip(path.values, path.estimators, strict=True):
+        assert point.dual_point_ is point.fit_.dual_point
+        proved(drawn, point.fit_, "hinge", C, LpNorm(1.0))
+
+
+def test_several_classes_have_a_proof_each():
+    rng = np.random.default_rng(SEED)
+    X, y = rng.normal(size=(45, 3)), np.arange(45) % 3
+    X[:, 0] += y
+    model = mkl.LpMKLClassifier(kernels=mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0])).fit(X, y)
+    K = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]).grams(X).values
+    assert model.dual_point_.shape == (3, 45)
+    for k, point in enumerate(model.dual_point_):
+        found = certificate(
+            K, np.where(y == k, 1.0, -1.0), model.weights_[k], model.dual_coef_[k], model.intercept_[k], "hinge", 1.0,
+            LpNorm(1.0), point,
+        )  # fmt: skip
+        assert found == pytest.approx((model.objective_[k], model.dual_objective_[k]), rel=1e-6)
+
+
+@pytest.mark.parametrize("nu", [None, 0.3])
+def test_novelty_has_a_proof_in_both_forms(nu):
+    X = np.random.default_rng(SEED).normal(size=(40, 3))
+    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0])
+    model = mkl.LpMKLOneClass(p=2.0, C=0.5, nu=nu, kernels=kernels).fit(X)
+    C, intercept = (0.5, 0.0) if nu is None else (1 / (nu * 40), -model.offset_)
+    loss = "one_class" if nu is None else make_loss("nu_one_class", nu=nu)
+    found = certificate(
+        kernels.grams(X).values, np.ones(40), model.weights_, model.dual_coef_, intercept, loss, C, LpNorm(2.0),
+        model.dual_point_,
+    )  # fmt: skip
+    assert found == pytest.approx((model.objective_, model.dual_objective_), rel=1e-6)
+
+
+def test_balance_is_asked_for_by_the_intercept_that_was_free_and_not_by_its_value():
+    drawn = draw(SEED, "hinge")
+    a = np.where(drawn.y > 0, 1.0, 0.0)
+    asked = (drawn.K, drawn.y, np.ones(4), a, 0.0, "hinge", 1.0, LpNorm(np.inf))
+    assert certificate(*asked)[1] == -np.inf
+    assert np.isfinite(certificate(*asked, fit_intercept=False)[1])
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_greedy_algorithm_1_has_a_proof(several):
+    drawn = draw(SEED, "hinge", n=30)
+    y = np.arange(30) % 3 if several else drawn.y
+    model = mkl.GreedyMKLClassifier(lam=0.02, kernels="precomputed", fit_intercept=True).fit(drawn.K, y)
+    points, duals, objectives = (np.atleast_1d(v) for v in (model.dual_point_, model.dual_objective_, model.objective_))
+    for k, (theta, dual) in enumerate(zip(np.atleast_2d(points), duals, strict=True)):
+        labels = np.where(y == (k if several else model.classes_[1]), 1.0, -1.0)
+        centred = labels - labels.mean()
+        assert theta @ centred - 0.5 * 30 * theta @ theta == pytest.approx(dual, rel=1e-9)
+        assert max(np.sqrt(theta @ kernel @ theta) for kernel in drawn.K) <= 0.02 * (1 + 1e-9)
+        assert dual <= objectives[k] + 1e-12
+    path = mkl.fit_path(model, drawn.K, y, param="s", values=[1, 2])
+    for point in path.estimators:
+        theta = np.atleast_2d(point.dual_point_)[-1]
+        assert theta @ centred - 15 * theta @ theta == pytest.approx(np.atleast_1d(point.dual_objective_)[-1], rel=1e-9)
+
+
+def test_there_is_no_dual_point_without_a_certificate():
+    drawn = draw(SEED, "hinge", n=30)
+    for model in (
+        mkl.GOMPClassifier(kernels="precomputed"),
+        mkl.SMKLClassifier(kernels="precomputed"),
+        mkl.GreedyMKLClassifier(criterion="empirical", kernels="precomputed"),
+    ):
+        assert model.fit(drawn.K, drawn.y).dual_point_ is None

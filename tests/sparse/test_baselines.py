@@ -1,0 +1,171 @@
+"""lq-norm ridge MKL, the two-stage rule, the counterexample to it, and what the papers' problems have in common."""
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.errors import DataError, ParameterError
+from mklcore.solvers.variants import penalised_l1
+from tests.helpers.every import every
+from tests.oracles.greedy import DATA, KERNELS, TARGETS, X3, penalised
+
+K1, Y1, LAM = KERNELS["P1var"], TARGETS["P1var"], 0.01
+
+
+# lq-norm ridge MKL
+
+
+@every("k", range(5))
+def test_every_trusted_optimum(k):
+    q, objective = float(DATA["lq|q"][k]), DATA["lq|objective"][k]
+    fit = mkl.lq_mkl(K1, Y1, LAM, q)
+    assert fit.objective == pytest.approx(objective, rel=1e-6)
+    assert fit.dual_objective <= objective * (1 + 1e-6)
+    assert fit.relative_gap <= 1e-6
+    assert np.linalg.norm(fit.weights, ord=q) == pytest.approx(1.0)
+    residual = Y1 - np.tensordot(fit.weights, K1, 1) @ fit.dual_coef
+    assert residual == pytest.approx(LAM * len(Y1) * fit.dual_coef)
+    assert fit.objective == pytest.approx(LAM * Y1 @ fit.dual_coef, rel=1e-6)
+
+
+@pytest.mark.parametrize("q", [1.5, 2.0, 6.0])
+def test_the_weights_are_a_fixed_point_of_the_alternation(q):
+    """gamma_j = ||f_j||^{2/(q+1)} / (sum ||f_k||^{2q/(q+1)})^{1/q}, ||f_j|| = gamma_j sqrt(alpha'K_j alpha)."""
+    fit = mkl.lq_mkl(K1, Y1, LAM, q, tol=1e-10)
+    norms = fit.weights * np.sqrt(np.einsum("i,mij,j->m", fit.dual_coef, K1, fit.dual_coef))
+    updated = norms ** (2 / (q + 1)) / np.sum(norms ** (2 * q / (q + 1))) ** (1 / q)
+    assert fit.weights == pytest.approx(updated, abs=1e-4)
+    p = 2 * q / (q + 1)
+    value = np.mean((LAM * len(Y1) * fit.dual_coef) ** 2) + LAM * np.sum(norms**p) ** (2 / p)
+    assert value == pytest.approx(fit.objective, rel=1e-6)
+
+
+def test_infinity_is_ridge_regression_on_the_sum():
+    fit = mkl.lq_mkl(K1, Y1, LAM, np.inf)
+    assert fit.dual_coef == pytest.approx(np.linalg.solve(K1.sum(0) + LAM * len(Y1) * np.eye(len(Y1)), Y1))
+    assert fit.weights == pytest.approx(np.ones(len(K1)))
+
+
+def test_a_warm_start_ends_at_the_same_value():
+    neighbour = mkl.lq_mkl(K1, Y1, 2 * LAM, 1.5)
+    warm, cold = mkl.lq_mkl(K1, Y1, LAM, 1.5, warm=neighbour), mkl.lq_mkl(K1, Y1, LAM, 1.5)
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-7)
+    assert cold.history[-1].objective == cold.objective
+    assert "l1.5-norm ridge MKL" in cold.solver
+
+
+# What the papers have in common (specification, section 0)
+
+
+def test_smkl_with_group_lasso_is_the_penalised_problem():
+    objective, C = DATA["smkl|gl"]
+    lam = 1 / (C * len(Y1))
+    fit = penalised_l1(KERNELS["P1"] / len(Y1), TARGETS["P1"], lam, "symmetric", 1e-10)
+    assert fit.objective == pytest.approx(lam * objective, rel=1e-7)
+
+
+def test_smkl_with_squared_group_lasso_is_l1_ridge_mkl():
+    objective, C = DATA["smkl|mkl"]
+    lam = 1 / (C * len(Y1))
+    assert mkl.lq_mkl(KERNELS["P1"] / len(Y1), TARGETS["P1"], lam, 1).objective == pytest.approx(
+        2 * lam * objective, rel=1e-7
+    )
+
+
+@pytest.mark.parametrize(("terms", "factor"), [("gl", 1.0), ("mkl", 2.0)])
+def test_the_estimators_of_three_papers_agree(terms, factor):
+    """objective_B = lam objective_C for GL, objective_A = 2 lam objective_C for MKL, with C = 1 / (lam n)."""
+    K, y, lam = KERNELS["P2"], TARGETS["P2"], 0.05
+    smkl = mkl.SMKLRegressor(
+        terms=terms, C=1 / (lam * len(y)), loss="squared", fit_intercept=False, kernels="precomputed", tol=1e-10
+    ).fit(K, y)
+    if terms == "gl":
+        other = (
+            mkl.GreedyMKLRegressor(lam=lam, fit_intercept=False, kernels="precomputed", tol=1e-9).fit(K, y).objective_
+        )
+    else:
+        other = mkl.lq_mkl(K, y, lam, 1).objective
+    assert factor * lam * smkl.objective_ == pytest.approx(other, rel=1e-7)
+
+
+@pytest.mark.parametrize("name", ["P1_lam0.1", "P2_lam0.02"])
+def test_the_penalised_problem_is_l1_ridge_mkl_at_another_lam(name):
+    """With the 1/2 in the loss: weights gamma_j = ||f_j|| / ||f*|| and lam' = lam / ||f*||; E_N + lam ||f*||^2 / (2
+    ||f*||).
+    """
+    case = next(case for case in penalised() if case.name == name)
+    fit = penalised_l1(case.K, case.y, case.lam, "symmetric", 1e-10)
+    total = fit.weights.sum()
+    same = mkl.lq_mkl(case.K, case.y, case.lam / total, 1)
+    assert same.weights == pytest.approx(fit.weights / total, abs=1e-4)
+    assert 0.5 * same.objective == pytest.approx(fit.objective - 0.5 * case.lam * total, rel=1e-6)
+
+
+# The symmetric solver and the two-stage rule
+
+
+@every("case", penalised())
+def test_the_symmetric_solver_reaches_every_optimum(case):
+    fit = penalised_l1(case.K, case.y, case.lam, "symmetric", 1e-10)
+    assert fit.objective == pytest.approx(case.objective, rel=1e-8)
+    assert fit.weights == pytest.approx(case.norms, abs=2e-5 * case.norms.max())  # also among copies: they share evenly
+
+
+def test_two_stages_keep_the_largest_and_solve_again():
+    case = next(case for case in penalised() if case.name == "P1_lam0.02")
+    fit = mkl.two_stage(case.K, case.y, case.lam, 2)
+    assert fit.selected == (1, 4)
+    assert set(np.flatnonzero(fit.weights)) == {1, 4}
+    assert fit.objective == pytest.approx(case.path_objective[1], rel=1e-9)  # the exact optimum on {1, 4}
+    assert fit.dual_objective == pytest.approx(case.objective, rel=1e-8)
+    assert 0 < fit.gap < 1e-4
+    fitted = np.einsum("mij,mj->i", case.K, fit.dual_coef)
+    assert 0.5 * np.mean((case.y - fitted) ** 2) + case.lam * fit.weights.sum() == pytest.approx(fit.objective)
+
+
+# The counterexample
+
+
+def test_the_counterexample_of_the_paper():
+    found = mkl.duplicate_counterexample()
+    assert found.two_kernels == pytest.approx([0.8, 0.2], abs=1e-6)
+    assert found.symmetric == pytest.approx([0.08] * 10 + [0.2], abs=1e-6)
+    assert found.block_descent == pytest.approx([0.8] + [0.0] * 9 + [0.2], abs=1e-6)
+    assert found.objective_two == pytest.approx(0.1297848212, abs=1e-9)
+    assert found.objective_many == pytest.approx(found.objective_two, rel=1e-9)
+    assert found.two_stage == {"symmetric": "B", "block": "A"}
+    assert set(found.greedy.values()) == {"A"}
+    assert len(found.greedy) == 6
+    assert "keeps B" in found.words
+    assert found.words in found._repr_html_()
+
+
+def test_the_counterexample_on_given_kernels():
+    y = np.sin(np.pi * X3[:, 0]) + 0.36118225 * np.sin(np.pi * X3[:, 1])
+    given = mkl.duplicate_counterexample(KERNELS["P3two"], y, 0.05, 10)
+    # The same problem but for last digits; an objective with 15 digits settles the place of its minimum to half of
+    # them.
+    assert given.symmetric == pytest.approx(mkl.duplicate_counterexample().symmetric, abs=1e-7)
+    few = mkl.duplicate_counterexample(KERNELS["P3two"], y, copies=3)
+    assert few.symmetric == pytest.approx([0.8 / 3] * 3 + [0.2], abs=1e-6)
+    assert few.two_stage["symmetric"] == "A"  # three copies are not enough to look small
+
+
+def test_refusals():
+    K, y = KERNELS["P3two"], TARGETS["P3"]
+    with pytest.raises(ParameterError, match="must be 1 or more"):
+        mkl.lq_mkl(K, y, 0.1, 0.5)
+    with pytest.raises(ParameterError, match="lam must be a finite number above 0; got 0"):
+        mkl.lq_mkl(K, y, 0.0, 2)
+    with pytest.raises(DataError, match="30 finite numbers, one per row"):
+        mkl.lq_mkl(K, y[:-1], 0.1, 2)
+    with pytest.raises(ParameterError, match="n_kernels must be a whole number from 1 to 2"):
+        mkl.two_stage(K, y, 0.1, 3)
+    with pytest.raises(ParameterError, match="solver must be one of symmetric, block"):
+        mkl.two_stage(K, y, 0.1, 1, solver="magic")
+    with pytest.raises(ParameterError, match="or neither for the built-in problem"):
+        mkl.duplicate_counterexample(K)
+    with pytest.raises(ParameterError, match="copies must be a whole number of 2 or more"):
+        mkl.duplicate_counterexample(copies=1)
+    with pytest.raises(DataError, match="two kernels and a target that varies"):
+        mkl.duplicate_counterexample(K, np.ones(30))

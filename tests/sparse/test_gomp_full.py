@@ -1,0 +1,250 @@
+"""MKL-GOMP beyond squared loss and one target: hinge scores, several targets, copies, subsamples, paths."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.svm import SVC
+
+import mklcore as mkl
+from mklcore.errors import DataError, ParameterError
+from mklcore.kernels.grams import exact_copies
+from mklcore.losses import Hinge
+from mklcore.solvers.driver import run
+from mklcore.solvers.gomp import LossGOMP, Spectra, offset_machine
+from tests.helpers.every import every
+from tests.oracles.greedy import DATA, KERNELS, TARGETS
+from tests.oracles.reference import gomp_paths
+
+LAM = 0.01
+
+
+def hinge_path(Y=None, **options):
+    Y = TARGETS["P5"][:, None] if Y is None else Y
+    settings = {"n_kernels": 6, "score_tol": 0.0, **options}
+    return run(LossGOMP(KERNELS["P5"], Y, LAM, loss=Hinge(), **settings), tol=0.0, max_iter=99)
+
+
+# Trusted values
+
+
+def test_the_hinge_path_is_the_trusted_one():
+    fit = hinge_path(n_kernels=len(DATA["hinge|picks"]))
+    assert fit.selected == tuple(DATA["hinge|picks"])
+    total = np.zeros((40, 40))
+    for k, point in enumerate(fit.points[1:]):
+        total += KERNELS["P5"][point.selected[-1]]
+        scored = np.isfinite(DATA["hinge|scores"][k])
+        assert point.state.scores[scored] == pytest.approx(DATA["hinge|scores"][k][scored], abs=1e-8)
+        assert point.objective == pytest.approx(DATA["hinge|objective"][k], rel=1e-8)
+        assert total @ point.dual[:, 0] == pytest.approx(DATA["hinge|f"][k], abs=1e-3)
+
+
+def test_first_scores_against_a_cone_solver():
+    K, y = KERNELS["P1var"], TARGETS["P1var"]
+    scores = Spectra.of(K).scores(y[:, None], LAM * len(y), np.arange(len(K)))
+    assert scores == pytest.approx(DATA["cvx_first"], abs=1e-7)
+
+
+@every("case", gomp_paths())
+def test_the_regressor_reproduces_every_trusted_path(case):
+    model = mkl.GOMPRegressor(
+        case.lam, len(case.picks), 0.0, keep_duplicates=True, kernels="precomputed", fit_intercept=False
+    ).fit(case.K, case.Y)
+    assert list(model.selected_) == list(case.picks)
+    assert model.objective_ == pytest.approx(case.objective[-1], rel=1e-8)
+    expected = case.alpha[-1].reshape(case.Y.shape)
+    assert model.dual_coef_.reshape(case.Y.shape) == pytest.approx(expected, abs=1e-8 * np.abs(expected).max())
+    residual = np.linalg.norm(case.Y - model.predict(case.K).reshape(case.Y.shape))
+    assert residual == pytest.approx(case.residual[-1], rel=1e-7)
+
+
+# Hinge
+
+
+def test_offset_machine_against_a_general_solver():
+    """min_g sum max(0, m - y g) C + 1/2 ||g||^2, the dual by bounded quasi-Newton."""
+    rng = np.random.default_rng(0)
+    K, y, C = KERNELS["P5"][2], TARGETS["P5"], 0.7
+    margins = rng.normal(0.3, 1.0, y.size)
+    Q = K * np.outer(y, y)
+    best = minimize(
+        lambda a: (0.5 * a @ Q @ a - margins @ a, Q @ a - margins), np.zeros(y.size), jac=True, method="L-BFGS-B",
+        bounds=[(0, C)] * y.size, options={"ftol": 1e-15, "gtol": 1e-12, "maxiter": 5000},
+    )  # fmt: skip
+    dual, value, gap = offset_machine(K, y, margins, C, np.zeros(y.size), 1e-9)
+    assert value == pytest.approx(-best.fun, rel=1e-8)
+    assert 0 <= gap <= 1e-9
+    assert np.all((y * dual >= 0) & (y * dual <= C))
+
+
+def test_hinge_score_is_the_gain_of_the_best_addition():
+    """I_j = loss now - min_g { loss of f + g + lam ||g||^2 } >= the gain of any g, and >= 0."""
+    fit, K, y = hinge_path(n_kernels=2), KERNELS["P5"], TARGETS["P5"]
+    scores, first = fit.points[2].state.scores, fit.points[1]
+    f = K[first.selected[0]] @ first.dual[:, 0]
+    rng = np.random.default_rng(0)
+    for j in (m for m in range(6) if m not in first.selected):
+        assert scores[j] >= 0
+        for _ in range(20):
+            a = rng.standard_normal(y.size) * 0.02 * y
+            gain = (
+                np.mean(np.maximum(0, 1 - y * f)) - np.mean(np.maximum(0, 1 - y * (f + K[j] @ a))) - LAM * a @ K[j] @ a
+            )
+            assert gain <= scores[j] + 1e-8
+
+
+def test_a_hinge_refit_is_a_plain_svm_without_intercept():
+    model = mkl.GOMPClassifier(LAM, 1, loss="hinge", kernels="precomputed").fit(KERNELS["P5"], TARGETS["P5"])
+    K, y = KERNELS["P5"][model.selected_[0]], TARGETS["P5"]
+    C = 1 / (2 * LAM * len(y))
+    a, f = model.dual_coef_, model.decision_function(KERNELS["P5"])
+    assert f == pytest.approx(K @ a)
+    primal = C * np.maximum(0, 1 - y * f).sum() + 0.5 * a @ K @ a
+    assert primal - (y @ a - 0.5 * a @ K @ a) <= 1e-8 * primal
+    assert model.objective_ == pytest.approx(2 * LAM * primal)
+    # libsvm always has an intercept; mirrored data force it to zero
+    twice = np.block([[K, -K], [-K, K]])
+    svc = SVC(kernel="precomputed", C=C / 2, tol=1e-9).fit(twice, np.r_[y, -y])
+    assert svc.decision_function(twice)[:40] == pytest.approx(f, abs=1e-4)
+
+
+def test_several_classes_share_their_kernels_under_hinge_loss():
+    y = TARGETS["P5"]
+    codes = np.where(y > 0, 2, (np.arange(40) % 2))
+    model = mkl.GOMPClassifier(LAM, 3, loss="hinge", kernels="precomputed").fit(KERNELS["P5"], codes)
+    assert model.weights_.shape == (6,)
+    assert model.dual_coef_.shape == (40, 3)
+    assert model.intercept_.shape == (3,)
+    assert model.decision_function(KERNELS["P5"]).shape == (40, 3)
+    Y = np.column_stack([np.where(codes == k, 1.0, -1.0) for k in range(3)])
+    fit = hinge_path(Y, n_kernels=3, score_tol=1e-4)
+    assert tuple(model.selected_) == fit.selected
+    first = fit.points[1].state.scores
+    single = [hinge_path(Y[:, [t]], n_kernels=1).points[1].state.scores for t in range(3)]
+    assert first == pytest.approx(sum(single), abs=1e-7)
+
+
+# Several targets
+
+
+def test_one_column_twice_changes_nothing_but_the_scale():
+    K, y = KERNELS["P1"], TARGETS["P1"]
+    one = mkl.GOMPRegressor(LAM, 3, kernels="precomputed").fit(K, y)
+    two = mkl.GOMPRegressor(LAM, 3, kernels="precomputed").fit(K, np.column_stack([y, 2 * y]))
+    assert list(two.selected_) == list(one.selected_)
+    assert two.predict(K) == pytest.approx(np.column_stack([one.predict(K), 2 * one.predict(K)]))
+    assert two.objective_ == pytest.approx(5 * one.objective_)
+    assert two.intercept_ == pytest.approx([y.mean(), 2 * y.mean()])
+    column = mkl.GOMPRegressor(LAM, 3, kernels="precomputed").fit(K, y[:, None])
+    assert column.predict(K) == pytest.approx(one.predict(K)[:, None])  # as scikit-learn's own regressors do
+    assert column.dual_coef_.shape == (40, 1)
+
+
+def test_bad_targets_are_refused():
+    K = KERNELS["P1"]
+    Y = np.ones((40, 2))
+    Y[3, 1] = np.nan
+    with pytest.raises(DataError, match="NaN or infinite"):
+        mkl.GOMPRegressor(kernels="precomputed").fit(K, Y)
+    with pytest.raises(DataError, match="no columns"):
+        mkl.GOMPRegressor(kernels="precomputed").fit(K, np.empty((40, 0)))
+    with pytest.raises(DataError, match="must be the same rows"):
+        mkl.GOMPRegressor(kernels="precomputed").fit(K, np.ones((39, 2)))
+
+
+# Copies
+
+
+def test_copies_are_left_out_with_a_note():
+    K, y = KERNELS["P3"], TARGETS["P3"]
+    model = mkl.GOMPRegressor(0.1, score_tol=0, kernels="precomputed").fit(K, y)
+    assert list(model.selected_) == [0, 10]
+    assert len(model.notes_) == 1
+    assert model.notes_[0].startswith("kernel 1, kernel 2")
+    assert "the same as kernel 0, left out. keep_duplicates=True" in model.notes_[0]
+    kept = mkl.GOMPRegressor(0.1, 3, 0, keep_duplicates=True, kernels="precomputed").fit(K, y)
+    assert list(kept.selected_) == [0, 10, 1]  # a copy halves the shrinkage, so its score stays positive
+    assert kept.notes_ == ()
+
+
+def test_a_multiple_of_a_kernel_is_not_a_copy():
+    K = np.concatenate([KERNELS["P1"][:2], 4 * KERNELS["P1"][:1], KERNELS["P1"][:1]])
+    assert exact_copies(K) == ((0, 3),)
+    model = mkl.GOMPRegressor(0.1, score_tol=0, kernels="precomputed").fit(K, TARGETS["P1"])
+    assert set(model.selected_) == {0, 1, 2}
+
+
+# Subsamples, paths, refusals
+
+
+@pytest.mark.parametrize("param", ["s", "lam"])
+def test_hinge_paths_equal_cold_fits(param):
+    K, y = KERNELS["P5"], TARGETS["P5"]
+    values = [1, 3] if param == "s" else [0.1, 0.01]
+    path = mkl.fit_path(mkl.GOMPClassifier(LAM, 2, loss="hinge", kernels="precomputed"), K, y, param, values)
+    for k, value in enumerate(values):
+        changed = {"n_kernels": value} if param == "s" else {"lam": value}
+        cold = mkl.GOMPClassifier(LAM, 2, loss="hinge", kernels="precomputed").set_params(**changed).fit(K, y)
+        assert path.objective[k] == pytest.approx(cold.objective_, rel=1e-7)
+        assert list(path.estimators[k].selected_) == list(cold.selected_)
+
+
+@every(
+    "parameters, words",
+    [
+        ({"loss": "huber"}, "loss must be one of"),
+        ({"loss": "hinge", "fit_intercept": True}, 'use fit_intercept=False with loss="hinge"'),
+        ({"n_candidates": 0}, "n_candidates must be a whole number"),
+        ({"score_tol": np.nan}, "score_tol is a share"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, words):
+    with pytest.raises(ParameterError, match=words):
+        mkl.GOMPClassifier(kernels="precomputed", **parameters).fit(KERNELS["P5"], TARGETS["P5"])
+
+
+@every("lam", [1e-8, 1e-12, 1e-16, 1e-100, 1e-300])
+@every("cls, more", [(mkl.GOMPRegressor, {}), (mkl.GOMPClassifier, {"loss": "hinge"})])
+@every("kernels", ["linear", "rbf"])
+def test_a_vanishing_lam_is_answered_honestly_or_refused(lam, cls, more, kernels):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    y = X[:, 0] + 0.3 * rng.standard_normal(60)
+    target = y if cls is mkl.GOMPRegressor else np.where(y > 0, 1.0, -1.0)
+    dictionary = mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
+    if kernels == "rbf":
+        dictionary = mkl.KernelDictionary.rbf_widths([1.0, 5.0, 20.0])
+    K, model, refused = dictionary.grams(X).values, cls(lam, kernels="precomputed", fit_intercept=False, **more), ""
+    try:
+        model.fit(K, target)
+    except ParameterError as error:
+        refused = str(error)
+    if refused:
+        assert lam <= (1e-8 if more else 1e-12)
+        assert "is too small for these kernels: in double precision" in refused
+        return
+    f = np.tensordot(model.weights_, K, 1) @ model.dual_coef_
+    errors = np.maximum(0, 1 - target * f) if more else (target - f) ** 2
+    again = float(errors.mean()) + lam * float(model.dual_coef_ @ f)
+    assert model.objective_ == pytest.approx(again, rel=1e-6)
+    assert model.objective_ <= min(record.objective for record in model.history_) * (1 + 1e-6)
+
+
+def test_what_double_precision_cannot_refit_is_refused():
+    x = np.random.default_rng(0).standard_normal(40)
+    with pytest.raises(ParameterError, match=r"lam=1e-300 is too small .* is singular. Take a larger lam"):
+        mkl.GOMPRegressor(1e-300, kernels="precomputed").fit(np.outer(x, x)[None], x)
+
+
+def test_the_hinge_takes_a_tolerance():
+    """A loose machine is cheaper and within it; the path of the choice is the same where scores are far apart."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 3))
+    y = np.where(X[:, 0] + 0.5 * X[:, 1] + 0.3 * rng.standard_normal(80) > 0, 1, 0)
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
+    sharp, loose = (mkl.GOMPClassifier(0.01, loss="hinge", kernels=kernels, tol=tol).fit(X, y) for tol in (1e-10, 1e-2))
+    assert sharp.objective_ <= loose.objective_ * (1 + 1e-9)
+    assert loose.objective_ <= sharp.objective_ * (1 + 1e-2)
+    assert sharp.selected_[0] == loose.selected_[0] == 0
+    with pytest.raises(ParameterError, match="tol must be a finite number above 0"):
+        mkl.GOMPClassifier(tol=0).fit(X, y)

@@ -1,0 +1,299 @@
+"""Sparse MKL as estimators: scikit-learn's conventions, one against one, explicit groups, starts, paths, refusals."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from mklcore.errors import KernelError, NotConvergedWarning, ParameterError
+from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor, group_sizes
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import RBF, Linear
+from mklcore.kernels.grams import GramStack
+from mklcore.paths.path import path_grid
+from mklcore.penalties.terms import GroupLasso, LogTerm
+from mklcore.solvers.driver import Status
+from tests.helpers.every import every
+
+KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 4)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((70, 4))
+    score = X[:, 0] - X[:, 1] ** 2 + 0.7 + 0.3 * rng.standard_normal(70)
+    return X, np.where(score > 0, "yes", "no"), score
+
+
+def _target(cls, table):
+    return table[1] if cls is SMKLClassifier else table[2]
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    model = SMKLClassifier(kernels=KernelDictionary.per_feature((Linear(), RBF(1.0, relative=True)), 4), C=10.0)
+    return X, y, model.fit(X, y)
+
+
+def test_one_against_one_has_its_own_kernels_for_every_pair(iris):
+    X, y, model = iris
+    assert model.pairs_ == ((0, 1), (0, 2), (1, 2))
+    assert model.weights_.shape == (3, 8)
+    assert model.dual_coef_.shape == (3, 150)
+    assert model.intercept_.shape == model.objective_.shape == model.start_spread_.shape == (3,)
+    assert len(model.history_) == len(model.fit_) == 3
+    for pair, dual in zip(model.pairs_, model.dual_coef_, strict=True):
+        assert not dual[~np.isin(y, pair)].any()
+        assert dual[np.isin(y, pair)].any()
+    per_pair = np.count_nonzero(model.weights_, axis=1)
+    assert model.mean_kernels_ == pytest.approx(per_pair.mean())
+    assert per_pair.max() <= model.n_kernels_ == len(model.selected_)
+    assert model.score(X, y) > 0.93
+
+
+def test_a_pair_is_the_machine_of_its_two_classes(iris):
+    X, y, model = iris
+    stack = model.kernels.grams(X, normalise="trace")
+    rows = np.flatnonzero(y != 0)
+    alone = SMKLClassifier(kernels="precomputed", C=10.0).fit(stack.block(rows, rows), y[rows])
+    assert model.weights_[2] == pytest.approx(alone.weights_)
+    assert model.dual_coef_[2][rows] == pytest.approx(alone.dual_coef_)
+    assert model.pair_decisions(X)[:, 2] == pytest.approx(alone.decision_function(stack.block(np.arange(150), rows)))
+
+
+def test_votes_decide_and_margins_only_break_ties(iris):
+    X, _, model = iris
+    rng = np.random.default_rng(0)
+    new = X.min(axis=0) + rng.uniform(size=(300, 4)) * np.ptp(X, axis=0)
+    scores, votes = model.pair_decisions(new), np.zeros((300, 3))
+    for k, pair in enumerate(model.pairs_):
+        votes[np.arange(300), np.where(scores[:, k] > 0, pair[1], pair[0])] += 1
+    decision = model.decision_function(new)
+    assert decision == pytest.approx(votes, abs=2e-9)
+    assert np.array_equal(model.predict(new), model.classes_[np.argmax(decision, axis=1)])
+    ties = np.array([[-2.0, 0.1, -0.5]]) - model.intercept_  # 0 beats 1, 2 beats 0, 1 beats 2
+    assert np.round(model._joined(ties)) == pytest.approx(np.ones((1, 3)))
+    assert np.argmax(model._joined(ties)) == 0
+
+
+def test_explicit_groups_are_the_group_lasso():
+    """sum_k sqrt(d_k) ||w_k|| + C/2 ||y - X w||^2, by its optimality conditions on the columns themselves."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((60, 9))
+    groups = {"a": (0, 1, 2, 3), "b": (4, 5), "c": (6,), "d": (7, 8)}
+    y = X[:, :4] @ [1.0, -1.0, 0.5, 2.0] + 1.5 * X[:, 6] + 0.1 * rng.standard_normal(60)
+    kernels = KernelDictionary.per_group(Linear(), groups, standardize=False)
+    model = SMKLRegressor(
+        "gl", C=0.3, kernels=kernels, normalise=None, fit_intercept=False, tol=1e-9, max_iter=5000
+    ).fit(X, y)
+    assert group_sizes(kernels.grams(X, normalise=None)) == pytest.approx([2.0, np.sqrt(2.0), 1.0, np.sqrt(2.0)])
+    residual = y - X @ model.coef_
+    assert model.predict(X) == pytest.approx(X @ model.coef_)
+    assert set(model.selected_) == {0, 2}
+    for m, columns in enumerate(groups.values()):
+        pull = 0.3 * X[:, columns].T @ residual
+        w, eta = model.coef_[list(columns)], np.sqrt(len(columns))
+        if m in model.selected_:
+            assert pull == pytest.approx(eta * w / np.linalg.norm(w), rel=1e-5)
+        else:
+            assert np.linalg.norm(pull) < eta
+    assert model.objective_ == pytest.approx(
+        sum(np.sqrt(len(c)) * np.linalg.norm(model.coef_[list(c)]) for c in groups.values())
+        + 0.15 * residual @ residual
+    )
+
+
+def test_group_weights_count_columns_only_for_explicit_linear_groups(table):
+    kernels = KernelDictionary.per_group((Linear(), RBF(1.0)), {"a": (0, 1, 2), "b": (3,)})
+    assert group_sizes(kernels.grams(table[0], normalise=None)) == pytest.approx((np.sqrt(3.0), 1.0, 1.0, 1.0))
+    assert group_sizes(kernels.grams(table[0], normalise="trace")) == 1.0
+    assert group_sizes(GramStack.from_array(kernels.grams(table[0]).values)) == 1.0
+    cheap = SMKLRegressor(kernels=kernels, C=5.0).fit(table[0], table[2])
+    dear = SMKLRegressor(kernels=kernels, C=5.0, eta=(1e3, 1e3, 1.0, 1.0)).fit(table[0], table[2])
+    assert {0, 1} & set(cheap.selected_)
+    assert not {0, 1} & set(dear.selected_)
+
+
+def test_linear_coefficients_are_there_only_for_linear_kernels(table):
+    X, _, y = table
+    model = SMKLRegressor(kernels=KernelDictionary.per_feature(Linear(), 4), C=5.0).fit(X, y)
+    standardised = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert model.predict(X) == pytest.approx(standardised @ model.coef_ + model.intercept_)
+    several = SMKLClassifier(kernels=KernelDictionary.per_feature(Linear(), 4), C=5.0).fit(
+        X, np.digitize(y, [-0.5, 0.5])
+    )
+    assert several.coef_.shape == (3, 4)
+    assert several.pair_decisions(X) == pytest.approx(standardised @ several.coef_.T + several.intercept_)
+    with pytest.raises(AttributeError, match="another kernel is in use"):
+        _ = SMKLRegressor(kernels=KernelDictionary.rbf_grid([1.0]), C=5.0).fit(X, y).coef_
+    with pytest.raises(AttributeError, match="needs a fit on a table"):
+        _ = SMKLRegressor().coef_
+
+
+def test_several_starts_keep_the_best_and_tell_the_spread(table):
+    X, _, y = table
+    one = SMKLRegressor("log", C=5.0, kernels=KERNELS).fit(X, y)
+    many = SMKLRegressor("log", C=5.0, kernels=KERNELS, n_starts=6, random_state=0).fit(X, y)
+    assert many.start_objectives_.shape == (6,)
+    assert many.start_objectives_[0] == pytest.approx(one.objective_)
+    assert many.objective_ == many.start_objectives_.min() <= one.objective_
+    assert many.start_spread_ == pytest.approx(np.ptp(many.start_objectives_))
+    assert many.start_spread_ > 0.1
+    assert many.start_kernels_[int(np.argmin(many.start_objectives_))] == many.n_kernels_
+    assert one.start_kernels_.tolist() == [one.n_kernels_]
+    assert "A local minimum, the best of 1 start;" in one._repr_html_()
+    assert "the best of 6 starts, over which the objective spreads by" in many._repr_html_()
+    assert "every start ends in the same optimum" in SMKLRegressor("gl", C=5.0).fit(X, y)._repr_html_()
+    again = SMKLRegressor("log", C=5.0, kernels=KERNELS, n_starts=6, random_state=0).fit(X, y)
+    assert np.array_equal(again.start_objectives_, many.start_objectives_)
+
+
+@pytest.fixture(scope="module")
+def twice(table):
+    """Two kernels, each twice."""
+    K = KernelDictionary.rbf_grid([1.0, 2.0]).grams(table[0], normalise="trace").values
+    return np.concatenate([K, K])
+
+
+def test_of_exact_copies_the_first_stands_for_all(table, twice):
+    """Equal weights of copies are a saddle: there half of the kernels could go and L would fall."""
+    y = table[2]
+    model = SMKLRegressor(kernels="precomputed", C=5.0).fit(twice, y)
+    apart = SMKLRegressor(kernels="precomputed", C=5.0, tol=1e-6, init_jitter=0.1, random_state=0).fit(twice, y)
+    assert not model.weights_[2:].any()
+    assert model.objective_ <= apart.objective_ + 1e-3
+    assert model.notes_[0] == "kernel 2: the same as kernel 0, left out. keep_duplicates=True lets every copy compete."
+    even = SMKLRegressor(kernels="precomputed", C=5.0, tol=1e-4, tol_mode="absolute").fit(twice, y)
+    assert even.weights_[0] == pytest.approx(even.weights_[2])
+    assert even.notes_ == ()
+    assert model.objective_ < even.objective_ - 5.0
+
+
+def test_of_copies_the_cheapest_stands_for_all(table, twice):
+    dear = SMKLRegressor(kernels="precomputed", C=5.0, eta=(2.0, 2.0, 1.0, 1.0)).fit(twice, table[2])
+    assert not dear.weights_[:2].any()
+    assert dear.weights_[2:].any()
+
+
+def test_copies_that_compete_are_parted_by_shaking_what_has_settled(table, twice):
+    model = SMKLRegressor(kernels="precomputed", C=5.0, keep_duplicates=True).fit(twice, table[2])
+    even = SMKLRegressor(kernels="precomputed", C=5.0, tol=1e-4, tol_mode="absolute").fit(twice, table[2])
+    assert model.n_kernels_ < even.n_kernels_
+    assert model.objective_ < even.objective_ - 5.0
+    found = [record.objective for record in model.history_]
+    assert all(b <= a + 1e-8 * abs(a) for a, b in itertools.pairwise(found))
+    assert model.history_[-1].solves <= model.n_solves_
+
+
+def test_near_copies_are_distinguished_at_the_usual_tolerance(table):
+    """Six widths that differ by 1e-4: settled at tol 1e-3 they share, and L is half as large again as with one of
+    them.
+    """
+    X, _, y = table
+    K = KernelDictionary.rbf_widths([1.0 + 1e-4 * k for k in range(6)]).grams(X, normalise="trace").values
+    usual, sharp = (SMKLRegressor(kernels="precomputed", C=50.0, tol=tol).fit(K, y) for tol in (1e-3, 1e-9))
+    assert usual.n_kernels_ == sharp.n_kernels_ == 1
+    assert usual.objective_ == pytest.approx(sharp.objective_, rel=1e-3)
+
+
+def test_a_term_object_takes_the_place_of_names(table):
+    X, _, y = table
+    named = SMKLRegressor("log+gl", C=5.0, kernels=KERNELS).fit(X, y)
+    given = SMKLRegressor(LogTerm() + GroupLasso(), C=5.0, kernels=KERNELS).fit(X, y)
+    assert np.array_equal(named.weights_, given.weights_)
+
+
+def test_the_grid_of_a_path_starts_where_no_kernel_is_kept(table):
+    stack = KERNELS.grams(table[0], normalise="trace")
+    grid = path_grid(SMKLClassifier(kernels=KERNELS), stack, table[1], "C", 9)
+    kept = [SMKLClassifier(kernels=KERNELS, C=C).fit(table[0], table[1]).n_kernels_ for C in grid[[0, -1]]]
+    assert kept[0] == 0
+    assert kept[1] > 0
+
+
+def test_stopping_early_warns(table):
+    with pytest.warns(NotConvergedWarning, match=r"raise max_iter or tol.*Relative change of the weights reached"):
+        model = SMKLClassifier(kernels=KERNELS, C=5.0, max_iter=1).fit(table[0], table[1])
+    assert model.status_ is Status.MAX_ITER
+
+
+@every(
+    "cls, parameters, words",
+    [
+        (SMKLClassifier, {"C": 0}, "C must be a finite number above 0; got 0"),
+        (SMKLClassifier, {"tol": -1e-3}, "tol must be a finite number above 0"),
+        (
+            SMKLClassifier,
+            {"loss": "epsilon_insensitive"},
+            "loss must be one of hinge, logistic, squared, squared_hinge here",
+        ),
+        (SMKLRegressor, {"loss": "hinge"}, "loss must be one of squared, epsilon_insensitive, huber, pinball here"),
+        (SMKLRegressor, {"loss": "epsilon_insensitive", "epsilon": -1}, "half-width of the tube"),
+        (SMKLClassifier, {"terms": "ridge"}, "terms must be a sum of log, gl, mf, mkl"),
+        (SMKLClassifier, {"tol_mode": "loose"}, "tol_mode must be one of relative, absolute"),
+        (SMKLClassifier, {"max_iter": 0}, "max_iter must be a whole number of 1 or more; got 0"),
+        (SMKLClassifier, {"n_starts": 0}, "n_starts must be a whole number of 1 or more; got 0"),
+        (SMKLClassifier, {"n_starts": True}, "n_starts must be a whole number"),
+        (SMKLClassifier, {"init_jitter": 1.0}, "init_jitter is a share of the first weights"),
+        (SMKLClassifier, {"eta": -1.0}, "finite and above 0"),
+        (SMKLClassifier, {"eta": (1.0, 2.0)}, "eta holds 2 group weights, but there are 11 kernels"),
+        (SMKLClassifier, {"log_epsilon": 0.0}, "log_epsilon is the floor"),
+        (SMKLClassifier, {"mf_power": 2.0}, "mf_power is the power"),
+    ],
+)
+def test_bad_parameters_are_refused(cls, parameters, words, table):
+    with pytest.raises(ParameterError, match=words):
+        cls(**parameters).fit(table[0], _target(cls, table))
+
+
+def _runaway(C: float, seed: int, terms: str = "log") -> tuple[SMKLClassifier, np.ndarray, np.ndarray]:
+    """A classifier of 32 rows with trace-normalised kernels, under the squared loss."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((32, 3))
+    y = np.where(rows[:, 0] + np.sin(2 * rows[:, 1]) + 0.3 * rng.standard_normal(32) > 0, 1, -1)
+    kernels = KernelDictionary.per_feature(RBF(1.0), 3)
+    return SMKLClassifier(terms=terms, C=C, loss="squared", normalise="trace", kernels=kernels), rows, y
+
+
+@pytest.mark.parametrize(("C", "seed"), [(25.0, 1), (50.0, 1), (100.0, 0)])
+def test_a_weight_that_runs_away_ends_at_the_last_point_that_can_be_carried(C, seed):
+    """It was refused, though every point until there is an answer whose own parts prove it."""
+    model, rows, y = _runaway(C, seed)
+    said = rf'(?s)stopped at the last point .*terms="log\+gl".* terms="log" at C={C:g} a kernel weight has run to \d'
+    with pytest.warns(NotConvergedWarning, match=said):
+        model.fit(rows, y)
+    reported = [record.objective for record in model.history_]
+    assert model.status_ is Status.RAN_AWAY
+    assert np.all(np.isfinite(model.weights_))
+    assert model.objective_ < 0.6 * reported[0]
+    assert min(reported) >= model.objective_  # nothing is reported of points that cannot be trusted
+    K, a = model.kernels.grams(rows, normalise="trace").values, model.dual_coef_
+    f = np.einsum("m,mij,j->i", model.weights_, K, a) + model.intercept_
+    price = LogTerm().value(model.weights_**2 * np.einsum("i,mij,j->m", a, K, a))
+    assert 0.5 * C * float(np.sum((y - f) ** 2)) + price == pytest.approx(model.objective_, rel=1e-4)
+    assert model.score(rows, y) > 0.9
+
+
+@pytest.mark.parametrize("C", [1e8, 1e10])
+def test_where_only_the_start_can_be_carried_its_weights_are_reported_to_say_nothing(C):
+    model, rows, y = _runaway(C, 1)
+    with pytest.warns(NotConvergedWarning, match="That last point is the start: .* say nothing about the kernels"):
+        model.fit(rows, y)
+    assert model.status_ is Status.RAN_AWAY
+    assert np.ptp(model.weights_) == 0.0
+
+
+def test_the_group_lasso_holds_a_weight_that_would_run_away():
+    model, rows, y = _runaway(25.0, 1, "log+gl")
+    assert model.fit(rows, y).weights_.max() < 100
+    assert model.status_ is Status.SETTLED
+
+
+def test_a_weight_that_runs_away_from_the_first_point_on_is_refused_as_such():
+    """The kernels were normalised alike, and "Scale the kernels alike" was the advice."""
+    model, rows, y = _runaway(1e13, 1)
+    with pytest.raises(KernelError, match=r'terms="log" at C=1e\+13 a kernel weight has run to .*terms="log\+gl"'):
+        model.fit(rows, y)

@@ -1,0 +1,143 @@
+"""The greedy methods with every loss that has a slope: scores, refits and minimisers against independent solvers."""
+
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy
+
+import mklcore as mkl
+from mklcore.errors import ParameterError
+from mklcore.losses import make_loss
+from mklcore.solvers.driver import run
+from mklcore.solvers.gomp import LossGOMP
+from mklcore.solvers.greedy import EmpiricalGreedy, has_rate
+from tests.helpers.every import every
+
+SIGNED, REAL = ("logistic", "squared_hinge"), ("huber", "squared")
+
+
+def random_problem(seed):
+    rng = np.random.default_rng(seed)
+    n, M = 10, int(rng.integers(3, 6))
+    factors = [rng.standard_normal((n, 3)) / np.sqrt(3) for _ in range(M)]
+    f = factors[0] @ rng.standard_normal(3) + 0.5 * factors[1] @ rng.standard_normal(3)
+    name = (*SIGNED, *REAL)[seed % 4]
+    y = np.where(f > np.median(f), 1.0, -1.0) if name in SIGNED else f
+    return factors, y, name, 10.0 ** rng.uniform(-2, -0.7)
+
+
+def errors(name, f, y):
+    return {
+        "logistic": lambda: cp.sum(cp.logistic(-cp.multiply(y, f))),
+        "squared_hinge": lambda: cp.sum_squares(cp.pos(1 - cp.multiply(y, f))) / 2,
+        "huber": lambda: cp.sum(cp.huber(y - f)) / 2,
+        "squared": lambda: cp.sum_squares(y - f) / 2,
+    }[name]() / len(y)
+
+
+def solved(problem):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # cvxpy tells of last digits that we do not ask for
+        return float(problem.solve(solver="CLARABEL"))
+
+
+@every("seed", range(50))
+def test_scores_and_refits_of_pursuit(seed):
+    factors, y, name, lam = random_problem(seed)
+    if name == "squared":
+        name = "huber"
+    K = np.array([L @ L.T for L in factors])
+    method = LossGOMP(K, y[:, None], lam, n_kernels=2, score_tol=0.0, loss=make_loss(name), fit_intercept=True)
+    points = run(method, tol=0.0, max_iter=10).points
+    b = float(points[0].state.intercepts[0])
+    gains = []
+    for L in factors:
+        beta = cp.Variable(L.shape[1])
+        left = errors(name, L @ beta + b, y) + lam * cp.sum_squares(beta)
+        gains.append(points[0].objective - solved(cp.Problem(cp.Minimize(left))))
+    assert points[1].state.scores == pytest.approx(gains, abs=2e-5)
+    assert points[1].selected == (int(np.argmax(points[1].state.scores)),)
+    chosen, b = [factors[j] for j in points[2].selected], cp.Variable()
+    betas = [cp.Variable(L.shape[1]) for L in chosen]
+    f = sum(L @ beta for L, beta in zip(chosen, betas, strict=True)) + b
+    whole = errors(name, f, y) + lam * sum(map(cp.sum_squares, betas))
+    assert points[2].objective == pytest.approx(solved(cp.Problem(cp.Minimize(whole))), abs=1e-5)
+
+
+def test_score_of_squared_loss_is_the_score_of_pursuit():
+    factors, y, _, lam = random_problem(3)
+    K = np.array([L @ L.T for L in factors])
+    plain = mkl.GOMPRegressor(lam=2 * lam, kernels="precomputed", n_kernels=2, fit_intercept=False).fit(K, y)
+    wide = mkl.GOMPRegressor(lam=lam, kernels="precomputed", n_kernels=2, fit_intercept=False, loss=mkl.Huber(1e3)).fit(
+        K, y
+    )
+    assert wide.selected_.tolist() == plain.selected_.tolist()
+    assert wide.predict(K) == pytest.approx(plain.predict(K), abs=1e-5)
+    assert 2 * wide.objective_ == pytest.approx(plain.objective_, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", [*SIGNED, "huber"])
+def test_algorithm_2_falls_towards_the_least_loss(name):
+    seed = (*SIGNED, "huber").index(name)
+    factors, y, name, _ = random_problem(seed)
+    K = np.array([L @ L.T for L in factors])
+    method = EmpiricalGreedy(K, y, loss=make_loss(name), n_steps=60, divisors=np.ones(len(K)), fit_intercept=True)
+    values = [point.objective for point in run(method, tol=0.0, max_iter=61).points]
+    assert np.all(np.diff(values) <= 1e-12)
+    loss, whole = make_loss(name), np.hstack([*factors, np.ones((len(y), 1))])
+    ridge = 1e-3
+
+    def least(beta):
+        f = whole @ beta
+        return np.mean(loss.value(f, y)) + ridge * beta @ beta
+
+    assert values[-1] < 0.5 * values[0] + 0.5 * scipy.optimize.minimize(least, np.zeros(whole.shape[1])).fun
+
+
+# Estimators
+
+
+@pytest.mark.parametrize("loss", SIGNED)
+def test_classes(loss):
+    data = mkl.load_sample("iris")
+    kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 4)
+    pursuit = mkl.GOMPClassifier(lam=1e-3, n_kernels=2, loss=loss, fit_intercept=True, kernels=kernels)
+    greedy = mkl.GreedyMKLClassifier("empirical", loss=loss, fit_intercept=True, kernels=kernels)
+    for model in (pursuit, greedy):
+        model.fit(data.X, data.y)
+        assert model.score(data.X, data.y) > 0.9
+        assert model.decision_function(data.X).shape == (150, 3)
+    assert set(pursuit.selected_.tolist()) & {2, 3}
+
+
+def test_rates_are_claimed_where_the_second_derivative_stays():
+    assert [name for name in ("squared", "logistic", "squared_hinge", "huber") if has_rate(make_loss(name))] == [
+        "squared", "logistic",
+    ]  # fmt: skip
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    reported = mkl.GreedyMKLRegressor("empirical", loss="huber").fit(X, X[:, 0])
+    assert "No rate" in reported.notes_[-1]
+    assert not any("No rate" in note for note in mkl.GreedyMKLRegressor().fit(X, X[:, 0]).notes_)
+
+
+def test_refusals():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    y, signs = X[:, 0], np.sign(X[:, 0])
+    refused = [
+        (mkl.GOMPRegressor(loss="hinge"), y, "loss must be one of squared, huber here"),
+        (mkl.GOMPClassifier(loss="huber"), signs, "loss must be one of"),
+        (mkl.GreedyMKLClassifier(loss="hinge"), signs, "loss must be one of"),
+        (mkl.GOMPRegressor(loss="huber", approximation=mkl.Nystroem(10)), y, "alone"),
+        (mkl.GreedyMKLRegressor(loss="huber"), y, 'squared loss alone; got loss="huber"'),
+        (mkl.GreedyMKLClassifier(loss="logistic"), signs, 'criterion="empirical"'),
+        (mkl.GreedyMKLRegressor("empirical", step="linesearch", loss="huber"), y, "closed form"),
+    ]
+    for model, target, words in refused:
+        with pytest.raises(ParameterError, match=words):
+            model.fit(X, target)
+    without_slope = make_loss("epsilon_insensitive")
+    with pytest.raises(ParameterError, match="has none"):
+        LossGOMP(np.eye(3)[None], np.ones((3, 1)), 0.1, n_kernels=1, score_tol=0.0, loss=without_slope)
