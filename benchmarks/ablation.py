@@ -28,11 +28,12 @@ from mklcore.errors import suppress_convergence_warnings
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.grams import Rows
 from mklcore.kernels.operators import cached
-from mklcore.losses import make_loss
-from mklcore.machines import svm
-from mklcore.penalties import LpNorm, Penalty
-from mklcore.solvers import fit_weighted, interior, reweighting, schedule
-from mklcore.solvers.problem import Carried, Problem
+from mklcore.lp import interior, reweighting, schedule
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem import svm
+from mklcore.problem.losses import make_loss
+from mklcore.problem.penalties import LpNorm, Penalty
+from mklcore.problem.problem import Carried, Problem
 
 GRID = np.geomspace(1e-2, 1e2, 25)
 NORMS = {"1": 1.0, "4/3": 4 / 3}
@@ -141,8 +142,8 @@ def methods() -> Iterator[Part]:
         (above, "Newton after the pairs", (schedule.PAIRS,), 4 / 3),
     ):
         table = _table(row, row._replace(phases=lambda task, tol, instead=instead: instead))
-        yield Part(f"{row.problems}: {name}", {"solvers.schedule.TABLE": table}, (p,))
-    yield Part("p = 1: interior points", {"solvers.schedule.NEWTON_THEN_INTERIOR": (schedule.NEWTON,)}, (1.0,))
+        yield Part(f"{row.problems}: {name}", {"lp.schedule.TABLE": table}, (p,))
+    yield Part("p = 1: interior points", {"lp.schedule.NEWTON_THEN_INTERIOR": (schedule.NEWTON,)}, (1.0,))
 
 
 def _table(row: schedule.Row, *instead: schedule.Row) -> tuple[schedule.Row, ...]:
@@ -159,15 +160,13 @@ def parts() -> list[Part]:
     return [
         *methods(),
         Part("products from those of an earlier dual", {f"{products}.SETTINGS": replace(settings, worth=-1.0)}),
-        Part(
-            "points fixed inside at first", {"solvers.interior.SETTINGS": replace(interior.SETTINGS, part=0.0)}, (1.0,)
-        ),
-        Part("what a method hands on to the neighbour", {"solvers.problem.WarmStart.carried": Carried()}, (1.0,)),
-        Part("duals scaled with C", {"solvers.problem.WarmStart.dual_for": lambda self, C, loss: self.dual}),
-        Part("Newton's step instead of the analytic update", {"solvers.newton.Newton._curve": nothing}),
-        Part("accuracy of a machine follows the gap", {"solvers.reweighting.SETTINGS": steady}),
-        Part("pairs within blocks", {"machines.svm.SETTINGS": replace(svm.SETTINGS, blocks_from=10**9)}),
-        Part("exact steps on free support vectors", {"machines.svm._active_set_steps": nothing}),
+        Part("points fixed inside at first", {"lp.interior.SETTINGS": replace(interior.SETTINGS, part=0.0)}, (1.0,)),
+        Part("what a method hands on to the neighbour", {"problem.problem.WarmStart.carried": Carried()}, (1.0,)),
+        Part("duals scaled with C", {"problem.problem.WarmStart.dual_for": lambda self, C, loss: self.dual}),
+        Part("Newton's step instead of the analytic update", {"lp.newton.Newton._curve": nothing}),
+        Part("accuracy of a machine follows the gap", {"lp.reweighting.SETTINGS": steady}),
+        Part("pairs within blocks", {"problem.svm.SETTINGS": replace(svm.SETTINGS, blocks_from=10**9)}),
+        Part("exact steps on free support vectors", {"problem.svm._active_set_steps": nothing}),
     ]
 
 
@@ -199,7 +198,7 @@ def row_lines(chosen: str = "") -> list[Line]:
             assert schedule.row_for(case.problem(case.costs[-1])) is row, (case.name, row.problems)
             other = INSTEAD.get(row.problems)
             table = _table(row, *([row._replace(phases=other)] if other else []))
-            found.append(line(Part(f"the row “{row.problems}”", {"solvers.schedule.TABLE": table}), case))
+            found.append(line(Part(f"the row “{row.problems}”", {"lp.schedule.TABLE": table}), case))
     named = NAMED if chosen in "named" else ()
     return found + [line(Part(f"{case.solver} beside", {}), case._replace(solver="auto"), case) for case in named]
 

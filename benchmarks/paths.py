@@ -21,9 +21,9 @@ from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
 from benchmarks.lines import Line, cpu, reported
-from mklcore.losses import make_loss
-from mklcore.penalties import LpNorm, conjugate_exponent
-from mklcore.solvers import fit_weighted
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.losses import make_loss
+from mklcore.problem.penalties import LpNorm, conjugate_exponent
 
 REPEATS = 5
 PATHS = 3

@@ -25,10 +25,10 @@ from benchmarks.grams import into
 from benchmarks.lines import Line, cpu, reported
 from benchmarks.paths import problem
 from mklcore.kernels.features import column_features
-from mklcore.losses import make_loss
-from mklcore.penalties import LpNorm
-from mklcore.selection.choose_c import choose_C
-from mklcore.solvers import fit_weighted
+from mklcore.lp.schedule import fit_weighted
+from mklcore.paths.choose_c import choose_C
+from mklcore.problem.losses import make_loss
+from mklcore.problem.penalties import LpNorm
 
 REPEATS = 5
 PATIENCE = 10.0  # CPU s of a peer

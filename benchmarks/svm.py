@@ -17,8 +17,8 @@ from sklearn.svm import SVC, _libsvm
 from threadpoolctl import threadpool_limits
 
 from benchmarks.lines import Line, cpu, reported
-from mklcore.losses import make_loss
-from mklcore.machines.svm import solve_svm
+from mklcore.problem.losses import make_loss
+from mklcore.problem.svm import solve_svm
 
 HINGE = make_loss("hinge")
 REPEATS = 5

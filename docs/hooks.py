@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 from latex2mathml.converter import convert
 
-from mklcore.catalog import ESTIMATORS, Control
-from mklcore.experiments import EXPERIMENTS, Experiment
-from mklcore.experiments.__main__ import overview
-from mklcore.experiments.claims import Verdict, counted
-from mklcore.experiments.records import record
+from mklcore.gallery.experiments import EXPERIMENTS, Experiment
+from mklcore.gallery.experiments.__main__ import overview
+from mklcore.gallery.experiments.claims import Verdict, counted
+from mklcore.gallery.experiments.records import record
+from mklcore.io.catalog import ESTIMATORS, Control
 
 GALLERY = Path(__file__).parent / "gallery"
 ASKED = re.compile(r"^\{\{ (\w+) (\w+) \}\}$", re.MULTILINE)

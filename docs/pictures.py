@@ -16,7 +16,7 @@ from plotly.offline import get_plotlyjs
 import mklcore as mkl
 from benchmarks.serving import chromium
 from mklcore.answer import explore
-from mklcore.catalog import ESTIMATORS
+from mklcore.io.catalog import ESTIMATORS
 from mklcore.paths.path import path_grid
 
 HERE = Path(__file__).parent / "pictures"

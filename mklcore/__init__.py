@@ -8,7 +8,7 @@ print(model.score(test.X, test.y), model.dual_gap_)
 
 Every public name is loaded when it is first used. A new one is a line in ``_HOMES`` and one in ``__init__.pyi``, which
 type checkers and editors read; everything else is found in the rooms: ``mkl.data``, ``mkl.estimators``,
-``mkl.selection``, ...
+``mkl.paths``, ...
 """
 
 import sys as _sys
@@ -39,8 +39,9 @@ _HOMES = {
     "estimators.lp": ["LpMKLClassifier", "LpMKLRegressor", "UniformMKLClassifier", "UniformMKLRegressor"],
     "estimators.one_class": ["LpMKLOneClass"],
     "estimators.smkl": ["SMKLClassifier", "SMKLRegressor"],
-    "estimators.terms": ["decompose"],
-    "experiments": ["EXPERIMENTS"],
+    "answer.terms": ["decompose"],
+    "gallery": ["theory"],
+    "gallery.experiments": ["EXPERIMENTS"],
     "kernels.dictionary": ["KernelDictionary", "SequenceDictionary"],
     "kernels.features": ["Nystroem"],
     "kernels.functions": [
@@ -58,14 +59,15 @@ _HOMES = {
     "kernels.interactions": ["Interaction"],
     "kernels.measures": ["alignment_matrix"],
     "kernels.sequences": ["Spectrum", "WeightedDegree", "Words"],
-    "losses": ["LOSSES", "Huber", "Pinball"],
+    "problem.losses": ["LOSSES", "Huber", "Pinball"],
     "paths.path": ["Path", "fit_path", "log_grid"],
-    "penalties": ["PENALTIES", "BlockNorm", "ElasticNet", "EllipticNorm", "LpNorm", "WeightedLpNorm"],
-    "selection": ["choose", "cross_validate_path", "validation_curve"],
-    "selection.choose_c": ["choose_C"],
-    "solvers": ["SOLVERS", "certificate"],
-    "solvers.driver": ["Fit"],
-    "solvers.variants": [
+    "problem.penalties": ["PENALTIES", "BlockNorm", "ElasticNet", "EllipticNorm", "LpNorm", "WeightedLpNorm"],
+    "paths.curves": ["choose", "cross_validate_path", "validation_curve"],
+    "paths.choose_c": ["choose_C"],
+    "lp.schedule": ["SOLVERS"],
+    "problem.driver": ["Fit"],
+    "problem.proof": ["certificate"],
+    "sparse.variants": [
         "duplicate_counterexample",
         "ivanov_to_tikhonov",
         "lq_mkl",
@@ -73,18 +75,18 @@ _HOMES = {
         "tikhonov_to_ivanov",
         "two_stage",
     ],
-    "solvers.hkl.baselines": ["hkl_flat_mkl", "hkl_greedy", "hkl_l2", "hkl_lasso_alpha"],
-    "solvers.hkl.bases": [
+    "hkl.baselines": ["hkl_flat_mkl", "hkl_greedy", "hkl_l2", "hkl_lasso_alpha"],
+    "hkl.bases": [
         "ANOVABasis",
         "GaussianBasis",
         "KernelPCABasis",
         "PolynomialBasis",
     ],
-    "solvers.hkl.search": ["hkl_certificate"],
-    "solvers.hkl.graph": ["Graph"],
+    "hkl.search": ["hkl_certificate"],
+    "hkl.graph": ["Graph"],
     "io.rows": ["fit_rows"],
     "io.models": ["load_model", "save_model"],
-    "theory": [
+    "gallery.theory": [
         "gomp_coherence",
         "gomp_risk_bound",
         "greedy_rate_bound",
@@ -96,33 +98,27 @@ _HOMES = {
         "lp_risk_bound",
         "restricted_condition",
     ],
-    "uncertainty": ["Conformal", "QuantileBand", "select_columns"],
+    "answer.columns": ["select_columns"],
+    "answer.conformal": ["Conformal"],
+    "answer.quantile_band": ["QuantileBand"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
     "answer",
     "arrays",
-    "catalog",
     "data",
     "errors",
     "estimators",
-    "experiments",
     "figures",
+    "gallery",
+    "hkl",
     "io",
     "kernels",
-    "launcher",
-    "lessons",
-    "losses",
-    "machines",
-    "notebook",
-    "parallel",
+    "lp",
     "parameters",
     "paths",
-    "penalties",
-    "selection",
-    "solvers",
-    "theory",
-    "uncertainty",
+    "problem",
+    "sparse",
     "verify",
 )
 
@@ -135,9 +131,9 @@ _EXPLORED = {
 
 def _explorer(shows: str) -> object:
     def explore(self: object, **options: object) -> object:
-        return getattr(_import_module("mklcore.notebook"), shows)(self, **options)
+        return getattr(_import_module("mklcore.figures.notebook"), shows)(self, **options)
 
-    explore.__doc__ = f"Show it in a notebook, to be dragged; options as in ``mklcore.notebook.{shows}``."
+    explore.__doc__ = f"Show it in a notebook, to be dragged; options as in ``mklcore.figures.notebook.{shows}``."
     return explore
 
 
@@ -149,7 +145,7 @@ def _let_explore() -> None:
             setattr(_sys.modules[f"mklcore.{home}"].__dict__[kind], "explore", _explorer(shows))  # noqa: B010  a class of another file
 
 
-__all__ = sorted([*_HOME, "figures", "theory"], key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+__all__ = sorted([*_HOME, "figures"], key=lambda name: (not name.isupper(), not name[0].isupper(), name))
 
 
 def __getattr__(name: str) -> object:

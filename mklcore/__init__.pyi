@@ -3,29 +3,22 @@
 from mklcore import (
     answer as answer,
     arrays as arrays,
-    catalog as catalog,
     data as data,
     errors as errors,
     estimators as estimators,
-    experiments as experiments,
     figures as figures,
+    gallery as gallery,
+    hkl as hkl,
     io as io,
     kernels as kernels,
-    launcher as launcher,
-    lessons as lessons,
-    losses as losses,
-    machines as machines,
-    notebook as notebook,
-    parallel as parallel,
+    lp as lp,
     parameters as parameters,
     paths as paths,
-    penalties as penalties,
-    selection as selection,
-    solvers as solvers,
-    theory as theory,
-    uncertainty as uncertainty,
+    problem as problem,
+    sparse as sparse,
     verify as verify,
 )
+from mklcore.gallery import theory as theory
 from mklcore.answer.auto import AutoMKLClassifier as AutoMKLClassifier, AutoMKLRegressor as AutoMKLRegressor
 from mklcore.answer.explore import explore as explore
 from mklcore.data.dataset import Dataset as Dataset
@@ -76,8 +69,8 @@ from mklcore.estimators.lp import (
 )
 from mklcore.estimators.one_class import LpMKLOneClass as LpMKLOneClass
 from mklcore.estimators.smkl import SMKLClassifier as SMKLClassifier, SMKLRegressor as SMKLRegressor
-from mklcore.estimators.terms import decompose as decompose
-from mklcore.experiments import EXPERIMENTS as EXPERIMENTS
+from mklcore.answer.terms import decompose as decompose
+from mklcore.gallery.experiments import EXPERIMENTS as EXPERIMENTS
 from mklcore.kernels.functions import Product as Product, Sum as Sum
 from mklcore.kernels.dictionary import KernelDictionary as KernelDictionary
 from mklcore.kernels.functions import (
@@ -95,10 +88,10 @@ from mklcore.kernels.measures import alignment_matrix as alignment_matrix
 from mklcore.kernels.dictionary import SequenceDictionary as SequenceDictionary
 from mklcore.kernels.sequences import Spectrum as Spectrum, WeightedDegree as WeightedDegree
 from mklcore.kernels.sequences import Words as Words
-from mklcore.losses import LOSSES as LOSSES, Huber as Huber, Pinball as Pinball
+from mklcore.problem.losses import LOSSES as LOSSES, Huber as Huber, Pinball as Pinball
 from mklcore.kernels.features import Nystroem as Nystroem
 from mklcore.paths.path import Path as Path, fit_path as fit_path, log_grid as log_grid
-from mklcore.penalties import (
+from mklcore.problem.penalties import (
     PENALTIES as PENALTIES,
     BlockNorm as BlockNorm,
     ElasticNet as ElasticNet,
@@ -106,41 +99,42 @@ from mklcore.penalties import (
     LpNorm as LpNorm,
     WeightedLpNorm as WeightedLpNorm,
 )
-from mklcore.selection import (
+from mklcore.paths.curves import (
     choose as choose,
     cross_validate_path as cross_validate_path,
     validation_curve as validation_curve,
 )
-from mklcore.selection.choose_c import choose_C as choose_C
-from mklcore.solvers import SOLVERS as SOLVERS, certificate as certificate
-from mklcore.solvers.variants import (
+from mklcore.paths.choose_c import choose_C as choose_C
+from mklcore.lp.schedule import SOLVERS as SOLVERS
+from mklcore.problem.proof import certificate as certificate
+from mklcore.sparse.variants import (
     duplicate_counterexample as duplicate_counterexample,
     lq_mkl as lq_mkl,
     two_stage as two_stage,
 )
-from mklcore.solvers.driver import Fit as Fit
-from mklcore.solvers.variants import (
+from mklcore.problem.driver import Fit as Fit
+from mklcore.sparse.variants import (
     ivanov_to_tikhonov as ivanov_to_tikhonov,
     nu_from_one_class as nu_from_one_class,
     tikhonov_to_ivanov as tikhonov_to_ivanov,
 )
-from mklcore.solvers.hkl.baselines import (
+from mklcore.hkl.baselines import (
     hkl_flat_mkl as hkl_flat_mkl,
     hkl_greedy as hkl_greedy,
     hkl_l2 as hkl_l2,
     hkl_lasso_alpha as hkl_lasso_alpha,
 )
-from mklcore.solvers.hkl.bases import (
+from mklcore.hkl.bases import (
     ANOVABasis as ANOVABasis,
     GaussianBasis as GaussianBasis,
     KernelPCABasis as KernelPCABasis,
     PolynomialBasis as PolynomialBasis,
 )
-from mklcore.solvers.hkl.search import hkl_certificate as hkl_certificate
-from mklcore.solvers.hkl.graph import Graph as Graph
+from mklcore.hkl.search import hkl_certificate as hkl_certificate
+from mklcore.hkl.graph import Graph as Graph
 from mklcore.io.rows import fit_rows as fit_rows
 from mklcore.io.models import load_model as load_model, save_model as save_model
-from mklcore.theory import (
+from mklcore.gallery.theory import (
     gomp_coherence as gomp_coherence,
     gomp_risk_bound as gomp_risk_bound,
     greedy_rate_bound as greedy_rate_bound,
@@ -152,10 +146,8 @@ from mklcore.theory import (
     lp_risk_bound as lp_risk_bound,
     restricted_condition as restricted_condition,
 )
-from mklcore.uncertainty import (
-    Conformal as Conformal,
-    QuantileBand as QuantileBand,
-    select_columns as select_columns,
-)
+from mklcore.answer.columns import select_columns as select_columns
+from mklcore.answer.conformal import Conformal as Conformal
+from mklcore.answer.quantile_band import QuantileBand as QuantileBand
 
 __version__: str

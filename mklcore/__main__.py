@@ -2,7 +2,7 @@
 
 import sys
 
-from mklcore.launcher import main
+from mklcore.io.launcher import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -25,13 +25,12 @@ from mklcore.data.dataset import row_fingerprints
 from mklcore.errors import DataError
 from mklcore.estimators.base import signs
 from mklcore.estimators.calibration import held_out_decisions
+from mklcore.hkl.search import hkl_certificate
 from mklcore.io.models import load_model
-from mklcore.losses import Loss
-from mklcore.losses.base import total_loss
-from mklcore.penalties.terms import make_terms
-from mklcore.solvers import certificate
-from mklcore.solvers.hkl.search import hkl_certificate
-from mklcore.solvers.newton import joint_certificate
+from mklcore.lp.newton import joint_certificate
+from mklcore.problem.group_terms import make_terms
+from mklcore.problem.losses import Loss, total_loss
+from mklcore.problem.proof import certificate
 
 CLOSE = 1e-8  # share of the objective, or of the largest prediction, that rounding may take
 MOST_BYTES = 2e9  # of all kernels together

@@ -9,7 +9,7 @@ nav.through_app()
 import streamlit as st
 
 from mklcore.errors import MKLError
-from mklcore.experiments import EXPERIMENTS, Experiment, Outcome
+from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome
 from pages.of_experiments import outcome as outcomes
 from pages.of_experiments import rail, runs
 from pages.shared.session import history, uploads, words

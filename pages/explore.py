@@ -10,10 +10,10 @@ nav.through_app()
 import streamlit as st
 
 from mklcore.answer.exploration import Exploration
-from mklcore.catalog import NOVELTY
 from mklcore.errors import MKLError
 from mklcore.figures import captions
 from mklcore.figures.style import counted, number
+from mklcore.io.catalog import NOVELTY
 from mklcore.paths.path import Path
 from pages.of_data import target
 from pages.of_explore import pictures, questions, rail

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from mklcore.lessons import LESSONS, Lesson, lesson_page
+from mklcore.gallery.lessons import LESSONS, Lesson, lesson_page
 from pages.shared.drawing import charts
 from pages.shared.export import explorable
 from pages.shared.params.parameters import Params

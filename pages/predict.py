@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from mklcore.answer import Conformal
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.shapley import Explainer
 from mklcore.data.dataset import Dataset
@@ -19,8 +20,7 @@ from mklcore.data.encoder import TableEncoder
 from mklcore.data.reading import fit_encoder
 from mklcore.errors import KernelError, MKLError
 from mklcore.figures import captions, score_path, style, waterfall, weight_path, weights_bar
-from mklcore.selection.probabilities import sigmoids
-from mklcore.uncertainty import Conformal
+from mklcore.paths.probabilities import sigmoids
 from pages.of_predict import batch
 from pages.of_predict.row import Column, Row, columns_of, control
 from pages.shared import answer, headline, work

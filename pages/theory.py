@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import streamlit as st
 
-from mklcore import theory
-from mklcore.catalog import ESTIMATORS
-from mklcore.catalog.controls import COLUMN_BASES
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, MKLError
 from mklcore.figures import Curve, bound_curves, style
+from mklcore.gallery import theory
+from mklcore.hkl.bases import BASES
+from mklcore.hkl.design import Design
+from mklcore.io.catalog import ESTIMATORS
+from mklcore.io.catalog.controls import COLUMN_BASES
 from mklcore.paths.path import Path, fit_path, path_grid
-from mklcore.solvers.hkl.bases import BASES
-from mklcore.solvers.hkl.design import Design
 from pages.shared import requests, work
 from pages.shared.derive import dictionaries, gram_stacks, hulls, tables
 from pages.shared.drawing import charts, controls, refusals

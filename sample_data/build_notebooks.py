@@ -111,7 +111,7 @@ print("products in the truth:", ", ".join("·".join(data.feature_names[j] for j 
 
 A smaller λ lets more in. Every point is certified over all products, in use or not."""),
     """model = mkl.HKLRegressor(basis=mkl.PolynomialBasis(2), lam=1e-2)
-design = mkl.solvers.hkl.Design(train.X, model.basis, names=data.feature_names)
+design = mkl.hkl.Design(train.X, model.basis, names=data.feature_names)
 values = mkl.paths.path_grid(model, design, train.y, "lam", 8)[:1:-1]
 path = mkl.fit_path(model, design, train.y, "lam", values, test.X, test.y)
 print(f"{path.estimators[0].n_dag_kernels_:,} products in all")

@@ -79,8 +79,8 @@ NUMERICAL = (
 )
 SMALL = (
     ("pages.shared.derive.hulls", "POINTS", 8),
-    ("mklcore.selection.references", "TREES", 10),
-    ("mklcore.selection.references", "STEPS", 10),
+    ("mklcore.paths.references", "TREES", 10),
+    ("mklcore.paths.references", "STEPS", 10),
 )
 COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
 WAITED = pytest.StashKey[bool]()

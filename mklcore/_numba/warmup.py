@@ -25,8 +25,9 @@ from filelock import FileLock
 
 from mklcore._numba import cache
 from mklcore.arrays import Array
-from mklcore.catalog import ESTIMATORS, Algorithm
 from mklcore.errors import suppress_convergence_warnings
+from mklcore.hkl.bases import ANOVABasis
+from mklcore.io.catalog import ESTIMATORS, Algorithm
 from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary
 from mklcore.kernels.functions import KERNELS, RBF, USUAL, KernelEntry, Linear
 from mklcore.kernels.grams import GramStack
@@ -34,12 +35,11 @@ from mklcore.kernels.interactions import Interaction
 from mklcore.kernels.maps import NORMALISATIONS
 from mklcore.kernels.measures import alignment_matrix
 from mklcore.kernels.sequences import Spectrum, WeightedDegree
-from mklcore.losses import make_loss
-from mklcore.machines.svm import SETTINGS as SMO
-from mklcore.machines.svm import solve_svm
+from mklcore.lp.live import SETTINGS as LIVE
 from mklcore.paths.path import fit_path
-from mklcore.solvers.hkl.bases import ANOVABasis
-from mklcore.solvers.live import SETTINGS as LIVE
+from mklcore.problem.losses import make_loss
+from mklcore.problem.svm import SETTINGS as SMO
+from mklcore.problem.svm import solve_svm
 
 # They call all there is to call; on sixteen rows, joint weights take three hundred iterations to their certificate.
 SHORT = {"max_iter": 5, "n_kernels": 2}

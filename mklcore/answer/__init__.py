@@ -1,1 +1,22 @@
 """One answer for a table: which columns matter, how much, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mklcore._lazy import lazily as _lazily
+
+if TYPE_CHECKING:
+    from mklcore.answer.columns import ColumnSelection, select_columns
+    from mklcore.answer.conformal import Conformal, HeldOutScores
+    from mklcore.answer.quantile_band import QuantileBand
+
+__getattr__ = _lazily(
+    __name__,
+    {
+        "columns": ["ColumnSelection", "select_columns"],
+        "conformal": ["Conformal", "HeldOutScores"],
+        "quantile_band": ["QuantileBand"],
+    },
+)
+__all__ = ["ColumnSelection", "Conformal", "HeldOutScores", "QuantileBand", "select_columns"]

@@ -11,24 +11,24 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from sklearn.base import clone
 
+from mklcore.answer.conformal import Conformal
 from mklcore.answer.ridge import targets
 from mklcore.answer.shapley import ShapleyValues, shapley_values
+from mklcore.answer.terms import HIGHER_ORDER, Term, TermValues, decompose
 from mklcore.answer.verdict import SURE, ColumnEffect, ComparedReference, Verdict
 from mklcore.answer.words import WordEffect, strongest_words
 from mklcore.arrays import Array, Labels, Mask, one_blas_thread
-from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, suppress_convergence_warnings
-from mklcore.estimators.terms import HIGHER_ORDER, Term, TermValues, decompose
+from mklcore.figures.notebook.framing import framed
 from mklcore.figures.takeaway import About, Problem, path_page
+from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.stacks import block_of, rows_of
-from mklcore.notebook.framing import framed
+from mklcore.paths.paired import Said, compared, said_by
 from mklcore.paths.path import Path, fit_path
-from mklcore.selection.paired import Said, compared, said_by
-from mklcore.selection.scoring import Scoring, label_of, scorer_of
-from mklcore.uncertainty.conformal import Conformal
+from mklcore.paths.scoring import Scoring, label_of, scorer_of
 
 WORK = 1e8  # multiplications of Shapley values, by which rows are counted
 FEWEST, MOST = 20, 500  # rows whose mean effect is taken

@@ -49,19 +49,19 @@ from mklcore.answer.folds import (
 from mklcore.answer.ridge import targets
 from mklcore.answer.verdict import ColumnEffect
 from mklcore.arrays import Array, one_blas_thread
-from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset, counted
 from mklcore.data.splitting import RANDOM, codes_of, fold_rows, rare_note
 from mklcore.errors import DataError, ParameterError, check_cancelled, suppress_convergence_warnings
 from mklcore.estimators.one_class import LpMKLOneClass
+from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.dictionary import WHOLE_WIDTH, KernelDictionary
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.interactions import interacting
 from mklcore.kernels.stacks import block_of, rows_of
+from mklcore.paths.paired import Said
 from mklcore.paths.path import Path, fit_path, path_grid
-from mklcore.selection.paired import Said
-from mklcore.selection.references import plain_references
-from mklcore.selection.scoring import Scoring, label_of, rarest
+from mklcore.paths.references import plain_references
+from mklcore.paths.scoring import Scoring, label_of, rarest
 
 STAGES = ("table", "columns", "dictionary", "candidates", "path", "choice", "refit", "columns that matter",
           "references", "intervals", "verdict")  # fmt: skip

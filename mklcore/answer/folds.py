@@ -11,12 +11,12 @@ from scipy.spatial.distance import cdist
 
 from mklcore.answer.ridge import kernel_along, low_rank_along, scaled
 from mklcore.arrays import Array, Indices, Labels
-from mklcore.catalog import ESTIMATORS
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import RANDOM
 from mklcore.errors import ParameterError, suppress_convergence_warnings
 from mklcore.estimators.joint import JointMKLClassifier
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
+from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.functions import Laplacian
@@ -24,10 +24,10 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.interactions import interacting
 from mklcore.kernels.maps import column_statistics, standardise_rows
 from mklcore.kernels.stacks import rows_of
+from mklcore.paths.paired import said_by
 from mklcore.paths.path import fit_path, judged, path_grid
-from mklcore.selection.paired import said_by
-from mklcore.selection.scoring import Scoring
-from mklcore.selection.splitters import cut
+from mklcore.paths.scoring import Scoring
+from mklcore.paths.splitters import cut
 
 GRID = 10.0 ** np.arange(-1.0, 3.1, 0.5)  # values of C
 WIDTHS, WIDER, MOST_WIDTHS = (0.25, 1.0, 4.0), 4.0, 6  # median distances; a grid whose edge wins goes on by this ratio

@@ -1,6 +1,6 @@
 """scikit-learn estimators over kernels, losses and solvers.
 
-A class is imported when it is first used. What the app says of each method is in ``mklcore.catalog``.
+A class is imported when it is first used. What the app says of each method is in ``mklcore.io.catalog``.
 """
 
 from importlib import import_module
@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mklcore.estimators.aligned import AlignedMKLClassifier, AlignedMKLRegressor
     from mklcore.estimators.baselines import BestKernelClassifier, BestKernelRegressor
-    from mklcore.estimators.effects import TermEffect, half_refits, term_effect
-    from mklcore.estimators.explain import decision_surface
     from mklcore.estimators.feature_scaling import FeatureScalingClassifier, FeatureScalingRegressor
     from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
     from mklcore.estimators.greedy import GreedyMKLClassifier, GreedyMKLRegressor
@@ -20,14 +18,12 @@ if TYPE_CHECKING:
     from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
     from mklcore.estimators.one_class import LpMKLOneClass
     from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
-    from mklcore.estimators.terms import Decomposition, Term, decompose
 
 __all__ = [
     "AlignedMKLClassifier",
     "AlignedMKLRegressor",
     "BestKernelClassifier",
     "BestKernelRegressor",
-    "Decomposition",
     "FeatureScalingClassifier",
     "FeatureScalingRegressor",
     "GOMPClassifier",
@@ -43,20 +39,12 @@ __all__ = [
     "LpMKLRegressor",
     "SMKLClassifier",
     "SMKLRegressor",
-    "Term",
-    "TermEffect",
     "UniformMKLClassifier",
     "UniformMKLRegressor",
-    "decision_surface",
-    "decompose",
-    "half_refits",
-    "term_effect",
 ]
 _HOMES = {
     "aligned": ("AlignedMKLClassifier", "AlignedMKLRegressor"),
     "baselines": ("BestKernelClassifier", "BestKernelRegressor"),
-    "effects": ("TermEffect", "half_refits", "term_effect"),
-    "explain": ("decision_surface",),
     "feature_scaling": ("FeatureScalingClassifier", "FeatureScalingRegressor"),
     "gomp": ("GOMPClassifier", "GOMPRegressor"),
     "greedy": ("GreedyMKLClassifier", "GreedyMKLRegressor"),
@@ -65,7 +53,6 @@ _HOMES = {
     "lp": ("LpMKLClassifier", "LpMKLRegressor", "UniformMKLClassifier", "UniformMKLRegressor"),
     "one_class": ("LpMKLOneClass",),
     "smkl": ("SMKLClassifier", "SMKLRegressor"),
-    "terms": ("Decomposition", "Term", "decompose"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

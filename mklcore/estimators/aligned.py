@@ -26,10 +26,10 @@ from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.lp import _LpClassifier, _LpRegressor, _Uniform
 from mklcore.kernels.operators import Capability, Dense
-from mklcore.losses import Loss
 from mklcore.parameters import check_choice
-from mklcore.solvers.driver import Fit
-from mklcore.solvers.problem import WarmStart
+from mklcore.problem.driver import Fit
+from mklcore.problem.losses import Loss
+from mklcore.problem.problem import WarmStart
 
 ALIGNMENTS = ("aligned", "margin")  # how weights are given in one step
 _STEPS, _CLOSE = 20_000, 1e-9  # of the pairwise descent of the margin, and how close it comes

@@ -26,11 +26,10 @@ from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary, sto
 from mklcore.kernels.features import FeatureMap, Nystroem, column_features
 from mklcore.kernels.grams import UNCUT, Forecast, GramStack, Rows, as_stack
 from mklcore.kernels.operators import Capability, frobenius_norms, is_operator, is_scored
-from mklcore.losses import CLASSIFICATION, REGRESSION, Loss, loss_for
-from mklcore.losses.base import centre_of, total_loss
 from mklcore.parameters import Parts, check_positive, set_together
-from mklcore.selection.probabilities import calibrate, sigmoids
-from mklcore.solvers.driver import Fit, Status
+from mklcore.paths.probabilities import calibrate, sigmoids
+from mklcore.problem.driver import Fit, Status
+from mklcore.problem.losses import CLASSIFICATION, REGRESSION, Loss, centre_of, loss_for, total_loss
 
 
 def signs(codes: Array, positive: int) -> Array:

@@ -13,11 +13,11 @@ from mklcore.arrays import Array
 from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.lp import _LpClassifier, _LpRegressor, _Uniform
 from mklcore.kernels.operators import Capability
-from mklcore.losses import Loss
 from mklcore.parameters import check_choice
-from mklcore.selection.splitters import folds
-from mklcore.solvers.driver import Fit, warn_unless_converged
-from mklcore.solvers.problem import WarmStart
+from mklcore.paths.splitters import folds
+from mklcore.problem.driver import Fit, warn_unless_converged
+from mklcore.problem.losses import Loss
+from mklcore.problem.problem import WarmStart
 
 N_FOLDS = 5
 SELECTIONS = ("objective", "folds")  # how the best single kernel is chosen

@@ -12,7 +12,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import codes_of, fold_rows, repeated
 from mklcore.errors import DataError
 from mklcore.kernels.operators import is_operator
-from mklcore.selection.splitters import cut
+from mklcore.paths.splitters import cut
 
 FOLDS = 5
 

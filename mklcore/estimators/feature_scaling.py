@@ -13,11 +13,11 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelClassifier, KernelEstimator, KernelRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF
-from mklcore.losses import Loss
 from mklcore.parameters import check_whole
-from mklcore.penalties.terms import make_terms
-from mklcore.solvers.driver import run, warn_unless_converged
-from mklcore.solvers.smkl import FeatureScaling
+from mklcore.problem.driver import run, warn_unless_converged
+from mklcore.problem.group_terms import make_terms
+from mklcore.problem.losses import Loss
+from mklcore.sparse.smkl import FeatureScaling
 
 _NO_SCALE = 1e100  # what a column is divided by whose scale is zero
 

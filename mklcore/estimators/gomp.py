@@ -15,10 +15,10 @@ from mklcore.estimators.greedy import BudgetedEstimator, greedy_loss, truncated
 from mklcore.kernels.features import Features, Nystroem
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import Capability
-from mklcore.losses import CLASSIFICATION, Loss
-from mklcore.solvers import MOST_SUMMED
-from mklcore.solvers.driver import Fit, run, warn_unless_converged
-from mklcore.solvers.gomp import GOMP, SETTINGS, FeatureGOMP, LossGOMP, Spectra
+from mklcore.lp.schedule import MOST_SUMMED
+from mklcore.problem.driver import Fit, run, warn_unless_converged
+from mklcore.problem.losses import CLASSIFICATION, Loss
+from mklcore.sparse.gomp import GOMP, SETTINGS, FeatureGOMP, LossGOMP, Spectra
 
 
 @dataclass(eq=False, repr=False)

@@ -14,11 +14,11 @@ from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelClassifier, KernelEstimator, KernelRegressor, KernelSettings
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import Capability
-from mklcore.losses import Loss, losses_for, make_loss
 from mklcore.parameters import check_choice, check_whole
-from mklcore.solvers.driver import Fit, Status, run, warn_unless_converged
-from mklcore.solvers.gomp import Spectra
-from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam, has_rate, unit_step_divisors
+from mklcore.problem.driver import Fit, Status, run, warn_unless_converged
+from mklcore.problem.losses import Loss, losses_for, make_loss
+from mklcore.sparse.gomp import Spectra
+from mklcore.sparse.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam, has_rate, unit_step_divisors
 
 
 class BudgetedEstimator(KernelEstimator):

@@ -13,15 +13,15 @@ from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.base import _BLOCK_MB, KernelClassifier, KernelEstimator, KernelRegressor
+from mklcore.hkl.bases import Basis
+from mklcore.hkl.design import Design, Matrices, Rows
+from mklcore.hkl.graph import Graph, Hull, NodeWeights
+from mklcore.hkl.inner import NEEDED, Task, suits_hulls
+from mklcore.hkl.search import SEARCHES, HullSearch, WarmHull, lambda_range
 from mklcore.kernels.operators import is_operator
-from mklcore.losses import Loss, loss_for
 from mklcore.parameters import check_choice, check_whole, set_together
-from mklcore.solvers.driver import Fit, Status, run, warn_unless_converged
-from mklcore.solvers.hkl.bases import Basis
-from mklcore.solvers.hkl.design import Design, Matrices, Rows
-from mklcore.solvers.hkl.graph import Graph, Hull, NodeWeights
-from mklcore.solvers.hkl.inner import NEEDED, Task, suits_hulls
-from mklcore.solvers.hkl.search import SEARCHES, HullSearch, WarmHull, lambda_range
+from mklcore.problem.driver import Fit, Status, run, warn_unless_converged
+from mklcore.problem.losses import Loss, loss_for
 
 _GRID_DECADES = 1e-6  # of the eight decades over which lambda matters, the ones a certificate usually reaches
 
@@ -57,7 +57,7 @@ class _HKLBase(KernelEstimator):
     if TYPE_CHECKING:
 
         def explore(self, *, names: Sequence[str] | None = None, about: Any = None) -> Any:
-            """Walk through the hull in a notebook: ``mklcore.notebook.explore_hull``, which the front door attaches."""
+            """Walk through the hull in a notebook: ``figures.notebook.explore_hull``, which the front door attaches."""
 
     # -- rows: a table, Gram matrices (p, q+1, n, n), or a Design that serves several fits ----------------------------
 

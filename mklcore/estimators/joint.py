@@ -14,12 +14,12 @@ from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelClassifier, KernelEstimator, KernelSettings, SeveralTargets
 from mklcore.kernels.features import Nystroem
-from mklcore.losses import Loss
+from mklcore.lp.newton import fit_joint
 from mklcore.parameters import check_whole
-from mklcore.penalties import LpNorm
-from mklcore.solvers.driver import warn_unless_converged
-from mklcore.solvers.newton import fit_joint
-from mklcore.solvers.problem import WarmStart
+from mklcore.problem.driver import warn_unless_converged
+from mklcore.problem.losses import Loss
+from mklcore.problem.penalties import LpNorm
+from mklcore.problem.problem import WarmStart
 
 
 class _JointBase(KernelEstimator):

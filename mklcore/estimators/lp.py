@@ -15,14 +15,14 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelClassifier, KernelEstimator, KernelRegressor, KernelSettings, signs
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.operators import as_operator, is_operator, is_stored
-from mklcore.losses import Loss
-from mklcore.machines import ON_FEATURES
+from mklcore.lp.interleaved import lacking
+from mklcore.lp.schedule import FEATURE_SOLVERS, MOST_SUMMED, SOLVERS, fit_weighted
 from mklcore.parameters import check_choice, check_whole, set_together
-from mklcore.penalties import LpNorm, Penalty, make_penalty
-from mklcore.solvers import FEATURE_SOLVERS, MOST_SUMMED, SOLVERS, fit_weighted
-from mklcore.solvers.driver import Fit, warn_unless_converged
-from mklcore.solvers.interleaved import lacking
-from mklcore.solvers.problem import WarmStart
+from mklcore.problem.driver import Fit, warn_unless_converged
+from mklcore.problem.losses import Loss
+from mklcore.problem.machines import ON_FEATURES
+from mklcore.problem.penalties import LpNorm, Penalty, make_penalty
+from mklcore.problem.problem import WarmStart
 
 
 class LpBase(KernelEstimator):

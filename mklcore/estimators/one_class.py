@@ -15,9 +15,9 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelSettings
 from mklcore.estimators.lp import LpBase, warm_start
 from mklcore.kernels.grams import GramStack
-from mklcore.losses import Loss, make_loss
-from mklcore.penalties import Penalty
-from mklcore.selection.scoring import ACCEPTED
+from mklcore.paths.scoring import ACCEPTED
+from mklcore.problem.losses import Loss, make_loss
+from mklcore.problem.penalties import Penalty
 
 
 @dataclass(eq=False, repr=False)

@@ -25,11 +25,11 @@ from mklcore.estimators.copies import without_copies
 from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import KernelOperator
-from mklcore.losses import Loss
+from mklcore.lp.schedule import MOST_SUMMED
 from mklcore.parameters import check_choice, check_whole
-from mklcore.penalties.terms import GroupTerm, as_eta, make_terms
-from mklcore.solvers import MOST_SUMMED
-from mklcore.solvers.smkl import TOL_MODES, Search, fit_selection, starts
+from mklcore.problem.group_terms import GroupTerm, as_eta, make_terms
+from mklcore.problem.losses import Loss
+from mklcore.sparse.smkl import TOL_MODES, Search, fit_selection, starts
 
 _TIE_BREAK = 1e-9  # the most that margins may add to a whole number of votes
 

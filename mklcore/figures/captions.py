@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from mklcore.figures import style
-from mklcore.selection.scoring import ACCEPTED
-from mklcore.selection.scoring import SHARES as SHARES_OF_ROWS
+from mklcore.paths.scoring import ACCEPTED
+from mklcore.paths.scoring import SHARES as SHARES_OF_ROWS
 
 SHARES = SHARES_OF_ROWS | {ACCEPTED}  # scores that are shares of rows
 SYMBOLS = {"lam": "λ"}

@@ -1,1 +1,5 @@
 """Models and code in files: archives without pickle, checks of what is read, scripts that make an object again."""
+
+from mklcore._lazy import lazily as _lazily
+
+__getattr__ = _lazily(__name__)

@@ -26,21 +26,22 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import pandas
 
-from mklcore import catalog, estimators
+from mklcore import estimators
 from mklcore.data.files import array_content, array_header, bounded_json
 from mklcore.errors import DataError, ParameterError
+from mklcore.hkl.bases import BASES
+from mklcore.hkl.design import Design, Kernels, Matrices, Table
+from mklcore.hkl.graph import Graph
+from mklcore.io import catalog
 from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns, SequenceDictionary
 from mklcore.kernels.features import FeatureMap, Nystroem
 from mklcore.kernels.functions import COMPOSED, KERNELS
 from mklcore.kernels.interactions import ColumnMeasure
 from mklcore.kernels.maps import NORMALISATIONS, KernelMap
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
-from mklcore.losses import LOSSES
-from mklcore.penalties import PENALTIES, SumOfTerms
-from mklcore.solvers.driver import Fit, Record, Status
-from mklcore.solvers.hkl.bases import BASES
-from mklcore.solvers.hkl.design import Design, Kernels, Matrices, Table
-from mklcore.solvers.hkl.graph import Graph
+from mklcore.problem.driver import Fit, Record, Status
+from mklcore.problem.losses import LOSSES
+from mklcore.problem.penalties import PENALTIES, SumOfTerms
 
 FORMAT, VERSION = "mklcore model", 4
 MAX_BYTES = 2**30

@@ -35,14 +35,13 @@ from mklcore.estimators.base import signs
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import FeatureMap, Features, Nystroem
-from mklcore.losses import Loss, make_loss
+from mklcore.lp.reweighting import certifies
+from mklcore.lp.schedule import fit_weighted, root_of
 from mklcore.parameters import check_choice
-from mklcore.penalties import Penalty
-from mklcore.solvers import fit_weighted
-from mklcore.solvers.driver import Iterate, Method, Status, Trace, run, warn_unless_converged
-from mklcore.solvers.problem import WarmStart
-from mklcore.solvers.reweighting import certifies
-from mklcore.solvers.schedule import root_of
+from mklcore.problem.driver import Iterate, Method, Status, Trace, run, warn_unless_converged
+from mklcore.problem.losses import Loss, make_loss
+from mklcore.problem.penalties import Penalty
+from mklcore.problem.problem import WarmStart
 
 LOSSES = ("squared", "logistic", "squared_hinge")
 _SAMPLE = 10_000  # rows for landmarks, widths and scales

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.catalog import ESTIMATORS
 from mklcore.data.samples import SAMPLES
+from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KERNELS, KernelSpec
-from mklcore.losses import LOSSES
-from mklcore.penalties import PENALTIES
-from mklcore.solvers import SOLVERS
+from mklcore.lp.schedule import SOLVERS
+from mklcore.problem.losses import LOSSES
+from mklcore.problem.penalties import PENALTIES
 
 LONGEST_LINE = 110
 SHORTEST_RUN = 4  # of neighbours that become one line

@@ -18,7 +18,7 @@ from mklcore.arrays import Array
 from mklcore.data.files import array_header, bounded_json
 from mklcore.errors import DataError, ParameterError
 from mklcore.paths.path import PATH_ATTRIBUTES, Path
-from mklcore.solvers.driver import Status
+from mklcore.problem.driver import Status
 
 FORMAT = "path 1"
 MOST_UNPACKED = 64 * 2**20

@@ -17,9 +17,9 @@ from mklcore.errors import ParameterError
 from mklcore.kernels.features import FeatureBlocks
 from mklcore.kernels.operators import KernelOperator, is_operator, is_scored, is_stored
 from mklcore.paths.estimator_protocol import PathEstimator
-from mklcore.penalties import LpNorm
-from mklcore.selection.scoring import ACCEPTED, Judge, Scoring, label_of, scorer_of
-from mklcore.solvers.driver import Screened, Status
+from mklcore.paths.scoring import ACCEPTED, Judge, Scoring, label_of, scorer_of
+from mklcore.problem.driver import Screened, Status
+from mklcore.problem.penalties import LpNorm
 
 _GRID_ROWS = 256  # of kernels made row by row, to scale a grid
 PATH_ATTRIBUTES = {"C": "C", "lam": "lam", "p": "p", "s": "n_kernels"}
@@ -131,7 +131,7 @@ class Path:
     if TYPE_CHECKING:
 
         def explore(self, **options: Any) -> Any:
-            """Drag along it in a notebook: ``mklcore.notebook.explore_path``, which the front door attaches."""
+            """Drag along it in a notebook: ``mklcore.figures.notebook.explore_path``, which the front door attaches."""
 
     def nearest(self, value: float) -> int:
         """The index of the solved value nearest to ``value`` by ratio, the first of equals; ``value`` above 0, inf

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from mklcore.catalog import ESTIMATORS
 from mklcore.figures import style
+from mklcore.io.catalog import ESTIMATORS
 from pages.shared.derive import comparison, paths, tables
 from pages.shared.drawing import controls
 from pages.shared.params import methods as params_methods

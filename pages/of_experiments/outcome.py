@@ -3,9 +3,9 @@
 import numpy as np
 import streamlit as st
 
-from mklcore.experiments import Comparison, Experiment, Outcome
-from mklcore.experiments.claims import AGREES, DISAGREES, UNSAID, counted
 from mklcore.figures import comparison_plot, style
+from mklcore.gallery.experiments import Comparison, Experiment, Outcome
+from mklcore.gallery.experiments.claims import AGREES, DISAGREES, UNSAID, counted
 from pages.of_experiments import runs
 from pages.shared.drawing import charts, listings
 from pages.shared.session import fields, history, words

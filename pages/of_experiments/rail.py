@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from mklcore.experiments import EXPERIMENTS
+from mklcore.gallery.experiments import EXPERIMENTS
 from pages.of_experiments import runs
 from pages.shared.session import fields, history
 

@@ -14,9 +14,9 @@ from typing import Any
 import pandas as pd
 
 from mklcore.errors import DataError, MKLError
-from mklcore.experiments import EXPERIMENTS, Experiment, Outcome
-from mklcore.experiments.base import SMALL
-from mklcore.experiments.records import records
+from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome
+from mklcore.gallery.experiments.base import SMALL
+from mklcore.gallery.experiments.records import records
 from pages.shared import work
 from pages.shared.kept import default_home
 from pages.shared.session.memory import memory

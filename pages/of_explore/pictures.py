@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from mklcore.answer.effects import term_effect
+from mklcore.answer.explain import column_effect, decision_surface, problem_names, weights_by_class
 from mklcore.answer.exploration import Exploration
+from mklcore.answer.positions import positional_importance
 from mklcore.answer.verdict import rounded
-from mklcore.catalog import NOVELTY
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
-from mklcore.estimators.effects import term_effect
-from mklcore.estimators.explain import column_effect, decision_surface, problem_names, weights_by_class
-from mklcore.estimators.positions import positional_importance
 from mklcore.figures import (
     captions,
     class_weights,
@@ -34,8 +33,9 @@ from mklcore.figures import (
     weight_path,
     word_bars,
 )
+from mklcore.io.catalog import NOVELTY
 from mklcore.paths.path import Path
-from mklcore.selection.probabilities import reliability
+from mklcore.paths.probabilities import reliability
 from pages.shared import answer, work
 from pages.shared.derive.earlier import Seen
 from pages.shared.drawing import charts, listings

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from mklcore.answer import select_columns
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import answered
 from mklcore.answer.verdict import FEW_ROWS, TREES, rounded
-from mklcore.catalog import NOVELTY
 from mklcore.errors import Repair
 from mklcore.figures import style
+from mklcore.io.catalog import NOVELTY
 from mklcore.paths.path import Path
-from mklcore.uncertainty import select_columns
 from pages.shared import answer, requests, work
 from pages.shared.derive import repairs, tables
 from pages.shared.drawing import controls, listings

@@ -5,8 +5,8 @@ from typing import Any
 
 import streamlit as st
 
-from mklcore.catalog import Control, Preset
 from mklcore.figures import style
+from mklcore.io.catalog import Control, Preset
 from pages.shared.answer import LANDMARKS
 from pages.shared.derive import paths, tables
 from pages.shared.drawing import controls

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from mklcore.lessons import OPENING
+from mklcore.gallery.lessons import OPENING
 from pages.of_data import rail
 from pages.of_home import cards
 from pages.shared.drawing import charts

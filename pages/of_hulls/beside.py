@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from mklcore.selection.references import Reference
+from mklcore.paths.references import Reference
 from pages.shared import requests
 from pages.shared.derive import hulls
 from pages.shared.derive.hulls import Answer

@@ -4,8 +4,8 @@ from typing import Any
 
 import streamlit as st
 
-from mklcore.catalog import Control
-from mklcore.catalog.controls import FIXED_LEVELS
+from mklcore.io.catalog import Control
+from mklcore.io.catalog.controls import FIXED_LEVELS
 from pages.shared.derive import hulls, tables
 from pages.shared.drawing import controls
 from pages.shared.params.algorithms import Setting

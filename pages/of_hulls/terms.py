@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from mklcore.estimators.terms import Columns
+from mklcore.answer.terms import Columns
 from mklcore.figures import term_bars, term_plot
 from pages.shared.derive import hulls
 from pages.shared.derive.hulls import Answer, Hull

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from mklcore.answer import Conformal
 from mklcore.data.dataset import Dataset, counted
 from mklcore.data.encoder import NewRows, TableEncoder
 from mklcore.errors import DataError, ParameterError
 from mklcore.figures.captions import score as score_text
-from mklcore.selection.scoring import Scoring, label_of, scored
-from mklcore.uncertainty import Conformal
+from mklcore.paths.scoring import Scoring, label_of, scored
 from pages.shared import work
 from pages.shared.drawing import controls, listings, refusals
 from pages.shared.session import fields, uploads

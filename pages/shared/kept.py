@@ -25,9 +25,9 @@ import streamlit as st
 from cachetools import TTLCache
 from platformdirs import user_data_path
 
-from mklcore import launcher
 from mklcore.data.files import bounded_json
 from mklcore.errors import DataError
+from mklcore.io import launcher
 from mklcore.io.private_folders import own_folder
 from mklcore.kernels.stacks import MAX_FILE_MB
 from mklcore.paths.path import Path as Solved

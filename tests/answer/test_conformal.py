@@ -9,8 +9,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 import mklcore as mkl
+from mklcore.answer import Conformal, QuantileBand
 from mklcore.errors import DataError, ParameterError
-from mklcore.uncertainty import Conformal, QuantileBand
 
 
 def line(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -137,7 +137,7 @@ def test_a_first_answer_has_intervals_and_sets():
 
 
 def test_held_out_scores_are_the_split_form():
-    from mklcore.uncertainty import HeldOutScores
+    from mklcore.answer import HeldOutScores
 
     X, y = line(120, 4)
     model = Conformal(Ridge(), cv=0.5).fit(X, y)

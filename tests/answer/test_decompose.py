@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.answer.terms import HIGHER_ORDER, decompose
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
-from mklcore.estimators.terms import HIGHER_ORDER, decompose
 
 
 def uniform(f, n=400, d=4, seed=0, noise=0.0):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.answer.effects import half_refits, term_effect
+from mklcore.answer.terms import Term, decompose
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
-from mklcore.estimators.effects import half_refits, term_effect
-from mklcore.estimators.terms import Term, decompose
 from mklcore.figures import term_bars, term_plot
 
 

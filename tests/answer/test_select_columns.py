@@ -6,9 +6,9 @@ import pytest
 from scipy.optimize import linprog
 
 import mklcore as mkl
+from mklcore.answer.columns import PAIRS, SHARE, false_bound, knockoff_threshold
+from mklcore.answer.knockoffs import gaussian_knockoffs, knockoff_copies, widest
 from mklcore.errors import DataError, ParameterError
-from mklcore.uncertainty.columns import PAIRS, SHARE, false_bound, knockoff_threshold
-from mklcore.uncertainty.knockoffs import gaussian_knockoffs, knockoff_copies, widest
 
 
 def test_knockoffs_have_the_covariance_that_their_definition_asks_for():

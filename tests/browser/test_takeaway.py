@@ -11,7 +11,7 @@ import pytest
 
 from mklcore.figures.hulls import HullLayout
 from mklcore.figures.takeaway import About, Problem, hulls_page, methods_page, path_page
-from mklcore.lessons import LESSONS, lesson_page
+from mklcore.gallery.lessons import LESSONS, lesson_page
 from tests.figures.test_takeaway import HOSTILE, a_path, columns_of
 
 EARLIER = File(__file__).resolve().parents[2] / "sample_data" / "earlier"

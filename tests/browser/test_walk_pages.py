@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from mklcore.catalog import ESTIMATORS
 from mklcore.figures.moving import steps
+from mklcore.hkl.design import Design
+from mklcore.io.catalog import ESTIMATORS
 from mklcore.paths.path import Path, fit_path, path_grid
-from mklcore.solvers.hkl.design import Design
 from pages.shared.params.steps import place
 from tests.browser.known import KERNELS, SOURCES, known, path_of
 from tests.browser.server import Server

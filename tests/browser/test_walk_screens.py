@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlparse
 
 import pytest
 
-from mklcore.lessons import LESSONS
+from mklcore.gallery.lessons import LESSONS
 from pages.shared.session.nav import ROOMS
 from tests.browser.known import KERNELS, path_of
 from tests.browser.server import Server

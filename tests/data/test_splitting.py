@@ -8,10 +8,10 @@ import mklcore as mkl
 from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.splitting import rare_note
 from mklcore.errors import DataError, ParameterError
-from mklcore.selection.probabilities import calibrate, sigmoids
-from mklcore.selection.repeats import SplitProblem, SplitSpec
-from mklcore.selection.scoring import scorings_for
-from mklcore.selection.splitters import folds, halves
+from mklcore.paths.probabilities import calibrate, sigmoids
+from mklcore.paths.repeats import SplitProblem, SplitSpec
+from mklcore.paths.scoring import scorings_for
+from mklcore.paths.splitters import folds, halves
 from tests.helpers.every import every
 
 MODEL = mkl.LpMKLClassifier()

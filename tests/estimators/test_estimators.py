@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import mklcore as mkl
-from mklcore.catalog import EVERY_TASK
 from mklcore.errors import DataError, KernelError, NotConvergedWarning, ParameterError
+from mklcore.io.catalog import EVERY_TASK
 from tests.helpers.every import every
 
 CLASSIFIERS = [mkl.LpMKLClassifier, mkl.GOMPClassifier, mkl.UniformMKLClassifier]
@@ -114,10 +114,10 @@ def test_stopping_early_warns_with_the_gap_and_what_to_change(table):
         NotConvergedWarning, match=r"raise max_iter or tol.*Relative gap reached .*tolerance asked 1e-09"
     ):
         model = mkl.LpMKLClassifier(p=1.0, tol=1e-9, max_iter=1).fit(table[0], table[1])
-    assert model.status_ is mkl.solvers.Status.MAX_ITER
+    assert model.status_ is mkl.problem.driver.Status.MAX_ITER
 
 
-@every("algorithm", mkl.catalog.ESTIMATORS.values())
+@every("algorithm", mkl.io.catalog.ESTIMATORS.values())
 @every("task", EVERY_TASK)
 def test_registry_entries_fit_with_their_own_defaults(algorithm, task):
     rng = np.random.default_rng(0)

@@ -8,10 +8,10 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import ProofError
-from mklcore.losses import Huber
-from mklcore.selection.references import hull_references, plain_references
-from mklcore.solvers.hkl.design import Design
-from mklcore.solvers.hkl.search import hkl_certificate
+from mklcore.hkl.design import Design
+from mklcore.hkl.search import hkl_certificate
+from mklcore.paths.references import hull_references, plain_references
+from mklcore.problem.losses import Huber
 from tests.helpers.every import every
 
 N = 30

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.answer.explain import NOVELTY, decision_surface
 from mklcore.data.synthetic import RING_GAP
 from mklcore.errors import ParameterError
-from mklcore.estimators.explain import NOVELTY, decision_surface
-from mklcore.selection import choose, cross_validate_path
-from mklcore.selection.choose_c import choose_C
-from mklcore.selection.scoring import ACCEPTED
+from mklcore.paths import choose, cross_validate_path
+from mklcore.paths.choose_c import choose_C
+from mklcore.paths.scoring import ACCEPTED
 from tests.helpers.every import every
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.25, 0.5, 1.0, 2.0])
@@ -130,7 +130,7 @@ def test_the_surface_is_zero_on_the_boundary(ring):
 
 @every("norm", ["lp", "weighted lp", "block norm", "elliptic"])
 def test_the_registry_makes_the_estimator_for_a_table_without_target(ring, norm):
-    method, stack = mkl.catalog.ESTIMATORS["lp"], ring[2]
+    method, stack = mkl.io.catalog.ESTIMATORS["lp"], ring[2]
     model = method.estimator("novelty", kernels="precomputed", stack=stack, norm=norm, p=1.5, C=0.05, loss="hinge")
     assert type(model) is mkl.LpMKLOneClass
     assert model.fit(stack).status_.ok
@@ -143,7 +143,7 @@ def test_the_registry_makes_the_estimator_for_a_table_without_target(ring, norm)
     assert ("p" in shown) == (norm in ("lp", "weighted lp"))
 
 
-@every("method", mkl.catalog.ESTIMATORS.values())
+@every("method", mkl.io.catalog.ESTIMATORS.values())
 def test_other_methods_say_that_they_need_a_target(method):
     assert method.fits("binary")
     assert method.fits("regression")

@@ -8,8 +8,8 @@ from sklearn.frozen import FrozenEstimator
 import mklcore as mkl
 from mklcore import figures
 from mklcore.errors import DataError, ParameterError
-from mklcore.selection.probabilities import calibrate, reliability, sigmoids
-from mklcore.selection.scoring import Decided
+from mklcore.paths.probabilities import calibrate, reliability, sigmoids
+from mklcore.paths.scoring import Decided
 
 CLASSES = np.array(["no", "yes"])
 

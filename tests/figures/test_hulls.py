@@ -10,7 +10,7 @@ from mklcore.errors import ParameterError
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.figures import style
 from mklcore.figures.hulls import hull_graph, hull_grid, hull_layout, hull_state, kernel_count, way
-from mklcore.solvers.hkl.bases import PolynomialBasis
+from mklcore.hkl.bases import PolynomialBasis
 from tests.helpers.every import every
 
 NAMES = ["length", "width", "height", "age"]

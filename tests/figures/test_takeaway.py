@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.catalog import ESTIMATORS
 from mklcore.errors import ParameterError
 from mklcore.figures.takeaway import (
     About,
@@ -27,9 +26,10 @@ from mklcore.figures.takeaway import (
     methods_page,
     path_page,
 )
-from mklcore.lessons import LESSONS, lesson_page
+from mklcore.gallery.lessons import LESSONS, lesson_page
+from mklcore.io.catalog import ESTIMATORS
 from mklcore.paths.path import Path
-from mklcore.solvers.driver import Status
+from mklcore.problem.driver import Status
 
 HOSTILE = ("</script><img src=x onerror=alert(1)>", "<!--<script>", "a & b", "{{ x }} \u2028 '\"", "**bold** $x$")
 

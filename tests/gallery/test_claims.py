@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.experiments import Outcome
-from mklcore.experiments import __main__ as command
-from mklcore.experiments.base import Experiment
-from mklcore.experiments.claims import AGREES, DISAGREES, RELATIONS, UNSAID, Check, Claim, counted
-from mklcore.experiments.records import records
+from mklcore.gallery.experiments import Outcome
+from mklcore.gallery.experiments import __main__ as command
+from mklcore.gallery.experiments.base import Experiment
+from mklcore.gallery.experiments.claims import AGREES, DISAGREES, RELATIONS, UNSAID, Check, Claim, counted
+from mklcore.gallery.experiments.records import records
 
 NOISE = np.random.default_rng(0).standard_normal((2, 9, 1))
 COLUMNS = ("low", "high", "higher", "wild")

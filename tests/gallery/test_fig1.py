@@ -5,8 +5,8 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.experiments import Experiment, Line, Outcome
-from mklcore.experiments.lp import INFORMATIVE
+from mklcore.gallery.experiments import Experiment, Line, Outcome
+from mklcore.gallery.experiments.lp import INFORMATIVE
 from tests.helpers.every import every
 
 FIG1 = mkl.EXPERIMENTS["gomp_fig1"]

@@ -11,11 +11,11 @@ import mklcore as mkl
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
 from mklcore.estimators.lp import UniformMKLRegressor
-from mklcore.experiments import Experiment, Line, Outcome, greedy, hkl, lp, smkl, times
-from mklcore.experiments import __main__ as command
-from mklcore.experiments.base import _measured
-from mklcore.experiments.claims import Check, Claim
-from mklcore.experiments.records import record, records
+from mklcore.gallery.experiments import Experiment, Line, Outcome, greedy, hkl, lp, smkl, times
+from mklcore.gallery.experiments import __main__ as command
+from mklcore.gallery.experiments.base import _measured
+from mklcore.gallery.experiments.claims import Check, Claim
+from mklcore.gallery.experiments.records import record, records
 
 
 def measure(line: Line) -> list[float]:
@@ -268,7 +268,7 @@ def test_what_comes_with_the_project_belongs_to_its_experiment(key, place):
 
 
 def test_a_full_record_stands_before_the_small_one(monkeypatch, tmp_path):
-    monkeypatch.setattr("mklcore.experiments.records.HOME", tmp_path)
+    monkeypatch.setattr("mklcore.gallery.experiments.records.HOME", tmp_path)
     monkeypatch.setattr(command, "EXPERIMENTS", {"tiny": TINY})
     (tmp_path / "full").mkdir()
     assert records("tiny") == ()

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore import theory
 from mklcore.errors import ParameterError
-from mklcore.solvers.driver import run
-from mklcore.solvers.greedy import EmpiricalGreedy
+from mklcore.gallery import theory
+from mklcore.problem.driver import run
+from mklcore.sparse.greedy import EmpiricalGreedy
 from tests.oracles.greedy import KERNELS
 
 P1, P2 = KERNELS["P1"], KERNELS["P2"]

@@ -13,11 +13,11 @@ from sklearn.datasets import load_iris
 from mklcore.data.synthetic import make_sparse_polynomial
 from mklcore.errors import DataError, KernelError, NotConvergedWarning, ParameterError
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
+from mklcore.hkl.bases import ANOVABasis, GaussianBasis, PolynomialBasis
+from mklcore.hkl.design import Design
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.paths.path import fit_path, path_grid
-from mklcore.solvers.driver import Status
-from mklcore.solvers.hkl.bases import ANOVABasis, GaussianBasis, PolynomialBasis
-from mklcore.solvers.hkl.design import Design
+from mklcore.problem.driver import Status
 from tests.helpers.every import every
 
 BOTH = every("cls", [HKLClassifier, HKLRegressor])

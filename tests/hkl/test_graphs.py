@@ -13,8 +13,8 @@ import mklcore as mkl
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.figures.hulls import drawn_along, hull_json, hull_layout, hull_state
 from mklcore.figures.takeaway import hulls_page
-from mklcore.solvers.hkl.design import Design
-from mklcore.solvers.hkl.search import hkl_certificate
+from mklcore.hkl.design import Design
+from mklcore.hkl.search import hkl_certificate
 from mklcore.verify import report, verify
 from tests.helpers.every import every
 

@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 
 from mklcore import GaussianBasis, HKLRegressor, PolynomialBasis
 from mklcore.errors import DataError, ParameterError
-from mklcore.selection import column_scores
+from mklcore.paths import column_scores
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((200, 30))
@@ -39,7 +39,7 @@ def test_blocks_of_columns_and_bases_of_matrices_change_nothing(monkeypatch):
     y = X[:, 3] ** 2 + X[:, 8]
     for basis in (None, GaussianBasis(3)):
         whole = column_scores(X[:60, :12], y[:60], basis=basis, order=2)
-        monkeypatch.setattr("mklcore.selection.screening._BLOCK", 5)
+        monkeypatch.setattr("mklcore.paths.screening._BLOCK", 5)
         np.testing.assert_allclose(column_scores(X[:60, :12], y[:60], basis=basis, order=2), whole, rtol=1e-12)
         monkeypatch.undo()
 

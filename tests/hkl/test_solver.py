@@ -10,13 +10,13 @@ import pytest
 
 from mklcore.errors import KernelError, NotConvergedWarning, ParameterError
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
-from mklcore.losses import make_loss
-from mklcore.solvers.driver import Status, run
-from mklcore.solvers.hkl.bases import ANOVABasis, GaussianBasis, KernelPCABasis, PolynomialBasis, gaussian_series
-from mklcore.solvers.hkl.design import Design
-from mklcore.solvers.hkl.graph import Ancestry, Hull, NodeWeights, levels, parents, touched
-from mklcore.solvers.hkl.inner import Task
-from mklcore.solvers.hkl.search import Certifier, HullSearch, dual_norm, hkl_certificate, lambda_range
+from mklcore.hkl.bases import ANOVABasis, GaussianBasis, KernelPCABasis, PolynomialBasis, gaussian_series
+from mklcore.hkl.design import Design
+from mklcore.hkl.graph import Ancestry, Hull, NodeWeights, levels, parents, touched
+from mklcore.hkl.inner import Task
+from mklcore.hkl.search import Certifier, HullSearch, dual_norm, hkl_certificate, lambda_range
+from mklcore.problem.driver import Status, run
+from mklcore.problem.losses import make_loss
 from tests.helpers.every import every
 from tests.oracles.hkl import brute_descendant_sums, grid, hull_optima
 

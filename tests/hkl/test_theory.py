@@ -9,16 +9,16 @@ from sklearn.kernel_ridge import KernelRidge
 
 from mklcore.errors import NotConvergedWarning, ParameterError, suppress_convergence_warnings
 from mklcore.estimators.hkl import HKLRegressor
-from mklcore.losses import make_loss
-from mklcore.penalties import LpNorm
-from mklcore.solvers import certificate
-from mklcore.solvers.hkl import baselines
-from mklcore.solvers.hkl.baselines import hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
-from mklcore.solvers.hkl.bases import ANOVABasis, GaussianBasis, PolynomialBasis
-from mklcore.solvers.hkl.design import Design
-from mklcore.solvers.hkl.graph import Ancestry, Grid, Hull, NodeWeights, touched
-from mklcore.solvers.hkl.inner import Task
-from mklcore.theory.hkl import hkl_consistency, norm_slope
+from mklcore.gallery.theory.hkl import hkl_consistency, norm_slope
+from mklcore.hkl import baselines
+from mklcore.hkl.baselines import hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
+from mklcore.hkl.bases import ANOVABasis, GaussianBasis, PolynomialBasis
+from mklcore.hkl.design import Design
+from mklcore.hkl.graph import Ancestry, Grid, Hull, NodeWeights, touched
+from mklcore.hkl.inner import Task
+from mklcore.problem.losses import make_loss
+from mklcore.problem.penalties import LpNorm
+from mklcore.problem.proof import certificate
 from tests.helpers.every import every
 from tests.oracles.hkl import brute_descendant_sums
 

@@ -23,7 +23,7 @@ from benchmarks.__main__ import (
     summary,
 )
 from benchmarks.lines import Line, reported
-from mklcore.solvers import schedule
+from mklcore.lp import schedule
 
 
 def line(*values, beside=1.0, what="fit"):

@@ -53,7 +53,7 @@ def test_what_people_rely_on_is_public_and_nothing_else_is():
 def test_a_name_that_is_nowhere_is_refused_and_dir_tells_what_there_is():
     with pytest.raises(AttributeError, match=r"no attribute 'LpMKL'; see dir\(mklcore\)"):
         attrgetter("LpMKL")(mklcore)
-    assert set(mklcore.__all__) | {"selection", "__version__"} <= set(dir(mklcore))
+    assert set(mklcore.__all__) | {"paths", "__version__"} <= set(dir(mklcore))
 
 
 SLOW_TO_LOAD = ("numba", "numpy", "pandas", "plotly", "scipy", "sklearn", "streamlit")
@@ -62,7 +62,7 @@ SLOW_TO_LOAD = ("numba", "numpy", "pandas", "plotly", "scipy", "sklearn", "strea
 def test_importing_loads_only_what_is_used_and_a_star_brings_every_public_name():
     steps = (
         ("import mklcore", SLOW_TO_LOAD),
-        ("mklcore.figures.weight_path, mklcore.answer, mklcore.lessons", ("plotly", "streamlit")),
+        ("mklcore.figures.weight_path, mklcore.answer, mklcore.gallery.lessons", ("plotly", "streamlit")),
         ("from mklcore import LpMKLClassifier, fit_path, load_sample", ("plotly", "streamlit")),
         ("from mklcore import *", ("streamlit",)),
     )

@@ -80,10 +80,10 @@ def test_the_map_shows_every_package():
 
 def test_every_estimator_loss_and_solver_is_on_the_page_of_the_methods():
     text = (ROOT / "docs" / "methods" / "index.md").read_text(encoding="utf-8")
-    for algorithm in mklcore.catalog.ESTIMATORS.values():
+    for algorithm in mklcore.io.catalog.ESTIMATORS.values():
         for kind in (algorithm.classifier, algorithm.regressor):
             assert f"`{kind.__name__}`" in text
-    controls = [control for algorithm in mklcore.catalog.ESTIMATORS.values() for control in algorithm.controls]
+    controls = [control for algorithm in mklcore.io.catalog.ESTIMATORS.values() for control in algorithm.controls]
     losses = {loss for control in controls if control.name == "loss" for loss in control.choices}
     assert [loss for loss in losses if loss not in text] == []
     assert [solver for solver in mklcore.SOLVERS if f'"{solver}"' not in text] == []

@@ -21,7 +21,7 @@ import numpy as np
 from numba.extending import is_jitted
 
 import mklcore
-from mklcore.catalog import ESTIMATORS
+from mklcore.io.catalog import ESTIMATORS
 
 
 def jitted():

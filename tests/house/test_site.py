@@ -12,8 +12,8 @@ import pytest
 import mklcore
 from docs import hooks
 from docs.gallery_pictures import run
-from mklcore.catalog import ESTIMATORS
-from mklcore.experiments.records import record
+from mklcore.gallery.experiments.records import record
+from mklcore.io.catalog import ESTIMATORS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))

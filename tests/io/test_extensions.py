@@ -12,18 +12,18 @@ from scipy.optimize import brentq
 from scipy.special import xlogy
 
 import mklcore as mkl
-from mklcore.catalog import ESTIMATORS, Control
 from mklcore.data.samples import Sample
-from mklcore.experiments import EXPERIMENTS, Experiment, Outcome
-from mklcore.experiments.claims import Check, Claim
 from mklcore.figures import style
+from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome
+from mklcore.gallery.experiments.claims import Check, Claim
+from mklcore.io.catalog import ESTIMATORS, Control
 from mklcore.kernels.functions import KERNELS, KernelEntry, KernelSpec
 from mklcore.kernels.notation import read_entries, write_entries
-from mklcore.losses import Loss
+from mklcore.lp.reweighting import Reweighting
+from mklcore.lp.schedule import SOLVERS
 from mklcore.parameters import Parameter
-from mklcore.penalties import LpNorm, Penalty
-from mklcore.solvers import SOLVERS
-from mklcore.solvers.reweighting import Reweighting
+from mklcore.problem.losses import Loss
+from mklcore.problem.penalties import LpNorm, Penalty
 from pages.shared.export import scripts
 from pages.shared.params import link
 from tests.helpers.pages import FEW, open_app, words

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from mklcore import launcher
 from mklcore.errors import DataError, ParameterError
+from mklcore.io import launcher
 from pages.shared.params.rules import UPLOAD
 from pages.shared.session.memory import KEY
 from tests.helpers.pages import open_app, words
@@ -51,7 +51,7 @@ def test_help_names_every_option_and_both_commands_are_one():
     reported = [
         subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
         for command in ([sys.executable, "-m", "mklcore", "--help"],
-                        [sys.executable, "-c", "from mklcore.launcher import main; main(['--help'])"])
+                        [sys.executable, "-c", "from mklcore.io.launcher import main; main(['--help'])"])
     ]  # fmt: skip
     assert reported[0] == reported[1]
     assert all(part in reported[0] for part in ("FILE", "--port", "--home", "--open", "--no-open", launcher.HOSTS))
@@ -102,7 +102,7 @@ def test_an_installation_without_the_app_names_the_extra(monkeypatch, capsys):
     monkeypatch.setattr(launcher, "find_spec", lambda name: None if name == "streamlit" else name)
     assert launcher.main([]) == 2
     assert "The app needs streamlit, not installed here: pip install 'mklcore[app]'." in capsys.readouterr().err
-    monkeypatch.setattr(launcher, "__file__", "/nowhere/mklcore/launcher.py")
+    monkeypatch.setattr(launcher, "__file__", "/nowhere/mklcore/io/launcher.py")
     with pytest.raises(ParameterError, match="holds no app"):
         launcher.app()
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.catalog import ESTIMATORS
+from mklcore.io.catalog import ESTIMATORS
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "sample_data"

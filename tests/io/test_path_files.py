@@ -12,7 +12,7 @@ from mklcore.estimators import LpMKLClassifier
 from mklcore.kernels import KernelDictionary
 from mklcore.paths.files import COLUMNS, read_paths, write_paths
 from mklcore.paths.path import Path, fit_path
-from mklcore.solvers.driver import Status
+from mklcore.problem.driver import Status
 from tests.helpers.every import every
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.catalog import ESTIMATORS
 from mklcore.errors import ParameterError
 from mklcore.io import plugins
+from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.functions import KERNELS
-from mklcore.losses import LOSSES
-from mklcore.penalties import PENALTIES
-from mklcore.solvers import SOLVERS
+from mklcore.lp.schedule import SOLVERS
+from mklcore.problem.losses import LOSSES
+from mklcore.problem.penalties import PENALTIES
 from pages.shared.frame import starting
 from pages.shared.params import link
 from pages.shared.params.algorithms import METHODS
@@ -26,12 +26,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from mklcore.catalog import ESTIMATORS
+from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.functions import KERNELS, KernelEntry, KernelSpec
-from mklcore.losses import LOSSES, Huber
-from mklcore.penalties import PENALTIES, LpNorm
-from mklcore.solvers import SOLVERS
-from mklcore.solvers.reweighting import Reweighting
+from mklcore.problem.losses import LOSSES, Huber
+from mklcore.problem.penalties import PENALTIES, LpNorm
+from mklcore.lp.schedule import SOLVERS
+from mklcore.lp.reweighting import Reweighting
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.catalog import ESTIMATORS, EVERY_TASK
-from mklcore.catalog.controls import NORMS
 from mklcore.errors import ParameterError
-from mklcore.penalties import column_prices
-from mklcore.penalties.terms import make_terms
+from mklcore.io.catalog import ESTIMATORS, EVERY_TASK
+from mklcore.io.catalog.controls import NORMS
+from mklcore.problem.group_terms import make_terms
+from mklcore.problem.penalties import column_prices
 from pages.shared.params import algorithms
 from tests.helpers.every import every
 
 ROOT = Path(__file__).resolve().parents[2]
-METHODS = pytest.mark.parametrize("method", mkl.catalog.ESTIMATORS.values(), ids=lambda method: method.key)
+METHODS = pytest.mark.parametrize("method", mkl.io.catalog.ESTIMATORS.values(), ids=lambda method: method.key)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_presets_are_states_of_the_controls(method, task):
 
 
 def test_controls_without_effect_are_not_shown():
-    lp, greedy = mkl.catalog.ESTIMATORS["lp"], mkl.catalog.ESTIMATORS["greedy"]
+    lp, greedy = mkl.io.catalog.ESTIMATORS["lp"], mkl.io.catalog.ESTIMATORS["greedy"]
     usual = {control.name: control.default for control in lp.controls}
     names = [control.name for control in lp.shown("binary", "C", usual)]
     assert "C" not in names
@@ -99,7 +99,7 @@ def test_controls_without_effect_are_not_shown():
 
 
 def test_a_control_that_changes_the_problem_changes_its_formula_and_words():
-    lp, greedy = mkl.catalog.ESTIMATORS["lp"], mkl.catalog.ESTIMATORS["greedy"]
+    lp, greedy = mkl.io.catalog.ESTIMATORS["lp"], mkl.io.catalog.ESTIMATORS["greedy"]
     assert lp.words_for({"norm": "lp"}) is lp
     assert lp.words_for({}) is lp
     words = {lp.words_for({"norm": norm}).formula for norm in NORMS}
@@ -107,7 +107,7 @@ def test_a_control_that_changes_the_problem_changes_its_formula_and_words():
     assert "0.05" in lp.words_for({"norm": "elliptic"}).formula
     assert "lambda" not in greedy.words_for({"criterion": "empirical"}).formula
     assert "no certificate" in greedy.words_for({"criterion": "empirical"}).cannot_tell
-    smkl = mkl.catalog.ESTIMATORS["smkl"]
+    smkl = mkl.io.catalog.ESTIMATORS["smkl"]
     assert "local minimum" in smkl.words_for({"terms": "log+gl"}).cannot_tell
     for terms in ("gl", "mkl"):
         assert make_terms(terms).is_convex
@@ -117,7 +117,7 @@ def test_a_control_that_changes_the_problem_changes_its_formula_and_words():
 @every("norm", NORMS)
 def test_every_norm_is_a_choice_and_converges(norm, stack):
     grams, y = stack
-    model = mkl.catalog.ESTIMATORS["lp"].estimator("binary", stack=grams, norm=norm, q=4.0, p=1.5).fit(grams, y)
+    model = mkl.io.catalog.ESTIMATORS["lp"].estimator("binary", stack=grams, norm=norm, q=4.0, p=1.5).fit(grams, y)
     assert model.status_.ok
     assert model.penalty is None or model.penalty.name == norm
     assert model.penalty_in_use.name == norm
@@ -125,25 +125,25 @@ def test_every_norm_is_a_choice_and_converges(norm, stack):
 
 def test_norms_made_from_the_kernels_ask_for_them(stack):
     with pytest.raises(ParameterError, match="made from the kernels: pass stack"):
-        mkl.catalog.ESTIMATORS["lp"].estimator("binary", norm="elliptic")
+        mkl.io.catalog.ESTIMATORS["lp"].estimator("binary", norm="elliptic")
     grams, _ = stack
     assert column_prices(grams) == (3.0, 3.0, 1.0, 1.0, 1.0)
     assert column_prices(mkl.GramStack.from_array(grams.values)) == (1.0,) * 5
     alignment = mkl.alignment_matrix(grams.values)
     for given in (alignment, lambda: alignment):
-        model = mkl.catalog.ESTIMATORS["lp"].estimator("binary", stack=grams, alignment=given, norm="elliptic")
+        model = mkl.io.catalog.ESTIMATORS["lp"].estimator("binary", stack=grams, alignment=given, norm="elliptic")
         assert np.allclose(model.penalty.E, alignment + 0.05 * np.eye(5))
 
 
 def test_no_candidates_means_all_and_jitter_is_a_number():
-    assert mkl.catalog.ESTIMATORS["gomp"].estimator("binary", n_candidates=0).n_candidates is None
-    assert mkl.catalog.ESTIMATORS["gomp"].estimator("binary", n_candidates=3).n_candidates == 3
-    assert mkl.catalog.ESTIMATORS["smkl"].estimator("binary", init_jitter="0.01").init_jitter == 0.01
+    assert mkl.io.catalog.ESTIMATORS["gomp"].estimator("binary", n_candidates=0).n_candidates is None
+    assert mkl.io.catalog.ESTIMATORS["gomp"].estimator("binary", n_candidates=3).n_candidates == 3
+    assert mkl.io.catalog.ESTIMATORS["smkl"].estimator("binary", init_jitter="0.01").init_jitter == 0.01
 
 
 def test_methods_are_described_without_their_classes():
     check = (
-        "import sys; from mklcore.catalog.registry import ESTIMATORS\n"
+        "import sys; from mklcore.io.catalog.registry import ESTIMATORS\n"
         "for method in ESTIMATORS.values():\n"
         "    for task in ('binary', 'regression', 'novelty'):\n"
         "        method.fits(task), method.shown(task, method.path_params[0], {}), method.words_for({}, task)\n"

@@ -15,8 +15,8 @@ import pytest
 
 import mklcore as mkl
 from mklcore.io import rows
-from mklcore.parallel import sweep
-from mklcore.selection.repeats import SplitProblem, repeat_splits
+from mklcore.paths.parallel import sweep
+from mklcore.paths.repeats import SplitProblem, repeat_splits
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"

@@ -7,7 +7,7 @@ import pytest
 
 import mklcore as mkl
 import tests.io.test_script
-from mklcore.catalog import ESTIMATORS
+from mklcore.io.catalog import ESTIMATORS
 from mklcore.io.script import LONGEST_LINE, call, code, dictionary_code, model_code, path_code
 from mklcore.kernels.functions import KernelSpec
 
@@ -31,7 +31,8 @@ def made(text: str, name: str, **names: object) -> object:
     "value",
     [None, True, 3, -0.1, 1e-300, float("inf"), "a'b\n\"`", (1.5,), [1, "x"], {"a'": (2, None)}, np.float64(0.3), np.int64(4),  # noqa: E501
      mkl.RBF(0.5, relative=True), mkl.Linear(features=(1, 2), label="a'\n\"b"), mkl.WeightedLpNorm(2.0, (1.0, 2.0)),
-     mkl.penalties.LogTerm() + mkl.penalties.GroupLasso(2.0), mkl.PolynomialBasis(3), mkl.KernelPCABasis(2, 0.5),
+     mkl.problem.penalties.LogTerm() + mkl.problem.penalties.GroupLasso(2.0), mkl.PolynomialBasis(3),
+     mkl.KernelPCABasis(2, 0.5),
      mkl.LpNorm(float("inf")),
      Newcomer(0.5), Newcomer(2.0, (mkl.RBF(1.0), mkl.Linear()), scale=0.25)],
     ids=repr,

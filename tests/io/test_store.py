@@ -20,12 +20,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mklcore as mkl
-from mklcore.catalog import ESTIMATORS
 from mklcore.errors import DataError, MKLError, ParameterError
+from mklcore.hkl.bases import BASES
 from mklcore.io import models as store
+from mklcore.io.catalog import ESTIMATORS
 from mklcore.io.models import load_model, save_model
 from mklcore.paths.files import read_paths
-from mklcore.solvers.hkl.bases import BASES
 
 ROOT = Path(__file__).resolve().parents[2]
 RNG = np.random.default_rng(3)
@@ -142,7 +142,7 @@ def test_penalties_terms_and_several_targets_come_back():
     again = through_file(model)
     assert np.array_equal(again.penalty.E, elliptic.E)
     same(model, again, NEW)
-    terms = mkl.penalties.LogTerm() + mkl.penalties.GroupLasso(2.0)
+    terms = mkl.problem.penalties.LogTerm() + mkl.problem.penalties.GroupLasso(2.0)
     sparse = fitted(mkl.SMKLRegressor(terms=terms, C=30.0, kernels=DICTIONARY), X, TARGETS["regression"])
     assert through_file(sparse).terms == terms
     two = np.column_stack([TARGETS["regression"], SIGNAL])

@@ -15,7 +15,7 @@ import pytest
 import sklearn.base
 
 import mklcore as mkl
-from mklcore.losses import Hinge, Logistic
+from mklcore.problem.losses import Hinge, Logistic
 from mklcore.verify import main, report, verify
 from tests.io.test_extensions import LogCosh
 

@@ -11,10 +11,10 @@ from mklcore.io.models import load_model, save_model
 from mklcore.kernels.dictionary import COLUMNS_FROM, KernelDictionary
 from mklcore.kernels.features import column_features
 from mklcore.kernels.functions import Linear
-from mklcore.solvers import fit_weighted
-from mklcore.solvers.driver import run
-from mklcore.solvers.interior import Interior
-from mklcore.solvers.problem import Problem, WarmStart
+from mklcore.lp.interior import Interior
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.driver import run
+from mklcore.problem.problem import Problem, WarmStart
 from tests.helpers.every import every
 
 DATA = mkl.load_sample("breast_cancer").drawn(160, 0)
@@ -85,7 +85,7 @@ PENALTIES = [mkl.LpNorm(1.0), mkl.LpNorm(4 / 3), mkl.LpNorm(np.inf), mkl.BlockNo
 @every("loss, C", LOSSES)
 @every("penalty, fit_intercept", [(p, k != 3) for k, p in enumerate(PENALTIES)])
 def test_fits_are_those_of_the_exact_solvers_on_the_approximated_grams(stack, grams, penalty, loss, C, fit_intercept):
-    loss = mkl.losses.make_loss(loss)
+    loss = mkl.problem.losses.make_loss(loss)
     y = Y if loss.signed or loss.quadratic else Y + 0.1 * DATA.X[:, 0]
     found = fit_weighted(stack, y, C, loss, penalty, fit_intercept, tol=1e-4)
     exact = fit_weighted(grams, y, C, loss, penalty, fit_intercept, tol=1e-4)
@@ -100,7 +100,7 @@ def test_fits_are_those_of_the_exact_solvers_on_the_approximated_grams(stack, gr
 
 def inside(stack, y, C, loss, p, fit_intercept, warm=None):
     """The fit along the path inside, and what it published recomputed on the Gram matrices."""
-    problem = Problem(stack, y, C, mkl.losses.make_loss(loss), mkl.LpNorm(p), fit_intercept)
+    problem = Problem(stack, y, C, mkl.problem.losses.make_loss(loss), mkl.LpNorm(p), fit_intercept)
     return run(Interior(problem, tol=1e-4, warm=warm), tol=1e-4, max_iter=100)
 
 
@@ -109,7 +109,7 @@ def inside(stack, y, C, loss, p, fit_intercept, warm=None):
 def test_the_path_inside_ends_at_the_exact_optimum_for_every_C_cold_or_warm(stack, grams, loss, fit_intercept, p):
     y, warm = Y if loss == "hinge" else Y + 0.1 * DATA.X[:, 0], None
     for C in (1e-2, 1.0, 100.0, 1000.0):
-        exact = fit_weighted(grams, y, C, mkl.losses.make_loss(loss), mkl.LpNorm(p), fit_intercept, tol=1e-4)
+        exact = fit_weighted(grams, y, C, mkl.problem.losses.make_loss(loss), mkl.LpNorm(p), fit_intercept, tol=1e-4)
         found = inside(stack, y, C, loss, p, fit_intercept)
         again = found if warm is None else inside(stack, y, C, loss, p, fit_intercept, warm)
         for fit in (found, again):
@@ -127,7 +127,7 @@ def test_the_path_inside_takes_costs_of_rows(stack):
     assert found.status.ok
     assert np.all(Y * found.dual_coef <= costs * (1 + 1e-9))
     other = fit_weighted(
-        stack, Y, costs, mkl.losses.make_loss("hinge"), mkl.LpNorm(4 / 3), True, solver="wrapper", tol=1e-4
+        stack, Y, costs, mkl.problem.losses.make_loss("hinge"), mkl.LpNorm(4 / 3), True, solver="wrapper", tol=1e-4
     )
     assert found.objective >= other.dual_objective
     assert other.objective >= found.dual_objective
@@ -137,7 +137,7 @@ def test_where_the_path_inside_breaks_off_the_analytic_update_goes_on(stack, mon
     def singular(*_, **__):
         raise np.linalg.LinAlgError("singular to rounding")
 
-    loss, penalty = mkl.losses.make_loss("hinge"), mkl.LpNorm(4 / 3)
+    loss, penalty = mkl.problem.losses.make_loss("hinge"), mkl.LpNorm(4 / 3)
     sound = fit_weighted(stack, Y, 10.0, loss, penalty, True, tol=1e-4)
     monkeypatch.setattr("scipy.linalg.cho_factor", singular)
     found = fit_weighted(stack, Y, 10.0, loss, penalty, True, tol=1e-4)
@@ -153,7 +153,9 @@ def test_where_rounding_is_coarse_the_dual_still_sums_to_its_total_and_proves_wh
     X, y = data.X[:300], np.where(data.y[:300] == data.y[0], 1.0, -1.0)
     kernels = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), X.shape[1])
     features = mkl.Nystroem(15).features(kernels, X, "multiplicative", False)
-    fit = fit_weighted(features, y, 1e3, mkl.losses.make_loss("hinge"), mkl.LpNorm(p), True, tol=tol, max_iter=300)
+    fit = fit_weighted(
+        features, y, 1e3, mkl.problem.losses.make_loss("hinge"), mkl.LpNorm(p), True, tol=tol, max_iter=300
+    )
     assert fit.status.ok
     assert abs(fit.dual_point.sum()) <= 1e-10 * np.abs(fit.dual_point).sum()
     parts = (fit.weights, fit.dual_coef, fit.intercept, "hinge", 1e3, mkl.LpNorm(p), fit.dual_point, True)
@@ -163,7 +165,9 @@ def test_where_rounding_is_coarse_the_dual_still_sums_to_its_total_and_proves_wh
 
 @every("loss", ["hinge", "epsilon_insensitive"])
 def test_a_whole_number_is_a_C_like_any_other(stack, loss):
-    one, other = (fit_weighted(stack, Y, C, mkl.losses.make_loss(loss), mkl.LpNorm(4 / 3), True) for C in (10, 10.0))
+    one, other = (
+        fit_weighted(stack, Y, C, mkl.problem.losses.make_loss(loss), mkl.LpNorm(4 / 3), True) for C in (10, 10.0)
+    )
     assert one.objective == other.objective
     assert "interior point" in one.solver
 

@@ -8,9 +8,11 @@ import mklcore.estimators.base as base
 import mklcore.kernels.dictionary as kernel_dictionary
 from mklcore.errors import KernelError
 from mklcore.kernels.grams import Rows
-from mklcore.losses import make_loss
-from mklcore.penalties import LpNorm
-from mklcore.solvers import certificate, fit_weighted, gomp
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.losses import make_loss
+from mklcore.problem.penalties import LpNorm
+from mklcore.problem.proof import certificate
+from mklcore.sparse import gomp
 from tests.helpers.every import every
 from tests.helpers.settings import setting
 
@@ -96,6 +98,6 @@ def test_a_path_without_a_stack_is_the_path_with_one(table, monkeypatch):
 
 def test_eigenvectors_that_would_not_fit_are_refused(table, monkeypatch):
     rows = Rows.build(mkl.KernelDictionary.per_feature(mkl.Laplacian(1.0), 120), table[0])
-    setting(monkeypatch, "mklcore.solvers.gomp.most_mb", 0.5)
+    setting(monkeypatch, "mklcore.sparse.gomp.most_mb", 0.5)
     with pytest.raises(KernelError, match=r"The eigenvectors of 120 kernels on 40 rows need more than 0 MB"):
         gomp.Spectra.of(rows)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.answer.positions import positional_importance
 from mklcore.data.reading import fit_encoder
 from mklcore.data.sequences import MAX_LENGTH, look_like_sequences
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.estimators.positions import positional_importance
 from mklcore.kernels.grams import Rows
 from mklcore.kernels.notation import read_entries, write_entries
 from tests.helpers.every import every

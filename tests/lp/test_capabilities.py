@@ -9,10 +9,19 @@ import pytest
 import mklcore as mkl
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.functions import KernelSpec, LazyColumns, RowKernel
-from mklcore.losses import LOSSES, Hinge, Loss, make_loss
-from mklcore.penalties import BlockNorm, ElasticNet, EllipticNorm, GroupTerm, LpNorm, Penalty, WeightedLpNorm, norms
-from mklcore.solvers import SOLVERS, fit_weighted
-from mklcore.solvers.driver import Status
+from mklcore.lp.schedule import SOLVERS, fit_weighted
+from mklcore.problem.driver import Status
+from mklcore.problem.losses import LOSSES, Hinge, Loss, make_loss
+from mklcore.problem.penalties import (
+    BlockNorm,
+    ElasticNet,
+    EllipticNorm,
+    GroupTerm,
+    LpNorm,
+    Penalty,
+    WeightedLpNorm,
+    norms,
+)
 from mklcore.verify import verify
 
 N = 20

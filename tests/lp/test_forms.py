@@ -9,15 +9,7 @@ from hypothesis import strategies as st
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.losses import make_loss
-from mklcore.penalties import LpNorm
-from mklcore.solvers import fit_weighted
-from mklcore.solvers.variants import (
-    ivanov_to_tikhonov,
-    nu_from_one_class,
-    tikhonov_to_ivanov,
-)
-from mklcore.theory.lp import (
+from mklcore.gallery.theory.lp import (
     NORM_GRID,
     lp_conversion,
     lp_margin_bound,
@@ -26,6 +18,10 @@ from mklcore.theory.lp import (
     lp_risk_bound,
     lp_rows_needed,
 )
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.losses import make_loss
+from mklcore.problem.penalties import LpNorm
+from mklcore.sparse.variants import ivanov_to_tikhonov, nu_from_one_class, tikhonov_to_ivanov
 from tests.helpers.every import every
 from tests.oracles.reference import lp_optima
 

@@ -6,11 +6,12 @@ import pytest
 import mklcore as mkl
 from mklcore.kernels.grams import Rows
 from mklcore.kernels.operators import Dense
-from mklcore.losses import LOSSES, make_loss
-from mklcore.penalties import LpNorm
-from mklcore.solvers import certificate, fit_weighted
-from mklcore.solvers.live import Readings, norms_of, radius_of, without_weight
-from mklcore.solvers.problem import Problem, WarmStart
+from mklcore.lp.live import Readings, norms_of, radius_of, without_weight
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.losses import LOSSES, make_loss
+from mklcore.problem.penalties import LpNorm
+from mklcore.problem.problem import Problem, WarmStart
+from mklcore.problem.proof import certificate
 from tests.helpers.every import every
 
 CURVED = ["squared", "logistic", "squared_hinge"]

@@ -9,12 +9,13 @@ import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.kernels.grams import Rows
 from mklcore.kernels.operators import Dense, RowCache
-from mklcore.losses import make_loss
-from mklcore.penalties import BlockNorm, LpNorm
-from mklcore.solvers import certificate, fit_weighted
-from mklcore.solvers.driver import Status, run
-from mklcore.solvers.interleaved import Interleaved
-from mklcore.solvers.problem import Problem
+from mklcore.lp.interleaved import Interleaved
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.driver import Status, run
+from mklcore.problem.losses import make_loss
+from mklcore.problem.penalties import BlockNorm, LpNorm
+from mklcore.problem.problem import Problem
+from mklcore.problem.proof import certificate
 from tests.helpers.every import every
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 6)
@@ -114,7 +115,7 @@ def test_a_true_answer_in_the_middle_of_a_step_ends_it_with_a_proof(problem, mon
     _, labels, _, stack, rows = problem
     M, n = rows.diagonals().shape
     loss, penalty = make_loss("hinge"), LpNorm(2.0)
-    monkeypatch.setattr("mklcore.solvers.interleaved.EVERY", 4 * M * n)
+    monkeypatch.setattr("mklcore.lp.interleaved.EVERY", 4 * M * n)
     answers = iter([False, False])
     fit = fit_weighted(rows, labels, 1.0, loss, penalty, True, callback=lambda record: next(answers, True))
     assert fit.status is Status.CANCELLED

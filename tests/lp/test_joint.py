@@ -11,8 +11,8 @@ from sklearn.metrics import r2_score
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
-from mklcore.losses import make_loss
-from mklcore.solvers.newton import fit_joint, joint_certificate
+from mklcore.lp.newton import fit_joint, joint_certificate
+from mklcore.problem.losses import make_loss
 from tests.helpers.every import every
 
 LOSSES = ("squared", "logistic", "hinge", "huber", "squared_hinge", "epsilon_insensitive", "pinball")

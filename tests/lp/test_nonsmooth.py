@@ -6,14 +6,13 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from mklcore.losses import Loss, make_loss
-from mklcore.penalties import LpNorm
-from mklcore.solvers import fit_weighted
-from mklcore.solvers.driver import Fit, run
-from mklcore.solvers.interior import Interior
-from mklcore.solvers.newton import Newton
-from mklcore.solvers.problem import Problem, WarmStart
-from mklcore.solvers.schedule import by_newton
+from mklcore.lp.interior import Interior
+from mklcore.lp.newton import Newton
+from mklcore.lp.schedule import by_newton, fit_weighted
+from mklcore.problem.driver import Fit, run
+from mklcore.problem.losses import Loss, make_loss
+from mklcore.problem.penalties import LpNorm
+from mklcore.problem.problem import Problem, WarmStart
 from tests.helpers.every import every
 
 LOSSES = ("hinge", "epsilon_insensitive", "one_class", "nu_one_class")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from mklcore.errors import ParameterError
-from mklcore.losses import make_loss
-from mklcore.penalties import BlockNorm, EllipticNorm, LpNorm, WeightedLpNorm
-from mklcore.solvers import fit_weighted
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.losses import make_loss
+from mklcore.problem.penalties import BlockNorm, EllipticNorm, LpNorm, WeightedLpNorm
 from tests.helpers.every import every
 from tests.oracles.reference import FOLDER, lp_optima
 

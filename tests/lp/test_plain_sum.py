@@ -7,12 +7,13 @@ from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLCla
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear
 from mklcore.kernels.grams import Rows
-from mklcore.losses import make_loss
-from mklcore.penalties import LpNorm
-from mklcore.solvers import certificate, fit_weighted
-from mklcore.solvers.driver import run
-from mklcore.solvers.problem import Problem
-from mklcore.solvers.reweighting import Reweighting
+from mklcore.lp.reweighting import Reweighting
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.driver import run
+from mklcore.problem.losses import make_loss
+from mklcore.problem.penalties import LpNorm
+from mklcore.problem.problem import Problem
+from mklcore.problem.proof import certificate
 
 KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 40)
 

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mklcore.losses import make_loss
-from mklcore.machines import machine_of
-from mklcore.penalties import LpNorm
-from mklcore.solvers import certificate, fit_weighted
-from mklcore.solvers.newton import Newton
-from mklcore.solvers.problem import Problem
+from mklcore.lp.newton import Newton
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.losses import make_loss
+from mklcore.problem.machines import machine_of
+from mklcore.problem.penalties import LpNorm
+from mklcore.problem.problem import Problem
+from mklcore.problem.proof import certificate
 
 LOSSES = (
     "hinge", "squared", "epsilon_insensitive", "logistic", "one_class", "squared_hinge", "huber", "pinball",

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from mklcore.errors import MKLError, ParameterError
-from mklcore.losses import make_loss
-from mklcore.penalties import LpNorm
-from mklcore.solvers import fit_weighted
-from mklcore.solvers.driver import Status
-from mklcore.solvers.problem import WarmStart
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.driver import Status
+from mklcore.problem.losses import make_loss
+from mklcore.problem.penalties import LpNorm
+from mklcore.problem.problem import WarmStart
 from tests.helpers.every import every
 from tests.oracles.reference import lp_optima
 

@@ -15,9 +15,10 @@ import mklcore as mkl
 from mklcore.errors import KernelError
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.grams import Rows
-from mklcore.losses import LOSSES, make_loss
-from mklcore.penalties import LpNorm
-from mklcore.solvers import certificate, fit_weighted
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.losses import LOSSES, make_loss
+from mklcore.problem.penalties import LpNorm
+from mklcore.problem.proof import certificate
 from tests.helpers.every import every
 from tests.helpers.settings import setting
 
@@ -26,31 +27,30 @@ M = 2 * D
 TOL = 1e-5
 ORDERS = (1.0, 4 / 3, np.inf)
 MEGABYTES = 8e-6 * N * N
-ROOMS = ("kernels", "machines")
 
 # What takes the problem, which is small, to the side of a size where only large ones are.
 STORED = {
-    "kernels all of which are live": {"live.from_kernels": M + 1},
-    "rows above which no pairs open": {"schedule.most_rows": N - 1},
-    "an order from which the update is analytic": {"schedule.analytic_from": 1.3},
-    "points that stay fixed inside": {"interior.points": 1},
-    "points from which pairs come in blocks": {"machines.svm.blocks_from": N},
-    "machines in small chunks": {"machines.svm.chunk": 1},
+    "kernels all of which are live": {"lp.live.from_kernels": M + 1},
+    "rows above which no pairs open": {"lp.schedule.most_rows": N - 1},
+    "an order from which the update is analytic": {"lp.schedule.analytic_from": 1.3},
+    "points that stay fixed inside": {"lp.interior.points": 1},
+    "points from which pairs come in blocks": {"problem.svm.blocks_from": N},
+    "machines in small chunks": {"problem.svm.chunk": 1},
 }
 NOT_STORED = {
     "no size at all": {},
-    "very many kernels": {"schedule.crowd": M},
-    "very many kernels on many rows": {"schedule.crowd": M, "schedule.crowd_rows": N - 1},
-    "room for hardly any": {"live.room_mb": 4.5 * MEGABYTES, "live.fewest": 2},
-    "fewer kernels to begin with": {"live.fewest": 4, "live.first": 4},
-    "rows that the cache does not hold": {"interleaved.cache_mb": 0.0, "interleaved.mixed_mb": 0.0},
+    "very many kernels": {"lp.schedule.crowd": M},
+    "very many kernels on many rows": {"lp.schedule.crowd": M, "lp.schedule.crowd_rows": N - 1},
+    "room for hardly any": {"lp.live.room_mb": 4.5 * MEGABYTES, "lp.live.fewest": 2},
+    "fewer kernels to begin with": {"lp.live.fewest": 4, "lp.live.first": 4},
+    "rows that the cache does not hold": {"lp.interleaved.cache_mb": 0.0, "lp.interleaved.mixed_mb": 0.0},
     "rows whose sum is not made": {"kernels.grams._SUMMED": N - 1},
 }
 FEATURES = {
     "no size at all": {},
-    "rows off their bounds that are dear": {"machines.dual_coordinate_descent.most_work": 0.0},
-    "Hessians that are dear": {"newton.most_work": 0.0},
-    "a large C": {"schedule.passes": 0.0, "schedule.products": 0.0},
+    "rows off their bounds that are dear": {"problem.dual_coordinate_descent.most_work": 0.0},
+    "Hessians that are dear": {"lp.newton.most_work": 0.0},
+    "a large C": {"lp.schedule.passes": 0.0, "lp.schedule.products": 0.0},
     "rows in pieces": {"kernels.features._VALUES": 1},
 }
 
@@ -113,8 +113,7 @@ def every_fit(sizes, K, sizes_changed, monkeypatch):
     fitted = []
     with monkeypatch.context() as changed:
         for place, value in sizes_changed.items():
-            whole = place if "." in place and place.split(".")[0] in ROOMS else f"solvers.{place}"
-            setting(changed, f"mklcore.{whole}", value)
+            setting(changed, f"mklcore.{place}", value)
         for name in LOSSES:
             fitted += [(sizes.fitted(K, name, p), name, p) for p in ORDERS]
     for fit in fitted:
@@ -139,7 +138,7 @@ def test_features_across_a_size(sizes, way, monkeypatch):
 
 @every("name", LOSSES)
 def test_a_sum_that_is_too_large_to_store_is_done_without_or_refused_by_name(sizes, name, monkeypatch):
-    setting(monkeypatch, "mklcore.solvers.schedule.largest_mb", 0.9 * MEGABYTES)
+    setting(monkeypatch, "mklcore.lp.schedule.largest_mb", 0.9 * MEGABYTES)
     loss = make_loss(name)
     if loss.piecewise_linear and not loss.total:
         sizes.checked(sizes.fitted(sizes.rows, name, np.inf), name, np.inf)

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
-from mklcore.solvers.hkl.bases import ANOVABasis, GaussianBasis, PolynomialBasis
-from mklcore.solvers.hkl.design import Design
-from mklcore.solvers.hkl.graph import Node, levels, touched
+from mklcore.hkl.bases import ANOVABasis, GaussianBasis, PolynomialBasis
+from mklcore.hkl.design import Design
+from mklcore.hkl.graph import Node, levels, touched
 
 FILE = Path(__file__).parent / "hkl.npz"
 

@@ -15,11 +15,11 @@ from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
-from mklcore.experiments import Experiment, Line, Outcome
-from mklcore.experiments.claims import Check, Claim
-from mklcore.experiments.records import record
 from mklcore.figures import comparison_plot
-from mklcore.launcher import HOME
+from mklcore.gallery.experiments import Experiment, Line, Outcome
+from mklcore.gallery.experiments.claims import Check, Claim
+from mklcore.gallery.experiments.records import record
+from mklcore.io.launcher import HOME
 from pages.of_experiments import runs
 from pages.shared import work
 from pages.shared.drawing import listings

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mklcore.errors import ProofError
-from mklcore.solvers import driver
+from mklcore.problem import driver
 from tests.helpers.pages import answer_of, go, open_app, quiet, upload, wait_for_hulls, words
 
 FINDING = "Invariant 'objective' is violated: a method tells 1, its own coefficients give 2."

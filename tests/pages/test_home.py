@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
 from mklcore.data.samples import SAMPLES
-from mklcore.lessons import OPENING
+from mklcore.gallery.lessons import OPENING
 from pages.of_home import cards
 from pages.shared.derive import earlier
 from tests.helpers.pages import memory, open_app, quiet, table, upload, words

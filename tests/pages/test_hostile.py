@@ -16,8 +16,8 @@ from sklearn.exceptions import NotFittedError
 import mklcore as mkl
 from mklcore.data.columns import are_texts
 from mklcore.errors import DataError
-from mklcore.experiments import Outcome
 from mklcore.figures import style
+from mklcore.gallery.experiments import Outcome
 from mklcore.io.models import load_model, save_model
 from mklcore.kernels.stacks import read_stack
 from pages.shared.drawing import charts, listings

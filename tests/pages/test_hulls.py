@@ -13,14 +13,14 @@ import pytest
 from sklearn.metrics import r2_score
 from streamlit.testing.v1 import AppTest
 
-from mklcore.catalog.controls import COLUMN_BASES
 from mklcore.errors import NotConvergedWarning
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.figures import kernel_count, style
+from mklcore.hkl.bases import BASES, GaussianBasis
+from mklcore.io.catalog.controls import COLUMN_BASES
+from mklcore.paths import references
 from mklcore.paths.path import fit_path
-from mklcore.selection import references
-from mklcore.solvers.driver import Status
-from mklcore.solvers.hkl.bases import BASES, GaussianBasis
+from mklcore.problem.driver import Status
 from pages.shared import work
 from pages.shared.derive import hull_words, hulls, tables
 from pages.shared.params import link

@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 from mklcore.data.samples import SAMPLES
 from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.figures import style
-from mklcore.lessons import LESSONS, OPENING, Found, Lesson, numbers
-from mklcore.lessons.found import fill
-from mklcore.lessons.toy import Level
+from mklcore.gallery.lessons import LESSONS, OPENING, Found, Lesson, numbers
+from mklcore.gallery.lessons.found import fill
+from mklcore.gallery.lessons.toy import Level
 from pages.shared.params import link as params_link
 from pages.shared.params.parameters import Params
 from pages.shared.session import nav

@@ -16,7 +16,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
-from mklcore.catalog import ESTIMATORS
+from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.functions import Delta
 from mklcore.verify import main
 from pages.shared.derive import hulls

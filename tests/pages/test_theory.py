@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mklcore import figures, theory
+from mklcore import figures
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators import GOMPRegressor
 from mklcore.figures import Curve
 from mklcore.figures.paths import norm_positions
+from mklcore.gallery import theory
 from pages.shared import work
 from pages.shared.derive import tables
 from tests.helpers.every import every

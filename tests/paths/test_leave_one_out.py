@@ -10,12 +10,12 @@ from mklcore.errors import MKLError
 from mklcore.estimators.gomp import GOMPRegressor
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
-from mklcore.experiments.smkl import xi_alpha
+from mklcore.gallery.experiments.smkl import xi_alpha
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
-from mklcore.losses import make_loss
-from mklcore.machines.ridge import solve_ridge
-from mklcore.selection.choose_c import choose_C, leave_one_out, machines_of
+from mklcore.paths.choose_c import choose_C, leave_one_out, machines_of
+from mklcore.problem.losses import make_loss
+from mklcore.problem.ridge import solve_ridge
 from tests.helpers.every import every
 
 KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 3)

@@ -6,7 +6,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import r2_score
 
 from mklcore.errors import DataError
-from mklcore.selection.paired import GROUPS, Compared, Said, compared, said_by
+from mklcore.paths.paired import GROUPS, Compared, Said, compared, said_by
 
 RNG = np.random.default_rng(0)
 

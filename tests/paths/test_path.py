@@ -252,7 +252,7 @@ def test_a_start_changes_the_work_and_not_the_answer(task, table):
     X, labels, score, *_ = table
     y = {"binary": labels, "multiclass": np.digitize(score, [-0.5, 0.5]), "regression": score}[task]
     stack = KERNELS.grams(X)
-    model = mkl.catalog.ESTIMATORS["lp"].estimator(task, p=1.2, tol=1e-6)
+    model = mkl.io.catalog.ESTIMATORS["lp"].estimator(task, p=1.2, tol=1e-6)
     path = mkl.fit_path(model, stack, y, "C", [1.0])
     warm = mkl.fit_path(model, stack, y, "C", [1.05], start=path.estimators[0])
     cold = mkl.fit_path(model, stack, y, "C", [1.05])

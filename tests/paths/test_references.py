@@ -5,7 +5,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.selection.references import plain_references
+from mklcore.paths.references import plain_references
 
 pytestmark = pytest.mark.settling
 

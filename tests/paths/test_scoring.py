@@ -17,16 +17,8 @@ from sklearn.model_selection import StratifiedKFold
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.selection import CrossValidated
-from mklcore.selection.scoring import (
-    SCORINGS,
-    Decided,
-    label_of,
-    rarest,
-    scored,
-    scorer_of,
-    scorings_for,
-)
+from mklcore.paths import CrossValidated
+from mklcore.paths.scoring import SCORINGS, Decided, label_of, rarest, scored, scorer_of, scorings_for
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
 

@@ -9,9 +9,9 @@ from sklearn.metrics import accuracy_score
 
 import mklcore as mkl
 from mklcore.errors import DataError, NotConvergedWarning, ParameterError
-from mklcore.selection import curves as selection
-from mklcore.selection import splitters as cuts
-from mklcore.solvers.driver import Status
+from mklcore.paths import curves as selection
+from mklcore.paths import splitters as cuts
+from mklcore.problem.driver import Status
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ from mklcore import (
     load_sample,
 )
 from mklcore.data import Dataset, three_way_split
-from mklcore.parallel import sweep
-from mklcore.selection.repeats import Repeats, SplitProblem, SplitRow, SplitSpec, repeat_splits
+from mklcore.paths.parallel import sweep
+from mklcore.paths.repeats import Repeats, SplitProblem, SplitRow, SplitSpec, repeat_splits
 
 
 def cube(number: int) -> int:

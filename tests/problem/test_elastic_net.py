@@ -10,9 +10,10 @@ from scipy.optimize import minimize, minimize_scalar
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.losses import losses_for, make_loss
-from mklcore.penalties import ElasticNet, LpNorm
-from mklcore.solvers import certificate, fit_weighted
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.losses import losses_for, make_loss
+from mklcore.problem.penalties import ElasticNet, LpNorm
+from mklcore.problem.proof import certificate
 from tests.helpers.every import every
 
 MIXES = [0.05, 0.3, 0.8, 1.0]

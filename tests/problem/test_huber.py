@@ -9,11 +9,10 @@ from sklearn.base import clone
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.losses import Huber, make_loss
-from mklcore.losses.base import total_loss
-from mklcore.machines import machine_of
-from mklcore.penalties import LpNorm
-from mklcore.solvers import fit_weighted
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.losses import Huber, make_loss, total_loss
+from mklcore.problem.machines import machine_of
+from mklcore.problem.penalties import LpNorm
 from tests.helpers.every import every
 
 

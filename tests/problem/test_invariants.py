@@ -10,24 +10,24 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import KernelError, ProofError
-from mklcore.losses import make_loss
-from mklcore.penalties import PENALTIES, LpNorm
-from mklcore.solvers.driver import Iterate, Method, Status, run
-from mklcore.solvers.gomp import GOMP, Spectra
-from mklcore.solvers.greedy import EmpiricalGreedy, FunctionalGreedy, unit_step_divisors
-from mklcore.solvers.hkl.bases import PolynomialBasis
-from mklcore.solvers.hkl.design import Design
-from mklcore.solvers.hkl.graph import NodeWeights
-from mklcore.solvers.hkl.inner import Task
-from mklcore.solvers.hkl.search import HullSearch
-from mklcore.solvers.interleaved import Interleaved
-from mklcore.solvers.live import LiveKernels
-from mklcore.solvers.newton import Newton
-from mklcore.solvers.problem import Problem
-from mklcore.solvers.proof import Certificate, dual_bound
-from mklcore.solvers.reweighting import Reweighting
-from mklcore.solvers.schedule import NEWTON_THEN_INTERIOR
-from mklcore.solvers.smkl import SMKL
+from mklcore.hkl.bases import PolynomialBasis
+from mklcore.hkl.design import Design
+from mklcore.hkl.graph import NodeWeights
+from mklcore.hkl.inner import Task
+from mklcore.hkl.search import HullSearch
+from mklcore.lp.interleaved import Interleaved
+from mklcore.lp.live import LiveKernels
+from mklcore.lp.newton import Newton
+from mklcore.lp.reweighting import Reweighting
+from mklcore.lp.schedule import NEWTON_THEN_INTERIOR
+from mklcore.problem.driver import Iterate, Method, Status, run
+from mklcore.problem.losses import make_loss
+from mklcore.problem.penalties import PENALTIES, LpNorm
+from mklcore.problem.problem import Problem
+from mklcore.problem.proof import Certificate, dual_bound
+from mklcore.sparse.gomp import GOMP, Spectra
+from mklcore.sparse.greedy import EmpiricalGreedy, FunctionalGreedy, unit_step_divisors
+from mklcore.sparse.smkl import SMKL
 from tests.helpers.every import every
 from tests.lp.test_properties import draw
 

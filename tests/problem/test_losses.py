@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from mklcore.errors import ParameterError
-from mklcore.losses import LOSSES, EpsilonInsensitive, NuOneClass, make_loss
-from mklcore.losses.base import total_loss
+from mklcore.problem.losses import LOSSES, EpsilonInsensitive, NuOneClass, make_loss, total_loss
 from tests.helpers.every import every
 
 C = 0.7

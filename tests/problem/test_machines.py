@@ -6,10 +6,10 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, SVR, OneClassSVM
 
-from mklcore.losses import LOSSES, Hinge, make_loss
-from mklcore.machines import machine_of
-from mklcore.machines.constant import without_slope
-from mklcore.machines.svm import solve_svm
+from mklcore.problem.constant import without_slope
+from mklcore.problem.losses import LOSSES, Hinge, make_loss
+from mklcore.problem.machines import machine_of
+from mklcore.problem.svm import solve_svm
 from tests.helpers.every import every
 
 

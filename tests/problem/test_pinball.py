@@ -9,11 +9,10 @@ from sklearn.linear_model import QuantileRegressor, Ridge
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
-from mklcore.losses import EpsilonInsensitive
-from mklcore.losses.base import best_intercept, total_loss
-from mklcore.machines import machine_of
-from mklcore.penalties import LpNorm
-from mklcore.solvers import fit_weighted
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.losses import EpsilonInsensitive, best_intercept, total_loss
+from mklcore.problem.machines import machine_of
+from mklcore.problem.penalties import LpNorm
 from tests.helpers.every import every
 
 

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mklcore as mkl
-from mklcore.losses import make_loss
-from mklcore.penalties import BlockNorm, EllipticNorm, LpNorm, WeightedLpNorm
-from mklcore.solvers import certificate, fit_weighted
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.losses import make_loss
+from mklcore.problem.penalties import BlockNorm, EllipticNorm, LpNorm, WeightedLpNorm
+from mklcore.problem.proof import certificate
 from tests.helpers.every import every
 from tests.lp.test_properties import LOSSES, costs, draw, losses, orders, seeds
 

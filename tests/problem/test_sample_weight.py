@@ -7,8 +7,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import DataError
-from mklcore.losses import make_loss
-from mklcore.losses.base import best_intercept, total_loss
+from mklcore.problem.losses import best_intercept, make_loss, total_loss
 from tests.helpers.every import every
 from tests.lp.test_properties import draw
 

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mklcore.errors import KernelError
-from mklcore.losses import make_loss
-from mklcore.penalties import LpNorm
-from mklcore.solvers import certificate, fit_weighted
-from mklcore.solvers.driver import Status
-from mklcore.solvers.proof import scales_of
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.driver import Status
+from mklcore.problem.losses import make_loss
+from mklcore.problem.penalties import LpNorm
+from mklcore.problem.proof import certificate, scales_of
 from tests.helpers.every import every
 from tests.lp.test_properties import LOSSES, costs, draw, losses, orders, seeds
 

@@ -5,7 +5,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
-from mklcore.solvers.variants import penalised_l1
+from mklcore.sparse.variants import penalised_l1
 from tests.helpers.every import every
 from tests.oracles.greedy import DATA, KERNELS, TARGETS, X3, penalised
 

@@ -8,10 +8,10 @@ from sklearn.svm import SVR
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.losses import make_loss
-from mklcore.penalties.terms import make_terms
-from mklcore.solvers.driver import run
-from mklcore.solvers.smkl import FeatureScaling, gaussian
+from mklcore.problem.driver import run
+from mklcore.problem.group_terms import make_terms
+from mklcore.problem.losses import make_loss
+from mklcore.sparse.smkl import FeatureScaling, gaussian
 
 
 def banded(seed=0, n=80, width=3, bands=10):

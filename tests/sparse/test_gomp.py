@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mklcore.solvers.driver import Status, run
-from mklcore.solvers.gomp import GOMP, Spectra
+from mklcore.problem.driver import Status, run
+from mklcore.sparse.gomp import GOMP, Spectra
 from tests.helpers.every import every
 from tests.oracles.reference import gomp_paths
 

@@ -8,9 +8,9 @@ from sklearn.svm import SVC
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.grams import exact_copies
-from mklcore.losses import Hinge
-from mklcore.solvers.driver import run
-from mklcore.solvers.gomp import LossGOMP, Spectra, offset_machine
+from mklcore.problem.driver import run
+from mklcore.problem.losses import Hinge
+from mklcore.sparse.gomp import LossGOMP, Spectra, offset_machine
 from tests.helpers.every import every
 from tests.oracles.greedy import DATA, KERNELS, TARGETS
 from tests.oracles.reference import gomp_paths

@@ -7,10 +7,11 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import MKLError, NotConvergedWarning, ParameterError
-from mklcore.solvers import greedy
-from mklcore.solvers.driver import Status, run
-from mklcore.solvers.gomp import Spectra
-from mklcore.solvers.greedy import (
+from mklcore.gallery.theory import greedy_rate_bound
+from mklcore.problem.driver import Status, run
+from mklcore.sparse import greedy
+from mklcore.sparse.gomp import Spectra
+from mklcore.sparse.greedy import (
     BlockDescent,
     EmpiricalGreedy,
     FunctionalGreedy,
@@ -19,7 +20,6 @@ from mklcore.solvers.greedy import (
     exact_forms,
     unit_step_divisors,
 )
-from mklcore.theory import greedy_rate_bound
 from tests.helpers.every import every
 from tests.oracles.greedy import KERNELS, TARGETS, descents, penalised
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from mklcore.errors import KernelError, NotConvergedWarning, ParameterError
-from mklcore.losses import make_loss
-from mklcore.penalties import LpNorm
-from mklcore.penalties.terms import GroupLasso, LogTerm, MFocuss, SquaredGroupLasso, make_terms
-from mklcore.solvers import fit_weighted
-from mklcore.solvers.driver import Status
-from mklcore.solvers.smkl import fit_selection, starts
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.driver import Status
+from mklcore.problem.group_terms import GroupLasso, LogTerm, MFocuss, SquaredGroupLasso, make_terms
+from mklcore.problem.losses import make_loss
+from mklcore.problem.penalties import LpNorm
+from mklcore.sparse.smkl import fit_selection, starts
 from tests.helpers.every import every
 from tests.oracles.smkl import COPIES, l1_optima, smkl_runs
 

@@ -12,8 +12,8 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.paths.path import path_grid
-from mklcore.penalties.terms import GroupLasso, LogTerm
-from mklcore.solvers.driver import Status
+from mklcore.problem.driver import Status
+from mklcore.problem.group_terms import GroupLasso, LogTerm
 from tests.helpers.every import every
 
 KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 4)

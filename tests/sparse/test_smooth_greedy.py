@@ -9,10 +9,10 @@ import scipy
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.losses import make_loss
-from mklcore.solvers.driver import run
-from mklcore.solvers.gomp import LossGOMP
-from mklcore.solvers.greedy import EmpiricalGreedy, has_rate
+from mklcore.problem.driver import run
+from mklcore.problem.losses import make_loss
+from mklcore.sparse.gomp import LossGOMP
+from mklcore.sparse.greedy import EmpiricalGreedy, has_rate
 from tests.helpers.every import every
 
 SIGNED, REAL = ("logistic", "squared_hinge"), ("huber", "squared")

@@ -6,8 +6,7 @@ from scipy.integrate import quad
 
 from mklcore.errors import ParameterError
 from mklcore.estimators.smkl import SMKLRegressor
-from mklcore.penalties import PENALTIES
-from mklcore.penalties.terms import (
+from mklcore.problem.group_terms import (
     TERMS,
     GroupLasso,
     LogTerm,
@@ -19,6 +18,7 @@ from mklcore.penalties.terms import (
     as_eta,
     make_terms,
 )
+from mklcore.problem.penalties import PENALTIES
 
 ETA = (0.5, 1.0, 2.0, 1.5)
 SINGLE = [

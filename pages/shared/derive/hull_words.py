@@ -11,7 +11,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.figures import kernel_count, style
 from mklcore.figures.hulls import gap_of, most_relevant, node_id, way
 from mklcore.paths.path import Path
-from mklcore.solvers.driver import Status
+from mklcore.problem.driver import Status
 from pages.shared.derive import hulls
 from pages.shared.derive.hulls import Answer, Hull
 from pages.shared.session import words

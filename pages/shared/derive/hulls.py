@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.answer.effects import TermEffect, term_effect
 from mklcore.answer.exploration import effects
-from mklcore.catalog import ESTIMATORS, Control
+from mklcore.answer.terms import Columns, Decomposition, decompose
 from mklcore.data.dataset import Dataset, Split
 from mklcore.errors import DataError
-from mklcore.estimators.effects import TermEffect, term_effect
-from mklcore.estimators.terms import Columns, Decomposition, decompose
+from mklcore.hkl.bases import BASES
+from mklcore.hkl.design import Design
+from mklcore.io.catalog import ESTIMATORS, Control
 from mklcore.paths.path import Path, fit_path, path_grid
-from mklcore.selection.references import Reference, hull_references
-from mklcore.solvers.hkl.bases import BASES
-from mklcore.solvers.hkl.design import Design
+from mklcore.paths.references import Reference, hull_references
 from pages.shared import work
 from pages.shared.derive import tables
 from pages.shared.params import algorithms

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mklcore.estimators.explain import kernels_by_columns
+from mklcore.answer.explain import kernels_by_columns
 from mklcore.kernels.grams import duplicates
 from mklcore.kernels.measures import (
     alignment_matrix,

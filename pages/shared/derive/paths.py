@@ -1,6 +1,6 @@
 """Derive a method from the parameters: its algorithm, what its path runs over, its controls and its words."""
 
-from mklcore.catalog import Algorithm, Control, PathParameter, Variant
+from mklcore.io.catalog import Algorithm, Control, PathParameter, Variant
 from pages.shared.derive import tables
 from pages.shared.params.algorithms import METHODS, Setting, applicable
 from pages.shared.params.parameters import PathParams

@@ -6,9 +6,9 @@ from typing import Any
 
 import streamlit as st
 
-from mklcore.catalog import Control
 from mklcore.figures import style
-from mklcore.selection.scoring import rarest, scorings_for
+from mklcore.io.catalog import Control
+from mklcore.paths.scoring import rarest, scorings_for
 from pages.shared.derive import tables
 from pages.shared.params.algorithms import Setting
 from pages.shared.session import fields, history

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore.catalog import Algorithm, Variant
+from mklcore.io.catalog import Algorithm, Variant
 from mklcore.paths.path import Path
 from pages.shared import work
 from pages.shared.drawing import listings

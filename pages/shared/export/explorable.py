@@ -10,11 +10,11 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from mklcore.answer.exploration import Exploration
-from mklcore.catalog import Algorithm, Variant
 from mklcore.data.dataset import Split
 from mklcore.figures import style
 from mklcore.figures.hulls import Drawn
 from mklcore.figures.takeaway import About, Problem, hulls_page, methods_page
+from mklcore.io.catalog import Algorithm, Variant
 from mklcore.paths.path import Path
 from pages.shared.derive import hulls as derive_hulls
 from pages.shared.derive import paths, tables

@@ -10,10 +10,10 @@ from inspect import signature
 from typing import Any
 
 import mklcore
-from mklcore.catalog import NOVELTY
 from mklcore.data.columns import clean_name
 from mklcore.data.dataset import Split
 from mklcore.data.splitting import RANDOM
+from mklcore.io.catalog import NOVELTY
 from mklcore.io.script import call, code, dictionary_code, imports_for, model_code, path_code
 from mklcore.kernels.dictionary import MOST_COLUMNS
 from pages.shared import answer
@@ -288,7 +288,7 @@ def _hull_cells(params: Params) -> list[Cell]:
         "names = [data.feature_names[j] for j in columns]",
         model_code(asked, omit=OMITTED),
         call(
-            "design = mkl.solvers.hkl.Design",
+            "design = mkl.hkl.Design",
             "train.X[:, columns]",
             "model.basis",
             standardize="model.standardize",

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from mklcore.launcher import HOSTS
+from mklcore.io.launcher import HOSTS
 from pages.shared.frame import arriving, first_answer
 from pages.shared.frame.left_page import LeftPage
 from pages.shared.session import inside

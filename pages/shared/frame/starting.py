@@ -13,9 +13,8 @@ from importlib import import_module
 
 import streamlit as st
 
-from mklcore import launcher
 from mklcore.errors import ParameterError
-from mklcore.io import plugins
+from mklcore.io import launcher, plugins
 from pages.shared import compiling
 from pages.shared.frame import sending
 from pages.shared.session import inside, turns
@@ -51,8 +50,8 @@ REST = (
     "sklearn.datasets",
     "sklearn.linear_model",
     "mklcore._numba.warmup",
-    "mklcore.experiments",
-    "mklcore.theory",
+    "mklcore.gallery.experiments",
+    "mklcore.gallery.theory",
 )
 USUAL = (
     "explore",

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping
 
-from mklcore.catalog import ESTIMATORS, Algorithm, Control
+from mklcore.io.catalog import ESTIMATORS, Algorithm, Control
 from pages.shared.params.rules import flag
 
 Setting = str | float | int | bool

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mklcore.launcher import TABLE
+from mklcore.io.launcher import TABLE
 from pages.shared.params import algorithms
 from pages.shared.params.algorithms import METHODS, Setting, write
 from pages.shared.params.parameters import BUILDERS, RULES, DataParams, Params

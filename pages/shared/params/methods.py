@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mklcore.catalog import Control
 from mklcore.figures import style
+from mklcore.io.catalog import Control
 from pages.shared.params.algorithms import METHODS, Setting, accepts
 from pages.shared.params.algorithms import read as read_setting
 from pages.shared.params.algorithms import write as write_setting

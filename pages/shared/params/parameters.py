@@ -4,16 +4,16 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from mklcore.catalog import ESTIMATORS, Control
 from mklcore.data.grouping import GROUPS
 from mklcore.data.splitting import HOLD_OUT, RANDOM
+from mklcore.gallery.lessons import LESSONS
+from mklcore.hkl.bases import BASES
+from mklcore.hkl.inner import suits_hulls
+from mklcore.io.catalog import ESTIMATORS, Control
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.notation import Recipe, other_kernels
-from mklcore.lessons import LESSONS
-from mklcore.losses import CLASSIFICATION, losses_for
-from mklcore.selection.scoring import SCORINGS
-from mklcore.solvers.hkl.bases import BASES
-from mklcore.solvers.hkl.inner import suits_hulls
+from mklcore.paths.scoring import SCORINGS
+from mklcore.problem.losses import CLASSIFICATION, losses_for
 from pages.shared.params import algorithms
 from pages.shared.params import methods as params_methods
 from pages.shared.params.algorithms import METHODS, Setting, accepts

@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from mklcore.launcher import TABLE
+from mklcore.io.launcher import TABLE
 from pages.shared.params.link import read, text
 from pages.shared.params.parameters import BUILDERS, Params
 from pages.shared.session import nav

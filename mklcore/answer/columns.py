@@ -1,0 +1,285 @@
+"""Is the place of a column real? Columns chosen with a bound on false ones: model-X knockoffs, or complementary half
+samples.
+
+Both see curved effects: an additive model with one kernel per column (p = 1, Nystroem features) tells the norm of each
+part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mklcore.answer.knockoffs import Copies, knockoff_copies
+from mklcore.arrays import Array
+from mklcore.data.dataset import Dataset
+from mklcore.data.splitting import codes_of, half_rows, split_rows
+from mklcore.errors import DataError, ParameterError, suppress_convergence_warnings
+from mklcore.estimators.lp import LpMKLRegressor
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.features import Nystroem
+from mklcore.kernels.functions import RBF
+from mklcore.parameters import check_choice
+from mklcore.paths.parallel import each
+
+METHODS = ("knockoffs", "stability")
+PAIRS = 25  # of complementary halves
+SHARE = 0.9  # of the halves by which a column has to be chosen
+COSTS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # times sqrt(1000 / n), for a target of variance 1
+MOST_ROWS = 4000
+FEATURES, FEWEST, MOST = 2400, 8, 16  # in all, and per column
+ACCURACY = 1e-2  # relative duality gap
+LEAST_ROWS = 20
+Tick = Callable[[int, int], Any]
+
+
+@dataclass(frozen=True)
+class ColumnSelection:
+    """The source columns that were chosen.
+
+    ``statistics``: per column its W (knockoffs: how much more its part weighs than that of its knockoff, symmetric
+    about 0 for a column that tells nothing) or its selection probability (stability); ``threshold`` what it had to
+    reach, infinite where nothing could be named; ``notes`` what bounds the false ones, and what else is to be said.
+    """
+
+    names: tuple[str, ...]
+    statistics: dict[str, float]
+    threshold: float
+    notes: tuple[str, ...] = ()
+
+
+def select_columns(
+    data: Dataset,
+    method: str = "knockoffs",
+    fdr: float = 0.1,
+    max_false: float = 1.0,
+    seed: int = 0,
+    *,
+    n_jobs: int | None = None,
+    callback: Tick | None = None,
+) -> ColumnSelection:
+    """Which source columns are distinguishable from noise, given all others?
+
+    Parameters
+    ----------
+    data : Dataset
+        A table with a target; at most 4000 of its rows are used.
+    method : str, default "knockoffs"
+        "knockoffs" bounds the expected share of false columns among those named, "stability" their expected number.
+    fdr : float, default 0.1
+        For knockoffs, that share. The threshold is knockoff+, which names at least 1 / fdr columns or none.
+    max_false : float, default 1.0
+        For stability, that number.
+    seed : int, default 0
+        Of the knockoffs, or of the halves.
+    n_jobs : int or None, default None
+        Number of fits at a time, as joblib has it.
+    callback : callable or None, default None
+        Called as callback(done, total) between fits; raise in it to cancel.
+
+    Returns
+    -------
+    ColumnSelection
+        The chosen columns with their statistics.
+
+    Notes
+    -----
+    Knockoffs assume that the columns are joined by a Gaussian copula (`knockoffs.knockoff_copies`) and nothing about
+    the target. Stability counts how often a column is among the q best of 25 pairs of complementary halves and names
+    those with a share of 0.9 or more; q is as large as the bound C(0.9, 25) q^2 / p <= max_false allows, which assumes
+    that the share of a column that tells nothing has a unimodal distribution and that none of them is chosen more often
+    than q / p. Source: Candes et al. (2018), Panning for gold; Shah, Samworth (2013), Variable selection with error
+    control, theorem 2.
+    """
+    check_choice("method", method, METHODS)
+    for name, value in (("fdr", fdr), ("max_false", max_false)):
+        if not isinstance(value, (int, float, np.number)) or isinstance(value, bool) or not value > 0:
+            raise ParameterError(f"{name} is a number above 0; got {value!r}.")
+    if fdr >= 1:
+        raise ParameterError(f"fdr is the share of false columns among those named, below 1; got {fdr!r}.")
+    if data.task == "novelty":
+        raise DataError("The table has no target, so no column can be distinguished from noise; name a target.")
+    if data.sequences:
+        raise DataError("Columns of letters cannot be distinguished from noise yet: leave the sequences out.")
+    if data.n_samples < LEAST_ROWS:
+        raise DataError(f"{data.n_samples} rows are too few to tell columns from noise; {LEAST_ROWS} are needed.")
+    reported: tuple[str, ...] = ()
+    if data.n_samples > MOST_ROWS:
+        reported = (f"{MOST_ROWS:,} of {data.n_samples:,} rows were used.",)
+        data = data.drawn(MOST_ROWS, seed)
+    tables, targets = knockoff_copies(data, seed), _targets(data)
+    steps = _Steps(callback, n_jobs)
+    if method == "knockoffs":
+        return _by_knockoffs(data, tables, targets, float(fdr), seed, steps, reported)
+    return _by_halves(data, tables, targets, float(max_false), seed, steps, reported)
+
+
+def knockoff_threshold(statistics: Array, fdr: float) -> float:
+    """The smallest t > 0 with (1 + #{W <= -t}) / #{W >= t} <= fdr (knockoff+); infinite where there is none."""
+    for t in np.unique(np.abs(statistics[statistics != 0.0])):
+        if (1 + np.count_nonzero(statistics <= -t)) <= fdr * np.count_nonzero(statistics >= t):
+            return float(t)
+    return np.inf
+
+
+def false_bound(q: float, p: int, share: float = SHARE, pairs: int = PAIRS) -> float:
+    """The bound on the expected number of false columns with a selection share of ``share`` > 3/4, where q of p are
+    chosen each time and q <= p / sqrt(3), beyond which it says nothing.
+
+    C(tau, B) theta E|S and L_theta| <= C(tau, B) q^2 / p, C = 4 (1 - tau + 1 / (2B)) / (1 + 1/B), for theta = q / p.
+    Source: Shah, Samworth (2013), theorem 2.
+    """
+    return 4.0 * (1.0 - share + 0.5 / pairs) / (1.0 + 1.0 / pairs) * q * q / p
+
+
+def _by_knockoffs(
+    data: Dataset,
+    tables: Copies,
+    targets: list[Array],
+    fdr: float,
+    seed: int,
+    steps: _Steps,
+    reported: tuple[str, ...],
+) -> ColumnSelection:
+    p = len(tables.names)
+    norms = _norms(tables, targets, data, seed, steps) if p else np.zeros(0)
+    W = norms[:p] - norms[p:]
+    threshold = knockoff_threshold(W, fdr)
+    statistics = dict.fromkeys((name for name, _ in data.columns), 0.0) | dict(
+        zip(tables.names, W.tolist(), strict=True)
+    )
+    names = _ranked(statistics, threshold)
+    needed = int(np.ceil(1.0 / fdr - 1e-9))
+    if names:
+        note = f"Of the {len(names)} columns named, a share of {fdr:.0%} is expected to be false at most."
+    elif p < needed:
+        note = (
+            f"At a rate of {fdr:g} at least {needed} columns are named or none, and the table has {p} that vary: "
+            f"nothing can be "
+            'named. Take a higher fdr, or method="stability".'
+        )
+    else:
+        note = (
+            f"Nothing can be named: at a rate of {fdr:g} at least {needed} columns have to stand out from their "
+            f"knockoffs, and "
+            f"{int(np.count_nonzero(W > 0))} weigh more than theirs. Take a higher fdr, more rows, or "
+            'method="stability".'
+        )
+    return ColumnSelection(names, statistics, threshold, (note, *reported))
+
+
+def _by_halves(
+    data: Dataset,
+    tables: Copies,
+    targets: list[Array],
+    max_false: float,
+    seed: int,
+    steps: _Steps,
+    reported: tuple[str, ...],
+) -> ColumnSelection:
+    p = len(tables.names)
+    q = int(min(np.sqrt(max_false / false_bound(1.0, p)), p / np.sqrt(3.0))) if p else 0
+    statistics = dict.fromkeys((name for name, _ in data.columns), 0.0)
+    if q == 0:
+        return ColumnSelection((), statistics, np.inf, (
+            f"Not even one of {p} columns may be chosen at a time for {max_false:g} expected false ones: take a "
+            f"larger max_false.",
+            *reported,
+        ))  # fmt: skip
+    codes = None if data.task == "regression" else codes_of(data.y)
+    halves = [rows for pair in half_rows(codes, data.n_samples, PAIRS, seed) for rows in pair]
+    kernels, counts = _dictionary(tables, halves[0].size, copied=False), np.zeros(p)
+    fits = [_Fit(kernels, tables.own[rows], y[rows], COSTS[2]) for rows in halves for y in targets]
+    found = iter(steps.each(fits, 0, len(fits)))
+    for _ in halves:
+        norms = sum((next(found).weights_ for _ in targets), np.zeros(p))
+        best = np.argsort(-norms, kind="stable")[:q]
+        counts[best[norms[best] > 0.0]] += 1.0
+    statistics |= dict(zip(tables.names, (counts / (2 * PAIRS)).tolist(), strict=True))
+    bound = false_bound(q, p)
+    note = (
+        f"Chosen are columns among the {q} best of at least {SHARE:.0%} of {2 * PAIRS} half samples; of such columns "
+        f"{bound:.2g} are expected to be false at most."
+    )
+    return ColumnSelection(_ranked(statistics, SHARE), statistics, SHARE, (note, *reported))
+
+
+def _ranked(statistics: dict[str, float], threshold: float) -> tuple[str, ...]:
+    chosen = [name for name, value in statistics.items() if value >= threshold]
+    return tuple(sorted(chosen, key=lambda name: -statistics[name]))
+
+
+def _targets(data: Dataset) -> list[Array]:
+    """Targets of mean 0 and variance 1: the number, or one class against the rest each."""
+    if data.task == "regression":
+        values = [np.asarray(data.y, dtype=float)]
+    else:
+        codes = codes_of(data.y)
+        values = [(codes == k).astype(float) for k in (range(codes.max() + 1) if codes.max() > 1 else (1,))]
+    return [(y - y.mean()) / (y.std() or 1.0) for y in values]
+
+
+class _Fit(NamedTuple):
+    """One additive model to fit: kernels and their approximation, rows, target, and the cost at 1000 rows."""
+
+    kernels: tuple[KernelDictionary, Nystroem]
+    X: Array
+    y: Array
+    cost: float
+
+
+def _fitted(fit: _Fit) -> LpMKLRegressor:
+    dictionary, approximation = fit.kernels
+    C = fit.cost * float(np.sqrt(1000.0 / fit.y.size))
+    model = LpMKLRegressor(kernels=dictionary, approximation=approximation, C=C, tol=ACCURACY)
+    with suppress_convergence_warnings():
+        model.fit(fit.X, fit.y)
+    return model
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """Fits by joblib, and tells a callback how many of them are done."""
+
+    callback: Tick | None
+    n_jobs: int | None
+
+    def each(self, fits: Iterable[_Fit], done: int, total: int) -> Iterator[LpMKLRegressor]:
+        for place, model in enumerate(each(_fitted, fits, self.n_jobs), done):
+            if self.callback is not None:
+                self.callback(place, total)
+            yield model
+        if self.callback is not None:
+            self.callback(place + 1, total)
+
+
+def _dictionary(tables: Copies, n: int, copied: bool = True) -> tuple[KernelDictionary, Nystroem]:
+    """One kernel per source column and per knockoff, on standardised scores or on the 0/1 columns of a category."""
+    sides = [0, tables.own.shape[1]] if copied else [0]
+    specs = tuple(
+        RBF(float(np.sqrt(len(own))), features=tuple(j + side for j in own)) for side in sides for own in tables.members
+    )
+    components = int(np.clip(FEATURES // len(specs), FEWEST, MOST))
+    return KernelDictionary(specs, standardize=False), Nystroem(min(components, n))
+
+
+def _norms(tables: Copies, targets: list[Array], data: Dataset, seed: int, steps: _Steps) -> Array:
+    """Norms (2 p,) of the parts of columns and knockoffs, at the C that predicts a quarter of the rows best.
+
+    Which of the two is the column plays no part in that choice, so the statistics stay antisymmetric.
+    """
+    X = np.hstack([tables.own, tables.copies])
+    kernels = _dictionary(tables, X.shape[0])
+    codes = None if data.task == "regression" else codes_of(data.y)
+    train, rest = split_rows(codes, X.shape[0], (0.25,), seed)
+    tried = [_Fit(kernels, X[train], y[train], cost) for y in targets for cost in COSTS]
+    total = len(tried) + len(targets)
+    models = steps.each(tried, 0, total)
+    scores = [next(models).score(X[rest], y[rest]) for y in targets for _ in COSTS]
+    best = np.reshape(scores, (len(targets), len(COSTS))).argmax(axis=1)
+    chosen = [_Fit(kernels, X, y, COSTS[k]) for y, k in zip(targets, best, strict=True)]
+    norms: Array = np.sum([model.weights_ for model in steps.each(chosen, len(tried), total)], axis=0)
+    return norms

@@ -1,0 +1,5 @@
+"""What can be shown: published experiments made again, lessons with one surprise each, theorems as functions."""
+
+from mklcore._lazy import lazily as _lazily
+
+__getattr__ = _lazily(__name__)

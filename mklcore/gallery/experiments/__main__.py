@@ -1,0 +1,128 @@
+"""Published experiments from the command line: run one small or in full, or list what comes with the project.
+
+python -m mklcore.gallery.experiments                           every key, with what was found and how long it took
+python -m mklcore.gallery.experiments lp_fig3 --small           less than a minute
+python -m mklcore.gallery.experiments hkl_table1 --data DIR --jobs 2 --out run.json
+
+What is to be kept with --out is kept line by line beside it: the same command again goes on where a run was cut short.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from joblib import Memory
+
+from mklcore.errors import MKLError
+from mklcore.gallery.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
+from mklcore.gallery.experiments.base import SMALL
+from mklcore.gallery.experiments.claims import counted
+from mklcore.gallery.experiments.records import records
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what the arguments ask for; 0 where it went well, 1 where it was refused."""
+    asked = _parser().parse_args(arguments)
+    if asked.name is None:
+        print("\n".join(map("\t".join, overview())))
+        return 0
+    experiment, part = EXPERIMENTS[asked.name], f"{asked.out}.part"
+    memory = Memory(part, verbose=0) if asked.out else None
+    try:
+        found = experiment.run(
+            asked.repetitions or (SMALL if asked.small else None), asked.rows or None, asked.seed, _tell,
+            quick=asked.small, data=asked.data, n_jobs=asked.jobs, memory=memory,
+        )  # fmt: skip
+    except MKLError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print("\n".join(_reported(experiment, found)))
+    if asked.out:
+        Path(asked.out).write_text(found.to_json(), encoding="utf-8")
+        shutil.rmtree(part)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "python -m mklcore.gallery.experiments", description="Run a published experiment again."
+    )
+    parser.add_argument(
+        "name", nargs="?", choices=list(EXPERIMENTS), help="which; without it, what comes with the project"
+    )
+    parser.add_argument("--small", action="store_true", help="few rows and repetitions, about a minute")
+    parser.add_argument("--data", metavar="DIR", help="a folder of data files (or MKLCORE_DATA)")
+    parser.add_argument("--jobs", type=int, help="lines measured at a time, in processes; -1 for one a core")
+    parser.add_argument("--repetitions", type=int)
+    parser.add_argument("--rows", action="append", help="one of the rows; may be given several times")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        help="keep every sample as JSON, which the Experiments page opens; a run that was cut short goes on",
+    )
+    return parser
+
+
+def _tell(done: int, total: int) -> None:
+    print(f"\r{done} of {total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+
+def _reported(experiment: Experiment, found: Outcome) -> Iterable[str]:
+    """A table of one run beside the reference, the verdict on every claim, and what differs."""
+    compared = experiment.compare(found)
+    yield f"{experiment.paper}: {experiment.title}"
+    yield f"Reference: {experiment.source}."
+    size = (f"{found.repetitions} repetitions", f"seed {found.seed}", found.took, "small" if found.quick else "")
+    yield ", ".join(filter(None, size))
+    yield "\t".join([experiment.row_name, *found.columns])
+    for i, row in enumerate(found.rows):
+        yield "\t".join([row, *(_cell(compared, i, j) for j in range(len(found.columns)))])
+    judged = experiment.judge(found)
+    yield f"What the paper states: {counted(judged)}."
+    yield from (f"- {one.claim.sentence}\n  {one.answer.capitalize()}. {one.figures}" for one in judged)
+    far = [
+        f"{compared.rows[i]}, {compared.columns[j]} ({compared.difference[i, j]:+.3g})"
+        for i, j in np.argwhere(compared.beyond())
+    ]
+    if compared.compared:
+        yield f"{compared.compared} cells compared, {len(far)} beyond three standard errors" + (
+            f": {'; '.join(far)}" if far else "."
+        )
+    yield from experiment.reasons(compared)
+    yield f"What differs: {experiment.open_points}"
+
+
+def _cell(compared: Comparison, i: int, j: int) -> str:
+    ours, error, reference = compared.ours[i, j], compared.ours_error[i, j], compared.reference[i, j]
+    said = "-" if np.isnan(ours) else f"{ours:.4g}" + ("" if np.isnan(error) else f"±{error:.2g}")
+    return said if np.isnan(reference) else f"{said} ({reference:.4g})"
+
+
+def overview() -> list[tuple[str, ...]]:
+    """A heading, then one line per run that comes with the project: verdicts, cells compared, those beyond three
+    standard errors (a dash where no number stands beside ours), and seconds.
+    """
+    lines: list[tuple[str, ...]] = [
+        ("key", "published in", "rows", "repetitions", "claims", "compared", "beyond 3 s.e.", "took")
+    ]
+    for key, experiment in EXPERIMENTS.items():
+        found = records(key)
+        if not found:
+            lines.append((key, experiment.paper, "no record", "", "", "", "", ""))
+        for run in found:
+            compared = experiment.compare(run)
+            size = f"{run.repetitions}{', small' if run.quick else ''}"
+            far = str(int(compared.beyond().sum())) if compared.compared else "–"
+            counts = (f"{len(run.rows)} of {len(experiment.rows)}", size, counted(experiment.judge(run)))
+            lines.append((key, experiment.paper, *counts, str(compared.compared), far, run.took))
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())

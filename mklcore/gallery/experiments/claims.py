@@ -1,0 +1,292 @@
+"""Whether a run agrees with what a paper states.
+
+A claim is a sentence with rows of checks; a check puts quantities into a relation:
+
+    relation      of, than                                      in every row
+    below         columns, columns                              each is below each of the others, by more than ``by``
+    order         columns                                       each is below the next
+    lowest        column or several, among columns              it, or the best of several, is below all others
+    highest       the same, above
+    alike         column, columns                               they differ by less than ``by``, or by a ``share``
+    between       columns                                       each is between ``low`` and ``high``
+    rises, falls  columns                                       from each row to the next, by more than ``by``
+    same          columns                                       it differs by less than ``by`` from row to row
+    trend up      columns, less the column ``than``             the line through the rows rises (``down``: falls)
+    every         columns, columns                              never above, in any repetition, as theorems say
+    published     columns (all by default)                      chance explains the difference to the printed number
+
+Columns and rows are patterns, "p = *"; without ``rows`` all that were measured. Each comparison is a number with its
+standard error over the repetitions, and the interval that the claim puts it into: it agrees where the 95 % confidence
+interval is inside, disagrees where it is outside, and is undecided in between. A claim agrees where all its comparisons
+do; it disagrees where one does, at the 95 % level of all together (Bonferroni).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy.special import stdtrit
+
+from mklcore.arrays import Array
+from mklcore.gallery.experiments.records import Comparison
+
+Answer = Literal["agrees", "disagrees", "undecided"]
+AGREES: Answer = "agrees"
+DISAGREES: Answer = "disagrees"
+UNSAID: Answer = "undecided"
+ANSWERS = (DISAGREES, AGREES, UNSAID)  # in the order they are shown
+LEVEL = 0.95
+TIE = 1e-12
+_MOST_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Check:
+    """One row of a claim: a relation, of which columns, to which others or numbers, in which rows."""
+
+    relation: str
+    of: tuple[str, ...] = ("*",)
+    than: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+    by: float = 0.0
+    share: float = 0.0
+    low: float = -np.inf
+    high: float = np.inf
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence or number of a paper: its ``text`` in our words, its ``place`` and its ``checks``.
+
+    ``mostly``: the paper says "mostly", so more than half of the comparisons decide. ``why``: the reason, where ours
+    disagrees.
+    """
+
+    text: str
+    place: str
+    checks: tuple[Check, ...]
+    mostly: bool = False
+    why: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The claim with its place in the paper."""
+        return f"{self.text} ({self.place})"
+
+    def judge(self, found: Comparison) -> Verdict:
+        """What a run says of it."""
+        compared = [one for check in self.checks for one in RELATIONS[check.relation](check, found)]
+        compared = [one for one in compared if np.isfinite(one.center)]
+        if not compared:
+            return Verdict(self, UNSAID, "This run has no number for it.")
+        answers = [one.answer(1 if self.mostly else len(compared)) for one in compared]
+        count = {answer: answers.count(answer) for answer in ANSWERS}
+        if self.mostly:
+            answer = next((one for one in (AGREES, DISAGREES) if 2 * count[one] > len(compared)), UNSAID)
+        else:
+            answer = next((one for one in (DISAGREES, UNSAID) if count[one]), AGREES)
+        figures = _figures(compared, answers, answer)
+        return Verdict(self, answer, f"{figures} Why: {self.why}" if answer == DISAGREES and self.why else figures)
+
+
+class Verdict(NamedTuple):
+    """What a run says of a claim, with the figures that it says so by and the reason where ours disagrees."""
+
+    claim: Claim
+    answer: Answer
+    figures: str
+
+
+class Compared(NamedTuple):
+    """One comparison: ``center`` with ``error`` and ``freedom``, claimed to be between ``low`` and ``high``.
+
+    ``freedom`` is infinite where nothing is random. ``beyond``: whether it disagrees where that is decided elsewhere
+    (printed numbers); None where the interval decides.
+    """
+
+    said: str
+    center: float
+    error: float
+    freedom: float
+    low: float
+    high: float
+    claimed: str = ""
+    beyond: bool | None = None
+
+    def reach(self, level: float = LEVEL) -> float:
+        """Half the width of the confidence interval."""
+        if self.error == 0:
+            return 0.0
+        return float(stdtrit(self.freedom, 0.5 + level / 2)) * self.error if self.freedom > 0 else np.inf
+
+    def answer(self, together: int = 1) -> Answer:
+        """What this comparison says; a disagreement at the level of ``together`` comparisons at once."""
+        reach, wide = self.reach(), self.reach(1 - (1 - LEVEL) / together)
+        tie = TIE if np.isinf(self.freedom) else 0.0  # where nothing is random a tie contradicts "below"
+        apart = self.center + wide < self.low + tie or self.center - wide > self.high - tie
+        if apart if self.beyond is None else self.beyond:
+            return DISAGREES
+        return AGREES if self.low < self.center - reach and self.center + reach < self.high else UNSAID
+
+    def clearness(self) -> float:
+        """How far from the nearer end of the interval that is claimed, in standard errors."""
+        nearest = min(abs(self.center - end) for end in (self.low, self.high))
+        return nearest / self.error if self.error > 0 else np.inf if nearest else 0.0
+
+    def text(self) -> str:
+        """The figures: "p = ∞ − p = 1 at n = 60: −10 ± 3.1, claimed above 0"."""
+        reach = self.reach()
+        spread = "" if self.error == 0 else f" ± {reach:.2g}" if np.isfinite(reach) else " (no standard error)"
+        claimed = self.claimed or (
+            f"above {self.low:.4g}" if np.isinf(self.high) else f"below {self.high:.4g}" if np.isinf(self.low)
+            else f"between {self.low:.4g} and {self.high:.4g}"
+        )  # fmt: skip
+        return f"{self.said}: {self.center:.4g}{spread}, claimed {claimed}".replace(": -", ": −")
+
+
+def counted(verdicts: Sequence[Verdict]) -> str:
+    """How many claims have which verdict: "6 of 9 agree; 1 disagrees; 2 differences are too small to call"."""
+    count = {answer: sum(one.answer == answer for one in verdicts) for answer in ANSWERS}
+    no, open_ = count[DISAGREES], count[UNSAID]
+    said = [f"{count[AGREES]} of {len(verdicts)} agree{'s' * (len(verdicts) == 1)}"]
+    said += [f"{no} disagree{'s' * (no == 1)}"] * (no > 0)
+    small = "1 difference is" if open_ == 1 else f"{open_} differences are"
+    return "; ".join([*said, *[f"{small} too small to call"] * (open_ > 0)])
+
+
+def _figures(found: list[Compared], answers: list[Answer], answer: Answer) -> str:
+    """The comparisons that decide: those with the answer of the whole, the farthest first; of all that hold the
+    closest.
+    """
+    if len(found) == 1:
+        return found[0].text() + "."
+    deciding = [one for one, said in zip(found, answers, strict=True) if said == answer]
+    deciding.sort(key=lambda one: one.clearness() if answer == AGREES else -one.clearness())
+    shown = [one.text() for one in deciding[: 1 if answer == AGREES else _MOST_SHOWN]]
+    head = f"{answers.count(AGREES)} of {len(found)} comparisons agree"
+    apart = answers.count(DISAGREES)
+    head += f", {apart} disagree{'s' * (apart == 1)}" if apart else ""
+    head += f", {answers.count(UNSAID)} undecided" if answers.count(UNSAID) else ""
+    name = {AGREES: "the closest", DISAGREES: "disagreeing", UNSAID: "not clear"}[answer]
+    more = f"; and {len(deciding) - len(shown)} more" if answer != AGREES and len(deciding) > len(shown) else ""
+    return f"{head}; {name}: {'; '.join(shown)}{more}." if shown else f"{head}."
+
+
+# Relations
+
+
+def _put(found: Comparison, said: str, values: Array, low: float, high: float) -> Compared:
+    """The mean of one number per repetition, and the interval it is claimed to be in."""
+    n = values.size
+    error = 0.0 if found.exact else float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
+    return Compared(said, float(values.mean()), error, np.inf if found.exact else n - 1.0, low, high)
+
+
+def _below(check: Check, found: Comparison) -> Iterator[Compared]:
+    for low in found.named(check.of):
+        for row in found.chosen(check.rows):
+            for high in found.named(check.than):
+                above = found.of(row, high) - found.of(row, low)
+                yield _put(found, f"{high} − {low} at {row}", above, check.by, np.inf)
+
+
+def _order(check: Check, found: Comparison) -> Iterator[Compared]:
+    for low, high in pairwise(found.named(check.of)):
+        yield from _below(replace(check, of=(low,), than=(high,)), found)
+
+
+def _extreme(check: Check, found: Comparison) -> Iterator[Compared]:
+    sign = 1.0 if check.relation == "lowest" else -1.0
+    several = found.named(check.of)
+    for row in found.chosen(check.rows):
+        means = [sign * float(found.of(row, one).mean()) for one in several]
+        best = several[int(np.argmin(means))]
+        for other in found.named(check.than):
+            if other not in several:
+                low, high = (best, other) if sign > 0 else (other, best)
+                yield _put(found, f"{high} − {low} at {row}", found.of(row, high) - found.of(row, low), 0.0, np.inf)
+
+
+def _alike(check: Check, found: Comparison) -> Iterator[Compared]:
+    for one in found.named(check.of):
+        for row in found.chosen(check.rows):
+            for other in found.named(check.than):
+                said, apart, by = f"{other} − {one}", found.of(row, other) - found.of(row, one), check.by
+                if check.share:
+                    said, by = f"({said}) / mean {one}", check.share
+                    apart = apart / float(found.of(row, one).mean())
+                yield _put(found, f"{said} at {row}", apart, -by, by)
+
+
+def _between(check: Check, found: Comparison) -> Iterator[Compared]:
+    for row in found.chosen(check.rows):
+        for column in found.named(check.of):
+            yield _put(found, f"{column} at {row}", found.of(row, column), check.low, check.high)
+
+
+def _along(check: Check, found: Comparison) -> Iterator[Compared]:
+    for a, b in pairwise(found.chosen(check.rows)):
+        for column in found.named(check.of):
+            more = found.of(b, column) - found.of(a, column)
+            if check.relation == "same":
+                yield _put(found, f"{column}, {b} − {a}", more, -check.by, check.by)
+            else:
+                sign, name = (1.0, "rise") if check.relation == "rises" else (-1.0, "fall")
+                yield _put(found, f"{column}, {name} from {a} to {b}", sign * more, check.by, np.inf)
+
+
+def _trend(check: Check, found: Comparison) -> Iterator[Compared]:
+    rows = found.chosen(check.rows)
+    if len(rows) < 2:
+        return
+    ends = (0.0, np.inf) if check.relation == "trend up" else (-np.inf, 0.0)
+    for column in found.named(check.of):
+        values, said = np.array([found.of(row, column) for row in rows]), column
+        for minus in found.named(check.than):
+            values, said = values - np.array([found.of(row, minus) for row in rows]), f"{said} − {minus}"
+        slopes = np.polyfit(np.arange(len(rows)), values, 1)[0]
+        yield _put(found, f"{said}, per row from {rows[0]} to {rows[-1]}", slopes, *ends)
+
+
+def _every(check: Check, found: Comparison) -> Iterator[Compared]:
+    for row in found.chosen(check.rows):
+        for column in found.named(check.of):
+            for high in found.named(check.than):
+                least = float((found.of(row, high) - found.of(row, column)).min())
+                said = f"least of {high} − {column} at {row}"
+                yield Compared(said, least, 0.0, 1.0, -1e-9, np.inf, "at least 0 in every repetition")
+
+
+def _published(check: Check, found: Comparison) -> Iterator[Compared]:
+    """Where chance reaches farther than a share of the printed number (0.25) the run is too small to say anything."""
+    beyond = found.beyond()
+    for row in found.chosen(check.rows):
+        for column in (name for name in found.named(check.of) if name in found.columns):
+            at = found.rows.index(row), found.columns.index(column)
+            printed, error = float(found.reference[at]), float(found.joint_error[at])
+            by = max((check.share or 0.25) * abs(printed), 1e-9)
+            said = f"{column} at {row} less the reference {printed:g}"
+            if np.isfinite(error):
+                center, freedom = float(found.difference[at]), float(found.freedom[at])
+                yield Compared(said, center, error, freedom, -by, by, "equal up to chance", bool(beyond[at]))
+
+
+RELATIONS: dict[str, Callable[[Check, Comparison], Iterator[Compared]]] = {
+    "below": _below,
+    "order": _order,
+    "lowest": _extreme,
+    "highest": _extreme,
+    "alike": _alike,
+    "between": _between,
+    "rises": _along,
+    "falls": _along,
+    "same": _along,
+    "trend up": _trend,
+    "trend down": _trend,
+    "every": _every,
+    "published": _published,
+}

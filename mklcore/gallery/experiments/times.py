@@ -1,0 +1,104 @@
+"""Run times against the numbers of rows and of kernels: Figure 7 of the lp-norm paper, and the growth stated for sparse
+MKL.
+
+Twonorm in 20 dimensions stands in for the images of the first paper, which are not part of this project. RBF kernels
+whose squared widths grow by 1.2. Seconds are those of the processor, Gram matrices built before or, on the fly, kernel
+rows computed in between; machines differ, slopes less.
+
+Source: Kloft et al. (2011), section 6.5, Figure 7; Subrahmanya and Shin (2010), section 4; specifications, sections 14
+and C.6.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from mklcore.data.synthetic import make_twonorm
+from mklcore.errors import suppress_convergence_warnings
+from mklcore.estimators.lp import LpMKLClassifier, UniformMKLClassifier
+from mklcore.estimators.smkl import SMKLClassifier
+from mklcore.gallery.experiments.base import Line
+from mklcore.kernels.dictionary import KernelDictionary
+
+ROWS, KERNELS = (100, 200, 400, 800), (25, 50, 100, 200)
+QUICK_ROWS, QUICK_KERNELS, MANY_KERNELS = (100, 200, 400), (20, 40, 80), (400, 800, 1600)
+MANY_ROWS = (2500, 5000, 10000)  # where Gram matrices are too many to be stored: 40 GB for 10,000 rows and 50 kernels
+GROWING = "rows n", "kernels K", "kernels K, many"
+FIXED_ROWS, FIXED_KERNELS = 100, 50
+STORED: dict[str, Any] = {  # on Gram matrices that are made before the clock starts
+    "p = ∞": lambda: UniformMKLClassifier(kernels="precomputed"),
+    "analytic, p = 2": lambda: LpMKLClassifier(p=2.0, solver="wrapper", max_iter=2000, kernels="precomputed"),
+    "analytic, p = 1": lambda: LpMKLClassifier(p=1.0, solver="wrapper", max_iter=2000, kernels="precomputed"),
+    "newton, p = 2": lambda: LpMKLClassifier(p=2.0, solver="newton", kernels="precomputed"),
+    "newton, p = 1": lambda: LpMKLClassifier(p=1.0, solver="newton", kernels="precomputed"),
+    "silp, p = 1": lambda: LpMKLClassifier(p=1.0, solver="silp", max_iter=100, kernels="precomputed"),
+}
+AFRESH: dict[str, Any] = {  # from the table: computing kernels is part of the time; interleaved stores no Gram matrix
+    "p = ∞, kernels included": lambda kernels: UniformMKLClassifier(kernels=kernels),
+    "interleaved, p = 2, on the fly": lambda kernels: LpMKLClassifier(p=2.0, solver="interleaved", kernels=kernels),
+}
+SPARSE: dict[str, Any] = {
+    "SMKL": lambda: SMKLClassifier(kernels="precomputed"),
+    "MKL": lambda: LpMKLClassifier(p=1.0, kernels="precomputed"),
+}
+
+
+def seconds(line: Line, n: int, M: int) -> list[float]:
+    """Processor seconds of sparse MKL and MKL with M kernels on n rows."""
+    data = make_twonorm(n, line.draw())[0]
+    widths = np.sqrt(0.5 * 1.2 ** (50.0 * np.arange(M) / max(M - 1, 1))) * 0.5
+    K = KernelDictionary.rbf_widths(widths.tolist()).grams(data.X).values
+    return [_clocked(make(), K, data.y, line) for make in SPARSE.values()]
+
+
+def _clocked(model: Any, X: Any, y: Any, line: Line) -> float:
+    """Processor seconds of a fit."""
+    line.pause()
+    clock = time.process_time()
+    with suppress_convergence_warnings():
+        model.fit(X, y)
+    return time.process_time() - clock
+
+
+def kernels_of(M: int) -> KernelDictionary:
+    """RBF kernels with 2 sigma^2 = 1.2^0 to 1.2^(M - 1); above 50 of them in the range of 50, beyond which they are
+    constant.
+    """
+    powers = np.arange(M) if M <= FIXED_KERNELS else np.linspace(0.0, FIXED_KERNELS - 1.0, M)
+    return KernelDictionary.rbf_widths(np.sqrt(1.2**powers / 2.0).tolist())
+
+
+@cache
+def _compiled() -> None:
+    """Fit every way once with few kernels, so that no measurement pays for loading or compiling code."""
+    _every_way(Line(""), 200, 0, kernels_of(5))
+
+
+def _every_way(line: Line, n: int, draw: int, kernels: KernelDictionary) -> list[float]:
+    data, found = make_twonorm(n, draw)[0], [np.nan] * len(STORED)
+    if n not in MANY_ROWS:
+        K = kernels.grams(data.X).values
+        found = [_clocked(make(), K, data.y, line) for make in STORED.values()]
+    return found + [_clocked(make(kernels), data.X, data.y, line) for make in AFRESH.values()]
+
+
+def by_size(line: Line) -> list[float]:
+    """Base-10 logarithms of the seconds of every way; of those on the fly alone where matrices are too large."""
+    what, _, value = line.row.partition(" = ")
+    n, M = (int(value), FIXED_KERNELS) if what == "n" else (FIXED_ROWS, int(value))
+    _compiled()
+    found = _every_way(line, n, line.draw(n, M), kernels_of(M))
+    return [float(np.log10(max(value, 1e-6))) for value in found]
+
+
+def growth(line: Line) -> list[float]:
+    """The exponent with which the seconds of SMKL and MKL grow, fitted on a log-log scale."""
+    rows, kernels = (QUICK_ROWS, QUICK_KERNELS) if line.quick else (ROWS, KERNELS)
+    sizes = dict(zip(GROWING, (rows, kernels, MANY_KERNELS), strict=True))[line.row]
+    grid = [seconds(line, *((size, 40) if line.row == GROWING[0] else (150, size))) for size in sizes]
+    slopes = np.polyfit(np.log(sizes), np.log(np.maximum(grid, 1e-6)), 1)[0]
+    return [float(slope) for slope in slopes]

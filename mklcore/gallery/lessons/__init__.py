@@ -1,0 +1,106 @@
+"""Ten lessons: a question, a computation with one surprise, its answer, and a picture that can be dragged.
+
+``LESSONS[key].found`` is what was computed from a fixed seed and comes with the library, ``.compute(seed)`` computes it
+again; ``lesson_page`` tells a lesson in one HTML file. Texts are in ``text/``, one file each, with ⟨name⟩ where a
+figure of the result stands, and with the layout of the picture. ``python -m mklcore.gallery.lessons [KEY ...]`` writes
+``recorded/`` anew.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.resources import files
+from typing import Any
+
+from mklcore.figures.takeaway import About, Problem, explanation, inline, markdown, page, place, safe
+from mklcore.gallery.lessons import numbers
+from mklcore.gallery.lessons.found import Found, drawn, fill
+
+__all__ = ["LESSONS", "OPENING", "Found", "Lesson", "lesson_page"]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One lesson: its key, its computation, and ``given``: figures of the set-up that the question may speak of.
+
+    A lesson added from elsewhere brings its ``text``, in the form of those in ``text/``.
+    """
+
+    key: str
+    compute: Callable[..., Found]
+    given: Mapping[str, str] = field(default_factory=dict)
+    text: str = ""
+
+    @cached_property
+    def words(self) -> dict[str, Any]:
+        """Title, question, options, sections, layout of the picture and where the lesson leads on to."""
+        own = self.text or files(__name__).joinpath(f"text/{self.key}.toml").read_text(encoding="utf-8")
+        return tomllib.loads(own)
+
+    @cached_property
+    def found(self) -> Found:
+        """What the computation found: as it is recorded, or computed where it is not."""
+        file = files(__name__).joinpath(f"recorded/{self.key}.json")
+        return Found.from_json(file.read_text(encoding="utf-8")) if file.is_file() else self.compute()
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Figures for the text, of the set-up and of the result."""
+        return {**self.given, **self.found.facts}
+
+    def said(self, section: str) -> str:
+        """A section of the text with its figures."""
+        return fill(self.words[section], self.given if section == "question" else self.facts)
+
+    def drawn(self, *, dark: bool, **more: Any) -> dict[str, Any]:
+        """What the players show, by their places; nothing where the text lays out no picture."""
+        return drawn(self.words, self.found, self.facts, dark=dark, **more) if "panels" in self.words else {}
+
+
+def lesson_page(lesson: Lesson) -> str:
+    """One HTML file that asks the question of a lesson, shows its picture once a person has guessed, and says why."""
+    words = lesson.words
+    options = "".join(
+        f'<button type="button" data-option="{safe(key)}" aria-pressed="false"><span>{inline(text)}</span></button>'
+        for key, text in words["options"].items()
+    )
+    headings = {"reveal": "", "why": "Why", "look": "What to look for", "limits": "What it cannot tell"}
+    prose = "".join(
+        f"{f'<h2>{head}</h2>' if head else ''}{markdown(lesson.said(name))}" for name, head in headings.items()
+    )
+    facts = (
+        ("Level", words["level"]),
+        ("Data", "Drawn from a fixed seed: the same rows, and the same answer, for all."),
+    )
+    about = About(words["title"], facts, (Problem(formula=words["formula"]),), f"lessons?lesson={lesson.key}")
+    views = "".join(place(name) for name in lesson.drawn(dark=False))
+    body = (
+        f'<div class="telling">{markdown(lesson.said("question"))}</div><div id="guess" role="group" '
+        f'aria-label="Your guess">{options}</div><p id="verdict" role="status"></p><div id="solution" hidden>{views}'
+        f'<div class="telling">{prose}</div>{explanation(about)}</div>'
+    )
+    answer, moral = lesson.found.answer, words.get("moral", "")
+    return page(about, body, lambda dark: lesson.drawn(dark=dark), moral=moral, answer=answer)
+
+
+_TOY = {"features": "50", "rows": "50"}
+_LESSONS = (
+    Lesson("sparse", numbers.sparse, _TOY),
+    Lesson("dense", numbers.dense, _TOY),
+    Lesson("edge", numbers.edge, {"rows": "100", "bands": "10", "low": "0.001", "high": "0.1", "tried": "7"}),
+    Lesson("copies", numbers.copies, {"most": "10"}),
+    Lesson("prices", numbers.prices, {"features": "50", "informative": "4", "asked": "10", "rows": "80",
+                                      "low": "0.001", "high": "10"}),
+    Lesson("greedy", numbers.greedy, {"rows": "100", "noise": "7", "allowed": "two"}),
+    Lesson("letters", numbers.letters, {"bands": "6", "length": "60", "band": "10", "word": "TATAAT", "most": "16",
+                                        "word_length": "4", "rows": "120"}),
+    Lesson("hull", numbers.hull, {"columns": "12", "levels": "4", "degree": "3", "kernels": "1.68 × 10⁷",
+                                  "rows": "250"}),
+    Lesson("bands", numbers.bands, {"bands": "10", "wavelengths": "150"}),
+    Lesson("landmarks", numbers.landmarks, {"rows": "480", "kernels": "4", "near": "1"}),
+)  # fmt: skip
+LESSONS: dict[str, Lesson] = {lesson.key: lesson for lesson in _LESSONS}
+OPENING = Lesson("opening", numbers.opening)

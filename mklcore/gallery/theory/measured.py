@@ -1,0 +1,185 @@
+"""What a bound is set beside: the same quantities measured on the available rows.
+
+Targets are numbers: -1 and +1, or a centred regression target. ``K`` (M, n, n) training kernels, ``cross`` (M, m, n)
+the kernels between m held-out rows and the training rows. ``callback(done, total)`` may raise to cancel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mklcore.arrays import Array, one_blas_thread
+from mklcore.errors import DataError
+from mklcore.gallery.theory.words import require, require_positive
+from mklcore.kernels.grams import as_stack
+from mklcore.problem.driver import run
+from mklcore.problem.penalties import conjugate_exponent
+from mklcore.sparse.gomp import GOMP, Spectra
+from mklcore.sparse.greedy import FunctionalGreedy, critical_lam
+
+Progress = Callable[[int, int], Any] | None
+
+
+def kernel_radius(K: Any) -> float:
+    """R = sqrt(max_m max_i k_m(x_i, x_i)): the smallest R with k_m(x, x) <= R^2 on these rows.
+
+    New rows may need a larger one.
+    """
+    return float(np.sqrt(max(float(kernel.diagonal().max()) for kernel in as_stack(K))))
+
+
+class Complexity(NamedTuple):
+    """Rademacher complexity on the rows at hand for norms ``p`` (L,): ``mean`` and ``error`` (L,) over random signs."""
+
+    p: Array
+    mean: Array
+    error: Array
+
+
+def measure_complexity(
+    K: Any, p: Sequence[float], draws: int = 50, seed: int = 0, callback: Progress = None
+) -> Complexity:
+    """How well models with ||w||_{2,q} <= 1, q = 2p / (p + 1), follow random signs; ``lp_rademacher_bound`` bounds it.
+
+        Rad = E_sigma sup_w (1/n) sum_i sigma_i f(x_i) = (1/n) E_sigma || ( sqrt(sigma'K_m sigma) )_m ||_{2 p*},
+        p* = p / (p - 1)
+
+    The target has no part in it. ``error`` is the standard error over the ``draws``.
+    """
+    values, orders = as_stack(K), np.asarray(p, dtype=float)
+    require(draws >= 2, f"draws must be 2 or more, for a standard error; got {draws!r}.")
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], (values.shape[1], draws))
+    norms = np.empty((len(values), draws))
+    with one_blas_thread():
+        for m, kernel in enumerate(values):
+            _tell(callback, m, len(values))
+            norms[m] = np.sqrt(np.maximum(np.sum(signs * (kernel @ signs), axis=0), 0.0))
+    _tell(callback, len(values), len(values))
+    found = np.array([np.linalg.norm(norms, 2.0 * conjugate_exponent(q), axis=0) for q in orders]) / values.shape[1]
+    return Complexity(orders, found.mean(axis=1), found.std(axis=1, ddof=1) / np.sqrt(draws))
+
+
+@dataclass(frozen=True, eq=False)
+class GompMeasured:
+    """MKL-GOMP after s = 1, 2, ... kernels, arrays (L,): mean squared error on training and held-out rows, ``tau`` =
+    ||f||^2 in the sum space; ``order`` the kernels by entry, ``lam`` the ridge.
+    """
+
+    s: Array
+    train: Array
+    held_out: Array
+    held_out_error: Array
+    tau: Array
+    order: tuple[int, ...]
+    lam: float
+
+
+def measure_gomp(
+    K: Any, y: Any, cross: Any, y_held_out: Any, lam: float, most: int = 50, callback: Progress = None
+) -> GompMeasured:
+    """Run MKL-GOMP with squared loss up to ``most`` kernels; ``held_out_error`` is the standard error of
+    ``held_out``.
+    """
+    values, target, held, labels = _checked(K, y, cross, y_held_out)
+    require_positive(lam=lam)
+    size = min(int(most), len(values))
+    _tell(callback, 0, size)
+    with one_blas_thread():
+        method = GOMP(values, target[:, None], lam, n_kernels=size, score_tol=0.0)
+        fit = run(method, tol=0.0, max_iter=size + 1, callback=_steps(callback, size))
+        points = (fit.points or ())[1:]
+        rows = [_squares(point, values, held, target, labels) for point in points]
+    if not rows:
+        raise DataError("No kernel explains anything of this target; there is no path to draw.")
+    train, errors, spread, tau = (np.array(column) for column in zip(*rows, strict=True))
+    _tell(callback, size, size)
+    order = tuple(int(j) for j in points[-1].selected or ())
+    return GompMeasured(np.arange(1.0, len(rows) + 1), train, errors, spread, tau, order, float(lam))
+
+
+def _squares(point: Any, K: Array, cross: Array, y: Array, labels: Array) -> tuple[float, float, float, float]:
+    a = point.dual[:, 0]
+    inside, outside = _decide(K, point.weights, a), _decide(cross, point.weights, a)
+    squares = (labels - outside) ** 2
+    spread = float(squares.std(ddof=1) / np.sqrt(squares.size)) if squares.size > 1 else np.nan
+    return float(np.mean((y - inside) ** 2)), float(squares.mean()), spread, float(a @ inside)
+
+
+@dataclass(frozen=True, eq=False)
+class GreedyMeasured:
+    """Algorithm 1 after d = 1, 2, ... kernels, arrays (L,): ``objective`` L(f^d) and ``excess`` = L(f^d) minus the best
+    lower bound, so never below L(f^d) - L(f*); ``norm`` = sum_j ||f*_j||, ``start`` the excess of f = 0, ``critical``
+    lam.
+    """
+
+    d: Array
+    objective: Array
+    excess: Array
+    norm: float
+    start: float
+    lam: float
+    critical: float
+    order: tuple[int, ...]
+
+
+def measure_greedy(K: Any, y: Any, share: float = 0.1, callback: Progress = None) -> GreedyMeasured:
+    """Run Algorithm 1 to the optimum of (1) at lam = ``share`` of the critical lam; every kernel divided by its largest
+    k(x, x) on these rows, as Theorem 1 asks for.
+    """
+    values = as_stack(K)
+    require(0 < share < 1, f"share is the part of the critical lam, between 0 and 1; got {share!r}.")
+    tops = np.array([max(float(kernel.diagonal().max()), 1e-300) for kernel in values])
+    scaled, target = values / tops[:, None, None], np.asarray(y, dtype=float)
+    critical = critical_lam(scaled, target)
+    if not critical > 0:
+        raise DataError("No kernel explains anything of this target; there is no path to draw.")
+    M, lam = len(values), share * critical
+    _tell(callback, 0, M)
+    with one_blas_thread():
+        method = FunctionalGreedy(scaled, Spectra.of(scaled), target, lam, n_kernels=M)
+        fit = run(method, tol=0.0, max_iter=M + 1, callback=_steps(callback, M))
+    points = fit.points or ()
+    lower = max(point.dual_objective for point in points if point.dual_objective is not None)
+    objective = np.array([point.objective for point in points])
+    excess = np.maximum(objective - lower, 0.0)
+    last = points[-1]
+    _tell(callback, M, M)
+    return GreedyMeasured(
+        np.arange(1.0, len(points)), objective[1:], excess[1:], float(last.weights.sum()), float(excess[0]), lam,
+        critical, tuple(int(j) for j in last.selected or ()),
+    )  # fmt: skip
+
+
+def _decide(K: Array, weights: Array, dual: Array) -> Array:
+    out = np.zeros(K.shape[1])
+    for m in np.flatnonzero(weights):
+        out += weights[m] * (K[m] @ dual)
+    return out
+
+
+def _checked(K: Any, y: Any, cross: Any, y_held_out: Any) -> tuple[Array, Array, Array, Array]:
+    values, held = as_stack(K), np.asarray(cross, dtype=np.float64)
+    target, labels = (np.ascontiguousarray(part, dtype=np.float64) for part in (y, y_held_out))
+    expected = (values.shape[0], labels.size, values.shape[1])
+    if target.shape != (values.shape[1],) or held.shape != expected:
+        raise DataError(
+            f"Kernels and targets do not fit: {values.shape}, {target.shape}; {held.shape}, {labels.shape}."
+        )
+    return values, target, held, labels
+
+
+def _tell(callback: Progress, done: int, total: int) -> None:
+    if callback is not None:
+        callback(done, total)
+
+
+def _steps(callback: Progress, total: int) -> Callable[[Any], bool]:
+    def report(record: Any) -> bool:
+        _tell(callback, min(record.iteration, total), total)
+        return False
+
+    return report

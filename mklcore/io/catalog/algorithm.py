@@ -1,0 +1,243 @@
+"""What a method is to a person: its paths, controls, presets, formula and words. ``registry`` lists all of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from importlib import import_module
+from typing import Any, TypeVar, overload
+
+from mklcore.errors import ParameterError
+from mklcore.problem.losses import CLASSIFICATION, LOSSES, REGRESSION
+
+EVERY_TASK = CLASSIFICATION + REGRESSION  # those with a target
+NOVELTY = "novelty"
+
+
+T = TypeVar("T")
+
+
+class Live(Sequence[T]):
+    """A tuple that is made anew whenever it is looked at: what the registries hold now, not when this was written."""
+
+    def __init__(self, make: Callable[[], Sequence[T]]) -> None:
+        self._make = make
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[T]: ...
+
+    def __getitem__(self, place: int | slice) -> T | Sequence[T]:
+        return tuple(self._make())[place]
+
+    def __len__(self) -> int:
+        return len(self._make())
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(tuple(self._make()))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
+@dataclass(frozen=True)
+class Control:
+    """One parameter as a person moves it.
+
+    ``kind`` is "choice", "log" (positive, on a log scale), "p" (1 .. infinity), "integer" or "flag"; ``help`` says what
+    moving it does to the picture; ``tasks`` are the kinds of data for which it is shown. ``advanced`` controls are
+    folded away. ``when`` names another control and the values of it for which this one acts; ``paths`` the paths, all
+    by default.
+    """
+
+    name: str
+    label: str
+    kind: str
+    default: Any
+    help: str
+    low: float = 0.0
+    high: float = 0.0
+    choices: Sequence[str] = ()
+    tasks: tuple[str, ...] = (*EVERY_TASK, NOVELTY)
+    advanced: bool = False
+    when: tuple[str, tuple[Any, ...]] | None = None
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named state of an algorithm's controls: what it is called, what it shows, ``settings`` by name, the path to
+    draw.
+    """
+
+    label: str
+    help: str
+    settings: tuple[tuple[str, Any], ...]
+    path: str = ""
+    tasks: tuple[str, ...] = (*EVERY_TASK, NOVELTY)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is solved, what to look for and what it cannot tell where the control ``name`` has the value ``value``."""
+
+    name: str
+    value: Any
+    formula: str
+    look_for: str
+    cannot_tell: str
+
+
+@dataclass(frozen=True)
+class PathParameter:
+    """A parameter along which a path is drawn: its key ("C", "lam", "p" or "s"), the estimator's name for it, its
+    words.
+    """
+
+    key: str
+    attribute: str
+    label: str
+    help: str
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One method: two estimators, its paths and controls, and what to tell about it. Formulas are LaTeX.
+
+    ``on`` is what it learns from: "kernels" (a dictionary or a stack) or "table" (the columns themselves). ``prepare``
+    turns controls into the estimator's parameters where these are not the same. ``novelty`` is the estimator for a
+    table without a target, None where the method needs one, and ``novelty_words`` what to tell about it.
+    ``is_approximable``: the estimators also take kernels as features, by their parameter ``approximation``.
+    ``normalise``: how they scale kernels by themselves. ``offered_for``: the tasks whose lists of methods show it; for
+    others it can be the same as another method. Each of the estimators may be given as its place,
+    "package.module.Class": it is imported when somebody asks for it, so that a method can be listed and described
+    without scikit-learn.
+    """
+
+    key: str
+    label: str
+    one_line: str
+    classifier: Any
+    regressor: Any
+    paths: tuple[PathParameter, ...]
+    controls: Sequence[Control]
+    formula: str
+    look_for: str
+    cannot_tell: str
+    paper: str
+    on: str = "kernels"
+    presets: tuple[Preset, ...] = ()
+    variants: Sequence[Variant] = ()
+    prepare: Callable[[dict[str, Any], Any, Any], dict[str, Any]] | None = None
+    novelty: Any = None
+    novelty_words: Variant | None = None
+    is_approximable: bool = False
+    normalise: str | None = "multiplicative"
+    offered_for: tuple[str, ...] = (*EVERY_TASK, NOVELTY)
+
+    def __hash__(self) -> int:
+        return hash(self.key)  # the usual one asks for the classes
+
+    @property
+    def path_params(self) -> tuple[str, ...]:
+        """Keys of the parameters a path may run along."""
+        return tuple(path.key for path in self.paths)
+
+    def path(self, key: str) -> PathParameter:
+        """The path parameter called ``key``."""
+        for path in self.paths:
+            if path.key == key:
+                return path
+        raise ParameterError(f"{self.label} has no path over {key!r}; it has {', '.join(self.path_params)}.")
+
+    def fits(self, task: str) -> bool:
+        """Whether the method can learn ``task``: all but a few need a target."""
+        return task != NOVELTY or vars(self)["novelty"] is not None
+
+    def is_offered(self, task: str, chosen: str = "") -> bool:
+        """Whether a list of methods for ``task`` shows it; the ``chosen`` one, by its key, is always shown."""
+        return self.key == chosen or (self.fits(task) and task in self.offered_for)
+
+    def words_for(self, values: Mapping[str, Any], task: str = "") -> Algorithm | Variant:
+        """Whose formula and words hold for ``task`` and these ``values`` of the controls: a variant's, or the
+        algorithm's own.
+        """
+        found = next((one for one in self.variants if values.get(one.name) == one.value), self)
+        if task == NOVELTY and self.novelty_words is not None:
+            return replace(self.novelty_words, formula=_without_target(found.formula))
+        return found
+
+    def shown(self, task: str, path: str, values: Mapping[str, Any]) -> tuple[Control, ...]:
+        """The controls that act for ``task`` on a path over ``path``, given the ``values`` of the others by name."""
+        attribute = self.path(path).attribute
+        return tuple(
+            control
+            for control in self.controls
+            if task in control.tasks
+            and control.name != attribute
+            and (not control.paths or path in control.paths)
+            and (control.when is None or values.get(control.when[0]) in control.when[1])
+        )
+
+    def kind(self, task: str) -> Any:
+        """The class of estimators for ``task``. ParameterError where it needs a target and there is none."""
+        if not self.fits(task):
+            raise ParameterError(
+                f"{self.label} needs a target, and this table has none. Choose a target or another method."
+            )
+        if task == NOVELTY:
+            return self.novelty
+        return self.regressor if task in REGRESSION else self.classifier
+
+    def estimator(self, task: str, *, stack: Any = None, alignment: Any = None, **parameters: Any) -> Any:
+        """An unfitted estimator for ``task``; parameters that do not apply to it are left out.
+
+        ``stack`` the training ``GramStack`` and ``alignment`` its (M, M) alignment matrix or a function that returns
+        it, for controls whose meaning depends on the kernels.
+        """
+        kind = self.kind(task)
+        if self.prepare is not None:
+            parameters = self.prepare(dict(parameters), stack, alignment)
+        known = inspect.signature(kind).parameters
+        parameters = _with_loss(parameters, known)
+        return kind(**{name: value for name, value in parameters.items() if name in known})
+
+
+class _Imported:
+    """An attribute that may be given as the place of a class, and is the class where it is read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        given = vars(owner)[self._name] if owner is not None else None
+        if not isinstance(given, str):
+            return given
+        module, _, name = given.rpartition(".")
+        return getattr(import_module(module), name)
+
+    def __set__(self, owner: Any, given: Any) -> None:
+        vars(owner)[self._name] = given
+
+
+for _name in ("classifier", "regressor", "novelty"):  # after the dataclass, which would take them for usual values
+    setattr(Algorithm, _name, _Imported(_name))
+
+
+def _with_loss(parameters: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """The loss as an object where it has numbers that are no parameters of the estimator."""
+    kind: Any = LOSSES.get(str(parameters.get("loss")))
+    own = [] if kind is None else [field.name for field in fields(kind) if field.name not in known]
+    given = {name: parameters[name] for name in own if name in parameters}
+    return parameters | {"loss": kind(**given)} if given else parameters
+
+
+def _without_target(formula: str) -> str:
+    """The problem with the loss of novelty detection in place of V, and without the free b."""
+    return formula.replace(r"V\big(y_i,f(x_i)\big)", r"\max\big(0,\,1-f(x_i)\big)").replace("{w,b", "{w")

@@ -1,0 +1,202 @@
+"""The command ``mkl-explorer``: it starts the app on this machine, and opens it on a table.
+
+    mkl-explorer [FILE] [--port N] [--home DIR] [--open | --no-open]
+
+A table named on the command line is read and checked before the server starts. The server hands it to the one visitor
+whose link carries a secret made for it; the link works once, so nobody else who reaches the server gets the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from mklcore.errors import DataError, MKLError, ParameterError
+
+HOME = "MKL_EXPLORER_HOME"
+HOSTS = "MKL_EXPLORER_HOSTS"  # names under which the server answers; where it is set, it listens on every address
+ADDRESS, SHOWN = "STREAMLIT_SERVER_ADDRESS", "STREAMLIT_BROWSER_SERVER_ADDRESS"
+TABLE = "table"  # the part of a link that is the secret of the table on the command line
+_handed: dict[str, tuple[str, bytes]] = {}
+_lock = threading.Lock()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Start the app as the command line asks; returns the exit code."""
+    asked = _parser().parse_args(arguments)
+    try:
+        script = app()
+        _check_packages()
+        if asked.port is not None:
+            _check_port(asked.port)
+        if asked.home is not None:
+            os.environ[HOME] = _home(asked.home)
+        if asked.file is not None:
+            hand_over(Path(asked.file))
+    except MKLError as error:
+        print(f"mkl-explorer: {error}", file=sys.stderr)
+        return 2
+    opens = has_display() if asked.open is None else asked.open
+    return _serve(script, asked.port, opens)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mkl-explorer", description="Start MKL Explorer, the dashboard over mklcore, on this machine. Ctrl-C "
+                                         "ends it.",
+        epilog=f"Environment: {HOME} names the folder for kept tables, {HOSTS} the names under which other machines "
+        "may reach the server.",
+    )  # fmt: skip
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE", help="a table (CSV, TSV, Excel, Parquet) or a stack of "
+                                                "Gram matrices (.npz) on which Explore opens",
+    )  # fmt: skip
+    parser.add_argument(
+        "--port", type=int, metavar="N", help="port to listen on (default: the first free one from 8501 on)"
+    )
+    parser.add_argument("--home", metavar="DIR", help="folder for tables and runs of experiments; 'off' keeps nothing")
+    parser.add_argument(
+        "--open",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="open a browser (default: where there is a display)",
+    )
+    return parser
+
+
+def app() -> Path:
+    """The script of the app: inside the installed package, or beside the package in a checkout.
+
+    ParameterError without one.
+    """
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "_app", package.parent):
+        if (folder / "app.py").is_file() and (folder / "pages" / "shared").is_dir():
+            return folder / "app.py"
+    raise ParameterError("This copy of mklcore holds no app; install it again: pip install 'mklcore[app]'.")
+
+
+def _check_packages() -> None:
+    missing = [name for name in ("streamlit", "plotly", "nbformat") if find_spec(name) is None]
+    if missing:
+        raise ParameterError(f"The app needs {', '.join(missing)}, not installed here: pip install 'mklcore[app]'.")
+
+
+def has_display() -> bool:
+    """Whether a browser can be shown to the person who started this."""
+    if os.environ.get("SSH_CONNECTION"):
+        return False
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _check_port(port: int) -> None:
+    if not 0 < port < 65536:
+        raise ParameterError(f"The port is {port}; expected 1 to 65535.")
+    with socket.socket() as probe:
+        if os.name == "posix":  # elsewhere the option would take a port from its owner
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise ParameterError(
+                f"The port {port} cannot be used ({error.strerror}): another program may listen there. Name another "
+                f"one "
+                "with --port, or leave it out to take a free one."
+            ) from None
+
+
+def _home(named: str) -> str:
+    if named.lower() == "off":
+        return "off"
+    folder = Path(named).expanduser().absolute()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(
+            f"The folder {str(folder)!r} cannot be made ({error.strerror}); name another one."
+        ) from None
+    return str(folder)
+
+
+# The table on the command line
+
+
+def hand_over(path: Path) -> str:
+    """Read a file as an upload is read and keep it for the link with the secret that is returned.
+
+    Raises DataError for what is no table or stack of Gram matrices, or too large.
+    """
+    content = _content(path)
+    secret = secrets.token_urlsafe(32)
+    with _lock:
+        _handed[secret] = path.name, content
+    return secret
+
+
+def _content(path: Path) -> bytes:
+    from mklcore.data.files import MAX_BYTES
+    from mklcore.data.reading import describe_table
+    from mklcore.kernels import stacks
+
+    try:
+        with path.open("rb") as file:
+            content = file.read(int(stacks.MAX_FILE_MB * 1e6) + 1)
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"The file {str(path)[:200]!r} cannot be opened: {getattr(error, 'strerror', None) or error}."
+        ) from None
+    if stacks.is_stack(content):
+        if len(content) > stacks.MAX_FILE_MB * 1e6:
+            raise DataError(
+                f"The file {path.name!r} is larger than {stacks.MAX_FILE_MB} MB, the limit for Gram matrices."
+            )
+    else:
+        describe_table(content, max_bytes=MAX_BYTES)
+    return content
+
+
+def take(secret: str) -> tuple[str, bytes] | None:
+    """The name and the bytes of the table for this secret, once; None for any other secret, and for everybody who comes
+    later.
+    """
+    with _lock:
+        found = next((one for one in _handed if secrets.compare_digest(one.encode(), secret.encode())), "")
+        return _handed.pop(found, None)
+
+
+def first_page() -> str:
+    """Where a browser opens: Explore on the table of the command line, or the start of the app as ""."""
+    with _lock:
+        return "".join(f"explore?{TABLE}={secret}" for secret in list(_handed)[:1])
+
+
+# The server
+
+
+def _serve(script: Path, port: int | None, opens: bool) -> int:
+    """Run the server in this process, so that what ends the one ends the other; it ends its own processes."""
+    if named := os.environ.get(HOSTS, "").split():
+        os.environ.setdefault(ADDRESS, "0.0.0.0")
+        # Without a name to print Streamlit asks another host for this machine's address.
+        os.environ.setdefault(SHOWN, next((name for name in named if "*" not in name), "localhost"))
+    command = ["run", str(script), f"--server.headless={str(not opens).lower()}", "--server.showEmailPrompt=false"]
+    if port is not None:
+        command += [f"--server.port={port}"]
+    streamlit = import_module("streamlit.web.cli")  # by name: the library itself imports no Streamlit
+    try:
+        streamlit.main(command, prog_name="streamlit", standalone_mode=False)
+    except (KeyboardInterrupt, import_module("click").Abort):  # Ctrl-C
+        print("MKL Explorer has ended.")
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return 0

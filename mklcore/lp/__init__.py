@@ -1,0 +1,5 @@
+"""ℓp-norm MKL: one file per method, what is tried after what in ``schedule``."""
+
+from mklcore._lazy import lazily as _lazily
+
+__getattr__ = _lazily(__name__)

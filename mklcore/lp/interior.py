@@ -1,0 +1,493 @@
+"""Interior points for losses whose Lin is linear on each side of zero: dual and kernel weights together.
+
+    max_a  Lin(a) - price(a)     subject to     low <= a <= high,   1'a = total                                    (17)
+
+Where C is large, or many kernels tie at p = 1, no single machine is near the optimal dual and methods that alternate
+stand still. With the dual in two parts, a = p - q, the kink of a tube is a corner and Lin is linear in x = (p, q).
+Newton steps on
+
+    slope(x) - E'(K_theta a + b 1) + lower - upper = 0      x lower = mu     (room - x) upper = mu     1'a = total
+    p = 1     1/2 a'K_m a - t + s_m = 0           theta s = mu      sum_m theta_m = 1
+    p > 1     1/2 a'K_m a = nu theta_m^(p - 1)                      sum_m theta_m^p = 1             mu -> 0
+
+need A = K_theta + diag (n, n) and U A^{-1} U' + diag(d) (M, M), U = (K_m a)_m, each factorised once for the predictor
+and the corrector of Mehrotra (1992), A by features where the kernels have them. A dozen or two suffice, whatever the
+number of kernels. Every iterate is feasible, so every one has its certificate.
+
+Source: Kloft et al. (2011), equations (16) and (17); Ferris and Munson (2002), Interior-point methods for massive
+support vector machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import scipy
+
+from mklcore.arrays import Array, Indices
+from mklcore.kernels.operators import CachedOperator, Capability
+from mklcore.lp.reweighting import _FLOOR, Reweighting, WeightIterate, WeightState, keeping_dual
+from mklcore.problem.driver import Iterate, Status, Trace
+from mklcore.problem.problem import Problem, WarmStart
+
+
+@dataclass(frozen=True)
+class InteriorSettings:
+    """What the interior point method is tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    inward: float = 0.1  # of the way from a warm start to the centre: multipliers need room
+    to_the_wall: float = 0.97  # share of the longest step that keeps everything positive
+    shortest: float = 1e-4  # steps shorter than this are no progress
+    patience: int = 5  # short steps in a row
+    beyond: int = 3  # steps after the tolerance is reached, until small weights stand apart
+    clear: float = 1e-3  # share of the largest weight
+    cuts: Array = field(
+        default_factory=lambda: 10.0 ** -np.arange(0.5, 8.0, 0.5)
+    )  # shares of the largest weight below which weights are tried to be cut off
+    behind: float = 0.01  # of the gap that was reached is the least that the path goes to next
+    least: float = 1e-200  # a firmness below it would not be one
+    farthest: float = 3.0  # of log theta in one step, above p = 1
+    part: float = 0.6  # of the points at most may be undecided for the others to be fixed at first
+    points: int = 4  # undecided points for each kernel, beside those off their bounds
+    at_end: float = 0.1  # of the gap asked is what is left inside when fixed points are released
+    uneven: float = 1e-6  # of the largest weight is the least a weight begins with there
+
+
+SETTINGS = InteriorSettings()
+
+
+class Sides(NamedTuple):
+    """The dual of some ``points`` (k,) in two non-negative parts: a = p - q, x = (p, q) without the entries that the
+    box holds at zero; the others keep the values of ``fixed`` (n,).
+
+    ``rows`` (N,), their ``places`` among the points and ``signs`` (N,) place x in a; ``slopes`` (N,) of Lin; ``room``
+    (N,) the upper ends.
+    """
+
+    points: Indices
+    fixed: Array
+    rows: Indices
+    places: Indices
+    signs: Array
+    slopes: Array
+    room: Array
+
+    @classmethod
+    def of(cls, task: Problem, points: Indices | None = None, fixed: Array | None = None) -> Sides:
+        low, high = task.loss.box(task.y, task.C)
+        if points is None or fixed is None:
+            points, fixed = np.arange(task.y.size), np.zeros(task.y.size)
+        up, down = np.flatnonzero(high[points] > 0.0), np.flatnonzero(low[points] < 0.0)
+        places, signs = np.concatenate([up, down]), np.repeat([1.0, -1.0], [up.size, down.size])
+        rows = points[places]
+        slopes = signs * task.loss.linear(task.y)[rows] - task.loss.epsilon
+        return cls(points, fixed, rows, places, signs, slopes, np.where(signs > 0, high[rows], -low[rows]))
+
+    @property
+    def is_part(self) -> bool:
+        """Whether some points are fixed."""
+        return self.points.size < self.fixed.size
+
+    def dual(self, x: Array) -> Array:
+        """a (n,)."""
+        a = self.fixed.copy()
+        a[self.points] = self.gathered(x)
+        return a
+
+    def gathered(self, x: Array) -> Array:
+        """a of the points (k,), or any other sum over the two parts of a point."""
+        a = np.zeros(self.points.size)
+        np.add.at(a, self.places, self.signs * x)
+        return a
+
+    def spread(self, v: Array) -> Array:
+        """What every part of x sees of a vector (k,) over the points: the transpose of ``gathered``."""
+        return self.signs * v[self.places]
+
+    def parts(self, a: Array) -> Array:
+        """x (N,) of a dual in the box, not both parts of a point positive."""
+        return np.maximum(self.signs * a[self.rows], 0.0)
+
+    def centre(self, total: float, balanced: bool) -> Array | None:
+        """x well inside the box, with 1'a = ``total`` if ``balanced``; None where there is none."""
+        up, down = float(self.room[self.signs > 0].sum()), float(self.room[self.signs < 0].sum())
+        if not balanced:
+            return 0.5 * self.room
+        if total != 0.0:
+            return self.room * (total / up) if down == 0.0 and total < up else None
+        if min(up, down) <= 0.0:
+            return None
+        return 0.5 * self.room * np.where(self.signs > 0, min(1.0, down / up), min(1.0, up / down))
+
+
+@dataclass(frozen=True, eq=False)
+class Inside:
+    """A point of the path inside, or a step of it: ``values`` (x, room - x, and at p = 1 theta) and their
+    ``multipliers`` (lower, upper, s), all positive; the intercept; ``theta`` (M,), and their price, t at p = 1 and nu
+    above."""
+
+    values: Array
+    multipliers: Array
+    intercept: float
+    theta: Array
+    price: float
+
+    @property
+    def mu(self) -> float:
+        return float(self.values @ self.multipliers) / self.values.size
+
+    def room(self, way: Inside) -> float:
+        """The longest step along ``way`` that keeps everything non-negative."""
+        return min(room(self.values, way.values), room(self.multipliers, way.multipliers))
+
+
+class Linearised(NamedTuple):
+    """The conditions of the weights, to first order:  U da - diagonal * dtheta - border * dprice + rest = 0  and
+    border'dtheta = missing."""
+
+    diagonal: Array
+    border: Array
+    rest: Array
+    missing: float
+
+
+class Weights(Protocol):
+    """What is asked of the set that the kernel weights live on."""
+
+    def enter(self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float) -> Inside:
+        """The first point, of a box with its multipliers and of weights with forms Q (M,)."""
+        ...
+
+    def linearised(self, inside: Inside, Q: Array, goal: Array) -> Linearised:
+        """The conditions at a point, on the way to products ``goal`` of weights and their multipliers."""
+        ...
+
+    def moved(self, inside: Inside, way: Inside, length: float) -> Inside:
+        """A step along ``way``."""
+        ...
+
+
+class Simplex:
+    """p = 1: theta >= 0, the multipliers of 1/2 a'K_m a <= t, sums to one."""
+
+    def enter(self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float) -> Inside:
+        t = 0.5 * float(Q.max()) + mu * theta.size
+        return Inside(np.append(values, theta), np.append(multipliers, t - 0.5 * Q), b, theta, t)
+
+    def linearised(self, inside: Inside, Q: Array, goal: Array) -> Linearised:
+        theta, s = inside.theta, inside.multipliers[-inside.theta.size :]
+        rest = 0.5 * Q - inside.price + goal / theta
+        return Linearised(s / theta, np.ones(theta.size), rest, 1.0 - float(theta.sum()))
+
+    def moved(self, inside: Inside, way: Inside, length: float) -> Inside:
+        values = inside.values + length * way.values
+        return Inside(
+            values,
+            inside.multipliers + length * way.multipliers,
+            inside.intercept + length * way.intercept,
+            values[-inside.theta.size :],
+            inside.price + length * way.price,
+        )
+
+
+class Sphere:
+    """p > 1: theta follows the forms, and has no wall to stop at: it moves in logarithms."""
+
+    def __init__(self, p: float) -> None:
+        self.p = p
+
+    def enter(self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float) -> Inside:
+        nu = 0.5 * float(Q.mean()) / float(np.mean(theta ** (self.p - 1.0)))
+        return Inside(values, multipliers, b, theta, max(nu, 1e-300))
+
+    def linearised(self, inside: Inside, Q: Array, goal: Array) -> Linearised:
+        theta, p = inside.theta, self.p
+        border = theta ** (p - 1.0)
+        diagonal = inside.price * (p - 1.0) * theta ** (p - 2.0)
+        return Linearised(diagonal, border, 0.5 * Q - inside.price * border, (1.0 - float(np.sum(theta**p))) / p)
+
+    def moved(self, inside: Inside, way: Inside, length: float) -> Inside:
+        return Inside(
+            inside.values + length * way.values,
+            inside.multipliers + length * way.multipliers,
+            inside.intercept + length * way.intercept,
+            inside.theta * np.exp(np.clip(length * way.theta / inside.theta, -SETTINGS.farthest, SETTINGS.farthest)),
+            inside.price
+            * float(np.exp(np.clip(length * way.price / inside.price, -SETTINGS.farthest, SETTINGS.farthest))),
+        )
+
+
+class Interior(Reweighting):
+    """The primal-dual path as the driver's method, on the simplex or for an lp norm with 1 < p < infinity."""
+
+    needs_products = True
+
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+        super().__init__(problem, tol=tol, warm=warm)
+        self.name = "lp interior point"
+        self.sides, p = Sides.of(problem), problem.penalty.exponent
+        self.weights: Weights = Simplex() if p is None else Sphere(p)
+        self._is_sparse = p is None
+        self._short, self._trace = 0, Trace(tol)
+
+    @staticmethod
+    def suits(problem: Problem) -> bool:
+        """Whether the box has an inside: not where one class alone must balance to zero, say."""
+        return Sides.of(problem).centre(problem.loss.total, problem.fit_intercept) is not None
+
+    def init(self) -> WeightIterate:
+        task, sides, theta = self.problem, self.sides, self.problem.penalty.start(self.problem.K.n_kernels)
+        x = sides.centre(task.loss.total, task.fit_intercept)
+        assert x is not None
+        if self.warm is None and self._is_sparse:
+            return self._begun(x * self._shrinking(sides.dual(x)), theta)
+        if self.warm is None:  # weights follow the forms, which must not vanish
+            low, high = task.loss.box(task.y, task.C)
+            a = task.feasible(np.where(task.y > task.y.mean(), high, low))
+            return self._begun(
+                (1.0 - SETTINGS.inward) * self._shrinking(a) * sides.parts(a) + SETTINGS.inward * x, theta
+            )
+        a = task.feasible(self.warm.dual_for(task.C, task.loss))
+        near = self.warm.weights / max(float(self.warm.weights.sum()), 1e-300)
+        if not self._is_sparse:
+            theta = task.penalty.scale(np.maximum(near, SETTINGS.uneven * near.max()))
+        else:
+            theta = (1.0 - SETTINGS.inward) * near + SETTINGS.inward * theta / theta.sum()
+            points = self._undecided(a, near)
+            if points.size < SETTINGS.part * a.size:
+                sides = self.sides = Sides.of(task, points, a)
+                x = 0.5 * sides.room
+        return self._begun((1.0 - SETTINGS.inward) * sides.parts(a) + SETTINGS.inward * x, theta)
+
+    def _undecided(self, a: Array, weights: Array) -> Indices:
+        """The points whose side of the margin a neighbour leaves open: those off their bounds, and the nearest."""
+        task, (low, high) = self.problem, self.problem.loss.box(self.problem.y, self.problem.C)
+        if Capability.FEATURES in task.K.capabilities:
+            return np.arange(a.size)
+        f = task.K.decision(weights, a)
+        b, _ = task.loss_at(f)
+        free = (a > low) & (a < high) & (a != 0.0)
+        margin = np.min(np.abs(self.sides.slopes - self.sides.spread(f + b))[None], axis=0)
+        nearness = np.full(a.size, np.inf)
+        np.minimum.at(nearness, self.sides.rows, margin)
+        nearness[free] = -1.0
+        count = int(np.sum(free)) + SETTINGS.points * weights.size
+        return np.sort(np.argsort(nearness, kind="stable")[:count])
+
+    def _begun(self, x: Array, theta: Array) -> WeightIterate:
+        point = self._read(x, theta)
+        self.inside = self._entered(x, theta, point)
+        return point
+
+    def step(self, best: WeightIterate, last: WeightIterate, trace: Trace) -> WeightIterate | Status:
+        self._trace, inside = trace, self.inside
+        if not self.sides.is_part:
+            return self._advance()
+        at_end = inside.mu * inside.values.size <= SETTINGS.at_end * trace.target
+        following = Status.STALLED if at_end else self._advance()
+        if isinstance(following, Iterate):
+            return following
+        task, a = self.problem, self._last.dual  # the other points matter after all
+        self.sides = Sides.of(task)
+        centre = self.sides.centre(task.loss.total, task.fit_intercept)
+        assert centre is not None
+        return self._begun((1.0 - SETTINGS.inward) * self.sides.parts(a) + SETTINGS.inward * centre, inside.theta)
+
+    def _advance(self) -> WeightIterate | Status:
+        """The Newton step out of the point read last."""
+        inside, N = self.inside, self.sides.rows.size
+        try:
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                system = _System(self, self._last)
+                ahead = system.direction(np.zeros(inside.values.size))
+                reached = max(self.weights.moved(inside, ahead, min(1.0, inside.room(ahead))).mu, 0.0)
+                goal = inside.mu * float(np.clip((reached / inside.mu) ** 3, 1e-4, 1.0))
+                goal = max(goal, SETTINGS.behind * self._gap / inside.values.size)
+                way = system.direction(goal - ahead.values * ahead.multipliers)
+        except (np.linalg.LinAlgError, ArithmeticError):
+            return Status.STALLED
+        length = min(1.0, SETTINGS.to_the_wall * inside.room(way))
+        self._short = self._short + 1 if length < SETTINGS.shortest else 0
+        if not np.all(np.isfinite(way.values)) or self._short >= SETTINGS.patience:
+            return Status.STALLED
+        self.inside = self.weights.moved(inside, way, length)
+        return self._read(self.inside.values[:N], self.inside.theta)
+
+    @property
+    def _gap(self) -> float:
+        """The gap of the point read last; above p = 1 it falls behind that of the path, for the weights follow to first
+        order.
+        """
+        point = self._last
+        proved = not self._is_sparse and point.dual_objective is not None and np.isfinite(point.dual_objective)
+        return point.objective - float(point.dual_objective or 0.0) if proved else 0.0
+
+    def polish(self, best: WeightIterate) -> WeightIterate:
+        """The fewest kernels that keep the certificate, and the machine at their weights, unless that is dear: its dual
+        is sparse.
+
+        The path inside weighs every kernel; a step or two beyond the tolerance tell apart those that matter.
+        """
+        if not self._is_sparse:
+            return best
+        limit, solves = max(best.objective, best.objective - self._trace.gap + self._trace.target), 0
+        weights = self._fewest(best, limit)
+        if Capability.FEATURES in self.problem.K.capabilities:
+            objective, b, _ = self._primal(weights, *self._products(best.dual))
+            return replace(best, weights=weights, intercept=b, objective=objective, solves=0)
+        while solves < SETTINGS.beyond and np.min(weights[weights > 0]) < SETTINGS.clear * weights.max():
+            following = self._advance()
+            if isinstance(following, Status):
+                break
+            best, solves = following if following.objective <= best.objective else best, solves + 1
+            weights = self._fewest(best, limit)
+        sharp = self.solve(weights, best.dual, max(0.05 * self.tol, _FLOOR))
+        chosen, other = (sharp, best) if sharp.objective <= limit else (best, sharp)
+        return replace(keeping_dual(chosen, other), solves=solves + 1)
+
+    def _fewest(self, best: WeightIterate, limit: float) -> Array:
+        """The weights of ``best`` without as many small ones as the limit on the objective allows."""
+        G, Q = self._products(best.dual)
+        for share in SETTINGS.cuts:
+            kept = np.where(best.weights >= share * best.weights.max(), best.weights, 0.0)
+            weights: Array = kept / kept.sum()
+            if self._primal(weights, G, Q)[0] <= limit:
+                return weights
+        return best.weights
+
+    def _shrinking(self, a: Array) -> float:
+        """The multiple of ``a`` that is worth most, for a first dual; 1 where the total is given."""
+        task = self.problem
+        if task.loss.total != 0.0:
+            return 1.0
+        price = task.penalty.dual_price(self._products(a)[1])
+        linear = task.loss.dual(a, task.y, task.C)
+        return float(np.clip(linear / (2.0 * price), 1e-3, 1.0)) if price > 0.0 else 1.0
+
+    def _entered(self, x: Array, theta: Array, point: WeightIterate) -> Inside:
+        """Multipliers for a first x and theta: no residuals, and no product far below the mean."""
+        sides, left = self.sides, self.sides.room - x
+        excess = sides.slopes - sides.spread((theta @ point.state.G + point.intercept)[sides.points])
+        gap = point.objective - point.dual_objective if point.dual_objective is not None else np.inf
+        gap = gap if np.isfinite(gap) else float(np.abs(excess) @ np.minimum(x, left))
+        mu = max(gap, 1e-6 * abs(point.objective)) / (2 * x.size + theta.size)
+        lift = mu / np.minimum(x, left)
+        multipliers = np.concatenate([np.maximum(-excess, 0.0) + lift, np.maximum(excess, 0.0) + lift])
+        return self.weights.enter(np.append(x, left), multipliers, point.intercept, theta, point.state.Q, mu)
+
+    def _read(self, x: Array, theta: Array) -> WeightIterate:
+        """The point of x and theta, certified.
+
+        Where hardly a slope pays, steps leave 1'a off its total by more than the certificate can bear: it is set right
+        first.
+        """
+        task, a = self.problem, self.sides.dual(x)
+        if task.fit_intercept:
+            a = task.feasible(a)
+        weights = theta / theta.sum() if self._is_sparse else task.penalty.scale(theta)
+        G, Q = self._products(a)
+        objective, b, value = self._primal(weights, G, Q)
+        bound, state = task.bound(a, Q), WeightState(Q, value, 0.0, _FLOOR, G=G)
+        self._last = Iterate(weights, a, b, objective, bound.value, bound.price, state=state, dual_point=bound.point)
+        return self._last
+
+    def _primal(self, weights: Array, G: Array, Q: Array) -> tuple[float, float, float]:
+        """Primal value at weights and a dual with products G and forms Q; its intercept; the machine's own value."""
+        b, errors = self.problem.loss_at(weights @ G)
+        return errors + self.problem.regulariser(weights, Q), b, errors + 0.5 * float(weights @ Q)
+
+
+class _System:
+    """The linearised conditions at a point inside, factorised: A = K_theta + diag and its Schur complement."""
+
+    def __init__(self, method: Interior, point: WeightIterate) -> None:
+        self.sides, self.inside, self.task, self.weights = method.sides, method.inside, method.problem, method.weights
+        self.U, self.Q, N = point.state.G[:, method.sides.points], point.state.Q, method.sides.rows.size
+        self.x, self.left, _ = _thirds(self.inside.values, N)
+        lower, upper, _ = _thirds(self.inside.multipliers, N)
+        self.excess = self.sides.slopes - self.sides.spread(self.inside.theta @ self.U + self.inside.intercept)
+        self.total = self.task.loss.total - float(self.sides.dual(self.x).sum())
+        self.stiffness = lower / self.x + upper / self.left
+        self.firm = 1.0 / np.maximum(self.sides.gathered(self.sides.signs / self.stiffness), SETTINGS.least)
+        self.A = factorised(self.task.K, point.weights, self.sides.points, np.maximum(self.firm, SETTINGS.least))
+        conditions = self.weights.linearised(self.inside, self.Q, np.zeros(self.Q.size))
+        self.missing = conditions.missing
+        self.H = Complement(self.A, self.U, conditions.diagonal)
+        self.ones = self.H.ones
+        self.border = np.column_stack([self.U @ self.ones, conditions.border])
+        self.bordered = np.column_stack([self.H.solve(side) for side in self.border.T])
+
+    def direction(self, goal: Array) -> Inside:
+        """The Newton step towards products values * multipliers = ``goal``."""
+        sides, (low, high, weighed) = self.sides, _thirds(goal, self.sides.rows.size)
+        right = self.excess + low / self.x - high / self.left
+        pull = self.firm * sides.gathered(right / self.stiffness)
+        free = self.A(pull)
+        reach = self.U @ free + self.weights.linearised(self.inside, self.Q, weighed if weighed.size else self.Q).rest
+        intercept, price = self._outer(reach, float(free.sum()))
+        theta = self.H.solve(reach - self.border @ np.array([intercept, price]))
+        a = free - self.H.back(theta) - self.ones * intercept
+        x = (right - sides.spread(pull - self.firm * a)) / self.stiffness
+        values = np.concatenate([x, -x, theta[: weighed.size]])
+        multipliers = (goal - self.inside.multipliers * values) / self.inside.values - self.inside.multipliers
+        return Inside(values, multipliers, intercept, theta, price)
+
+    def _outer(self, reach: Array, drift: float) -> tuple[float, float]:
+        """The steps of intercept and price: 1'a moves to its total, the weights to their set."""
+        right = self.bordered.T @ reach - np.array([drift - self.total, self.missing])
+        system = self.border.T @ self.bordered
+        if not self.task.fit_intercept:
+            return 0.0, float(right[1] / system[1, 1])
+        system[0, 0] -= float(self.ones.sum())
+        intercept, price = np.linalg.solve(system, right)
+        return float(intercept), float(price)
+
+
+def _thirds(v: Array, N: int) -> tuple[Array, Array, Array]:
+    return v[:N], v[N : 2 * N], v[2 * N :]
+
+
+def room(values: Array, way: Array) -> float:
+    """The longest step along ``way`` that keeps non-negative ``values`` so; infinite where nothing falls."""
+    falling = way < 0.0
+    return float(np.min(-values[falling] / way[falling], initial=np.inf))
+
+
+class Complement:
+    """What solves (U A^{-1} U' + diag(d)) z = right, from what solves A z = r for right sides (n,) or (n, k); ``ones``
+    is A^{-1} 1, and LinAlgError says that the complement is singular."""
+
+    def __init__(self, A: Callable[[Array], Array], U: Array, d: Array) -> None:
+        both = A(np.column_stack([U.T, np.ones(U.shape[1])]))
+        self._through, self.ones = np.ascontiguousarray(both[:, :-1]), np.ascontiguousarray(both[:, -1])
+        H = U @ self._through
+        H.flat[:: d.size + 1] += d
+        self._factor = scipy.linalg.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+
+    def solve(self, right: Array) -> Array:
+        found: Array = scipy.linalg.cho_solve(self._factor, right, check_finite=False)
+        return found
+
+    def back(self, z: Array) -> Array:
+        found: Array = self._through @ z
+        return found
+
+
+def factorised(K: CachedOperator, weights: Array, points: Indices, firm: Array) -> Callable[[Array], Array]:
+    """What solves (K_theta + diag(firm)) z = right among some points; LinAlgError where it is singular."""
+    if points.size < K.n_samples:
+        A = K.combine_block(weights, points)
+    else:
+        total = K.combine(weights)
+        if total.matrix is None:
+            return total.factor(firm)
+        A = total.matrix.copy()
+    A.flat[:: firm.size + 1] += firm
+    factor = scipy.linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+    return lambda right: scipy.linalg.cho_solve(factor, right, check_finite=False)

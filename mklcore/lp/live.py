@@ -1,0 +1,362 @@
+"""p = 1 on the kernels that may have weight: most weights are zero, and a kernel without weight need not be read.
+
+    repeat   the problem on the live kernels, by Newton or interior point steps
+             Q_m = a'K_m a for all kernels: the dual of the few is feasible for all, so this is the certificate
+    until    no kernel outside has a larger Q_m; else the largest of these come in
+
+A path hands the live kernels to the next value of C. Kernels that are not stored are stored while they are live, where
+there is room. Column generation, as in Dantzig and Wolfe (1960).
+
+Which kernels are read
+----------------------
+Let l_m be at least the largest eigenvalue of K_m. For any two duals and any number s, the triangle inequality gives
+
+    | sqrt(a'K_m a) - |s| sqrt(b'K_m b) |  <=  sqrt(l_m) ||a - s b||                                                (1)
+
+so that a kernel whose upper bound is below the largest form at a changes neither the price of a nor who enters, and is
+not read. Where -Lin has second derivatives of at least c > 0 on the box, the dual objective is c-strongly concave: with
+the gap G of a, the optimal dual is in the sphere of radius r = sqrt(2 G / c) around a, and kernel m has no weight if
+
+    sqrt(a'K_m a) + sqrt(l_m) r  <  max_j  sqrt(a'K_j a) - sqrt(l_j) r                                              (2)
+
+c is 1 / C for the squared loss and the squared hinge, 4 / C for the logistic loss, 0 for a piecewise-linear one. Where
+duals sum to zero, l_m may be that of the centred kernel.
+
+Source: Ndiaye, Fercoq, Gramfort, Salmon (2017), Gap safe screening rules for sparsity enforcing penalties; their
+sphere, with the dual of the squared sum of norms in place of that of the sum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from mklcore.arrays import Array, Indices, Mask
+from mklcore.kernels.maps import pieces
+from mklcore.kernels.operators import CachedOperator, Capability, Dense, KernelOperator, WeightedSum, is_stored
+from mklcore.problem.driver import Iterate, Screened, Status, Trace, run
+from mklcore.problem.losses import Cost, Loss
+from mklcore.problem.problem import Carried, Phase, Problem, WarmStart, WeightedMethod, begun
+from mklcore.problem.proof import Certificate, weighted_certificate
+
+
+@dataclass(frozen=True)
+class LiveSettings:
+    """What the choice of live kernels is tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    from_kernels: int = 8  # fewer are all live
+    spare: int = 8  # live kernels beside those with weight: the nearest to entering
+    shed: float = 1.5  # times the kernels near those with weight may be live at the next C
+    most: float = 0.7  # a larger share of stored kernels is not worth setting apart
+    negligible: float = 1e-6  # share of the largest weight that is none
+    room_mb: float = 700.0  # of Gram matrices of live kernels
+    fewest: int = 64  # kernels that are not stored: to begin with without a neighbour
+    first: int = 200  # the same where a quarter of all is more
+    share: float = 0.1  # of the present gap is asked of the live kernels while others come in
+    nearly: float = 0.1  # when no larger share of the live kernels comes in, the last digits are asked for
+    steps: int = 150  # at most, on the live kernels
+
+
+SETTINGS = LiveSettings()
+_ROUNDING = 1e-12  # share of the objective that a gap may lack, and of roots in a comparison
+
+
+def nearest(weights: Array, nearness: Array) -> Indices:
+    """Kernels with weight, and half as many again (at least ``spare``) that are nearest to having one, in order."""
+    used = np.flatnonzero(weights > SETTINGS.negligible * weights.max())
+    near = np.argsort(-nearness, kind="stable")[: used.size + max(SETTINGS.spare, used.size // 2)]
+    return np.union1d(used, near)
+
+
+class LiveKernels(WeightedMethod[None]):
+    """One step is the optimum on the live kernels by ``phases``, and the price of all."""
+
+    def __init__(
+        self, problem: Problem, phases: tuple[Phase, ...], *, tol: float, warm: WarmStart | None = None
+    ) -> None:
+        self.problem, self.phases, self.tol, self.warm = problem, phases, tol, warm
+        self.name = "lp Newton and interior point steps on the kernels that may have weight"
+        balanced = problem.fit_intercept and problem.loss.takes_intercept and problem.loss.total == 0.0
+        before = Carried() if warm is None else warm.carried
+        known: Any = before.readings
+        same = isinstance(known, Readings) and known.K is problem.K
+        self.readings: Readings = known.renew() if same else Readings(problem.K, norms_of(problem.K.source, balanced))
+        self._all = np.arange(problem.K.n_kernels)
+        self._few, self._of = before.few if same else None, before.live  # the live kernels, and which these are
+        self._slab: Array | None = None  # of Gram matrices of kernels that are not stored, ``_stored`` at present
+        self._stored: Indices = self._all[:0]
+        self._ended: Status | None = None
+
+    @property
+    def screened(self) -> Screened | None:
+        task = self.problem
+        tells = task.screen and (task.loss.least_curvature > 0.0 or not is_stored(task.K))
+        return self.readings.counts if tells else None
+
+    @property
+    def carry(self) -> Carried:
+        """The live kernels, fewer of them where most are far from having weight, and what is known of all."""
+        near, live, few = nearest(self.last.weights, self.forms), self.live, self._few
+        if near.size * SETTINGS.shed < live.size:
+            live, few = near, None
+        return Carried(self.problem.K, live, few, self.readings)
+
+    def init(self) -> Iterate[None]:
+        task, M = self.problem, self._all.size
+        if self.warm is not None:
+            weights, a = self.warm.weights.copy(), self.warm.dual_for(task.C, task.loss)
+        else:
+            low, high = task.loss.box(task.y, task.C)
+            ends = np.isfinite(low) & np.isfinite(high)
+            weights, a = np.zeros(M), np.where(ends, 0.5 * (np.where(ends, low, 0.0) + np.where(ends, high, 0.0)), 0.0)
+        a = task.feasible(a if a.any() else task.C * task.y)
+        live = None if self.warm is None else self.warm.carried.live
+        if live is None:
+            used = np.flatnonzero(weights > SETTINGS.negligible * weights.max())
+            forms = self.readings.forms(a, used)
+            live = nearest(weights, forms) if used.size else self._first(forms)
+        if is_stored(task.K) and live.size > SETTINGS.most * M:
+            live = self._all
+        self.live: Indices = live
+        if not weights[live].any():
+            weights[live] = 1.0
+        return self._solved(weights, a, 0.5 * self.tol if self.warm is not None else 100.0 * self.tol)
+
+    def _first(self, forms: Array) -> Indices:
+        """The kernels to begin with where none is known to have weight."""
+        some = max(SETTINGS.fewest, min(forms.size // 4, SETTINGS.first))
+        return np.sort(np.argsort(-forms, kind="stable")[: min(some, self._room)])
+
+    def step(self, best: Iterate[None], last: Iterate[None], trace: Trace) -> Iterate[None] | Status:
+        if self._ended is not None:
+            return self._ended
+        forms = self.forms
+        outside = np.flatnonzero(forms > forms[self.live].max() * (1.0 + 1e-9))
+        outside = np.setdiff1d(outside[self.readings.possible[outside]], self.live)
+        gap = trace.gap / trace.scale if trace.scale > 0.0 else 1.0
+        asked = min(SETTINGS.share * gap, self._asked if outside.size else 0.3 * self._asked)
+        if outside.size:
+            if outside.size <= SETTINGS.nearly * self.live.size:
+                asked = 0.0
+            asked = max(asked, 0.3 * self.tol)
+            entering = outside[np.argsort(-forms[outside], kind="stable")][: max(self.live.size, SETTINGS.fewest)]
+            used = np.flatnonzero(last.weights) if self.live.size + entering.size > self._room else self.live
+            self.live = np.union1d(used, entering)
+        elif self._asked <= 1e-3 * self.tol:
+            return Status.STALLED
+        return self._solved(last.weights, last.dual, asked)
+
+    def certify(self, best: Iterate[None], dual_point: Array | None) -> Certificate:
+        """As everywhere; kernels without weight that cannot change the price are not read."""
+        task, used = self.problem, np.flatnonzero(best.weights)
+        if dual_point is None:
+            return super().certify(best, dual_point)
+        needed = self.readings.needed(dual_point, used)
+        return weighted_certificate(
+            task.K, task.y, task.C, task.loss, task.penalty, best.weights, best.dual, best.intercept, dual_point, needed
+        )
+
+    @property
+    def _room(self) -> int:
+        """How many Gram matrices there is room for."""
+        return max(SETTINGS.fewest, int(SETTINGS.room_mb / (8e-6 * self.problem.y.size**2)))
+
+    def _inside(self) -> Problem:
+        """The problem on the live kernels."""
+        task, live = self.problem, self.live
+        if live.size == self._all.size and is_stored(task.K):
+            return task
+        if self._few is None or self._of is None or not np.array_equal(live, self._of):
+            self._few, self._of = CachedOperator(self._chosen(task.K.source)), live
+        return replace(task, K=self._few)
+
+    def _chosen(self, source: Any) -> KernelOperator:
+        """The live kernels: stored ones where they are, others stored while there is room."""
+        live, n = self.live, self.problem.y.size
+        if is_stored(source):
+            return cast(KernelOperator, Some(source, live))
+        if live.size > self._room:
+            selected: KernelOperator = source.select(live)
+            return selected
+        if self._slab is None:  # one room for all: earlier stacks beside the new one would take as much again
+            self._slab, self._stored = np.empty((self._room, n, n)), live[:0]
+            if self._few is not None and self._of is not None and Capability.DENSE in self._few.capabilities:
+                self._slab[: self._of.size], self._stored = self._few.values, self._of
+        slab, kept = self._slab, np.flatnonzero(np.isin(self._stored, live))
+        for place, k in enumerate(kept):
+            if place != k:
+                slab[place] = slab[k]
+        places = np.searchsorted(live, self._stored[kept])
+        for at in range(kept.size - 1, -1, -1):
+            if places[at] != at:
+                slab[places[at]] = slab[at]
+        for few in pieces(np.setdiff1d(np.arange(live.size), places), 32):
+            slab[few] = source.grams(live[few])
+        self._stored = live
+        return Dense(slab[: live.size])
+
+    def _solved(self, weights: Array, a: Array, asked: float) -> Iterate[None]:
+        """The optimum on the live kernels to ``asked`` times R, and its certificate over all."""
+        task, live, self._asked = self.problem, self.live, asked
+        inside = self._inside()
+        method = begun(inside, self.phases, tol=asked, warm=WarmStart(weights[live], a, task.C))
+        listener = self.listener
+        callback = None if listener is None else lambda record: listener()
+        fit = run(method, tol=asked, max_iter=SETTINGS.steps, callback=callback)
+        if fit.status is Status.CANCELLED:
+            self._ended = fit.status
+        proof = fit.dual_coef if fit.dual_point is None else fit.dual_point
+        own = inside.K.quad(proof)
+        self.forms = self.readings.forms(proof, live, own) if task.screen else task.K.quad(proof)
+        bound, size = task.bound(proof, self.forms), float(proof @ proof)
+        if task.screen and size > 0.0:
+            radius = radius_of(fit.objective - bound.value, fit.objective, task.loss, task.C)
+            self.readings.rule_out(self.forms, float(bound.point @ proof) / size, radius)
+        everywhere = np.zeros(self._all.size)
+        everywhere[live] = fit.weights
+        self.last: Iterate[None] = Iterate(
+            everywhere, fit.dual_coef, fit.intercept, fit.objective, bound.value, bound.price, fit.solves,
+            dual_point=bound.point,
+        )  # fmt: skip
+        return self.last
+
+
+class Some:
+    """Some stored ``kernels`` of a ``source``, where they are."""
+
+    def __init__(self, source: KernelOperator, kernels: Indices) -> None:
+        self.source, self.kernels = source, kernels
+        self.n_kernels, self.n_samples = kernels.size, source.n_samples
+        self.capabilities = source.capabilities - {Capability.DENSE}
+        self.rows = self.row_into = self.gram = self.select = self.take = self.cross = self.blocks = None  # not asked
+
+    def _among(self, kernels: Indices | None) -> Indices:
+        return self.kernels if kernels is None else self.kernels[kernels]
+
+    def _everywhere(self, weights: Array) -> Array:
+        found = np.zeros(self.source.n_kernels)
+        found[self.kernels] = weights
+        return found
+
+    def diagonals(self) -> Array:
+        return self.source.diagonals()[self.kernels]
+
+    def matvec(self, a: Array, kernels: Indices | None = None) -> Array:
+        return self.source.matvec(a, self._among(kernels))
+
+    def quad(self, a: Array, kernels: Indices | None = None) -> Array:
+        return self.source.quad(a, self._among(kernels))
+
+    def combine(self, weights: Array, out: Array | None = None) -> WeightedSum:
+        return self.source.combine(self._everywhere(weights), out)
+
+    def combine_block(self, weights: Array, rows: Indices) -> Array:
+        return self.source.combine_block(self._everywhere(weights), rows)
+
+
+def radius_of(gap: float, objective: float, loss: Loss, C: Cost) -> float:
+    """r of the sphere around a dual with this gap that holds the optimal one; infinite where there is none."""
+    c = loss.least_curvature / float(np.max(C))
+    return float(np.sqrt(2.0 * (max(gap, 0.0) + _ROUNDING * abs(objective)) / c)) if c > 0.0 else np.inf
+
+
+def without_weight(roots: Array, norms: Array, radius: float, exact: Mask | None = None) -> Mask:
+    """(2): the kernels (M,) that have no weight at the optimum, from sqrt(a'K_m a) and sqrt(l_m); roots that are not
+    ``exact`` are upper bounds."""
+    known = roots if exact is None else np.where(exact, roots, -np.inf)
+    if not np.isfinite(radius):
+        return np.zeros(roots.size, dtype=bool)
+    least = float(np.max(known - norms * radius))
+    found: Mask = (roots + norms * radius) * (1.0 + _ROUNDING) < least
+    return found
+
+
+def norms_of(K: KernelOperator, balanced: bool) -> Array:
+    """sqrt(l_m) (M,): of the trace or, where kernels are stored, of the smaller of trace and Frobenius norm; of the
+    centred kernels where duals sum to zero (``balanced``)."""
+    trace = K.diagonals().sum(axis=1)
+    if Capability.DENSE not in K.capabilities:
+        traces: Array = np.sqrt(np.maximum(trace, 0.0))
+        return traces
+    kernels: Any = K
+    squares, n = np.array([np.vdot(kernel, kernel) for kernel in kernels.values]), K.n_samples
+    rounding = n * np.finfo(float).eps
+    if balanced:
+        sums = K.matvec(np.ones(n))
+        total = sums.sum(axis=1)
+        trace = trace - total / n + rounding * trace
+        squares = squares - 2.0 / n * np.sum(sums * sums, axis=1) + (total / n) ** 2 + rounding * squares
+    largest = np.minimum(trace, np.sqrt(np.maximum(squares, 0.0)))
+    found: Array = np.sqrt(np.maximum(largest, 0.0)) * (1.0 + rounding)
+    return found
+
+
+class Readings:
+    """Roots sqrt(a'K_m a) of M kernels at one dual after another, read where they matter, and what follows from a gap.
+
+    Parameters
+    ----------
+    K : the kernels
+    norms : (M,), sqrt(l_m) of (1)
+    """
+
+    def __init__(self, K: KernelOperator, norms: Array) -> None:
+        self.K, self.norms = K, norms
+        self._duals: dict[int, Array] = {}
+        self._roots, self._at = np.zeros(norms.size), np.full(norms.size, -1)
+        self.renew()
+
+    def renew(self) -> Readings:
+        """Begin another problem on the same kernels: nothing is ruled out, and every reading is a new one."""
+        self.possible, self.was_read = np.ones(self.norms.size, dtype=bool), np.zeros(self.norms.size, dtype=bool)
+        self.read = 0
+        return self
+
+    @property
+    def counts(self) -> Screened:
+        """How many kernels are ruled out, and how many were not read."""
+        return Screened(int(np.sum(~self.possible)), int(np.sum(~self.was_read)))
+
+    def needed(self, a: Array, live: Indices) -> Indices:
+        """The kernels that the price of ``a`` needs, ``live`` among them."""
+        self.forms(a, live)
+        return np.flatnonzero(self._at == max(self._duals))
+
+    def forms(self, a: Array, live: Indices, known: Array | None = None) -> Array:
+        """a'K_m a (M,): exact for the kernels ``live`` and for all that may exceed the largest of these, an upper bound
+        that does not exceed it for the others; those of ``live`` may be ``known``."""
+        roots = self._bounds(a)
+        self._duals[max(self._duals, default=-1) + 1] = a.copy()
+        roots[live] = self._exact(a, live, known)
+        asked = np.setdiff1d(np.flatnonzero(roots > roots[live].max(initial=0.0)), live)
+        roots[asked] = self._exact(a, asked)
+        self._duals = {place: dual for place, dual in self._duals.items() if np.any(self._at == place)}
+        return np.asarray(roots**2)
+
+    def rule_out(self, forms: Array, share: float, radius: float) -> None:
+        """Rule kernels out by (2) with the sphere around ``share`` times the dual that has these ``forms``."""
+        exact = self._at == max(self._duals)
+        self.possible &= ~without_weight(abs(share) * np.sqrt(forms), self.norms, radius, exact)
+
+    def _bounds(self, a: Array) -> Array:
+        """(1) from the last reading of every kernel, infinite where there is none."""
+        out = np.full(self.norms.size, np.inf)
+        for place, b in self._duals.items():
+            own, size = self._at == place, float(b @ b)
+            share = float(a @ b) / size if size > 0.0 else 0.0
+            out[own] = abs(share) * self._roots[own] + self.norms[own] * float(np.linalg.norm(a - share * b))
+        return out * (1.0 + _ROUNDING)
+
+    def _exact(self, a: Array, kernels: Indices, forms: Array | None = None) -> Array:
+        self.read += kernels.size
+        self.was_read[kernels] = True
+        if forms is None:
+            everything = kernels.size == self.norms.size
+            forms = self.K.quad(a) if everything else self.K.quad(a, kernels) if kernels.size else np.zeros(0)
+        self._roots[kernels], self._at[kernels] = np.sqrt(forms), max(self._duals)
+        return self._roots[kernels]

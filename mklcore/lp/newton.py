@@ -1,0 +1,335 @@
+"""The damped Newton step for the kernel weights: few machine solves where the analytic update crawls (p = 1 above all).
+
+J(theta) = max_a Lin(a) - 1/2 theta'Q(a) is convex, its gradient is -Q/2, and with the free points F of the machine
+(those off their bounds), B = K_theta[F, F] + diag(h) and U = ((K_m a)_F)_m, its Hessian is
+
+    H = U'X,   X = S_U - S_1 (S_1'U) / (1'S_1)  (the second term with an intercept),   S = B^{-1} [U, 1]
+
+p = 1   the step solves a quadratic programme on the simplex, by the pairwise SMO of the support vector machine;
+p > 1   the step solves the stationarity conditions in log theta, bordered by the norm.
+
+Damping goes from Newton (0) to the analytic update (1, at H = 0). H is right only while the same points stay free, so a
+step is taken only if J falls by more than the machine's own gap; else it is shortened along its own curve, and after
+three refusals the analytic update, which never raises J, is taken. The printed algorithm of the paper has no such step.
+
+One set of kernel weights for several targets or classes: lp-norm MKL jointly over T machines.
+
+    min_{theta >= 0, ||theta||_p <= 1}  sum_t min_{w_t, b_t}  C sum_i V(y_it, f_t(x_i) + b_t) + 1/2 sum_m ||w_mt||^2 /
+    theta_m
+
+    dual   sum_t Lin(a_t) - 1/2 || Q ||_{p*},    Q_m = sum_t a_t'K_m a_t,   1'a_t = 0,   p* = p / (p - 1)
+
+The weights see the targets through Q alone, so that the update of the weights, Newton's step with the sum of the second
+derivatives, the dual price and the certificate are those of one target.
+
+Source: Kloft et al. (2011), sections 2 and 4, equations (17) and (19), with a sum over targets in place of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy
+
+from mklcore.arrays import Array, Indices
+from mklcore.kernels.operators import Capability, as_operator
+from mklcore.lp.reweighting import Reweighting, WeightIterate, WeightState, certifies, keeping_dual
+from mklcore.problem.driver import AnyIterate, Fit, Iterate, Status, Trace, run
+from mklcore.problem.losses import Loss, best_intercept, total_loss
+from mklcore.problem.machines import machine_of, solve_machine
+from mklcore.problem.penalties import LpNorm
+from mklcore.problem.problem import Problem, WarmStart
+from mklcore.problem.proof import Certificate, dual_bound
+from mklcore.problem.ridge import solve_ridge, solve_ridges
+from mklcore.problem.svm import smo_pairs
+
+
+@dataclass(frozen=True)
+class NewtonSettings:
+    """What the damped Newton step is tuned by.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    tries: int = 3  # lengths of a step before the analytic update: a third rarely fails
+    most_damping: float = 4.0  # at which a step is nearly the analytic update
+    most_p: float = 50.0  # beyond, theta is its update to rounding
+    most_work: float = 6e9  # multiplications of a Hessian on features: beyond, the analytic update is faster
+
+
+SETTINGS = NewtonSettings()
+
+
+class Newton(Reweighting):
+    """Algorithm 1 with a damped Newton step for theta; only for the (unweighted) lp norm with finite p."""
+
+    what = "damped Newton"
+
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+        super().__init__(problem, tol=tol, warm=warm)
+        p = problem.penalty.newton_order
+        self.p = np.inf if p is None else p
+        self.needs_products = self.p == 1 or not problem.K.keeps_products
+        self.name = "lp damped Newton"
+
+    def _lifted(self, weights: Array) -> Array:
+        """At p = 1 a step leaves zero as it reaches it."""
+        return self.problem.penalty.scale(weights) if self.p == 1 else super()._lifted(weights)
+
+    def step(self, best: WeightIterate, last: WeightIterate, trace: Trace) -> WeightIterate | Status:
+        accuracy, damping = min(self.accuracy(trace), last.state.accuracy), last.state.damping
+        refused: list[WeightIterate] = []
+        curve = self._curve(last, damping)
+        length = 1.0
+        for _ in range(SETTINGS.tries if curve is not None else 0):
+            assert curve is not None
+            path, slope = curve
+            point = self.solve(path(length), last.dual, accuracy)
+            if self.gains(last, point) or certifies(point, trace):
+                eased = damping / 4.0 if damping >= 2e-3 else 0.0
+                damping = eased if length == 1.0 else min(SETTINGS.most_damping, max(2.0 * damping, 0.02))
+                return keeping_dual(replace(point, state=replace(point.state, damping=damping)), *refused)
+            refused.append(point)
+            length *= _shorter(last.state.value, slope * length, point.state.value)
+        update = self.problem.penalty.update(last.weights, last.state.Q)
+        following = self.solve(update, last.dual, accuracy, damping)
+        outcome = self.accept_or_sharpen(last, following, trace)
+        return outcome if isinstance(outcome, Status) else keeping_dual(outcome, *refused)
+
+    def _curve(self, point: WeightIterate, damping: float) -> tuple[Callable[[float], Array], float] | None:
+        """The Newton curve s -> theta(s) out of ``point`` and its slope of J; None where it does not descend."""
+        if self._is_dear(point):
+            return None
+        theta, Q, H = point.weights, point.state.Q, self._hessian(point)
+        if self.p == 1:
+            target = self._on_simplex(point, H, damping if H.any() else max(damping, 0.02))
+            if target is None:
+                return None
+            slope = -0.5 * float(Q @ (target - theta))
+            return ((lambda s: theta + s * (target - theta)), slope) if slope < 0 else None
+        delta = self._in_logarithms(point, H, damping)
+        if delta is None:
+            return None
+        slope = -0.5 * float(Q @ (theta * delta))
+        return ((lambda s: self.problem.penalty.scale(theta * np.exp(s * delta))), slope) if slope < 0 else None
+
+    def _free(self, y: Array, a: Array) -> Indices:
+        """The free support vectors, and off the kink at zero."""
+        loss = self.problem.loss
+        low, high = loss.box(y, self.problem.C)
+        inside = (a > low) & (a < high)
+        return np.flatnonzero(inside & (a != 0.0) if loss.epsilon > 0.0 else inside)
+
+    def _is_dear(self, point: WeightIterate) -> bool:
+        """Whether a Hessian costs more than a few updates do: where these are few, or many points are free on
+        features."""
+        K = self.problem.K
+        if not self.p < SETTINGS.most_p:
+            return True
+        if Capability.FEATURES not in K.capabilities:
+            return False
+        D, rows = float(K.n_features), float(self._free(self.problem.y, point.dual).size)
+        return rows > D and rows * D * D > SETTINGS.most_work
+
+    def _hessian(self, point: WeightIterate) -> Array:
+        """H (M, M), symmetric with its negative eigenvalues clipped; zero where no point is free."""
+        H = self._second_derivatives(point)
+        values, vectors = np.linalg.eigh(0.5 * (H + H.T))
+        convex: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        return convex
+
+    def _second_derivatives(self, point: WeightIterate) -> Array:
+        return self.second_derivatives(point.weights, self.problem.y, point.dual, point.state.G)
+
+    def second_derivatives(self, weights: Array, y: Array, a: Array, G: Array) -> Array:
+        """H (M, M) of the machine of a target ``y`` (n,) with dual ``a`` (n,) and products G (M, n)."""
+        task, free, M = self.problem, self._free(y, a), weights.size
+        if free.size == 0:
+            return np.zeros((M, M))
+        U = np.ascontiguousarray(G[:, free].T)
+        right, h = np.column_stack([U, np.ones(free.size)]), task.loss.curvature(a, y, task.C)[free]
+        try:
+            S = task.K.solve_block(weights, free, h, right)
+        except np.linalg.LinAlgError:
+            return np.zeros((M, M))
+        X: Array = S[:, :-1]
+        ones: Array = S[:, -1]
+        if task.fit_intercept:
+            X = X - np.outer(ones, (ones @ U) / ones.sum())
+        return U.T @ X
+
+    def _on_simplex(self, point: WeightIterate, H: Array, damping: float) -> Array | None:
+        """min -Q/2'(x - theta) + 1/2 (x - theta)'(H + damping diag(Q / theta))(x - theta) over the simplex."""
+        theta, Q = point.weights, point.state.Q
+        M = theta.size
+        model = H + np.diag(damping * Q / np.maximum(theta, 0.05 / M))
+        model.flat[:: M + 1] += 1e-10 * max(float(np.trace(model)) / M, 1e-300)
+        x, slope = theta.copy(), 0.5 * Q  # the linear term minus model @ x, at x = theta
+        scale = float(np.abs(slope).max())
+        if scale <= 0.0:
+            return None
+        smo_pairs(model / scale, np.zeros(M), np.ones(M), 0.0, x, slope / scale, 1e-10, 200 * M)
+        x = np.maximum(x, 0.0)
+        return x / float(x.sum())
+
+    def _in_logarithms(self, point: WeightIterate, H: Array, damping: float) -> Array | None:
+        """The Newton change of log theta for  log Q_m = (p - 1) log theta_m + const  on ||theta||_p = 1."""
+        theta, Q, p = point.weights, point.state.Q, self.p
+        live = np.flatnonzero((theta > 1e-14) & (1e-14 * Q.max(initial=0.0) < Q))
+        if live.size == 0:
+            return None
+        t, q = theta[live], Q[live]
+        system = np.zeros((live.size + 1, live.size + 1))
+        system[:-1, :-1] = 2.0 * H[np.ix_(live, live)] * t[None, :] / q[:, None]
+        diagonal = np.arange(live.size)
+        system[diagonal, diagonal] += p - 1.0 + 2.0 * damping
+        system[:-1, -1] = -1.0
+        with np.errstate(under="ignore"):
+            system[-1, :-1] = t**p / np.sum(t**p)
+        right = np.append(np.log(q) - (p - 1.0) * np.log(t), 0.0)
+        try:
+            delta = scipy.linalg.solve(system, right, check_finite=False)[:-1]
+        except np.linalg.LinAlgError:
+            return None
+        if not np.all(np.isfinite(delta)):
+            return None
+        full = np.zeros_like(theta)
+        full[live] = np.clip(delta, -8.0, 8.0)
+        return full
+
+
+def _shorter(value: float, slope: float, reached: float) -> float:
+    """The factor for the next step length: the minimum of the parabola through value, slope and the value reached."""
+    curvature = reached - value - slope
+    return float(np.clip(-slope / (2.0 * curvature), 0.05, 0.5)) if curvature > 0 else 0.5
+
+
+class Joint(Newton):
+    """Damped Newton around T machines; the ``y`` of the problem is (T, n), as are duals and, per target, products."""
+
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+        super().__init__(problem, tol=tol, warm=warm)
+        self.name = f"joint damped Newton on {len(problem.y)} targets"
+
+    def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> WeightIterate:
+        """The machine of every target at ``weights``, and the certificate that they give together."""
+        task, Y = self.problem, self.problem.y
+        total, rest = task.K.combine(weights), (task.C, task.loss, task.fit_intercept)
+        if machine_of(task.loss) is solve_ridge:
+            found = solve_ridges(total, Y, *rest)
+        else:
+            starts = [None] * len(Y) if warm is None else np.reshape(warm, Y.shape)
+            found = [solve_machine(total, y, *rest, warm=a, accuracy=accuracy) for y, a in zip(Y, starts, strict=True)]
+        duals = np.array([one.dual for one in found])
+        intercepts, errors = _errors(task, total.matvec(duals.T).T)
+        G = np.array([task.K.source.matvec(np.ascontiguousarray(a)) for a in duals])
+        Q = np.maximum(np.einsum("tmi,ti->m", G, duals), 0.0)
+        bound = dual_bound(task.loss, task.penalty, duals.ravel(), Q, Y.ravel(), task.C)
+        state = WeightState(Q, sum(one.objective for one in found), sum(one.gap for one in found), accuracy, damping, G)
+        return Iterate(
+            weights, duals, intercepts, errors + task.regulariser(weights, Q), bound.value, bound.price, len(found),
+            state=state, dual_point=bound.point.reshape(Y.shape),
+        )  # fmt: skip
+
+    def _second_derivatives(self, point: WeightIterate) -> Array:
+        parts = zip(self.problem.y, point.dual, point.state.G, strict=True)
+        H: Array = np.sum([self.second_derivatives(point.weights, y, a, G) for y, a, G in parts], axis=0)
+        return H
+
+    def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
+        """Objective and dual value of published parts from scratch."""
+        task = self.problem
+        parts = best.weights, best.dual, best.intercept, task.loss, task.C, task.penalty, dual_point
+        return Certificate(*_values(task.K.source, task.y, *parts, task.fit_intercept))
+
+
+def _errors(task: Problem, decisions: Array) -> tuple[Any, float]:
+    """The best intercepts (T,) at decision values (T, n), and the sum of all losses there."""
+    free, loss, C = task.fit_intercept, task.loss, task.C
+    found = [best_intercept(loss, f, y, C) if free else 0.0 for f, y in zip(decisions, task.y, strict=True)]
+    errors = [total_loss(loss, f, b, y, C) for f, b, y in zip(decisions, found, task.y, strict=True)]
+    return np.array(found), float(sum(errors))
+
+
+def joint_certificate(
+    K: Any,
+    Y: Array,
+    weights: Array,
+    dual_coef: Array,
+    intercept: Array,
+    loss: Loss,
+    C: float,
+    p: float,
+    dual_point: Array | None = None,
+    fit_intercept: bool = True,
+) -> tuple[float, float]:
+    """Primal and dual value of a joint fit, from its coefficients alone.
+
+    Parameters
+    ----------
+    K : kernels (M, n, n), or an operator
+    Y : targets (T, n), labels -1 / +1 or numbers
+    weights, dual_coef, intercept, dual_point : (M,), (T, n), (T,) and (T, n); ``dual_coef`` is taken where there is no
+        point
+    loss, C, p : the loss object, the cost of one unit of it, the order of the norm of the weights
+    fit_intercept : whether every dual must sum to zero
+
+    Returns
+    -------
+    Two floats; the dual value is minus infinity where the point is infeasible.
+    """
+    duals = np.atleast_2d(dual_coef)
+    proof = duals if dual_point is None else np.atleast_2d(dual_point)
+    parts = weights, duals, np.atleast_1d(intercept), loss, C, LpNorm(p), proof
+    objective, dual = _values(as_operator(K), np.atleast_2d(Y), *parts, fit_intercept)
+    assert dual is not None
+    return objective, dual
+
+
+def _values(
+    K: Any, Y: Array, weights: Array, duals: Array, intercepts: Any, loss: Loss, C: Any, penalty: Any,
+    point: Array | None, fit_intercept: bool,
+) -> tuple[float, float | None]:  # fmt: skip
+    def forms(points: Array) -> Array:
+        Q: Array = np.sum([K.quad(np.ascontiguousarray(a)) for a in points], axis=0)
+        return Q
+
+    decisions = [K.decision(weights, np.ascontiguousarray(a)) for a in duals]
+    errors = [total_loss(loss, f, float(b), y, C) for f, b, y in zip(decisions, intercepts, Y, strict=True)]
+    objective = float(sum(errors)) + penalty.regulariser(weights * np.sqrt(forms(duals)))
+    if point is None:
+        return objective, None
+    low, high = loss.box(Y, C)
+    room = 1e-9 * max(float(np.abs(point).max()), 1e-300)
+    off = np.abs(point.sum(axis=1)) > 1e-8 * np.maximum(np.abs(point).sum(axis=1), 1e-300)
+    if np.any(point < low - room) or np.any(point > high + room) or (fit_intercept and np.any(off)):
+        return objective, -np.inf
+    return objective, float(loss.dual(point.ravel(), Y.ravel(), C) - penalty.dual_price(forms(point)))
+
+
+def fit_joint(
+    K: Any,
+    Y: Array,
+    C: float,
+    loss: Loss,
+    p: float,
+    fit_intercept: bool = True,
+    *,
+    tol: float = 1e-3,
+    max_iter: int = 500,
+    callback: Callable[..., Any] | None = None,
+    warm: WarmStart | None = None,
+) -> Fit:
+    """lp-norm MKL with one set of weights for T targets.
+
+    ``K`` (M, n, n) or an operator, ``Y`` (T, n), labels -1 / +1 or numbers. In the fit ``dual_coef`` and ``dual_point``
+    are (T, n), ``intercept`` (T,). ``warm`` starts from a neighbouring solution.
+    """
+    Y = np.ascontiguousarray(np.atleast_2d(Y), dtype=float)
+    problem = Problem(K, Y, C, loss, LpNorm(p), fit_intercept)
+    if warm is not None:
+        warm = WarmStart(warm.weights, np.reshape(warm.dual, Y.shape), warm.C)
+    return run(Joint(problem, tol=tol, warm=warm), tol=tol, max_iter=max_iter, callback=callback)

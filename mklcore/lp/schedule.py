@@ -1,0 +1,398 @@
+"""Which method solves which problem: six rows, of which the first that holds is taken.
+
+A row gives methods in turn: the next begins where one is done or stands still, or where a ``leave`` says that it goes
+on faster; the driver sees a single history. ``benchmarks.ablation`` measures each row beside the next that holds, and
+each method of a row beside the row without it: the figures are in docs/ablation.md.
+
+Squared loss on features, from sums over the rows: any table with the same Z'Z, Z = [Phi, y], has the same weights.
+
+The weights are found on the D + 1 rows of a square root of Z'Z, a free intercept taking the means out first; the
+ordinary method begins at them, and one machine on all rows is the answer and its certificate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from mklcore.arrays import Array
+from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.features import Features
+from mklcore.kernels.grams import SummedRows
+from mklcore.kernels.operators import CachedOperator, Capability, Dense, KernelOperator, cached, is_stored
+from mklcore.lp.interior import Interior
+from mklcore.lp.interleaved import Interleaved, lacking
+from mklcore.lp.live import SETTINGS as LIVE
+from mklcore.lp.live import LiveKernels
+from mklcore.lp.newton import Newton
+from mklcore.lp.reweighting import SILP, Reweighting
+from mklcore.problem.driver import AnyIterate, Fit, Iterate, Status, Trace, run
+from mklcore.problem.losses import Cost, Loss
+from mklcore.problem.penalties import LpNorm, Penalty
+from mklcore.problem.problem import Carried, Phase, Problem, WarmStart, WeightedMethod, begun
+
+
+@dataclass(frozen=True)
+class ScheduleSettings:
+    """Where one row or one method gives way to the next.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    finest: float = 1e-5  # tolerance down to which pairs on rows in single precision are of use at first
+    largest_mb: float = 2000.0  # of the sum of all kernels at p = infinity; above, its rows are computed when asked for
+    crowd: int = 100  # kernels that are not stored: from here on their sum is made, not their rows
+    crowd_rows: int = 4000  # the same: up to so many rows
+    most_rows: int = 800  # beyond, a chunk of pairs reads so many rows that a sum of the stack is faster
+    analytic_from: float = 4.0  # p from which the analytic update needs two or three steps and no Hessian
+    chunks: int = 30  # of pairs: they close most of the gap while Newton still solves its first machines
+    opening: int = 10  # Newton steps on all kernels at p = 1
+    look_back: int = 6  # steps whose pace is measured
+    few: int = 15  # steps that interior points take at all: the pace to compare with
+    digits: float = 0.01  # of the gap at least must be in sight: Newton's last digits come all at once
+    kink: float = 1.5  # points off their bounds for each kernel with weight, at most: Newton's Hessian is of no use
+    most_newton: int = 40  # Newton steps after which a problem counts as hard
+    most_interior: int = 50  # interior point steps after which no more is to be had
+    newton_on_features: float = 1.2  # p from which the analytic update on features needs few cheap steps
+    # p outside of which weights follow the forms too steeply for interior points on features, or hardly
+    orders: tuple[float, float] = (1.2, 3.0)
+    unit: float = 2.0  # diagonal of the sum of kernels where the next three were fitted
+    creep: float = 0.85  # cost of coordinates on features: C to this power
+    passes: float = 0.48  # cost of interior points beside it, and per feature:
+    products: float = 0.0013
+    most_bytes: float = 1e9  # of the inner system on features and what is made of it
+    standstill: int = 12  # points in a row, none nearer than those before: rounding leads interior points away
+
+
+SETTINGS = ScheduleSettings()
+FEATURE_SOLVERS = ("auto", "wrapper", "newton")
+MOST_SUMMED = 8000  # rows up to which the sum of kernels that are not stored is stored: 0.5 GB
+
+
+# -- when a method is left
+
+
+def stands_still(problem: Problem, trace: Trace, steps: int) -> bool:
+    """At the pace of the last steps the tolerance is farther away than interior points would take."""
+    gaps = trace.gaps[-1 - SETTINGS.look_back :]
+    if steps > SETTINGS.most_newton:
+        return True
+    if len(gaps) <= SETTINGS.look_back or gaps[0] == np.inf or gaps[-1] <= 0.0:
+        return False
+    wanted = max(trace.target / gaps[-1], SETTINGS.digits)
+    return bool(gaps[-1] > gaps[0] * wanted ** (SETTINGS.look_back / SETTINGS.few))
+
+
+def is_kinked(problem: Problem, trace: Trace, steps: int) -> bool:
+    """Hardly more points off their bounds than kernels with weight: the Hessian of Newton's step is that of a few
+    points, and the optimum a kink."""
+    a, weights = trace.best.dual, trace.best.weights
+    low, high = problem.loss.box(problem.y, problem.C)
+    free = np.count_nonzero((a > low) & (a < high) & (a != 0.0))
+    used = np.count_nonzero(weights > LIVE.negligible * weights.max())
+    return bool(free <= SETTINGS.kink * used) or stands_still(problem, trace, steps)
+
+
+def after_opening(problem: Problem, trace: Trace, steps: int) -> bool:
+    """An easy problem ends before live kernels are worth setting apart."""
+    return steps > SETTINGS.opening or stands_still(problem, trace, steps)
+
+
+def few_chunks(problem: Problem, trace: Trace, steps: int) -> bool:
+    """Close to the optimum, or where C is large, pairs creep."""
+    return steps > SETTINGS.chunks
+
+
+def few_interior(problem: Problem, trace: Trace, steps: int) -> bool:
+    """A dozen or two steps reach what can be reached."""
+    return steps > SETTINGS.most_interior
+
+
+def no_nearer(problem: Problem, trace: Trace, steps: int) -> bool:
+    """The gap has not become smaller for many steps."""
+    gaps = trace.gaps[-1 - SETTINGS.standstill :]
+    return len(gaps) > SETTINGS.standstill and gaps[-1] >= gaps[0]
+
+
+# -- the methods of the rows
+
+
+def interior(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Interior | None:
+    """Interior points, where Lin is linear and the box of the dual has an inside."""
+    suits = problem.loss.piecewise_linear and Interior.suits(problem)
+    return Interior(problem, tol=tol, warm=warm) if suits else None
+
+
+def opening(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Newton | None:
+    """Newton on all kernels, where no neighbour says which of them have weight."""
+    return Newton(problem, tol=tol) if warm is None else None
+
+
+def live(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> LiveKernels:
+    """Newton and interior points on the kernels that may have weight."""
+    return LiveKernels(problem, NEWTON_THEN_INTERIOR, tol=tol, warm=warm)
+
+
+class Constant(WeightedMethod[Any]):
+    """The model that says the same of every row: a point, and nothing that it proves."""
+
+    name = "the constant model"
+
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+        self.problem, self.tol = problem, tol
+
+    def init(self) -> AnyIterate:
+        task, zeros = self.problem, np.zeros(self.problem.y.size)
+        b, errors = task.loss_at(zeros)
+        return Iterate(task.penalty.start(task.K.n_kernels), zeros, b, errors, -np.inf, solves=0)
+
+    def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
+        return Status.STALLED
+
+
+def constant(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Constant | None:
+    """The constant model, where interior points would follow it."""
+    return None if interior(problem, tol=tol) is None else Constant(problem, tol=tol)
+
+
+MACHINE, NEWTON, PAIRS, INTERIOR = Phase(Reweighting), Phase(Newton), Phase(Interleaved), Phase(interior)
+SOME_PAIRS, LIVE_KERNELS = Phase(Interleaved, few_chunks), Phase(live)
+NEWTON_THEN_INTERIOR = (Phase(Newton, is_kinked), INTERIOR)
+ONE_KERNEL = (MACHINE, Phase(constant), Phase(interior, few_interior))
+
+
+# -- the rows
+
+
+def has_features(task: Problem) -> bool:
+    """Kernels by features, for which no kernel value is made."""
+    return Capability.FEATURES in task.K.capabilities
+
+
+def is_below(task: Problem, p: float) -> bool:
+    """An lp norm whose order is below ``p``."""
+    own = task.penalty.newton_order
+    return own is not None and own < p
+
+
+def can_pair(task: Problem) -> bool:
+    """A loss and a penalty that interleaved pairs can take."""
+    return not lacking(task.loss, task.penalty)
+
+
+def inside_pays(task: Problem) -> bool:
+    """Whether interior points on D features cost less than coordinates, which take the longer the larger C: in units in
+    which kernels of any scale cost alike."""
+    K, D, p = task.K, task.K.n_features, task.penalty.exponent
+    if p is None or not SETTINGS.orders[0] <= p <= SETTINGS.orders[1] or not task.loss.piecewise_linear:
+        return False
+    cost = float(np.mean(task.C)) * float(task.penalty.start(K.n_kernels) @ K.diagonals().mean(axis=1)) / SETTINGS.unit
+    pays = cost**SETTINGS.creep > SETTINGS.passes + SETTINGS.products * D
+    return bool(pays and SETTINGS.most_bytes >= 32.0 * D * D) and Interior.suits(task)
+
+
+def on_features(task: Problem, tol: float) -> tuple[Phase, ...]:
+    """Interior points at p = 1 and where C is large, Newton near p = 1, else one machine after another."""
+    if task.penalty.simplex and task.loss.piecewise_linear and Interior.suits(task):
+        return (INTERIOR,)
+    if inside_pays(task):
+        return Phase(interior, no_nearer), MACHINE
+    return (NEWTON,) if is_below(task, SETTINGS.newton_on_features) else (MACHINE,)
+
+
+def on_rows(task: Problem, tol: float) -> tuple[Phase, ...]:
+    """Pairs on rows; sums of the kernels where these are very many, or where pairs cannot work."""
+    K = task.K
+    crowd = K.n_kernels >= SETTINGS.crowd and K.n_samples <= SETTINGS.crowd_rows
+    if task.penalty.simplex:
+        return (SOME_PAIRS, LIVE_KERNELS) if can_pair(task) and K.n_kernels <= LIVE.fewest else (LIVE_KERNELS,)
+    return (MACHINE,) if crowd or not can_pair(task) else (PAIRS,)
+
+
+def at_one(task: Problem, tol: float) -> tuple[Phase, ...]:
+    """Newton on all kernels, then on the live ones."""
+    if task.K.n_kernels < LIVE.from_kernels:
+        return NEWTON_THEN_INTERIOR
+    return Phase(opening, after_opening), LIVE_KERNELS
+
+
+def by_size(task: Problem, tol: float) -> tuple[Phase, ...]:
+    """Pairs at first, where the stack is small."""
+    small = task.y.size <= SETTINGS.most_rows and tol >= SETTINGS.finest and can_pair(task)
+    return (SOME_PAIRS, NEWTON) if small else (NEWTON,)
+
+
+class Row(NamedTuple):
+    """A class of problems: when it is one, its methods, and why they are taken."""
+
+    problems: str
+    when: Callable[[Problem], bool]
+    phases: Callable[[Problem, float], tuple[Phase, ...]]
+    why: str
+
+
+TABLE = (
+    Row("features", has_features, on_features, "features cost no kernel value"),
+    Row("p = infinity", lambda task: task.penalty.plain_sum, lambda task, tol: ONE_KERNEL,
+        "at p = infinity one machine solve is the optimum, and no Gram matrix but the sum is stored"),
+    Row("kernels that are not stored", lambda task: not is_stored(task.K), on_rows,
+        "the kernels are computed when asked for, and no Gram matrix is stored"),
+    Row("p = 1", lambda task: task.penalty.simplex, at_one, "at p = 1 the analytic update would crawl"),
+    Row("1 < p < 4", lambda task: is_below(task, SETTINGS.analytic_from), by_size,
+        "at p = {p:.4g} the analytic update would crawl"),
+    Row("every other penalty", lambda task: True, lambda task, tol: (MACHINE,),
+        "the analytic update of the {name} needs few steps and no Hessian"),
+)  # fmt: skip
+
+
+def row_for(task: Problem) -> Row:
+    """The row that holds for a problem."""
+    for row in TABLE:
+        if row.when(task):
+            break
+    return row
+
+
+def by_newton(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Any:
+    """Newton; ParameterError where a penalty has no such step."""
+    if task.penalty.newton_order is None:
+        raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
+    phases = at_one(task, tol) if task.penalty.simplex and not has_features(task) else (NEWTON,)
+    return begun(task, phases, tol=tol, warm=warm)
+
+
+def by_pairs(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Any:
+    """Interleaved pairs, which at p = 1 come near the optimum only."""
+    phases = (SOME_PAIRS, LIVE_KERNELS) if task.penalty.simplex else (PAIRS,)
+    return begun(task, phases, tol=tol, warm=warm)
+
+
+SOLVERS: dict[str, Callable[..., Any]] = {
+    "wrapper": Reweighting,
+    "newton": by_newton,
+    "interleaved": by_pairs,
+    "silp": SILP,
+}
+
+
+def fit_weighted(
+    K: Array | KernelOperator,
+    y: Array,
+    C: Cost,
+    loss: Loss,
+    penalty: Penalty,
+    fit_intercept: bool,
+    *,
+    solver: str = "auto",
+    tol: float = 1e-3,
+    max_iter: int = 500,
+    warm: WarmStart | None = None,
+    callback: Callable[..., Any] | None = None,
+    screen: bool = True,
+) -> Fit:
+    """Learn kernel weights and machine together:
+
+        min_{w, b, theta >= 0}  C sum_i V(t_i, y_i) + 1/2 sum_m ||w_m||^2 / theta_m    over weights ``penalty`` allows
+
+    ``K`` (M, n, n) float64 or an operator, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0, a
+    number or one per row (n,). ``solver`` is a key of ``SOLVERS`` or "auto": the rows of ``TABLE`` say which methods
+    that is, and the fit's ``solver`` text repeats why. ``screen`` leaves kernels unread that cannot have weight at
+    p = 1. Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16).
+    """
+    if not penalty.certifies:
+        raise ParameterError(
+            f"The term {getattr(penalty, 'formula', penalty.name)!r} is concave and has no dual, which this solver "
+            "needs for its certificate; use SMKLClassifier or SMKLRegressor."
+        )
+    loss.check_cost(y.size, C)
+    if solver not in ("auto", *SOLVERS):
+        raise ParameterError(f"There is no solver called {solver!r}; the solvers are auto, {', '.join(SOLVERS)}.")
+    kernels = cached(K, None if warm is None else warm.carried.kernels)
+    penalty.check_claims(kernels.n_kernels)
+    task = Problem(kernels, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept, screen)
+    if has_features(task) and solver not in FEATURE_SOLVERS:
+        raise ParameterError(
+            f'solver="{solver}" works on kernel values, which an approximation does not make; use one of '
+            f"{', '.join(FEATURE_SOLVERS)}, or approximation=None."
+        )
+    stored = is_stored(kernels)
+    if penalty.plain_sum and not has_features(task) and (solver in ("auto", "wrapper") or not stored):
+        return fit_sum(task, tol=tol, max_iter=max_iter, warm=warm, callback=callback)
+    if not stored and solver in ("newton", "silp"):
+        raise ParameterError(
+            f'solver="{solver}" needs the Gram matrices; use solver="auto" or "interleaved" to work without them.'
+        )
+    if has_features(task) and loss.quadratic and kernels.n_features < y.size and solver != "wrapper":
+        warm = from_sums(task, tol=tol, warm=warm)
+        solver = "wrapper" if penalty.newton_order is None else "newton"
+    if solver == "auto":
+        row = row_for(task)
+        method = begun(task, row.phases(task, tol), tol=tol, warm=warm)
+        why = f", chosen because {row.why.format(p=penalty.newton_order or np.inf, name=penalty.name)}"
+    else:
+        method, why = SOLVERS[solver](task, tol=tol, warm=warm), ""
+    return run(method, tol=tol, max_iter=max_iter, callback=callback, why=why)
+
+
+def fit_sum(
+    task: Problem, *, tol: float, max_iter: int, warm: WarmStart | None, callback: Callable[..., Any] | None
+) -> Fit:
+    """p = infinity as the problem of one kernel, K = sum_m K_m, at p = 1: the prices agree, for
+    sum_m a'K_m a = a'K a.
+
+    Where not even the sum fits in memory, its rows are computed when asked for, by interleaved pairs. Source: Kloft et
+    al. (2011), (17) at p* = 1.
+    """
+    K, n, room = task.K, task.y.size, SETTINGS.largest_mb
+    needed, source = 8e-6 * n**2, cast(Any, task.K.source)
+    if needed > room and (missing := lacking(task.loss, task.penalty)):
+        raise KernelError(
+            f"The sum of the kernels on {n:,} rows takes {needed:,.0f} MB, above the {room:,.0f} MB that are "
+            f"stored, and to do without it takes {missing}. Use fewer rows, such a loss, or an approximation "
+            "(Nystroem(n_components=200), say)."
+        )
+    ones, phases = np.ones(K.n_kernels), ONE_KERNEL if needed <= room else (PAIRS,)
+    one = Dense(cast(Any, K.combine(ones).matrix)[None]) if needed <= room else SummedRows(source)
+    alone = replace(task, K=CachedOperator(one), penalty=LpNorm(1.0))
+    start = None if warm is None else WarmStart(np.ones(1), warm.dual, warm.C)
+    why = f", on the plain sum of {K.n_kernels} kernels"
+    fit = run(begun(alone, phases, tol=tol, warm=start), tol=tol, max_iter=max_iter, callback=callback, why=why)
+    return replace(fit, weights=ones, carry=Carried(K))
+
+
+_CUT = 1e-14  # of the largest eigenvalue: directions below it are rounding
+
+
+def root_of(scatter: Array) -> tuple[Array, Array]:
+    """A table (D + 1, D) and a target (D + 1,) whose squares and products are ``scatter`` (D + 1, D + 1)."""
+    values, vectors = np.linalg.eigh(scatter)
+    root = np.sqrt(np.where(values > _CUT * values[-1], values, 0.0))[:, None] * vectors.T
+    return np.ascontiguousarray(root[:, :-1]), np.ascontiguousarray(root[:, -1])
+
+
+def scatter_of(stack: Features, y: Array, w: Array, centred: bool) -> Array:
+    """Z' diag(w) Z (D + 1, D + 1) of Z = [Phi, y] for weights w (n,) of mean one, about the means if ``centred``."""
+    even = bool(np.all(w == 1.0))
+    S, first = (stack.gram_of_features, stack.sums) if even else stack.weighed_sums(w)
+    middle = float(w @ y) / y.size if centred else 0.0
+    c, energy = stack.coefficients(w * (y - middle)), float(w @ (y - middle) ** 2)
+    if centred:
+        S = S - np.outer(first, first / y.size)
+    return np.block([[S, c[:, None]], [c[None], np.array([[energy]])]])
+
+
+def from_sums(task: Problem, *, tol: float, warm: WarmStart | None = None) -> WarmStart:
+    """The weights of a problem with squared loss on features, to begin with."""
+    stack: Any = task.K.source
+    C: Array = np.broadcast_to(np.asarray(task.C, dtype=np.float64), task.y.shape)
+    cost = float(C.mean())
+    table, target = root_of(scatter_of(stack, task.y, C / cost, task.fit_intercept))
+    few = CachedOperator(replace(stack, table=table))
+    alone = replace(task, K=few, y=target, C=cost, fit_intercept=False)
+    start = None if warm is None else WarmStart(warm.weights, np.zeros(target.size), cost)
+    method = Newton if task.penalty.newton_order is not None else Reweighting
+    fit = run(method(alone, tol=0.1 * tol, warm=start), tol=0.1 * tol, max_iter=500)
+    return WarmStart(fit.weights, np.zeros(task.y.size), task.C)

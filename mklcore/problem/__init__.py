@@ -1,0 +1,5 @@
+"""What a fit is: losses, penalties, machines, the outer loop, its result and its proof."""
+
+from mklcore._lazy import lazily as _lazily
+
+__getattr__ = _lazily(__name__)

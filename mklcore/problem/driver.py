@@ -1,0 +1,504 @@
+"""The one outer loop, and what a method tells it. Everything that methods have in common lives here.
+
+The driver keeps history, best primal point, best dual value, the stopping rule, the non-finite check and the cancel
+callback, and returns one frozen ``Fit`` for every ``Method``.
+
+Stopping rule (specification of the lp-norm solver): best primal minus best dual <= tol * R, where R is the regulariser
+term of the dual. R, not the objective: at small C the objective is nearly all loss and accepts the uniform start. A
+gap below the rounding of its two values is published as that rounding; where the tolerance is finer, the status is
+``ROUNDED``.
+
+Nothing leaves the driver unproved: a polish that costs more than tol * R is undone, and the invariants of ``proof.py``
+hold or an error is raised.
+"""
+
+from __future__ import annotations
+
+import enum
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+
+from mklcore.arrays import Array, one_blas_thread
+from mklcore.errors import MKLError, warn_short
+from mklcore.problem.proof import Certificate, check, refusal, refuse_if_strained
+
+
+@dataclass(frozen=True)
+class DriverSettings:
+    """Where a run is at the end of its digits.
+
+    What counts as rounding is never more than ``solvers.proof`` allows.
+    """
+
+    # share of the objective that its rounding is at most: values from scratch agree to that, or nothing is published
+    digits: float = 1e-7
+    restated: int = 5  # times that running sums may claim a gap that is none, before a run ends
+
+
+SETTINGS = DriverSettings()
+
+
+class Status(enum.Enum):
+    """How a fit ended; the text says what that means and what to do next."""
+
+    CONVERGED = "converged: the certificate is within the tolerance"
+    SETTLED = "settled: the kernel weights no longer change; with log or mf terms other starts may end elsewhere"
+    COMPLETE = "complete: the number of kernels asked for was reached"
+    NO_GAIN = "complete: no further kernel improves the fit by more than score_tol"
+    ROUNDED = "complete: the gap that is left is the rounding of the objective in double precision"
+    EXHAUSTED = "complete: every kernel is in use"
+    CANCELLED = "cancelled before the tolerance was reached; start again to go on from here"
+    MAX_ITER = "stopped at max_iter before the tolerance was reached; raise max_iter or tol"
+    MAX_NODES = "not certified: stopped at max_nodes; raise max_nodes or depth_weight, loosen tol, or take a larger lam"
+    OUT_OF_TIME = (
+        "not certified: stopped at max_seconds; raise max_seconds or depth_weight, loosen tol, or take a larger lam"
+    )
+    OUT_OF_MEMORY = (
+        "not certified: stopped at memory_mb; raise memory_mb or depth_weight, use fewer rows, or take a larger lam"
+    )
+    PROVISIONAL = (
+        'provisional: only the necessary condition was checked; the answer can be wrong in kind, use search="certified"'
+    )
+    RAN_AWAY = (
+        "stopped at the last point that double precision can carry, because a kernel weight runs away; add the group "
+        'lasso, which bounds it (terms="log+gl"), or take a smaller C'
+    )
+    STALLED = "no step improves the objective any more; loosen tol, or remove near-duplicate kernels"
+
+    @property
+    def ok(self) -> bool:
+        """True when the method did all it was asked to do."""
+        return self in _OK
+
+
+_OK = frozenset((Status.CONVERGED, Status.SETTLED, Status.COMPLETE, Status.NO_GAIN, Status.ROUNDED, Status.EXHAUSTED))
+
+
+class Screened(NamedTuple):
+    """At p = 1: how many kernels cannot have weight at the optimum, and how many were never read, of all of them."""
+
+    ruled_out: int
+    unread: int
+
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate(Generic[State]):
+    """One iterate: a model, its objective, and, where the method has one, its certificate.
+
+    ``weights`` (M,), ``dual`` (n,) or (n, T) signed, ``intercept`` float, ``objective`` primal value,
+    ``dual_objective`` lower bound or None, ``scale`` R of the stopping rule, ``solves`` machine solves spent on it,
+    ``selected`` kernels in order of entry (None for methods that weigh all), ``state`` what the method needs for the
+    next step, ``dual_point`` (n,) signed: the feasible dual point whose value is ``dual_objective``; it may be another
+    than ``dual``.
+    """
+
+    weights: Array
+    dual: Array
+    intercept: float
+    objective: float
+    dual_objective: float | None = None
+    scale: float = 0.0
+    solves: int = 1
+    selected: tuple[int, ...] | None = None
+    state: State = None  # type: ignore[assignment]  # None for methods that need nothing
+    dual_point: Array | None = None
+
+
+AnyIterate: TypeAlias = Iterate[Any]  # of a method whose state is its own affair
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line of the history: best primal and dual so far, cumulative machine solves and seconds.
+
+    ``note`` of the first line names the method and, where it was chosen for the caller, says why.
+    """
+
+    iteration: int
+    objective: float
+    dual_objective: float | None
+    gap: float | None
+    relative_gap: float | None
+    solves: int
+    seconds: float
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What every solver returns. A field that does not apply to a method is None, never absent.
+
+    ``n_iter`` counts the steps after the first point, and is 1 where that point was the answer already.
+    ``dual_point`` (n,) signed is the feasible dual point whose value is ``dual_objective``, less the rounding where the
+    gap would be below it; it may be another than ``dual_coef``, which gives the best primal.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (M,)
+        Kernel weights, non-negative.
+    dual_coef : ndarray of shape (n,)
+        Signed dual coefficients of the training rows.
+    intercept : float
+        Offset b of the model.
+    objective : float
+        Primal objective at the solution.
+    dual_objective : float or None
+        Value of the feasible dual point, None where the method has no certificate.
+    status : Status
+        Why the solver stopped.
+    n_iter : int
+        Number of steps after the first point.
+    history : tuple of Record
+        Records of the steps.
+    solver : str
+        Name of a solver in ``SOLVERS``; "auto" lets the library choose.
+    solves : int
+        Number of machines that were solved.
+    seconds : float
+        Seconds that the fit took.
+    selected : tuple of int or None, default None
+        Indices of the kernels in the order in which they entered.
+    points : ndarray or None, default None
+        Coefficients of a path of steps, see above.
+    carry : object or None, default None
+        What a neighbouring problem may start from.
+    dual_point : ndarray of shape (n,) or None, default None
+        Feasible dual point that proves ``dual_objective``.
+    decision : ndarray of shape (n,) or None, default None
+        Decision values of the training rows.
+    screened : Screened or None, default None
+        At p = 1, how many kernels screening ruled out and how many were never read; None where nothing was screened.
+    """
+
+    weights: Array
+    dual_coef: Array
+    intercept: float
+    objective: float
+    dual_objective: float | None
+    status: Status
+    n_iter: int
+    history: tuple[Record, ...]
+    solver: str
+    solves: int
+    seconds: float
+    selected: tuple[int, ...] | None = None
+    points: tuple[AnyIterate, ...] | None = field(default=None, repr=False)
+    carry: Any = field(default=None, repr=False)  # what the method hands to the fit of a neighbouring problem
+    dual_point: Array | None = field(default=None, repr=False)
+    decision: Array | None = field(default=None, repr=False)  # f (n,) on the training rows, no intercept, where known
+    screened: Screened | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """Primal minus dual: the distance to the optimum is at most this. None for methods without a certificate."""
+        return None if self.dual_objective is None else self.objective - self.dual_objective
+
+    @property
+    def relative_gap(self) -> float | None:
+        """The gap as a share of the objective."""
+        return None if self.gap is None else self.gap / max(abs(self.objective), np.finfo(float).tiny)
+
+    def _repr_html_(self) -> str:
+        certificate = (
+            "no certificate" if self.relative_gap is None else f"within {100 * self.relative_gap:.3g} % of the optimum"
+        )
+        used = int(np.count_nonzero(self.weights > 0))
+        return (
+            f"<b>{self.solver}</b>: objective {self.objective:.6g}, {certificate}, "
+            f"{used} of {self.weights.size} kernels, {self.solves} solves, {self.seconds:.2f} s ({self.status.value})"
+        )
+
+
+class Method(ABC, Generic[State]):
+    """A method as the driver runs it; made for one problem, with a warm start where there is one.
+
+    ``State`` is what its iterates carry from step to step.
+
+    Attributes
+    ----------
+    name : what a fit says of how it was found
+    keeps_points : whether the fit holds every iterate
+    descends : False for a method that may end above its best iterate
+    listener : what to call in the middle of long steps, which end where it answers yes; None: nothing
+    scales : the scales of the problem, for a refusal
+    carry : what the fit of a neighbouring problem can use
+    screened : how many kernels screening ruled out, and how many were never read; None where nothing is screened
+    """
+
+    name: str
+    keeps_points: ClassVar[bool] = False
+    descends: bool = True
+    listener: Callable[[], Any] | None = None
+
+    @abstractmethod
+    def init(self) -> Iterate[State]:
+        """The first iterate."""
+
+    @abstractmethod
+    def step(self, best: Iterate[State], last: Iterate[State], trace: Trace) -> Iterate[State] | Status:
+        """The next iterate, or how the method ends."""
+
+    def successor(self, trace: Trace, has_ended: bool) -> Method[Any] | None:
+        """What goes on from the best iterate, where this method has ended or would be slower; None: nothing does."""
+        return None
+
+    def restate(self, best: Iterate[State], dual_point: Array | None) -> Iterate[State]:
+        """``best`` with values from scratch, for a method that updates them from step to step; ``best`` where they are
+        exact.
+
+        Asked before a run ends as converged, and at its end; a restated iterate is returned as it is.
+        """
+        return best
+
+    def polish(self, best: Iterate[State]) -> Iterate[State]:
+        """The last improvement, such as pruning and solving again; its certificate counts, too."""
+        return best
+
+    def certify(self, best: Iterate[State], dual_point: Array | None) -> Certificate | None:
+        """Objective and dual value of the published coefficients and dual point, from scratch; None: unknown."""
+        return None
+
+    @property
+    def carry(self) -> Any:
+        return None
+
+    @property
+    def screened(self) -> Screened | None:
+        return None
+
+    @property
+    def scales(self) -> str:
+        return "a linear system in them is singular. Scale the kernels alike, or remove near-copies"
+
+
+class Trace:
+    """What the driver remembers of a run: best primal point, best dual value and the point that has it, how near they
+    have come, and at what cost, line by line."""
+
+    def __init__(self, tol: float, note: str = "") -> None:
+        self.tol, self.note = tol, note
+        self.best: Any = None  # an ``Iterate``, from the first on
+        self.dual: float | None = None
+        self.dual_point: Array | None = None
+        self.lowest, self.solves, self._scale = np.inf, 0, 0.0
+        self.gaps: list[float] = []  # after every point; infinite as long as nothing is proved
+        self.history: list[Record] = []
+        self._clock = time.perf_counter()
+
+    def add(self, point: AnyIterate) -> None:
+        """Take one iterate and write a line of the history. MKLError where its objective is no number."""
+        if not np.isfinite(point.objective):
+            raise MKLError(
+                f"The objective became {point.objective} at iteration {len(self.gaps)}. The kernels or targets are too "
+                "badly scaled for this tolerance: normalise the kernels, or scale the target to unit variance."
+            )
+        if self.best is None or point.objective <= self.best.objective or point.dual_objective is None:
+            self.best = point
+        self.hear(point)
+        self.lowest = min(self.lowest, point.objective)
+        self.gaps.append(self.gap)
+        self.solves += point.solves
+        seconds, note = time.perf_counter() - self._clock, "" if self.history else self.note
+        line = Record(len(self.history), 0.0, None, None, None, self.solves, seconds, note)
+        self.history.append(_with_values(line, self.best.objective, self.dual))
+
+    def hear(self, point: AnyIterate) -> None:
+        """Take the dual value of ``point``, and nothing else of it."""
+        if point.dual_objective is not None and (self.dual is None or point.dual_objective > self.dual):
+            self.dual, self.dual_point, self._scale = point.dual_objective, point.dual_point, point.scale
+
+    def restate(self, best: AnyIterate) -> None:
+        """Take ``best`` for what has been seen so far: the published values came from running sums; these are truer."""
+        self.best, self.dual, self.dual_point, self.lowest = best, None, None, best.objective
+        self.hear(best)
+        self.tell_no_more(best.objective, self.dual)
+
+    def tell_no_more(self, objective: float, dual: float | None) -> None:
+        """No line of the history claims more than these values."""
+        for place, line in enumerate(self.history):
+            below = line.dual_objective
+            below = below if below is None or dual is None else min(below, dual)
+            self.history[place] = _with_values(line, max(line.objective, objective), below)
+
+    @property
+    def gap(self) -> float:
+        return np.inf if self.best is None or self.dual is None else float(self.best.objective - self.dual)
+
+    @property
+    def scale(self) -> float:
+        """R of the stopping rule: that of the dual that proves most, for far from the optimum R can be anything."""
+        if self.best is None:
+            return 0.0
+        return float(self.best.scale if self.dual is None else min(self._scale, abs(self.best.objective)))
+
+    @property
+    def target(self) -> float:
+        """The gap at which the run may stop."""
+        if self.best is None:
+            return 0.0
+        return float(max(self.tol * self.scale, 100 * np.finfo(float).eps * abs(self.best.objective)))
+
+
+def _with_values(line: Record, objective: float, dual: float | None) -> Record:
+    """The line with these values and the gap between them."""
+    gap = None if dual is None else objective - dual
+    share = None if gap is None else gap / max(abs(objective), np.finfo(float).tiny)
+    return replace(line, objective=objective, dual_objective=dual, gap=gap, relative_gap=share)
+
+
+def run(
+    method: Method[Any],
+    *,
+    tol: float,
+    max_iter: int,
+    callback: Callable[[Record], Any] | None = None,
+    why: str = "",
+) -> Fit:
+    """Drive ``method`` until its certificate is within ``tol``, it says it is done, or ``max_iter`` steps are made.
+
+    ``callback(record)`` is called after every iteration, and with the last record again in the middle of one that
+    computes many kernel rows; a true answer ends the run with ``Status.CANCELLED``, an exception passes through. The
+    best point seen is kept, with its proof computed from scratch where a method needs one. A division by zero or a
+    singular system inside a method, compiled or not, is a KernelError that names the scales of the problem. ``why`` the
+    method was taken is told with its name.
+    """
+    methods = [method]
+    try:
+        with one_blas_thread():
+            return _driven(methods, Trace(tol, method.name + why), max_iter, callback, why)
+    except (np.linalg.LinAlgError, ArithmeticError) as error:
+        raise refusal(methods[-1].scales) from error
+    finally:
+        for one in methods:
+            one.listener = None
+
+
+def _driven(
+    methods: list[Method[Any]],
+    trace: Trace,
+    max_iter: int,
+    callback: Callable[[Record], Any] | None,
+    why: str,
+) -> Fit:
+    method, restated, handed = methods[0], 0, None
+    points: list[AnyIterate] = []
+    listener = None if callback is None else lambda: bool(trace.history) and callback(trace.history[-1])
+    method.listener = listener
+    last: AnyIterate = method.init()
+    status: Any
+    while True:
+        trace.add(last)
+        if method.keeps_points:
+            points.append(last)
+        status = _verdict(trace, max_iter, callback)
+        if status is Status.CONVERGED and _restate(method, trace, handed) and trace.gap > trace.target:
+            restated += 1  # what running sums said was not so: on from there
+            last, status = trace.best, None if restated < SETTINGS.restated else Status.STALLED
+        if status is not None:
+            break
+        following: Any = method.successor(trace, has_ended=False)
+        if following is None:
+            following = method.step(trace.best, last, trace)
+        if isinstance(following, Status):
+            status, following = following, method.successor(trace, has_ended=True)
+        if following is None:
+            break
+        if isinstance(following, Method):
+            method, handed, status = following, trace.best, None  # its points have another state
+            methods.append(method)
+            method.listener = listener
+            following = method.init()
+        last = following
+    steps = max(1, len(trace.history) - 1)
+    _restate(method, trace, handed)
+    if trace.best is not handed:
+        _polish(method, trace)
+    best = trace.best
+    values, name = method.certify(best, trace.dual_point), ", then ".join(one.name for one in methods) + why
+    allowed = trace.tol * (trace.scale or abs(best.objective)) if method.descends else np.inf
+    check(name, best.objective, trace.dual, trace.lowest, allowed, values)
+    rounding = 0.0 if values is None else min(values.rounding, SETTINGS.digits * abs(best.objective))
+    if status in (Status.STALLED, Status.CONVERGED) and np.isfinite(trace.gap):
+        if max(trace.gap, rounding) <= trace.target:
+            status = Status.CONVERGED
+        elif trace.gap <= max(trace.target, rounding):
+            status = Status.ROUNDED
+        else:
+            status = Status.STALLED
+    if status is Status.STALLED and values is not None and trace.dual is not None:
+        refuse_if_strained(trace.gap, best.objective, values)
+    dual = None if trace.dual is None else min(trace.dual, best.objective - rounding)
+    trace.tell_no_more(-np.inf, dual)
+    return Fit(
+        best.weights,
+        best.dual,
+        best.intercept,
+        best.objective,
+        dual,
+        status,
+        steps,
+        tuple(trace.history),
+        name,
+        trace.solves,
+        trace.history[-1].seconds,
+        best.selected,
+        tuple(points) if method.keeps_points else None,
+        method.carry,
+        trace.dual_point,
+        None if values is None else values.decision,
+        method.screened,
+    )
+
+
+def _restate(method: Method[Any], trace: Trace, handed: AnyIterate | None) -> bool:
+    """Whether the best point has other values from scratch than were reported; they are in its place then."""
+    if trace.best is handed:
+        return False
+    truer = method.restate(trace.best, trace.dual_point)
+    if truer is trace.best:
+        return False
+    trace.restate(truer)
+    trace.add(truer)
+    return True
+
+
+def _polish(method: Method[Any], trace: Trace) -> None:
+    """The method's last word on its best point, undone where it costs more than the tolerance allows."""
+    best = trace.best
+    polished = method.polish(best)
+    if polished is best:
+        return
+    if polished.objective > trace.lowest + trace.tol * (trace.scale or abs(best.objective)):
+        trace.hear(polished)
+        trace.solves += polished.solves
+        return
+    trace.best = None
+    trace.add(polished)
+    if polished.dual_objective is None:  # a polish without a certificate is no step: the history ends before it
+        trace.history.pop()
+
+
+def _verdict(trace: Trace, max_iter: int, callback: Callable[[Record], Any] | None) -> Status | None:
+    if trace.gap <= trace.target:
+        return Status.CONVERGED
+    if callback is not None and callback(trace.history[-1]):
+        return Status.CANCELLED
+    return Status.MAX_ITER if len(trace.history) > max_iter else None
+
+
+def warn_unless_converged(fit: Fit, tol: float) -> None:
+    """A NotConvergedWarning that tells the gap reached, the gap asked and what to change."""
+    if fit.status.ok:
+        return
+    reached = (
+        "" if fit.relative_gap is None else f" Relative gap reached {fit.relative_gap:.2e}, tolerance asked {tol:.0e}."
+    )
+    warn_short(f"{fit.solver} {fit.status.value}.{reached}", stacklevel=3)

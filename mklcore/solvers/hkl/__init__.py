@@ -1,6 +1,0 @@
-"""Hierarchical kernel learning: a certified hull in a grid of kernels too many to list."""
-
-from mklcore.solvers.hkl.bases import BASES
-from mklcore.solvers.hkl.design import Design
-
-__all__ = ["BASES", "Design"]

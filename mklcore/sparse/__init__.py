@@ -1,0 +1,5 @@
+"""Few kernels: MKL-GOMP, greedy descent, SMKL, and other forms of MKL on the same solvers."""
+
+from mklcore._lazy import lazily as _lazily
+
+__getattr__ = _lazily(__name__)
