@@ -74,20 +74,23 @@ def column_effect(
     typical = rows.mean(axis=0)
     if len(columns) == 1:
         at = np.linspace(own.min(), own.max(), points)
-        moved = np.tile(typical, (points, 1))
-        moved[:, columns[0]] = at
-        return Effect(at, _above(model, moved, typical, output), (), own[:, 0])
+        moved = np.tile(typical, (points + 1, 1))
+        moved[1:, columns[0]] = at
+        return Effect(at, _above(model, moved, columns, output), (), own[:, 0])
     if not np.isin(np.round(own, 9), (0.0, 1.0)).all():
         return None
-    moved = np.tile(typical, (len(columns), 1))
-    moved[:, list(columns)] = np.eye(len(columns))
+    moved = np.tile(typical, (len(columns) + 1, 1))
+    moved[1:, list(columns)] = np.eye(len(columns))
     values = tuple(names[j].partition("=")[2] or names[j] for j in columns)
-    return Effect(np.arange(len(columns), dtype=float), _above(model, moved, typical, output), values, own.sum(axis=0))
+    return Effect(np.arange(len(columns), dtype=float), _above(model, moved, columns, output), values, own.sum(axis=0))
 
 
-def _above(model: Any, moved: Array, typical: Array, output: int) -> Array:
-    said = np.asarray(model._decisions(np.vstack([typical[None], moved])), dtype=float)
-    said = said.reshape(len(said), -1)[:, min(output, said[0].size - 1)]
+def _above(model: Any, moved: Array, columns: Sequence[int], output: int) -> Array:
+    """The decision at ``moved`` minus that at its first row: of the kernels alone that see a moved column."""
+    seen = [m for m in kernels_in_use(model) if not set(columns).isdisjoint(specs_of(model)[m].settled)]
+    said = model.contributions(moved, seen).sum(axis=0)
+    said = said.reshape(len(said), -1)
+    said = said[:, min(output, said.shape[1] - 1)]
     found: Array = said[1:] - said[0]
     return found
 

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from mklcore.answer.conformal import Conformal
 from mklcore.answer.ridge import targets
-from mklcore.answer.shapley import ShapleyValues, shapley_values
+from mklcore.answer.shapley import ShapleyValues, shapley_along, shapley_values
 from mklcore.answer.terms import HIGHER_ORDER, Term, TermValues, decompose
 from mklcore.answer.verdict import SURE, ColumnEffect, ComparedReference, Verdict
 from mklcore.answer.words import WordEffect, strongest_words
@@ -126,7 +126,7 @@ class Exploration:
         """
         if self.learnt_from.task == "novelty":
             raise DataError("Without a target no error can grow: what could be chance is not known.")
-        if {one.name for one in self._effects} != {name for name, _ in getattr(self.model, "source_columns_", ())}:
+        if self._ranks_kernels:
             return kernels_by_chance(self.model, self.read(self._judge), self._judge.y, self.seed)
         return could_be_chance(self.model, self._judge, self.seed)
 
@@ -233,7 +233,7 @@ class Exploration:
         """The effect of every source column (L, G) at each point of the path, in the order of ``columns``: on few rows,
         but at ``index``, where it is that of ``columns``.
         """
-        found = np.array([self.effects_of(point) for point in self.path.estimators])
+        found = self._effects_of(self.path.estimators)
         found[self.index] = [one.effect for one in self.columns]
         return found
 
@@ -244,9 +244,24 @@ class Exploration:
 
     def effects_of(self, point: Any) -> list[float]:
         """The effects of a model of the path, in the order of ``columns``."""
+        found: list[float] = self._effects_of([point])[0].tolist()
+        return found
+
+    def _effects_of(self, points: Sequence[Any]) -> Array:
         few = self._judge.drawn(ALONG, self.seed)
-        known = {one.name: one.effect for one in effects(point, few, self.read(few))[0]}
-        return [known[one.name] for one in self.columns]
+        if self._ranks_kernels:
+            names, read = list(self.model.kernel_names_), self.read(few)
+            values = np.array([kernel_values(point, read) for point in points])
+        else:
+            names, values = [name for name, _ in self.model.source_columns_], shapley_along(points, few)
+        order = [names.index(one.name) for one in self.columns]
+        found: Array = np.abs(values).mean(axis=1).sum(axis=2)[:, order]
+        return found
+
+    @property
+    def _ranks_kernels(self) -> bool:
+        """Whether kernels take the place of columns, see `effects`."""
+        return {one.name for one in self._effects} != {name for name, _ in getattr(self.model, "source_columns_", ())}
 
     def at(self, value: float) -> Path:
         """The path at another value of its parameter, as a path of that point alone; no fold has scored it."""
@@ -319,8 +334,7 @@ def effects(model: Any, rows: Dataset, read: Any = None) -> tuple[tuple[ColumnEf
         values, alone = (part if part.ndim == 3 else part[:, :, None] for part in (found.values, found.alone))
         names, note = [name for name, _ in model.source_columns_], ""
     except KernelError as error:
-        values = np.atleast_3d(np.moveaxis(model.contributions(read), 0, 1))
-        values = alone = values - values.mean(axis=0)
+        values = alone = kernel_values(model, read)
         names, note = list(model.kernel_names_), f"Kernels are ranked, not columns. {error}"
     total = values.sum(axis=1) - values.sum(axis=1).mean(axis=0)
     spread = float(np.sum(total * total))
@@ -333,6 +347,13 @@ def effects(model: Any, rows: Dataset, read: Any = None) -> tuple[tuple[ColumnEf
         for one in zip(names, effect.tolist(), share.tolist(), sizes.tolist(), together.tolist(), strict=True)
     ]
     return tuple(sorted(made, key=lambda one: (-one.effect, one.name))), note
+
+
+def kernel_values(model: Any, read: Any) -> Array:
+    """What every kernel adds (n, M, T) beyond its mean over the rows."""
+    values = np.atleast_3d(np.moveaxis(model.contributions(read), 0, 1))
+    centred: Array = values - values.mean(axis=0)
+    return centred
 
 
 def kernels_by_chance(model: Any, read: Any, y: Labels, seed: int) -> dict[str, bool]:

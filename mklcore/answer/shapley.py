@@ -49,6 +49,7 @@ from mklcore.kernels.interactions import ColumnMeasure, Interaction
 from mklcore.kernels.maps import standardise_rows
 
 _FIRST_NODES, _DIGITS = 8, 1e-12  # of the quadrature, and how exactly its values have to sum up
+_BLOCK = 4_000_000  # kernel values of one column at a time
 _VALUES = 200_000  # kernel values of all factors at a time: they stay in the cache of the processor
 
 
@@ -118,7 +119,7 @@ class Explainer:
                 "A model of ready kernels knows no columns, so nothing can be said per column: fit it on a table with "
                 "a KernelDictionary."
             )
-        terms = _of_hull(model, design) if design is not None else _of_kernels(model)
+        terms = _of_hull(model, design) if design is not None else _of_kernels([model])
         self.model, self._terms = model, [(term, _mean_of(term, background)) for term in terms]
         first = _explained(self._terms, background[:1], len(model.source_columns_))[0][0]
         decide = getattr(model, "decision_function", model.predict)
@@ -131,6 +132,19 @@ class Explainer:
         if len(self.base) == 1:
             return ShapleyValues(values[..., 0], float(self.base[0]), alone[..., 0])
         return ShapleyValues(values, self.base, alone)
+
+
+def shapley_along(models: Sequence[Any], X: Any) -> Array:
+    """The values (L, n, d, T) of L models, as those of a path are: kernels that they share are computed once."""
+    first = models[0]
+    if getattr(first, "_map", None) is None or any(one._map is not first._map for one in models):
+        found = [Explainer(one)(X).values for one in models]
+        return np.array([one if one.ndim == 3 else one[..., None] for one in found])
+    Explainer(first)  # its refusals
+    rows = np.asarray(first._checked_rows(X, reset=False), dtype=np.float64)
+    terms = [(term, _mean_of(term, first.background_)) for term in _of_kernels(models)]
+    values, _ = _explained(terms, rows, len(first.source_columns_))
+    return np.moveaxis(values.reshape(*values.shape[:2], len(models), -1), 2, 0)
 
 
 # Terms: products of factors, one a source column
@@ -265,15 +279,15 @@ class _Product:
         return out
 
 
-def _of_kernels(model: Any) -> list[_Term]:
-    """The terms of a model of a dictionary, kernel by kernel."""
+def _of_kernels(models: Sequence[Any]) -> list[_Term]:
+    """The terms of models of one dictionary, kernel by kernel, their coefficients side by side."""
+    model = models[0]
     found = model._map
     home = {j: source for source, (_, members) in enumerate(model.source_columns_) for j in members}
     alone: dict[int, list[int]] = {}
     terms = []
     for m, spec in enumerate(found.specs):
-        a = coefficients_of(model, m)
-        if not a.any():
+        if not any(np.atleast_2d(one.weights_)[:, m].any() for one in models):
             continue
         if len({home[j] for j in spec.settled}) == 1:
             alone.setdefault(home[spec.settled[0]], []).append(m)
@@ -283,25 +297,32 @@ def _of_kernels(model: Any) -> list[_Term]:
                 f"{model.kernel_names_[m]} is scaled row by row (spherical), so it is no product over its columns: "
                 'fit with normalise="multiplicative".'
             )
+        a = np.concatenate([coefficients_of(one, m) for one in models], axis=1)
         terms += [
             _Term(one.sources, partial(_between, found, one), a, one.constant)
             for one in _products(spec, home, model.kernel_names_[m])
         ]
-    return [*terms, *(_of_one_column(model, kernels, source) for source, kernels in alone.items())]
+    return [*terms, *(_of_one_column(models, kernels, source) for source, kernels in alone.items())]
 
 
 def _between(found: Any, product: _Product, rows: Array) -> Array:
     return product.factors(standardise_rows(rows, found.column_means, found.column_scales), found.rows)
 
 
-def _of_one_column(model: Any, kernels: list[int], source: int) -> _Term:
+def _of_one_column(models: Sequence[Any], kernels: list[int], source: int) -> _Term:
     """Kernels of one source column as one factor: what they say, however they are centred and scaled."""
+    found = models[0]._map
+    own, step = found.subset(kernels), max(1, _BLOCK // (len(kernels) * len(found.rows)))
 
     def said(rows: Array) -> Array:
-        values: Array = model.contributions(rows, kernels).sum(axis=0)
-        return values.reshape(1, 1, len(rows), -1)
+        parts = []
+        for top in range(0, len(rows), step):
+            blocks = own.cross(rows[top : top + step])
+            each = [one._parts(blocks, kernels).sum(axis=0).reshape(blocks.shape[1], -1) for one in models]
+            parts.append(np.concatenate(each, axis=1))
+        return np.concatenate(parts).reshape(1, 1, len(rows), -1)
 
-    return _Term((source,), said, np.eye(said(model.background_[:1]).shape[3]), np.ones(1))
+    return _Term((source,), said, np.eye(said(models[0].background_[:1]).shape[3]), np.ones(1))
 
 
 def coefficients_of(model: Any, m: int) -> Array:

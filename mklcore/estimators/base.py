@@ -752,9 +752,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
     def path_score(self, predicted: Labels, y: Any, sample_weight: Array | None = None) -> float:
         """The share of rows whose class was predicted."""
-        from sklearn.metrics import accuracy_score
-
-        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        return float(np.average(np.asarray(y) == np.asarray(predicted), weights=sample_weight))
 
     def _target(self, y: Any) -> Indices:
         y = column_or_1d(y, warn=True)

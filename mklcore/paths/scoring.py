@@ -179,6 +179,8 @@ class Judge:
 
     def __call__(self, model: Any, decision: Array, said: Labels | None = None) -> float:
         """The score of decision values (n,) or (n, T) of a fitted ``model``; ``said`` (n,) as in ``scored``."""
+        if self._scoring == "accuracy" and said is not None:
+            return float(np.mean(np.asarray(said) == self._y))
         try:
             return float(self._scorer(Decided(model, decision, said), None, self._y))
         except AttributeError:

@@ -10,6 +10,7 @@ What takes longer is work of its own on the finished answer: `further`, `chance`
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,6 +30,7 @@ from pages.shared.work import Failed, Pending, Ready
 
 LANDMARKS = 100
 SECONDS = 3.0  # of an answer, about
+SHOWN_SECONDS = 1.0  # of the processor between two stages that are shown: every one draws the page again
 FIXED = {"p": "p", "C": "C", "lam": "lam", "n_kernels": "s", "loss": "loss"}  # controls that the pipeline calls by name
 USUAL = Params()
 TABLE_SUGGESTS = ("together", "curved", "pairs", "spectrum", "places", "shift", "edited")
@@ -108,7 +110,7 @@ def get(params: PathParams, asked: bool = True) -> Found:
 def _make(data: Dataset, what: Asked) -> Callable[[Callable[..., None]], Exploration]:
 
     def make(progress: Callable[..., None]) -> Exploration:
-        found: dict[str, Any] = {}
+        found, shown = dict[str, Any](), time.thread_time()
 
         def tick(done: int, total: int) -> None:
             progress(done / total, STAGES[done])
@@ -121,7 +123,10 @@ def _make(data: Dataset, what: Asked) -> Callable[[Callable[..., None]], Explora
                     value.verdict.score  # noqa: B018  plain models are fitted for it, here and not while a page is drawn
                     return value
                 found[name] = value
-                progress(None, "", Partial(dict(found)))
+                path_asked_for = name == "refit" and not what.is_open
+                if path_asked_for or time.thread_time() - shown > SHOWN_SECONDS:
+                    progress(None, "", Partial(dict(found)))
+                    shown = time.thread_time()
         raise AssertionError("stages end with an answer")
 
     return make
