@@ -9,9 +9,11 @@ from threadpoolctl import threadpool_limits
 import mklcore as mkl
 from mklcore.answer import explore as pipeline
 from mklcore.answer import folds
+from mklcore.answer.exploration import ALONG
 from mklcore.answer.explore import STAGES, choice, stages
 from mklcore.answer.folds import Asked, Candidate, Judged
 from mklcore.answer.ridge import kernel_along, low_rank_along, targets
+from mklcore.answer.shapley import shapley_values
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
 from tests.helpers.odd_tables import KINDS, odd_tables
@@ -114,6 +116,11 @@ def test_its_path_is_certified_and_can_be_dragged_with_the_share_of_every_column
     assert found.shares_along.shape == (len(found.path), 7)
     np.testing.assert_allclose(found.shares_along.sum(axis=1), 1.0)
     np.testing.assert_allclose(found.shares_along[found.index], [one.share for one in found.columns])
+    first = np.abs(
+        np.atleast_3d(shapley_values(found.path.estimators[0], found._judge.drawn(ALONG, found.seed)).values)
+    )
+    effects = dict(zip(dict(found.model.source_columns_), first.mean(axis=0).sum(axis=1), strict=True))
+    np.testing.assert_allclose(found.effects_along[0], [effects[one.name] for one in found.columns], rtol=1e-9)
     point = found.at(float(found.path.values[0]) * 1.5)  # between two points
     assert point.statuses[0].ok
     near = np.sort(found.effects_along[:2], axis=0)
