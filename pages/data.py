@@ -15,6 +15,7 @@ from mklcore.data.dataset import Dataset, Split
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import MKLError
 from pages.of_data import columns, groups, rail, target
+from pages.shared import headline, uploading
 from pages.shared.derive import first_table, notes
 from pages.shared.derive import tables as derive_tables
 from pages.shared.drawing import charts, leaks, listings, refusals
@@ -38,7 +39,7 @@ def gallery() -> None:
             row = box.columns(SAMPLES_A_ROW, gap="small")
         with row[place % SAMPLES_A_ROW]:
             st.button(
-                label, key=f"table_{name}", width="stretch", on_click=rail.choose, args=(name,),
+                label, key=f"table_{name}", width="stretch", on_click=uploading.choose, args=(name,),
                 type="primary" if name == history.current().data else "secondary",
             )  # fmt: skip
             st.caption(line)
@@ -51,18 +52,23 @@ def facts(table: Dataset, parts: Split) -> None:
         kernels = derive_tables.stack_file(history.current()).stack.n_kernels
         what = f"**{kernels}** kernels on **{table.n_samples:,}** rows, without columns"
     else:
-        what = f"**{table.n_samples:,}** rows, **{table.n_features:,}** features"
+        columns = len({name for name, _ in (*table.columns, *table.strings)})
+        what = f"**{words.plain(headline.name_of(history.current()))}**: **{table.n_samples:,}** rows"
+        what += f", **{columns}** column{'s' * (columns > 1)} to learn from"
+    target = f"Target **{words.plain(table.target_name)}**: {words.TASKS[table.task]}"
+    target = "No target: one-class (anomaly detection)" if table.task == "novelty" else target
     st.markdown(
-        f"{what}. Target **{words.plain(table.target_name)}**: "
-        f"{words.TASKS[table.task]}. Rows for training **{rows[0]}**, validation **{rows[1]}**, test **{rows[2]}**."
+        f"{what}. {target}. Rows for training **{rows[0]:,}**, validation **{rows[1]:,}**, "
+        f"test **{rows[2]:,}**."
     )
     sample = SAMPLES.get(history.current().data)
     if sample is not None:
         st.caption(f"Source: {words.plain(sample.source)}. Licence: {words.plain(sample.licence)}.")
     if table.task == "novelty":
         st.info(
-            "One-class models (anomaly detection) need no target: Explore estimates the region of the training rows, "
-            "Predict says whether a row is inside it. Hulls, Compare and most of Theory need a target.",
+            "This table has no target: the model learns where most rows are. Explore shows which columns tell unusual "
+            "rows from the others, Predict says whether a row is unusual. Hulls, Compare and most of Theory need a "
+            "target.",
             icon=":material/info:",
         )
 
@@ -98,7 +104,7 @@ def show(table: Dataset, parts: Split) -> None:
                 alt="Name and range of each kernel",
                 column_config=dict.fromkeys(("smallest", "mean", "largest"), three_digits),
             )  # fmt: skip
-            st.caption("Pages that need columns say so. Explore, Compare and Kernels work on the stack.")
+            st.caption("Explore, Compare and Kernels work on a stack; the other pages need columns.")
         else:
             st.subheader("First rows", anchor=False)
             st.dataframe(listings.first_rows(table), height=248, hide_index=True, alt="The first rows, target first")
@@ -113,7 +119,7 @@ def show(table: Dataset, parts: Split) -> None:
     with right:
         changes(table)
         nav.link("kernels", "Choose its kernels")
-        nav.link("explore", "See which columns and kernels matter")
+        nav.link("explore", "See which columns matter")
 
 
 def is_refused() -> bool:
@@ -128,7 +134,7 @@ def is_refused() -> bool:
 
 
 with st.sidebar:
-    rail.uploader()
+    uploading.uploader()
     with suppress(uploads.MissingFileError):  # the page itself says so
         if derive_tables.on_stack(history.current()):
             rail.stack_controls()
@@ -157,4 +163,4 @@ if notices.usable_table():
         refusals.draw(error, "data")
 elif is_refused():
     with answer.container():
-        target.offer(refused=True)
+        target.offer(ask=True)

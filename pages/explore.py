@@ -134,7 +134,7 @@ def show(found: Exploration, params: Params) -> None:
 def says(found: Exploration, params: Params) -> None:
     """Draw the one sentence, with the target a click away."""
     headline.draw(found.verdict.sentence(pictures.bold, words.plain(headline.name_of(params))), params)
-    target.offer()
+    target.offer(ask=found.verdict.better_than_guess is False)
     leaks.draw("explore")
 
 
@@ -142,23 +142,22 @@ def could_help(found: Exploration) -> None:
     """Say what to try where the model is no better than guessing."""
     st.markdown("**What could help**")
     rows = found.learnt_from.n_samples
-    more = ": more would show a weaker effect" if rows < 1000 else ""
     st.markdown(
-        f"- There are {counted(rows, 'row')} to learn from{more}.\n- Columns that have to do with "
-        f"{pictures.bold(found.learnt_from.target_name)}; those that were left out stand below.\n- Another target: "
-        "perhaps a related column can be predicted."
+        f"- More rows: there are {counted(rows, 'row')} to learn from, and more can show a weaker effect.\n"
+        f"- Columns that have to do with {pictures.bold(found.learnt_from.target_name)}.\n"
+        "- Another target: a related column may be easier to predict."
     )
     questions.left_out(history.current())
 
 
 def legend(grey: int, count: int, pending: bool) -> str:
     """What a bar, its tick and its colour say."""
-    told = "Bar: the share of the effect, the mean absolute Shapley value. Tick: what the column does alone. "
+    bars = "Bar: how far the column moves the prediction (mean absolute Shapley value). Tick: the same, alone. "
     if pending:
-        return f"{told}Which columns could be chance follows."
+        return f"{bars}Which columns could be chance follows."
     if grey:
-        return f"{told}Grey: shuffling this column does not clearly hurt the model ({grey} of {count})."
-    return f"{told}Click a bar to look at its column."
+        return f"{bars}Grey: shuffling this column does not clearly hurt the model ({grey} of {count})."
+    return f"{bars}Click a bar to look at its column."
 
 
 def picked(found: Exploration) -> dict[str, int]:

@@ -1,28 +1,17 @@
 """Data, the rail: the file, how it is read, target and task, and how its rows are divided."""
 
-import dataclasses
-from collections.abc import Callable
 from contextlib import suppress
 
 import streamlit as st
 
 from mklcore.data.dataset import counted, joined
 from mklcore.data.splitting import RANDOM
-from mklcore.errors import DataError, MKLError
-from pages.shared import kept, work
+from mklcore.errors import MKLError
+from pages.shared import uploading
 from pages.shared.derive import tables
 from pages.shared.params import parameters, rules
-from pages.shared.session import fields, history, uploads, words
-from pages.shared.session.memory import memory
+from pages.shared.session import fields, history, words
 
-# What belongs to one table and returns to its usual value with another one.
-OF_THE_TABLE = (
-    *(one.name for one in dataclasses.fields(parameters.FileParams)[1:]),
-    "grouping",
-    "clip",
-    "edited",
-)
-KINDS = ["csv", "tsv", "txt", "xlsx", "xls", "parquet", "npz", kept.ENDING]
 TASKS = {
     "": "as found",
     "classification": "classes",
@@ -38,56 +27,6 @@ RARE = {"": "keep", "merge": 'merge into "other"', "drop": "leave out"}
 BAD_LINES = {"": "refuse the file", "skip": "leave them out"}
 HELD_OUT = {RANDOM: "drawn at random", "last": "by time: the last rows", "first": "by time: the first rows"}
 HEADERS = {"": "as found", "yes": "names of the columns", "no": "data"}
-
-
-def choose(source: str) -> None:
-    """Make another table the one in use; what belonged to the table before returns to its usual value."""
-    usual = parameters.Params()
-    if history.current().edited and source != history.current().data:
-        memory().notice = "The edited dictionary belonged to the previous table. Kernels starts with a new one."
-    history.change(data=source, **{name: getattr(usual, name) for name in OF_THE_TABLE})
-
-
-def take_upload() -> bool:
-    """Keep the uploaded bytes and make them the table in use, or open a saved screen; tell whether it was a table."""
-    file = fields.value("uploader")
-    if file is None:
-        return False
-    if refused := uploads.refusal(file):
-        memory().notice = refused
-        return False
-    if kept.is_screen(file.getvalue()):
-        try:
-            kept.open_file(file.getvalue())
-        except DataError as error:
-            memory().notice = words.plain(error)
-        return False
-    work.again()
-    source = uploads.keep_upload(file.name, file.getvalue())
-    if source == history.current().data:
-        history.set_params(history.current())  # the file a link asked for: its settings stay
-    else:
-        choose(source)
-    return True
-
-
-def uploader(label: str = "Your own table or kernel stack", then: Callable[[], None] = lambda: None) -> None:
-    """Draw the upload; ``then`` is called when a file was taken."""
-    st.file_uploader(
-        label,
-        type=KINDS,
-        max_upload_size=uploads.STACK_LIMIT_MB,
-        key="uploader",
-        on_change=lambda: then() if take_upload() else None,
-        help=f"CSV, TSV, Excel or Parquet up to {uploads.UPLOAD_LIMIT_MB} MB, the first row with the "
-        f"names "
-        f"of the columns; or a NumPy archive (.npz) up to {uploads.STACK_LIMIT_MB} MB with K (kernels, rows, rows), y "
-        f"(rows) "
-        f"and, if you like, names; or a saved screen (.{kept.ENDING}). No other session sees the file.",
-    )
-    place = kept.folder()
-    if place is not None and history.current().is_upload:
-        st.caption(f"Kept in {words.plain(place)}, so that it is here again after a restart.")
 
 
 def stack_controls() -> None:
@@ -190,7 +129,7 @@ def read_controls() -> None:
 def as_found() -> None:
     """Offer to drop everything a person chose about reading the file, where there is something."""
     usual, params = parameters.Params(), history.current()
-    chosen = {name: getattr(usual, name) for name in OF_THE_TABLE if name not in ("target", "edited", "clip")}
+    chosen = {name: getattr(usual, name) for name in uploading.OF_THE_TABLE if name not in ("target", "edited", "clip")}
     if any(getattr(params, name) != value for name, value in chosen.items()):
         st.button(
             "Read the file as found", key="as_found", width="stretch", on_click=lambda: history.change(**chosen),
@@ -210,7 +149,10 @@ def division() -> None:
         "Test rows", "test", kind=st.slider, max_value=min(0.45, round(most - params.validation, 2)),
         step=0.05, format="percent", to=lambda v: round(v, 2), back=lambda v: round(v, 2),
     )  # fmt: skip
-    st.caption("The validation set selects the model on the path. The test set is scored only when you ask.")
+    st.caption(
+        "Test rows judge the model on Explore, which learns from all others. Hulls learn from the training rows, and "
+        "validation rows choose among them."
+    )
     fields.field_view(
         "Held-out rows", "hold_out", options=HELD_OUT, help="By time where new rows are to be predicted from older ones"
     )

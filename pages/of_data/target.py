@@ -11,9 +11,9 @@ from pages.shared.derive import tables
 from pages.shared.session import history, uploads, words
 
 
-def offer(*, refused: bool = False) -> None:
-    """Draw a button for each of the likeliest targets of an uploaded table, where no guess is far ahead or it was
-    refused.
+def offer(*, ask: bool = False) -> None:
+    """Draw a button for each of the likeliest targets of an uploaded table, where no guess is far ahead, or where a
+    page has a reason to ``ask``.
     """
     params = history.current()
     if not params.is_upload or tables.on_stack(params) or params.task == "novelty":
@@ -22,25 +22,14 @@ def offer(*, refused: bool = False) -> None:
     with suppress(MKLError, uploads.MissingFileError):  # the page itself says so
         candidates = tables.summary(replace(params, target="")).candidates
     names = [one.name for one in candidates]
-    if len(names) < 2 or (is_sure(candidates) and not refused) or (params.target and params.target not in names):
+    if len(names) < 2 or (is_sure(candidates) and not ask) or (params.target and params.target not in names):
         return
-    if params.target:
-        st.markdown("You chose the target. The other likely ones stay one click away:")
-    else:
-        how = "the table was refused with the column that was guessed" if refused else "the guess is unsure"
-        st.markdown(
-            f"**Which column do you want to predict?** No target was named, and {how}. The likeliest ones, one click "
-            f"each; "
-            "every other column is on the left, under Target:"
-        )
-    for place, (box, one) in enumerate(zip(st.columns(len(names), gap="small"), candidates, strict=True)):
-        with box:
+    guess = f"We guessed that you want to predict **{words.plain(names[0])}**. Is it another column?"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("Other likely targets:" if params.target else guess, width="content")
+        for place, one in enumerate(candidates):
             st.button(
-                words.plain(one.name), key=f"target_{place}", width="stretch", on_click=history.change,
-                kwargs={"target": one.name}, type="primary" if one.name == (params.target or names[0]) else "secondary",
+                words.plain(one.name), key=f"target_{place}", on_click=history.change, kwargs={"target": one.name},
+                type="primary" if one.name == (params.target or names[0]) else "secondary",
+                help=f"Likely {words.plain(one.reason)}",
             )  # fmt: skip
-            st.caption(words.plain(_sentence(one.reason)))
-
-
-def _sentence(reason: str) -> str:
-    return f"{reason[0].upper()}{reason[1:]}."

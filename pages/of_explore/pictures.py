@@ -93,10 +93,11 @@ def column(found: Exploration, model: Any, params: Params, numbers: Numbers) -> 
             lambda name: history.change(column=numbers.get(name, 0), term=""), options=names,
         )  # fmt: skip
         one = next(one for one in found.columns if one.name == now)
+        against = ": it works against a column it is correlated with" if one.variance < 0 else ""
         st.markdown(
-            f"{bold(now)} makes up **{one.share:.1%}** of the effect and works alone by **{rounded(one.alone, 2)}**. "
-            f"Share of the variance of the prediction: {one.variance:.1%}; below zero it works against a column it is "
-            "correlated with."
+            f"{bold(now)} moves the prediction by **{rounded(one.effect, 2)}** on average, {100 * one.share:.1f} % of "
+            f"all effects; by itself alone by {rounded(one.alone, 2)}. Its share of the variance of the prediction is "
+            f"{style.minus(f'{100 * one.variance:.1f}')} %{against}."
         )
         pair = pairs(found, params, now, numbers)
     with right:
@@ -117,7 +118,7 @@ def pairs(found: Exploration, params: Params, name: str, numbers: Numbers) -> st
         return ""
     later = answer.terms(params, asked=False)
     if isinstance(later, Pending):
-        st.caption("Which pairs of columns act together follows.")
+        st.caption("Which columns act together with it follows.")
     terms = later.value if isinstance(later, Ready) else ()
     own = [one for one in terms if len(one.columns) == 2 and name in one.columns][:MOST_PAIRS]
     if not own:
@@ -138,7 +139,7 @@ def curve(model: Any, learnt: Dataset, params: Params, name: str) -> None:
     made = [column_effect(model, members, learnt.feature_names, output=k) for k in outputs(model)]
     drawn = [one for one in made if one is not None]
     if not drawn:
-        st.caption("Several columns at once have no single curve: give them kernels of their own to see each.")
+        st.caption(f"{words.plain(name)} has no curve of its own: its kernels see other columns as well.")
         return
     k = int(np.argmax([np.ptp(one.values) for one in drawn]))
     make = partial(column_figure, drawn[k], name, decided(model, learnt, k))

@@ -59,7 +59,7 @@ def compared(found: Exploration, params: Params, pending: bool) -> None:
     if behind & set(TREES):
         st.caption("Trees do better here: perhaps the target jumps, or many columns interact.")
     if found.label == "all columns together":
-        st.caption("One kernel of all columns does best. It is explained exactly, but has no curve per column.")
+        st.caption("One kernel of all columns predicts best. It has no curve for a single column.")
         st.button(
             "See it with one kernel per column", key="one_per_column", on_click=history.change,
             kwargs={"recipe": "recommended", "together": False, "at": None},
@@ -82,12 +82,12 @@ def how_sure(found: Exploration, params: Params) -> None:
     if learnt.task == NOVELTY:
         return
     show = lambda _: st.markdown(width_of(found))  # noqa: E731
-    with st.expander("How sure a prediction is", icon=":material/straighten:", key="deep_intervals", type="compact"):
+    with st.expander("How sure is a prediction?", icon=":material/straighten:", key="deep_intervals", type="compact"):
         requests.draw("Compute intervals", "ask_intervals", answer.intervals, answer.key(params), show)
     if learnt.sequences or tables.on_stack(params) or learnt.n_samples < 40:
         return
     with st.expander("Columns that stand out from noise", icon=":material/grain:", key="deep_noise", type="compact"):
-        st.caption("Is a column's place real, or could noise have it, given all others?")
+        st.caption("Does a column say more than noise would, given all others?")
         for method, (label, promise) in SELECTIONS.items():
             get = partial(selected, found, method)
             requests.draw(label, f"ask_noise_{method}", get, params.part(DataParams), named)
@@ -123,8 +123,8 @@ def width_of(found: Exploration) -> str:
         return f"About 9 in 10 similar new rows fall within **± {rounded(half)}** of their prediction (median width)."
     sizes = found.predict_set(X).sum(axis=1)
     return (
-        "A set of classes that holds the right one for 9 in 10 new rows names one class only for "
-        f"**{np.mean(sizes == 1):.0%}** of them."
+        f"For **{100 * np.mean(sizes == 1):.0f} %** of the rows one class is enough to be right for about 9 in 10 "
+        "similar new rows; the others need several."
     )
 
 

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from mklcore.gallery.lessons import OPENING
-from pages.of_data import rail
 from pages.of_home import cards
+from pages.shared import uploading
 from pages.shared.drawing import charts
 from pages.shared.players import path_player
 from pages.shared.session import nav
@@ -21,7 +21,7 @@ def draw() -> None:
         scene()
     with table:
         st.subheader("Now your table", anchor=False)
-        rail.uploader("Upload a table to see which columns predict your target", then=_to_answer)
+        uploading.uploader("Upload a table to see which columns predict your target", then=_to_answer)
         cards.draw(_take)
 
 
@@ -44,7 +44,7 @@ def scene() -> None:
 
 
 def _take(sample: str) -> None:
-    rail.choose(sample)
+    uploading.choose(sample)
     _to_answer()
 
 

@@ -83,7 +83,7 @@ def test_every_page_opens_with_every_algorithm(algorithm: str, sample: str) -> N
 
 def test_a_fresh_start_shows_a_sample_without_a_click() -> None:
     app = open_app()
-    assert "**569** rows, **30** features" in words(app)
+    assert "**569** rows, **30** columns to learn from" in words(app)
     assert not app.error
     assert not app.warning
 
@@ -228,7 +228,7 @@ def test_a_server_has_one_blas_thread_and_does_not_collect_what_it_imported() ->
 
 def test_an_uploaded_table_is_read_and_stays_when_the_page_changes() -> None:
     app = upload(open_app(), table())
-    assert "**60** rows, **3** features. Target **label**" in words(app)
+    assert "**60** rows, **3** columns to learn from. Target **label**" in words(app)
     go(app, "pages/kernels.py")
     assert "**8** kernels on **30** training rows" in words(app)
     go(app, "pages/data.py")
@@ -279,7 +279,7 @@ def test_a_link_to_a_file_resolves_only_where_the_file_was_uploaded() -> None:
     for page in PAGES:
         stranger = open_app(data=link)
         go(stranger, page)
-        assert "upload the same file" in words(stranger)
+        assert "Upload the same file" in words(stranger)
         assert "60" not in words(stranger)
     upload(stranger := open_app(data=link), content)
     assert "**60** rows" in words(stranger)

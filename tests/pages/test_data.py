@@ -12,7 +12,7 @@ from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.grouping import read_groups, read_numbers, regrouped, write_groups, write_numbers
 from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import DataError, MKLError, ParameterError
-from pages.of_data import rail
+from pages.shared import uploading
 from pages.shared.derive import notes as derive_notes
 from pages.shared.drawing import editing
 from pages.shared.params import link as params_link
@@ -228,7 +228,7 @@ def test_every_note_says_what_undoes_it():
 
 def test_every_choice_about_a_file_is_in_the_link_and_undone_in_one_click():
     app = upload(open_app(), MESSY)
-    assert "**60** rows, **8** features. Target **grade**: more than two classes" in words(app)
+    assert "**60** rows, **6** columns to learn from. Target **grade**: more than two classes" in words(app)
     app.selectbox(key="field_task").set_value("regression").run()
     app.selectbox(key="field_missing").set_value("drop").run()
     assert "**58** rows" in words(quiet(app))
@@ -244,14 +244,14 @@ def test_every_choice_about_a_file_is_in_the_link_and_undone_in_one_click():
     assert "Left out, as asked" in words(app).replace("\\", "")
     app.button(key="as_found").click().run()
     assert memory(app).params == Params(data=link["data"])
-    assert "**60** rows, **8** features" in words(quiet(app))
+    assert "**60** rows, **6** columns to learn from" in words(quiet(app))
 
 
 def test_a_link_restores_the_reading_once_the_file_is_there():
     owner = upload(open_app(), MESSY)
     source = owner.query_params["data"]
     stranger = open_app(data=source, uses="7c", missing="indicator", grouping="bands 2", stratified="no")
-    assert "upload the same file" in words(stranger)
+    assert "Upload the same file" in words(stranger)
     upload(stranger, MESSY)
     params = memory(stranger).params
     assert (params.uses, params.missing, params.grouping, params.stratified) == ("7c", "indicator", "bands 2", False)
@@ -266,7 +266,7 @@ def test_another_table_drops_what_belonged_to_the_one_before():
     quiet(app.run())
     app.button(key="table_iris").click().run()
     assert memory(app).params == Params(data="iris")
-    assert set(rail.OF_THE_TABLE) <= set(Params.__dataclass_fields__)
+    assert set(uploading.OF_THE_TABLE) <= set(Params.__dataclass_fields__)
 
 
 def test_a_sheet_is_chosen_on_the_page():
@@ -274,7 +274,7 @@ def test_a_sheet_is_chosen_on_the_page():
     app = upload(open_app(), raw, "book.xlsx")
     assert "**60** rows" in words(app)
     app.selectbox(key="field_sheet").set_value("Second").run()
-    assert "**40** rows, **1** features" in words(quiet(app)) or "**40** rows" in words(app)
+    assert "**40** rows, **1** column to learn from" in words(quiet(app))
     assert app.query_params["sheet"] == "Second"
     memory(app).params = replace(memory(app).params, sheet="Third")
     quiet(app.run())
@@ -297,7 +297,7 @@ def test_novelty_is_shown_and_says_which_pages_cannot_use_it():
     app = upload(open_app(), MESSY)
     app.selectbox(key="field_task").set_value("novelty").run()
     app.selectbox(key="field_target").set_value("").run()
-    assert "One-class models" in words(quiet(app))
+    assert "This table has no target" in words(quiet(app))
     go(app, "pages/kernels.py")
     assert "has the largest effective rank" in words(app)  # there is no target to be aligned with
     assert "alignment with the target" not in words(app)
@@ -347,7 +347,7 @@ def test_columns_that_are_not_there_give_a_sentence(uses: str):
 
 def test_settings_for_files_do_nothing_to_a_sample():
     app: AppTest = open_app(data="iris", uses="1x", task="regression", clip="yes", sheet="A", missing="drop")
-    assert "**150** rows, **4** features" in words(app)
+    assert "**150** rows, **4** columns to learn from" in words(app)
     assert not app.error
 
 
@@ -375,12 +375,12 @@ def test_the_likeliest_targets_are_one_click_each_where_the_guess_is_unsure():
     names = [one.name for one in describe_table(UNSURE).candidates]
     assert [app.button(key=f"target_{place}").label for place in range(3)] == names
     assert f"Target **{names[0]}**" in words(app)
-    assert "the guess is unsure" in words(app)
+    assert "Is it another column?" in words(app)
     assert app.button(key="target_0").proto.type == "primary"
     quiet(app.button(key="target_2").click().run())
     assert app.query_params["target"] in (names[2], [names[2]])
     assert f"Target **{names[2]}**" in words(app)
-    assert "stay one click away" in words(app)
+    assert "Other likely targets:" in words(app)
     assert [app.button(key=f"target_{place}").proto.type for place in range(3)] == ["secondary", "secondary", "primary"]
     quiet(app.selectbox(key="field_target").set_value("colour").run())
     assert "target_0" not in {button.key for button in app.button}  # a person chose something else

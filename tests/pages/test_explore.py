@@ -111,7 +111,7 @@ def test_a_point_between_two_is_solved_and_told_from_the_chosen_one() -> None:
 def test_a_column_is_looked_at_closely_with_the_pairs_it_is_in() -> None:
     app = explore(data="sparse_polynomial", column="3")
     assert app.selectbox(key="field_column").value == "x03"
-    assert "**x03** makes up" in words(app)
+    assert "**x03** moves the prediction by" in words(app)
     pairs = [one for one in answer.terms(Params(data="sparse_polynomial")).value if len(one.columns) == 2]
     mine = next(one for one in pairs if "x03" in one.columns)
     other = next(name for name in mine.columns if name != "x03")
@@ -122,7 +122,7 @@ def test_a_column_is_looked_at_closely_with_the_pairs_it_is_in() -> None:
 def test_what_nobody_asked_for_waits_for_its_button() -> None:
     app = go(upload(open_app(repeats="2"), table(80)), EXPLORE)
     for key, said in (
-        ("ask_intervals", "holds the right one for 9 in 10 new rows"),
+        ("ask_intervals", "one class is enough to be right"),
         ("ask_noise_stability", "false"),
         ("repeat", "standard deviation over 2 splits"),
     ):
@@ -236,6 +236,7 @@ def test_a_file_belongs_to_its_session_and_a_number_of_kernels_is_bounded() -> N
     app = go(upload(open_app(), table(60)), EXPLORE)
     assert "Predicting **label**" in words(app)
     other = explore(data=memory(app).params.data)
-    assert "Files stay with the person who uploaded them" in words(other)
+    assert "Upload the same file to go on" in words(other)
+    assert "Predicting **label**" in words(upload(other, table(60)))  # on the spot
     app = explore(data="diabetes", algorithm="gomp", at="500")
     assert component(app, "path_player")["index"] == len(component(app, "path_player")["labels"]) - 1

@@ -40,20 +40,23 @@ WORDS = (
 
 # What a note speaks of, and what undoes or changes it.
 ADVICE = (
-    ("No target was named", "Choose another under Target."),
-    ("a binary task", "To change this, use Task."),
+    ("No target was named", "Another one: Target."),
+    ("a binary task", "Another one: Task."),
     ("filled with the median", "Other ways: Missing values."),
     ("beside each says where", "Without it: Missing values, median."),
-    ("something else than a usable number", f"If these cells mean something, use the column as a category {COLUMNS}."),
-    ("More than half of the cells", f"Left out is a choice {COLUMNS}."),
-    ("Dates became hour", f"Left out is a choice {COLUMNS}."),
-    ("Categories became columns", f"Number, or left out, is a choice {COLUMNS}."),
-    ("counts as a category of its own", "Rows without a value are left out with Missing values, drop rows."),
-    ("an identifier that only names", f"To keep it, use it as a number or a category {COLUMNS}."),
-    ("one value only", f"To keep it, use it as a number or a category {COLUMNS}."),
+    (
+        "something else than a usable number",
+        "The table of columns can use it as a category.",
+    ),
+    ("More than half of the cells", "The table of columns can leave it out."),
+    ("Dates became hour", "The table of columns can leave it out."),
+    ("Categories became columns", "The table of columns has other uses."),
+    ("counts as a category of its own", "To leave these rows out: Missing values, drop rows."),
+    ("an identifier that only names", "The table of columns can use it."),
+    ("one value only", "The table of columns can use it."),
     ("whose names begin alike are groups", "Other groups, or none: Group columns."),
     ("not UTF-8", "If letters look wrong: How the file is read, Encoding."),
-    ("The workbook has", "Choose another under Sheet."),
+    ("The workbook has", "Another one: Sheet."),
     ("columns are separated by", "Another delimiter: How the file is read."),
     ("Negative eigenvalues of", "Without it: Clip negative eigenvalues, off; such kernels are then refused."),
 )

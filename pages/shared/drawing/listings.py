@@ -72,7 +72,7 @@ def first_rows(table: Dataset) -> pd.DataFrame:
         name += " "
     target = table.y[:PREVIEW_ROWS]
     frame.insert(0, name, target if table.task == "regression" else target.astype(str))
-    return frame
+    return frame.assign(**{column: list(cells[:PREVIEW_ROWS]) for column, cells in table.strings})
 
 
 def columns(table: Dataset) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from mklcore.errors import MKLError
+from pages.shared import uploading
 from pages.shared.derive import tables
 from pages.shared.drawing import refusals
 from pages.shared.session import history, nav, uploads
@@ -27,10 +28,10 @@ def usable_table() -> bool:
         tables.table(history.current())  # its file may have left the session while its split is still there
         tables.split(history.current())
     except uploads.MissingFileError:
-        st.info(
-            "This link refers to an uploaded file. Files stay with the person who uploaded them: upload the same file "
-            "on the Data page to restore this screen."
-        )
+        st.info("This link needs a file that stayed with the person who uploaded it. Upload the same file to go on.")
+        if memory().page != "data":
+            uploading.uploader("The file of this link")
+            return False
     except PendingError as error:
         refusals.draw(error, "refused")
         return False
