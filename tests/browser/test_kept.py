@@ -16,7 +16,7 @@ def test_a_reload_finds_the_table_and_a_saved_screen_opens_elsewhere(start, visi
     owner.page.reload()
     owner.page.wait_for_selector("text=140 rows")
     other.open(owner.page.url.removeprefix(f"{server.url}/"))
-    other.page.wait_for_selector("text=upload the same file")
+    other.page.wait_for_selector("text=Upload the same file")
     assert not (tmp_path / "home" / "tables").exists()
 
     owner.go("Explore")

@@ -228,7 +228,7 @@ def test_uploads_and_ready_stacks_are_compared_and_stay_in_their_session() -> No
     app = go(upload(open_app(methods="gomp;uniform"), table()), PAGE)
     assert len(rows(app)) == 2
     stranger = open_app(PAGE, data=memory(app).params.data, methods="gomp;uniform")
-    assert "upload the same file" in words(stranger)
+    assert "Upload the same file" in words(stranger)
     assert not stranger.dataframe
     rng, buffer = np.random.default_rng(5), io.BytesIO()
     X = rng.standard_normal((80, 3))

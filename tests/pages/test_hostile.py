@@ -216,7 +216,7 @@ def test_a_step_back_to_a_file_that_has_left_the_session_gives_a_sentence() -> N
         upload(app, table(seed=seed), f"{seed}.csv")
     for _ in range(uploads.REMEMBERED_UPLOADS):
         quiet(app.button(key="undo").click().run())
-    assert any("upload the same file" in info.value for info in app.info)
+    assert any("Upload the same file" in info.value for info in app.info)
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e9])

@@ -507,7 +507,7 @@ def test_the_hulls_of_an_uploaded_table_stay_in_their_session() -> None:
     assert "nodes in the hull" in words(wait_for_hulls(app))
     assert work.peek(("hulls", hulls.key(memory(app).params))) is None  # of another session
     stranger = open_app("pages/hulls.py", data=app.query_params["data"])
-    assert "upload the same file" in words(stranger)
+    assert "Upload the same file" in words(stranger)
 
 
 def test_columns_the_table_does_not_have_and_a_single_one_are_dealt_with() -> None:

@@ -128,7 +128,7 @@ def test_a_server_of_one_person_finds_a_table_after_a_restart(home, monkeypatch)
     assert file.stat().st_mode & 0o077 == 0
     assert "**60** rows" in words(open_app(**LINK))
     monkeypatch.setenv("MKL_EXPLORER_HOSTS", "mkl.example.org")  # one of several
-    assert "upload the same file" in words(open_app(**LINK))
+    assert "Upload the same file" in words(open_app(**LINK))
     upload(open_app(), table(seed=6))
     assert list((home / "tables").iterdir()) == [file]
     monkeypatch.delenv("MKL_EXPLORER_HOSTS")

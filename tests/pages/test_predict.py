@@ -181,7 +181,7 @@ def test_a_file_is_predicted_as_the_training_rows_are_and_scored_where_it_has_th
     share = float(np.mean(shown["predicted label"] == frame["label"].to_numpy()[::-1]))
     assert f"accuracy on 120 rows with a target: **{100 * share:.1f} %**" in words(app)
     stranger = open_app(**app.query_params)
-    assert "upload the same file" in words(go(stranger, PREDICT))
+    assert "Upload the same file" in words(go(stranger, PREDICT))
     quiet(new_rows(app, csv(frame.assign(colour="violet").drop(columns="label"))))
     assert "hold what the training table does not" in plain(app)
     assert "with a target" not in words(app)

@@ -267,7 +267,7 @@ def test_an_indefinite_stack_is_refused_and_clipped_on_request():
 def test_a_stack_stays_in_its_session():
     app = with_stack(npz(K=K, y=Y))
     stranger = open_app("pages/kernels.py", data=app.query_params["data"])
-    assert "upload the same file" in words(stranger)
+    assert "Upload the same file" in words(stranger)
 
 
 def test_the_limits_of_a_file_are_those_of_the_upload(monkeypatch: pytest.MonkeyPatch):
