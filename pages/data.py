@@ -58,8 +58,7 @@ def facts(table: Dataset, parts: Split) -> None:
     target = f"Target **{words.plain(table.target_name)}**: {words.TASKS[table.task]}"
     target = "No target: one-class (anomaly detection)" if table.task == "novelty" else target
     st.markdown(
-        f"{what}. {target}. Rows for training **{rows[0]:,}**, validation **{rows[1]:,}**, "
-        f"test **{rows[2]:,}**."
+        f"{what}. {target}. Rows for training **{rows[0]:,}**, validation **{rows[1]:,}**, test **{rows[2]:,}**."
     )
     sample = SAMPLES.get(history.current().data)
     if sample is not None:
