@@ -75,7 +75,7 @@ class LpBase(KernelEstimator):
 
     @property
     def _is_sum(self) -> bool:
-        return self.penalty_in_use.plain_sum
+        return self.penalty_in_use.order == np.inf
 
     @property
     def _lacks(self) -> str:

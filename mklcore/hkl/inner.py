@@ -41,7 +41,7 @@ from mklcore.hkl.design import Design
 from mklcore.hkl.graph import Ancestry, Node, NodeWeights
 from mklcore.kernels.operators import Dense
 from mklcore.problem.driver import AnyIterate, Iterate, Method, Status, Trace, run
-from mklcore.problem.losses import Loss, losses_at
+from mklcore.problem.losses import Loss, total_loss
 from mklcore.problem.machines import machine_of
 from mklcore.problem.proof import Bound
 from mklcore.problem.solution import dual_gap, feasible_start
@@ -114,7 +114,7 @@ class Task:
 
     def primal(self, decision: Array, intercept: float, squared_norm: float) -> float:
         """(1/n) sum l + lam/2 squared_norm."""
-        return float(np.mean(losses_at(self.loss, decision, intercept, self.y))) + 0.5 * self.lam * squared_norm
+        return total_loss(self.loss, decision, intercept, self.y, 1.0 / self.y.size) + 0.5 * self.lam * squared_norm
 
     def bound(self, a: Array, squared_norm: float) -> Bound:
         """max_s  -(1/n) sum phi*(-n lam s a) - lam/2 s^2 squared_norm, and the s a that has it: any bound on Omega*^2

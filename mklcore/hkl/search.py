@@ -43,7 +43,7 @@ from mklcore.hkl.design import Design
 from mklcore.hkl.graph import Ancestry, Hull, Node, NodeWeights
 from mklcore.hkl.inner import Inner, Reduced, Task, solve_reduced
 from mklcore.problem.driver import AnyIterate, Method, Status, Trace
-from mklcore.problem.losses import losses_at
+from mklcore.problem.losses import total_loss
 from mklcore.problem.proof import EXACT, ROUNDING, Certificate
 
 SEARCHES = ("certified", "printed", "necessary")
@@ -425,7 +425,7 @@ class HullSearch(Method[object]):
             root = np.sqrt(np.diag(design.gram(node)))
             noise += ROUNDING * weight * float(root @ size) * root
         at = best.state.inner.answer.decision + best.intercept
-        values = [float(np.mean(losses_at(task.loss, at + shift, 0.0, task.y))) for shift in (0.0, noise, -noise)]
+        values = [total_loss(task.loss, at + shift, 0.0, task.y, 1.0 / task.y.size) for shift in (0.0, noise, -noise)]
         moved = abs(values[1] - values[0]) + abs(values[2] - values[0]) + task.lam * float(size @ noise)
         return Certificate(objective, dual, moved + ROUNDING * design.n * abs(objective), self.scales)
 

@@ -252,8 +252,8 @@ class Interleaved(WeightedMethod[Mixed]):
         Near the optimum the update leaves between nothing and 2 / (p + 1) of what is missing of log theta, by how
         strongly the dual answers; (p + 1) / p times the way leaves at most 1 / p of it wherever in between.
         """
-        updated, p = self.problem.penalty.update(self.theta, Q), self.problem.penalty.exponent
-        if p is None or not np.all(self.theta > 0.0):
+        updated, p = self.problem.penalty.update(self.theta, Q), self.problem.penalty.order
+        if p is None or not 1.0 < p < np.inf or not np.all(self.theta > 0.0):
             return updated
         times = (p + 1.0) / p
         if self._fruitless >= 2:

@@ -70,8 +70,7 @@ class Newton(Reweighting):
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         super().__init__(problem, tol=tol, warm=warm)
-        p = problem.penalty.newton_order
-        self.p = np.inf if p is None else p
+        self.p = problem.penalty.order or np.inf
         self.needs_products = self.p == 1 or not problem.K.keeps_products
         self.name = "lp damped Newton"
 

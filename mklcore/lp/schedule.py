@@ -174,8 +174,7 @@ def has_features(task: Problem) -> bool:
 
 def is_below(task: Problem, p: float) -> bool:
     """An lp norm whose order is below ``p``."""
-    own = task.penalty.newton_order
-    return own is not None and own < p
+    return task.penalty.order is not None and task.penalty.order < p
 
 
 def can_pair(task: Problem) -> bool:
@@ -186,7 +185,7 @@ def can_pair(task: Problem) -> bool:
 def inside_pays(task: Problem) -> bool:
     """Whether interior points on D features cost less than coordinates, which take the longer the larger C: in units in
     which kernels of any scale cost alike."""
-    K, D, p = task.K, task.K.n_features, task.penalty.exponent
+    K, D, p = task.K, task.K.n_features, task.penalty.order
     if p is None or not SETTINGS.orders[0] <= p <= SETTINGS.orders[1] or not task.loss.piecewise_linear:
         return False
     cost = float(np.mean(task.C)) * float(task.penalty.start(K.n_kernels) @ K.diagonals().mean(axis=1)) / SETTINGS.unit
@@ -196,7 +195,7 @@ def inside_pays(task: Problem) -> bool:
 
 def on_features(task: Problem, tol: float) -> tuple[Phase, ...]:
     """Interior points at p = 1 and where C is large, Newton near p = 1, else one machine after another."""
-    if task.penalty.simplex and task.loss.piecewise_linear and Interior.suits(task):
+    if task.penalty.order == 1 and task.loss.piecewise_linear and Interior.suits(task):
         return (INTERIOR,)
     if inside_pays(task):
         return Phase(interior, no_nearer), MACHINE
@@ -207,7 +206,7 @@ def on_rows(task: Problem, tol: float) -> tuple[Phase, ...]:
     """Pairs on rows; sums of the kernels where these are very many, or where pairs cannot work."""
     K = task.K
     crowd = K.n_kernels >= SETTINGS.crowd and K.n_samples <= SETTINGS.crowd_rows
-    if task.penalty.simplex:
+    if task.penalty.order == 1:
         return (SOME_PAIRS, LIVE_KERNELS) if can_pair(task) and K.n_kernels <= LIVE.fewest else (LIVE_KERNELS,)
     return (MACHINE,) if crowd or not can_pair(task) else (PAIRS,)
 
@@ -236,11 +235,11 @@ class Row(NamedTuple):
 
 TABLE = (
     Row("features", has_features, on_features, "features cost no kernel value"),
-    Row("p = infinity", lambda task: task.penalty.plain_sum, lambda task, tol: ONE_KERNEL,
+    Row("p = infinity", lambda task: task.penalty.order == np.inf, lambda task, tol: ONE_KERNEL,
         "at p = infinity one machine solve is the optimum, and no Gram matrix but the sum is stored"),
     Row("kernels that are not stored", lambda task: not is_stored(task.K), on_rows,
         "the kernels are computed when asked for, and no Gram matrix is stored"),
-    Row("p = 1", lambda task: task.penalty.simplex, at_one, "at p = 1 the analytic update would crawl"),
+    Row("p = 1", lambda task: task.penalty.order == 1, at_one, "at p = 1 the analytic update would crawl"),
     Row("1 < p < 4", lambda task: is_below(task, SETTINGS.analytic_from), by_size,
         "at p = {p:.4g} the analytic update would crawl"),
     Row("every other penalty", lambda task: True, lambda task, tol: (MACHINE,),
@@ -258,15 +257,15 @@ def row_for(task: Problem) -> Row:
 
 def by_newton(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Any:
     """Newton; ParameterError where a penalty has no such step."""
-    if task.penalty.newton_order is None:
+    if not is_below(task, np.inf):
         raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
-    phases = at_one(task, tol) if task.penalty.simplex and not has_features(task) else (NEWTON,)
+    phases = at_one(task, tol) if task.penalty.order == 1 and not has_features(task) else (NEWTON,)
     return begun(task, phases, tol=tol, warm=warm)
 
 
 def by_pairs(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Any:
     """Interleaved pairs, which at p = 1 come near the optimum only."""
-    phases = (SOME_PAIRS, LIVE_KERNELS) if task.penalty.simplex else (PAIRS,)
+    phases = (SOME_PAIRS, LIVE_KERNELS) if task.penalty.order == 1 else (PAIRS,)
     return begun(task, phases, tol=tol, warm=warm)
 
 
@@ -319,7 +318,7 @@ def fit_weighted(
             f"{', '.join(FEATURE_SOLVERS)}, or approximation=None."
         )
     stored = is_stored(kernels)
-    if penalty.plain_sum and not has_features(task) and (solver in ("auto", "wrapper") or not stored):
+    if penalty.order == np.inf and not has_features(task) and (solver in ("auto", "wrapper") or not stored):
         return fit_sum(task, tol=tol, max_iter=max_iter, warm=warm, callback=callback)
     if not stored and solver in ("newton", "silp"):
         raise ParameterError(
@@ -327,11 +326,11 @@ def fit_weighted(
         )
     if has_features(task) and loss.quadratic and kernels.n_features < y.size and solver != "wrapper":
         warm = from_sums(task, tol=tol, warm=warm)
-        solver = "wrapper" if penalty.newton_order is None else "newton"
+        solver = "newton" if is_below(task, np.inf) else "wrapper"
     if solver == "auto":
         row = row_for(task)
         method = begun(task, row.phases(task, tol), tol=tol, warm=warm)
-        why = f", chosen because {row.why.format(p=penalty.newton_order or np.inf, name=penalty.name)}"
+        why = f", chosen because {row.why.format(p=penalty.order or np.inf, name=penalty.name)}"
     else:
         method, why = SOLVERS[solver](task, tol=tol, warm=warm), ""
     return run(method, tol=tol, max_iter=max_iter, callback=callback, why=why)
@@ -393,6 +392,6 @@ def from_sums(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Wa
     few = CachedOperator(replace(stack, table=table))
     alone = replace(task, K=few, y=target, C=cost, fit_intercept=False)
     start = None if warm is None else WarmStart(warm.weights, np.zeros(target.size), cost)
-    method = Newton if task.penalty.newton_order is not None else Reweighting
+    method = Newton if is_below(task, np.inf) else Reweighting
     fit = run(method(alone, tol=0.1 * tol, warm=start), tol=0.1 * tol, max_iter=500)
     return WarmStart(fit.weights, np.zeros(task.y.size), task.C)

@@ -39,6 +39,7 @@ class Loss(Interface):
     | capability | true where |
     |---|---|
     | ``machine`` | the key in ``machines.MACHINES`` of what solves it for one kernel; "" if none |
+    | ``slopes`` | the least and the largest V', along the label where it is ``signed``: they bound the dual |
     | ``piecewise_linear`` | V is piecewise linear, and so is Lin on its box: several duals can be optimal together |
     | ``quadratic`` | V is a parabola of y - t, and one linear system is the optimum |
     | ``sloped`` | ``derivative`` gives V' and ``second_derivative`` V'', which may jump: sums over rows suffice |
@@ -47,11 +48,13 @@ class Loss(Interface):
     | ``box_is_scaled_by_C`` | the box is C times that of C = 1, so that a dual can be carried to another C |
     | ``takes_intercept`` | False for a loss that is stated without one |
     | ``epsilon`` | Lin has the kink -epsilon |a_i|; 0 where there is none |
-    | ``dual_bound`` | the largest |a_i| of the box at C = 1 |
-    | ``far_slopes`` | what V' is far to the left and far to the right of y, where V depends on y - t alone |
     | ``of_residuals`` | V depends on y - t alone: moving the target moves the free intercept alone |
     | ``least_curvature`` | the least second derivative of -Lin on the box at C = 1; 0 where it is linear |
     | ``total`` | what the dual sums to when the intercept is free; the primal then carries total * b |
+
+    ``dual``, ``curvature`` and ``best_multiple`` are those of a Lin that is linear or quadratic on its box,
+
+        Lin(a) = linear'a - epsilon 1'|a| - least_curvature a'a / (2 C)
     """
 
     attributes: ClassVar[Mapping[str, str]] = {
@@ -75,11 +78,12 @@ class Loss(Interface):
     of_residuals: ClassVar[bool] = False
     total: ClassVar[float] = 0.0
     least_curvature: ClassVar[float] = 0.0
+    epsilon: float = 0.0
 
     @property
-    def far_slopes(self) -> tuple[float, float]:
-        """V' where t is far below y, and far above."""
-        return -self.dual_bound, self.dual_bound
+    def slopes(self) -> tuple[float, float]:
+        """The least and the largest V', along the label where the loss is signed."""
+        return -1.0, 0.0
 
     @classmethod
     def _check_class(cls) -> None:
@@ -91,23 +95,13 @@ class Loss(Interface):
             ]
             cls._refuse_without(missing, f", says {claimed} = True")
 
-    @property
-    def epsilon(self) -> float:
-        """The kink of Lin at zero; 0 where there is none."""
-        return 0.0
-
-    @property
-    def dual_bound(self) -> float:
-        """The largest |a_i| that the box allows at C = 1."""
-        return 1.0
-
-    def linear(self, y: Array) -> Array:
-        """The linear term of Lin: its slope at a = 0, beside the kink."""
-        return y
-
     @abstractmethod
     def value(self, t: Array, y: Array) -> Array:
         """V(t_i, y_i) for every point."""
+
+    @abstractmethod
+    def best_intercept(self, f: Array, y: Array) -> float:
+        """The b that minimises sum_i V(f_i + b, y_i); the midpoint where an interval does."""
 
     def derivative(self, t: Array, y: Array) -> Array:
         """dV/dt for every point; sloped losses have it."""
@@ -117,31 +111,54 @@ class Loss(Interface):
         """d2V/dt2 for every point; sloped losses have it."""
         raise ParameterError(f"The loss {self.name} has no derivatives: it is not sloped.")
 
-    @abstractmethod
-    def dual(self, a: Array, y: Array, C: Cost) -> float:
-        """Lin(a); minus infinity outside the box."""
-
-    @abstractmethod
     def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
-        """The box (low, high) of feasible duals."""
+        """The box (low, high) of feasible duals: a_i = -C V'."""
+        least, most = self.slopes
+        low = np.full(y.shape, -C * most if np.isfinite(most) else -np.inf)
+        high = np.full(y.shape, -C * least if np.isfinite(least) else np.inf)
+        return (np.where(y > 0, low, -high), np.where(y > 0, high, -low)) if self.signed else (low, high)
 
     def check_cost(self, n: int, C: Cost) -> None:
         """ParameterError where a loss that fixes its own C on ``n`` rows is asked for at another."""
 
+    def linear(self, y: Array) -> Array:
+        """The linear term of Lin: its slope at a = 0, beside the kink."""
+        return y
+
+    def dual(self, a: Array, y: Array, C: Cost) -> float:
+        """Lin(a); minus infinity outside the box."""
+        if not self.holds(a, y, C):
+            return -np.inf
+        worth = float(self.linear(y) @ a)
+        if self.epsilon:
+            worth -= self.epsilon * float(np.abs(a).sum())
+        return worth - float(np.sum(a * a / (2.0 * C))) if self.least_curvature else worth
+
+    def holds(self, a: Array, y: Array, C: Cost) -> bool:
+        """Whether a dual is in the box, but for its own rounding: a wide box forgives nothing."""
+        low, high = self.box(y, C)
+        slack = 1e-9 * np.minimum(C, max(float(a.max(initial=0.0)), -float(a.min(initial=0.0))))
+        return bool((a >= low - slack).all() and (a <= high + slack).all())
+
     def curvature(self, a: Array, y: Array, C: Cost) -> Array:
         """Second derivative of -Lin at a (0 where Lin is linear)."""
-        return np.zeros_like(a)
-
-    @abstractmethod
-    def best_intercept(self, f: Array, y: Array) -> float:
-        """The b that minimises sum_i V(f_i + b, y_i); the midpoint where an interval does."""
+        return np.full_like(a, self.least_curvature / C)
 
     def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
-        """argmax_s Lin(s a) - s^2 norm over multiples s that stay in the box; 1 where the loss has no closed form.
+        """argmax_s Lin(s a) - s^2 norm over multiples s that stay in the box.
 
         ``norm`` is the price of a, and a homogeneous penalty charges s^2 times as much for s a.
         """
-        return 1.0
+        worth = float(self.linear(y) @ a) - self.epsilon * float(np.abs(a).sum())
+        bent = 2.0 * norm + (float(np.sum(a * a / C)) if self.least_curvature else 0.0)
+        low, high = self.box(y, C)
+        ends = np.where((a > 0.0) == (worth > 0.0), high, low)  # a multiple below 0 turns a round
+        shares = np.abs(np.divide(a, ends, out=np.zeros_like(a), where=ends != 0.0))
+        largest = float(shares.max(initial=0.0))
+        if bent <= 0.0:
+            return float(np.sign(worth)) / largest if largest > 0.0 else 0.0
+        s = worth / bent
+        return s if abs(s) * largest <= 1.0 else float(np.sign(s)) / largest
 
 
 def _median_interval(breakpoints: Array, rank: int) -> float:
@@ -157,6 +174,14 @@ def _median_interval(breakpoints: Array, rank: int) -> float:
     return float(0.5 * (ordered[rank - 1] + ordered[rank]))
 
 
+def _order_statistic(breakpoints: Array, below: float) -> float:
+    """Where ``below`` of the breakpoints are passed: one of them, or the middle of an interval if that is whole."""
+    rank = round(below)
+    if abs(below - rank) > 1e-9:
+        return float(np.partition(breakpoints, int(below))[int(below)])
+    return _median_interval(breakpoints, rank)
+
+
 def _flat_middle(ends: Array, slope: Callable[[float], float], level: float) -> float:
     """Where an increasing ``slope``, straight between sorted ``ends``, is zero: the midpoint of an interval of such
     places.
@@ -170,108 +195,28 @@ def _flat_middle(ends: Array, slope: Callable[[float], float], level: float) -> 
     return float(ends[high] - above * (ends[high] - ends[low]) / (above - below) if above > below else ends[high])
 
 
-def _best_multiple_of_linear(a: Array, linear: float, C: Cost, norm: float) -> float:
-    largest = float(np.max(np.abs(a), initial=0.0))
-    if largest == 0.0 or linear <= 0.0:
-        return 0.0
-    limit = _room(a, C) if np.ndim(C) else float(C) / largest
-    return limit if norm <= 0.0 else min(linear / (2.0 * norm), limit)
-
-
-def _room(a: Array, C: Cost) -> float:
-    """The largest multiple of ``a`` with |a_i| <= C_i."""
-    return float(np.min(np.divide(C, np.abs(a), out=np.full(a.shape, np.inf), where=a != 0.0), initial=np.inf))
-
-
-def _inside(a: Array, low: Array, high: Array, C: Cost) -> bool:
-    slack = 1e-9 * np.minimum(C, np.max(np.abs(a), initial=0.0))  # of the dual itself: a wide box forgives nothing
-    return bool(np.all(a >= low - slack) and np.all(a <= high + slack))
-
-
-def _between(x: Array, most: float) -> bool:
-    """``_inside`` of duals that labels have turned to be between 0 and ``most``: it is asked at every step of every
-    method.
-    """
-    low, high = float(np.min(x, initial=0.0)), float(np.max(x, initial=0.0))
-    slack = 1e-9 * min(most, max(high, -low))
-    return low >= -slack and high <= most + slack
-
-
-class _OfLabels(Loss):
-    """Of labels -1 and +1, with slopes between -1 and 0 along the label."""
-
-    tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION
-    signed: ClassVar[bool] = True
-
-    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
-        return np.minimum(0.0, C * y), np.maximum(0.0, C * y)
-
-
-class _OfResiduals(Loss):
-    """Of y - t alone: the box is that of the slopes far away."""
-
-    tasks: ClassVar[tuple[str, ...]] = REGRESSION
-    of_residuals: ClassVar[bool] = True
-
-    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
-        left, right = self.far_slopes
-        return np.full(y.shape, -right * C), np.full(y.shape, -left * C)
-
-
-class _QuadraticDual(Loss):
-    """Lin(a) = y'a - a'a / (2 C) on the box."""
-
-    least_curvature: ClassVar[float] = 1.0
-
-    def dual(self, a: Array, y: Array, C: Cost) -> float:
-        return float(y @ a - np.sum(a * a / (2.0 * C))) if _inside(a, *self.box(y, C), C) else -np.inf
-
-    def curvature(self, a: Array, y: Array, C: Cost) -> Array:
-        return np.full_like(a, 1.0 / C)
-
-    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
-        curvature = float(np.sum(a * a / C)) + 2.0 * norm
-        return float(y @ a) / curvature if curvature > 0.0 else 0.0
-
-
-class _OneSided(Loss):
-    """Without labels: slopes between -1 and 0."""
-
-    tasks: ClassVar[tuple[str, ...]] = ("novelty",)
-    machine: ClassVar[str] = "svm"
-    piecewise_linear: ClassVar[bool] = True
-
-    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
-        return np.zeros(y.shape), np.full(y.shape, C)
-
-
 @dataclass(frozen=True)
-class Hinge(_OfLabels):
+class Hinge(Loss):
     """V(t, y) = max(0, 1 - y t), labels y in {-1, +1}: the support vector machine."""
 
     name: ClassVar[str] = "hinge"
     label: ClassVar[str] = "hinge (support vector machine)"
     formula: ClassVar[str] = r"\max(0,\,1-y_i f(x_i))"
+    tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION
     machine: ClassVar[str] = "svm"
     piecewise_linear: ClassVar[bool] = True
+    signed: ClassVar[bool] = True
 
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, 1.0 - y * t)
-
-    def dual(self, a: Array, y: Array, C: Cost) -> float:
-        inside = _inside(a, *self.box(y, C), C) if np.ndim(C) else _between(y * a, float(C))
-        return float(y @ a) if inside else -np.inf
 
     def best_intercept(self, f: Array, y: Array) -> float:
         # Each breakpoint y_i - f_i raises the slope by one, from minus the number of positive labels.
         return _median_interval(y - f, int(np.count_nonzero(y > 0)))
 
-    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
-        return _best_multiple_of_linear(a, float(y @ a), C, norm)
-
 
 @dataclass(frozen=True)
-class SquaredHinge(_QuadraticDual, _OfLabels):
+class SquaredHinge(Loss):
     """V(t, y) = max(0, 1 - y t)^2 / 2, labels y in {-1, +1}: the support vector machine with squared slacks.
 
     The conjugate is that of the squared loss on a half line: Lin(a) = y'a - a'a / (2 C) for y_i a_i >= 0, so that no
@@ -282,13 +227,16 @@ class SquaredHinge(_QuadraticDual, _OfLabels):
     name: ClassVar[str] = "squared_hinge"
     label: ClassVar[str] = "squared hinge (support vector machine)"
     formula: ClassVar[str] = r"\tfrac12\max(0,\,1-y_i f(x_i))^2"
+    tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION
     machine: ClassVar[str] = "svm"
     sloped: ClassVar[bool] = True
+    signed: ClassVar[bool] = True
     box_is_scaled_by_C: ClassVar[bool] = False
+    least_curvature: ClassVar[float] = 1.0
 
     @property
-    def dual_bound(self) -> float:
-        return np.inf
+    def slopes(self) -> tuple[float, float]:
+        return -np.inf, 0.0
 
     def value(self, t: Array, y: Array) -> Array:
         return 0.5 * np.maximum(0.0, 1.0 - y * t) ** 2
@@ -299,18 +247,12 @@ class SquaredHinge(_QuadraticDual, _OfLabels):
     def second_derivative(self, t: Array, y: Array) -> Array:
         return np.where(y * t < 1.0, 1.0, 0.0)
 
-    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
-        return np.where(y > 0, 0.0, -np.inf), np.where(y > 0, np.inf, 0.0)
-
     def best_intercept(self, f: Array, y: Array) -> float:
         return _flat_middle(np.sort(y - f), lambda b: float(self.derivative(f + b, y).sum()), 1e-14 * y.size)
 
-    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
-        return max(0.0, super().best_multiple(a, y, C, norm))
-
 
 @dataclass(frozen=True)
-class EpsilonInsensitive(_OfResiduals):
+class EpsilonInsensitive(Loss):
     """V(t, y) = max(0, |y - t| - epsilon): support vector regression with a tube of half-width epsilon."""
 
     epsilon: float = 0.1
@@ -318,6 +260,7 @@ class EpsilonInsensitive(_OfResiduals):
     name: ClassVar[str] = "epsilon_insensitive"
     label: ClassVar[str] = "epsilon-insensitive (support vector regression)"
     formula: ClassVar[str] = r"\max(0,\,|y_i-f(x_i)|-\varepsilon)"
+    tasks: ClassVar[tuple[str, ...]] = REGRESSION
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "epsilon", "Tube ε", "log", 0.1, 1e-4, 1e3,
@@ -326,29 +269,28 @@ class EpsilonInsensitive(_OfResiduals):
     )  # fmt: skip
     machine: ClassVar[str] = "svm"
     piecewise_linear: ClassVar[bool] = True
+    of_residuals: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
             raise ParameterError(f"epsilon is the half-width of the tube and must be 0 or more; got {self.epsilon!r}.")
 
+    @property
+    def slopes(self) -> tuple[float, float]:
+        return -1.0, 1.0
+
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, np.abs(y - t) - self.epsilon)
 
-    def dual(self, a: Array, y: Array, C: Cost) -> float:
-        if not _inside(a, *self.box(y, C), C):
-            return -np.inf
-        return float(y @ a - self.epsilon * np.abs(a).sum())
-
     def best_intercept(self, f: Array, y: Array) -> float:
-        ends = np.concatenate([y - f - self.epsilon, y - f + self.epsilon])
-        return _median_interval(ends, y.size)
+        return _median_interval(np.concatenate([y - f - self.epsilon, y - f + self.epsilon]), y.size)
 
     def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
-        return _best_multiple_of_linear(a, float(y @ a - self.epsilon * np.abs(a).sum()), C, norm)
+        return max(0.0, super().best_multiple(a, y, C, norm))  # the kink turns round with a
 
 
 @dataclass(frozen=True)
-class Pinball(_OfResiduals):
+class Pinball(Loss):
     """V(t, y) = max(q (y - t), (q - 1) (y - t)): its least expected value is at the quantile q of y given x.
 
     The conjugate is linear on a box that is not symmetric: Lin(a) = y'a for (q - 1) C <= a_i <= q C. q = 1/2 is half
@@ -371,6 +313,7 @@ class Pinball(_OfResiduals):
     name: ClassVar[str] = "pinball"
     label: ClassVar[str] = "pinball (quantile regression)"
     formula: ClassVar[str] = r"\max\big(q\,r_i,\,(q-1)\,r_i\big),\;r_i=y_i-f(x_i)"
+    tasks: ClassVar[tuple[str, ...]] = REGRESSION
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "quantile", "Quantile q", "real", 0.5, 0.01, 0.99,
@@ -379,6 +322,7 @@ class Pinball(_OfResiduals):
     )  # fmt: skip
     machine: ClassVar[str] = "svm"
     piecewise_linear: ClassVar[bool] = True
+    of_residuals: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.quantile) and 0.0 < self.quantile < 1.0):
@@ -387,39 +331,18 @@ class Pinball(_OfResiduals):
             )
 
     @property
-    def dual_bound(self) -> float:
-        return max(self.quantile, 1.0 - self.quantile)
-
-    @property
-    def far_slopes(self) -> tuple[float, float]:
+    def slopes(self) -> tuple[float, float]:
         return -self.quantile, 1.0 - self.quantile
 
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(self.quantile * (y - t), (self.quantile - 1.0) * (y - t))
 
-    def dual(self, a: Array, y: Array, C: Cost) -> float:
-        return float(y @ a) if _inside(a, *self.box(y, C), C) else -np.inf
-
     def best_intercept(self, f: Array, y: Array) -> float:
-        below = self.quantile * y.size
-        rank = round(below)
-        if abs(below - rank) > 1e-9:  # one residual, where no whole number of them is below
-            return float(np.partition(y - f, int(below))[int(below)])
-        return _median_interval(y - f, rank)
-
-    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
-        linear = float(y @ a)
-        if linear <= 0.0:
-            return 0.0
-        ends = np.where(a > 0.0, self.quantile, 1.0 - self.quantile) * C
-        limit = _room(a, ends)
-        if not np.isfinite(limit):
-            return 0.0
-        return limit if norm <= 0.0 else min(linear / (2.0 * norm), limit)
+        return _order_statistic(y - f, self.quantile * y.size)
 
 
 @dataclass(frozen=True)
-class Squared(_QuadraticDual):
+class Squared(Loss):
     """V(t, y) = (y - t)^2 / 2: kernel ridge regression, or the least-squares machine on labels -1 and +1."""
 
     name: ClassVar[str] = "squared"
@@ -430,6 +353,11 @@ class Squared(_QuadraticDual):
     quadratic: ClassVar[bool] = True
     box_is_scaled_by_C: ClassVar[bool] = False
     of_residuals: ClassVar[bool] = True
+    least_curvature: ClassVar[float] = 1.0
+
+    @property
+    def slopes(self) -> tuple[float, float]:
+        return -np.inf, np.inf
 
     def value(self, t: Array, y: Array) -> Array:
         return 0.5 * (y - t) ** 2
@@ -440,18 +368,12 @@ class Squared(_QuadraticDual):
     def second_derivative(self, t: Array, y: Array) -> Array:
         return np.ones_like(t)
 
-    def dual(self, a: Array, y: Array, C: Cost) -> float:
-        return float(y @ a - np.sum(a * a / (2.0 * C)))
-
-    def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
-        return np.full(y.shape, -np.inf), np.full(y.shape, np.inf)
-
     def best_intercept(self, f: Array, y: Array) -> float:
         return float(np.mean(y - f))
 
 
 @dataclass(frozen=True)
-class Huber(_QuadraticDual, _OfResiduals):
+class Huber(Loss):
     """V(t, y) = r^2 / 2 where |r| = |y - t| <= delta, else delta (|r| - delta / 2): outlying targets pull no harder
     than delta.
 
@@ -473,6 +395,7 @@ class Huber(_QuadraticDual, _OfResiduals):
     name: ClassVar[str] = "huber"
     label: ClassVar[str] = "Huber (robust regression)"
     formula: ClassVar[str] = r"\min\big(\tfrac12 r_i^2,\,\delta|r_i|-\tfrac12\delta^2\big),\;r_i=y_i-f(x_i)"
+    tasks: ClassVar[tuple[str, ...]] = REGRESSION
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "delta", "Huber δ", "log", 1.0, 1e-4, 1e3,
@@ -481,14 +404,16 @@ class Huber(_QuadraticDual, _OfResiduals):
     )  # fmt: skip
     machine: ClassVar[str] = "svm"
     sloped: ClassVar[bool] = True
+    of_residuals: ClassVar[bool] = True
+    least_curvature: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.delta) and self.delta > 0):
             raise ParameterError(f"delta is where the loss turns straight and must be above 0; got {self.delta!r}.")
 
     @property
-    def dual_bound(self) -> float:
-        return self.delta
+    def slopes(self) -> tuple[float, float]:
+        return -self.delta, self.delta
 
     def value(self, t: Array, y: Array) -> Array:
         r = np.abs(y - t)
@@ -502,31 +427,23 @@ class Huber(_QuadraticDual, _OfResiduals):
         return np.where(np.abs(t - y) <= self.delta, 1.0, 0.0)
 
     def best_intercept(self, f: Array, y: Array) -> float:
-        r = y - f
-        ends = np.sort(np.concatenate([r - self.delta, r + self.delta]))
-
-        def slope(b: float) -> float:
-            """The increasing derivative of the sum, straight between the sorted ends."""
-            return float(np.clip(b - r, -self.delta, self.delta).sum())
-
-        return _flat_middle(ends, slope, 1e-12 * self.delta * y.size)
-
-    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
-        limit = self.delta * _room(a, C)
-        return float(np.clip(super().best_multiple(a, y, C, norm), -limit, limit))
+        ends = np.sort(np.concatenate([y - f - self.delta, y - f + self.delta]))
+        return _flat_middle(ends, lambda b: float(self.derivative(f + b, y).sum()), 1e-12 * self.delta * y.size)
 
 
 @dataclass(frozen=True)
-class Logistic(_OfLabels):
+class Logistic(Loss):
     """V(t, y) = log(1 + exp(-y t)), labels y in {-1, +1}: kernel logistic regression."""
 
     name: ClassVar[str] = "logistic"
     label: ClassVar[str] = "logistic (logistic regression)"
     formula: ClassVar[str] = r"\log(1+e^{-y_i f(x_i)})"
+    tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION
     least_curvature: ClassVar[float] = 4.0
     machine: ClassVar[str] = "smooth"
     sloped: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
+    signed: ClassVar[bool] = True
 
     def value(self, t: Array, y: Array) -> Array:
         return np.logaddexp(0.0, -y * t)
@@ -540,14 +457,17 @@ class Logistic(_OfLabels):
         return s * (1.0 - s)
 
     def dual(self, a: Array, y: Array, C: Cost) -> float:
-        if not _inside(a, *self.box(y, C), C):
+        if not self.holds(a, y, C):
             return -np.inf
         z = np.clip(y * a / C, 0.0, 1.0)
-        return float(-np.sum(C * (scipy.special.xlogy(z, z) + scipy.special.xlogy(1.0 - z, 1.0 - z))))
+        return float(np.sum(C * (scipy.special.entr(z) + scipy.special.entr(1.0 - z))))
 
     def curvature(self, a: Array, y: Array, C: Cost) -> Array:
         z = np.clip(y * a / C, 1e-14, 1.0 - 1e-14)
         return 1.0 / (C * z * (1.0 - z))
+
+    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
+        return 1.0  # no closed form
 
     def best_intercept(self, f: Array, y: Array) -> float:
         positive = int(np.count_nonzero(y > 0))
@@ -567,12 +487,15 @@ class Logistic(_OfLabels):
 
 
 @dataclass(frozen=True)
-class OneClass(_OneSided):
+class OneClass(Loss):
     """V(t) = max(0, 1 - t) without labels or intercept: novelty detection in the form (3.4) of the paper."""
 
     name: ClassVar[str] = "one_class"
     label: ClassVar[str] = "one-class (novelty detection)"
     formula: ClassVar[str] = r"\max(0,\,1-f(x_i))"
+    tasks: ClassVar[tuple[str, ...]] = ("novelty",)
+    machine: ClassVar[str] = "svm"
+    piecewise_linear: ClassVar[bool] = True
     takes_intercept: ClassVar[bool] = False
 
     def linear(self, y: Array) -> Array:
@@ -581,18 +504,12 @@ class OneClass(_OneSided):
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, 1.0 - t)
 
-    def dual(self, a: Array, y: Array, C: Cost) -> float:
-        return float(a.sum()) if _inside(a, *self.box(y, C), C) else -np.inf
-
     def best_intercept(self, f: Array, y: Array) -> float:
         return 0.0
 
-    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
-        return _best_multiple_of_linear(a, float(a.sum()), C, norm)
-
 
 @dataclass(frozen=True)
-class NuOneClass(_OneSided):
+class NuOneClass(Loss):
     """The nu form of novelty detection: min 1/2 ||w||^2 + 1/(nu n) sum max(0, rho - f_i) - rho, written with b = -rho.
 
     V(t) = max(0, -t) at C = 1 / (nu n), a free intercept and the extra term b, whose dual is 1'a = 1. At most a share
@@ -604,6 +521,9 @@ class NuOneClass(_OneSided):
     name: ClassVar[str] = "nu_one_class"
     label: ClassVar[str] = "one-class, nu form"
     formula: ClassVar[str] = r"\max(0,\,\rho-f(x_i))"
+    tasks: ClassVar[tuple[str, ...]] = ("novelty",)
+    machine: ClassVar[str] = "svm"
+    piecewise_linear: ClassVar[bool] = True
     box_is_scaled_by_C: ClassVar[bool] = False
     total: ClassVar[float] = 1.0
 
@@ -618,10 +538,8 @@ class NuOneClass(_OneSided):
         if not abs(self.nu * total - 1.0) <= 1e-6:
             raise ParameterError(
                 f"The nu form fixes C at 1 / (nu n), which with nu={self.nu:g} on {n} rows is "
-                f"C={1.0 / (self.nu * n):.10g} "
-                f"(costs of single rows add up to 1 / nu); got C={total / n:.10g}. Take that C, or another nu, or the "
-                f"form "
-                'without nu, loss="one_class", which leaves C free.'
+                f"C={1.0 / (self.nu * n):.10g} (costs of single rows add up to 1 / nu); got C={total / n:.10g}. Take "
+                'that C, or another nu, or the form without nu, loss="one_class", which leaves C free.'
             )
 
     def linear(self, y: Array) -> Array:
@@ -630,17 +548,12 @@ class NuOneClass(_OneSided):
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, -t)
 
-    def dual(self, a: Array, y: Array, C: Cost) -> float:
-        return 0.0 if _inside(a, *self.box(y, C), C) else -np.inf
+    def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
+        return 1.0  # 1'a is given
 
     def best_intercept(self, f: Array, y: Array) -> float:
         # b + C sum max(0, -(f + b)): rising b past -f_i takes point i out of the sum; nu n points stay in it.
-        inside = y.size - self.nu * y.size
-        whole = round(inside)
-        rank = whole if abs(inside - whole) < 1e-9 else None
-        if rank is not None:
-            return _median_interval(-f, rank)
-        return float(np.partition(-f, int(np.floor(inside)))[int(np.floor(inside))])
+        return _order_statistic(-f, y.size - self.nu * y.size)
 
 
 Able = Callable[["Loss | type[Loss]"], bool]
@@ -664,26 +577,24 @@ def make_loss(loss: str | Loss, **given: float) -> Loss:
     return made
 
 
-def _able(loss: Loss | type[Loss]) -> bool:
-    return bool(loss.machine)
-
-
-def losses_for(tasks: Sequence[str], able: Able = _able) -> tuple[str, ...]:
+def losses_for(tasks: Sequence[str], able: Able | None = None) -> tuple[str, ...]:
     """The names of the losses for any of ``tasks`` that are ``able``: those with a machine by default."""
-    return tuple(name for name, loss in LOSSES.items() if able(loss) and set(loss.tasks) & set(tasks))
+    suiting = {name: loss for name, loss in LOSSES.items() if set(loss.tasks) & set(tasks)}
+    return tuple(name for name, loss in suiting.items() if (able(loss) if able else loss.machine))
 
 
 def loss_for(
-    loss: str | Loss, tasks: Sequence[str], able: Able = _able, needed: str = "a machine", **given: float
+    loss: str | Loss, tasks: Sequence[str], able: Able | None = None, needed: str = "a machine", **given: float
 ) -> Loss:
     """``make_loss`` for an estimator of ``tasks``; ParameterError for one that does not suit, with the losses that do
     and what is missing: a task, or what is ``needed`` of it where it is not ``able``.
     """
     kind = loss if isinstance(loss, Loss) else LOSSES.get(loss) if isinstance(loss, str) else None
-    if kind is not None and able(kind) and set(kind.tasks) & set(tasks):
+    suits = kind is not None and not set(kind.tasks).isdisjoint(tasks)
+    if kind is not None and suits and (able(kind) if able else kind.machine):
         return make_loss(loss, **given)
     why = ""
-    if kind is not None and not set(kind.tasks) & set(tasks):
+    if kind is not None and not suits:
         why = f" It is a loss for {' and '.join(kind.tasks) or 'no task'}, and {' or '.join(tasks)} is asked for."
     elif kind is not None:
         why = f" What is needed and {kind.name} lacks: {needed}."
@@ -705,8 +616,7 @@ def best_intercept(loss: Loss, f: Array, y: Array, C: Cost) -> float:
     low, high = float(np.min(-np.abs(y) - f)) - 45.0, float(np.max(np.abs(y) - f)) + 45.0
     for _ in range(200):
         b = 0.5 * (low + high)
-        slope = loss.derivative(f + b, y) if loss.sloped else np.clip(f + b - y, -loss.dual_bound, loss.dual_bound)
-        low, high = (b, high) if w @ slope < 0 else (low, b)
+        low, high = (b, high) if w @ loss.derivative(f + b, y) < 0 else (low, b)
         if high - low <= 1e-15 * max(1.0, abs(b)):
             break
     return 0.5 * (low + high)
@@ -719,12 +629,9 @@ def _weighted_median(loss: Loss, f: Array, y: Array, w: Array) -> float:
     elif loss.total:
         kinks, rises, slope = -f, w, loss.total - float(w.sum())
     else:
-        below, above = loss.far_slopes
-        kinks, rises = (
-            np.concatenate([y - f - loss.epsilon, y - f + loss.epsilon]),
-            np.tile(0.5 * (above - below) * w, 2),
-        )
-        slope = below * float(w.sum())
+        below, above = loss.slopes
+        kinks = np.concatenate([y - f - loss.epsilon, y - f + loss.epsilon])
+        rises, slope = np.tile(0.5 * (above - below) * w, 2), below * float(w.sum())
     order = np.argsort(kinks, kind="stable")
     kinks, slopes = kinks[order], slope + np.cumsum(rises[order])
     level = 1e-12 * float(w.sum())
@@ -746,13 +653,8 @@ def centre_of(loss: Loss, y: Array, fit_intercept: bool) -> float:
     return float(np.partition(y, y.size // 2)[y.size // 2])
 
 
-def losses_at(loss: Loss, f: Array, b: float, y: Array) -> Array:
-    """V(f_i + b, y_i) for every point; of residuals without rounding ``f`` to the digits that a large ``b`` leaves
-    it.
-    """
-    return loss.value(f, y - b) if loss.of_residuals else loss.value(f + b, y)
-
-
 def total_loss(loss: Loss, f: Array, b: float, y: Array, C: Cost) -> float:
-    """C sum_i V(f_i + b, y_i), plus the intercept's own term where the loss has one."""
-    return float(np.sum(C * losses_at(loss, f, b, y))) + loss.total * b
+    """C sum_i V(f_i + b, y_i), plus the intercept's own term where the loss has one; of residuals without rounding
+    ``f`` to the digits that a large ``b`` leaves it."""
+    losses = loss.value(f, y - b) if loss.of_residuals else loss.value(f + b, y)
+    return float(np.sum(C * losses)) + loss.total * b

@@ -28,7 +28,7 @@ class Penalty(Interface):
     """What weights the kernels; ``weights``, ``n`` and ``Q`` are (M,) and non-negative.
 
     A subclass is a frozen dataclass; one line in ``PENALTIES`` makes it known to estimators, pages and saved models.
-    Solvers never ask which penalty it is, but what it can do; ``check_claims`` holds the last three against its prices:
+    Solvers never ask which penalty it is, but what it can do; ``check_claims`` holds ``order`` against its prices:
 
     | capability | meaning |
     |---|---|
@@ -36,12 +36,8 @@ class Penalty(Interface):
     | ``homogeneous`` | the price of s^2 Q is s^2 times that of Q, so that a dual may be scaled in closed form |
     | ``ascends`` | alternating with the machine raises the dual instead of lowering the primal |
     | ``sparse`` | weights end at zero: negligible ones are set to it |
-    | ``simplex`` | the weights live on the simplex, 1'theta <= 1, so that the dual price is half the largest form: the
-    l1 problem |
-    | ``plain_sum`` | every weight stays one, so that the dual price is half the sum of the forms: one machine is the
-    optimum |
-    | ``exponent`` | p above 1 where ||theta||_p <= 1, so that Q_m is proportional to theta_m^(p - 1); None for
-    everything else |
+    | ``order`` | p where the dual price is that of ||theta||_p <= 1, None for everything else: at 1 the l1 problem, at
+    infinity the plain sum, one machine, and in between Q_m is proportional to theta_m^(p - 1) |
     """
 
     attributes: ClassVar[Mapping[str, str]] = {"name": "what texts, links and saved models call it"}
@@ -65,29 +61,14 @@ class Penalty(Interface):
         return cls(**{parameter.name: values.get(parameter.name, parameter.default) for parameter in cls.parameters})
 
     @property
-    def sparse(self) -> bool:
-        """Whether weights end at zero: on the simplex by default."""
-        return self.simplex
-
-    @property
-    def simplex(self) -> bool:
-        """Whether the weights live on the simplex, as at p = 1."""
-        return False
-
-    @property
-    def plain_sum(self) -> bool:
-        """Whether every weight stays one, as at p = infinity."""
-        return False
-
-    @property
-    def exponent(self) -> float | None:
-        """p where the weights live on the unit sphere of the lp norm, 1 < p < infinity; None where they do not."""
+    def order(self) -> float | None:
+        """p of the lp norm whose prices these are; None where there is none."""
         return None
 
     @property
-    def newton_order(self) -> float | None:
-        """p of the Newton step that the penalty admits: 1 on the simplex, else its ``exponent``; None without one."""
-        return 1.0 if self.simplex else self.exponent
+    def sparse(self) -> bool:
+        """Whether weights end at zero: at p = 1 by default."""
+        return self.order == 1
 
     @abstractmethod
     def start(self, M: int) -> Array:
@@ -114,26 +95,17 @@ class Penalty(Interface):
         return 0.0
 
     def check_claims(self, M: int) -> None:
-        """ParameterError unless the price of M forms is the one that ``simplex``, ``plain_sum`` or ``exponent``
-        promises.
-        """
-        Q, p = np.arange(1.0, M + 1.0), self.exponent
-        claims = {
-            "simplex": (self.simplex, 0.5 * M, "half the largest form"),
-            "plain_sum": (self.plain_sum, 0.5 * float(Q.sum()), "half the sum of the forms"),
-            "exponent": (
-                p is not None,
-                0.5 * M * float(((Q / M) ** (p / (p - 1.0))).sum() ** (1.0 - 1.0 / p)) if p is not None else 0.0,
-                "half the norm of the forms in the conjugate exponent",
-            ),
-        }
-        for claim, (made, promised, words) in claims.items():
-            if made and not np.isclose(found := self.dual_price(Q), promised, rtol=1e-9):
-                raise ParameterError(
-                    f"The {self.name} claims {claim}={getattr(self, claim)!r}, so that its dual price must be "
-                    f"{words}; of the "
-                    f"forms 1 to {M} it is {found:g} instead of {promised:g}. Claim what the table in Penalty says."
-                )
+        """ParameterError unless the price of M forms is the one that ``order`` promises."""
+        if self.order is None:
+            return
+        Q = np.arange(1.0, M + 1.0)
+        found, promised = self.dual_price(Q), 0.5 * vector_norm(Q, conjugate_exponent(self.order))
+        if not np.isclose(found, promised, rtol=1e-9):
+            raise ParameterError(
+                f"The {self.name} claims order={self.order:g}, so that its dual price must be half the norm of the "
+                f"forms in the conjugate exponent; of the forms 1 to {M} it is {found:g} instead of {promised:g}. "
+                "Claim what the table in Penalty says."
+            )
 
 
 RIDGE_OF_E = 0.05  # keeps the elliptic norm's matrix positive definite among copies
@@ -154,14 +126,6 @@ def vector_norm(v: Array, order: float) -> float:
     if largest == 0.0 or np.isinf(order):
         return largest
     return largest * float(((sizes / largest) ** order).sum() ** (1.0 / order))
-
-
-def _check_order(p: float) -> None:
-    if not (isinstance(p, (int, float, np.number)) and not np.isnan(p) and p >= 1):
-        raise ParameterError(
-            f"p is the order of the norm on the kernel weights and must be 1 or more "
-            f"(1 is sparse, infinity is the plain sum); got {p!r}."
-        )
 
 
 def conjugate_exponent(p: float) -> float:
@@ -194,29 +158,15 @@ class LpNorm(Penalty):
     parameters: ClassVar[tuple[Parameter, ...]] = (_ORDER,)
 
     def __post_init__(self) -> None:
-        _check_order(self.p)
-
-    @property
-    def simplex(self) -> bool:
-        return self.p == 1
-
-    @property
-    def plain_sum(self) -> bool:
-        return bool(np.isinf(self.p))
-
-    @property
-    def exponent(self) -> float | None:
-        return self.p if 1.0 < self.p < np.inf else None
+        if not (isinstance(self.p, (int, float, np.number)) and not np.isnan(self.p) and self.p >= 1):
+            raise ParameterError(
+                f"p is the order of the norm on the kernel weights and must be 1 or more "
+                f"(1 is sparse, infinity is the plain sum); got {self.p!r}."
+            )
 
     @property
     def order(self) -> float:
-        """p, for texts: solvers ask what the norm can do."""
         return self.p
-
-    @property
-    def block_order(self) -> float:
-        """q = 2p / (p + 1)."""
-        return 2.0 if np.isinf(self.p) else 2.0 * self.p / (self.p + 1.0)
 
     def start(self, M: int) -> Array:
         return np.full(M, 1.0 if np.isinf(self.p) else M ** (-1.0 / self.p))
@@ -228,7 +178,8 @@ class LpNorm(Penalty):
         return weights / norm if norm > 0 else self.start(weights.size)
 
     def regulariser(self, n: Array) -> float:
-        return 0.5 * vector_norm(n, self.block_order) ** 2
+        q = 2.0 if np.isinf(self.p) else 2.0 * self.p / (self.p + 1.0)
+        return 0.5 * vector_norm(n, q) ** 2
 
     def dual_price(self, Q: Array) -> float:
         return 0.5 * vector_norm(Q, conjugate_exponent(self.p))
@@ -284,14 +235,14 @@ class WeightedLpNorm(Penalty):
         return cls(values.get("p", _ORDER.default), column_prices(_given(cls.name, stack)))
 
     def __post_init__(self) -> None:
-        _check_order(self.p)
+        LpNorm(self.p)  # which checks p
         object.__setattr__(self, "d", tuple(float(price) for price in np.ravel(self.d)))
         if not all(np.isfinite(price) and price > 0 for price in self.d) or not self.d:
             raise ParameterError(f"d are the prices of the kernels and must be finite and above 0; got {self.d!r}.")
 
     @property
-    def plain_sum(self) -> bool:
-        return bool(np.isinf(self.p))
+    def order(self) -> float | None:
+        return np.inf if np.isinf(self.p) else None
 
     def _factor(self, M: int) -> Array:
         if len(self.d) != M:
@@ -362,8 +313,8 @@ class BlockNorm(Penalty):
             )
 
     @property
-    def plain_sum(self) -> bool:
-        return self.q == 2
+    def order(self) -> float | None:
+        return np.inf if self.q == 2 else None
 
     @property
     def _r(self) -> float:
@@ -555,8 +506,8 @@ class ElasticNet(Penalty):
         return self.mu < 1
 
     @property
-    def plain_sum(self) -> bool:
-        return self.mu == 1
+    def order(self) -> float | None:
+        return np.inf if self.mu == 1 else None
 
     def start(self, M: int) -> Array:
         return np.ones(M)

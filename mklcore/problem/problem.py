@@ -94,8 +94,9 @@ class WarmStart:
         if not loss.box_is_scaled_by_C:
             return self.dual
         largest = float(np.max(np.abs(self.dual), initial=0.0))
-        at_bound = np.any(np.abs(self.dual) >= loss.dual_bound * self.C * (1.0 - 1e-9))
-        scaled = at_bound or np.any(largest > loss.dual_bound * C) or loss.smooth
+        most = max(np.abs(loss.slopes))
+        at_bound = np.any(np.abs(self.dual) >= most * self.C * (1.0 - 1e-9))
+        scaled = at_bound or np.any(largest > most * C) or loss.smooth
         return self.dual * (C / self.C) if scaled else self.dual
 
 

@@ -128,8 +128,8 @@ class LogCosh(Loss):
     smooth: ClassVar[bool] = True
 
     @property
-    def dual_bound(self):
-        return 1.0 / self.steepness
+    def slopes(self):
+        return -1.0 / self.steepness, 1.0 / self.steepness
 
     def value(self, t, y):
         r = np.abs(self.steepness * (y - t))
@@ -140,9 +140,6 @@ class LogCosh(Loss):
 
     def second_derivative(self, t, y):
         return 1.0 - np.tanh(self.steepness * (y - t)) ** 2
-
-    def box(self, y, C):
-        return np.full(y.shape, -C * self.dual_bound), np.full(y.shape, C * self.dual_bound)
 
     def dual(self, a, y, C):
         s = self.steepness * a / C
