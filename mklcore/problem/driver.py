@@ -281,7 +281,11 @@ class Method(ABC, Generic[State]):
 
 class Trace:
     """What the driver remembers of a run: best primal point, best dual value and the point that has it, how near they
-    have come, and at what cost, line by line."""
+    have come, and at what cost, line by line.
+
+    ``gap`` is infinite as long as nothing is proved; ``scale`` is R of the stopping rule, that of the dual that proves
+    most, for far from the optimum R can be anything; ``target`` is the gap at which the run may stop.
+    """
 
     def __init__(self, tol: float, note: str = "") -> None:
         self.tol, self.note = tol, note
@@ -289,7 +293,8 @@ class Trace:
         self.dual: float | None = None
         self.dual_point: Array | None = None
         self.lowest, self.solves, self._scale = np.inf, 0, 0.0
-        self.gaps: list[float] = []  # after every point; infinite as long as nothing is proved
+        self.gap, self.scale, self.target = np.inf, 0.0, 0.0
+        self.gaps: list[float] = []  # after every point
         self.history: list[Record] = []
         self._clock = time.perf_counter()
 
@@ -314,6 +319,10 @@ class Trace:
         """Take the dual value of ``point``, and nothing else of it."""
         if point.dual_objective is not None and (self.dual is None or point.dual_objective > self.dual):
             self.dual, self.dual_point, self._scale = point.dual_objective, point.dual_point, point.scale
+        objective = float(self.best.objective)
+        self.gap = np.inf if self.dual is None else objective - self.dual
+        self.scale = self.best.scale if self.dual is None else min(self._scale, abs(objective))
+        self.target = max(self.tol * self.scale, 100 * np.finfo(float).eps * abs(objective))
 
     def restate(self, best: AnyIterate) -> None:
         """Take ``best`` for what has been seen so far: the published values came from running sums; these are truer."""
@@ -327,24 +336,6 @@ class Trace:
             below = line.dual_objective
             below = below if below is None or dual is None else min(below, dual)
             self.history[place] = _with_values(line, max(line.objective, objective), below)
-
-    @property
-    def gap(self) -> float:
-        return np.inf if self.best is None or self.dual is None else float(self.best.objective - self.dual)
-
-    @property
-    def scale(self) -> float:
-        """R of the stopping rule: that of the dual that proves most, for far from the optimum R can be anything."""
-        if self.best is None:
-            return 0.0
-        return float(self.best.scale if self.dual is None else min(self._scale, abs(self.best.objective)))
-
-    @property
-    def target(self) -> float:
-        """The gap at which the run may stop."""
-        if self.best is None:
-            return 0.0
-        return float(max(self.tol * self.scale, 100 * np.finfo(float).eps * abs(self.best.objective)))
 
 
 def _with_values(line: Record, objective: float, dual: float | None) -> Record:
@@ -388,82 +379,52 @@ def _driven(
     callback: Callable[[Record], Any] | None,
     why: str,
 ) -> Fit:
+    """The loop: a point, the stopping rule, the next method in turn or the next step; then the best point is published.
+
+    ``methods`` grows by those that take over: the points of one that has not found a better one yet are not its own.
+    """
     method, restated, handed = methods[0], 0, None
     points: list[AnyIterate] = []
     listener = None if callback is None else lambda: bool(trace.history) and callback(trace.history[-1])
     method.listener = listener
-    last: AnyIterate = method.init()
-    status: Any
-    while True:
+    following: Any = method.init()
+    status: Status | None = None
+    while isinstance(following, Iterate):
+        last = following
         trace.add(last)
         if method.keeps_points:
             points.append(last)
-        status = _verdict(trace, max_iter, callback)
-        if status is Status.CONVERGED and _restate(method, trace, handed) and trace.gap > trace.target:
-            restated += 1  # what running sums said was not so: on from there
-            last, status = trace.best, None if restated < SETTINGS.restated else Status.STALLED
+        if trace.gap <= trace.target:
+            status = Status.CONVERGED
+            if _restate(method, trace, handed) and trace.gap > trace.target:
+                restated += 1  # what running sums said was not so: on from there
+                last, status = trace.best, None if restated < SETTINGS.restated else Status.STALLED
+        elif callback is not None and callback(trace.history[-1]):
+            status = Status.CANCELLED
+        elif len(trace.history) > max_iter:
+            status = Status.MAX_ITER
         if status is not None:
             break
-        following: Any = method.successor(trace, has_ended=False)
-        if following is None:
-            following = method.step(trace.best, last, trace)
+        following = method.successor(trace, has_ended=False) or method.step(trace.best, last, trace)
         if isinstance(following, Status):
             status, following = following, method.successor(trace, has_ended=True)
-        if following is None:
-            break
         if isinstance(following, Method):
             method, handed, status = following, trace.best, None  # its points have another state
             methods.append(method)
             method.listener = listener
             following = method.init()
-        last = following
     steps = max(1, len(trace.history) - 1)
     _restate(method, trace, handed)
     if trace.best is not handed:
         _polish(method, trace)
-    best = trace.best
-    values, name = method.certify(best, trace.dual_point), ", then ".join(one.name for one in methods) + why
-    allowed = trace.tol * (trace.scale or abs(best.objective)) if method.descends else np.inf
-    check(name, best.objective, trace.dual, trace.lowest, allowed, values)
-    rounding = 0.0 if values is None else min(values.rounding, SETTINGS.digits * abs(best.objective))
-    if status in (Status.STALLED, Status.CONVERGED) and np.isfinite(trace.gap):
-        if max(trace.gap, rounding) <= trace.target:
-            status = Status.CONVERGED
-        elif trace.gap <= max(trace.target, rounding):
-            status = Status.ROUNDED
-        else:
-            status = Status.STALLED
-    if status is Status.STALLED and values is not None and trace.dual is not None:
-        refuse_if_strained(trace.gap, best.objective, values)
-    dual = None if trace.dual is None else min(trace.dual, best.objective - rounding)
-    trace.tell_no_more(-np.inf, dual)
-    return Fit(
-        best.weights,
-        best.dual,
-        best.intercept,
-        best.objective,
-        dual,
-        status,
-        steps,
-        tuple(trace.history),
-        name,
-        trace.solves,
-        trace.history[-1].seconds,
-        best.selected,
-        tuple(points) if method.keeps_points else None,
-        method.carry,
-        trace.dual_point,
-        None if values is None else values.decision,
-        method.screened,
-    )
+    assert status is not None
+    name = ", then ".join([one.name for one in methods]) + why
+    return _published(method, trace, status, steps, name, tuple(points) if method.keeps_points else None)
 
 
 def _restate(method: Method[Any], trace: Trace, handed: AnyIterate | None) -> bool:
     """Whether the best point has other values from scratch than were reported; they are in its place then."""
-    if trace.best is handed:
-        return False
-    truer = method.restate(trace.best, trace.dual_point)
-    if truer is trace.best:
+    if trace.best is handed or (truer := method.restate(trace.best, trace.dual_point)) is trace.best:
         return False
     trace.restate(truer)
     trace.add(truer)
@@ -486,12 +447,29 @@ def _polish(method: Method[Any], trace: Trace) -> None:
         trace.history.pop()
 
 
-def _verdict(trace: Trace, max_iter: int, callback: Callable[[Record], Any] | None) -> Status | None:
-    if trace.gap <= trace.target:
-        return Status.CONVERGED
-    if callback is not None and callback(trace.history[-1]):
-        return Status.CANCELLED
-    return Status.MAX_ITER if len(trace.history) > max_iter else None
+def _published(
+    method: Method[Any], trace: Trace, status: Status, steps: int, name: str, points: tuple[AnyIterate, ...] | None
+) -> Fit:
+    """The best point as a fit, after its values from scratch have been compared with those that were reported."""
+    best = trace.best
+    values = method.certify(best, trace.dual_point)
+    allowed = trace.tol * (trace.scale or abs(best.objective)) if method.descends else np.inf
+    check(name, best.objective, trace.dual, trace.lowest, allowed, values)
+    rounding = 0.0 if values is None else min(values.rounding, SETTINGS.digits * abs(best.objective))
+    if status in (Status.STALLED, Status.CONVERGED) and np.isfinite(trace.gap):
+        if max(trace.gap, rounding) <= trace.target:
+            status = Status.CONVERGED
+        else:
+            status = Status.ROUNDED if trace.gap <= max(trace.target, rounding) else Status.STALLED
+    if status is Status.STALLED and values is not None and trace.dual is not None:
+        refuse_if_strained(trace.gap, best.objective, values)
+    dual = None if trace.dual is None else min(trace.dual, best.objective - rounding)
+    trace.tell_no_more(-np.inf, dual)
+    return Fit(
+        best.weights, best.dual, best.intercept, best.objective, dual, status, steps, tuple(trace.history), name,
+        trace.solves, trace.history[-1].seconds, best.selected, points, method.carry, trace.dual_point,
+        None if values is None else values.decision, method.screened,
+    )  # fmt: skip
 
 
 def warn_unless_converged(fit: Fit, tol: float) -> None:
