@@ -35,11 +35,10 @@ def path_picture(key: str) -> go.Figure:
 
 
 def hull_picture() -> go.Figure:
-    """The hull of a polynomial of which two columns act together, on the grid of these two."""
+    """The hull of a polynomial of which two columns act together."""
     data, _ = mkl.make_sparse_polynomial(150, 6, seed=0)
     model = mkl.HKLRegressor(basis=mkl.PolynomialBasis(4), lam=1e-3).fit(data.X, data.y)
-    first, second = sorted(range(6), key=lambda j: -model.relevance_[j])[:2]
-    return mkl.figures.hull_grid(model, (first, second))
+    return mkl.figures.hull_graph(model, data.feature_names)
 
 
 def stages_picture() -> str:

@@ -67,7 +67,7 @@ def called(labels: Sequence[str]) -> Callable[[str], str]:
 def players(drawn: Sequence[Shown], said: str) -> None:
     """Draw the shared slider, the picture of every method and what follows the slider; a release runs only this."""
     every = [one.path for one in drawn]
-    found = moving.steps(every, [one.method.over for one in drawn])
+    found = moving.shared_slider(every, [one.method.over for one in drawn])
     name = tuple((answer.key(one.params), one.path is None) for one in drawn)
     compare_player.listen(found, name)
     here = steps.place(found, every, history.current().methods_at)

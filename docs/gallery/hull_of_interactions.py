@@ -8,5 +8,4 @@ import mklcore as mkl
 
 data, _ = mkl.make_sparse_polynomial(150, 6, seed=0)
 model = mkl.HKLRegressor(basis=mkl.PolynomialBasis(4), lam=1e-3).fit(data.X, data.y)
-first, second = sorted(range(6), key=lambda j: -model.relevance_[j])[:2]
-figure = mkl.figures.hull_grid(model, (first, second))
+figure = mkl.figures.hull_graph(model, data.feature_names)

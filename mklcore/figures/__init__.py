@@ -4,8 +4,8 @@ Every function takes ``dark`` for the theme and leaves its alternative text in `
 in a browser is in ``moving`` and ``hulls`` as JSON for the ``players``, and as whole pages in ``takeaway``.
 """
 
+from mklcore.figures.axes import path_positions
 from mklcore.figures.bars import (
-    class_weights,
     kernels_by_column,
     relevance_bars,
     term_bars,
@@ -13,16 +13,21 @@ from mklcore.figures.bars import (
     weights_bar,
     word_bars,
 )
-from mklcore.figures.comparisons import (
+from mklcore.figures.curves import (
     Curve,
     bound_curves,
     comparison_plot,
+    eigenvalue_decay,
+    gap_convergence,
+    reliability_figure,
+    residual_figure,
+    roc_figure,
+    score_path,
+    weight_path,
 )
 from mklcore.figures.effects import column_figure, component_plot, positions_figure, surface_plot, term_plot
-from mklcore.figures.grams import alignment_heatmap, eigenvalue_decay, gram_heatmap
-from mklcore.figures.hulls import hull_graph, hull_grid, kernel_count
-from mklcore.figures.paths import gap_convergence, path_positions, score_path, weight_path
-from mklcore.figures.scores import confusion_figure, reliability_figure, residual_figure, roc_figure
+from mklcore.figures.hulls import hull_graph, kernel_count
+from mklcore.figures.matrices import alignment_heatmap, class_weights, confusion_figure, gram_heatmap
 from mklcore.figures.style import kernel_colours
 
 __all__ = [
@@ -38,7 +43,6 @@ __all__ = [
     "gap_convergence",
     "gram_heatmap",
     "hull_graph",
-    "hull_grid",
     "kernel_colours",
     "kernel_count",
     "kernels_by_column",

@@ -11,11 +11,11 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import style
-from mklcore.figures.graph_objects import go
+from mklcore.figures.style import graph_objects as go
 from mklcore.figures.style import leaders
 
 ROW_HEIGHT = 23
-N_BARS, MOST_TERMS, MOST_COLUMNS, MOST_KERNELS, MOST_STEPS = 12, 15, 16, 20, 12
+N_BARS, MOST_TERMS, MOST_COLUMNS, MOST_STEPS = 12, 15, 16, 12
 WORDS = {"rbf": "RBF", "hkl": "node of a hull"}  # families under another word
 BASE = "every column drawn by itself"
 
@@ -213,36 +213,6 @@ def waterfall(
         f"From {said[0]}, {BASE}, to the prediction {said[1]}. "
         f"{f'The largest parts: {style.joined(largest)}.' if largest else 'No column adds anything.'}"
     )
-    return figure
-
-
-def class_weights(
-    weights: Any, problems: Sequence[str], names: Sequence[str], *, limit: int = MOST_KERNELS, dark: bool = False
-) -> go.Figure:
-    """Kernel weights of every one-vs-rest or one-vs-one problem as a heat map, ``weights`` (T, M), the largest on
-    top.
-    """
-    table = np.atleast_2d(np.asarray(weights, dtype=float))
-    if table.shape != (len(problems), len(names)):
-        raise ParameterError(
-            f"One row per problem and one column per kernel are needed; got {table.shape} for {len(problems)} and "
-            f"{len(names)}."
-        )
-    peaks = table.max(axis=0)
-    shown = [int(m) for m in np.argsort(-peaks, kind="stable")[:limit] if peaks[m] > 0] or [0]
-    figure = style.new_figure("", dark, height=110 + ROW_HEIGHT * len(shown), margin={"r": 12, "t": 12, "b": 60})
-    called = [style.short(name, 30) for name in problems]
-    figure.add_heatmap(
-        x=called, y=list(range(len(shown))), z=table[:, shown].T, zmin=0.0, zmax=float(table.max()) or 1.0,
-        colorscale=style.SEQUENTIAL, xgap=1, ygap=1, colorbar=style.colour_bar("weight θ", dark),
-        text=[[style.short(names[m], 60)] * len(called) for m in shown],
-        hovertemplate="%{text}<br>%{x}: θ = %{z:.3g}<extra></extra>",
-    )  # fmt: skip
-    figure.layout.xaxis = style.axis("", dark, showgrid=False)
-    figure.layout.yaxis = style.row_axis([style.short(names[m], 26) for m in shown], dark)
-    sentences = [f"{problem}: {leaders(row, names, 1)}" for problem, row in zip(problems, table, strict=True)]
-    left_out = style.counted(len(names) - len(shown), "kernel")
-    figure.layout.meta["alt"] = f"Largest kernel weight per problem. {'; '.join(sentences)}. {left_out} not drawn."
     return figure
 
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Mask
+from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.paths.scoring import ACCEPTED
 from mklcore.paths.scoring import SHARES as SHARES_OF_ROWS
@@ -96,6 +98,43 @@ def spoken(path: Any, index: int) -> str:
     used = style.counted(int(path.n_nonzero[index]), "kernel")
     value = float(path.val_score[index])
     return used if math.isnan(value) else f"validation {path.score_name} {style.number(value)}, {used}"
+
+
+def solved(path: Any) -> Mask:
+    """Which points of the path did all they were asked to do (L,); the others stopped before their tolerance."""
+    return np.array([status.ok for status in path.statuses], dtype=bool)
+
+
+def checked(path: Any, index: int | None) -> int:
+    """Where the cursor begins on a path: ``path.first_look`` without an index."""
+    if len(path.values) == 0:
+        raise ParameterError("The path has no points; there is nothing to drag along. Fit it first, with fit_path.")
+    if index is not None and not 0 <= index < len(path.values):
+        raise ParameterError(f"The path has points 0 to {len(path.values) - 1}; got the index {index}.")
+    return int(path.first_look) if index is None else index
+
+
+def weights_said(path: Any, index: int) -> str:
+    """The largest weights at a point, and how sure they are."""
+    weights, gap = np.asarray(path.weights[index], dtype=float), float(path.relative_gap[index])
+    sure = "no certificate" if np.isnan(gap) else f"within {style.percent(gap)} of the optimum"
+    if not path.statuses[index].ok:
+        sure = "not solved to tolerance"
+    largest = style.leaders(weights, path.kernel_names) if np.any(weights > 0) else "none above 0"
+    return f"At {label(path.param, float(path.values[index]))}: the largest weights are {largest}; {sure}."
+
+
+def scores_said(path: Any, index: int) -> str:
+    """The scores at a point."""
+    parts = (("train", path.train_score), ("validation", path.val_score))
+    said = ", ".join(f"{part} {score(path.score_name, float(scores[index]))}" for part, scores in parts)
+    return f"At {label(path.param, float(path.values[index]))}: {said}."
+
+
+def along(path: Any) -> str:
+    """Where a path leads: "along C from 0.01 to 10 (25 solved points)"."""
+    ends = [style.number(end) for end in (np.min(path.values), np.max(path.values))]
+    return f"along {symbol(path.param)} from {ends[0]} to {ends[1]} ({style.counted(len(path.values), 'solved point')})"
 
 
 def labels(names: Sequence[str], families: Sequence[str]) -> tuple[str, ...]:

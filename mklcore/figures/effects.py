@@ -10,14 +10,13 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import style
-from mklcore.figures.graph_objects import go
+from mklcore.figures.style import graph_objects as go
 
 SPLIT = 0.26  # share of the height for the values below a curve
 BINS, MOST_VALUES = 30, 40  # bars of a histogram; whole numbers that have a bar each
 SPREAD = 2.0  # standard errors either way
 MOST_POINTS = 400
 APART = 0.02  # of an axis: how far the outermost of many rows at one place is moved
-GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 CLASS_HUES = ("linear", "rbf", "polynomial", "laplacian", "hkl", "precomputed")
 
@@ -252,17 +251,10 @@ def _rows_on_map(figure: go.Figure, surface: Any, rows: Array, labels: Array, da
 
 
 def _apart(at: Array) -> Array:
-    """Points (m, 2) with those at the same place moved a little around it, in the order of a sunflower's seeds, so that
-    none hides another. A place is left as it is where one row is.
-    """
-    moved = at.copy()
-    reach = APART * (np.ptp(at, axis=0) if len(at) else np.ones(2))
+    """Points (m, 2) with those at the same place moved a little, so that none hides another."""
     _, home, counts = np.unique(at, axis=0, return_inverse=True, return_counts=True)
-    for k in np.flatnonzero(counts > 1):
-        seeds = np.arange(counts[k])
-        angle, radius = seeds * GOLDEN_ANGLE, np.sqrt(seeds / max(int(counts.max()) - 1, 1))
-        moved[home.ravel() == k] += reach * np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
-    return moved
+    moved = np.random.default_rng(0).uniform(-APART, APART, at.shape) * (np.ptp(at, axis=0) if len(at) else 1.0)
+    return np.where(counts[home.ravel(), None] > 1, at + moved, at)
 
 
 def _surface_alt(surface: Any, names: Sequence[str], table: Array) -> str:

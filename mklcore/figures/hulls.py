@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import captions, style
-from mklcore.figures.graph_objects import go
+from mklcore.figures.style import graph_objects as go
 
 Levels = tuple[int, ...]
 N_NODES, N_OUTSIDE, N_OUTSIDE_IN_ALL = 40, 8, 24
@@ -28,7 +29,7 @@ ACTIVE = 1e-5  # ||beta_v|| above this share of the largest: the node itself con
 LARGEST, SMALLEST = 36, 9  # marker diameters; areas are proportional to the norm above the smallest
 N_LABELS = 24
 LABEL_GAP = 0.2  # of the width: marks of a row closer than this to a labelled one go without a label
-ROW, CELL = 84, 46
+ROW = 84  # px of a depth
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -88,46 +89,41 @@ def parents_of(node: Levels) -> list[Levels]:
     return [(*node[:i], level - 1, *node[i + 1 :]) for i, level in enumerate(node) if level]
 
 
-def parents_by(models: Sequence[Any]) -> Callable[[Any], Sequence[Any]]:
-    """The parents of a node: of a grid its levels say them, of another graph the edges that the models tell."""
+def _relations(models: Sequence[Any]) -> tuple[Callable[[Any], Sequence[Any]], Callable[[Any], int]]:
+    """Parents and depth of a node: on a grid from its levels, on another graph from the edges that the models tell."""
     if not hasattr(models[0], "edges_"):
-        return parents_of
+        return parents_of, sum
     above: dict[Any, dict[Any, None]] = {}
     for model in models:
         for parent, child in model.edges_:
             above.setdefault(child, {})[parent] = None
-    return lambda node: list(above.get(node, ()))
 
-
-def depth_by(models: Sequence[Any]) -> Callable[[Any], int]:
-    """The depth of a node: of a grid the sum of its levels, of another graph the longest way from a root."""
-    if not hasattr(models[0], "edges_"):
-        return sum
-    above, known = parents_by(models), {}
-
+    @cache
     def depth(node: Any) -> int:
-        if node not in known:
-            known[node] = 1 + max((depth(parent) for parent in above(node)), default=-1)
-        return int(known[node])
+        return 1 + max(map(depth, above.get(node, ())), default=-1)
 
-    return depth
+    return lambda node: list(above.get(node, ())), depth
 
 
-def places_by_depth(
+def _places(
     nodes: Sequence[Any], above: Callable[[Any], Sequence[Any]], depth: Callable[[Any], int]
-) -> dict[Any, tuple[float, int]]:
-    """Rows by depth; within a row, nodes are below the mean of their parents and are spread evenly."""
+) -> dict[Any, tuple[float, int, int]]:
+    """(x, depth, line) of each node: below the mean of its parents, spread evenly over its row; where a row holds more
+    than ``ONE_LINE`` nodes, neighbours take turns in several lines.
+    """
     rows: dict[int, list[Any]] = {}
     for node in nodes:
         rows.setdefault(depth(node), []).append(node)
-    found: dict[Any, tuple[float, int]] = {}
+    found: dict[Any, tuple[float, int, int]] = {}
     for level in sorted(rows):
         wanted = {
             node: float(np.mean([found[parent][0] for parent in above(node) if parent in found] or [0.5]))
             for node in rows[level]
         }
         order = sorted(rows[level], key=wanted.__getitem__)
-        found.update({node: ((k + 0.5) / len(order), level) for k, node in enumerate(order)})
+        lines = -(-len(order) // ONE_LINE)
+        for k, node in enumerate(order):
+            found[node] = round((k + 0.5) / len(order), 5), level, k % lines
     return found
 
 
@@ -179,7 +175,7 @@ def hull_layout(
     ``names`` are the variable names, ``pair`` the two of the grid (the two most relevant along the path without it);
     hulls of a graph with nodes of its own have neither. ``limit`` is how many nodes inside are drawn at most.
     """
-    above, depth, inside = parents_by(models), depth_by(models), _shown(models, limit)
+    (above, depth), inside = _relations(models), _shown(models, limit)
     listed = hasattr(models[0], "edges_")
     labels = [] if listed else variable_names(names, len(models[0].hull_[0]))
     ranked = [] if listed else most_relevant(models)
@@ -191,16 +187,16 @@ def hull_layout(
         return depth(node), str(node) if listed else [-level for level in node]
 
     nodes = sorted({*inside, *_candidates(models, inside)}, key=order)
-    place = {node: k for k, node in enumerate(nodes)}
+    places, at = _places(nodes, above, depth), {node: k for k, node in enumerate(nodes)}
     return HullLayout(
-        tuple(nodes),
-        tuple(node_name(node, labels, models[0]) for node in nodes),
-        _in_lines(nodes, places_by_depth(nodes, above, depth)),
-        tuple(tuple(place[parent] for parent in above(node) if parent in place) for node in nodes),
-        tuple(labels),
-        two,
-        0 if listed else top_level(models[0]),
-        tuple(ranked[:N_RELEVANT]),
+        nodes=tuple(nodes),
+        names=tuple(node_name(node, labels, models[0]) for node in nodes),
+        places=tuple(places[node] for node in nodes),
+        parents=tuple(tuple(at[parent] for parent in above(node) if parent in at) for node in nodes),
+        variables=tuple(labels),
+        pair=two,
+        top_level=0 if listed else top_level(models[0]),
+        bars=tuple(ranked[:N_RELEVANT]),
     )
 
 
@@ -301,7 +297,7 @@ def hull_json(
         ],
         "grid": grid, "bars": [layout.variables[i] for i in layout.bars], "states": list(states), "index": 0,
         "exact": None, "turn": 1, "selected": "", "waiting": False, "tells": False,
-        "hue": style.readable(style.FAMILY_HUES["hkl"], dark),
+        "hue": style.readable(style.family_hues()["hkl"], dark),
     }  # fmt: skip
 
 
@@ -318,7 +314,7 @@ def _shown(models: Sequence[Any], limit: int) -> set[Levels]:
         top = max(norms) or 1.0
         for node, norm in zip(model.hull_, norms, strict=True):
             peaks[node] = max(norm / top, peaks.get(node, 0.0))
-    above, depth = parents_by(models), depth_by(models)
+    above, depth = _relations(models)
     kept: set[Levels] = set()
     for node in sorted(peaks, key=lambda node: (-peaks[node], depth(node), node)):
         needed, stack = {node}, [node]
@@ -346,26 +342,13 @@ def _next(model: Any, members: set[Levels], drawn: dict[Levels, int] | None) -> 
     """The sources nearest to entering whose parents are all among ``members``, and which have a place if places are
     given.
     """
-    ranked, above = sorted(model.sources_.items(), key=lambda item: -item[1]), parents_by([model])
+    ranked, (above, _) = sorted(model.sources_.items(), key=lambda item: -item[1]), _relations([model])
     fit = [
         (node, share)
         for node, share in ranked
         if (drawn is None or node in drawn) and all(parent in members for parent in above(node))
     ]
     return fit[:N_OUTSIDE]
-
-
-def _in_lines(nodes: Sequence[Levels], found: dict[Levels, tuple[float, int]]) -> tuple[tuple[float, int, int], ...]:
-    """(x, depth, line): where a depth holds more than ``ONE_LINE`` nodes, neighbours take turns in several lines."""
-    rows: dict[int, list[Levels]] = {}
-    for node in nodes:
-        rows.setdefault(found[node][1], []).append(node)
-    lines_of: dict[Levels, int] = {}
-    for row in rows.values():
-        lines = -(-len(row) // ONE_LINE)
-        for k, node in enumerate(sorted(row, key=lambda node: found[node][0])):
-            lines_of[node] = k % lines
-    return tuple((round(found[node][0], 5), found[node][1], lines_of[node]) for node in nodes)
 
 
 # Words and numbers
@@ -431,7 +414,7 @@ def _largest(model: Any, called: dict[Levels, str]) -> str:
     return style.joined([called[model.hull_[k]] for k in order])
 
 
-# Static figures of one hull
+# One hull as a static figure
 
 
 def hull_graph(
@@ -444,27 +427,25 @@ def hull_graph(
     node, its p levels joined by commas.
     """
     layout = hull_layout([model], names, limit=limit)
-    state = hull_state(model, layout)
-    inside, outside = state["inside"], state["outside"]
+    state, tone = hull_state(model, layout), style.theme(dark)
     deepest = max(depth for _, depth, _ in layout.places)
-    alt, height = _graph_alt(model, state), 90 + ROW * (deepest + 1)
-    figure = style.new_figure(alt, dark, height, margin={"l": 64, "r": 24, "t": 24, "b": 24})
-    tone, hue = style.theme(dark), style.readable(style.FAMILY_HUES["hkl"], dark)
-    solid = {"color": tone.grey, "width": 1.5, "dash": "solid" if model.certified_ else "dash"}
-    _edges(figure, layout, inside, solid)
-    _edges(figure, layout, outside, {"color": tone.grey, "width": 1, "dash": "dot"})
-    filled = {
-        "size": [max(SMALLEST, LARGEST * float(np.sqrt(share))) for _, share, *_ in inside], "color": hue,
-        "opacity": 1.0, "line": {"color": tone.ink, "width": [2.5 if extreme else 0 for _, _, extreme, _ in inside]},
-    }  # fmt: skip
+    left = f" {style.counted(state['left_out'], 'node')} with small weight left out." if state["left_out"] else ""
+    start = f"The hull as a graph down to depth {max(map(_relations([model])[1], model.hull_))}"
+    margin = {"l": 64, "r": 24, "t": 24, "b": 24}
+    figure = style.new_figure(f"{start}.{left} {state['said']}", dark, 90 + ROW * (deepest + 1), margin=margin)
+    sizes = [max(SMALLEST, LARGEST * float(np.sqrt(share))) for _, share, *_ in state["inside"]]
+    outlines = {"color": tone.ink, "width": [2.5 * extreme for _, _, extreme, _ in state["inside"]]}
+    filled = {"size": sizes, "color": style.readable(style.family_hues()["hkl"], dark), "opacity": 1.0}
     hollow = {"size": 11, "color": tone.paper, "line": {"color": tone.muted, "width": 1.5}}
-    ways = {k: f"<br>{way}" for k, _, way, _ in outside}
-    _nodes(figure, layout, inside, {}, filled, tone.ink, "top center")
-    _nodes(figure, layout, outside, ways, hollow, tone.muted, "bottom center")
+    ways = {k: f"<br>{share}" for k, _, share, _ in state["outside"]}
+    solid = "solid" if model.certified_ else "dash"
+    _edges(figure, layout, state["inside"], {"color": tone.grey, "width": 1.5, "dash": solid})
+    _edges(figure, layout, state["outside"], {"color": tone.grey, "width": 1, "dash": "dot"})
+    _nodes(figure, layout, state["inside"], {}, filled | {"line": outlines}, tone.ink, "top center")
+    _nodes(figure, layout, state["outside"], ways, hollow, tone.muted, "bottom center")
     figure.update_xaxes(visible=False, range=[-0.04, 1.04])
-    figure.layout.yaxis = style.axis(
-        "depth", dark, tickvals=list(range(deepest + 1)), autorange=False, range=[deepest + 0.6, -0.5]
-    )
+    depths = {"tickvals": list(range(deepest + 1)), "range": [deepest + 0.6, -0.5]}
+    figure.layout.yaxis = style.axis("depth", dark, **depths)
     return figure
 
 
@@ -475,92 +456,21 @@ def _edges(figure: go.Figure, layout: HullLayout, drawn: Sequence[Sequence[Any]]
 
 
 def _nodes(
-    figure: go.Figure,
-    layout: HullLayout,
-    drawn: Sequence[Sequence[Any]],
-    below: dict[int, str],
-    marker: dict[str, Any],
-    ink: str,
-    side: str,
-) -> None:
-    """Marks of some nodes of a state, with labels where there is room for them, the largest first."""
-    roomy = _with_room([k for k, *_ in sorted(drawn, key=lambda entry: -entry[1])][:N_LABELS], layout)
+    figure: go.Figure, layout: HullLayout, drawn: Sequence[Sequence[Any]], below: dict[int, str],
+    marker: dict[str, Any], ink: str, side: str,
+) -> None:  # fmt: skip
+    """Marks of some nodes of a state, labelled where no label touches those of its row, the largest first."""
+    labelled: list[int] = []
+    for k, *_ in sorted(drawn, key=lambda entry: -entry[1])[:N_LABELS]:
+        x, row, _ = layout.places[k]
+        near = (layout.places[other] for other in labelled)
+        if all(other_row != row or abs(other - x) >= LABEL_GAP for other, other_row, _ in near):
+            labelled.append(k)
     nodes = [layout.nodes[k] for k, *_ in drawn]
     figure.add_scatter(
-        x=[layout.places[k][0] for k, *_ in drawn],
-        y=[layout.places[k][1] for k, *_ in drawn],
-        mode="markers+text",
-        marker=marker,
-        text=[style.short(layout.names[k], 14) + below.get(k, "") if k in roomy else "" for k, *_ in drawn],
-        textposition=side,
+        x=[layout.places[k][0] for k, *_ in drawn], y=[layout.places[k][1] for k, *_ in drawn], name="nodes",
+        mode="markers+text", marker=marker, textposition=side, textfont={"color": ink}, cliponaxis=False,
+        text=[style.short(layout.names[k], 14) + below.get(k, "") if k in labelled else "" for k, *_ in drawn],
         ids=[",".join(map(str, node)) if isinstance(node, tuple) else str(node) for node in nodes],
-        textfont={"size": style.LABEL_SIZE, "color": ink},
-        customdata=[hover for *_, hover in drawn],
-        hovertemplate="%{customdata}<extra></extra>",
-        name="nodes",
-        cliponaxis=False,
-    )
-
-
-def _with_room(nodes: Sequence[int], layout: HullLayout) -> set[int]:
-    """The nodes whose labels do not touch those of their row, the first ones given preferred."""
-    taken: set[int] = set()
-    for node in nodes:
-        x, row, _ = layout.places[node]
-        near = (layout.places[other] for other in taken)
-        if all(other_row != row or abs(other - x) >= LABEL_GAP for other, other_row, _ in near):
-            taken.add(node)
-    return taken
-
-
-def _graph_alt(model: Any, state: dict[str, Any]) -> str:
-    start = f"The hull as a graph down to depth {max(map(depth_by([model]), model.hull_))}"
-    if not hasattr(model, "edges_"):
-        order = max(sum(level > 0 for level in node) for node in model.hull_)
-        start += f", interactions of up to {style.counted(order, 'variable')}"
-    left = state["left_out"]
-    small = f" {style.counted(left, 'node')} with small weight left out." if left else ""
-    return f"{start}.{small} {state['said']}"
-
-
-def hull_grid(
-    model: Any, variables: tuple[int, int], names: Sequence[str] | None = None, *, dark: bool = False
-) -> go.Figure:
-    """Level against level for two variables: filled squares are in the hull, outlined ones its extreme points, + could
-    enter.
-
-    Shows the nodes that touch no variable but these two. ``variables`` are column indices, ``names`` all variable
-    names. Raises ParameterError where the two are the same or outside the model.
-    """
-    layout = hull_layout([model], names, variables)
-    cells, q, tone = hull_state(model, layout)["cells"], layout.top_level, style.theme(dark)
-    first, second = (layout.variables[i] for i in variables)
-    figure = style.new_figure("", dark, height=100 + CELL * (q + 1), margin={"l": 56, "r": 16, "t": 16, "b": 48})
-    known = {(a, b) for a, b, *_ in cells}
-    never = [(a, b, "") for a in range(q + 1) for b in range(q + 1) if (a, b) not in known]
-    near = [(a, b, more) for a, b, kind, _, _, more in cells if kind == "next"]
-    plain, extreme = (
-        [(a, b, more) for a, b, kind, _, outlined, more in cells if kind != "next" and outlined == wanted]
-        for wanted in (False, True)
-    )
-    square = {"symbol": "square", "size": CELL - 10, "color": style.readable(style.FAMILY_HUES["hkl"], dark)}
-    for what, drawn, marker in (
-        ("outside, not looked at next", never, {"symbol": "circle", "size": 3, "color": tone.grey}),
-        ("could enter next", near, {"symbol": "cross-thin", "size": 12, "line": {"width": 2, "color": tone.muted}}),
-        ("in the hull", plain, {**square, "line": {"width": 0, "color": tone.ink}}),
-        ("extreme point of the hull", extreme, {**square, "line": {"width": 3, "color": tone.ink}}),
-    ):
-        figure.add_scatter(
-            x=[a for a, _, _ in drawn], y=[b for _, b, _ in drawn], name=what, mode="markers", marker=marker,
-            text=[more or what for *_, more in drawn], hovertemplate="(%{x}, %{y}) %{text}<extra></extra>",
-        )  # fmt: skip
-    ticks = {"range": [-0.6, q + 0.6], "tickvals": list(range(q + 1)), "showgrid": False}
-    figure.layout.xaxis = style.axis(f"level of {first}", dark, **ticks)
-    figure.layout.yaxis = style.axis(f"level of {second}", dark, **ticks)
-    inside = len(plain) + len(extreme)
-    figure.layout.meta["alt"] = (
-        f"Levels of {first} against levels of {second}, from 0 to {q}. {style.counted(inside, 'node')} of the hull "
-        f"{'touches' if inside == 1 else 'touch'} only these two variables, {len(extreme)} of them extreme; "
-        f"{len(near)} could enter next." + certificate_words(model)
-    )
-    return figure
+        customdata=[hover for *_, hover in drawn], hovertemplate="%{customdata}<extra></extra>",
+    )  # fmt: skip

@@ -17,14 +17,13 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import captions, style
-from mklcore.figures.paths import AXIS_TITLES, NORM_TICKS, path_positions, solved
-from mklcore.figures.style import leaders
+from mklcore.figures.axes import Scale, linear, named, norm_positions, parameter_axis, path_positions
+from mklcore.figures.captions import checked, solved
 
 N_BARS, N_METHOD_BARS = 12, 9
 NAME_LENGTH, METHOD_NAME_LENGTH = 32, 24  # letters in the column of names, where it is as wide as it gets
 DIGITS = 4  # of every number that is drawn
 LABEL_ROOM = 0.08  # between two labels at line ends, as a share of a panel
-PAD = 0.02  # of the axis, left and right of the path
 REACH = 0.5  # of the spread of the scores, by which a reference may be outside and still have its line
 ALIKE = 1.001  # times the smallest share in use: kernels that weigh the same have no largest one
 MOST_STEPS, SHARES = 60, 41  # of a slider for several paths: over one parameter, over shares of each path
@@ -33,74 +32,6 @@ Rows = Sequence[tuple[str, str, str]]  # name, full name and colour of every bar
 Json = dict[str, Any]
 Places = tuple[float | None, ...]
 Indices = tuple[int | None, ...]
-
-
-# Axes
-
-
-@dataclass(frozen=True)
-class Scale:
-    """One axis: its title, its ends, and its ticks as (value, text); ``log`` for a logarithmic one."""
-
-    title: str
-    low: float
-    high: float
-    log: bool = False
-    ticks: tuple[tuple[float, str], ...] = ()
-
-    def at(self, value: float) -> float:
-        """Where ``value`` is, from 0 to 1; what is beyond the ends is drawn at them."""
-        ends = (value, self.low, self.high)
-        value, low, high = (math.log10(max(v, 1e-300)) for v in ends) if self.log else ends
-        return round(min(max((value - low) / ((high - low) or 1.0), 0.0), 1.0), 5)
-
-    def drawn(self) -> Json:
-        """Title, ticks and ends as the browser wants them."""
-        ticks = [(self.at(value), text) for value, text in self.ticks]
-        return {"title": self.title, "ticks": ticks, "low": self.low, "high": self.high}
-
-
-def linear(title: str, low: float, high: float, unit: str = "") -> Scale:
-    """A linear axis with about four round ticks; with the ``unit`` "%" shares are ticked as percentages."""
-    times = 100.0 if unit == "%" else 1.0
-    rough = times * (high - low) / 4
-    power = 10.0 ** math.floor(math.log10(rough)) if rough > 0 else 1.0
-    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * 0.999)
-    first, last = math.ceil(times * low / step - 1e-9), math.floor(times * high / step + 1e-9)
-    values = [round(k * step, 12) for k in range(first, last + 1)]
-    ticks = tuple((v / times, f"{style.number(v)} {unit}".strip()) for v in values)
-    return Scale(title, low, high, ticks=ticks)
-
-
-def logarithmic(title: str, low: float, high: float) -> Scale:
-    """A logarithmic axis with human ticks, which says so."""
-    ticks = style.human_ticks(math.log10(low), math.log10(high))[:8]
-    plain = all(1e-4 <= tick < 1e6 for tick in ticks)
-    labels = tuple((tick, style.tick_text(tick, plain=plain)) for tick in ticks)
-    return Scale(f"{title} (log scale)", low, high, log=True, ticks=labels)
-
-
-def named(title: str, names: Sequence[str]) -> Scale:
-    """An axis with evenly spaced places 0, 1, 2, ...; those with an empty name have no tick."""
-    ticks = tuple((float(k), name) for k, name in enumerate(names) if name)
-    return Scale(title, -0.5, len(names) - 0.5, ticks=ticks)
-
-
-def parameter_axis(path: Any, title: str | None = None) -> Scale:
-    """The axis of the path's own parameter."""
-    title, places = AXIS_TITLES.get(path.param, path.param) if title is None else title, path_positions(path)
-    low, high = float(places.min()), float(places.max())
-    if path.param == "s":
-        room, step = PAD * (high - low) or 0.5, max(1, math.ceil((high - low) / 8))
-        ticks = tuple((float(v), f"{v:g}") for v in np.arange(math.ceil(low), high + 1e-9, step))
-        return Scale(title, low - room, high + room, ticks=ticks)
-    room = (high / low) ** PAD if high > low else 2.0
-    if path.param != "p":
-        return logarithmic(title, low / room, high * room)
-    finite = np.isfinite(np.asarray(path.values, dtype=float))
-    last = float(places[finite].max(initial=1.0))
-    ticks = tuple((t, f"{t:g}") for t in NORM_TICKS if low <= t <= last) + (() if finite.all() else ((high, "∞"),))
-    return Scale(f"{title} (log scale)", low / room, high * room, log=True, ticks=ticks)
 
 
 # Panels: what the player ``chart`` draws
@@ -135,7 +66,7 @@ def panel(
     return drawn | {"sure": [True] * len(places), "lines": list(lines)} | more
 
 
-def chart(name: str, figure: str, panels: Sequence[Json], alt: str, said: Sequence[str], **more: Any) -> Json:
+def _chart(name: str, figure: str, panels: Sequence[Json], alt: str, said: Sequence[str], **more: Any) -> Json:
     """Panels of one figure, which follow the cursor called ``name``; ``said`` is read out at each of its places."""
     usual = {"columns": 1, "rows": [19], "left": 3.5, "right": 5.25, "gap": 0}
     return {"chart": name, "figure": figure, **usual, "panels": list(panels), "alt": alt, "said": list(said), **more}
@@ -304,15 +235,6 @@ def path_json(
     return found
 
 
-def checked(path: Any, index: int | None) -> int:
-    """Where the cursor begins on a path."""
-    if len(path.values) == 0:
-        raise ParameterError("The path has no points; there is nothing to drag along. Fit it first, with fit_path.")
-    if index is not None and not 0 <= index < len(path.values):
-        raise ParameterError(f"The path has points 0 to {len(path.values) - 1}; got the index {index}.")
-    return int(path.first_look) if index is None else index
-
-
 def _along(path: Any, x: Scale, y: Scale, lines: Sequence[Json], **more: Any) -> Json:
     sure = [bool(ok) for ok in solved(path)]
     return panel(x, y, lines, path_positions(path), labels_of(path), sure=sure, **more)
@@ -344,21 +266,9 @@ def weights_chart(path: Any, dark: bool, *, chart: str, figure: str) -> Json:
         if one["width"] > 1:
             one |= line(one["name"], one["ys"], one["colour"], dark, label=style.cut(called[one["name"]]), width=2.25)
     alt = f"Weights of {style.counted(weights.shape[1], 'kernel')} along {captions.symbol(path.param)}."
-    said = [_weights_said(path, weights[k], k) for k in range(len(path.values))]
+    said = [captions.weights_said(path, k) for k in range(len(path.values))]
     drawn = _along(path, parameter_axis(path), y, lines, marks=_marks(path), title="Solution path")
     return _chart(chart, figure, [drawn], alt, said, right=8)
-
-
-_chart = chart
-
-
-def _weights_said(path: Any, weights: Array, index: int) -> str:
-    gap = float(path.relative_gap[index])
-    sure = "no certificate" if np.isnan(gap) else f"within {style.percent(gap)} of the optimum"
-    if not path.statuses[index].ok:
-        sure = "not solved to tolerance"
-    largest = leaders(weights, path.kernel_names) if np.any(weights > 0) else "none above 0"
-    return f"At {captions.label(path.param, float(path.values[index]))}: the largest weights are {largest}; {sure}."
 
 
 def scores_chart(
@@ -387,10 +297,7 @@ def scores_chart(
         path, parameter_axis(path, captions.symbol(path.param)), y, lines, title=title[:1].upper() + title[1:]
     )
     alt = f"Scores along {captions.symbol(path.param)}: {path.score_name}."
-    said = [
-        f"At {text}: " + ", ".join(f"{part} {captions.score(title, float(scores[k]))}" for part, scores in _parts(path))
-        + "." for k, text in enumerate(labels_of(path))
-    ]  # fmt: skip
+    said = [captions.scores_said(path, k) for k in range(len(path.values))]
     return _chart(chart, figure, [drawn], alt, said, left=3.25)
 
 
@@ -459,8 +366,8 @@ class MethodView:
 
 
 @dataclass(frozen=True)
-class Steps:
-    """The steps of the shared slider, which may also stand between two of them.
+class SharedSlider:
+    """A slider over several paths, which may also stand between two of its steps.
 
     ``shared`` is the parameter all methods run over, "" if they run over different ones; ``values`` are its values, or
     shares of each path in percent; ``places`` tell for every step where each method stands on its own path: the index
@@ -473,24 +380,20 @@ class Steps:
     places: tuple[Places, ...]
 
     @property
-    def positions(self) -> tuple[float, ...]:
+    def positions(self) -> list[float]:
         """The values on the axis: p = ∞ is one doubling beyond the largest finite norm."""
-        finite = [value for value in self.values if math.isfinite(value)]
-        return tuple(value if math.isfinite(value) else 2 * max(finite, default=0.5) for value in self.values)
+        positions: list[float] = norm_positions(self.values).tolist()
+        return positions
 
     @property
     def indices(self) -> tuple[Indices, ...]:
         """The solved point nearest to the place of each method, at every step."""
-        return tuple(nearest_points(places) for places in self.places)
+        return tuple(tuple(None if at is None else round(at) for at in places) for places in self.places)
 
     def value(self, position: float) -> float:
         """The value at a position of the slider, which may be between two steps."""
-        low, share = _step(position, len(self.values))
-        if not share:
-            return self.values[low]
-        ends = self.positions[low : low + 2]
-        by_factors = self.shared and min(ends) > 0
-        return float(ends[0] * (ends[1] / ends[0]) ** share if by_factors else ends[0] + share * (ends[1] - ends[0]))
+        found = _between(self.positions, position, bool(self.shared))
+        return self.values[self.positions.index(found)] if found in self.positions else found
 
     def position(self, value: float) -> float:
         """The position of the slider at a value; beyond the ends it is the end."""
@@ -498,11 +401,8 @@ class Steps:
 
     def at(self, position: float) -> Places:
         """Where each method stands at a position of the slider."""
-        low, share = _step(position, len(self.values))
-        if not share:
-            return self.places[low]
-        ends = zip(self.places[low], self.places[low + 1], strict=True)
-        return tuple(None if a is None or b is None else a + share * (b - a) for a, b in ends)
+        each = zip(*self.places, strict=True)
+        return tuple(None if own[0] is None else _between(own, position) for own in each)
 
     def text(self, position: float) -> str:
         """A position as a link has it."""
@@ -511,44 +411,48 @@ class Steps:
             return f"{value:.2f}".rstrip("0").rstrip(".") + "%"
         return repr(value if value in self.values else float(f"{value:.4g}"))
 
+    def nearest_to(self, indices: Indices) -> int:
+        """The step at which the first method that has a path stands nearest to its place among ``indices``."""
+        lead = next((k for k, index in enumerate(indices) if index is not None), None)
+        if lead is None:
+            return 0
+        away = [abs((step[lead] or 0) - (indices[lead] or 0)) for step in self.places]
+        return away.index(min(away))
 
-def steps(paths: Sequence[Any], overs: Sequence[str]) -> Steps:
-    """The steps for methods whose paths run over the parameters ``overs``; a method without a path yet, None, stays
+
+def shared_slider(paths: Sequence[Any], overs: Sequence[str]) -> SharedSlider:
+    """The slider for methods whose paths run over the parameters ``overs``; a method without a path yet, None, stays
     behind.
     """
-    known = [path for path in paths if path is not None]
     if len(set(overs)) == 1:
         shared = overs[0]
-        values = _common([np.asarray(path.values, dtype=float) for path in known])
-        found = Steps(shared, values, tuple(captions.label(shared, value) for value in values), ())
-        axes = [None if path is None else tuple(path_positions(path).tolist()) for path in paths]
-        places = (tuple(None if axis is None else _place(axis, at, shared != "s") for axis in axes)
-                  for at in found.positions)  # fmt: skip
-        return replace(found, places=tuple(places))
-    shares = tuple(float(share) for share in np.linspace(0.0, 100.0, SHARES))
+        known = [np.asarray(path.values, dtype=float) for path in paths if path is not None]
+        values = np.unique(np.concatenate(known or [np.ones(1)]))
+        if len(values) > max(MOST_STEPS, *map(len, known)) and np.isfinite(values).all() and shared != "s":
+            values = np.array([float(f"{v:.3g}") for v in np.geomspace(values[0], values[-1], MOST_STEPS)])
+        ends = norm_positions(values)
+        each = [[None] * len(ends) if path is None else _places(path, ends, shared != "s") for path in paths]
+        labels = tuple(captions.label(shared, value) for value in values)
+        return SharedSlider(shared, tuple(values.tolist()), labels, tuple(zip(*each, strict=True)))
+    shares = np.linspace(0.0, 100.0, SHARES).tolist()
     places = (tuple(None if path is None else _at_share(path, share) for path in paths) for share in shares)
-    return Steps("", shares, tuple(f"{share:g} % of each path" for share in shares), tuple(places))
+    return SharedSlider("", tuple(shares), tuple(f"{share:g} % of each path" for share in shares), tuple(places))
 
 
-def nearest_points(places: Places) -> Indices:
-    """The solved point nearest to each place."""
-    return tuple(None if at is None else round(at) for at in places)
+def _between(values: Sequence[Any], position: float, by_factors: bool = False) -> float:
+    """The value at a position among ``values``, which may be between two of them."""
+    inner = min(max(position, 0.0), len(values) - 1.0)
+    if abs(inner - round(inner)) < SOLVED:
+        return float(values[round(inner)])
+    low, high = values[int(inner)], values[int(inner) + 1]
+    share = inner - int(inner)
+    factors = by_factors and min(low, high) > 0
+    return float(low * (high / low) ** share if factors else low + share * (high - low))
 
 
-def nearest_to(found: Steps, indices: Indices) -> int:
-    """The step at which the first method that has a path stands nearest to its place among ``indices``."""
-    lead = next((k for k, index in enumerate(indices) if index is not None), None)
-    if lead is None:
-        return 0
-    away = [abs((step[lead] or 0) - (indices[lead] or 0)) for step in found.places]
-    return away.index(min(away))
-
-
-def _step(position: float, count: int) -> tuple[int, float]:
-    """The step below a position, and the share of the way to the next one."""
-    inner = min(max(position, 0.0), count - 1.0)
-    near = round(inner)
-    return (near, 0.0) if abs(inner - near) < SOLVED else (int(inner), inner - int(inner))
+def _places(path: Any, values: Array, by_factors: bool) -> list[float]:
+    axis = path_positions(path).tolist()
+    return [_place(axis, value, by_factors) for value in values.tolist()]
 
 
 def _place(axis: Sequence[float], value: float, by_factors: bool) -> float:
@@ -566,20 +470,6 @@ def _at_share(path: Any, share: float) -> float:
     at: float = share / 100 * (len(ranked) - 1)
     at = at if ranked[-1] >= ranked[0] else len(ranked) - 1 - at
     return float(round(at)) if path.param == "s" else at
-
-
-def _common(grids: Sequence[Array]) -> tuple[float, ...]:
-    """The values themselves where all methods have the same ones, else a log grid as fine as theirs over all of
-    them.
-    """
-    if not grids:
-        return (1.0,)
-    union = np.unique(np.concatenate(grids))
-    if len(union) <= max(len(grid) for grid in grids) or not np.isfinite(union).all() or bool((union % 1 == 0).all()):
-        return tuple(float(value) for value in union)
-    finest = min(float(np.log(grid[-1] / grid[0])) / (len(grid) - 1) for grid in map(np.sort, grids) if len(grid) > 1)
-    count = min(MOST_STEPS, 1 + math.ceil(math.log(union[-1] / union[0]) / max(finest, 1e-3)))
-    return tuple(float(f"{value:.3g}") for value in np.geomspace(union[0], union[-1], count))
 
 
 def shares_of_weight(weights: Any) -> Array:
@@ -605,19 +495,16 @@ def peak_shares(paths: Sequence[Any]) -> Array:
 
 def methods_json(
     methods: Sequence[MethodView],
-    found: Steps,
+    found: SharedSlider,
     *,
     dark: bool,
     step: int = 0,
-    columns: Mapping[str, Sequence[int]] | None = None,
     chart: str = "methods",
 ) -> dict[str, Json]:
     """What every player of several paths shows, by its place: "lead" (the slider), "chart", "methods" (facts and bars
     of each) and "say" (a sentence of each).
 
-    The slider begins at ``step`` of ``found``. ``columns`` name the places of the kernels that see each column of a
-    table: its share of the weight is then a row as well. Raises ``ParameterError`` where the paths have different
-    kernels, and for columns of kernels that there are not.
+    The slider begins at ``step`` of ``found``. Raises ``ParameterError`` where the paths have different kernels.
     """
     paths = [one.path for one in methods if one.path is not None]
     peaks = peak_shares(paths)
@@ -629,8 +516,6 @@ def methods_json(
     names, full, hues = ([row[k] for row in rows] for k in range(3))
     table: Json = {"names": names, "full": full, "colours": hues, "marks": [glyphs[m] for m in shown]}
     table["marks"] += [""] * (len(rows) - len(shown))
-    if columns and paths:
-        _add_columns(table, each, methods, columns, dark)
     lines = [[] if one.path is None else _lines(one.title, one.path) for one in methods]
     at = [[(lines[m], k) for m, k in enumerate(points) if k is not None] for points in found.indices]
     said = [[own[k] for own, k in entry] for entry in at]
@@ -720,33 +605,6 @@ def _method(one: MethodView, shown: Sequence[int], places: Sequence[float]) -> J
         "hollow": [not status.ok for status in one.path.statuses],
         "weights": np.round(heights(shares_of_weight(one.path.weights), shown), 5).tolist(),
     }  # fmt: skip
-
-
-def _add_columns(
-    table: Json, each: Sequence[Json], methods: Sequence[MethodView], columns: Mapping[str, Sequence[int]], dark: bool
-) -> None:
-    """One row for each column below those of the kernels, the largest anywhere first; methods get their shares."""
-    last = max(len(one.path.kernel_names) for one in methods if one.path is not None) - 1
-    strange = [name for name, kernels in columns.items() if not all(0 <= m <= last for m in kernels)]
-    if strange:
-        raise ParameterError(f"The paths have kernels 0 to {last}; got others for {', '.join(strange)}.")
-
-    def by_column(path: Any) -> Array:
-        shares = shares_of_weight(path.weights)
-        return np.column_stack([shares[:, list(kernels)].sum(axis=1) for kernels in columns.values()])
-
-    tables = [None if one.path is None else by_column(one.path) for one in methods]
-    order = _first(np.concatenate([own for own in tables if own is not None]).max(axis=0), N_METHOD_BARS)
-    for one, own in zip(each, tables, strict=True):
-        shares = [] if own is None else np.round(own[:, order], 5).tolist()
-        one["weights"] = [kernels + more for kernels, more in zip(one["weights"], shares, strict=True)]
-    names = [list(columns)[g] for g in order]
-    heading = "Columns" if len(order) == len(columns) else f"{len(order)} of {len(columns)} columns"
-    table["parts"] = {str(len(table["names"])): heading}
-    table["names"] += [style.cut(name, METHOD_NAME_LENGTH) for name in names]
-    table["full"] += names
-    table["colours"] += [style.theme(dark).grey] * len(names)
-    table["marks"] += [""] * len(names)
 
 
 def _lines(title: str, path: Any) -> list[captions.Line]:

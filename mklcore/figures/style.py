@@ -13,17 +13,37 @@ import html
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from mklcore.arrays import Array
-from mklcore.figures.graph_objects import go
 from mklcore.kernels.functions import COMPOSED, KERNELS
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
+
+if TYPE_CHECKING:
+    from plotly import graph_objects as graph_objects
+
+else:
+
+    class _GraphObjects:
+        """Plotly's, imported when the first figure is drawn: the library works without Plotly."""
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return getattr(import_module("plotly.graph_objects"), name)
+            except ModuleNotFoundError as error:
+                raise ImportError(
+                    "Figures are drawn with the package plotly, which is not installed: pip install 'mklcore[app]'.",
+                    name="plotly",
+                ) from error
+
+    graph_objects = _GraphObjects()
 
 # In the order in which they are given out: to families without a hue of their own, and to the largest kernels of one
 # family.
@@ -32,33 +52,18 @@ SPARE = ("#7A5195", "#8C6D31", "#2F7F86", "#9C3D54", "#5B6ABF", "#6B8E23")
 _WITHOUT_SPEC = {"hkl": "#56B4E9", "precomputed": "#D55E00", "view": "#3B7A57"}
 
 
-class FamilyHues(Mapping[str, str]):
-    """The hue of every family of kernels the registry holds, and of those without a function.
-
-    The palette sets the order.
-    """
-
-    def _read(self) -> dict[str, str]:
-        specs = [*(entry.spec for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())), *COMPOSED.values()]
-        hues = {spec.family: spec.hue for spec in specs if spec.hue} | _WITHOUT_SPEC
-        free = (hue for hue in SPARE if hue not in hues.values())
-        for spec in specs:
-            if spec.family not in hues:
-                hues[spec.family] = next(free, SPARE[-1])
-        place = {hue: rank for rank, hue in enumerate(PALETTE)}
-        return dict(sorted(hues.items(), key=lambda item: place.get(item[1], len(place))))
-
-    def __getitem__(self, family: str) -> str:
-        return self._read()[family]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._read())
-
-    def __len__(self) -> int:
-        return len(self._read())
+def family_hues() -> dict[str, str]:
+    """The hue of every family of kernels, also of those added later, in the order in which the palette gives them."""
+    specs = [*(entry.spec for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())), *COMPOSED.values()]
+    hues = {spec.family: spec.hue for spec in specs if spec.hue} | _WITHOUT_SPEC
+    free = (hue for hue in SPARE if hue not in hues.values())
+    for spec in specs:
+        if spec.family not in hues:
+            hues[spec.family] = next(free, SPARE[-1])
+    place = {hue: rank for rank, hue in enumerate(PALETTE)}
+    return dict(sorted(hues.items(), key=lambda item: place.get(item[1], len(place))))
 
 
-FAMILY_HUES = FamilyHues()
 SEQUENTIAL = "Cividis"
 MARK_CONTRAST = 3.0
 TEXT_CONTRAST = 4.5
@@ -71,7 +76,8 @@ TRANSPARENT = "rgba(0,0,0,0)"
 LABEL_SIZE = 12
 STANDOFF = 10  # px from ticks to title: their size is taken before the font is there, and it is a little larger
 LABEL_GAP = 14
-FIGURE_HEIGHT = 330
+FIGURE_HEIGHT, SMALL_HEIGHT = 330, 300
+SMALL_MARGIN = {"l": 8, "r": 8, "t": 8, "b": 40}
 
 
 @dataclass(frozen=True)
@@ -150,7 +156,7 @@ def _bit_reversed(index: int) -> float:
 
 def family_shade(family: str, member: int, dark: bool) -> str:
     """Colour of the ``member``-th kernel of a family: the family's hue, in one of the lightnesses that can be seen."""
-    first = readable(FAMILY_HUES.get(family, FAMILY_HUES["precomputed"]), dark)
+    first = readable(family_hues().get(family, _WITHOUT_SPEC["precomputed"]), dark)
     paper, weakest = theme(dark).paper, MARK_CONTRAST * SAFETY
     span = math.log(STRONGEST_CONTRAST / weakest)
     start = math.log(contrast(first, paper) / weakest) / span
@@ -173,32 +179,17 @@ def kernel_colours(families: Sequence[str], weights: Any = None, dark: bool = Fa
     """One ``#rrggbb`` per kernel, the same on every page.
 
     Families take their hue and members differ in lightness. Where one family is more than four fifths of the
-    dictionary and ``weights`` (M,) or (L, M) are given, the six largest kernels take the six hues and the rest are
-    grey. Hand over the weights of the whole path, so that colours stay while a cursor moves.
+    dictionary and ``weights`` (M,) or (L, M) are given, the six largest kernels have ``distinct_colours``. Hand over
+    the weights of the whole path, so that colours stay while a cursor moves.
     """
-    if len(families) == 0:
-        return []
-    family, count = Counter(families).most_common(1)[0]
-    if weights is not None and count > DOMINANT_SHARE * len(families):
-        return _six_hues(families, family, largest(peak_weights(weights, len(families))), dark)
+    if weights is not None and max(Counter(families).values(), default=0) > DOMINANT_SHARE * len(families):
+        return distinct_colours(peak_weights(weights, len(families)), dark)
     seen: Counter[str] = Counter()
     colours = []
     for name in families:
         colours.append(family_shade(name, seen[name], dark))
         seen[name] += 1
     return colours
-
-
-def _six_hues(families: Sequence[str], dominant: str, chosen: Sequence[int], dark: bool) -> list[str]:
-    """Grey for all but the chosen six; a kernel of another family keeps its own hue, so the hue still names it."""
-    free = sorted(FAMILY_HUES, key=lambda key: key != dominant)
-    hues: dict[int, str] = {}
-    for m in sorted(chosen, key=lambda m: families[m] == dominant):
-        hue = families[m] if families[m] in free and families[m] != dominant else free[0]
-        free.remove(hue)
-        hues[m] = hue
-    grey = theme(dark).grey
-    return [readable(FAMILY_HUES[hues[m]], dark) if m in hues else grey for m in range(len(families))]
 
 
 # Contrasts with the paper at which the palette's six hues are at least 20 apart in CIELAB, also for protanopes,
@@ -316,38 +307,29 @@ def short(name: str, length: int = 18) -> str:
 # Layout, axes and labels
 
 
-def house_layout(alt: str, dark: bool, height: int = FIGURE_HEIGHT, **layout: Any) -> dict[str, Any]:
-    """The layout of the house style, and ``layout`` laid over it; ``alt`` is the alternative text, kept in ``meta``."""
+def new_figure(alt: str, dark: bool, height: int = FIGURE_HEIGHT, **layout: Any) -> graph_objects.Figure:
+    """An empty figure in the common style; ``alt`` is its alternative text, kept in ``layout.meta["alt"]``."""
     tone = theme(dark)
     usual: dict[str, Any] = {
         "paper_bgcolor": TRANSPARENT,
         "plot_bgcolor": TRANSPARENT,
-        "font": {"color": tone.ink, "size": 12},
-        "margin": {"l": 48, "r": 16, "t": 28, "b": 44},
+        "font": {"color": tone.ink, "size": LABEL_SIZE},
+        "margin": {"l": 48, "r": 16, "t": 28, "b": 44} | layout.pop("margin", {}),
         "height": height,
         "showlegend": False,
         "hovermode": "closest",
         "hoverlabel": {"bgcolor": tone.paper, "bordercolor": tone.muted, "font": {"color": tone.ink}},
         "meta": {"alt": alt},
     }
-    return usual | {name: _over(usual.get(name), value) for name, value in layout.items()}
-
-
-def _over(before: Any, value: Any) -> Any:
-    return {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
-
-
-def new_figure(alt: str, dark: bool, height: int = FIGURE_HEIGHT, **layout: Any) -> go.Figure:
-    """An empty figure in the house style; ``alt`` is its alternative text, kept in ``layout.meta["alt"]``."""
-    return go.Figure(layout=house_layout(alt, dark, height, **layout))
+    return graph_objects.Figure(layout=usual | layout)
 
 
 def axis(title: str, dark: bool, **more: Any) -> dict[str, Any]:
     """A linear axis: quiet ticks, hair grid, its title with the symbol and the unit."""
     tone = theme(dark)
     return {
-        "title": {"text": title, "font": {"color": tone.muted, "size": 12}, "standoff": STANDOFF},
-        "tickfont": {"color": tone.muted, "size": LABEL_SIZE},
+        "title": {"text": title, "font": {"color": tone.muted, "size": LABEL_SIZE}, "standoff": STANDOFF},
+        "tickfont": {"color": tone.muted},
         "gridcolor": tone.grid,
         "zerolinecolor": tone.muted,
         "zeroline": False,
@@ -380,80 +362,25 @@ def around(values: Any, share: float = 0.06, least: float = 0.05) -> tuple[float
     return float(known.min()) - room, float(known.max()) + room
 
 
-def log_axis(title: str, values: Any, dark: bool, pad: float = 0.02, **more: Any) -> dict[str, Any]:
-    """A logarithmic axis over the positive ``values``, which says so and carries human ticks (0.01, 0.1, 1, 10)."""
-    positive = np.asarray(values, dtype=float)
-    positive = positive[np.isfinite(positive) & (positive > 0)]
-    low, high = (np.log10(positive.min()), np.log10(positive.max())) if positive.size else (0.0, 1.0)
-    if high - low < 1e-9:
-        low, high = low - 0.5, high + 0.5
-    room = pad * (high - low)
-    ticks = human_ticks(low - room, high + room)
-    log_only = {
-        "type": "log",
-        "range": [float(low - room), float(high + room)],
-        "tickvals": ticks,
-        "ticktext": [tick_text(t, plain=all(1e-4 <= t < 1e6 for t in ticks)) for t in ticks],
-        "showgrid": False,
-    }
-    return axis(f"{title} (log scale)", dark, **{**log_only, **more})
-
-
-def human_ticks(low: float, high: float) -> list[float]:
-    """Round ticks between 10^low and 10^high: at most eight decades, or 1, 2, 5 where fewer than two decades fit."""
-    decades = range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)
-    if len(decades) >= 2:
-        step = math.ceil(len(decades) / 8)
-        return [float(f"1e{d}") for d in decades if d % step == 0]
-    steps = [float(f"{m}e{d}") for d in range(math.floor(low), math.ceil(high) + 1) for m in (1, 2, 5)]
-    inside = [s for s in steps if low - 1e-9 <= math.log10(s) <= high + 1e-9]
-    return inside or [float(f"{10 ** ((low + high) / 2):.2g}")]
-
-
-def thinned(ticks: Sequence[float], gap: float) -> list[float]:
-    """Those of the sorted ``ticks`` that are at least ``gap`` apart in natural logarithm, from the first on."""
-    kept: list[float] = []
-    for tick in ticks:
-        if not kept or math.log(tick / kept[-1]) >= gap:
-            kept.append(tick)
-    return kept
-
-
-def tick_text(value: float, plain: bool = True) -> str:
-    """0.01, 0.1, 1, 10; powers of ten outside 0.01 to 100 where another tick of the axis needs one."""
-    if plain or 0.01 <= value <= 100:
-        return f"{value:.10f}".rstrip("0").rstrip(".")
-    mantissa, exponent = f"{value:.0e}".split("e")
-    power = f"10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
-    return power if mantissa == "1" else f"{mantissa} × {power}"
-
-
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> Array:
     """Positions nearest to ``wanted``, in the same order, at least ``gap`` apart and within [low, high] where they fit.
 
-    Least squares: subtracting k * gap from the k-th smallest turns the gaps into monotonicity, solved by pooling.
+    Least squares: subtracting k * gap from the k-th smallest turns the gaps into monotonicity.
     """
     target = np.asarray(wanted, dtype=float)
-    order = np.argsort(target, kind="stable")
-    steps = gap * np.arange(target.size)
-    pools: list[list[float]] = []
-    for value in target[order] - steps:
-        pools.append([value])
-        while len(pools) > 1 and np.mean(pools[-2]) >= np.mean(pools[-1]):
-            tail = pools.pop()
-            pools[-1] += tail
-    level = np.concatenate([np.full(len(pool), np.mean(pool)) for pool in pools]) if pools else np.empty(0)
-    ceiling = max(low, high - gap * (target.size - 1))
+    if not target.size:
+        return target
+    order, steps = np.argsort(target, kind="stable"), gap * np.arange(target.size)
+    level = isotonic_regression(target[order] - steps).x
     placed = np.empty_like(target)
-    placed[order] = np.clip(level, low, ceiling) + steps
+    placed[order] = np.clip(level, low, max(low, high - steps[-1])) + steps
     return placed
 
 
 @dataclass(frozen=True)
 class EndLabel:
-    """A label at the right end of a line that ends at height ``y``, and at ``x`` unless it ends at the right edge.
-
-    On a logarithmic axis the position is the logarithm, as plotly has it for annotations.
+    """A label at the right end of a line that ends at height ``y``, and at ``x``, as plotly has it for annotations,
+    unless it ends at the right edge.
     """
 
     text: str
@@ -464,40 +391,28 @@ class EndLabel:
 
 def words(text: str, colour: str | None, **place: Any) -> dict[str, Any]:
     """Words on a figure, at a place as annotations of plotly have it."""
-    return {"text": text, "showarrow": False, "font": {"size": LABEL_SIZE, "color": colour}, **place}
+    return {"text": text, "showarrow": False, "font": {"color": colour}, **place}
 
 
-def label_ends(
-    figure: go.Figure, labels: Sequence[EndLabel], y_range: tuple[float, float], dark: bool, axes: str = ""
-) -> None:
+def label_ends(figure: graph_objects.Figure, labels: Sequence[EndLabel], dark: bool) -> None:
     """Write each label to the right of its line's end, moved up or down in pixels where two would overlap."""
-    if not labels:
-        return
-    margin = figure.layout.margin
-    plot_height = figure.layout.height - margin.t - margin.b
-    scale = plot_height / (y_range[1] - y_range[0])
-    wanted = [(label.y - y_range[0]) * scale for label in labels]
-    placed = spread(wanted, LABEL_GAP, 0.0, plot_height)
-    # All at once: plotly looks at every annotation again when one more is added.
-    figure.layout.annotations += tuple(
-        words(
-            label.text,
-            readable(label.colour, dark, TEXT_CONTRAST),
-            name="end label",
-            x=1.0 if label.x is None else label.x,
-            xref=f"x{axes} domain" if label.x is None else f"x{axes}",
-            xanchor="left",
-            xshift=6,
-            y=label.y,
-            yref=f"y{axes}",
-            yanchor="middle",
+    margin, (low, high) = figure.layout.margin, figure.layout.yaxis.range
+    height = figure.layout.height - margin.t - margin.b
+    ends = [math.log10(label.y) if figure.layout.yaxis.type == "log" else label.y for label in labels]
+    wanted = [(end - low) * height / (high - low) for end in ends]
+    placed = spread(wanted, LABEL_GAP, 0.0, height)
+    notes = []
+    for label, end, before, after in zip(labels, ends, wanted, placed, strict=True):
+        colour = readable(label.colour, dark, TEXT_CONTRAST)
+        notes.append(words(
+            label.text, colour, name="end label", x=1.0 if label.x is None else label.x,
+            xref="x domain" if label.x is None else "x", xanchor="left", xshift=6, y=end, yanchor="middle",
             yshift=float(after - before),
-        )
-        for label, before, after in zip(labels, wanted, placed, strict=True)
-    )
+        ))  # fmt: skip
+    figure.layout.annotations += tuple(notes)  # all at once: plotly looks at every one again when one is added
 
 
-def empty_figure(message: str, dark: bool, height: int = FIGURE_HEIGHT) -> go.Figure:
+def empty_figure(message: str, dark: bool, height: int = FIGURE_HEIGHT) -> graph_objects.Figure:
     """A figure with nothing to draw, which says what to do next."""
     figure = new_figure(message, dark, height, xaxis={"visible": False}, yaxis={"visible": False})
     text = html.escape(message, quote=False)
@@ -505,21 +420,16 @@ def empty_figure(message: str, dark: bool, height: int = FIGURE_HEIGHT) -> go.Fi
     return figure
 
 
-def enlarged(figure: go.Figure, factor: float = 1.35) -> go.Figure:
-    """A copy of ``figure`` for a room: type, margins, height, lines and markers ``factor`` times as large; the data
-    stay as they are.
+def enlarged(figure: graph_objects.Figure, factor: float = 1.35) -> graph_objects.Figure:
+    """A copy of ``figure`` for a room: type, margins, height and lines ``factor`` times as large; the data stay as they
+    are.
     """
-    larger = go.Figure(figure)
+    larger = graph_objects.Figure(figure)
     layout = larger.layout
-    parts: list[tuple[Any, str]] = [(layout, "height"), (layout.font, "size")]
-    parts += [(layout.margin, side) for side in ("l", "r", "t", "b")]
-    for one in (*larger.select_xaxes(), *larger.select_yaxes()):
-        parts += [(one.tickfont, "size"), (one.title.font, "size")]
+    layout.height, layout.font.size = layout.height * factor, layout.font.size * factor
+    layout.margin = {side: factor * layout.margin[side] for side in ("l", "r", "t", "b")}
     for note in layout.annotations:
-        parts += [(note.font, "size"), (note, "xshift"), (note, "yshift")]
+        note.yshift = factor * (note.yshift or 0)
     for trace in larger.select_traces({"type": "scatter"}):
-        parts += [(trace.line, "width"), (trace.marker, "size")]
-    for part, name in parts:
-        if isinstance(part[name], int | float):
-            part[name] = part[name] * factor
-    return larger
+        trace.line.width = factor * (2 if trace.line.width is None else trace.line.width)
+    return larger.update_xaxes(title_font_size=layout.font.size).update_yaxes(title_font_size=layout.font.size)

@@ -20,7 +20,7 @@ from latex2mathml.converter import convert
 
 from mklcore.errors import ParameterError
 from mklcore.figures import captions, hulls
-from mklcore.figures.moving import MethodView, checked, methods_json, nearest_to, path_json, steps
+from mklcore.figures.moving import MethodView, methods_json, path_json, shared_slider
 from mklcore.figures.players import bundle, text_of
 
 PROMISE = "The rows of the table are not in this file, only what is drawn here, and it asks no server for anything."
@@ -72,7 +72,7 @@ def path_page(path: Any, about: About | None = None, **shown: Any) -> str:
     """One HTML file in which a person drags along ``path``, offline: everything drawn is inside, and no row of the
     table.
 
-    ``index``, ``columns``, ``measure``, ``references`` and ``says`` are those of ``path_json``.
+    ``index``, ``columns``, ``references`` and ``says`` are those of ``path_json``.
     """
     there = path_json(path, dark=False, **shown)
     kind = "answer" if "say" in there else "path" if "scores" in there else "path bare"
@@ -91,26 +91,24 @@ def methods_page(
     about: About | None = None,
     *,
     step: int | None = None,
-    columns: Mapping[str, Sequence[int]] | None = None,
 ) -> str:
     """One HTML file with several paths over the same kernels side by side, by their titles, led by one slider, offline.
 
-    The slider begins where the first method scores best, or at ``step``. ``columns`` name the places of the kernels
-    that see each column of a table: then its share of the weight is stated as well. Raises ``ParameterError`` for no
-    paths, paths without points or over different kernels, and columns of kernels that there are not.
+    The slider begins where the first method scores best, or at ``step``. Raises ``ParameterError`` for no paths, and
+    for paths without points or over different kernels.
     """
     if not paths:
         raise ParameterError("There is no method to draw. Hand over at least one path, by its title.")
-    best = tuple(checked(path, None) for path in paths.values())
-    found = steps(list(paths.values()), [path.param for path in paths.values()])
+    best = tuple(captions.checked(path, None) for path in paths.values())
+    found = shared_slider(list(paths.values()), [path.param for path in paths.values()])
     if step is not None and not 0 <= step < len(found.values):
         raise ParameterError(f"The slider has steps 0 to {len(found.values) - 1}; got the step {step}.")
-    start = nearest_to(found, best) if step is None else step
+    start = found.nearest_to(best) if step is None else step
     methods = [MethodView(title, path) for title, path in paths.items()]
     described = _titled(about, "Kernel weights side by side")
     views = "".join(place(name, name) for name in ("lead", "say", "chart", "methods"))
     body = f'<div class="side">{views}</div><div class="more"><div>{explanation(described)}</div></div>'
-    return page(described, body, lambda dark: methods_json(methods, found, dark=dark, step=start, columns=columns))
+    return page(described, body, lambda dark: methods_json(methods, found, dark=dark, step=start))
 
 
 def hulls_page(
@@ -130,7 +128,7 @@ def hulls_page(
     numbers in their table, from 1 on. Raises ``ParameterError`` for a path without points or whose models have no
     hulls.
     """
-    start, models = checked(path, index), [model for model in path.estimators if model is not None]
+    start, models = captions.checked(path, index), [model for model in path.estimators if model is not None]
     if drawn is None and not (models and all(hasattr(model, "hull_") for model in models)):
         raise ParameterError("These models have no hulls. Fit a path of HKLClassifier or HKLRegressor over lam.")
     layout, states = hulls.drawn_along(path, names, pair) if drawn is None else drawn

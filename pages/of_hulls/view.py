@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from mklcore.figures import component_plot, hull_graph, hull_grid, relevance_bars
+from mklcore.figures import component_plot, hull_graph, relevance_bars
 from pages.shared import work
 from pages.shared.derive import hull_words, hulls, tables
 from pages.shared.derive.hulls import Answer, Hull
@@ -122,10 +122,7 @@ def figures(shown: Answer, hull: Hull) -> None:
     fitted, table = hull.fitted, tables.table(shown.params)
     chosen = hulls.columns(shown.params)
     names = [table.feature_names[j] for j in chosen]
-    pair = hull_words.pair(shown.path, history.current().hull_pair, chosen, table)
     with st.container(horizontal=True, gap="small", width=560):
-        if pair is not None:
-            downloads.strip(lambda: hull_grid(fitted, pair, names), "Hull of two columns", "Grid")
         downloads.strip(lambda: hull_graph(fitted, names), "Hull by depth", "Graph")
         downloads.strip(lambda: relevance_bars(fitted.relevance_, names), "Relevance of the columns", "Relevance")
         if not shown.waiting:

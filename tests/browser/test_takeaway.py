@@ -32,7 +32,7 @@ def of_path() -> str:
 
 
 def of_methods() -> str:
-    return methods_page({HOSTILE[0]: a_path(8), "b": a_path(8, seed=1)}, ABOUT, step=3, columns={HOSTILE[2]: [0, 1]})
+    return methods_page({HOSTILE[0]: a_path(8), "b": a_path(8, seed=1)}, ABOUT, step=3)
 
 
 def of_hulls() -> str:

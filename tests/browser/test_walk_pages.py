@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from mklcore.figures.moving import steps
+from mklcore.figures.moving import shared_slider
 from mklcore.hkl.design import Design
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.paths.path import Path, fit_path, path_grid
@@ -63,7 +63,7 @@ def test_methods_move_together_and_show_what_the_library_computes(
     slider = page.locator(".methods input[type=range]")
     let_go(visitor, slider, 0.1)
     let_go(visitor, slider, 0.6)
-    here = place(steps(paths, [path.param for path in paths]), paths, visitor.query["methods_at"])
+    here = place(shared_slider(paths, [path.param for path in paths]), paths, visitor.query["methods_at"])
     assert not here.best
     for path, k, text in zip(paths, here.places, methods_shown(visitor)["at"], strict=True):
         ends = [path.values[int(np.floor(k))], path.values[int(np.ceil(k))]]

@@ -14,8 +14,8 @@ import pytest
 from mklcore import figures
 from mklcore.answer.words import WordEffect
 from mklcore.errors import ParameterError
-from mklcore.figures import captions, style
-from mklcore.figures.grams import block_means
+from mklcore.figures import axes, captions, style
+from mklcore.figures.matrices import block_means
 from tests.helpers.every import every
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,6 +47,7 @@ class ToyPath:
     statuses: tuple[Status, ...] = field(init=False)
     train_score: np.ndarray = field(init=False)
     val_score: np.ndarray = field(init=False)
+    relative_gap: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         n = len(self.values)
@@ -54,6 +55,7 @@ class ToyPath:
         self.statuses = tuple(Status.MAX_ITER if i in self.stopped else Status.CONVERGED for i in range(n))
         self.train_score = np.linspace(0.7, 0.95, n)
         self.val_score = np.linspace(0.6, 0.9, n)
+        self.relative_gap = np.full(n, 1e-4)
 
 
 def toy_path(n_values=5, n_kernels=9, families=None, **more) -> ToyPath:
@@ -158,14 +160,14 @@ def text_colours(figure: go.Figure) -> set[str]:
 @THEMES
 def test_every_public_figure_keeps_the_house_style_and_can_be_read(dark):
     drawn = every_figure(dark)
-    others = {"Curve", "hull_graph", "hull_grid", "kernel_colours", "kernel_count", "path_positions"}
+    others = {"Curve", "hull_graph", "kernel_colours", "kernel_count", "path_positions"}
     assert {name.partition(",")[0] for name in drawn} == set(figures.__all__) - others
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     papers = {style.theme(dark).paper, config["theme"]["dark" if dark else "light"]["backgroundColor"]}
     for name, figure in drawn.items():
         assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)", name
         assert figure.layout.font.family is None, name
-        assert figure.layout.showlegend is (name == "kernels_by_column"), name
+        assert figure.layout.showlegend is name.startswith(("kernels_by_column", "comparison_plot")), name
         assert 100 <= figure.layout.height <= 600, name
         alt = figure.layout.meta["alt"]
         assert alt[0].isupper(), name
@@ -189,7 +191,7 @@ def test_what_does_not_fit_together_is_refused_and_nothing_is_said_in_words():
         (lambda: figures.relevance_bars([1.0], NAMES), "1,\\), 3 names"),
         (lambda: figures.waterfall([1.0], NAMES, 0.0), "3 names"),
         (lambda: figures.class_weights(np.ones((2, 3)), ("a",), NAMES), "One row per problem"),
-        (lambda: figures.weight_path(toy_path(), 5), "the path has 5 points"),
+        (lambda: figures.weight_path(toy_path(), 5), "points 0 to 4; got the index 5"),
         (lambda: figures.gram_heatmap(np.ones((3, 2))), "got shape"),
         (lambda: figures.alignment_heatmap(np.ones((2, 3, 3)), "abc"), "got shape"),
         (lambda: figures.gram_heatmap(np.eye(3), [0, 1]), r"needs 3 labels, got shape \(2,\)"),
@@ -225,9 +227,9 @@ def test_contrast_is_that_of_wcag():
 
 
 @every("dark", [False, True])
-@every("family", style.FAMILY_HUES)
+@every("family", style.family_hues())
 def test_a_family_keeps_its_hue_and_every_member_can_be_seen(family, dark):
-    hue = colorsys.rgb_to_hls(*style._channels(style.FAMILY_HUES[family]))[0]
+    hue = colorsys.rgb_to_hls(*style._channels(style.family_hues()[family]))[0]
     shades = figures.kernel_colours([family] * 40, dark=dark)
     for shade in shades:
         assert style.contrast(shade, style.theme(dark).paper) >= style.MARK_CONTRAST
@@ -249,7 +251,7 @@ def test_one_family_beyond_four_fifths_gives_six_hues_and_grey(dark):
     grey = style.theme(dark).grey
     assert [m for m, colour in enumerate(colours) if colour != grey] == [0, 2, 3, 5, 6, 7]
     assert len(set(colours)) == 7
-    assert colours[0] == style.readable(style.FAMILY_HUES["linear"], dark)
+    assert colours == style.distinct_colours(weights, dark)
 
 
 def _cielab(linear):
@@ -311,11 +313,13 @@ def test_products_of_alike_kernels_are_named_like_one_kernel():
 
 
 def test_human_ticks():
-    assert style.human_ticks(-2, 2) == [0.01, 0.1, 1, 10, 100]
-    assert style.human_ticks(0, 0.9) == [1, 2, 5]
-    assert len(style.human_ticks(-12, 12)) <= 9
-    assert [style.tick_text(t) for t in (0.01, 0.1, 1, 10)] == ["0.01", "0.1", "1", "10"]
-    assert style.tick_text(1e-8, plain=False) == "10⁻⁸"
+    def ticks(low: float, high: float) -> list[str]:
+        return [text for _, text in axes.logarithmic("", [10.0**low, 10.0**high]).ticks]
+
+    assert ticks(-2, 2) == ["0.01", "0.1", "1", "10", "100"]
+    assert ticks(0, 0.9) == ["1", "2", "5"]
+    assert len(ticks(-12, 12)) <= 9
+    assert ticks(-8, -4)[0] == "10⁻⁸"
 
 
 # What they draw
@@ -350,7 +354,7 @@ def test_six_largest_kernels_are_named_and_the_rest_step_back(dark):
     assert [t.name for t in figure.data] == ["the other kernels"] + [path.kernel_names[m] for m in named]
     colours = figures.kernel_colours(path.kernel_families, path.weights, dark)
     for trace, label, m in zip(figure.data[1:], labels(figure), named, strict=True):
-        np.testing.assert_array_equal(np.array(trace.y, float), path.weights[:, m])
+        np.testing.assert_array_equal(np.array(trace.y[:-1], float), path.weights[:, m])
         assert (trace.line.color, label.text) == (colours[m], path.kernel_names[m])
         assert label.y == pytest.approx(path.weights[-1, m])
     path.weights[-1] = 0.5  # all end together: labels are moved apart
@@ -372,7 +376,7 @@ def test_the_axis_of_every_parameter():
     axis = figures.weight_path(toy_path(values=np.arange(1.0, 6), param="s")).layout.xaxis
     assert (axis.type, axis.title.text) == (None, "s, number of kernels")
     falling = figures.weight_path(toy_path(values=np.logspace(1, -3, 5), param="lam"))
-    assert np.all(np.diff(np.array(falling.data[1].x, float)) > 0)
+    assert np.all(np.diff(np.array(falling.data[1].x[:-1], float)) > 0)
     assert "λ" in falling.layout.xaxis.title.text
 
 
@@ -383,9 +387,9 @@ def test_the_cursor_is_at_its_index_and_what_is_not_solved_is_dashed_or_hollow()
     assert figures.weight_path(path).layout.shapes == ()
     solid, dashed = (t for t in figures.weight_path(path).data if t.name == path.kernel_names[4])
     assert (solid.line.dash, dashed.line.dash) == ("solid", "dash")
-    assert [v for v in solid.x if v is not None] == pytest.approx(path.values[[0, 1, 3, 4, 5]])
-    assert list(dashed.x) == pytest.approx(path.values[[1, 2, 3]])
-    assert "1 point not solved" in figures.weight_path(path).layout.meta["alt"]
+    assert np.asarray(solid.x)[np.isfinite(solid.y)] == pytest.approx(path.values[[0, 1, 3, 4, 5]])
+    assert np.asarray(dashed.x)[np.isfinite(dashed.y)] == pytest.approx(path.values[[1, 2, 3]])
+    assert "not solved to tolerance" in figures.weight_path(path, 2).layout.meta["alt"]
     path.val_score = np.full(6, np.nan)
     figure = figures.score_path(path)
     assert [t.name for t in figure.data] == ["train", "not solved to tolerance"]
@@ -402,7 +406,8 @@ def test_scores_wear_grey_dashed_and_black_and_far_models_are_words(dark):
     looks = [(t.name, t.line.color, t.line.dash) for t in figure.data]
     assert looks == [("train", tone.grey, "solid"), ("validation", tone.ink, "dash"), ("test", tone.ink, "solid")]
     alt = figure.layout.meta["alt"]
-    assert "The validation accuracy is highest, 0.9, at C = 100, and 0.675 at the cursor." in alt
+    assert "The validation accuracy is highest, 0.9, at C = 100." in alt
+    assert "At C = 0.1: train 76.2 %, validation 67.5 %." in alt
     assert "test accuracy is highest, 0.8, at C = 0.1" in alt
     figure = figures.score_path(path, references=[("linear", 0.8), ("majority", -40.0)])
     assert [list(line.y) for line in figure.data if line.name == "linear"] == [[0.8, 0.8]]

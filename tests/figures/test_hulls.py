@@ -9,7 +9,7 @@ import pytest
 from mklcore.errors import ParameterError
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.figures import style
-from mklcore.figures.hulls import hull_graph, hull_grid, hull_layout, hull_state, kernel_count, way
+from mklcore.figures.hulls import hull_graph, hull_layout, hull_state, kernel_count, way
 from mklcore.hkl.bases import PolynomialBasis
 from tests.helpers.every import every
 
@@ -28,7 +28,7 @@ def model():
 @THEMES
 def test_hulls_keep_the_house_style_and_can_be_read(model, dark):
     paper = style.theme(dark).paper
-    for figure in (hull_grid(model, (0, 1), NAMES, dark=dark), hull_graph(model, NAMES, dark=dark)):
+    for figure in (hull_graph(model, NAMES, dark=dark), hull_graph(model, NAMES, limit=4, dark=dark)):
         assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)"
         assert figure.layout.showlegend is False
         assert figure.layout.meta["alt"].endswith(".")
@@ -38,21 +38,6 @@ def test_hulls_keep_the_house_style_and_can_be_read(model, dark):
             for colour in (trace.marker.line.color, trace.marker.color):
                 if isinstance(colour, str) and colour.startswith("#") and colour != paper:
                     assert style.contrast(colour, paper) >= style.MARK_CONTRAST
-
-
-def test_the_grid_shows_hull_extreme_points_and_sources_of_two_variables(model):
-    figure = hull_grid(model, (0, 1), NAMES)
-    traces = {trace.name: set(zip(trace.x, trace.y, strict=True)) for trace in figure.data}
-    inside = {(v[0], v[1]) for v in model.hull_ if v[2] == v[3] == 0}
-    outside = {(v[0], v[1]) for v in model.sources_ if v[2] == v[3] == 0}
-    assert traces["in the hull"] | traces["extreme point of the hull"] == inside
-    assert traces["could enter next"] == outside
-    assert sum(len(cells) for cells in traces.values()) == 16
-    assert (1, 1) in inside
-    hover = next(trace for trace in figure.data if trace.name == "could enter next").text
-    assert all("% of the way to entering" in text for text in hover)
-    assert figure.layout.xaxis.title.text == "level of length"
-    assert "Certified over all 256 kernels" in figure.layout.meta["alt"]
 
 
 def test_the_graph_lies_by_depth_with_area_by_weight_and_hollow_sources(model):
@@ -87,7 +72,7 @@ def test_an_answer_without_certificate_is_dashed_and_says_so(model):
     assert figure.data[0].line.dash == "dash"
     assert "Provisional" in figure.layout.meta["alt"]
     provisional.relative_gap_ = 0.4
-    assert "Not certified: the gap is 40 % of the objective" in hull_grid(provisional, (0, 1)).layout.meta["alt"]
+    assert "Not certified: the gap is 40 % of the objective" in hull_graph(provisional).layout.meta["alt"]
 
 
 @every(
@@ -107,9 +92,9 @@ def test_the_number_of_kernels_is_written_out(count, words):
 @every(
     "call, words",
     [
-        (lambda m: hull_grid(m, (0, 0)), "Two different variables from 0 to 3"),
-        (lambda m: hull_grid(m, (0, 4)), "Two different variables from 0 to 3"),
-        (lambda m: hull_grid(m, (0, 1), NAMES[:2]), "One name per variable"),
+        (lambda m: hull_layout([m], pair=(0, 0)), "Two different variables from 0 to 3"),
+        (lambda m: hull_layout([m], pair=(0, 4)), "Two different variables from 0 to 3"),
+        (lambda m: hull_graph(m, NAMES[:2]), "One name per variable"),
     ],
 )
 def test_wrong_arguments_are_refused(call, words, model):

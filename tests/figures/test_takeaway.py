@@ -131,13 +131,6 @@ def test_methods_share_kernels_and_a_slider():
     assert said[0].startswith(f"one at C = 10: {one.n_nonzero[-1]} of 5 kernels used, the largest ")
     assert said[1].startswith(f"{HOSTILE[0]} at C = 10: ")
     assert all("; validation accuracy 90.0 %. ○ not solved" in line for line in said)
-    table = data_of(methods_page({"one": one, "two": other}, columns={"b": [0, 3], HOSTILE[0]: [1]}))["methods"]
-    assert table["parts"] == {"5": "Columns"}
-    place = table["full"].index("b")
-    own = [entry[place] for entry in table["methods"][1]["weights"]]
-    np.testing.assert_allclose(own, shares[:, 0] + shares[:, 3], atol=1e-5)
-    with pytest.raises(ParameterError, match=r"kernels 0 to 4; got others for b"):
-        methods_page({"one": one}, columns={"a": [0], "b": [5]})
     with pytest.raises(ParameterError, match=r"at least one path"):
         methods_page({})
     with pytest.raises(ParameterError, match=r"steps 0 to \d+; got the step 99"):

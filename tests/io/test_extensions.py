@@ -90,7 +90,7 @@ def test_a_kernel(monkeypatch, table, tmp_path):
     kernels = mkl.KernelDictionary((Scaled(3.0), mkl.Linear()))
     stack = kernels.grams(X, normalise=None)
     assert stack.values[0] == pytest.approx(3.0 * stack.values[1])
-    assert style.FAMILY_HUES["scaled"] not in [hue for key, hue in style.FAMILY_HUES.items() if key != "scaled"]
+    assert style.family_hues()["scaled"] not in [hue for key, hue in style.family_hues().items() if key != "scaled"]
     assert write_entries(read_entries("scaled3.5@*;~scaled@1", 3)) == "scaled3.5@*;~scaled@1"
     again = saved(mkl.LpMKLRegressor(kernels=kernels).fit(X, y), tmp_path)
     assert again.kernels == kernels

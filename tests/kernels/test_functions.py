@@ -339,7 +339,7 @@ def test_every_family_has_a_hue_of_its_own():
         + [*COMPOSED]
         + ["hkl", "precomputed", "view"]
     )
-    assert len({style.FAMILY_HUES[family] for family in families}) == len(families) == len(style.FAMILY_HUES)
+    assert len({style.family_hues()[family] for family in families}) == len(families) == len(style.family_hues())
 
 
 @every("field, value", [("nu", 0.0), ("nu", 21.0), ("nu", "rough"), ("width", -1.0)])

@@ -411,7 +411,7 @@ def test_tables_list_the_nodes_inside_and_outside() -> None:
     assert len(outside) == len(fitted.sources_)
 
 
-@pytest.mark.parametrize("name", ["hull-by-depth", "hull-of-two-columns", "relevance-of-the-columns"])
+@pytest.mark.parametrize("name", ["hull-by-depth", "relevance-of-the-columns"])
 def test_every_picture_of_a_hull_can_be_taken_away(name: str) -> None:
     app = ready(**SMALL)
     before = len(app.get("plotly_chart"))

@@ -11,7 +11,7 @@ from mklcore import figures
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators import GOMPRegressor
 from mklcore.figures import Curve
-from mklcore.figures.paths import norm_positions
+from mklcore.figures.axes import norm_positions
 from mklcore.gallery import theory
 from pages.shared import work
 from pages.shared.derive import tables

@@ -28,7 +28,6 @@ function build(view) {
     data.methods.forEach((_, k) => view.columns[k].facts.push(cellOf(row, "fact")));
   });
   data.names.forEach((name, m) => {
-    if (data.parts?.[m]) rowOf(table, data.parts[m], data.parts[m], "row kernel part");
     const row = rowOf(table, name, data.full[m], "row kernel", data.marks?.[m], data.colours[m]);
     data.methods.forEach((_, k) => {
       const place = cellOf(row, "bar-cell");

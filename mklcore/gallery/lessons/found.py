@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from mklcore.figures import style
-from mklcore.figures.moving import Scale, bar_panel, line, linear, logarithmic, named, panel, picture_json
+from mklcore.figures.axes import Scale, linear, logarithmic, named
+from mklcore.figures.moving import bar_panel, line, panel, picture_json
 
 DIGITS = 5  # of a number that is kept
 MOST_TICKS = 18
@@ -72,7 +73,7 @@ def drawn(
 ) -> dict[str, Any]:
     """What the players of a lesson show, by their places, as the ``words`` of its text lay it out."""
     if result.hull is not None:
-        hue = style.readable(style.FAMILY_HUES["hkl"], dark)
+        hue = style.readable(style.family_hues()["hkl"], dark)
         return {"hull": result.hull | {"hue": hue, "index": result.start, "tells": True}}
     positions = [
         {**facts, **{name: _written(values[k]) for name, values in result.series.items() if len(values) > k}}
@@ -94,7 +95,7 @@ def _slider(words: Mapping[str, Any], result: Found, labels: Sequence[str]) -> S
         return named(words["title"], result.series[words["names"]])
     if "ticks" in words:
         return Scale(words["title"], low, high, ticks=tuple((float(at), text) for at, text in words["ticks"]))
-    return logarithmic(words["title"], low, high)
+    return logarithmic(words["title"], [low, high])
 
 
 def _panel(words: Mapping[str, Any], x: Scale, result: Found, labels: Sequence[str], facts: Mapping[str, str],
@@ -112,7 +113,7 @@ def _panel(words: Mapping[str, Any], x: Scale, result: Found, labels: Sequence[s
     known = [y for one in lines for y in one["ys"] if y is not None]
     low, high = min([words.get("from", 0.0), *known]), max(known)
     if words.get("log"):
-        y = logarithmic(words["y"], 0.5 * min(known), 2.0 * high)
+        y = logarithmic(words["y"], [0.5 * min(known), 2.0 * high])
     else:
         y = linear(words["y"], low, words.get("to", low + 1.05 * (high - low)))
     if "shade" in words:

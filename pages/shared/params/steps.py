@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mklcore.figures.moving import Places, Steps, nearest_to
+from mklcore.figures.moving import Places, SharedSlider
 from mklcore.paths.path import Path
 
 
@@ -18,13 +18,13 @@ class Place:
     best: bool = False
 
 
-def place(found: Steps, paths: Sequence[Path | None], at: str) -> Place:
+def place(found: SharedSlider, paths: Sequence[Path | None], at: str) -> Place:
     """Where ``at`` puts the methods: "" each at its best, a share of each path, or a value of the shared parameter.
 
     A value means nothing to methods without a shared parameter, nor a share to the others: both fall back to the best.
     """
     if not at or at.endswith("%") == bool(found.shared):
         indices = tuple(None if path is None else path.first_look for path in paths)
-        return Place(nearest_to(found, indices), indices, best=True)
+        return Place(found.nearest_to(indices), indices, best=True)
     position = found.position(float(at.removesuffix("%")))
     return Place(position, found.at(position))

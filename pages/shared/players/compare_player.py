@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from mklcore.figures import moving, players
-from mklcore.figures.moving import MethodView, Steps
+from mklcore.figures.moving import MethodView, SharedSlider
 from pages.shared.derive.comparison import Shown
 from pages.shared.drawing import charts
 from pages.shared.params import places
@@ -26,7 +26,7 @@ _chart = st.components.v2.component("compare_chart", **players.player("chart")._
 Drawn = dict[str, dict[str, Any]]
 
 
-def listen(found: Steps, name: object) -> None:
+def listen(found: SharedSlider, name: object) -> None:
     """Take the browser's last report about the methods called ``name`` into the parameters, once."""
     cursor, report = memory().cursors.methods, fields.report(KEY)
     if cursor.is_new(report) and cursor.name == name:
@@ -35,13 +35,13 @@ def listen(found: Steps, name: object) -> None:
         history.change(methods_at=text)
 
 
-def drawn(shown: Sequence[Shown], found: Steps) -> Drawn:
+def drawn(shown: Sequence[Shown], found: SharedSlider) -> Drawn:
     """What the players show: a path, or a note, of every method."""
     methods = [MethodView(one.label, one.path, one.note) for one in shown]
     return moving.methods_json(methods, found, dark=charts.is_dark(), chart=CHART)
 
 
-def slider(made: Drawn, found: Steps, here: Place, name: object) -> None:
+def slider(made: Drawn, found: SharedSlider, here: Place, name: object) -> None:
     """Draw the slider that leads the lines over the figure."""
     label = "each at its best" if here.best else f"{found.value(here.position):.4g} % of each path"
     if found.shared and not here.best:

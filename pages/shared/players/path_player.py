@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore.figures import captions, moving, players
+from mklcore.figures import axes, captions, moving, players
 from mklcore.paths.path import Path
 from pages.shared.params.places import Place, label, symbol
 from pages.shared.session import fields, history
@@ -118,7 +118,7 @@ def player(path: Path, name: object, here: Place, exact: Path | None, views: Seq
     between: dict[str, Any] | None = None
     if exact is not None:
         between = {
-            "x": moving.parameter_axis(path).at(here.value),
+            "x": axes.parameter_axis(path).at(here.value),
             "position": _between(path, here.value),
             "label": label(path.param, here.value),
             "spoken": f"{label(path.param, here.value)}, {captions.spoken(exact, 0)}",

@@ -1,0 +1,439 @@
+"""Static lines over one axis: along a path, over iterations, and what was measured beside what it is compared with.
+
+Figures of a path read it by its fields alone: ``param``, ``values`` (L,), ``weights`` (L, M), ``statuses``,
+``train_score``, ``val_score``, ``score_name``, ``kernel_names``, ``kernel_families``. A line is solid between two
+points that are certain (solved to tolerance; a bound that says something) and dashed elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from mklcore.arrays import Array, Mask
+from mklcore.errors import ParameterError
+from mklcore.figures import axes, captions, style
+from mklcore.figures.axes import path_positions
+from mklcore.figures.captions import symbol
+from mklcore.figures.style import EndLabel
+from mklcore.figures.style import graph_objects as go
+
+NO_PATH = "No path yet. Choose a range and press Compute."
+REACH = 0.5  # of the spread of the scores, by which a reference may be outside and still have its line
+MANY_POINTS = 20
+DASHES = {"solid": "———", "dash": "– – –", "dot": "· · ·", "dashdot": "–·–·", "longdash": "—— ——"}
+SHIFT, GAP = 0.035, 0.6  # of the distance of two rows: ours to the left; room between two series
+SPREAD = 0.7  # of the distance of two rows that the markers of one take
+ROW_HEIGHT, MARK_HEIGHT = 34, 14  # px at least
+LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
+
+
+def _line(
+    figure: go.Figure, x: Array, y: Array, name: str, line: dict[str, Any], *, sure: Mask | None = None, **more: Any
+) -> None:
+    """One line over ``x`` (L,), or several of one look, ``y`` (L,) or (L, K), dashed where it is not ``sure`` (L,)."""
+    parts, more = [(line.get("dash", "solid"), y)], {"mode": "lines" if len(x) > 1 else "markers", **more}
+    if sure is not None and not sure.all():
+        unsure = ~sure
+        beside = unsure | np.append(unsure[1:], False) | np.append(False, unsure[:-1])
+        rows = (slice(None), *(None,) * (y.ndim - 1))
+        parts = [(dash, np.where(kept[rows], y, np.nan)) for dash, kept in (("solid", sure), ("dash", beside))]
+    for dash, values in parts:
+        if np.isfinite(values).any():
+            if values.ndim == 2:  # one trace, its lines parted by gaps
+                places = np.tile(np.append(x, np.nan), values.shape[1])
+                heights = np.pad(values, ((0, 1), (0, 0)), constant_values=np.nan).T.ravel()
+            else:
+                places, heights = x, values
+            figure.add_scatter(x=places, y=heights, name=name, line={**line, "dash": dash}, **more)
+
+
+# Along a path
+
+
+def weight_path(path: Any, index: int | None = None, *, dark: bool = False) -> go.Figure:
+    """Kernel weights θ along the path, one line per kernel, with a cursor at the ``index``-th value.
+
+    The six kernels largest anywhere on the path are drawn in their colours and named at the line's end; the rest step
+    back to grey. Raises ``ParameterError`` for an index outside the path.
+    """
+    if len(path.values) == 0:
+        return style.empty_figure(NO_PATH, dark)
+    weights, order = np.asarray(path.weights, dtype=float), np.argsort(path_positions(path), kind="stable")
+    at = int(order[-1]) if index is None else captions.checked(path, index)
+    peaks = style.peak_weights(weights, weights.shape[1])
+    colours = style.kernel_colours(path.kernel_families, peaks, dark)
+    named = [m for m in style.largest(peaks) if peaks[m] > 0]
+    rest = [m for m in range(len(peaks)) if m not in named]
+    alt = f"Weights of {style.counted(len(peaks), 'kernel')} {captions.along(path)}. {captions.weights_said(path, at)}"
+    figure = style.new_figure(alt, dark, margin={"l": 52, "r": 130, "t": 16, "b": 44})
+    x, table, sure = path_positions(path)[order], weights[order], captions.solved(path)[order]
+    where = f"%{{text}}<br>θ = %{{y:.3g}} at {symbol(path.param)} = %{{x:.3g}}<extra></extra>"
+    called = [style.short(name, 60) for name in path.kernel_names]
+    looks = [("the other kernels", rest, {"color": style.faded(style.theme(dark).grey), "width": 1})] if rest else []
+    looks += [(path.kernel_names[m], [m], {"color": colours[m], "width": 2}) for m in named]
+    for name, kernels, line in looks:
+        text = np.repeat([called[m] for m in kernels], len(x) + 1).tolist()
+        _line(figure, x, table[:, kernels], name, line, sure=sure, text=text, hovertemplate=where)
+    top = float(peaks.max(initial=0.0)) or 1.0
+    figure.layout.xaxis = axes.parameter_axis(path).plotly(dark)
+    figure.layout.yaxis = style.axis("weight θ", dark, range=[-0.0105 * top, 1.05 * top], zeroline=True)
+    ends = [EndLabel(style.short(path.kernel_names[m], 20), float(table[-1, m]), colours[m]) for m in named]
+    style.label_ends(figure, ends, dark)
+    return _with_cursor(figure, path, index, dark)
+
+
+def score_path(
+    path: Any, index: int | None = None, *, test: Sequence[float] | None = None,
+    references: Sequence[tuple[str, float]] = (), dark: bool = False,
+) -> go.Figure:  # fmt: skip
+    """Training (grey) and validation (dashed) score along the path, with a cursor at the ``index``-th value.
+
+    ``test`` (L,), nan wherever it has not been asked for, is drawn as dots. Points not solved to tolerance are hollow.
+    ``references``: scores of other models by name, as dotted lines; those far away are stated at the end of the scale.
+    """
+    if len(path.values) == 0:
+        return style.empty_figure(NO_PATH, dark)
+    tone, scores = style.theme(dark), _scores(path, test)
+    alt = _scores_alt(path, scores, index, references)
+    figure = style.new_figure(alt, dark, margin={"l": 52, "r": 88, "t": 16, "b": 44})
+    order = np.argsort(path_positions(path), kind="stable")
+    x, short_of = path_positions(path)[order], ~captions.solved(path)[order]
+    every, ends = list[float](), list[EndLabel]()
+    looks = {"train": (tone.grey, "solid"), "validation": (tone.ink, "dash"), "test": (tone.ink, "solid")}
+    for name, values in scores.items():
+        colour, dash = looks[name]
+        dots: dict[str, Any] = {"mode": "lines+markers"} if name == "test" and len(x) > 1 else {}
+        hover = f"{name} {path.score_name} %{{y:.3f}} at {symbol(path.param)} = %{{x:.3g}}<extra></extra>"
+        look = {"color": colour, "width": 2, "dash": dash}
+        _line(figure, x, values[order], name, look, hovertemplate=hover, **dots)
+        known = values[order][np.isfinite(values[order])]
+        ends.append(EndLabel(name, float(known[-1]), colour))
+        every += known.tolist()
+    if scores and short_of.any():
+        figure.add_scatter(
+            x=x[short_of], y=list(scores.values())[-1][order][short_of], name="not solved to tolerance", mode="markers",
+            marker={"symbol": "circle-open", "size": 7, "color": tone.ink},
+            hovertemplate="not solved to tolerance<extra></extra>",
+        )  # fmt: skip
+    low, high = (min(every), max(every)) if every else (0.0, 1.0)
+    room = REACH * (high - low) or 0.05
+    for name, value in references:
+        if low - room <= value <= high + room:
+            look = {"color": tone.grey, "width": 1, "dash": "dot"}
+            _line(figure, x[[0, -1]], np.full(2, value), name, look, hovertemplate=f"{name} {value:.3f}<extra></extra>")
+            ends.append(EndLabel(name, value, tone.grey))
+            every.append(value)
+        else:
+            label, end = f"{name} {'↓' if value < low else '↑'} {style.number(value)}", low if value < low else high
+            ends.append(EndLabel(label, end, tone.grey))
+    figure.layout.xaxis = axes.parameter_axis(path).plotly(dark)
+    figure.layout.yaxis = style.axis(path.score_name, dark, range=list(style.around(every)))
+    style.label_ends(figure, ends, dark)
+    return _with_cursor(figure, path, index, dark)
+
+
+def _scores(path: Any, test: Sequence[float] | None) -> dict[str, Array]:
+    """The scores that were measured anywhere on the path, by name."""
+    candidates = {"train": path.train_score, "validation": path.val_score, "test": test}
+    arrays = {name: np.asarray(scores, dtype=float) for name, scores in candidates.items() if scores is not None}
+    return {name: scores for name, scores in arrays.items() if np.isfinite(scores).any()}
+
+
+def _scores_alt(path: Any, every: dict[str, Array], index: int | None, references: Sequence[tuple[str, float]]) -> str:
+    said = [f"Scores {captions.along(path)}."]
+    for name, scores in every.items():
+        best = int(np.nanargmax(scores))
+        at = captions.label(path.param, path.values[best])
+        said.append(f"The {name} {path.score_name} is highest, {style.number(scores[best])}, at {at}.")
+    if index is not None:
+        said.append(captions.scores_said(path, captions.checked(path, index)))
+    listed = ", ".join(f"{name} {style.number(value)}" for name, value in references)
+    said += [f"Beside it, on the same rows: {listed}."] if listed else []
+    return " ".join(said if every else [*said, "No score was measured."])
+
+
+def _with_cursor(figure: go.Figure, path: Any, index: int | None, dark: bool) -> go.Figure:
+    if index is not None:
+        position = float(path_positions(path)[index])
+        figure.add_vline(position, name="cursor", line={"color": style.theme(dark).ink, "width": 1.5})
+    return figure
+
+
+# One fit, one matrix, one model
+
+
+def gap_convergence(history: Sequence[Any], *, dark: bool = False) -> go.Figure:
+    """Relative duality gap, as a percentage of the optimum, after every iteration of one fit.
+
+    ``history`` holds records with ``iteration``, ``relative_gap``, ``solves`` and ``seconds``.
+    """
+    gaps = np.array([np.nan if r.relative_gap is None else float(r.relative_gap) for r in history])
+    known = gaps[np.isfinite(gaps)]
+    if not known.size:
+        return style.empty_figure("This method has no certificate, so there is no gap to follow.", dark)
+    alt = (
+        f"Relative duality gap, on a logarithmic axis: {style.percent(known[0])} of the optimum at the start and "
+        f"{style.percent(known[-1])} after {style.counted(history[-1].iteration, 'iteration')} and "
+        f"{style.counted(history[-1].solves, 'machine solve')}."
+    )
+    shown = 100 * np.maximum(gaps, np.finfo(float).eps)
+    figure = style.new_figure(alt, dark, margin={"l": 56, "r": 72, "t": 16, "b": 44})
+    iterations = np.array([r.iteration for r in history], dtype=float)
+    _line(
+        figure, iterations, shown, "relative gap", {"color": style.theme(dark).ink, "width": 2}, mode="lines+markers",
+        marker={"size": 5}, customdata=[[r.solves, r.seconds] for r in history],
+        hovertemplate="iteration %{x}: %{y:.2g} % of the optimum"
+        "<br>%{customdata[0]} solves, %{customdata[1]:.1f} s<extra></extra>",
+    )  # fmt: skip
+    figure.layout.xaxis = style.axis("iteration", dark, tickformat="d", rangemode="tozero")
+    figure.layout.yaxis = axes.logarithmic("gap, % of the optimum", shown, 0.06).plotly(dark, showgrid=True)
+    return figure
+
+
+def eigenvalue_decay(
+    values: Any, names: Sequence[str], *, colours: Sequence[str] | None = None, dark: bool = False
+) -> go.Figure:
+    """Eigenvalues of one Gram matrix (n,) or several (M, n), largest first, on a logarithmic axis.
+
+    Eigenvalues below n machine epsilons of the largest are numerical zeros and left out; the text tells how many stay.
+    ``colours`` are those of these kernels in their dictionary (``kernel_colours``); six hues and grey without them.
+    """
+    spectra = [np.sort(row)[::-1] for row in np.atleast_2d(np.asarray(values, dtype=float))]
+    if colours is None:
+        colours = style.distinct_colours(-np.arange(float(len(names))), dark)
+    if not len(spectra) == len(names) == len(colours):
+        raise ParameterError(f"{len(spectra)} spectra need a name and a colour each; got {len(names)} names.")
+    kept = [row[row > row.size * np.finfo(float).eps * max(float(row[0]), 0.0)] for row in spectra]
+    sentences = [_decay_as_text(*one) for one in list(zip(names, kept, spectra, strict=True))[: style.N_NAMED]]
+    alt = "Eigenvalue decay on a logarithmic axis. " + " ".join(sentences)
+    figure = style.new_figure(alt, dark, margin={"l": 56, "r": 120, "t": 16, "b": 44})
+    ends = []
+    for name, row, colour in zip(names, kept, colours, strict=True):
+        _line(
+            figure, np.arange(1.0, row.size + 1), row, name, {"color": colour, "width": 2},
+            hovertemplate=f"{style.short(name, 60)}<br>eigenvalue %{{x}}: %{{y:.3g}}<extra></extra>",
+        )  # fmt: skip
+        if row.size:
+            ends.append(EndLabel(style.short(name), float(row[-1]), colour, x=float(row.size)))
+    figure.layout.xaxis = style.axis("rank of the eigenvalue", dark)
+    figure.layout.yaxis = axes.logarithmic("eigenvalue", np.concatenate(kept), axes.PAD).plotly(dark, showgrid=True)
+    style.label_ends(figure, ends[: style.N_NAMED], dark)
+    return figure
+
+
+def _decay_as_text(name: str, kept: Array, spectrum: np.ndarray) -> str:
+    if kept.size == 0:
+        return f"{name} has no positive eigenvalue."
+    half = int(np.searchsorted(np.cumsum(kept), 0.5 * kept.sum())) + 1
+    first = "the first one holds" if half == 1 else f"the first {half} hold"
+    return f"{name} keeps {kept.size} of {spectrum.size} eigenvalues, and {first} half of the trace."
+
+
+def roc_figure(curves: Sequence[tuple[str, Array, Array, float]], *, dark: bool = False) -> go.Figure:
+    """Share of a class that is found against share of the others taken for it; ``curves`` (name, false, true, AUC)."""
+    tone, looks = style.theme(dark), list(DASHES.items())
+    areas = "; ".join(f"{name} {area:.3f}" for name, _, _, area in curves)
+    figure = _shares(f"ROC curves, area under each: {areas}.", "false positive rate", "true positive rate", dark)
+    lines = []
+    for k, (name, false, true, area) in enumerate(curves):
+        dash, mark = looks[k % len(looks)]
+        lines.append(f"{mark} {style.short(str(name), 16)}: AUC {area:.3f}")
+        hover = f"{style.short(str(name), 60)}<br>%{{y:.1%}} found, %{{x:.1%}} of the others taken for it"
+        look = {"color": tone.ink, "width": 2, "dash": dash}
+        _line(figure, np.asarray(false), np.asarray(true), str(name), look, hovertemplate=f"{hover}<extra></extra>")
+    place = {"xref": "x domain", "yref": "y domain", "xanchor": "right", "yanchor": "bottom", "align": "right"}
+    figure.add_annotation(style.words("<br>".join(lines), tone.ink, name="curves", x=0.98, y=0.03, **place))
+    return figure
+
+
+def reliability_figure(said: Array, share: Array, counts: Array, name: str, *, dark: bool = False) -> go.Figure:
+    """How often it was class ``name`` where the model said so with a probability: bins (b,), their rows as areas of
+    marks.
+    """
+    rows, ink = np.asarray(counts, dtype=float), style.theme(dark).ink
+    off = float(np.average(np.abs(np.asarray(said) - share), weights=rows)) if rows.size else 0.0
+    alt = f"Calibration for {name} over {int(rows.sum())} rows: shares are off by {off:.1%} on average."
+    figure = _shares(alt, f"predicted probability of {style.short(name, 16)}", "observed share", dark)
+    size = 6 + 16 * np.sqrt(rows / max(float(rows.max(initial=1)), 1.0))
+    _line(
+        figure, np.asarray(said), np.asarray(share), name, {"color": ink, "width": 1}, mode="lines+markers",
+        customdata=rows, marker={"color": ink, "size": size},
+        hovertemplate="predicted %{x:.0%}, observed %{y:.0%} of %{customdata} rows<extra></extra>",
+    )  # fmt: skip
+    return figure
+
+
+def residual_figure(predicted: Array, target: Array, name: str, *, dark: bool = False) -> go.Figure:
+    """Target minus prediction against the prediction, (n,) each, with the line of no error."""
+    tone, rest = style.theme(dark), np.asarray(target, dtype=float) - predicted
+    figure = style.new_figure(
+        f"Residuals of {name} over {rest.size} rows: mean {style.number(float(rest.mean()))}, "
+        f"standard deviation {style.number(float(rest.std()))}, largest {style.number(float(np.abs(rest).max()))}.",
+        dark, style.SMALL_HEIGHT, margin=style.SMALL_MARGIN,
+    )  # fmt: skip
+    figure.add_scatter(
+        x=predicted, y=rest, mode="markers", marker={"color": tone.ink, "size": 6, "opacity": 0.5},
+        hovertemplate="predicted %{x:.4g}, off by %{y:.4g}<extra></extra>",
+    )  # fmt: skip
+    figure.add_hline(y=0.0, line={"color": tone.grey, "width": 1, "dash": "dot"})
+    figure.layout.xaxis = style.axis(f"predicted {style.short(name, 24)}", dark)
+    figure.layout.yaxis = style.axis("target minus prediction", dark)
+    return figure
+
+
+def _shares(alt: str, x_title: str, y_title: str, dark: bool) -> go.Figure:
+    """Two axes of shares with their diagonal."""
+    figure = style.new_figure(alt, dark, style.SMALL_HEIGHT, margin=style.SMALL_MARGIN)
+    line = {"color": style.theme(dark).grey, "width": 1, "dash": "dot"}
+    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=line, hoverinfo="skip")
+    ends = {"range": [-0.03, 1.03], "tickformat": ".0%"}
+    return figure.update_layout(xaxis=style.axis(x_title, dark, **ends), yaxis=style.axis(y_title, dark, **ends))
+
+
+# Beside what it is compared with
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One line: ``y`` (L,) with ``error`` (L,) standard errors; ``role`` is "bound", "other", "train" or "test"."""
+
+    name: str
+    y: Array
+    role: str = "bound"
+    error: Array | None = None
+
+
+def bound_curves(
+    x: Any, curves: Sequence[Curve], *, x_title: str, y_title: str, level: float | None = None,
+    level_name: str = "says nothing above", kind: str = "count", dark: bool = False,
+) -> go.Figure:  # fmt: skip
+    """Draw ``curves`` over ``x`` (L,) on a log scale, with the ``level`` from which on a bound is vacuous.
+
+    ``kind`` of the x axis: "norm" (p from 1 to infinity), "count" (whole numbers) or "log".
+    """
+    order = np.argsort(np.asarray(x, dtype=float), kind="stable")
+    values, tone = np.asarray(x, dtype=float)[order], style.theme(dark)
+    where = axes.norm_positions(values) if kind == "norm" else values
+    shown = [np.asarray(curve.y, dtype=float)[order] for curve in curves]
+    shown = [np.where(np.isfinite(y) & (y > 0), y, np.nan) for y in shown]
+    every = np.concatenate([*shown, [level] if level else []])
+    if not np.isfinite(every).any():
+        return style.empty_figure("Nothing to draw yet. Choose other values on the left.", dark)
+    figure = style.new_figure(
+        _bounds_alt(values, curves, shown, x_title, level), dark, 380, margin={"l": 60, "r": 100, "t": 14, "b": 46}
+    )
+    if kind == "log":
+        scale = axes.logarithmic(x_title, values, axes.PAD)
+    else:
+        scale = axes.norms(x_title, values) if kind == "norm" else axes.whole(x_title, where[0], where[-1])
+    up = axes.logarithmic(y_title, every, 0.08)
+    figure.layout.xaxis, figure.layout.yaxis = scale.plotly(dark), up.plotly(dark, showgrid=True)
+    if level:
+        _vacuous(figure, level, up.high, f"{level_name} {style.number(level)}", dark)
+    looks = {"bound": (tone.muted, 4), "other": (tone.muted, 1.5), "train": (tone.grey, 2), "test": (tone.ink, 2)}
+    ends = []
+    for curve, y in zip(curves, shown, strict=True):
+        (colour, width), known = looks[curve.role], np.flatnonzero(np.isfinite(y))
+        more: dict[str, Any] = {"customdata": [style.number(value) for value in values]}
+        more["hovertemplate"] = f"{style.short(curve.name, 40)} %{{y:.3g}} at %{{customdata}}<extra></extra>"
+        if curve.role == "test" or known.size == 1:
+            size = 8 if where.size == 1 else 6 if where.size <= MANY_POINTS else 4
+            more |= {"mode": "lines+markers", "marker": {"size": size, "color": colour}}
+        if curve.error is not None:
+            more["error_y"] = {"type": "data", "array": np.asarray(curve.error)[order], "thickness": 1, "width": 0}
+        sure = y < level if level and curve.role in ("bound", "other") else None
+        _line(figure, where, y, curve.name, {"color": colour, "width": width}, sure=sure, **more)
+        if known.size:
+            last = float(where[known[-1]])
+            at = None if known[-1] == where.size - 1 else float(np.log10(last)) if scale.log else last
+            ends.append(EndLabel(style.short(curve.name, 24), float(y[known[-1]]), colour, at))
+    style.label_ends(figure, ends, dark)
+    return figure
+
+
+def _bounds_alt(values: Array, curves: Sequence[Curve], shown: Sequence[Array], title: str, level: float | None) -> str:
+    ends = [(curve.name, y[np.isfinite(y)]) for curve, y in zip(curves, shown, strict=True)]
+    said = style.joined([f"{n} from {style.number(y[0])} to {style.number(y[-1])}" for n, y in ends if y.size])
+    over = f"over {title} from {style.number(values[0])} to {style.number(values[-1])}"
+    more = f" A bound of {style.number(level)} or more says nothing." if level else ""
+    return f"{said[:1].upper()}{said[1:]}, {over}.{more}"
+
+
+def _vacuous(figure: go.Figure, level: float, top: float, text: str, dark: bool) -> None:
+    """Shade what is above ``level``, and say so."""
+    tone = style.theme(dark)
+    figure.add_hrect(y0=level, y1=top, fillcolor=style.faded(tone.grey, 0.13), line_width=0, layer="below")
+    figure.add_hline(y=level, line={"color": tone.muted, "width": 1})
+    place = {"x": 0.0, "xref": "x domain", "xanchor": "left", "xshift": 4, "yref": "y", "yanchor": "bottom"}
+    figure.add_annotation(style.words(text, tone.muted, y=float(np.log10(level)), **place))
+
+
+def comparison_plot(
+    comparison: Any, part: slice, *, y_title: str, row_name: str, ordered: bool = True, floor: float | None = None,
+    marks: Sequence[tuple[str, str]] | None = None, dark: bool = False,
+) -> go.Figure:  # fmt: skip
+    """Draw the columns ``part`` of a comparison over its rows: ours filled, the reference hollow, with standard errors.
+
+    ``comparison`` has ``rows``, ``columns``, and (rows, columns) arrays ``ours``, ``ours_error``, ``reference`` and
+    ``reference_error``. Lines join the rows where they follow an order, else rows stand one below the other; ``floor``
+    is the error that no method can beat; ``marks`` are (series, tick) of every row, and lines end where a series does.
+    """
+    marks, columns = marks or [("", row) for row in comparison.rows], comparison.columns[part]
+    cuts = np.flatnonzero([before[0] != after[0] for before, after in pairwise(marks)]) + 1
+    places = np.arange(float(len(marks))) + GAP * np.searchsorted(cuts, np.arange(len(marks)), side="right")
+    height = 400 if ordered else 110 + max(MARK_HEIGHT * len(columns), ROW_HEIGHT) * len(marks)
+    margin = {"l": 52, "r": 16, "t": 48, "b": 48}
+    figure = style.new_figure(
+        _comparison_alt(comparison, part, y_title), dark, height, showlegend=True, legend=LEGEND, margin=margin
+    )
+    hues = [style.readable(hue, dark) for hue in style.family_hues().values()]
+    for k, column in enumerate(columns):
+        hue = hues[k] if k < len(hues) else style.theme(dark).grey
+        for who, marker, shift in (("ours", "circle", -SHIFT), ("reference", "diamond-open", SHIFT)):
+            aside = 0.0 if ordered else SPREAD * ((k + 0.5) / len(columns) - 0.5)
+            values, errors = (getattr(comparison, who + more)[:, part][:, k] for more in ("", "_error"))
+            at, values, errors = (np.insert(one, cuts, np.nan) for one in (places + aside + shift, values, errors))
+            bars = {"array": np.nan_to_num(errors), "thickness": 1.2, "width": 3, "color": hue}
+            value, across = ("y", "x") if ordered else ("x", "y")
+            figure.add_scatter(
+                **{value: values, across: at, f"error_{value}": bars if np.nan_to_num(errors).any() else None},
+                name=style.short(column, 20) + (", reference" if shift > 0 else ""), showlegend=shift < 0,
+                mode="lines+markers" if ordered else "markers", marker={"size": 8, "symbol": marker, "color": hue},
+                line={"color": hue, "width": 1 if shift > 0 else 2, "dash": "dash" if shift > 0 else "solid"},
+                customdata=np.insert(np.array(comparison.rows, dtype=object), cuts, "").tolist(),
+                hovertemplate=f"{style.short(column, 40)}, {who}: %{{{value}:.3g}} at %{{customdata}}<extra></extra>",
+            )  # fmt: skip
+    ticks = {"tickvals": places, "ticktext": [style.short(tick, 26) for _, tick in marks]}
+    upright = style.axis(y_title, dark, rangemode="tozero" if ordered else "normal")
+    along = style.axis(row_name, dark, showgrid=not ordered, autorange=True if ordered else "reversed", **ticks)
+    figure.layout.xaxis, figure.layout.yaxis = (along, upright) if ordered else (upright, along)
+    if floor is not None:
+        line = {"color": style.theme(dark).grey, "width": 1, "dash": "dot"}
+        draw = figure.add_hline if ordered else figure.add_vline
+        said = {"text": "Bayes error", "font": {"color": style.theme(dark).muted}}
+        draw(floor, line=line, annotation=said, annotation_position="top left")
+    for name in dict.fromkeys(name for name, _ in marks if len(cuts)):
+        middle = float(places[[one == name for one, _ in marks]].mean())
+        place = {"x": middle, "y": 1.0, "yref": "paper", "yanchor": "top"}
+        figure.add_annotation(style.words(f"<b>{escape(name)}</b>", style.theme(dark).ink, **place))
+    return figure
+
+
+def _comparison_alt(comparison: Any, part: slice, title: str) -> str:
+    def cell(row: str, ours: float, theirs: float) -> str:
+        both = ((ours, ""), (theirs, "reference "))
+        known = [f"{who}{style.number(value)}" for value, who in both if np.isfinite(value)]
+        return f"{row} {' against '.join(known) or 'unknown'}"
+
+    columns = [
+        f"{comparison.columns[k]}: "
+        + ", ".join(map(cell, comparison.rows, comparison.ours[:, k], comparison.reference[:, k]))
+        for k in range(len(comparison.columns))[part]
+    ]
+    return f"{title[:1].upper()}{title[1:]}, ours and the reference. {'; '.join(columns)}."
