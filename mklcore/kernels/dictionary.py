@@ -90,7 +90,7 @@ def stored_as(
     """
     check_whole("n_samples", n_samples)
     check_whole("n_features", n_features)
-    M, n, seen, is_quick, is_linear = len(dictionary.specs), n_samples, 0, True, True
+    M, n, seen, is_linear = len(dictionary.specs), n_samples, 0, True
     bases: dict[Any, int] = {}
     medians = set()
     for spec in dictionary.specs:
@@ -100,9 +100,9 @@ def stored_as(
             width = 1
         seen, key = seen + width, (spec.base, spec.features)
         bases[key] = width
-        if spec.is_relative:
+        if getattr(spec, "relative", False):
             medians.add(key)
-        is_quick, is_linear = is_quick and way_of(spec) != "other", is_linear and spec.is_base
+        is_linear = is_linear and spec.is_base
     # per entry 1.5 to 2 ns for a kernel, 2 ns and 0.07 ns a column for its base, 8 ns for a median: fitted to one
     # thread of a 2 GHz server, with 400 to 1500 rows and 5 to 200 columns
     entry = 2.0e-9 * (M + len(bases)) + 0.07e-9 * sum(bases.values())
@@ -112,8 +112,10 @@ def stored_as(
         stored, size = "features", 4 * M * n * min(approximation.n_components, n)
     elif "features" in forms and n >= COLUMNS_FROM and is_linear and n_features + seen <= n // 2:
         stored, size = "features", 4 * n * seen
-    elif "rows" in forms and ("dense" not in forms or size > 1e6 * (QUICK_LIMIT_MB if is_quick else STACK_LIMIT_MB)):
-        stored, size = "rows", 0
+    elif "rows" in forms and ("dense" not in forms or size > 1e6 * QUICK_LIMIT_MB):
+        is_quick = all(way_of(spec) != "other" for spec in dictionary.specs)
+        if is_quick or "dense" not in forms or size > 1e6 * STACK_LIMIT_MB:
+            stored, size = "rows", 0
     return Forecast(size, seconds, M, stored)
 
 

@@ -29,7 +29,7 @@ from mklcore.arrays import Array, Indices, one_blas_thread, read_only
 from mklcore.errors import check_cancelled
 from mklcore.kernels.functions import own_values
 from mklcore.kernels.grams import kernel_table
-from mklcore.kernels.maps import Finishing, KernelMap, on_training_rows, spherical_factors
+from mklcore.kernels.maps import KernelMap, Normalisation, spherical_factors
 from mklcore.kernels.operators import Capability, DenseSum
 from mklcore.parameters import check_whole
 
@@ -399,18 +399,15 @@ class Features:
         """sum_m weights_m K_m a on the training rows, (n,)."""
         return self.times(self.spread(weights) * self.coefficients(a))
 
-    def rows(self, i: Indices) -> Array:
+    def rows(self, i: Indices | slice) -> Array:
         """Rows i (b,) of every approximated kernel, (M, b, n)."""
-        out = np.empty((self.n_kernels, len(i), self.n_samples))
+        chosen = self.table[i].astype(np.float64)
+        out = np.empty((self.n_kernels, len(chosen), self.n_samples))
         for part, piece in self.pieces():
             for m in range(self.n_kernels):
                 own = self.transform.part(m)
-                out[m, :, part] = self.table[i, own].astype(np.float64) @ piece[:, own].T
+                out[m, :, part] = chosen[:, own] @ piece[:, own].T
         return out
-
-    def row_into(self, i: int, out: Any) -> None:
-        """Row i of every approximated kernel into ``out`` (M, n)."""
-        out[:] = self.rows(np.array([i]))[:, 0]
 
     def gram(self, m: int) -> Array:
         """The Gram matrix of one approximated kernel, (n, n)."""
@@ -543,9 +540,9 @@ class Nystroem:
         Traces are exact; the variance that "multiplicative" divides by takes the mean of the approximated kernel.
         Kernels that are constant on the training rows are left out and named in ``notes``.
         """
-        training = on_training_rows(X, dictionary.specs, dictionary.standardize)
+        training = KernelMap.on(X, dictionary.specs, dictionary.standardize)
         with one_blas_thread():
-            plain = against(training, training.rows[self.landmarks(training.rows)])
+            plain = training.against(training.rows[self.landmarks(training.rows)])
             roots = []
             _ = plain.by_column  # laid out once, and handed to every subset
             for m in range(len(plain.specs)):
@@ -561,16 +558,11 @@ def column_features(
 
     In the place of landmarks stand the unit vectors, with which a linear kernel gives the columns themselves.
     """
-    training = on_training_rows(X, dictionary.specs, dictionary.standardize)
+    training = KernelMap.on(X, dictionary.specs, dictionary.standardize)
     unit = np.eye(training.rows.shape[1])
-    raw = _map_to(against(training, unit), [unit[:, list(spec.settled)] for spec in training.specs])
+    raw = _map_to(training.against(unit), [unit[:, list(spec.settled)] for spec in training.specs])
     with one_blas_thread():
         return _on_rows(raw, dictionary.names, training.rows, normalise, center)
-
-
-def against(training: KernelMap, landmarks: Array) -> KernelMap:
-    """The kernels of a map, against landmarks in the place of its rows, without centring or scale."""
-    return KernelMap.plain(training.specs, landmarks, training.column_means, training.column_scales)
 
 
 def _root(K: Array) -> Array:
@@ -597,7 +589,7 @@ def _on_rows(raw: FeatureMap, names: tuple[str, ...], rows: Array, normalise: st
     row sums.
     """
     n, M = len(rows), len(raw.specs)
-    finishing = Finishing(names, normalise, center, n)
+    numbers = Normalisation(names, normalise, center, n)
     own = np.array([own_values(spec, rows) for spec in raw.specs])
     totals, mean, sums = np.zeros((M, len(raw.rows))), np.zeros(int(raw.ends[-1])), np.zeros((M, n))
     for _, m, block in raw.plain(rows):
@@ -608,10 +600,10 @@ def _on_rows(raw: FeatureMap, names: tuple[str, ...], rows: Array, normalise: st
         for part, m, block in raw.plain(rows):
             sums[m, part] = n * (block @ (raw.roots[:, raw.part(m)] @ mean[raw.part(m)]))
     for m in range(M):
-        finishing.settle(m, own[m], n * n * float(mean[raw.part(m)] @ mean[raw.part(m)]), sums[m])
-    kept = finishing.kept
+        numbers.settle(m, own[m], n * n * float(mean[raw.part(m)] @ mean[raw.part(m)]), sums[m])
+    _, kept, notes = numbers.done(raw.landmarks)
     transform = replace(
-        raw, means=mean if center else np.zeros_like(mean), scales=finishing.scales, normalise=normalise, center=center
+        raw, means=mean if center else np.zeros_like(mean), scales=numbers.scales, normalise=normalise, center=center
     ).subset(kept)
     transform = replace(transform, places=transform.ends[:-1])
     stack = Features(
@@ -620,8 +612,8 @@ def _on_rows(raw: FeatureMap, names: tuple[str, ...], rows: Array, normalise: st
         tuple(names[m] for m in kept),
         tuple(spec.family for spec in transform.specs),
         np.zeros(kept.size),
-        tuple(finishing.notes),
+        notes,
     )
-    lost = 1.0 - stack.diagonals().sum(axis=1) / np.maximum(finishing.diagonal(own)[kept].sum(axis=1), 1e-300)
+    lost = 1.0 - stack.diagonals().sum(axis=1) / np.maximum(numbers.diagonal(own)[kept].sum(axis=1), 1e-300)
     object.__setattr__(stack, "approximation_error", np.where(lost > _ROUNDED, np.minimum(lost, 1.0), 0.0))
     return stack

@@ -111,6 +111,17 @@ def write_exponential(base: Array, rate: float, scale: float, out: Array) -> Non
 
 
 @jit_entry()
+def finish_block(block: Array, left: Array, right: Array, rows: Array, columns: Array) -> None:
+    """block[i, j] = (block[i, j] - left[i] - right[j]) rows[i] columns[j], in place and in one pass; what is symmetric
+    stays so.
+    """
+    for i in range(block.shape[0]):
+        here, shift, factor = block[i], left[i], rows[i]
+        for j in range(here.size):
+            here[j] = (here[j] - (shift + right[j])) * (factor * columns[j])
+
+
+@jit_entry()
 def mirror(out: Array) -> None:
     """Copy what is right of the diagonal of (n, n) to its left, tile by tile."""
     n = out.shape[0]

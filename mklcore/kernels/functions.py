@@ -102,6 +102,7 @@ class KernelSpec(Interface):
     hue: ClassVar[str] = ""  # #rrggbb; one that no other family has where empty
     is_base: ClassVar[bool] = False  # whether it is its base itself: sums over kernels are then products of columns
     reads_strings: ClassVar[bool] = False  # whether it sees a sequence and not the columns of the table
+    letters: ClassVar[Any] = ()  # columns read as letters of a sequence, once known; these are never standardised
     rate: ClassVar[Any] = None  # where it is exp(-rate * base): one loop over many kernels can fill it
 
     @classmethod
@@ -133,16 +134,6 @@ class KernelSpec(Interface):
         """Whether a width waits for the training rows."""
         return bool(getattr(self, "relative", False))
 
-    @property
-    def base_key(self) -> Base:
-        """What kernels on the same columns share: the name of their base."""
-        return self.base
-
-    @property
-    def letters(self) -> tuple[int, ...]:
-        """The columns it reads as letters of a sequence, once they are known; these are never standardised."""
-        return ()
-
     def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:
         """The kernel on a table of ``n_features`` columns with the letters of ``sequences`` beside them, (n, d + W
         S).
@@ -151,17 +142,14 @@ class KernelSpec(Interface):
         is_named = self.label is not None or isinstance(self.features, tuple)
         return replace(self, features=self.columns(n_features), label=self.label if is_named else label)
 
-    def met(self, rows: Array, weights: Array | None = None) -> Self:
-        """The kernel on the columns of these (standardised) training rows; widths of its own may still be relative.
+    def settle(self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None) -> Self:
+        """The kernel on its columns of the (standardised) training rows (n, d), widths in absolute terms.
 
-        ``weights`` (n,) of the rows, for a kernel that depends on their distribution.
+        ``weights`` (n,) of the rows, of which one of weight w counts as w rows; ``medians`` : distances that are known
+        already, by base and columns.
         """
-        return self._with(features=self.columns(rows.shape[1]))
-
-    def _with(self, **changes: Any) -> Self:
-        """The kernel with other fields, which need no check."""
-        other = copy.copy(self)
-        other.__dict__.update(changes)
+        other = copy.copy(self)  # the new fields need no check
+        other.__dict__["features"] = self.columns(rows.shape[1])
         return other
 
     @property
@@ -182,10 +170,6 @@ class KernelSpec(Interface):
                 f"numbered from 0. Choose columns below {n_features}."
             )
         return features
-
-    def at(self, unit: float) -> Self:
-        """The kernel with widths in absolute terms (`unit` = the median distance on its columns)."""
-        return self
 
     @abstractmethod
     def fill(self, base: Array, upper: bool, out: Array) -> None:
@@ -219,10 +203,6 @@ class RowKernel(KernelSpec):
     """
 
     base: ClassVar[str] = "rows"
-
-    @property
-    def base_key(self) -> Base:
-        return replace(self, label=None)
 
     @abstractmethod
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
@@ -333,8 +313,14 @@ class _Width(KernelSpec):
     def title(self) -> str:
         return f"{self.word} {self.width:g}" + (" × median" if self.relative else "")
 
-    def at(self, unit: float) -> Self:
-        return self._with(width=self.width * unit, relative=False) if self.relative else self
+    def settle(self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None) -> Self:
+        found, known = super().settle(rows, weights, medians), {} if medians is None else medians
+        if self.relative:
+            columns: Any = found.features
+            if (key := (self.base, columns)) not in known:
+                known[key] = median_distance(self.base, rows[:, list(columns)], weights)
+            found.__dict__.update(width=self.width * known[key], relative=False)
+        return found
 
     def fill(self, base: Array, upper: bool, out: Array) -> None:
         fill_exponential(base, self.rate, upper, out)
@@ -513,10 +499,10 @@ def fill_base(
 
 def own_values(spec: KernelSpec, rows: Array) -> Array:
     """Values (a,) of a settled kernel between every row (a, d) and itself."""
-    kind, out, base = spec.base_key, np.empty((len(rows), 1)), np.zeros(len(rows))
-    if isinstance(kind, RowKernel):
-        base = kind.own(rows)
-    elif kind == "inner":
+    out, base = np.empty((len(rows), 1)), np.zeros(len(rows))
+    if isinstance(spec, RowKernel):
+        base = spec.own(rows)
+    elif spec.base == "inner":
         seen = np.take(rows, spec.settled, axis=1)
         base = np.einsum("ij,ij->i", seen, seen)
     spec.fill(base[:, None], False, out)
@@ -526,27 +512,10 @@ def own_values(spec: KernelSpec, rows: Array) -> Array:
 def values_of(spec: KernelSpec, left: Array, right: Array, upper: bool = False) -> Array:
     """Values (a, b) of a settled kernel between whole rows left (a, d) and right (b, d)."""
     base = np.empty((len(left), len(right)))
-    fill_base(spec.base_key, spec.settled, left, right, upper, base)
+    fill_base(spec if isinstance(spec, RowKernel) else spec.base, spec.settled, left, right, upper, base)
     out = np.zeros_like(base)
     spec.fill(base, upper, out)
     return out
-
-
-def resolved(specs: Iterable[KernelSpec], rows: Array, weights: Array | None = None) -> list[KernelSpec]:
-    """The kernels on their columns of the (standardised) training rows (n, d), widths in absolute terms; ``weights``
-    (n,) of the rows, of which one of weight w counts as w rows.
-    """
-    units: dict[Any, float] = {}
-    found = []
-    for spec in specs:
-        met = spec.met(rows, weights)
-        if met.is_relative:
-            key = met.base, met.settled
-            if key not in units:
-                units[key] = median_distance(met.base, rows[:, list(met.settled)], weights)
-            met = met.at(units[key])
-        found.append(met)
-    return found
 
 
 def median_distance(base: str, columns: Array, weights: Array | None = None) -> float:
@@ -583,6 +552,7 @@ class Composed(RowKernel):
     parts: tuple[KernelSpec, ...]
 
     sign: ClassVar[str]
+    join: ClassVar[np.ufunc]  # of the values of two parts
     least: ClassVar[int] = 2
 
     def __init__(self, *given: KernelSpec, parts: Sequence[KernelSpec] = (), features: Any = None, label: Any = None):
@@ -602,13 +572,10 @@ class Composed(RowKernel):
             )
         reads = all(part.reads_strings or part.features is not None for part in self.parts)
         object.__setattr__(self, "reads_strings", reads)
+        object.__setattr__(self, "relative", any(part.is_relative for part in self.parts))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.parts))})"
-
-    @property
-    def is_relative(self) -> bool:
-        return any(part.is_relative for part in self.parts)
 
     @property
     def letters(self) -> tuple[int, ...]:
@@ -627,24 +594,23 @@ class Composed(RowKernel):
     def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:
         return self._of([part.beside(n_features, sequences, width) for part in self.parts])
 
-    def met(self, rows: Array, weights: Array | None = None) -> Self:
-        return self._of(resolved(self.parts, rows, weights))
+    def settle(self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None) -> Self:
+        return self._of([part.settle(rows, weights, medians) for part in self.parts])
 
     def _of(self, parts: Sequence[KernelSpec]) -> Self:
         columns = {column for part in parts for column in part.settled}
         return replace(self, parts=tuple(parts), features=tuple(sorted(columns)))
 
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
-        self.join((values_of(part, left, right, upper) for part in self.parts), out)
+        out[...] = values_of(self.parts[0], left, right, upper)
+        for part in self.parts[1:]:
+            self.join(out, values_of(part, left, right, upper), out=out)
 
     def own(self, rows: Array) -> Array:
-        out = np.empty(len(rows))
-        self.join((own_values(part, rows) for part in self.parts), out)
+        out = own_values(self.parts[0], rows)
+        for part in self.parts[1:]:
+            self.join(out, own_values(part, rows), out=out)
         return out
-
-    @abstractmethod
-    def join(self, parts: Iterable[Array], out: Array) -> None:
-        """The values of all ``parts`` as one, into ``out``."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -670,11 +636,7 @@ class Product(Composed):
 
     family: ClassVar[str] = "product"
     sign: ClassVar[str] = "×"
-
-    def join(self, parts: Iterable[Array], out: Array) -> None:
-        out[...] = 1.0
-        for part in parts:
-            out *= part
+    join: ClassVar[np.ufunc] = np.multiply
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -695,11 +657,7 @@ class Sum(Composed):
 
     family: ClassVar[str] = "sum"
     sign: ClassVar[str] = "+"
-
-    def join(self, parts: Iterable[Array], out: Array) -> None:
-        out[...] = 0.0
-        for part in parts:
-            out += part
+    join: ClassVar[np.ufunc] = np.add
 
 
 COMPOSED: dict[str, type[Composed]] = {"product": Product, "sum": Sum}

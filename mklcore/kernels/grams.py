@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from operator import attrgetter
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from mklcore.arrays import Array, Indices, one_blas_thread, read_only
 from mklcore.errors import KernelError, ParameterError, check_cancelled, never_asked
 from mklcore.kernels.fills import exponential_sums, mirror, write_exponential
 from mklcore.kernels.functions import KernelSpec, fill_base, own_values
-from mklcore.kernels.maps import Finishing, KernelMap, on_training_rows, pieces
+from mklcore.kernels.maps import KernelMap, Normalisation, pieces
 from mklcore.kernels.operators import NO_FUNCTIONS, Capability, Dense, DenseSum
 
 DUPLICATE_TOLERANCE = 1e-10
@@ -91,8 +92,9 @@ class GramStack(Dense):
     transform: KernelMap | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", as_stack(self.values))
-        object.__setattr__(self, "scales", read_only(self.scales))
+        values = as_stack(self.values)
+        self.__dict__.update(values=values, scales=read_only(self.scales))
+        self.__dict__.update(n_kernels=len(values), n_samples=values.shape[1])
 
     @property
     def shape(self) -> NoReturn:
@@ -125,8 +127,8 @@ class GramStack(Dense):
                 values = clipped(values, labels)
             for label, gram in zip(labels, values, strict=True):
                 check_gram(label, gram, tick)
-        notes = tuple(_duplicate_notes(values, labels))
-        return cls(values, labels, np.ones(len(values)), ("precomputed",) * len(values), notes=notes)
+        families = ("precomputed",) * len(values)
+        return cls(values, labels, np.ones(len(values)), families, notes=_duplicate_notes(values, labels))
 
     @property
     def normalise(self) -> str | None:
@@ -208,11 +210,11 @@ def kernel_table(
     return f"<p><b>{escape(title)}</b></p><table><tr>{head}</tr>{body}</table>{more}{remarks}"
 
 
-def _duplicate_notes(values: Array, names: Sequence[str]) -> list[str]:
-    notes = []
+def _duplicate_notes(values: Array, names: Sequence[str]) -> tuple[str, ...]:
+    notes: tuple[str, ...] = ()
     for group in duplicates(values):
         same = ", ".join(map(names.__getitem__, group))
-        notes.append(f"{same}: the same kernel after normalisation. All are kept; read their weights together.")
+        notes += (f"{same}: the same kernel after normalisation. All are kept; read their weights together.",)
     return notes
 
 
@@ -231,39 +233,38 @@ def build_grams(
     Kernels that normalisation cannot scale (constant on the training rows) are left out and named in `notes`.
     KernelError when the stack would need more than `memory_limit_mb` (1 MB = 10^6 bytes).
     """
-    plain = on_training_rows(X, specs, standardize, sample_weight)
+    plain = KernelMap.on(X, specs, standardize, sample_weight)
     n = len(plain.rows)
-    finishing = Finishing(tuple(names), normalise, center, n, sample_weight)
+    numbers = Normalisation(names, normalise, center, n, sample_weight)
     _check_memory(len(specs), n, memory_limit_mb)
-    values, base, room = np.empty((len(specs), n, n)), np.empty((n, n)), np.empty((n, n))
+    values, base, one = np.empty((len(specs), n, n)), np.empty((n, n)), np.ones(n)
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported by name
         for (kind, columns), members in plain.groups.items():
             fill_base(kind, columns, plain.rows, plain.rows, True, base)
-            quick = [m for m in members if finishing.is_plain and plain.specs[m].rate is not None]
-            if quick:
+            rates = list(map(attrgetter("rate"), map(plain.specs.__getitem__, members)))
+            totals: Any = None
+            if numbers.is_plain and None not in rates:  # exponentials, which are written once, with their scale
                 mirror(base)
-                rates = np.array([plain.specs[m].rate for m in quick], dtype=np.float64)
-                totals = n + 2.0 * exponential_sums(base, rates)
-            for m in members:
+                totals = n + 2.0 * exponential_sums(base, np.array(rates, dtype=np.float64))
+            for place, m in enumerate(members):
                 check_cancelled()
-                if m in quick:
-                    if finishing.settle(m, np.ones(n), totals[quick.index(m)]):
-                        write_exponential(base, plain.specs[m].rate, 1.0 / finishing.scales[m], values[m])
+                if totals is not None:
+                    if numbers.settle(m, one, totals[place]):
+                        write_exponential(base, rates[place], 1.0 / numbers.scales[m], values[m])
                     continue
                 plain.specs[m].fill(base, True, values[m])
                 mirror(values[m])
-                sums = values[m] @ finishing.w
-                if finishing.settle(m, values[m].diagonal().copy(), float(finishing.w @ sums), sums):
-                    finishing.finish(m, values[m], room)
-    kept = finishing.kept
+                sums = values[m] @ numbers.w
+                if numbers.settle(m, values[m].diagonal().copy(), float(numbers.w @ sums), sums):
+                    numbers.finish(m, values[m])
+    transform, kept, notes = numbers.done(plain)
     for place, m in enumerate(kept):  # close the gaps that dropped kernels leave
         if place != m:
             values[place] = values[m]
-    values, labels, transform = values[: len(kept)], tuple(map(names.__getitem__, kept)), finishing.on(plain)
-    return GramStack(
-        values, labels, transform.scales, tuple(spec.family for spec in transform.specs), transform.specs,
-        (*finishing.notes, *_duplicate_notes(values, labels)), transform,
-    )  # fmt: skip
+    values, labels = values[: len(kept)], tuple(map(names.__getitem__, kept))
+    families = tuple(map(attrgetter("family"), transform.specs))
+    notes += _duplicate_notes(values, labels)
+    return GramStack(values, labels, transform.scales, families, transform.specs, notes, transform)
 
 
 def _check_memory(n_kernels: int, n_samples: int, memory_limit_mb: float) -> None:
@@ -301,34 +302,29 @@ class Rows:
     @classmethod
     def build(cls, dictionary: Any, X: Any, normalise: str | None = "multiplicative", center: bool = False) -> Self:
         """Resolve the dictionary on training rows X (n, d) and find its scales, without storing a Gram matrix."""
-        plain = on_training_rows(X, dictionary.specs, dictionary.standardize)
+        plain = KernelMap.on(X, dictionary.specs, dictionary.standardize)
         n = len(plain.rows)
-        finishing, ones = Finishing(dictionary.names, normalise, center, n), np.ones(n)
+        numbers, ones = Normalisation(dictionary.names, normalise, center, n), np.ones(n)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported by name
             diagonal = np.array([own_values(spec, plain.rows) for spec in plain.specs])
-            sums = plain.sums.products(ones) if center else None
-            totals = plain.sums.forms(ones) if sums is None else sums.sum(axis=1)
+            sums = plain.products(ones) if center else None
+            totals = plain.forms(ones) if sums is None else sums.sum(axis=1)
         for m, total in enumerate(totals.tolist()):
-            finishing.settle(m, diagonal[m], total, None if sums is None else sums[m])
-        kept = finishing.kept
-        names = [finishing.names[m] for m in kept]
-        return cls(finishing.on(plain), names, finishing.diagonal(diagonal)[kept], finishing.notes)
+            numbers.settle(m, diagonal[m], total, None if sums is None else sums[m])
+        transform, kept, notes = numbers.done(plain)
+        return cls(transform, [numbers.names[m] for m in kept], numbers.diagonal(diagonal)[kept], notes)
 
     def diagonals(self) -> Array:
         """K_m(x_i, x_i) of every kernel, (M, n)."""
         return self._diagonals
 
-    def rows(self, i: Indices) -> Array:
+    def rows(self, i: Indices | slice) -> Array:
         """Rows i (b,) of every kernel, (M, b, n)."""
         return self.transform.cross_standardised(self.transform.rows[i])
 
-    def row_into(self, i: int, out: Any) -> None:
-        """Row i of every kernel into ``out`` (M, n), in the precision of ``out``."""
-        out[:] = self.rows(np.array([i]))[:, 0]
-
     def combine(self, weights: Array, out: Array | None = None) -> DenseSum:
         """sum_m weights_m K_m for weights (M,); made in ``out`` (n, n) where one is given."""
-        return DenseSum(self.transform.sums.weighted(weights, out))
+        return DenseSum(self.transform.weighted(weights, out))
 
     def combine_block(self, weights: Array, rows: Indices) -> Array:
         """sum_m weights_m K_m among some rows, (r, r)."""
@@ -337,17 +333,17 @@ class Rows:
     def matvec(self, a: Array, kernels: Indices | None = None) -> Array:
         """K_m a for a (n,), of every kernel (M, n) or of some (k, n)."""
         there = self.transform if kernels is None else self.transform.subset(kernels)
-        return there.sums.products(a)
+        return there.products(a)
 
     def quad(self, a: Array, kernels: Indices | None = None) -> Array:
         """a'K_m a for a (n,), of every kernel (M,) or of some (k,)."""
-        return self.transform.sums.forms(a, kernels)
+        return self.transform.forms(a, kernels)
 
     def decision(self, weights: Array, a: Array) -> Array:
         """sum_m weights_m K_m a on the training rows, (n,)."""
         if self.n_samples <= _SUMMED:  # each pair of rows once
-            return self.transform.sums.weighted(weights) @ a
-        return self.transform.sums.scores(self.transform.rows, weights[None], a[None])[:, 0]
+            return self.transform.weighted(weights) @ a
+        return self.transform.scores_of_standardised(self.transform.rows, weights[None], a[None])[:, 0]
 
     def select(self, kernels: Indices) -> Rows:
         """Some of the kernels."""
@@ -382,7 +378,7 @@ class Rows:
         largest pivots first, ended where what is left of the trace is rounding.
         """
         there = self.transform
-        if m in there.sums.linear:
+        if m in there.layout.linear:
             return np.array(there.rows[:, list(there.specs[m].settled)].T * there.scales[m] ** -0.5, order="C")
         K = self.gram(m)
         floor = len(K) * np.finfo(float).eps * float(K.diagonal().max())
@@ -415,7 +411,7 @@ class RowBlocks:
 
     def scores(self, weights: Array, duals: Array) -> Array:
         """sum_m weights[t, m] K_m(new, X) duals[t], (n_new, T), for ``weights`` (T, M) and ``duals`` (T, n)."""
-        return self._rows.transform.sums.scores(self._new, weights, duals)
+        return self._rows.transform.scores_of_standardised(self._new, weights, duals)
 
 
 class SummedRows(Rows):
@@ -425,11 +421,12 @@ class SummedRows(Rows):
         super().__init__(rows.transform, ("sum",), rows.diagonals().sum(axis=0)[None], rows.notes)
         self.n_kernels = 1
 
-    def rows(self, i: Indices) -> Array:
+    def rows(self, i: Indices | slice) -> Array:
         """Rows of the sum, (1, b, n)."""
-        out = np.zeros((1, len(i), self.n_samples))
+        there = self.transform.rows[i]
+        out = np.zeros((1, len(there), self.n_samples))
         for few in pieces(np.arange(len(self.specs)), 32):
-            out[0] += self.transform.subset(few).cross_standardised(self.transform.rows[i]).sum(axis=0)
+            out[0] += self.transform.subset(few).cross_standardised(there).sum(axis=0)
         return out
 
 
@@ -480,17 +477,17 @@ def duplicates(K: Any, tolerance: float = DUPLICATE_TOLERANCE) -> tuple[tuple[in
     probe = np.random.default_rng(0).uniform(-1.0, 1.0, (rows.size, n))
     keys = factors * np.einsum("rj,mrj->m", probe, values[:, rows])
     slack = tolerance * np.abs(probe).sum() * (1 + 1e-6)
-    groups: list[list[int]] = []
+    firsts: list[int] = []
+    groups: dict[int, tuple[int, ...]] = {}
     for m in range(values.shape[0]):
-        for group in groups:
-            first = group[0]
+        for first in firsts:
             near = abs(keys[m] - keys[first]) <= slack
             if near and np.abs(values[first] * factors[first] - values[m] * factors[m]).max() <= tolerance:
-                group.append(m)
+                groups[first] = (*groups.get(first, (first,)), m)
                 break
         else:
-            groups.append([m])
-    return tuple(map(tuple, filter(lambda group: len(group) > 1, groups)))
+            firsts.append(m)
+    return tuple(sorted(groups.values()))
 
 
 def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
@@ -524,7 +521,7 @@ def check_gram(name: str, gram: Array, tick: Callable[[], None] = never_asked) -
             f"{name} is not finite: entry ({i}, {j}) is {gram[i, j]}. Recompute it, or leave out the rows it "
             "belongs to."
         )
-    gap = float(np.abs(gram - gram.T).max())
+    gap = 0.0 if scipy.linalg.issymmetric(gram) else float(np.abs(gram - gram.T).max())
     if gap > SYMMETRY_TOLERANCE * size:
         raise KernelError(
             f"{name} is not symmetric: max |K_ij - K_ji| is {gap:.3g}, at most {SYMMETRY_TOLERANCE * size:.3g} was "

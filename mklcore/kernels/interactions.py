@@ -49,7 +49,6 @@ from mklcore.kernels.functions import (
     RowKernel,
     columns_as_text,
     own_values,
-    resolved,
     values_of,
 )
 
@@ -229,10 +228,10 @@ class Interaction(Product):
         seen = [part.label or columns_as_text(part.settled, feature_names) for part in self.parts]
         return f"{f' {self.sign} '.join(seen)}, {self.title}"
 
-    def met(self, rows: Array, weights: Array | None = None) -> Self:
-        parts = resolved(self.parts, rows, weights)
-        known = self.measures or tuple(ColumnMeasure.of(part, rows, weights) for part in parts)
-        return replace(self._of(parts), measures=known)
+    def settle(self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None) -> Self:
+        found = super().settle(rows, weights, medians)
+        known = self.measures or tuple(ColumnMeasure.of(part, rows, weights) for part in found.parts)
+        return replace(found, measures=known)
 
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
         own = self._means_of(left)

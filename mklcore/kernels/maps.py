@@ -20,18 +20,18 @@ Centring comes first, so that what comes out has the property its normalisation 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices, read_only
+from mklcore.arrays import Array, Indices, Mask, read_only
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import as_strings, letters
 from mklcore.errors import DataError, KernelError, ParameterError, check_cancelled
-from mklcore.kernels.fills import add_radial, mirror, radial_forms
-from mklcore.kernels.functions import Base, KernelSpec, RowKernel, fill_base, own_values, resolved
+from mklcore.kernels.fills import add_radial, finish_block, mirror, radial_forms
+from mklcore.kernels.functions import Base, KernelSpec, RowKernel, fill_base, own_values
 
 NORMALISATIONS: tuple[str | None, ...] = ("multiplicative", "spherical", "trace", "diag", None)
 CONSTANT_TOLERANCE = 1e-12
@@ -107,7 +107,7 @@ def spherical_factors(diagonal: Array, means: Array | float, grand: float) -> Ar
 
 @dataclass(frozen=True, eq=False)
 class KernelMap:
-    """How new rows become test blocks: everything `cross` needs, as specs and plain read-only arrays.
+    """M kernels between any rows and n training rows: as blocks, and as sums over kernels that nobody stores.
 
     specs: M resolved kernels (tuple columns, absolute widths); rows (n, d): training rows after standardising;
     column_means, column_scales (d,); scales (M,): the factor s of each kernel, 1 where none; factors (M, n),
@@ -130,18 +130,34 @@ class KernelMap:
     weights: Array | None = None
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            if isinstance(getattr(self, one.name), np.ndarray):
-                object.__setattr__(self, one.name, read_only(getattr(self, one.name)))
+        for name, value in self.__dict__.copy().items():
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, name, read_only(value))
 
     @classmethod
-    def plain(cls, specs: Sequence[KernelSpec], rows: Array, means: Array, scales: Array) -> KernelMap:
-        """Resolved kernels on standardised rows without centring or scale."""
-        M, n = len(specs), len(rows)
+    def on(cls, X: Any, specs: Sequence[KernelSpec], standardize: bool = True, weights: Array | None = None) -> Self:
+        """The kernels resolved on training rows X (n, d), with neither scales nor centring; letters of sequences are
+        not standardised. A row of weight w counts as w rows.
+        """
+        rows = as_rows(X)
+        d = rows.shape[1]
+        means, scales = column_statistics(rows, weights) if standardize else (np.zeros(d), np.ones(d))
+        for spec in specs:
+            means[list(spec.letters)], scales[list(spec.letters)] = 0.0, 1.0
+        rows = standardise_rows(rows, means, scales)
+        medians: dict[Any, float] = {}
+        settled = [spec.settle(rows, weights, medians) for spec in specs]
+        M, n = len(settled), len(rows)
         one, zero = np.broadcast_to(1.0, (M, n)), np.broadcast_to(0.0, (M, n))
-        return cls(tuple(specs), rows, means, scales, np.ones(M), one, zero, np.zeros(M), np.arange(n))
+        return cls(tuple(settled), rows, means, scales, np.ones(M), one, zero, np.zeros(M), np.arange(n))
 
-    def subset(self, kernels: Any) -> KernelMap:
+    def against(self, landmarks: Array) -> Self:
+        """The kernels of a map without centring and scale, against landmarks (m, d) in the place of its rows."""
+        shape = len(self.specs), len(landmarks)
+        one, zero = np.broadcast_to(1.0, shape), np.broadcast_to(0.0, shape)
+        return replace(self, rows=landmarks, factors=one, row_means=zero, kept=np.arange(len(landmarks)))
+
+    def subset(self, kernels: Any) -> Self:
         """The same map for some of the kernels only, in the given order."""
         chosen = np.asarray(kernels, dtype=np.int64)
         if np.array_equal(chosen, np.arange(len(self.specs))):
@@ -149,11 +165,11 @@ class KernelMap:
         own = {name: getattr(self, name)[chosen] for name in ("scales", "factors", "row_means", "grand_means")}
         return self._sharing(specs=tuple(self.specs[m] for m in chosen), **own)
 
-    def take(self, rows: Any) -> KernelMap:
+    def take(self, rows: Any) -> Self:
         """The same map with blocks against some of the training rows only."""
         return self._sharing(kept=self.kept[np.asarray(rows)])
 
-    def _sharing(self, **changes: Any) -> KernelMap:
+    def _sharing(self, **changes: Any) -> Self:
         """A map with other kernels or fewer columns on the same training rows, which are not laid out again."""
         other = replace(self, **changes)
         if "by_column" in self.__dict__:
@@ -166,30 +182,18 @@ class KernelMap:
         return np.array(self.rows.T, order="C")
 
     @cached_property
-    def groups(self) -> dict[tuple[Base, tuple[int, ...]], list[int]]:
+    def groups(self) -> dict[tuple[Base, Any], list[int]]:
         """Kernels by what they share: (base, columns) -> their indices."""
-        found: dict[tuple[Base, tuple[int, ...]], list[int]] = {}
+        found: dict[tuple[Base, Any], list[int]] = {}
         for m, spec in enumerate(self.specs):
-            found.setdefault((spec.base_key, spec.settled), []).append(m)
+            base = replace(spec, label=None) if isinstance(spec, RowKernel) else spec.base
+            found.setdefault((base, spec.features), []).append(m)
         return found
 
     @cached_property
     def is_whole(self) -> bool:
         """Whether blocks are against all training rows."""
         return np.array_equal(self.kept, np.arange(len(self.rows)))
-
-    @cached_property
-    def sums(self) -> KernelSums:
-        """Sums over all kernels without any of their Gram matrices."""
-        return KernelSums(self)
-
-    def scores(self, X_new: Any, weights: Array, duals: Array) -> Array:
-        """Scores (n_new, T) of T machines, sum_m weights[t, m] K_m(X_new, X) duals[t], with no block of all kernels
-        stored.
-
-        X_new (n_new, d) as in `cross`; weights (T, M); duals (T, n_kept).
-        """
-        return self.sums.scores(self.standardised(X_new), weights, duals)
 
     def cross(self, X_new: Any) -> Array:
         """Kernel values between new rows and training rows, with the training standardisation, scales and centring.
@@ -242,47 +246,164 @@ class KernelMap:
 
     def _finish(self, m: int, new: Array, block: Array) -> None:
         """Centre and scale a block of kernel m between standardised rows and the training rows, in place."""
-        means: Any = 0.0
-        if self.center:
-            means = np.average(block, axis=1, weights=self.weights)
-            block += (self.grand_means[m] - means)[:, None] - self.row_means[m]
-        if self.normalise == "spherical":
-            own = spherical_factors(own_values(self.specs[m], new), means, float(self.grand_means[m]))
-            block *= own[:, None] * self.factors[m]
-        elif self.scales[m] != 1.0:
-            block *= 1.0 / self.scales[m]
+        grand, scale, is_spherical = float(self.grand_means[m]), float(self.scales[m]), self.normalise == "spherical"
+        if not (self.center or is_spherical):
+            if scale != 1.0:
+                block *= 1.0 / scale
+            return
+        shift = np.average(block, axis=1, weights=self.weights) if self.center else np.zeros(len(new))
+        factor = np.full(len(new), scale**-0.5)
+        if is_spherical:
+            factor = spherical_factors(own_values(self.specs[m], new), shift, grand)
+        finish_block(block, shift - grand, self.row_means[m].copy(), factor, self.factors[m].copy())
+
+    # -- sums over all kernels
+
+    @cached_property
+    def layout(self) -> Layout:
+        """How each kernel is summed: see ``Layout``."""
+        plain = self.is_whole and not self.center and self.normalise != "spherical"
+        ways = np.array([way_of(spec) if plain else "other" for spec in self.specs])
+        linear, radial, other = (np.flatnonzero(ways == way) for way in ("linear", "radial", "other"))
+        seen, specs = [self.specs[m].settled for m in linear], [self.specs[m] for m in radial]
+        return Layout(
+            linear,
+            radial,
+            other,
+            np.array([j for one in seen for j in one], dtype=np.int64),
+            np.repeat(np.arange(len(seen)), [len(one) for one in seen]),
+            np.array([spec.settled[0] for spec in specs], dtype=np.int64),
+            np.array([spec.base == "squared" for spec in specs], dtype=np.bool_),
+            np.array([spec.rate for spec in specs], dtype=np.float64),
+            1.0 / self.scales,
+        )
+
+    def forms(self, a: Array, kernels: Indices | None = None) -> Array:
+        """a'K_m a for every kernel, (M,), or for some of them, (k,), in their order; ``a`` (n,)."""
+        at, rows, support = self.layout, self.rows, np.flatnonzero(a)
+        asked = np.arange(len(self.specs)) if kernels is None else np.asarray(kernels, dtype=np.int64)
+        out = np.zeros(len(self.specs))
+        if np.isin(at.linear, asked).any():
+            z = (a @ rows)[at.columns]
+            out[at.linear] = np.bincount(at.owner, z * z, minlength=at.linear.size) * at.factors[at.linear]
+        some = np.flatnonzero(np.isin(at.radial, asked))
+        for part in pieces(some, max(1, int(_AT_ONCE / a.size**2))):
+            check_cancelled()
+            found = np.empty(part.size)
+            radial_forms(self.by_column, at.where[part], at.squared[part], at.rates[part], a, support, found)
+            out[at.radial[part]] = found * at.factors[at.radial[part]]
+        for few in pieces(at.other[np.isin(at.other, asked)], _TOGETHER):
+            for part, block in self._blocks(few, rows, support):
+                out[few] += (block @ a) @ a[part]
+        return np.maximum(out, 0.0)[asked]
+
+    def products(self, a: Array) -> Array:
+        """K_m a for every kernel, (M, n): for some kernels of many, those of a ``subset``."""
+        at, rows = self.layout, self.rows
+        out = np.empty((len(self.specs), len(rows)))
+        if at.linear.size:
+            seen = rows.T[at.columns]
+            seen *= ((seen @ a) * at.factors[at.linear][at.owner])[:, None]
+            out[at.linear] = np.add.reduceat(seen, np.searchsorted(at.owner, np.arange(at.linear.size)), axis=0)
+        for few in pieces(np.concatenate([at.radial, at.other]), _TOGETHER):
+            for part, block in self._blocks(few, rows):
+                out[np.ix_(few, part)] = block @ a
+        return out
+
+    def weighted(self, theta: Array, out: Array | None = None) -> Array:
+        """sum_m theta_m K_m, (n, n), into ``out`` where given; kernels without weight are not looked at."""
+        at, rows = self.layout, self.rows
+        out = np.empty((len(rows), len(rows))) if out is None else out
+        out[:] = 0.0
+        shares = theta * at.factors
+        live = np.flatnonzero(shares[at.radial])
+        if live.size:
+            own = shares[at.radial[live]]
+            add_radial(self.by_column, at.where[live], at.squared[live], at.rates[live], own, out)
+        for few in pieces(at.other[theta[at.other] != 0.0], _TOGETHER):
+            for part, block in self._blocks(few, rows):
+                out[part] += np.tensordot(theta[few], block, 1)
+        mirror(out)
+        c = np.bincount(at.columns, shares[at.linear][at.owner], minlength=rows.shape[1])
+        for some in pieces(np.flatnonzero(c > 0.0), _COLUMNS):
+            scaled = rows[:, some] * np.sqrt(c[some])
+            out += scaled @ scaled.T
+        return out
+
+    def scores(self, X_new: Any, weights: Array, duals: Array) -> Array:
+        """Scores (n_new, T) of T machines, sum_m weights[t, m] K_m(X_new, X) duals[t], with no block of all kernels
+        stored.
+
+        X_new (n_new, d) as in `cross`; weights (T, M); duals (T, n_kept).
+        """
+        return self.scores_of_standardised(self.standardised(X_new), weights, duals)
+
+    def scores_of_standardised(self, new: Array, weights: Array, duals: Array) -> Array:
+        """The same for rows (n_new, d) that are standardised already."""
+        at, out = self.layout, np.zeros((len(new), len(duals)))
+        for t, own in enumerate((weights * at.factors)[:, at.linear] if at.linear.size else ()):
+            columns = np.bincount(at.columns, own[at.owner], minlength=self.rows.shape[1])
+            out[:, t] += new[:, : columns.size] @ (columns * (duals[t] @ self.rows))
+        others = np.concatenate([at.radial, at.other])
+        for few in pieces(others[weights[:, others].any(axis=0)], _TOGETHER):
+            for part, block in self._blocks(few, new):
+                out[part] += np.einsum("mik,tk,tm->it", block, duals, weights[:, few], optimize=True)
+        return out
+
+    def _blocks(self, few: Indices, rows: Array, support: Indices | None = None) -> Any:
+        """The values of a few kernels on rows (all, or some of them) against the training rows, in pieces: which rows,
+        and values (k, r, n).
+        """
+        _ = self.by_column  # laid out once, and handed to the subset
+        part = self.subset(few)
+        for some in pieces(np.arange(len(rows)) if support is None else support, _ROWS):
+            check_cancelled()
+            yield some, part.cross_standardised(rows[some])
 
 
-@dataclass
-class Finishing:
-    """The numbers that centre and normalise M kernels on n rows, settled one kernel at a time: one way for all forms.
+class Layout(NamedTuple):
+    """How sums over kernels are made without their Gram matrices, by the indices of three sorts of kernels.
+
+    ``linear`` ones need no matrix: with z = X'a the form is sum_j z_j^2 over the kernel's ``columns``, which stand end
+    to end with their ``owner``, and their sum is X diag(c) X' with c_j the weight of all kernels that see column j.
+    ``radial`` ones, exponentials at ``rates`` of the (``squared``) differences of one column ``where``, are filled row
+    by row in a buffer and let go again. All ``other``, and all that are centred, spherical or on some of the training
+    rows, go through blocks of the map. ``factors`` (M,) are the inverse scales.
+    """
+
+    linear: Indices
+    radial: Indices
+    other: Indices
+    columns: Indices
+    owner: Indices
+    where: Indices
+    squared: Mask
+    rates: Array
+    factors: Array
+
+
+class Normalisation:
+    """The numbers that centre and scale M kernels on n training rows, found one kernel at a time, for all forms.
 
     A kernel that is constant on the training rows has no variance in feature space: what would divide by it leaves it
     out. ``weights`` (n,) of the rows: a row of weight 2 counts as two rows.
     """
 
-    names: tuple[str, ...]
-    normalise: str | None
-    center: bool
-    n: int
-    weights: Array | None = None
-    constant: list[int] = field(default_factory=list)
-    dropped: list[int] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        if self.normalise not in NORMALISATIONS:
+    def __init__(
+        self, names: Sequence[str], normalise: str | None, center: bool, n: int, weights: Array | None = None
+    ) -> None:
+        if normalise not in NORMALISATIONS:
             known = ", ".join(repr(name) for name in NORMALISATIONS)
-            raise ParameterError(f"normalise must be one of {known}, got {self.normalise!r}.")
+            raise ParameterError(f"normalise must be one of {known}, got {normalise!r}.")
+        self.names, self.normalise, self.center, self.weights = tuple(names), normalise, center, weights
+        self.is_spherical = normalise == "spherical"
+        self.is_plain = not center and not self.is_spherical and weights is None  # finished once it is divided
+        self.w = np.ones(n) if weights is None else weights
+        self.constant: dict[int, bool] = {}  # and whether they are left out
         M = len(self.names)
-        self.w = np.ones(self.n) if self.weights is None else self.weights
         self.scales, self.grand_means = np.ones(M), np.zeros(M)
-        self.row_means = np.zeros((M, self.n)) if self.center else np.broadcast_to(0.0, (M, self.n))
-        self.factors = np.ones((M, self.n)) if self.normalise == "spherical" else np.empty((0, 0))
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether a kernel is finished once it is divided by its scale."""
-        return not self.center and self.normalise != "spherical" and self.weights is None
+        self.row_means = np.zeros((M, n)) if center else np.broadcast_to(0.0, (M, n))
+        self.factors = np.ones((M, n)) if self.is_spherical else np.empty((0, 0))
 
     def settle(self, m: int, diagonal: Array, total: float, sums: Array | None = None) -> bool:
         """Find the numbers of kernel m from its diagonal (n,), w'K w and, where it is centred, K w (n,); False when it
@@ -296,194 +417,59 @@ class Finishing:
                 f"degree."
             )
         if spread <= CONSTANT_TOLERANCE * trace / n:
-            self.constant.append(m)
-            if (
-                self.center
-                or self.normalise == "multiplicative"
-                or (trace <= 0 and self.normalise in ("trace", "diag"))
-            ):
-                self.dropped.append(m)
+            is_nought = trace <= 0 and self.normalise in ("trace", "diag")
+            self.constant[m] = self.center or self.normalise == "multiplicative" or is_nought
+            if self.constant[m]:
                 return False
         means: Any = 0.0
         if self.center and sums is not None:
             means = self.row_means[m] = sums / n
             self.grand_means[m] = total / n**2
-        own, grand = diagonal - 2 * means + self.grand_means[m], float(self.grand_means[m])
-        if self.normalise == "spherical":
+        grand = float(self.grand_means[m])
+        own = diagonal - 2 * means + grand
+        if self.is_spherical:
             self.factors[m] = spherical_factors(diagonal, means, grand)
         elif self.normalise is not None:
             known = {"multiplicative": spread, "trace": self.w @ own, "diag": own[self.w > 0].max()}
             self.scales[m] = known[self.normalise]
         return True
 
-    def finish(self, m: int, gram: Array, room: Array) -> None:
-        """Centre and scale the Gram matrix (n, n) of a settled kernel, in place; ``room`` (n, n) is overwritten."""
-        if self.center:
-            r, one = self.row_means[m] - 0.5 * self.grand_means[m], np.ones(self.n)
-            gram -= np.dot(np.stack([r, one], axis=1), np.stack([one, r]), out=room)
-        if self.normalise == "spherical":
-            gram *= np.dot(self.factors[m][:, None], self.factors[m][None], out=room)
+    def finish(self, m: int, gram: Array) -> None:
+        """Centre and scale the Gram matrix (n, n) of a settled kernel, in place."""
+        factor = self.factors[m] if self.is_spherical else np.full(len(gram), self.scales[m] ** -0.5)
+        if self.center or self.is_spherical:
+            shift = self.row_means[m] - 0.5 * self.grand_means[m]
+            finish_block(gram, shift, shift, factor, factor)
         elif self.scales[m] != 1.0:
             gram *= 1.0 / self.scales[m]
 
     def diagonal(self, diagonal: Array) -> Array:
         """The diagonals (M, n) of all kernels, centred and scaled."""
         own = diagonal - 2 * self.row_means + self.grand_means[:, None]
-        if self.normalise == "spherical":
-            return np.asarray(own * self.factors**2)
-        return np.asarray(own / self.scales[:, None])
+        return np.asarray(own * self.factors**2 if self.is_spherical else own / self.scales[:, None])
 
-    @property
-    def kept(self) -> Indices:
-        """The kernels that are left. KernelError where none is."""
-        kept = np.setdiff1d(np.arange(len(self.names)), self.dropped)
-        if kept.size == 0:
+    def done(self, plain: KernelMap) -> tuple[KernelMap, Indices, tuple[str, ...]]:
+        """The map of kernels without centring and scale with the numbers found here, the kernels that are left in it,
+        and notes on constant ones. KernelError where none is left.
+        """
+        notes, left = [], dict.fromkeys(range(len(self.names)))
+        for m, is_gone in sorted(self.constant.items()):
+            notes.append(f"{self.names[m]}: constant on the training rows, {'left out' if is_gone else 'kept'}.")
+            if is_gone:
+                del left[m]
+        if not left:
             more = ", …" if len(self.names) > 3 else ""
             raise KernelError(
-                f"Every kernel is constant on the training rows (n_samples = {self.n}): "
+                f"Every kernel is constant on the training rows (n_samples = {self.w.size}): "
                 f"{', '.join(self.names[:3])}{more}. Use rows that differ, or columns that vary."
             )
-        return kept
-
-    @property
-    def notes(self) -> list[str]:
-        """Which kernels are constant, and whether they were left out."""
-        return [
-            f"{self.names[m]}: constant on the training rows, {'left out' if m in self.dropped else 'kept'}."
-            for m in sorted(self.constant)
-        ]
-
-    def on(self, plain: KernelMap) -> KernelMap:
-        """The map of kernels without centring and scale, with the numbers found here, for the kernels that are left."""
-        shape = len(self.names), self.n
-        factors = self.factors if self.factors.size else np.broadcast_to(self.scales[:, None] ** -0.5, shape)
-        return replace(
+        shape, kept = self.row_means.shape, np.array(list(left))
+        factors = self.factors if self.is_spherical else np.broadcast_to(self.scales[:, None] ** -0.5, shape)
+        found = replace(
             plain, scales=self.scales, factors=factors, row_means=self.row_means, grand_means=self.grand_means,
             normalise=self.normalise, center=self.center, weights=self.weights,
-        ).subset(self.kept)  # fmt: skip
-
-
-def on_training_rows(
-    X: Any, specs: Sequence[KernelSpec], standardize: bool = True, weights: Array | None = None
-) -> KernelMap:
-    """The map of kernels resolved on training rows X (n, d), with neither scales nor centring; letters of sequences are
-    not standardised.
-    """
-    rows = as_rows(X)
-    d = rows.shape[1]
-    means, scales = column_statistics(rows, weights) if standardize else (np.zeros(d), np.ones(d))
-    for spec in specs:
-        means[list(spec.letters)], scales[list(spec.letters)] = 0.0, 1.0
-    rows = standardise_rows(rows, means, scales)
-    return KernelMap.plain(resolved(specs, rows, weights), rows, means, scales)
-
-
-# -- sums over very many kernels
-
-
-class KernelSums:
-    """Sums over all kernels of a map, from the columns they are made of: no Gram matrix but the sum itself is stored.
-
-        forms     Q_m = a'K_m a        of every kernel
-        products  K_m a                of every kernel
-        weighted  sum_m theta_m K_m    (n, n)
-        scores    sum_m w_m K_m(new, X) a
-
-    ``linear`` kernels (indices) need no matrix: with z = X'a the form is sum_j z_j^2 over the kernel's columns, O(n d)
-    for all of them, and their sum is X diag(c) X' with c_j the weight of all kernels that see column j. ``radial``
-    ones, exponentials of one column, are filled row by row in a buffer and let go again. All others, and all that
-    are centred, spherical or on some of the training rows, go through blocks of the map.
-    """
-
-    def __init__(self, source: KernelMap) -> None:
-        self.source, self.factors = source, 1.0 / source.scales
-        plain = source.is_whole and not source.center and source.normalise != "spherical"
-        ways = np.array([way_of(spec) if plain else "other" for spec in source.specs])
-        self.linear, self.radial, self.other = (np.flatnonzero(ways == way) for way in ("linear", "radial", "other"))
-        seen = [source.specs[m].settled for m in self.linear]
-        self._columns = np.array([j for one in seen for j in one], dtype=np.int64)  # of linear kernels, end to end
-        self._owner = np.repeat(np.arange(len(seen)), [len(one) for one in seen])
-        specs = [source.specs[m] for m in self.radial]
-        self._where = np.array([spec.settled[0] for spec in specs], dtype=np.int64)
-        self._squared = np.array([spec.base == "squared" for spec in specs], dtype=np.bool_)
-        self._rates = np.array([spec.rate for spec in specs], dtype=np.float64)
-
-    def forms(self, a: Array, kernels: Indices | None = None) -> Array:
-        """a'K_m a for every kernel, (M,), or for some of them, (k,), in their order; ``a`` (n,)."""
-        asked = np.arange(len(self.factors)) if kernels is None else np.asarray(kernels, dtype=np.int64)
-        out, support, rows = np.zeros(len(self.factors)), np.flatnonzero(a), self.source.rows
-        if np.isin(self.linear, asked).any():
-            z = (a @ rows)[self._columns]
-            out[self.linear] = np.bincount(self._owner, z * z, minlength=self.linear.size) * self.factors[self.linear]
-        some = np.flatnonzero(np.isin(self.radial, asked))
-        for part in pieces(some, max(1, int(_AT_ONCE / a.size**2))):
-            check_cancelled()
-            found = np.empty(part.size)
-            radial_forms(
-                self.source.by_column, self._where[part], self._squared[part], self._rates[part], a, support, found
-            )
-            out[self.radial[part]] = found * self.factors[self.radial[part]]
-        for few in pieces(self.other[np.isin(self.other, asked)], _TOGETHER):
-            for part, block in self._blocks(few, rows, support):
-                out[few] += (block @ a) @ a[part]
-        return np.maximum(out, 0.0)[asked]
-
-    def products(self, a: Array) -> Array:
-        """K_m a for every kernel, (M, n): for some kernels of many, those of a ``subset``."""
-        rows = self.source.rows
-        out = np.empty((len(self.factors), len(rows)))
-        if self.linear.size:
-            seen = rows.T[self._columns]
-            seen *= ((seen @ a) * self.factors[self.linear][self._owner])[:, None]
-            out[self.linear] = np.add.reduceat(seen, np.searchsorted(self._owner, np.arange(self.linear.size)), axis=0)
-        for few in pieces(np.concatenate([self.radial, self.other]), _TOGETHER):
-            for part, block in self._blocks(few, rows):
-                out[np.ix_(few, part)] = block @ a
-        return out
-
-    def weighted(self, theta: Array, out: Array | None = None) -> Array:
-        """sum_m theta_m K_m, (n, n), into ``out`` where given; kernels without weight are not looked at."""
-        rows = self.source.rows
-        out = np.empty((len(rows), len(rows))) if out is None else out
-        out[:] = 0.0
-        shares = theta * self.factors
-        live = np.flatnonzero(shares[self.radial])
-        if live.size:
-            own = shares[self.radial[live]]
-            add_radial(self.source.by_column, self._where[live], self._squared[live], self._rates[live], own, out)
-        for few in pieces(self.other[theta[self.other] != 0.0], _TOGETHER):
-            for part, block in self._blocks(few, rows):
-                out[part] += np.tensordot(theta[few], block, 1)
-        mirror(out)
-        c = np.bincount(self._columns, shares[self.linear][self._owner], minlength=rows.shape[1])
-        for some in pieces(np.flatnonzero(c > 0.0), _COLUMNS):
-            scaled = rows[:, some] * np.sqrt(c[some])
-            out += scaled @ scaled.T
-        return out
-
-    def scores(self, new: Array, weights: Array, duals: Array) -> Array:
-        """Scores (n_new, T) of T machines, sum_m weights[t, m] K_m(new, X) duals[t], for standardised rows (n_new,
-        d).
-        """
-        out = np.zeros((len(new), len(duals)))
-        for t, own in enumerate((weights * self.factors)[:, self.linear] if self.linear.size else ()):
-            columns = np.bincount(self._columns, own[self._owner], minlength=self.source.rows.shape[1])
-            out[:, t] += new[:, : columns.size] @ (columns * (duals[t] @ self.source.rows))
-        others = np.concatenate([self.radial, self.other])
-        for few in pieces(others[weights[:, others].any(axis=0)], _TOGETHER):
-            for part, block in self._blocks(few, new):
-                out[part] += np.einsum("mik,tk,tm->it", block, duals, weights[:, few], optimize=True)
-        return out
-
-    def _blocks(self, few: Indices, rows: Array, support: Indices | None = None) -> Any:
-        """The values of a few kernels on rows (all, or some of them) against the training rows, in pieces: which rows,
-        and values (k, r, n).
-        """
-        _ = self.source.by_column  # laid out once, and handed to the subset
-        part = self.source.subset(few)
-        for some in pieces(np.arange(len(rows)) if support is None else support, _ROWS):
-            check_cancelled()
-            yield some, part.cross_standardised(rows[some])
+        )  # fmt: skip
+        return found if kept.size == len(self.names) else found.subset(kept), kept, tuple(notes)
 
 
 def way_of(spec: KernelSpec) -> str:

@@ -22,7 +22,7 @@ import numpy as np
 import scipy
 
 from mklcore._numba.decorators import jit_entry
-from mklcore.arrays import Array, Indices, Single, read_only
+from mklcore.arrays import Array, Indices, read_only
 from mklcore.errors import KernelError
 from mklcore.kernels.fills import mirror
 
@@ -113,12 +113,8 @@ class KernelOperator(Protocol):
         """sum_m weights_m K_m a on the training rows, (n,)."""
         ...
 
-    def rows(self, i: Indices) -> Array:
+    def rows(self, i: Indices | slice) -> Array:
         """Rows i (b,) of every kernel, (M, b, n)."""
-        ...
-
-    def row_into(self, i: int, out: Array | Single) -> None:
-        """Row i of every kernel into ``out`` (M, n), in the precision of ``out``."""
         ...
 
     def gram(self, m: int) -> Array:
@@ -209,16 +205,12 @@ class Dense:
 
     capabilities = frozenset({Capability.DENSE, Capability.STORED})
 
+    n_kernels: int
+    n_samples: int
+
     def __init__(self, values: Array) -> None:
         self.values = read_only(values)
-
-    @property
-    def n_kernels(self) -> int:
-        return len(self.values)
-
-    @property
-    def n_samples(self) -> int:
-        return int(self.values.shape[1])
+        self.n_kernels, self.n_samples = values.shape[:2]
 
     def diagonals(self) -> Array:
         """K_m(x_i, x_i) of every kernel, (M, n)."""
@@ -253,13 +245,9 @@ class Dense:
         found: Array = weights[used] @ self.matvec(a, used)
         return found
 
-    def rows(self, i: Indices) -> Array:
+    def rows(self, i: Indices | slice) -> Array:
         """Rows i (b,) of every kernel, (M, b, n)."""
         return self.values[:, i, :]
-
-    def row_into(self, i: int, out: Array | Single) -> None:
-        """Row i of every kernel into ``out`` (M, n), in the precision of ``out``."""
-        out[:] = self.values[:, i]
 
     def gram(self, m: int) -> Array:
         """The Gram matrix of one kernel, (n, n)."""
@@ -410,9 +398,10 @@ class CachedOperator:
         self.source, self.capabilities = source, source.capabilities
         self.n_kernels, self.n_samples = source.n_kernels, source.n_samples
         # Forms and scores by products with all kernels: where these are read anyway, and most of them from memory.
-        self.keeps_products = is_stored(source) and Capability.FEATURES not in source.capabilities
+        self.keeps_products = {Capability.STORED, Capability.FEATURES} & source.capabilities == {Capability.STORED}
         self._everything: Indices = np.arange(source.n_kernels)
-        self._products: list[Products] = []  # the newest first: two of all kernels, one of a subset
+        self._wholes: list[Products] = []  # of all kernels, the newest two
+        self._part: list[Products] = []  # of some of them, the newest
         self._forms: list[tuple[Array, Array]] = []  # where kernels are not stored: a dual and the forms of all kernels
         self._decided: tuple[Array, Array, Array] | None = None  # weights, a dual and the scores they gave
         self._sum: Array | None = None
@@ -420,7 +409,7 @@ class CachedOperator:
         self._diagonals: Array | None = None
         self._rows: RowCache | None = None
         self._on_features: list[Any] = []
-        self.rows, self.row_into, self.gram = source.rows, source.row_into, source.gram
+        self.rows, self.gram = source.rows, source.gram
         self.select, self.take, self.cross, self.blocks = source.select, source.take, source.cross, source.blocks
 
     @property
@@ -429,56 +418,50 @@ class CachedOperator:
         return self.source.values  # type: ignore[attr-defined]  # asked of kernels with Capability.DENSE alone
 
     def matvec(self, a: Array, kernels: Indices | None = None) -> Array:
-        """K_m a for a (n,), of every kernel (M, n) or of some (k, n); not to be written to."""
+        """K_m a for a (n,), of every kernel (M, n) or of some (k, n); not to be written to.
+
+        Made from the products of a dual before it, s times which ``a`` is but for few rows, where that is less to read.
+        """
         asked = self._everything if kernels is None else kernels
         best: Products | None = None
         factor, rows = 0.0, self._everything
-        for one in self._products:
+        for one in (*self._wholes, *self._part):
             if one.kernels is self._everything or np.array_equal(one.kernels, asked):
                 way = way_between(one.dual, a)
                 if best is None or way[1].size < rows.size:
                     best, (factor, rows) = one, way
-        if best is not None and factor == 1.0 and not rows.size:
-            return best.values if np.array_equal(best.kernels, asked) else best.values[asked]
-        found = self._moved(best, asked, a, factor, rows)
-        self._keep(found)
-        return found.values
-
-    def _keep(self, found: Products) -> None:
-        """``found`` in front: of all kernels beside another of all, of a subset in the place of that before."""
-        kept, room = [found], {True: 1 + (found.kernels is self._everything), False: 1}
-        room[found.kernels is self._everything] -= 1
-        for one in self._products:
-            whole = one.kernels is self._everything
-            if room[whole]:
-                kept.append(one)
-                room[whole] -= 1
-        self._products = kept
-
-    def _moved(self, one: Products | None, asked: Indices, a: Array, factor: float, rows: Indices) -> Products:
-        """The products of the kernels ``asked`` for, from those of a known dual where few rows have to be read."""
-        size = float(np.abs(a).sum())
-        if one is not None:
+        added = size = float(np.abs(a).sum())
+        found = None
+        if best is not None:
+            known = best.values if np.array_equal(best.kernels, asked) else best.values[asked]
+            if factor == 1.0 and not rows.size:
+                return known
             change = np.zeros_like(a)
-            change[rows] = a[rows] - factor * one.dual[rows]
-            added = abs(factor) * one.added + float(np.abs(change).sum())
-            is_near = not rows.size or (is_stored(self) and rows.size <= SETTINGS.worth * np.count_nonzero(a))
-            if is_near and added <= SETTINGS.most_added * size:
-                known = one.values if np.array_equal(one.kernels, asked) else one.values[asked]
-                found = factor * known
+            change[rows] = a[rows] - factor * best.dual[rows]
+            moved = abs(factor) * best.added + float(np.abs(change).sum())
+            stored = Capability.STORED in self.capabilities
+            is_near = not rows.size or (stored and rows.size <= SETTINGS.worth * np.count_nonzero(a))
+            if is_near and moved <= SETTINGS.most_added * size:
+                added, found = moved, factor * known
                 if rows.size:
                     found += self.source.matvec(change, asked)
-                return Products(asked, a.copy(), found, added)
-        return Products(asked, a.copy(), self.source.matvec(a, asked), size)
+        if found is None:
+            found = self.source.matvec(a, asked)
+        kept = Products(asked, a.copy(), found, added)
+        if asked is self._everything:
+            self._wholes = [kept, *self._wholes[:1]]
+        else:
+            self._part = [kept]
+        return found
 
     def learn(self, a: Array, products: Array) -> None:
         """Remember the products (M, n) of all kernels with ``a`` (n,), which somebody else computed."""
-        self._keep(Products(self._everything, a.copy(), products, float(np.abs(a).sum())))
+        learnt = Products(self._everything, a.copy(), products, float(np.abs(a).sum()))
+        self._wholes = [learnt, *self._wholes[:1]]
 
     def knows(self, a: Array) -> bool:
         """Whether the products of all kernels with ``a`` (n,) cost no kernel value: those of a multiple are there."""
-        wholes = [one for one in self._products if one.kernels is self._everything]
-        return any(way_between(one.dual, a)[1].size == 0 for one in wholes)
+        return any(way_between(one.dual, a)[1].size == 0 for one in self._wholes)
 
     def quad(self, a: Array, kernels: Indices | None = None) -> Array:
         """a'K_m a for a (n,), of every kernel (M,) or of some (k,); negative round-off is clipped to 0."""
@@ -585,11 +568,7 @@ class RowCache:
         self.slab = np.empty((self.most, M, n), dtype=np.float32)
         self.slot = np.full(n, -1)
         self._used: OrderedDict[int, None] = OrderedDict()
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the next row that is missing takes the place of the oldest."""
-        return len(self._used) == self.most
+        self.is_full = False  # whether the next row that is missing takes the place of the oldest
 
     def oldest(self, most: int) -> Indices:
         """At most so many of the rows that are here, the one that leaves first in front."""
@@ -606,13 +585,15 @@ class RowCache:
                 oldest, _ = self._used.popitem(last=False)
                 slot, self.slot[oldest] = int(self.slot[oldest]), -1
             self._used[i], self.slot[i] = None, slot
-            self.source.row_into(i, self.slab[slot])
+            self.slab[slot] = self.source.rows(slice(i, i + 1))[:, 0]
+        self.is_full = len(self._used) == self.most
         return self.slot[rows]
 
 
 def cached(K: Array | KernelOperator, before: CachedOperator | None = None) -> CachedOperator:
     """``K`` with a memory: that of ``before`` where that has the same kernels."""
-    operator = K if isinstance(K, CachedOperator) else CachedOperator(as_operator(K))
+    source: Any = K if is_operator(K) else Dense(np.asarray(K))
+    operator = source if isinstance(source, CachedOperator) else CachedOperator(source)
     return before if before is not None and same_kernels(operator.source, before.source) else operator
 
 

@@ -291,7 +291,7 @@ class Words(SequenceKernel):
     def title(self) -> str:
         return "words"
 
-    def met(self, rows: Array, weights: Array | None = None) -> Self:
+    def settle(self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None) -> Self:
         if self.vocabulary:
             return self
         from sklearn.feature_extraction.text import TfidfVectorizer

@@ -233,7 +233,7 @@ class Some:
         self.source, self.kernels = source, kernels
         self.n_kernels, self.n_samples = kernels.size, source.n_samples
         self.capabilities = source.capabilities - {Capability.DENSE}
-        self.rows = self.row_into = self.gram = self.select = self.take = self.cross = self.blocks = None  # not asked
+        self.rows = self.gram = self.select = self.take = self.cross = self.blocks = None  # not asked
 
     def _among(self, kernels: Indices | None) -> Indices:
         return self.kernels if kernels is None else self.kernels[kernels]

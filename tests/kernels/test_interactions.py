@@ -131,7 +131,7 @@ def test_what_is_no_interaction_is_refused(parts, message):
 
 
 def test_measures_that_do_not_fit_are_refused():
-    measure = ColumnMeasure.of(RBF[0].at(1.0), np.eye(4))
+    measure = ColumnMeasure.of(RBF[0].settle(np.eye(4)), np.eye(4))
     with pytest.raises(ParameterError, match="one measure per part"):
         Interaction(RBF[0], RBF[1], measures=(measure,))
     with pytest.raises(ParameterError, match="has 1 columns"):

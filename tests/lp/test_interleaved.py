@@ -125,18 +125,6 @@ def test_a_true_answer_in_the_middle_of_a_step_ends_it_with_a_proof(problem, mon
     assert (fit.objective, fit.dual_objective) == pytest.approx((primal, dual), rel=1e-8)
 
 
-@pytest.mark.parametrize(("normalise", "center"), [("multiplicative", False), ("spherical", False), ("trace", True)])
-def test_single_rows_are_the_rows_in_double_precision(normalise, center):
-    X = np.random.default_rng(7).standard_normal((530, 5))  # more than one tile, and a part of another
-    whole = (mkl.Linear(), mkl.Polynomial(2), mkl.Matern(1.0), mkl.RBF(0.2), mkl.RBF(2.0), mkl.Laplacian(2.0))
-    parts = (mkl.RBF(1.0, features=(4, 0)), mkl.Laplacian(2.0, features=(1, 2, 3)), mkl.RBF(1.0, features=(3,)))
-    rows = Rows.build(mkl.KernelDictionary(whole + parts), X, normalise=normalise, center=center)
-    exact, out = rows.rows(np.array([0, 17, 529])), np.empty((rows.n_kernels, 530), dtype=np.float32)
-    for k, i in enumerate((0, 17, 529)):
-        rows.row_into(i, out)
-        assert out == pytest.approx(exact[:, k], rel=1e-5, abs=1e-5)
-
-
 def test_a_cache_gives_the_rows_asked_for_whatever_it_has_given_up():
     values, rng = np.random.default_rng(3).standard_normal((2, 30, 30)), np.random.default_rng(4)
     cache = RowCache(Dense(values), budget_mb=1e-6, least=4)

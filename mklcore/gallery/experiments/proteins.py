@@ -173,7 +173,7 @@ def made_proteins(n: int, per_view: int, seed: int) -> tuple[Array, Labels]:
 
 
 def _rbf(X: Array, width: float) -> Array:
-    values = values_of(RBF(width).met(X), X, X, False)
+    values = values_of(RBF(width).settle(X), X, X, False)
     return np.asarray((values + values.T) / 2.0)
 
 
