@@ -73,6 +73,8 @@ def selection(shown: hulls.Answer, hull: hulls.Hull) -> str:
 def came_earlier(found: earlier.Hulls, params: Params) -> None:
     """Draw hulls that came with the project, and see to it that their models are fitted once their solver is ready."""
 
+    view.says(found.path, (found.layout, found.states), params)
+
     @st.fragment
     def draw() -> None:
         hull_player.player_of(found, params)
@@ -102,6 +104,8 @@ def main() -> None:
         refusals.draw(found, "hulls_refused")
     shown = hulls.answer(params, found)
     if shown is not None:
+        if not shown.waiting:
+            view.says(shown.path, hull_player.drawn(shown), params)
         cursor(shown)
         if not (shown.waiting or shown.provisional):
             beside.draw(shown)

@@ -10,11 +10,11 @@ from pages.shared.derive.hulls import Answer
 from pages.shared.params import places
 from pages.shared.session import words
 
-LINE = "hierarchical kernel learning: a hull"
+LINE = "hull: hierarchical kernel learning"
 LABELS = {
     "L2": "L2: all kernels, none selected",
-    "greedy": "greedy: a hull grown node by node, equal weights",
-    "lasso-alpha": "lasso-α: all kernels, few rows (least squares)",
+    "greedy": "Greedy: a hull grown node by node, equal weights",
+    "lasso-alpha": "Lasso-α: all kernels, few rows (least squares)",
     "MKL": "MKL: single columns, no products",
 }
 
@@ -24,9 +24,7 @@ def draw(shown: Answer) -> None:
     if not hulls.compares(shown.params):
         return
     st.markdown("**The same kernels without a hull**, each way at its best on the validation rows")
-    st.caption(
-        "What selecting products is worth: the sum of all kernels, the same at few rows, a greedy hull, columns alone."
-    )
+    st.caption("Is it worth selecting products? All kernels summed, few rows, a greedy hull, single columns.")
     requests.draw(
         "Compare",
         "hull_beside",
@@ -43,3 +41,7 @@ def _table(shown: Answer, found: tuple[Reference, ...]) -> None:
     others = ((LABELS[one.name], words.score(path.score_name, one.score), one.chosen) for one in found)
     names = ["way", f"validation {path.score_name}", "chosen on the validation rows"]
     st.table(pd.DataFrame([own, *others], columns=names).set_index(names[0]))
+    first = max(found, key=lambda one: one.score)
+    label, score = LABELS[first.name].partition(":")[0], words.score(path.score_name, first.score)
+    ahead = first.score > float(path.val_score[best])
+    st.caption(f"**{label} predicts better here: {score}.**" if ahead else "No other way predicts better here.")

@@ -19,17 +19,17 @@ def draw(shown: Answer, hull: Hull) -> None:
     """Draw the effect of every column: the mean of its absolute Shapley values on validation rows."""
     found, rows = hulls.ranking(shown, hull), hulls.judges(shown.params).n_samples
     text, table = st.columns([2, 3], gap="medium")
-    text.markdown(f"**Which columns count**, at {places.label('lam', hull.value)}")
+    text.markdown(f"**Which columns matter**, at {places.label('lam', hull.value)}")
     if not isinstance(found, Ready):
-        text.caption("Being measured." if found is not None else "")
+        text.caption("Measuring." if found is not None else "")
         return
     effects = [one for one in found.value if one.effect > 0.0]
-    named = [f"**{plain(one.name)}** ({one.share:.0%})" for one in effects[:NAMED]]
-    said = f"{style.joined(named)} move the answer most" if len(named) > 1 else f"{named[0]} alone moves the answer"
+    named = [f"**{plain(one.name)}** ({100 * one.share:.0f} %)" for one in effects[:NAMED]]
+    most = "".join([f"{style.joined(named)} move", "s" * (len(named) == 1), " the prediction most"])
     left = len(found.value) - len(effects)
     others = f"; {style.counted(left, 'column')} of {len(found.value)} {'is' if left == 1 else 'are'} not used"
-    text.markdown(f":small[{said if named else 'No column moves the answer'}{others if left and named else ''}.]")
-    text.caption(f"Mean of the absolute Shapley values on {rows:,} validation rows, and the share of their sum.")
+    text.markdown(f":small[{most if named else 'No column moves the prediction'}{others if left and named else ''}.]")
+    text.caption(f"Effect: mean absolute Shapley value on {rows:,} validation rows. Share: of the sum of effects.")
     frame = pd.DataFrame({
         "column": [one.name for one in found.value], "share": [one.share for one in found.value],
         "effect": [one.effect for one in found.value],

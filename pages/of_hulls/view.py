@@ -2,17 +2,45 @@
 
 import streamlit as st
 
-from mklcore.figures import component_plot, hull_graph, relevance_bars
-from pages.shared import work
+from mklcore.figures import component_plot, hull_graph, relevance_bars, style
+from mklcore.figures.hulls import Drawn
+from mklcore.paths.path import Path
+from pages.shared import headline, work
 from pages.shared.derive import hull_words, hulls, tables
 from pages.shared.derive.hulls import Answer, Hull
 from pages.shared.drawing import charts, evidence, listings
 from pages.shared.export import downloads, explorable, proof
 from pages.shared.params import places
+from pages.shared.params.parameters import Params
 from pages.shared.players import hull_player
 from pages.shared.session import fields, history
 from pages.shared.session import words as session_words
+from pages.shared.session.words import plain
 from pages.shared.work import Failed, Pending
+
+NAMED = 2  # columns in the sentence
+
+
+def says(path: Path, drawn: Drawn, params: Params) -> None:
+    """Draw what the best hull comes to in one sentence, and what is to be known about its place on the path."""
+    table, (layout, states) = tables.table(params), drawn
+    about = f"Predicting **{plain(table.target_name)}** in {plain(headline.name_of(params))}"
+    if not path.can_choose:
+        st.markdown(f"{about}: first hulls, not proved yet.")
+        return
+    best = path.first_look
+    state, score = states[best], session_words.score(path.score_name, float(path.val_score[best]))
+    ranked = sorted(zip(state["bars"], layout.bars, strict=True), reverse=True)
+    used = [f"**{plain(layout.variables[i])}**" for share, i in ranked if share > 0.0]
+    named = used[:NAMED] + [style.counted(len(used) - NAMED, "other column")] * (len(used) > NAMED)
+    together = any("·" in layout.names[node] for node, *_ in state["inside"])
+    how = "alone and together with others" if together else "each by itself"
+    text = f"{style.joined(named)} predict it, {how}" if used else "no column predicts it"
+    where = f"best hull at {places.label('lam', float(path.values[best]))}, validation {path.score_name} {score}"
+    st.markdown(f"{about}: {text} ({where}).")
+    if best in (0, len(path) - 1) and len(path) > 1:
+        end, other = ("largest", "larger") if best == 0 else ("smallest", "smaller")
+        st.caption(f"The best λ is the {end} one tried: a {other} one may do better. Type it into the box for λ.")
 
 
 def number_box(shown: Answer, value: float) -> None:

@@ -87,7 +87,7 @@ def test_a_large_table_has_its_rows_drawn_and_its_columns_ranked(monkeypatch: py
     params, said = memory(app).params, words(app)
     assert "Trained on 90 of 220 training rows, chosen on 50 of 111 validation rows" in said
     assert path_of(app).estimators[0].n_train_ == 90
-    wait_until(lambda: "move the answer most" in words(app), app)
+    wait_until(lambda: "move the prediction most" in words(app), app)
     found = next(iter(app.dataframe)).value
     assert set(found["column"]) == {"bmi", "bp", "s5"}
     assert found["column"].iloc[0] in ("bmi", "s5")
@@ -390,6 +390,9 @@ def test_other_models_on_the_same_kernels_stand_beside_the_hull_once_asked_for(m
     assert [one.name for one in found] == ["L2", "greedy", "lasso-alpha", "MKL"]
     shown = app.table[-1].value
     assert len(shown) == 5
+    ahead = max(one.score for one in found) > np.nanmax(hulls.known(params).val_score)
+    assert ("predicts better here" in words(app)) == ahead
+    assert "Predicting **progression** in Diabetes" in words(app)
     assert [one.chosen for one in found] == list(shown.iloc[1:, 1])
     cut, chosen = hulls.parts(params), hulls.columns(params)
     said = found[0].model.predict(np.array(cut.validation.X[:, chosen]))
