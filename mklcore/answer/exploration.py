@@ -20,7 +20,7 @@ from mklcore.answer.words import WordEffect, strongest_words
 from mklcore.arrays import Array, Labels, Mask, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, suppress_convergence_warnings
-from mklcore.figures.notebook.framing import framed
+from mklcore.figures.notebook import framed
 from mklcore.figures.takeaway import About, Problem, path_page
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.dictionary import KernelDictionary

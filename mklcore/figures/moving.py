@@ -25,7 +25,6 @@ NAME_LENGTH, METHOD_NAME_LENGTH = 32, 24  # letters in the column of names, wher
 DIGITS = 4  # of every number that is drawn
 LABEL_ROOM = 0.08  # between two labels at line ends, as a share of a panel
 REACH = 0.5  # of the spread of the scores, by which a reference may be outside and still have its line
-ALIKE = 1.001  # times the smallest share in use: kernels that weigh the same have no largest one
 MOST_STEPS, SHARES = 60, 41  # of a slider for several paths: over one parameter, over shares of each path
 SOLVED = 1e-6  # of a step between two solved points, within which a place is the solved point itself
 Rows = Sequence[tuple[str, str, str]]  # name, full name and colour of every bar
@@ -502,7 +501,7 @@ def methods_json(
     chart: str = "methods",
 ) -> dict[str, Json]:
     """What every player of several paths shows, by its place: "lead" (the slider), "chart", "methods" (facts and bars
-    of each) and "say" (a sentence of each).
+    of each).
 
     The slider begins at ``step`` of ``found``. Raises ``ParameterError`` where the paths have different kernels.
     """
@@ -516,9 +515,10 @@ def methods_json(
     names, full, hues = ([row[k] for row in rows] for k in range(3))
     table: Json = {"names": names, "full": full, "colours": hues, "marks": [glyphs[m] for m in shown]}
     table["marks"] += [""] * (len(rows) - len(shown))
-    lines = [[] if one.path is None else _lines(one.title, one.path) for one in methods]
-    at = [[(lines[m], k) for m, k in enumerate(points) if k is not None] for points in found.indices]
-    said = [[own[k] for own, k in entry] for entry in at]
+    said = [
+        "; ".join(f"{each[m]['title']}: {', '.join(each[m]['facts'][k])}" for m, k in enumerate(own) if k is not None)
+        for own in found.indices
+    ]
     places = zip(found.labels, found.positions, found.places, strict=True)
     most = max((max(map(max, one["weights"])) for one in each if one["weights"]), default=1.0) or 1.0
     alt = f"{style.counted(len(methods), 'method')} side by side: shares of weight above, scores below."
@@ -531,11 +531,7 @@ def methods_json(
             "place": {"step": step, "free": False, "places": list(found.places[step]), "label": found.labels[step]},
             "turn": 1,
         },
-        "say": texts(chart, [[entry] for entry in said], [1], step),
-        "chart": _chart(
-            chart, chart, panels, alt, ["; ".join("".join(run[1] for run in words) for words in one) for one in said],
-            points=[list(points) for points in found.indices], **size,
-        ),
+        "chart": _chart(chart, chart, panels, alt, said, points=[list(points) for points in found.indices], **size),
         "methods": {"chart": chart, "facts": _fact_names(paths), **table, "methods": each, "most": most},
     }  # fmt: skip
 
@@ -605,18 +601,3 @@ def _method(one: MethodView, shown: Sequence[int], places: Sequence[float]) -> J
         "hollow": [not status.ok for status in one.path.statuses],
         "weights": np.round(heights(shares_of_weight(one.path.weights), shown), 5).tolist(),
     }  # fmt: skip
-
-
-def _lines(title: str, path: Any) -> list[captions.Line]:
-    """What is said of a method at each of its points: kernels in use, score, and how sure the answer is."""
-    names, shares = captions.labels(path.kernel_names, path.kernel_families), shares_of_weight(path.weights)
-    found = []
-    for k, own in enumerate(shares):
-        words = [["b", title], ["", f" at {captions.label(path.param, float(path.values[k]))}: "]]
-        words += captions.cost(path, k)[0]
-        top = int(np.argmax(own))
-        if own[top] > ALIKE * np.min(own[own > 0], initial=1.0):
-            words += [["", ", the largest "], ["b", names[top]], ["", f" ({100 * own[top]:.0f} %)"]]
-        found.append([*words, ["", "; "], *captions.measured(path, k)[1], ["", ". "],
-                      *captions.certificate(path, k)])  # fmt: skip
-    return found

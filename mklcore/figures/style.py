@@ -278,23 +278,15 @@ def leaders(values: Array, names: Sequence[str], count: int = 3) -> str:
 def cut(name: str, length: int = 18) -> str:
     """A name as a label of at most ``length`` characters.
 
-    Names of one family begin alike, so a long one loses words from its middle. A word is split only where neither its
-    first nor its last word fits.
+    Names of one family begin alike, so a long one keeps its last words; where these say little, its two ends.
     """
     if len(name) <= length:
         return name
     words = _WORD.findall(name)
-    least = 2 * (length - 1) // 3  # of the label that words alone have to fill
-    fits = [
-        (head, tail)
-        for first in range(len(words))
-        for last in range(first + 1, len(words) + 1)
-        for head, tail in [("".join(words[:first]).rstrip(_JOINTS + ",×"), "".join(words[last:]).lstrip("× "))]
-        if (head or tail) and len(head) + len(tail) < length
-    ]
-    head, tail = max(fits, key=lambda parts: (len(parts[0]) + len(parts[1]), len(parts[1])), default=("", ""))
-    if len(head) + len(tail) >= least:
-        return f"{head}…{tail}"
+    tails = ["".join(words[first:]).lstrip("× ") for first in range(1, len(words))]
+    tail = next((tail for tail in tails if len(tail) < length), "")
+    if 2 * len(tail) >= length:
+        return f"…{tail}"
     front = (length - 1) * 2 // 5
     return f"{name[:front].rstrip()}…{name[len(name) - length + 1 + front :].lstrip()}"
 

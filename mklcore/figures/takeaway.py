@@ -106,7 +106,7 @@ def methods_page(
     start = found.nearest_to(best) if step is None else step
     methods = [MethodView(title, path) for title, path in paths.items()]
     described = _titled(about, "Kernel weights side by side")
-    views = "".join(place(name, name) for name in ("lead", "say", "chart", "methods"))
+    views = "".join(place(name, name) for name in ("lead", "chart", "methods"))
     body = f'<div class="side">{views}</div><div class="more"><div>{explanation(described)}</div></div>'
     return page(described, body, lambda dark: methods_json(methods, found, dark=dark, step=start))
 

@@ -11,7 +11,7 @@ import pytest
 import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.figures.notebook import Explorable
-from mklcore.figures.notebook.widget import PathWidget
+from mklcore.figures.players.widget import PathWidget
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +61,6 @@ def test_a_widget_has_the_model_at_its_index_and_refuses_what_is_no_point(path):
 
 
 def test_without_anywidget_the_way_to_it_is_reported(path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "mklcore.figures.notebook.widget", None)
+    monkeypatch.setitem(sys.modules, "mklcore.figures.players.widget", None)
     with pytest.raises(ParameterError, match=r"needs the package anywidget: pip install 'mklcore\[notebook\]'"):
         path.explore(widget=True)

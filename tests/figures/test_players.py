@@ -31,7 +31,7 @@ def test_every_file_belongs_to_a_player_or_to_the_page_around_them():
     parts = {f"{part}.js" for scripts, _ in players.PLAYERS.values() for part in scripts}
     parts |= {f"{part}.css" for _, styles in players.PLAYERS.values() for part in styles}
     parts |= {f"{name}.{ending}" for name in players.PLAYERS for ending in ("html", "css", "js")}
-    parts |= {"shell.js", "shell.css"}
+    parts |= {"shell.js", "shell.css", "bridge.js"}
     assert {file.name for file in FOLDER.iterdir() if file.suffix in (".html", ".css", ".js")} == parts
 
 

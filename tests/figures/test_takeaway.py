@@ -126,11 +126,9 @@ def test_methods_share_kernels_and_a_slider():
     shares = other.weights / other.weights.sum(axis=1, keepdims=True)
     lines = {line["name"]: line["ys"] for line in shown["chart"]["panels"][1]["lines"]}
     np.testing.assert_allclose(lines[HOSTILE[0]], shares[:, 0], rtol=1e-3)
-    assert len(shown["say"]["texts"]) == len(shown["lead"]["steps"])
-    said = ["".join(text for _, text in line) for line in shown["say"]["texts"][-1][0]]
-    assert said[0].startswith(f"one at C = 10: {one.n_nonzero[-1]} of 5 kernels used, the largest ")
-    assert said[1].startswith(f"{HOSTILE[0]} at C = 10: ")
-    assert all("; validation accuracy 90.0 %. ○ not solved" in line for line in said)
+    assert len(shown["chart"]["said"]) == len(shown["lead"]["steps"])
+    said = f"C = 10, 90.0 %, 100.0 %, {one.n_nonzero[-1]} of 5, ○ open, gap 0.01 %"
+    assert shown["chart"]["said"][-1].startswith(f"one: {said}")
     with pytest.raises(ParameterError, match=r"at least one path"):
         methods_page({})
     with pytest.raises(ParameterError, match=r"steps 0 to \d+; got the step 99"):

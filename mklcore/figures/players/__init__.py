@@ -13,6 +13,7 @@ custom properties ``--st-text-color``, ``--st-background-color``, ``--st-primary
     compare, methods                     one slider over several paths, and the table that follows it
     hull                                 hulls along lambda
     shell                                the page around players that stand alone
+    bridge, widget.py                    a path in a notebook whose cursor Python follows
 """
 
 import json
