@@ -146,7 +146,7 @@ def methods() -> Iterator[Part]:
     yield Part("p = 1: interior points", {"lp.schedule.NEWTON_THEN_INTERIOR": (schedule.NEWTON,)}, (1.0,))
 
 
-def _table(row: schedule.Row, *instead: schedule.Row) -> tuple[schedule.Row, ...]:
+def _table(row: schedule.ScheduleRow, *instead: schedule.ScheduleRow) -> tuple[schedule.ScheduleRow, ...]:
     """The schedule with other rows in place of one."""
     k = schedule.TABLE.index(row)
     return (*schedule.TABLE[:k], *instead, *schedule.TABLE[k + 1 :])

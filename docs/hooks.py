@@ -18,7 +18,7 @@ from latex2mathml.converter import convert
 
 from mklcore.gallery.experiments import EXPERIMENTS, Experiment
 from mklcore.gallery.experiments.__main__ import overview
-from mklcore.gallery.experiments.claims import Verdict, counted
+from mklcore.gallery.experiments.claims import ClaimVerdict, counted
 from mklcore.gallery.experiments.records import record
 from mklcore.io.catalog import ESTIMATORS, Control
 
@@ -108,7 +108,7 @@ def _section(key: str, experiment: Experiment) -> str:
     return f"{head}\n\nRun: {size}.\n\n{verdicts}\n\n{table}{reasons}\n\nWhat differs: {experiment.open_points}"
 
 
-def _verdicts(judged: Sequence[Verdict]) -> str:
+def _verdicts(judged: Sequence[ClaimVerdict]) -> str:
     """What the run says of every claim of the paper, disagreements first."""
     reported = [
         f"- {html.escape(one.claim.sentence)}<br>**{one.answer.capitalize()}.** {html.escape(one.figures)}"

@@ -73,7 +73,7 @@ def set_together(fit: Fitting[Estimator, Arguments]) -> Fitting[Estimator, Argum
     return fitted
 
 
-class Parts:
+class Checked:
     """A class to derive from, whose missing parts are named by ``check_parts``.
 
     Abstract methods bear ``abc.abstractmethod``, and the first line of their docstring says what they return;
@@ -108,15 +108,15 @@ class Parts:
         )
 
 
-class Interface(Parts):
-    """``Parts`` that are looked for when the first object is made."""
+class Interface(Checked):
+    """``Checked`` that are looked for when the first object is made."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         cls.check_parts()
         return super().__new__(cls)
 
 
-def _described(cls: type[Parts], name: str) -> str:
+def _described(cls: type[Checked], name: str) -> str:
     """A missing part with its arguments, and what it returns."""
     part = inspect.getattr_static(cls, name, None)
     if part is None:

@@ -36,19 +36,19 @@ CLOSE = 1e-8  # share of the objective, or of the largest prediction, that round
 MOST_BYTES = 2e9  # of all kernels together
 
 
-class Line(NamedTuple):
+class Statement(NamedTuple):
     """One statement: whether it holds, and what it says."""
 
     holds: bool
     text: str
 
 
-def same(name: str, stated: Any, found: Any, size: float) -> Line:
+def same(name: str, stated: Any, found: Any, size: float) -> Statement:
     """A stated number beside the one that was found; ``size`` is what rounding is measured by."""
-    return Line(abs(stated - found) <= CLOSE * size, f"{name}: stated {stated:.10g}, found {found:.10g}")
+    return Statement(abs(stated - found) <= CLOSE * size, f"{name}: stated {stated:.10g}, found {found:.10g}")
 
 
-def verify(model_path: Any, table: Any, target: str | None = None) -> list[Line]:
+def verify(model_path: Any, table: Any, target: str | None = None) -> list[Statement]:
     """All statements about a saved model and the table, or .npz, it was fitted on; DataError where it cannot be."""
     model = load_model(model_path)
     if np.shape(model.dual_coef_) == (0,):
@@ -63,7 +63,7 @@ def verify(model_path: Any, table: Any, target: str | None = None) -> list[Line]
             twin._refit(stack, np.column_stack(targets))
         own = getattr(model.graph, "kernels", None)
         if isinstance(own, np.ndarray):
-            lines.append(Line(np.array_equal(own, X), "kernels: those that the graph was fitted on"))
+            lines.append(Statement(np.array_equal(own, X), "kernels: those that the graph was fitted on"))
         return [*lines, *_predictions(model, twin, X), *_hull(model, X)]
     M, n = stack.n_kernels, stack.n_samples
     if (M, n) != (len(model.kernel_names_), model.n_train_) or 8 * M * n * n > MOST_BYTES:
@@ -73,7 +73,9 @@ def verify(model_path: Any, table: Any, target: str | None = None) -> list[Line]
         )
     twin._remember_kernels(stack)
     if getattr(model, "approximation", None) is not None:
-        lines.append(Line(True, "kernels: APPROXIMATED from landmarks; what follows is proved of the approximations"))
+        lines.append(
+            Statement(True, "kernels: APPROXIMATED from landmarks; what follows is proved of the approximations")
+        )
     lines += _predictions(model, twin, stack.values if model._map is None else X)
     K = twin._map.cross(X) if hasattr(model, "scales_") else np.array([stack.gram(m) for m in range(M)])
     lines += _kinds(model, K, twin.decide_blocks(K) if model._map is None else twin._decisions(X), targets, stack)
@@ -90,7 +92,7 @@ def labels_of(model: Any) -> Any:
     return model.classes_[model.training_target_] if hasattr(model, "classes_") else model.training_target_
 
 
-def training_rows(model: Any, table: Any, target: str | None) -> tuple[Array, list[Line]]:
+def training_rows(model: Any, table: Any, target: str | None) -> tuple[Array, list[Statement]]:
     """The training rows as the estimator sees them, in its order, and what is said of their target."""
     if str(table).endswith(".npz"):
         try:
@@ -116,31 +118,31 @@ def training_rows(model: Any, table: Any, target: str | None) -> tuple[Array, li
         raise DataError(
             f"{missing} of the model's {len(found)} training rows are not in the table; is it the same file?"
         )
-    lines = [Line(True, f"training rows: all {len(found)} are rows of the table")]
+    lines = [Statement(True, f"training rows: all {len(found)} are rows of the table")]
     labels = labels_of(model)
     if given is not None and not hasattr(model, "offset_"):
         # Rows that are alike may have several targets: one of them has to be the model's.
         held = all(any(np.all(one == given[j]) for j in alike) for one, alike in zip(labels, found, strict=True))
-        lines.append(Line(held, f"training target: {'' if held else 'NOT '}that of the table"))
+        lines.append(Statement(held, f"training target: {'' if held else 'NOT '}that of the table"))
     return X[[alike[0] for alike in found]], lines
 
 
-def _predictions(model: Any, twin: Any, X: Array) -> Iterator[Line]:
+def _predictions(model: Any, twin: Any, X: Array) -> Iterator[Statement]:
     """What the file predicts, and what the rebuilt kernels do, on the training rows and on mixtures of them."""
     mixed = X if X.ndim > 2 or hasattr(model, "sequence_names_") else 0.7 * X + 0.3 * X[::-1]
     for what, rows in (("training rows", X), ("mixtures of them", mixed)):
         stated, found = model._decisions(rows), twin._decisions(rows)
         size = max(float(np.abs(found).max()), 1e-300)
         off = float(np.abs(stated - found).max()) / size
-        yield Line(off <= CLOSE, f"predictions of {what}: off by {off:.1e} of the largest with rebuilt kernels")
+        yield Statement(off <= CLOSE, f"predictions of {what}: off by {off:.1e} of the largest with rebuilt kernels")
 
 
-def _probabilities(model: Any, X: Array) -> Line:
+def _probabilities(model: Any, X: Array) -> Statement:
     if not model.probability or model._map is None:
-        return Line(True, "probabilities: calibrated on other rows, which are not checked")
+        return Statement(True, "probabilities: calibrated on other rows, which are not checked")
     rows, decision = held_out_decisions(model, X, y := labels_of(model))
     found = copy.copy(model).calibrate(decision, y[rows]).calibration_
-    return Line(np.allclose(found, model.calibration_, rtol=1e-6), "probabilities: calibrated on folds again")
+    return Statement(np.allclose(found, model.calibration_, rtol=1e-6), "probabilities: calibrated on folds again")
 
 
 # Objectives and dual values
@@ -153,7 +155,7 @@ class Case(NamedTuple):
     dual: float | None
 
 
-def _stated(model: Any, cases: list[Case]) -> Iterator[Line]:
+def _stated(model: Any, cases: list[Case]) -> Iterator[Statement]:
     """The certificate that a model states beside what was found, problem by problem."""
     names = ("objective_", "dual_objective_", "dual_gap_", "relative_gap_")
     stated = [[None] * len(cases) if (v := getattr(model, n)) is None else np.atleast_1d(v).tolist() for n in names]
@@ -162,26 +164,26 @@ def _stated(model: Any, cases: list[Case]) -> Iterator[Line]:
         size = max(abs(objective), abs(case.primal), 1e-300)
         yield same(f"objective{name}", objective, case.primal, size)
         if dual is None or case.dual is None:
-            yield Line(dual is None, f"certificate{name}: none is {'stated' if dual is None else 'known'} here")
+            yield Statement(dual is None, f"certificate{name}: none is {'stated' if dual is None else 'known'} here")
             continue
         if not np.isfinite(case.dual):
-            yield Line(False, f"dual value{name}: stated {dual:.10g}, but the dual point is not feasible")
+            yield Statement(False, f"dual value{name}: stated {dual:.10g}, but the dual point is not feasible")
             continue
         yield same(f"dual value{name}", dual, case.dual, max(size, abs(case.dual)))
         found = case.primal - case.dual
         exact = abs(gap - found) <= CLOSE * size and abs(relative - found / size) <= CLOSE
         text = f"gap{name}: {found:.3g}, so the answer is within {max(found / size, 0.0):.2e} of the optimum"
-        yield Line(exact and found >= -CLOSE * size, text)
+        yield Statement(exact and found >= -CLOSE * size, text)
 
 
-def _hull(model: Any, X: Array) -> Iterator[Line]:
+def _hull(model: Any, X: Array) -> Iterator[Statement]:
     """Hierarchical kernel learning: the bound over the whole grid or graph through the sufficient condition."""
     values = np.column_stack(hkl_certificate(model, X, labels_of(model)))
     proved = model.dual_objective_ is not None and model.proof_ is not None
     yield from _stated(model, [Case(float(primal), float(dual) if proved else None) for primal, dual in values])
 
 
-def _kinds(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> Iterator[Line]:
+def _kinds(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> Iterator[Statement]:
     """The certificate of a model on kernels: K (M, n, n), the decisions f of the training rows, the targets (n,)."""
     name = type(model).__name__
     kinds = {"GOMP": _pursuit, "Greedy": _greedy, "SMKL": _concave, "FeatureScaling": _scaled, "Joint": _joint}

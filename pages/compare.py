@@ -17,7 +17,7 @@ from mklcore.figures import captions, moving, style
 from pages.of_compare import rail
 from pages.shared import answer, headline, work
 from pages.shared.derive import comparison, paths, tables
-from pages.shared.derive.comparison import Shown
+from pages.shared.derive.comparison import ComparedMethod
 from pages.shared.drawing import listings, refusals
 from pages.shared.export import explorable, proof
 from pages.shared.frame import notices
@@ -32,7 +32,7 @@ from pages.shared.work import Ready
 LINE = 64  # pixels of the sentence that is not there yet
 
 
-def sentence(drawn: Sequence[Shown]) -> Comparison | None:
+def sentence(drawn: Sequence[ComparedMethod]) -> Comparison | None:
     """Draw what the comparison comes to, or how many methods it waits for; None until it is there."""
     ready = {one.label: one.found for one in drawn if one.found is not None}
     waiting = [one for one in drawn if one.found is None and one.failed is None]
@@ -64,7 +64,7 @@ def called(labels: Sequence[str]) -> Callable[[str], str]:
 
 
 @st.fragment
-def players(drawn: Sequence[Shown], said: str) -> None:
+def players(drawn: Sequence[ComparedMethod], said: str) -> None:
     """Draw the shared slider, the picture of every method and what follows the slider; a release runs only this."""
     every = [one.path for one in drawn]
     found = moving.shared_slider(every, [one.method.over for one in drawn])
@@ -91,7 +91,7 @@ def players(drawn: Sequence[Shown], said: str) -> None:
     history.end()
 
 
-def results(found: Comparison, drawn: Sequence[Shown]) -> None:
+def results(found: Comparison, drawn: Sequence[ComparedMethod]) -> None:
     """Draw one row per method, to sort and to take away, and plain models on the same rows."""
     known, rows = {one.label: one for one in drawn}, []
     for one in found.answers:
@@ -124,7 +124,7 @@ def results(found: Comparison, drawn: Sequence[Shown]) -> None:
     said.caption(f"Differences are paired on {found.rows:,} rows. Plain models by folds: {', '.join(lines) or 'none'}.")
 
 
-def explanation(drawn: Sequence[Shown]) -> None:
+def explanation(drawn: Sequence[ComparedMethod]) -> None:
     """Draw what the picture is, how to read it, what it cannot tell, and the problem each method solves."""
     what, look, limits = st.columns(3, gap="large")
     what.markdown(text("compare"))

@@ -34,7 +34,7 @@ def request() -> Ready | Pending | Failed | None:
 
 
 @st.fragment
-def cursor(shown: hulls.Answer) -> None:
+def cursor(shown: hulls.HullsView) -> None:
     """Draw the cursor over λ and the hull at it; a release or a click runs only this."""
     hull_player.listen(shown)
     params, exact = history.current(), None
@@ -63,7 +63,7 @@ def cursor(shown: hulls.Answer) -> None:
     evidence.explanation(hulls.METHOD)
 
 
-def selection(shown: hulls.Answer, hull: hulls.Hull) -> str:
+def selection(shown: hulls.HullsView, hull: hulls.HullView) -> str:
     """Return the node to mark: the one asked for, else the largest of the hull."""
     ranked = hull_words.by_norm(hull.fitted)
     asked = history.current().hull_node

@@ -22,7 +22,7 @@ from mklcore.errors import KernelError, MKLError
 from mklcore.figures import captions, score_path, style, waterfall, weight_path, weights_bar
 from mklcore.paths.probabilities import sigmoids
 from pages.of_predict import batch
-from pages.of_predict.row import Column, Row, columns_of, control
+from pages.of_predict.row import RowColumn, TableRow, columns_of, control
 from pages.shared import answer, headline, work
 from pages.shared.derive import tables
 from pages.shared.drawing import charts, listings, refusals
@@ -68,7 +68,7 @@ def encoder_of(params: Params, table: Dataset) -> Ready | Pending | Failed:
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class PredictView:
     """The table and how rows of it are read, the answer, the model at the cursor, what explains it (None where nothing
     does), what says how sure it is (None until then), and how far numbers are known.
     """
@@ -83,7 +83,7 @@ class Shown:
 
 
 @st.fragment
-def what_if(shown: Shown) -> None:
+def what_if(shown: PredictView) -> None:
     """Draw the controls of a row and the answer; moving a control runs only this."""
     here, columns = tables.row_of(history.current(), shown.table), columns_of(shown.table, shown.encoder)
     first = [one.name for one in shown.found.columns if one.name in columns]
@@ -97,7 +97,7 @@ def what_if(shown: Shown) -> None:
     history.end()
 
 
-def start(shown: Shown, here: Row) -> None:
+def start(shown: PredictView, here: TableRow) -> None:
     """Draw which row to start from, and the way back to it."""
     table, test = shown.table, shown.found.test
     number, back = st.columns([3, 2], vertical_alignment="bottom")
@@ -119,7 +119,7 @@ def start(shown: Shown, here: Row) -> None:
     st.caption(f"{learnt}{known}.{changed}")
 
 
-def draw_controls(shown: Shown, columns: list[Column], here: Row) -> None:
+def draw_controls(shown: PredictView, columns: list[RowColumn], here: TableRow) -> None:
     """Draw one control per column, those that matter most first; of many, those with a text in their names."""
     some = columns
     if len(columns) > PER_PAGE:
@@ -135,7 +135,7 @@ def draw_controls(shown: Shown, columns: list[Column], here: Row) -> None:
         st.error(plain(refused))
 
 
-def draw_answer(shown: Shown, columns: list[Column], here: Row) -> None:
+def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) -> None:
     """Draw the prediction, how sure it is, and what every column adds to it."""
     table, model, explain, step = shown.table, shown.model, shown.explain, shown.step
     both = np.stack([here.now, here.before])
@@ -147,7 +147,7 @@ def draw_answer(shown: Shown, columns: list[Column], here: Row) -> None:
     decision = np.asarray(getattr(model, "decision_function", model.predict)(both), dtype=float)
     output = outcome(table, int(decision[0].argmax())) if decision.ndim > 1 else 0
     if explain is None:
-        st.info("The votes of this model are no sum over columns, so no column's part can be told: choose another "
+        st.info("The votes of this model are no sum over columns, so no column has a part of its own: choose another "
                 "method on Explore.")  # fmt: skip
         return
     values, base, _ = explain(both[:1])
@@ -286,7 +286,7 @@ def show(params: Params, found: Exploration) -> None:
                 explain = work.now(("explainer", answer.key(params), params.at), lambda: Explainer(model))
             except KernelError:
                 explain = None
-            what_if(Shown(table, encoder, found, model, explain, sure, step if np.isfinite(step) else 0.0))
+            what_if(PredictView(table, encoder, found, model, explain, sure, step if np.isfinite(step) else 0.0))
             with st.expander("How to read the bars", icon=":material/help:"):
                 st.markdown(text("predict"))
     if file.open:

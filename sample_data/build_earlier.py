@@ -41,7 +41,7 @@ def solved_hulls(params: Params) -> earlier.Hulls:
     with work.inline():
         path = hulls.get(params).value
     work.WORK.clear()
-    return hull_player.kept(hulls.Answer(path, params, waiting=False, provisional=False))
+    return hull_player.kept(hulls.HullsView(path, params, waiting=False, provisional=False))
 
 
 def answers(samples: Iterable[str]) -> dict[str, earlier.Seen]:

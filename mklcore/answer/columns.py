@@ -111,7 +111,7 @@ def select_columns(
         reported = (f"{MOST_ROWS:,} of {data.n_samples:,} rows were used.",)
         data = data.drawn(MOST_ROWS, seed)
     tables, targets = knockoff_copies(data, seed), _targets(data)
-    steps = _Steps(callback, n_jobs)
+    steps = _CountedFits(callback, n_jobs)
     if method == "knockoffs":
         return _by_knockoffs(data, tables, targets, float(fdr), seed, steps, reported)
     return _by_halves(data, tables, targets, float(max_false), seed, steps, reported)
@@ -141,7 +141,7 @@ def _by_knockoffs(
     targets: list[Array],
     fdr: float,
     seed: int,
-    steps: _Steps,
+    steps: _CountedFits,
     reported: tuple[str, ...],
 ) -> ColumnSelection:
     p = len(tables.names)
@@ -177,7 +177,7 @@ def _by_halves(
     targets: list[Array],
     max_false: float,
     seed: int,
-    steps: _Steps,
+    steps: _CountedFits,
     reported: tuple[str, ...],
 ) -> ColumnSelection:
     p = len(tables.names)
@@ -192,7 +192,7 @@ def _by_halves(
     codes = None if data.task == "regression" else codes_of(data.y)
     halves = [rows for pair in half_rows(codes, data.n_samples, PAIRS, seed) for rows in pair]
     kernels, counts = _dictionary(tables, halves[0].size, copied=False), np.zeros(p)
-    fits = [_Fit(kernels, tables.own[rows], y[rows], COSTS[2]) for rows in halves for y in targets]
+    fits = [_AdditiveFit(kernels, tables.own[rows], y[rows], COSTS[2]) for rows in halves for y in targets]
     found = iter(steps.each(fits, 0, len(fits)))
     for _ in halves:
         norms = sum((next(found).weights_ for _ in targets), np.zeros(p))
@@ -222,7 +222,7 @@ def _targets(data: Dataset) -> list[Array]:
     return [(y - y.mean()) / (y.std() or 1.0) for y in values]
 
 
-class _Fit(NamedTuple):
+class _AdditiveFit(NamedTuple):
     """One additive model to fit: kernels and their approximation, rows, target, and the cost at 1000 rows."""
 
     kernels: tuple[KernelDictionary, Nystroem]
@@ -231,7 +231,7 @@ class _Fit(NamedTuple):
     cost: float
 
 
-def _fitted(fit: _Fit) -> LpMKLRegressor:
+def _fitted(fit: _AdditiveFit) -> LpMKLRegressor:
     dictionary, approximation = fit.kernels
     C = fit.cost * float(np.sqrt(1000.0 / fit.y.size))
     model = LpMKLRegressor(kernels=dictionary, approximation=approximation, C=C, tol=ACCURACY)
@@ -241,13 +241,13 @@ def _fitted(fit: _Fit) -> LpMKLRegressor:
 
 
 @dataclass(frozen=True)
-class _Steps:
+class _CountedFits:
     """Fits by joblib, and tells a callback how many of them are done."""
 
     callback: Tick | None
     n_jobs: int | None
 
-    def each(self, fits: Iterable[_Fit], done: int, total: int) -> Iterator[LpMKLRegressor]:
+    def each(self, fits: Iterable[_AdditiveFit], done: int, total: int) -> Iterator[LpMKLRegressor]:
         for place, model in enumerate(each(_fitted, fits, self.n_jobs), done):
             if self.callback is not None:
                 self.callback(place, total)
@@ -266,7 +266,7 @@ def _dictionary(tables: Copies, n: int, copied: bool = True) -> tuple[KernelDict
     return KernelDictionary(specs, standardize=False), Nystroem(min(components, n))
 
 
-def _norms(tables: Copies, targets: list[Array], data: Dataset, seed: int, steps: _Steps) -> Array:
+def _norms(tables: Copies, targets: list[Array], data: Dataset, seed: int, steps: _CountedFits) -> Array:
     """Norms (2 p,) of the parts of columns and knockoffs, at the C that predicts a quarter of the rows best.
 
     Which of the two is the column plays no part in that choice, so the statistics stay antisymmetric.
@@ -275,11 +275,11 @@ def _norms(tables: Copies, targets: list[Array], data: Dataset, seed: int, steps
     kernels = _dictionary(tables, X.shape[0])
     codes = None if data.task == "regression" else codes_of(data.y)
     train, rest = split_rows(codes, X.shape[0], (0.25,), seed)
-    tried = [_Fit(kernels, X[train], y[train], cost) for y in targets for cost in COSTS]
+    tried = [_AdditiveFit(kernels, X[train], y[train], cost) for y in targets for cost in COSTS]
     total = len(tried) + len(targets)
     models = steps.each(tried, 0, total)
     scores = [next(models).score(X[rest], y[rest]) for y in targets for _ in COSTS]
     best = np.reshape(scores, (len(targets), len(COSTS))).argmax(axis=1)
-    chosen = [_Fit(kernels, X, y, COSTS[k]) for y, k in zip(targets, best, strict=True)]
+    chosen = [_AdditiveFit(kernels, X, y, COSTS[k]) for y, k in zip(targets, best, strict=True)]
     norms: Array = np.sum([model.weights_ for model in steps.each(chosen, len(tried), total)], axis=0)
     return norms

@@ -17,7 +17,7 @@ from mklcore.answer.verdict import FEW_ROWS, rounded
 from mklcore.arrays import one_blas_thread
 from mklcore.errors import DataError
 from mklcore.figures.style import joined
-from mklcore.paths.paired import compared
+from mklcore.paths.paired import compare_scores
 from mklcore.paths.scoring import SHARES
 
 
@@ -130,7 +130,7 @@ def compare_answers(found: Mapping[str, Exploration]) -> Comparison:
         raise DataError("These answers are judged on other rows, or by other scores: use one table, seed and scoring.")
     rows, _, scoring = judges[0]
     with one_blas_thread():
-        measured = compared([said for _, said, _ in judges], rows.y, scoring, first.seed)
+        measured = compare_scores([said for _, said, _ in judges], rows.y, scoring, first.seed)
     answers = tuple(
         ComparedAnswer(
             name, one.score, own.score, own.error, own.gap, own.gap_error,

@@ -21,12 +21,12 @@ from mklcore.arrays import Array, Labels, Mask, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, suppress_convergence_warnings
 from mklcore.figures.notebook import framed
-from mklcore.figures.takeaway import About, Problem, path_page
+from mklcore.figures.takeaway import About, SolvedProblem, path_page
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.stacks import block_of, rows_of
-from mklcore.paths.paired import Said, compared, said_by
+from mklcore.paths.paired import Predictions, compare_scores, predictions
 from mklcore.paths.path import Path, fit_path
 from mklcore.paths.scoring import Scoring, label_of, scorer_of
 
@@ -38,7 +38,7 @@ T = TypeVar("T")
 ALONG = 40  # rows of the shares along a path
 
 
-class Rows(NamedTuple):
+class RowsUsed(NamedTuple):
     """How many rows the path was fitted on, of how many, and how they were drawn."""
 
     used: int
@@ -85,7 +85,7 @@ class Exploration:
     score, ``label`` says which kind of model was taken, ``notes`` why.
     """
 
-    rows: Rows
+    rows: RowsUsed
     label: str
     dictionary: KernelDictionary
     path: Path
@@ -101,7 +101,7 @@ class Exploration:
     _effects: tuple[ColumnEffect, ...]
     _plain: dict[str, Baseline]
     _scoring: Scoring
-    _out_of_folds: Said | None
+    _out_of_folds: Predictions | None
     dragged: Dataset
     _stack: GramStack | None = None
     _later: dict[str, Any] = field(default_factory=dict)
@@ -292,7 +292,7 @@ class Exploration:
         """
         described = about or About(f"Which columns matter, along {self.path.param}")
         lp = ESTIMATORS["lp"]
-        solved = described.problems or (Problem("", lp.formula, lp.look_for, lp.cannot_tell),)
+        solved = described.problems or (SolvedProblem("", lp.formula, lp.look_for, lp.cannot_tell),)
         rows = ("Rows of the path", f"{self.rows.used:,} of {self.rows.of:,}")
         described = replace(described, problems=solved, facts=(*described.facts, rows))
         return path_page(
@@ -326,7 +326,7 @@ def judged_rows(model: Any, rows: Dataset, seed: int) -> Dataset:
 def effects(model: Any, rows: Dataset, read: Any = None) -> tuple[tuple[ColumnEffect, ...], str]:
     """How much every source column matters on these rows, the largest effect first, and a note.
 
-    Where columns cannot be told apart, kernels take their place, and the note says why. ``read`` : the rows as the
+    Where columns cannot be separated, kernels take their place, and the note says why. ``read`` : the rows as the
     model takes them.
     """
     try:
@@ -424,11 +424,11 @@ def correlated_sets(rows: Dataset) -> list[list[str]]:
     return [[name for name, place in zip(names, home, strict=True) if place == k] for k in range(count)] + letters
 
 
-def judged(found: Exploration) -> tuple[Dataset, Said, Scoring]:
+def judged(found: Exploration) -> tuple[Dataset, Predictions, Scoring]:
     """The test rows, or those learned from where none are held out, what is said of them, and the score."""
     rows = found._judge
     said = found._out_of_folds if found.test is None else None
-    return rows, said or said_by(found.model, found.read(rows)), found._scoring or _usual(found.learnt_from)
+    return rows, said or predictions(found.model, found.read(rows)), found._scoring or _usual(found.learnt_from)
 
 
 def verdict(found: Exploration) -> Verdict:
@@ -438,10 +438,10 @@ def verdict(found: Exploration) -> Verdict:
         return Verdict(learnt.target_name, "novelty", found.scoring, found.score, np.nan, np.nan, None, rows.n_samples,
                        found.test is not None)  # fmt: skip
     _, own, scoring = judged(found)
-    said = [own, said_by(_guessing(learnt), np.zeros((rows.n_samples, 1)))]
+    said = [own, predictions(_guessing(learnt), np.zeros((rows.n_samples, 1)))]
     plain = {} if found.test is None else found._plain
-    said += [said_by(one.model, found.read(rows, one.model)) for one in plain.values()]
-    ours, guessed, *others = compared(said, rows.y, scoring, found.seed)
+    said += [predictions(one.model, found.read(rows, one.model)) for one in plain.values()]
+    ours, guessed, *others = compare_scores(said, rows.y, scoring, found.seed)
     better = bool(guessed.gap > SURE * guessed.gap_error) if np.isfinite(guessed.gap_error) else guessed.gap > 0.0
     wrong, guessed_wrong = (_typical_error(one.answers, rows.y, learnt.task) for one in said[:2])
     references = [

@@ -29,7 +29,7 @@ from mklcore.answer.exploration import (
     ALIKE,
     Baseline,
     Exploration,
-    Rows,
+    RowsUsed,
     correlations,
     effects,
     judged_rows,
@@ -38,8 +38,8 @@ from mklcore.answer.folds import (
     MOST_PAIRS,
     Asked,
     Candidate,
+    FoldedTable,
     Judged,
-    Table,
     landmarks,
     later_rows,
     machine,
@@ -58,7 +58,7 @@ from mklcore.kernels.dictionary import WHOLE_WIDTH, KernelDictionary
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.interactions import interacting
 from mklcore.kernels.stacks import block_of, rows_of
-from mklcore.paths.paired import Said
+from mklcore.paths.paired import Predictions
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.paths.references import plain_references
 from mklcore.paths.scoring import Scoring, label_of, rarest
@@ -207,7 +207,7 @@ def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterato
     yield STAGES[10], answer.verdict
 
 
-def table(data: Dataset, asked: Asked) -> Table:
+def table(data: Dataset, asked: Asked) -> FoldedTable:
     """The rows of the answer. DataError for a table that has none."""
     size = asked.test_size
     if size is None:
@@ -249,7 +249,7 @@ def table(data: Dataset, asked: Asked) -> Table:
     notes = [f"Learned from {learn.n_samples:,} of {of:,} rows, {how}."] if learn.n_samples < of else []
     if few.n_samples < learn.n_samples:
         notes.append(f"Models were compared on {few.n_samples:,} of {learn.n_samples:,} rows.")
-    return Table(learn, test, few, folds, Y, classes, tuple(notes))
+    return FoldedTable(learn, test, few, folds, Y, classes, tuple(notes))
 
 
 def some_rows(rows: Dataset, count: int, asked: Asked) -> Dataset:
@@ -259,7 +259,7 @@ def some_rows(rows: Dataset, count: int, asked: Asked) -> Dataset:
     return rows.take(np.arange(rows.n_samples)[-count:] if asked.hold_out == "last" else np.arange(count))
 
 
-def columns(known: Table) -> tuple[str, ...]:
+def columns(known: FoldedTable) -> tuple[str, ...]:
     """What is to be said of target and columns: classes, and columns that carry the same."""
     few, notes = known.few, list(known.notes)
     if known.classes is not None:
@@ -279,7 +279,7 @@ def columns(known: Table) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def dictionary(known: Table, asked: Asked) -> dict[str, Any]:
+def dictionary(known: FoldedTable, asked: Asked) -> dict[str, Any]:
     """The kernels of every candidate, by its label; those of pairs where some act together."""
     learn = known.learn
     if asked.stack is not None or asked.kernels is not None:
@@ -296,7 +296,7 @@ def dictionary(known: Table, asked: Asked) -> dict[str, Any]:
     return found
 
 
-def candidates(known: Table, kinds: dict[str, Any], asked: Asked) -> tuple[Candidate, ...]:
+def candidates(known: FoldedTable, kinds: dict[str, Any], asked: Asked) -> tuple[Candidate, ...]:
     """The models to compare, from simple to rich."""
     task, fixed = known.learn.task, asked.parameters
     if not asked.is_open:
@@ -316,7 +316,7 @@ def candidates(known: Table, kinds: dict[str, Any], asked: Asked) -> tuple[Candi
     return tuple(found)
 
 
-def of_method(known: Table, label: str, kernels: Any, asked: Asked) -> list[Candidate]:
+def of_method(known: FoldedTable, label: str, kernels: Any, asked: Asked) -> list[Candidate]:
     """Those of one method of the catalog on these kernels; lp-norm learning at three norms, where none is fixed."""
     key, task = asked.method or "lp", known.learn.task
     if key not in ESTIMATORS:
@@ -356,7 +356,7 @@ def summary(taken: Judged, compared: Sequence[Judged]) -> str:
     return f"{first}; {beside}." if beside else f"{first}."
 
 
-def refit(known: Table, taken: Judged, asked: Asked) -> tuple[Path, int, Any]:
+def refit(known: FoldedTable, taken: Judged, asked: Asked) -> tuple[Path, int, Any]:
     """The certified path of the choice, its point, and the model on all rows to learn from."""
     learn, estimator, index, way = known.learn, taken.candidate.estimator, taken.best, taken.candidate.way
     rows = some_rows(learn, EXACT if way == "low rank" or asked.stack is not None else DRAGGED, asked)
@@ -388,7 +388,7 @@ def _shown(decisions: Array) -> Array:
     return decisions[:, 0] if decisions.shape[1] == 1 else decisions
 
 
-def one_class(known: Table, asked: Asked) -> tuple[Candidate, Path, int]:
+def one_class(known: FoldedTable, asked: Asked) -> tuple[Candidate, Path, int]:
     """A boundary around all rows, along C: without a target no score can choose a point."""
     kernels = asked.kernels or KernelDictionary.recommended(known.learn, whole=False)
     rows = known.learn.drawn(DRAGGED, asked.seed)
@@ -399,7 +399,7 @@ def one_class(known: Table, asked: Asked) -> tuple[Candidate, Path, int]:
     return Candidate("rows unlike the others", found.estimators[found.first_look], "lp"), found, found.first_look
 
 
-def columns_that_matter(known: Table, model: Any, asked: Asked) -> tuple[tuple[ColumnEffect, ...], str]:
+def columns_that_matter(known: FoldedTable, model: Any, asked: Asked) -> tuple[tuple[ColumnEffect, ...], str]:
     """The effects of source columns on held-out rows, or on rows learned from where none are held out; and a note
     where kernels take the place of columns.
     """
@@ -408,7 +408,7 @@ def columns_that_matter(known: Table, model: Any, asked: Asked) -> tuple[tuple[C
 
 
 def references(
-    known: Table, compared: Sequence[Judged], asked: Asked, tick: Callable[[], None] = lambda: None
+    known: FoldedTable, compared: Sequence[Judged], asked: Asked, tick: Callable[[], None] = lambda: None
 ) -> dict[str, Baseline]:
     """A linear model and one RBF machine, with the squared loss too, each with its C by the same folds."""
     if known.learn.sequences or not known.learn.n_features:
@@ -442,17 +442,17 @@ def further_references(learn: Dataset, names: Sequence[str], scoring: Scoring, s
 
 
 def exploration(
-    known: Table, asked: Asked, taken: Judged, found: Path, index: int, model: Any,
+    known: FoldedTable, asked: Asked, taken: Judged, found: Path, index: int, model: Any,
     effect: tuple[ColumnEffect, ...], plain: dict[str, Baseline], notes: Sequence[str],
 ) -> Exploration:  # fmt: skip
     """All of it as one answer; of its verdict the figures on test rows, or out of folds."""
     said = None
     if taken.decisions is not None and known.few is known.learn and np.isfinite(taken.decisions).all():
         decided = _shown(taken.decisions)
-        said = Said(model, decided, model.label(decided))
+        said = Predictions(model, decided, model.label(decided))
     used = len(found.estimators[0].training_target_)
     dragged = some_rows(known.learn, used, asked)
-    rows = Rows(used, known.learn.n_samples, "all rows" if used == known.learn.n_samples else "drawn at random")
+    rows = RowsUsed(used, known.learn.n_samples, "all rows" if used == known.learn.n_samples else "drawn at random")
     if used < known.learn.n_samples:
         notes = [*notes, f"The path is fitted on {used:,} of {known.learn.n_samples:,} rows, the model on all of them."]
     scoring = asked.scoring or ("r2" if known.learn.task == "regression" else "accuracy")

@@ -24,7 +24,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.interactions import interacting
 from mklcore.kernels.maps import column_statistics, standardise_rows
 from mklcore.kernels.stacks import rows_of
-from mklcore.paths.paired import said_by
+from mklcore.paths.paired import predictions
 from mklcore.paths.path import fit_path, judged, path_grid
 from mklcore.paths.scoring import Scoring
 from mklcore.paths.splitters import cut
@@ -89,7 +89,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class FoldedTable:
     """Rows to learn from and the ``test`` rows; ``few`` of them to choose on, in ``folds``; targets (n, T) of these."""
 
     learn: Dataset
@@ -158,7 +158,7 @@ def beside(kernels: KernelDictionary, data: Dataset) -> KernelDictionary:
     return kernels.beside(data.n_features, names, data.width) if names else kernels
 
 
-def path(known: Table, one: Candidate, asked: Asked, tick: Callable[[], None] = lambda: None) -> Judged:
+def path(known: FoldedTable, one: Candidate, asked: Asked, tick: Callable[[], None] = lambda: None) -> Judged:
     """A candidate along its parameter, on folds that fit its weights again."""
     if one.way in ESTIMATORS:
         return _any_path(known, one, asked, tick)
@@ -180,7 +180,7 @@ def path(known: Table, one: Candidate, asked: Asked, tick: Callable[[], None] = 
     return _judged(known, one, grid, np.array(scores), decided)
 
 
-def _whole_path(known: Table, one: Candidate, grid: Array, asked: Asked, tick: Callable[[], None]) -> Judged:
+def _whole_path(known: FoldedTable, one: Candidate, grid: Array, asked: Asked, tick: Callable[[], None]) -> Judged:
     """One kernel of all columns: widths on the first fold, on a grid that goes on where its edge wins, then the best of
     them on all folds, and last two more values of C beside the best.
     """
@@ -228,7 +228,7 @@ def _whole_path(known: Table, one: Candidate, grid: Array, asked: Asked, tick: C
     )
 
 
-def _any_path(known: Table, one: Candidate, asked: Asked, tick: Callable[[], None]) -> Judged:
+def _any_path(known: FoldedTable, one: Candidate, asked: Asked, tick: Callable[[], None]) -> Judged:
     """Any estimator of the catalog along the first of its parameters that is not fixed."""
     few, rows = known.few, known.few.table if asked.stack is None else asked.given(known.few)
     offered = [over for over in ESTIMATORS[one.way].paths if asked.over in (None, over.key)]
@@ -251,7 +251,7 @@ def _any_path(known: Table, one: Candidate, asked: Asked, tick: Callable[[], Non
             learn, judge = cut(rows, train, left_out, few.n_samples)
             more = judge, few.y[left_out], lambda *_: tick()
             paths.append(fit_path(estimator, learn, few.y[train], over.key, values, *more, scoring=asked.scoring))
-            decided.append(lambda k, points=paths[-1].estimators, judge=judge: said_by(points[k], judge).decision)
+            decided.append(lambda k, points=paths[-1].estimators, judge=judge: predictions(points[k], judge).decision)
     return _judged(known, one, values, np.array([found.val_score for found in paths]), decided, over.key)
 
 
@@ -264,7 +264,7 @@ def later_rows(n_rows: int, count: int, hold_out: str) -> Iterator[tuple[Indices
         yield np.sort(order[train]), np.sort(order[test])
 
 
-def fold_scores(known: Table, along: Sequence[Array], rows: Indices, scoring: Scoring) -> Array:
+def fold_scores(known: FoldedTable, along: Sequence[Array], rows: Indices, scoring: Scoring) -> Array:
     """The scores (L,) of decisions on the rows that a fold has left out."""
     stand_in = machine(known.learn.task, KernelDictionary.laplacian_grid([1.0]), 2.0)
     if known.classes is not None:
@@ -275,7 +275,7 @@ def fold_scores(known: Table, along: Sequence[Array], rows: Indices, scoring: Sc
 
 
 def _judged(
-    known: Table, one: Candidate, values: Array, scores: Array, decided: Sequence[Callable[[int], Array]],
+    known: FoldedTable, one: Candidate, values: Array, scores: Array, decided: Sequence[Callable[[int], Array]],
     over: str = "C",
 ) -> Judged:  # fmt: skip
     """``decided`` gives the decisions of a fold at a value, of which those at the best are kept."""

@@ -92,7 +92,7 @@ def positional_importance(
     steps = shortest * letters.size * model.n_train_ * len(columns) * len(own)
     drawn = int(np.clip(MOST_STEPS / max(steps, 1), 2, min(MOST_ROWS, len(rows))))
     some = rows[np.sort(np.random.default_rng(seed).choice(len(rows), drawn, replace=False))]
-    ask = _Asked(model, own, output, some, columns)
+    ask = _Substituted(model, own, output, some, columns)
     values = np.array([[ask.effect((letter,), i) for i in range(shortest)] for letter in letters])
     best = letters[values.argmax(axis=0)]
     words = [_word(ask, best, i, min(k, shortest)) for i in range(shortest - min(k, shortest) + 1)]
@@ -100,7 +100,7 @@ def positional_importance(
     return Positions(tuple(chr(int(letter)) for letter in letters), values, tuple(words[:WORDS]), drawn)
 
 
-class _Asked:
+class _Substituted:
     """What the kernels of one sequence say about some rows, with other letters put in."""
 
     def __init__(self, model: Any, kernels: list[int], output: int, rows: Array, columns: tuple[int, ...]) -> None:
@@ -117,7 +117,7 @@ class _Asked:
         return self._said(moved) - self.usual
 
 
-def _word(ask: _Asked, best: Array, place: int, k: int) -> Word:
+def _word(ask: _Substituted, best: Array, place: int, k: int) -> Word:
     """The word of the best letters at a place, and its own effect."""
     word = best[place : place + k]
     return Word("".join(chr(int(letter)) for letter in word), place, ask.effect(word, place))

@@ -151,7 +151,7 @@ def shapley_along(models: Sequence[Any], X: Any) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class _Term:
+class _ColumnTerm:
     """sum_i a_i prod_s k_s(x, x_i): ``factors(rows)`` (s, q + 1, m, r) of the columns ``sources`` (s,), power series of
     which the coefficient of u^q counts, times the series ``constant`` (q + 1,); ``a`` (r, T)."""
 
@@ -161,14 +161,14 @@ class _Term:
     constant: Array
 
 
-def _mean_of(term: _Term, background: Array) -> Array:
+def _mean_of(term: _ColumnTerm, background: Array) -> Array:
     """The factors (s, q + 1, r) where every column is drawn from the background."""
     step = max(1, _VALUES // term.factors(background[:1]).size)
     found: Array = sum(term.factors(few).sum(axis=2) for few in _pieces(background, step)) / len(background)
     return found
 
 
-def _explained(terms: Sequence[tuple[_Term, Array]], rows: Array, d: int) -> tuple[Array, Array]:
+def _explained(terms: Sequence[tuple[_ColumnTerm, Array]], rows: Array, d: int) -> tuple[Array, Array]:
     """The values (n, d, T) of ``rows``, and what every column says alone."""
     outputs = terms[0][0].a.shape[1] if terms else 1
     values, alone = np.zeros((len(rows), d, outputs)), np.zeros((len(rows), d, outputs))
@@ -182,7 +182,7 @@ def _explained(terms: Sequence[tuple[_Term, Array]], rows: Array, d: int) -> tup
     return values, alone
 
 
-def _integrated(k: Array, mean: Array, term: _Term) -> Array:
+def _integrated(k: Array, mean: Array, term: _ColumnTerm) -> Array:
     """The integral over t (m, S, T), by as many nodes as it takes for the values to sum to v(all) - v(nothing), at most
     ceil(S / 2), which are exact.
     """
@@ -200,7 +200,7 @@ def _integrated(k: Array, mean: Array, term: _Term) -> Array:
         count = min(enough, 2 * count)
 
 
-def _said_at(t: float, k: Array, mean: Array, term: _Term) -> Array:
+def _said_at(t: float, k: Array, mean: Array, term: _ColumnTerm) -> Array:
     """What the columns say (m, S, T) where every other one is there with probability t."""
     return np.stack([without @ term.a for without in _shares_at(t, k, mean, term.constant)], axis=1)
 
@@ -240,7 +240,7 @@ def _pieces(rows: Array, step: int) -> Iterator[Array]:
 
 
 @dataclass(frozen=True)
-class _Product:
+class _ColumnProduct:
     """A product of kernels of one source column each, ``parts`` of (column, kernel, its mean over training rows), times
     (sum_s <x_s, z_s> + coef0)^degree over ``powers`` of (column, linear kernel)."""
 
@@ -279,7 +279,7 @@ class _Product:
         return out
 
 
-def _of_kernels(models: Sequence[Any]) -> list[_Term]:
+def _of_kernels(models: Sequence[Any]) -> list[_ColumnTerm]:
     """The terms of models of one dictionary, kernel by kernel, their coefficients side by side."""
     model = models[0]
     found = model._map
@@ -299,17 +299,17 @@ def _of_kernels(models: Sequence[Any]) -> list[_Term]:
             )
         a = np.concatenate([coefficients_of(one, m) for one in models], axis=1)
         terms += [
-            _Term(one.sources, partial(_between, found, one), a, one.constant)
+            _ColumnTerm(one.sources, partial(_between, found, one), a, one.constant)
             for one in _products(spec, home, model.kernel_names_[m])
         ]
     return [*terms, *(_of_one_column(models, kernels, source) for source, kernels in alone.items())]
 
 
-def _between(found: Any, product: _Product, rows: Array) -> Array:
+def _between(found: Any, product: _ColumnProduct, rows: Array) -> Array:
     return product.factors(standardise_rows(rows, found.column_means, found.column_scales), found.rows)
 
 
-def _of_one_column(models: Sequence[Any], kernels: list[int], source: int) -> _Term:
+def _of_one_column(models: Sequence[Any], kernels: list[int], source: int) -> _ColumnTerm:
     """Kernels of one source column as one factor: what they say, however they are centred and scaled."""
     found = models[0]._map
     own, step = found.subset(kernels), max(1, _BLOCK // (len(kernels) * len(found.rows)))
@@ -322,7 +322,7 @@ def _of_one_column(models: Sequence[Any], kernels: list[int], source: int) -> _T
             parts.append(np.concatenate(each, axis=1))
         return np.concatenate(parts).reshape(1, 1, len(rows), -1)
 
-    return _Term((source,), said, np.eye(said(models[0].background_[:1]).shape[3]), np.ones(1))
+    return _ColumnTerm((source,), said, np.eye(said(models[0].background_[:1]).shape[3]), np.ones(1))
 
 
 def coefficients_of(model: Any, m: int) -> Array:
@@ -352,23 +352,23 @@ def _is_unit(spec: KernelSpec) -> bool:
     return isinstance(spec, (RBF, Laplacian, Delta, Matern))
 
 
-def _products(spec: KernelSpec, home: Mapping[int, int], name: str) -> list[_Product]:
+def _products(spec: KernelSpec, home: Mapping[int, int], name: str) -> list[_ColumnProduct]:
     """A settled kernel as a sum of products over source columns; KernelError, by its name, for one that is none."""
     seen = sorted({home[j] for j in spec.settled})
     if len(seen) == 1:
         parts = zip(spec.parts, spec.measures, strict=True) if isinstance(spec, Interaction) else [(spec, None)]
-        return [_Product(tuple((seen[0], part, measure) for part, measure in parts))]
+        return [_ColumnProduct(tuple((seen[0], part, measure) for part, measure in parts))]
     if isinstance(spec, Sum):
         return [one for part in spec.parts for one in _products(part, home, name)]
     if isinstance(spec, (Product, Interaction)):
         measures = spec.measures if isinstance(spec, Interaction) else [None] * len(spec.parts)
-        joined = [_Product()]
+        joined = [_ColumnProduct()]
         for part, measure in zip(spec.parts, measures, strict=True):
             own = _products(part, home, name)
             if measure is not None:
                 if len(own) > 1 or len(own[0].sources) > 1 or own[0].powers:
                     raise _no_product(name)
-                own = [_Product(((own[0].sources[0], part, measure),))]
+                own = [_ColumnProduct(((own[0].sources[0], part, measure),))]
             if any(one.powers for one in joined) and any(one.powers for one in own):
                 raise _no_product(name)
             joined = [_joined(one, other) for one in joined for other in own]
@@ -376,17 +376,17 @@ def _products(spec: KernelSpec, home: Mapping[int, int], name: str) -> list[_Pro
     split = [(source, tuple(j for j in spec.settled if home[j] == source)) for source in seen]
     single = [(source, replace(spec, features=members)) for source, members in split]
     if isinstance(spec, Linear):
-        return [_Product(((source, part, None),)) for source, part in single]
+        return [_ColumnProduct(((source, part, None),)) for source, part in single]
     if isinstance(spec, Polynomial):
         powers = tuple((source, Linear(features=members)) for source, members in split)
-        return [_Product((), powers, spec.degree, spec.coef0)]
+        return [_ColumnProduct((), powers, spec.degree, spec.coef0)]
     is_gaussian = isinstance(spec, Matern) and math.isinf(spec.nu)
     if isinstance(spec, (RBF, Laplacian, Delta)) or is_gaussian:
-        return [_Product(tuple((source, part, None) for source, part in single))]
+        return [_ColumnProduct(tuple((source, part, None) for source, part in single))]
     raise _no_product(name)
 
 
-def _joined(one: _Product, other: _Product) -> _Product:
+def _joined(one: _ColumnProduct, other: _ColumnProduct) -> _ColumnProduct:
     power = one if one.powers else other
     return replace(power, parts=one.parts + other.parts)
 
@@ -401,7 +401,7 @@ def _no_product(name: str) -> KernelError:
 # The nodes of a hull
 
 
-def _of_hull(model: Any, design: Any) -> list[_Term]:
+def _of_hull(model: Any, design: Any) -> list[_ColumnTerm]:
     """The terms of hierarchical kernel learning on a grid: a node is a product of one level a column."""
     home = {j: source for source, (_, members) in enumerate(model.source_columns_) for j in members}
     duals = np.asarray(model.dual_coef_).T.reshape(design.n, -1)
@@ -418,7 +418,7 @@ def _of_hull(model: Any, design: Any) -> list[_Term]:
         else:
             a = design.columns_of([node]) * duals * weights[:, v]
             a = a.sum(axis=0, keepdims=True) if design.is_column(node) else a
-        terms.append(_Term(sources, partial(_levels, design, len(sources), levels, len(a)), a, np.ones(1)))
+        terms.append(_ColumnTerm(sources, partial(_levels, design, len(sources), levels, len(a)), a, np.ones(1)))
     return terms
 
 

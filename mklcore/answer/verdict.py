@@ -104,8 +104,8 @@ class Verdict:
         rows = f"{self.rows:,} held-out rows" if self.held_out else f"folds of {self.rows:,} rows, which is optimistic"
         target, where = name(self.target), f" in {table}" if table else ""
         if self.better_than_guess is None:
-            told = _listed([name(one) for one, _ in self.matters[:NAMED]]) or "no column in particular"
-            return f"Most unusual rows{where}: {told} tell{'s' * (len(self.matters) < NAMED)} them from the others."
+            unusual = _listed([name(one) for one, _ in self.matters[:NAMED]]) or "no column in particular"
+            return f"Most unusual rows{where}: {unusual} tell{'s' * (len(self.matters) < NAMED)} them from the others."
         if not self.better_than_guess:
             luck = ", a difference that could be chance" * (self.typical_error < self.guess_error)
             return (
@@ -117,15 +117,15 @@ class Verdict:
 
     def _ranking(self, name: Callable[[str], str]) -> str:
         unit = "moves it by {} on average" if self.task == "regression" else "moves the decision by {} on average"
-        told = [
+        leading = [
             f"{name(column)} ({unit.format(rounded(effect, 2)) if k == 0 else rounded(effect, 2)})"
             for k, (column, effect) in enumerate(self.matters[:NAMED])
         ]
-        if not told:
+        if not leading:
             return "every column could be chance."
-        most, count = "matters" if len(told) == 1 else "matter", len(self.chance)
+        most, count = "matters" if len(leading) == 1 else "matter", len(self.chance)
         short = [name(one) for one in self.chance] if count <= CHANCE_NAMED else [f"{count} other columns"]
-        return f"{_listed(told)} {most} most{f'; {_listed(short)} could be chance' * (count > 0)}."
+        return f"{_listed(leading)} {most} most{f'; {_listed(short)} could be chance' * (count > 0)}."
 
     @property
     def _errors(self) -> str:
@@ -154,7 +154,7 @@ class Verdict:
 
 
 def rounded(value: float, digits: int = 3) -> str:
-    """A number at so many digits, in words a person reads: "26,000", "0.0123"."""
+    """A number at so many digits, as a person reads it: "26,000", "0.0123"."""
     if not math.isfinite(value):
         return "unknown"
     places = digits - 1 - math.floor(math.log10(abs(value))) if value else 0

@@ -175,7 +175,7 @@ def cut(texts: Sequence[str], width: int) -> list[str]:
 
 
 def look_like_texts(values: Sequence[str]) -> bool:
-    """Whether texts are told by their words: several each, of which most rows share some with a few others, not all."""
+    """Whether texts are made of words: several each, of which most rows share some with a few others, not all."""
     some = values[:: max(1, len(values) // LOOKED_AT)]
     words = [set(_WORD.findall(text.lower())) for text in some]
     if not words or sum(map(len, words)) < WORDS * len(words):

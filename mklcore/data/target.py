@@ -157,12 +157,12 @@ def _by_name(name: str, others: set[str], item: Profile) -> Point:
     whole, pair = " ".join(words), item.column.distinct == 2
     if whole in SETTLED and not (whole == "y" and "x" in others):  # coordinates
         return 6.5 if bare == name else 6.0, "by its name"
-    told = (
+    is_price = (
         whole in NAMED
         or (pair and (words[0] in NAMED or words[-1] in NAMED))
         or (len(words) > 1 and words[-1] in SETTLED[:2])
     )
-    if told or (words[-1] in PRICE and others.isdisjoint(AMOUNTS)):
+    if is_price or (words[-1] in PRICE and others.isdisjoint(AMOUNTS)):
         return 4.0, "by its name"
     if words[-1] in (KINDS if item.column.distinct <= AMOUNT else AMOUNTS):
         return 2.0, "by its name"

@@ -24,9 +24,9 @@ from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.calibration import held_out_decisions
 from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary, stored_as
 from mklcore.kernels.features import FeatureMap, Nystroem, column_features
-from mklcore.kernels.grams import UNCUT, Forecast, GramStack, Rows, as_stack
+from mklcore.kernels.grams import STACKS_IN_FOLDS, Forecast, GramStack, Rows, as_stack
 from mklcore.kernels.operators import Capability, frobenius_norms, is_operator, is_scored
-from mklcore.parameters import Parts, check_positive, set_together
+from mklcore.parameters import Checked, check_positive, set_together
 from mklcore.paths.probabilities import calibrate, sigmoids
 from mklcore.problem.driver import Fit, Status
 from mklcore.problem.losses import CLASSIFICATION, REGRESSION, Loss, centre_of, loss_for, total_loss
@@ -90,7 +90,7 @@ class KernelSettings:
     callback: Callable[..., Any] | None = None
 
 
-class KernelEstimator(Parts, BaseEstimator):
+class KernelEstimator(Checked, BaseEstimator):
     """Base of every estimator on kernels: builds or checks the stack, carries it to new rows, publishes the fit.
 
     Shared parameters
@@ -236,7 +236,8 @@ class KernelEstimator(Parts, BaseEstimator):
         if self._is_precomputed:
             if np.ndim(X) != 3:
                 raise KernelError(
-                    f'kernels="precomputed" takes a stack (M, n, n); got an array of {np.ndim(X)} dimensions. {UNCUT}'
+                    f'kernels="precomputed" takes a stack (M, n, n); got an array of {np.ndim(X)} dimensions. '
+                    f"{STACKS_IN_FOLDS}"
                 )
             return as_stack(X) if reset else X
         rows = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1)
@@ -350,7 +351,7 @@ class KernelEstimator(Parts, BaseEstimator):
         if rows not in ((n,), ()):  # refused before the check of the classes
             raise DataError(
                 f"The kernels have {n} training rows and the target has {rows[0]}; they must be the same rows."
-                + (f" {UNCUT}" if self._is_precomputed else "")
+                + (f" {STACKS_IN_FOLDS}" if self._is_precomputed else "")
             )
         return self._target(y)
 

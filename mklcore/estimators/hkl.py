@@ -14,9 +14,9 @@ from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.base import _BLOCK_MB, KernelClassifier, KernelEstimator, KernelRegressor
 from mklcore.hkl.bases import Basis
-from mklcore.hkl.design import Design, Matrices, Rows
+from mklcore.hkl.design import Design, HullRows, Matrices
 from mklcore.hkl.graph import Graph, Hull, NodeWeights
-from mklcore.hkl.inner import NEEDED, Task, suits_hulls
+from mklcore.hkl.inner import NEEDED, HullTask, suits_hulls
 from mklcore.hkl.search import SEARCHES, HullSearch, WarmHull, lambda_range
 from mklcore.kernels.operators import is_operator
 from mklcore.parameters import check_choice, check_whole, set_together
@@ -120,9 +120,9 @@ class _HKLBase(KernelEstimator):
             memory_mb=self.memory_mb,
         )
 
-    def _blocks(self, X: Any) -> Rows:
+    def _blocks(self, X: Any) -> HullRows:
         check_is_fitted(self)
-        return X if isinstance(X, Rows) else self.design_.cross(self._checked_rows(X, reset=False))
+        return X if isinstance(X, HullRows) else self.design_.cross(self._checked_rows(X, reset=False))
 
     def _checked_target(self, X: Any, y: Any) -> Array:
         if y is None:
@@ -170,9 +170,9 @@ class _HKLBase(KernelEstimator):
     def _weights_of(self, design: Design) -> NodeWeights:
         return design.order.weights(self.depth_weight, float(self.root_weight))
 
-    def _task(self, y: Array) -> Task:
+    def _task(self, y: Array) -> HullTask:
         """One target of labels -1 / +1 or of numbers, at this lam under this loss."""
-        return Task(y, self.loss_in_use, float(self.lam), self.fit_intercept)
+        return HullTask(y, self.loss_in_use, float(self.lam), self.fit_intercept)
 
     def _fit_one(self, design: Design, y: Array, warm: WarmHull | None) -> tuple[Fit, HullSearch]:
         """One target of labels -1 / +1 or of numbers."""
@@ -191,7 +191,7 @@ class _HKLBase(KernelEstimator):
             warn_unless_converged(fit, self.tol)
         return fit, search
 
-    def problems(self, X: Any, y: Any) -> tuple[Design, NodeWeights, list[Task]]:
+    def problems(self, X: Any, y: Any) -> tuple[Design, NodeWeights, list[HullTask]]:
         """What this model was fitted to, made again from its training rows ``X`` and target ``y``: kernels, weights,
         targets.
         """
@@ -340,7 +340,7 @@ class _HKLBase(KernelEstimator):
             return self._decide(self.design_.cross(rows))
         return np.concatenate([self._decide(self.design_.cross(rows[k : k + step])) for k in range(0, len(rows), step)])
 
-    def _decide(self, rows: Rows) -> Array:
+    def _decide(self, rows: HullRows) -> Array:
         if self.refit:
             found = np.zeros((rows.size, *np.shape(self.refit_coef_)[1:]))
             for node, coefficient in zip(self._nodes, self.refit_coef_, strict=True):
@@ -393,7 +393,7 @@ class _HKLBase(KernelEstimator):
         parts = [self._part(rows, k) for k in chosen]
         return np.array(parts).reshape(len(parts), rows.size, *np.shape(self.dual_coef_.T)[1:])
 
-    def _part(self, rows: Rows, k: int) -> Array:
+    def _part(self, rows: HullRows, k: int) -> Array:
         if self.refit:
             part: Array = np.multiply.outer(rows.node(self._nodes[k])[0], self.refit_coef_[k])
             return part

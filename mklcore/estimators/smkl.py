@@ -140,7 +140,7 @@ class _SMKLBase(KernelEstimator):
         return coefficients if np.ndim(self.weights_) == 2 else coefficients[0]
 
 
-class _SMKLClassifier(_SMKLBase, KernelClassifier):
+class _SMKLOfTwo(_SMKLBase, KernelClassifier):
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
         self.pairs_ = tuple(combinations(range(self.classes_.size), 2))
         if len(self.pairs_) == 1:
@@ -194,7 +194,7 @@ def group_sizes(stack: GramStack) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class SMKLClassifier(_SMKLClassifier, KernelSettings):
+class SMKLClassifier(_SMKLOfTwo, KernelSettings):
     """Sparse MKL for two classes, or one-vs-one with kernels of its own for every pair of classes.
 
         min_{w, b}  g(w) + C sum_i V(y_i, f(x_i)),    f = sum_k <w_k, Phi_k> + b,   g concave in r_k = ||w_k||^2

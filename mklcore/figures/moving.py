@@ -183,12 +183,12 @@ def column_bars(
     others = len(columns) - len(shown)
     rows += [(style.counted(others, "other"),) * 2 + (grey,)] if others else []
     shares, total = column_shares(effects), sum(one.effect for one in columns) or 1.0
-    told = [[style.number(value, digits=2) for value in row] for row in heights(effects, range(len(shown)))]
+    numbers = [[style.number(value, digits=2) for value in row] for row in heights(effects, range(len(shown)))]
     return bars(
         path, rows, shares.tolist(), f"How far each column moves {moves}, and its share, at ", index=index, unit="%",
         most=max(0.25, float(shares.max(initial=0.0))), sortable=True,
     ) | {
-        "told": told, "ticked": index if at is None else at,
+        "numbers": numbers, "ticked": index if at is None else at,
         "ticks": [one.alone / total for one in shown] + [None] * bool(others),
         "picks": [one.name for one in shown] + [None] * bool(others),
     }  # fmt: skip

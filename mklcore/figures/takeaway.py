@@ -40,7 +40,7 @@ _DARK = """ --st-text-color: #EDEDE8; --st-background-color: #171715; --st-secon
 
 
 @dataclass(frozen=True)
-class Problem:
+class SolvedProblem:
     """A problem that is solved: its ``title`` where there are several, its ``formula`` in LaTeX, and how to read its
     answer.
     """
@@ -60,7 +60,7 @@ class About:
 
     title: str = ""
     facts: tuple[tuple[str, str], ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[SolvedProblem, ...] = ()
     settings: str = ""
     fingerprint: str = ""
 
@@ -238,7 +238,7 @@ def explanation(about: About) -> str:
     return "".join(_explained(problem) for problem in about.problems)
 
 
-def _explained(problem: Problem) -> str:
+def _explained(problem: SolvedProblem) -> str:
     head = f"<h2>{safe(problem.title)}</h2>" if problem.title else ""
     formula = f'<div class="formula">{convert(problem.formula, display="block")}</div>' if problem.formula else ""
     words = (("What to look for.", problem.look_for), ("What it cannot tell.", problem.cannot_tell))

@@ -22,7 +22,7 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError, warn_short
 from mklcore.hkl.design import Design
 from mklcore.hkl.graph import Hull, Node
-from mklcore.hkl.inner import Task, machine_for
+from mklcore.hkl.inner import HullTask, machine_for
 from mklcore.lp.schedule import fit_weighted
 from mklcore.parameters import check_positive, check_whole
 from mklcore.problem.losses import centre_of, make_loss
@@ -366,7 +366,7 @@ def _full_problem(
     scaled: bool,
     depth_weight: float,
     options: dict[str, Any],
-) -> tuple[FullKernel, Task, float]:
+) -> tuple[FullKernel, HullTask, float]:
     rows = X.design if isinstance(X, FullKernel) else X
     design, task, centre = _problem(rows, y, lam, basis, loss, fit_intercept, options)
     return X if isinstance(X, FullKernel) else FullKernel(design, depth_weight, scaled), task, centre
@@ -374,7 +374,7 @@ def _full_problem(
 
 def _problem(
     X: Any, y: Sequence[float] | Array, lam: float, basis: Any, loss: str, fit_intercept: bool, options: dict[str, Any]
-) -> tuple[Design, Task, float]:
+) -> tuple[Design, HullTask, float]:
     """The kernels, the target without its centre, and the centre, which every model adds to its intercept."""
     check_positive("lam", lam)
     if isinstance(X, Design) and (options or basis is not None):
@@ -387,7 +387,7 @@ def _problem(
     if target.shape != (design.n,):
         raise ParameterError(f"One target per row is needed: {design.n} rows; got a target of shape {target.shape}.")
     centre = centre_of(make_loss(loss), target, fit_intercept)
-    return design, Task(target - centre, make_loss(loss), float(lam), fit_intercept), centre
+    return design, HullTask(target - centre, make_loss(loss), float(lam), fit_intercept), centre
 
 
 def _centred_trace(design: Design, node: Node) -> float:

@@ -71,7 +71,7 @@ class Design:
         memory_mb: float = 2048.0,
     ) -> None:
         self.graph, self.normalize, self.memory_mb = graph, normalize, memory_mb
-        self.levels: Table | Matrices | Kernels
+        self.levels: TableLevels | Matrices | Kernels
         if graph is not None:
             self.levels = X if isinstance(X, Kernels) else Kernels.of(graph, X, normalize)
             names = self.levels.labels
@@ -121,13 +121,13 @@ class Design:
         return self.n
 
     @property
-    def values(self) -> Rows:
+    def values(self) -> HullRows:
         """The training rows, seen as rows to predict."""
-        return Rows(self, None)
+        return HullRows(self, None)
 
-    def cross(self, rows: Any) -> Rows:
+    def cross(self, rows: Any) -> HullRows:
         """New rows (m, p), or blocks (p, q+1, m, n), of a graph (M, m, n), seen through this design."""
-        return Rows(self, rows)
+        return HullRows(self, rows)
 
     def release(self) -> None:
         """Drop what can be made again."""
@@ -256,7 +256,7 @@ def _multiple(a: Array, dual: Array) -> float | None:
     return None if off.any() else factor
 
 
-class Rows:
+class HullRows:
     """New rows (None: the training rows), whose levels are computed variable by variable as they are asked for."""
 
     def __init__(self, design: Design, rows: Any) -> None:
@@ -320,7 +320,7 @@ class Rows:
 # Where levels come from: a table and a basis, Gram matrices, or the kernels of a graph
 
 
-class Table:
+class TableLevels:
     """The levels of a table of rows: a basis applied to every (standardised) column. ``X`` (n, p) are training rows."""
 
     def __init__(self, basis: Basis, X: Array, standardize: bool) -> None:
@@ -451,7 +451,7 @@ class Kernels:
         return name
 
 
-def _levels(X: Any, basis: Any, standardize: bool) -> Table | Matrices:
+def _levels(X: Any, basis: Any, standardize: bool) -> TableLevels | Matrices:
     """Where the levels of a grid come from."""
     given = basis if isinstance(basis, (np.ndarray, list, tuple)) else X if np.ndim(X) == 4 else None
     if given is not None:
@@ -470,7 +470,7 @@ def _levels(X: Any, basis: Any, standardize: bool) -> Table | Matrices:
             f"{type(kind).__name__} is no complete basis: it lacks {', '.join(missing)}. Write what is missing as "
             "Basis in mklcore.hkl.bases has it."
         )
-    return Table(kind, np.asarray(X), standardize)
+    return TableLevels(kind, np.asarray(X), standardize)
 
 
 def _numeric(K: Any) -> Array:

@@ -43,7 +43,7 @@ from mklcore.kernels.operators import Dense
 from mklcore.problem.driver import AnyIterate, Iterate, Method, Status, Trace, run
 from mklcore.problem.losses import Loss, total_loss
 from mklcore.problem.machines import machine_of
-from mklcore.problem.proof import Bound
+from mklcore.problem.proof import LowerBound
 from mklcore.problem.solution import dual_gap, feasible_start
 
 NEEDED = "being quadratic, smooth, or piecewise linear and signed"  # of a loss, for a machine on a hull
@@ -71,7 +71,7 @@ def suits_hulls(loss: Loss | type[Loss]) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class MachinePoint:
     """A solved machine: dual (n,), intercept, decision (n,) = K a, and a'K_w a for every node of the hull (m,).
 
     ``diagonal`` (n,): what the hinge machine adds to K in its last step, None for the others.
@@ -85,7 +85,7 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class HullTask:
     """One target under one loss at one lambda: ``y`` (n,) (labels -1 / +1 for hinge and logistic)."""
 
     y: Array
@@ -116,15 +116,15 @@ class Task:
         """(1/n) sum l + lam/2 squared_norm."""
         return total_loss(self.loss, decision, intercept, self.y, 1.0 / self.y.size) + 0.5 * self.lam * squared_norm
 
-    def bound(self, a: Array, squared_norm: float) -> Bound:
+    def bound(self, a: Array, squared_norm: float) -> LowerBound:
         """max_s  -(1/n) sum phi*(-n lam s a) - lam/2 s^2 squared_norm, and the s a that has it: any bound on Omega*^2
         will do."""
         half = 0.5 * squared_norm
         s = self.loss.best_multiple(a, self.y, self.C, half)
         value, t = max((self.loss.dual(t * a, self.y, self.C) - t * t * half, t) for t in (1.0, s, 0.0))
-        return Bound(self.lam * value, t * a, self.lam * half)
+        return LowerBound(self.lam * value, t * a, self.lam * half)
 
-    def second_derivative(self, answer: Answer) -> Array:
+    def second_derivative(self, answer: MachinePoint) -> Array:
         """W (n,): the curvature of the loss at the machine's optimum."""
         if self.loss.quadratic:
             return np.ones_like(answer.dual)
@@ -143,16 +143,16 @@ class Machine(ABC):
     """The machine of one hull: ``solve`` at zeta (m,) from a ``warm`` dual to an ``accuracy`` (duality gap over 1/2
     a'K a), ``hessian`` (m, m) of its value in zeta at an answer."""
 
-    task: Task
+    task: HullTask
 
     @abstractmethod
-    def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> Answer: ...
+    def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> MachinePoint: ...
 
     @abstractmethod
-    def hessian(self, zeta: Array, answer: Answer) -> Array: ...
+    def hessian(self, zeta: Array, answer: MachinePoint) -> Array: ...
 
 
-def machine_for(design: Design, task: Task, nodes: Sequence[Node]) -> Machine:
+def machine_for(design: Design, task: HullTask, nodes: Sequence[Node]) -> Machine:
     """The cheaper machine that can do it."""
     thin = len(nodes) < design.n and all(design.is_column(node) for node in nodes)
     return ColumnMachine(design, task, nodes) if thin else GramMachine(design, task, nodes)
@@ -161,13 +161,13 @@ def machine_for(design: Design, task: Task, nodes: Sequence[Node]) -> Machine:
 class ColumnMachine(Machine):
     """All nodes of rank one: O(m^3) per solve once the (m, m) products of columns are there."""
 
-    def __init__(self, design: Design, task: Task, nodes: Sequence[Node]) -> None:
+    def __init__(self, design: Design, task: HullTask, nodes: Sequence[Node]) -> None:
         self.task, self.columns = task, design.columns_of(nodes)
         # With 1'a = 0 the centred columns say the same, without the cancellation a constant column brings.
         self._centred = self.columns - self.columns.mean(axis=0) if task.fit_intercept else self.columns
         self._gram = self._centred.T @ self._centred if task.loss.quadratic else None
 
-    def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> Answer:
+    def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> MachinePoint:
         if self._gram is not None:
             return self._answer(zeta, self._ridge(zeta, self._gram))
         if not self.task.interior:
@@ -191,13 +191,13 @@ class ColumnMachine(Machine):
         dual = (y - self._centred @ beta) / (y.size * task.lam)
         return dual - dual.mean() if task.fit_intercept else dual
 
-    def _answer(self, zeta: Array, dual: Array) -> Answer:
+    def _answer(self, zeta: Array, dual: Array) -> MachinePoint:
         """The primal point that this dual gives, so that what is certified is what predicts."""
         inner = self.columns.T @ dual
         decision = self.columns @ (zeta * inner)
-        return Answer(dual, self.task.intercept(decision), decision, inner**2)
+        return MachinePoint(dual, self.task.intercept(decision), decision, inner**2)
 
-    def _smooth(self, zeta: Array, warm: Array | None, accuracy: float) -> Answer:
+    def _smooth(self, zeta: Array, warm: Array | None, accuracy: float) -> MachinePoint:
         """Newton's method in the coefficients v of the scaled columns; the intercept is one more, without a price."""
         task, y, loss, C = self.task, self.task.y, self.task.loss, self.task.C
         scaled = self.columns * np.sqrt(zeta)
@@ -234,7 +234,7 @@ class ColumnMachine(Machine):
             value, v, t = trial
         return answer
 
-    def hessian(self, zeta: Array, answer: Answer) -> Array:
+    def hessian(self, zeta: Array, answer: MachinePoint) -> Array:
         task, gram = self.task, self._gram
         if gram is None:
             weight, columns = task.second_derivative(answer), self.columns
@@ -264,7 +264,7 @@ def _woodbury(scaled: Array, h: Array) -> Solver:
 class GramMachine(Machine):
     """Nodes of any rank by their Gram matrices; columns stay columns."""
 
-    def __init__(self, design: Design, task: Task, nodes: Sequence[Node]) -> None:
+    def __init__(self, design: Design, task: HullTask, nodes: Sequence[Node]) -> None:
         self.task = task
         thin = np.array([design.is_column(node) for node in nodes])
         self._thin, self._thick = np.flatnonzero(thin), np.flatnonzero(~thin)
@@ -280,7 +280,7 @@ class GramMachine(Machine):
             total += (self.columns * zeta[self._thin]) @ self.columns.T
         return total
 
-    def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> Answer:
+    def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> MachinePoint:
         task, K, diagonal = self.task, self._combined(zeta), None
         K.flat[:: K.shape[0] + 1] += 1e-14 * float(np.trace(K)) / K.shape[0]
         if task.interior:
@@ -292,9 +292,9 @@ class GramMachine(Machine):
         forms, decision = np.empty(zeta.size), K @ dual
         forms[self._thin] = (self.columns.T @ dual) ** 2
         forms[self._thick] = self.kernels.quad(dual)
-        return Answer(dual, task.intercept(decision), decision, forms, diagonal)
+        return MachinePoint(dual, task.intercept(decision), decision, forms, diagonal)
 
-    def hessian(self, zeta: Array, answer: Answer) -> Array:
+    def hessian(self, zeta: Array, answer: MachinePoint) -> Array:
         task, a, weight = self.task, answer.dual, self.task.second_derivative(answer)
         images = np.empty((a.size, zeta.size))  # K_w a
         images[:, self._thin] = self.columns * (self.columns.T @ a)
@@ -314,7 +314,7 @@ class GramMachine(Machine):
 # The hinge
 
 
-class _Inside(NamedTuple):
+class _BoxPoint(NamedTuple):
     """z in the open box, the multipliers s of z >= 0 and w of z <= 1, the intercept, and f = K a."""
 
     z: Array
@@ -324,7 +324,7 @@ class _Inside(NamedTuple):
     f: Array
 
 
-class _Found(NamedTuple):
+class _HingeDual(NamedTuple):
     """A dual (n,) with its duality gap and objective, and the diagonal that bends around it."""
 
     gap: float
@@ -346,7 +346,7 @@ class _HingeMachine:
     accuracy asked. ``product(a)`` is K a; ``solver(h)`` gives right -> (K + diag h)^{-1} right.
     """
 
-    task: Task
+    task: HullTask
     product: Solver
     solver: Callable[[Array], Solver]
 
@@ -358,19 +358,19 @@ class _HingeMachine:
             found = min(found, self._followed(self._start(None), accuracy), key=lambda one: one.gap)
         return found.dual, found.diagonal
 
-    def _start(self, warm: Array | None) -> _Inside:
+    def _start(self, warm: Array | None) -> _BoxPoint:
         y, C = self.task.y, self.task.C
         z = np.full(y.size, 0.5) if warm is None else np.clip(y * warm / C, _INSIDE, 1.0 - _INSIDE)
         f = self.product(C * y * z)
         b = self.task.intercept(f)
         excess = 1.0 - y * (f + b)
         w = 0.5 * (excess + np.hypot(excess, 0.2))
-        return _Inside(z, w - excess, w, b, f)
+        return _BoxPoint(z, w - excess, w, b, f)
 
-    def _followed(self, now: _Inside, accuracy: float) -> _Found:
+    def _followed(self, now: _BoxPoint, accuracy: float) -> _HingeDual:
         """The dual of the smallest gap on the way from ``now`` to ``accuracy``."""
         task, n, C = self.task, self.task.y.size, self.task.C
-        best, idle = _Found(np.inf, np.inf, now.z, now.z), 0
+        best, idle = _HingeDual(np.inf, np.inf, now.z, now.z), 0
         for _ in range(_HINGE_STEPS):
             h = (now.s / now.z + now.w / (1.0 - now.z)) / C
             dual = task.feasible(C * task.y * now.z)
@@ -381,7 +381,7 @@ class _HingeMachine:
             # On the central path the gap is 2 n mu; what is far above and does not fall is rounding, and grows.
             idle = idle + 1 if gap > max(0.9 * best.gap, _OFF_PATH * n * mu) else 0
             if gap <= best.gap:
-                best = _Found(gap, objective, dual, h)
+                best = _HingeDual(gap, objective, dual, h)
             if gap <= goal or mu <= 1e-16 * objective / n or idle >= _HINGE_PATIENCE:
                 break
             following = self._step(now, h, max(0.15 * mu, 0.2 * goal / n))
@@ -390,7 +390,7 @@ class _HingeMachine:
             now = following
         return best
 
-    def _step(self, now: _Inside, h: Array, mu: float) -> _Inside | None:
+    def _step(self, now: _BoxPoint, h: Array, mu: float) -> _BoxPoint | None:
         """One Newton step towards the centre at ``mu``:
 
         (K + diag h) da + db = y - f - b + y mu/C (1/z - 1/(1-z)),   1'(a + da) = 0
@@ -411,7 +411,7 @@ class _HingeMachine:
         room = min(_room(z, dz), _room(1.0 - z, -dz), _room(now.s, ds), _room(now.w, dw))
         length = min(1.0, _TO_THE_BOX * room)
         z = np.clip(z + length * dz, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
-        return _Inside(z, now.s + length * ds, now.w + length * dw, now.b + length * db, self.product(C * y * z))
+        return _BoxPoint(z, now.s + length * ds, now.w + length * dw, now.b + length * db, self.product(C * y * z))
 
 
 def _room(v: Array, d: Array) -> float:
@@ -430,7 +430,7 @@ class Inner:
 
     x: Array
     h: Array
-    answer: Answer
+    answer: MachinePoint
     bound: float
     omega: float
     norms: Array
@@ -447,7 +447,7 @@ class Inner:
 class Reduced:
     """Problem (3) on the hull ``nodes``: from shares x to a certified point."""
 
-    def __init__(self, design: Design, task: Task, nodes: Sequence[Node], weights: NodeWeights) -> None:
+    def __init__(self, design: Design, task: HullTask, nodes: Sequence[Node], weights: NodeWeights) -> None:
         self.task, self.d = task, weights.of(nodes)
         self.ancestry = Ancestry(design.order, nodes)
         self.machine = machine_for(design, task, nodes)

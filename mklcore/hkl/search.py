@@ -41,7 +41,7 @@ from mklcore.arrays import Array, Indices
 from mklcore.errors import never_asked
 from mklcore.hkl.design import Design
 from mklcore.hkl.graph import Ancestry, Hull, Node, NodeWeights
-from mklcore.hkl.inner import Inner, Reduced, Task, solve_reduced
+from mklcore.hkl.inner import HullTask, Inner, Reduced, solve_reduced
 from mklcore.problem.driver import AnyIterate, Method, Status, Trace
 from mklcore.problem.losses import total_loss
 from mklcore.problem.proof import EXACT, ROUNDING, Certificate
@@ -95,7 +95,7 @@ def dual_norm(ancestry: Ancestry, d: Array, forms: Array, start: Array, threshol
     return NormBounds(lower, upper, best)
 
 
-class Proof(NamedTuple):
+class HullProof(NamedTuple):
     """The hull C and the shares x (m,) on it with which a bound on Omega*(a)^2 can be computed again."""
 
     nodes: tuple[Node, ...]
@@ -116,7 +116,7 @@ class Proof(NamedTuple):
         return table, self.shares
 
     @classmethod
-    def of(cls, arrays: tuple[Indices, Array]) -> Proof:
+    def of(cls, arrays: tuple[Indices, Array]) -> HullProof:
         """The proof that ``arrays`` were made from."""
         table, shares = arrays
         nodes: list[list[tuple[int, int]]] = [[] for _ in shares]
@@ -167,7 +167,7 @@ def hkl_certificate(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
     Source: Bach (2008), Proposition 3; specification, sections 2 and 3.
     """
     design, weights, tasks = model.problems(X, y)
-    proofs = [None] * len(tasks) if model.proof_ is None else [Proof.of(arrays) for arrays in model.proof_]
+    proofs = [None] * len(tasks) if model.proof_ is None else [HullProof.of(arrays) for arrays in model.proof_]
     points = [None] * len(tasks) if model.dual_point_ is None else np.atleast_2d(model.dual_point_)
     nodes = [design.order.node_of(key) for key in model.hull_]
     fitted = np.atleast_2d(model.weights_), np.atleast_2d(model.dual_coef_), np.atleast_1d(model.intercept_)
@@ -181,7 +181,7 @@ def hkl_certificate(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def primal_of(
-    design: Design, weights: NodeWeights, task: Task, nodes: Sequence[Node], zeta: Array, a: Array, intercept: float
+    design: Design, weights: NodeWeights, task: HullTask, nodes: Sequence[Node], zeta: Array, a: Array, intercept: float
 ) -> float:
     """(1/n) sum_i l + lam/2 Omega(beta)^2 of the coefficients ``zeta`` (m,) of ``nodes``, ``a`` (n,) and the
     intercept."""
@@ -193,7 +193,7 @@ def primal_of(
     return task.primal(decision, intercept, float(weights.of(nodes) @ norms) ** 2)
 
 
-def dual_of(design: Design, weights: NodeWeights, task: Task, a: Array | None, proof: Proof | None) -> float:
+def dual_of(design: Design, weights: NodeWeights, task: HullTask, a: Array | None, proof: HullProof | None) -> float:
     """The dual value of ``a`` (n,) with the bound on Omega*(a)^2 that ``proof`` gives; minus infinity where there is
     none."""
     if a is None or proof is None or (task.fit_intercept and abs(a.sum()) > 1e-9 * max(np.abs(a).sum(), 1e-300)):
@@ -205,13 +205,13 @@ def dual_of(design: Design, weights: NodeWeights, task: Task, a: Array | None, p
 # A certificate during a search
 
 
-class Verdict(NamedTuple):
+class Certification(NamedTuple):
     """What a certification found: a ``bound`` on Omega*(a)^2 over the whole grid with its ``proof`` (None: the bound
     fails on the certificate set itself), the nodes that ought to be trained on where it is above the threshold, and
     whether the certificate set is ``full``."""
 
     bound: float | None
-    proof: Proof | None
+    proof: HullProof | None
     wanted: list[Node]
     full: bool = False
 
@@ -233,7 +233,9 @@ class Certifier:
         found = self.design.forms(sources, a) / self.weights.of(sources) ** 2
         return dict(zip(sources, found.tolist(), strict=True))
 
-    def certify(self, trained: dict[Node, float], a: Array, threshold: float, *, grow: bool, most: int) -> Verdict:
+    def certify(
+        self, trained: dict[Node, float], a: Array, threshold: float, *, grow: bool, most: int
+    ) -> Certification:
         """Is Omega*(a)^2 <= ``threshold`` over the whole grid? ``trained`` maps the nodes of J to their shares.
 
         With ``grow`` the certificate set takes in every source with S_t above the threshold, layer by layer, until none
@@ -258,7 +260,7 @@ class Certifier:
             start = dict(zip(nodes, bounds.x.tolist(), strict=True))
             if bounds.upper > threshold:
                 new = [node for node in nodes if node not in trained]
-                return Verdict(None, None, sorted(new, key=start.__getitem__, reverse=True)[:most])
+                return Certification(None, None, sorted(new, key=start.__getitem__, reverse=True)[:most])
             fresh = [t for t in self.set.sources if t not in sums]
             self.looked_at.update(fresh)
             found = self.design.descendant_sums(fresh, a, self.weights, self.pulse)
@@ -267,7 +269,7 @@ class Certifier:
             room = self.max_nodes - len(self.set)
             if not above or not grow or room <= 0:
                 bound = max([bounds.upper, *(sums[t] for t in self.set.sources)])
-                return Verdict(bound, Proof(tuple(nodes), bounds.x), above[:most], grow and bool(above))
+                return Certification(bound, HullProof(tuple(nodes), bounds.x), above[:most], grow and bool(above))
             self.set.add(above[:room])
 
 
@@ -275,7 +277,7 @@ class Certifier:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchPoint:
     """What a point of the search carries: the trained nodes, the inner iterate, and, at the end, who stands outside.
 
     ``sources``: a_t / (d_t^2 delta^2) for every source; 1 is where it enters. ``looked_at`` counts the nodes this
@@ -320,7 +322,7 @@ class HullSearch(Method[object]):
     def __init__(
         self,
         design: Design,
-        task: Task,
+        task: HullTask,
         weights: NodeWeights,
         *,
         search: str = "certified",
@@ -334,7 +336,7 @@ class HullSearch(Method[object]):
         self.name = f"HKL ({search} search)"
         self._end = time.thread_time() + (np.inf if max_seconds is None else max_seconds)
         self.certifier = Certifier(design, weights, max_nodes=max_nodes, pulse=self._check_time)
-        self._proofs: list[tuple[Array, Proof, float]] = []  # what bounds every dual point there is a value for
+        self._proofs: list[tuple[Array, HullProof, float]] = []  # what bounds every dual point there is a value for
         self._wanted: list[Node] = []
         self._certified = self._full = False  # of this hull; of the certificate set
         self._rough = float(np.clip(0.1 * tol, _SHARP, _ROUGH))
@@ -434,7 +436,7 @@ class HullSearch(Method[object]):
         """What the numbers of the problem are made of, for a refusal."""
         return f"lam is {self.task.lam:.3g}, and C = 1/(n lam) is {self.task.C:.3g}, smaller where lam is larger"
 
-    def proof_of(self, dual_point: Array | None) -> Proof | None:
+    def proof_of(self, dual_point: Array | None) -> HullProof | None:
         """Nodes and shares from which the bound behind the value of a dual point of this search can be computed
         again."""
         return next((proof for point, proof, _ in self._proofs if point is dual_point), None)
@@ -452,13 +454,13 @@ class HullSearch(Method[object]):
         x = x / x.sum() if x.sum() > 0 else np.full(len(nodes), 1.0 / len(nodes))
         problem = Reduced(self.design, self.task, nodes, self.weights)
         point, solves = solve_reduced(problem, x, dual, tol=tol)
-        self._certified, self._wanted, found = False, [], Found(tuple(nodes), point.state, {})
+        self._certified, self._wanted, found = False, [], SearchPoint(tuple(nodes), point.state, {})
         trained = replace(point, solves=solves, state=found, dual_objective=None, dual_point=None)
         if self.hull.sources:
             return trained
-        return self._proved(trained, point.state.bound, Proof(found.nodes, point.state.x))
+        return self._proved(trained, point.state.bound, HullProof(found.nodes, point.state.x))
 
-    def _proved(self, point: AnyIterate, bound: float | None, proof: Proof | None) -> AnyIterate:
+    def _proved(self, point: AnyIterate, bound: float | None, proof: HullProof | None) -> AnyIterate:
         """``point`` with the dual value that a bound on Omega*(a)^2 gives; its proof is kept."""
         if bound is None or proof is None:
             return point

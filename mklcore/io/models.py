@@ -30,7 +30,7 @@ from mklcore import estimators
 from mklcore.data.files import array_content, array_header, bounded_json
 from mklcore.errors import DataError, ParameterError
 from mklcore.hkl.bases import BASES
-from mklcore.hkl.design import Design, Kernels, Matrices, Table
+from mklcore.hkl.design import Design, Kernels, Matrices, TableLevels
 from mklcore.hkl.graph import Graph
 from mklcore.io import catalog
 from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns, SequenceDictionary
@@ -538,7 +538,9 @@ def _check_prediction(estimator: Any) -> None:
     if found is not None:
         rows: Any = found.rows[:1] * found.column_scales + found.column_means
     elif isinstance(design, Design) and design.graph is None:
-        rows = np.zeros((1, design.p) if isinstance(design.levels, Table) else (design.p, design.q + 1, 1, design.n))
+        rows = np.zeros(
+            (1, design.p) if isinstance(design.levels, TableLevels) else (design.p, design.q + 1, 1, design.n)
+        )
     else:
         rows = np.zeros((len(estimator.kernel_names_ if design is None else design.names), 1, estimator.n_train_))
     if (names := getattr(estimator, "feature_names_in_", None)) is not None:

@@ -52,7 +52,7 @@ _SHARE, _LEAST, _HALVINGS = 0.03, 1e-12, 12  # of Newton: share of the gap asked
 _CUT = 1e-14  # of the largest eigenvalue: directions below it are rounding
 _NONE = np.empty(0)
 Progress: TypeAlias = Callable[[int, int], Any] | None
-Parts: TypeAlias = Iterable[tuple[pandas.DataFrame, Any]]  # of a block: columns (n, d) and target (n,)
+Blocks: TypeAlias = Iterable[tuple[pandas.DataFrame, Any]]  # of a block: columns (n, d) and target (n,)
 
 
 def fit_rows(
@@ -113,7 +113,7 @@ def fit_rows(
     features, are held per thread. Squared loss reads the source twice, the other losses about six times.
     """
     check_choice("loss", loss, LOSSES)
-    table = _Table.of(source, target, callback)
+    table = _RowSource.of(source, target, callback)
     with one_blas_thread():
         drawn = table.look(random_state, loss)
         how = {"p": p, "C": C, "tol": tol, "kernels": kernels, "loss": loss}
@@ -131,7 +131,7 @@ def fit_rows(
 # The table: blocks, each with the name of where it is from
 
 
-class _Sample(NamedTuple):
+class _DrawnRows(NamedTuple):
     """Rows drawn from n: each has a random key, and those with the smallest are kept, in their order.
 
     The first row of every class, where there are classes, has a key below zero.
@@ -143,23 +143,23 @@ class _Sample(NamedTuple):
     y: Any
 
     @classmethod
-    def of(cls, X: pandas.DataFrame, y: Any, rng: np.random.Generator, loss: str) -> _Sample:
+    def of(cls, X: pandas.DataFrame, y: Any, rng: np.random.Generator, loss: str) -> _DrawnRows:
         """A sample of some rows."""
         keys = rng.random(len(y))
         if loss != "squared" or not _is_number(y):
             keys[np.unique(y, return_index=True)[1]] -= 1.0
         return cls(len(y), keys, X, y)._kept()
 
-    def __add__(self, other: _Sample) -> _Sample:  # type: ignore[override]
+    def __add__(self, other: _DrawnRows) -> _DrawnRows:  # type: ignore[override]
         other.keys[(other.keys < 0) & np.isin(other.y, self.classes)] += 1.0
         pairs = np.append(self.keys, other.keys), pandas.concat([self.X, other.X]), np.append(self.y, other.y)
-        return _Sample(self.n + other.n, *pairs)._kept()
+        return _DrawnRows(self.n + other.n, *pairs)._kept()
 
-    def _kept(self) -> _Sample:
+    def _kept(self) -> _DrawnRows:
         if len(self.keys) <= _SAMPLE:
             return self
         rows = np.sort(np.argpartition(self.keys, _SAMPLE)[:_SAMPLE])
-        return _Sample(self.n, self.keys[rows], self.X.iloc[rows], self.y[rows])
+        return _DrawnRows(self.n, self.keys[rows], self.X.iloc[rows], self.y[rows])
 
     @property
     def classes(self) -> Any:
@@ -168,7 +168,7 @@ class _Sample(NamedTuple):
 
 
 @dataclass(eq=False)
-class _Table:
+class _RowSource:
     """Blocks of rows, each with the name of where it is from and what makes its frames; and the columns in order."""
 
     blocks: list[tuple[str, Any]]
@@ -178,7 +178,7 @@ class _Table:
     n: int = 0
 
     @classmethod
-    def of(cls, source: Any, target: Any, callback: Progress) -> _Table:
+    def of(cls, source: Any, target: Any, callback: Progress) -> _RowSource:
         """The blocks of files or of a Dask collection."""
         try:
             import dask
@@ -221,9 +221,9 @@ class _Table:
                 if self.callback is not None:
                     self.callback(k + 1, count)
 
-    def look(self, seed: int, loss: str) -> _Sample:
+    def look(self, seed: int, loss: str) -> _DrawnRows:
         """Check every row, and draw a sample."""
-        drawn: _Sample | None = None
+        drawn: _DrawnRows | None = None
         full = list[tuple[str, Any]]()
         for block, found in zip(self.blocks, self.each(partial(_looked, seed, loss)), strict=True):
             if found is None:
@@ -383,14 +383,14 @@ def _is_number(y: Any) -> bool:
     return y.dtype.kind in "iuf"
 
 
-def _looked(seed: int, loss: str, k: int, parts: Parts) -> _Sample | None:
+def _looked(seed: int, loss: str, k: int, parts: Blocks) -> _DrawnRows | None:
     """A sample of the block; None without rows."""
     rng = np.random.default_rng([seed, k])
-    drawn = [_Sample.of(X, y, rng, loss) for X, y in parts if len(y)]
+    drawn = [_DrawnRows.of(X, y, rng, loss) for X, y in parts if len(y)]
     return reduce(operator.add, drawn) if drawn else None
 
 
-def _features(transform: FeatureMap, positive: Any, parts: Parts) -> Iterator[tuple[Array, Array]]:
+def _features(transform: FeatureMap, positive: Any, parts: Blocks) -> Iterator[tuple[Array, Array]]:
     """Features (n, D) and target (n,) of some rows at a time; the label ``positive`` is +1, any other -1."""
     for X, y in parts:
         rows, own = X.to_numpy(), y if positive is None else np.where(y == positive, 1.0, -1.0)
@@ -406,7 +406,7 @@ def _added(first: Any, second: Any) -> Any:
 # Squared loss
 
 
-def _squares(transform: FeatureMap, positive: Any, near: Array, k: int, parts: Parts) -> tuple[Array, Array]:
+def _squares(transform: FeatureMap, positive: Any, near: Array, k: int, parts: Blocks) -> tuple[Array, Array]:
     """Z'1 (D + 1,) and Z'Z (D + 1, D + 1) of Z = [Phi, y] - near: far from zero, squares have no digits left."""
     ones, squares = np.zeros(near.size), np.zeros((near.size, near.size))
     for features, y in _features(transform, positive, parts):
@@ -416,7 +416,7 @@ def _squares(transform: FeatureMap, positive: Any, near: Array, k: int, parts: P
     return ones, squares
 
 
-def _from_sums(model: Any, stack: Features, y: Array, positive: Any, table: _Table) -> None:
+def _from_sums(model: Any, stack: Features, y: Array, positive: Any, table: _RowSource) -> None:
     near = np.append(stack.table.mean(axis=0, dtype=np.float64), y.mean())
     ones, squares = reduce(_added, table.each(partial(_squares, stack.transform, positive, near)))
     few, target = root_of(squares - np.outer(ones, ones / table.n))
@@ -442,7 +442,7 @@ class _Losses(NamedTuple):
     hessian: Array
 
 
-def _losses(transform: FeatureMap, positive: Any, loss: Loss, v: Array, b: float, k: int, parts: Parts) -> _Losses:
+def _losses(transform: FeatureMap, positive: Any, loss: Loss, v: Array, b: float, k: int, parts: Blocks) -> _Losses:
     return _summed(loss, v, b, _features(transform, positive, parts))
 
 
@@ -471,7 +471,7 @@ class _At:
     sums: _Losses
 
 
-class _Newton(Method[_At]):
+class _RowsNewton(Method[_At]):
     """Newton's method as the driver runs it; ``ask(v, b)`` is one pass over all rows, ``start`` where it begins."""
 
     def __init__(
@@ -526,19 +526,19 @@ class _Newton(Method[_At]):
         return v, (float(right[-1]) - float(across @ v)) / own
 
 
-def _by_newton(model: Any, stack: Features, y: Array, positive: Any, table: _Table) -> None:
+def _by_newton(model: Any, stack: Features, y: Array, positive: Any, table: _RowSource) -> None:
     """First on the sample alone, then on all rows from there."""
     loss, penalty, tol = model.loss_in_use, model.penalty_in_use, model.tol
     some = partial(_summed, loss, pieces=[(stack.table.astype(np.float64), y)])
     nothing = np.zeros(stack.table.shape[1]), 0.0
-    near = _Newton(stack, some, model.C * table.n / y.size, penalty, tol, nothing)
+    near = _RowsNewton(stack, some, model.C * table.n / y.size, penalty, tol, nothing)
     run(near, tol=tol, max_iter=model.max_iter)
 
     def all_rows(v: Array, b: float) -> _Losses:
         sums = table.each(partial(_losses, stack.transform, positive, loss, v, b))
         return _Losses(*reduce(_added, sums))
 
-    method = _Newton(stack, all_rows, model.C, penalty, tol, near.start)
+    method = _RowsNewton(stack, all_rows, model.C, penalty, tol, near.start)
     fit = run(method, tol=tol, max_iter=model.max_iter)
     warn_unless_converged(fit, tol)
     model._publish(fit)

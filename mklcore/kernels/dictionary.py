@@ -22,7 +22,7 @@ from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.functions import MOST_PARTS, RBF, Delta, KernelSpec, Laplacian, LazyColumns, Linear, Polynomial
 from mklcore.kernels.grams import Forecast, GramStack, build_grams, kernel_table
 from mklcore.kernels.interactions import Interaction, interacting
-from mklcore.kernels.maps import way_of
+from mklcore.kernels.maps import sum_kind
 from mklcore.kernels.sequences import (
     USUAL_DEGREE,
     USUAL_K,
@@ -113,7 +113,7 @@ def stored_as(
     elif "features" in forms and n >= COLUMNS_FROM and is_linear and n_features + seen <= n // 2:
         stored, size = "features", 4 * n * seen
     elif "rows" in forms and ("dense" not in forms or size > 1e6 * QUICK_LIMIT_MB):
-        is_quick = all(way_of(spec) != "other" for spec in dictionary.specs)
+        is_quick = all(sum_kind(spec) != "other" for spec in dictionary.specs)
         if is_quick or "dense" not in forms or size > 1e6 * STACK_LIMIT_MB:
             stored, size = "rows", 0
     return Forecast(size, seconds, M, stored)

@@ -33,7 +33,7 @@ SYMMETRY_TOLERANCE = PSD_TOLERANCE = 1e-8
 EXACT_ROWS = 1500  # up to so many rows all eigenvalues are computed where a factor fails
 _SUMMED = 4000  # rows up to which a sum of kernels is made for what could do without
 
-UNCUT = (
+STACKS_IN_FOLDS = (
     "scikit-learn's splitters cannot cut stacks: use mklcore.cross_validate_path, or a KernelDictionary inside a "
     "Pipeline; by hand, GramStack.from_array(K).take(rows) cuts both axes."
 )
@@ -99,7 +99,7 @@ class GramStack(Dense):
     @property
     def shape(self) -> NoReturn:
         """Refused: who asks a stack for its shape, as scikit-learn's splitters do, is about to cut it like a table."""
-        raise KernelError(f"A stack of kernels is no table. {UNCUT}")
+        raise KernelError(f"A stack of kernels is no table. {STACKS_IN_FOLDS}")
 
     @classmethod
     def from_array(
@@ -454,7 +454,7 @@ def as_stack(K: Any) -> Array:
     if array.shape[1] != array.shape[2]:
         raise KernelError(
             f"A kernel stack must hold square matrices (M, n, n); this one has shape {array.shape}. "
-            f"Blocks between test and training rows belong to predict, not to fit. {UNCUT}"
+            f"Blocks between test and training rows belong to predict, not to fit. {STACKS_IN_FOLDS}"
         )
     if array.size == 0:
         raise KernelError(f"A kernel stack needs at least one kernel and one row; this one has shape {array.shape}.")

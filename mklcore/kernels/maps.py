@@ -263,7 +263,7 @@ class KernelMap:
     def layout(self) -> Layout:
         """How each kernel is summed: see ``Layout``."""
         plain = self.is_whole and not self.center and self.normalise != "spherical"
-        ways = np.array([way_of(spec) if plain else "other" for spec in self.specs])
+        ways = np.array([sum_kind(spec) if plain else "other" for spec in self.specs])
         linear, radial, other = (np.flatnonzero(ways == way) for way in ("linear", "radial", "other"))
         seen, specs = [self.specs[m].settled for m in linear], [self.specs[m] for m in radial]
         return Layout(
@@ -472,7 +472,7 @@ class Normalisation:
         return found if kept.size == len(self.names) else found.subset(kept), kept, tuple(notes)
 
 
-def way_of(spec: KernelSpec) -> str:
+def sum_kind(spec: KernelSpec) -> str:
     """How a plain kernel is summed: "linear", "radial" or "other"."""
     if spec.is_base:
         return "linear"

@@ -280,8 +280,10 @@ class Words(SequenceKernel):
 
     def __repr__(self) -> str:
         given = [f for f in fields(self) if f.default is MISSING or getattr(self, f.name) != f.default]
-        told = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in given if f.name not in ("vocabulary", "rarity"))
-        return f"Words({told})"
+        named = ", ".join(
+            f"{f.name}={getattr(self, f.name)!r}" for f in given if f.name not in ("vocabulary", "rarity")
+        )
+        return f"Words({named})"
 
     @classmethod
     def numbers(cls) -> tuple[Field[Any], ...]:

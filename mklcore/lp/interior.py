@@ -127,7 +127,7 @@ class Sides(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Inside:
+class InteriorPoint:
     """A point of the path inside, or a step of it: ``values`` (x, room - x, and at p = 1 theta) and their
     ``multipliers`` (lower, upper, s), all positive; the intercept; ``theta`` (M,), and their price, t at p = 1 and nu
     above."""
@@ -142,7 +142,7 @@ class Inside:
     def mu(self) -> float:
         return float(self.values @ self.multipliers) / self.values.size
 
-    def room(self, way: Inside) -> float:
+    def room(self, way: InteriorPoint) -> float:
         """The longest step along ``way`` that keeps everything non-negative."""
         return min(room(self.values, way.values), room(self.multipliers, way.multipliers))
 
@@ -160,15 +160,15 @@ class Linearised(NamedTuple):
 class Weights(Protocol):
     """What is asked of the set that the kernel weights live on."""
 
-    def enter(self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float) -> Inside:
+    def enter(self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float) -> InteriorPoint:
         """The first point, of a box with its multipliers and of weights with forms Q (M,)."""
         ...
 
-    def linearised(self, inside: Inside, Q: Array, goal: Array) -> Linearised:
+    def linearised(self, inside: InteriorPoint, Q: Array, goal: Array) -> Linearised:
         """The conditions at a point, on the way to products ``goal`` of weights and their multipliers."""
         ...
 
-    def moved(self, inside: Inside, way: Inside, length: float) -> Inside:
+    def moved(self, inside: InteriorPoint, way: InteriorPoint, length: float) -> InteriorPoint:
         """A step along ``way``."""
         ...
 
@@ -176,18 +176,18 @@ class Weights(Protocol):
 class Simplex:
     """p = 1: theta >= 0, the multipliers of 1/2 a'K_m a <= t, sums to one."""
 
-    def enter(self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float) -> Inside:
+    def enter(self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float) -> InteriorPoint:
         t = 0.5 * float(Q.max()) + mu * theta.size
-        return Inside(np.append(values, theta), np.append(multipliers, t - 0.5 * Q), b, theta, t)
+        return InteriorPoint(np.append(values, theta), np.append(multipliers, t - 0.5 * Q), b, theta, t)
 
-    def linearised(self, inside: Inside, Q: Array, goal: Array) -> Linearised:
+    def linearised(self, inside: InteriorPoint, Q: Array, goal: Array) -> Linearised:
         theta, s = inside.theta, inside.multipliers[-inside.theta.size :]
         rest = 0.5 * Q - inside.price + goal / theta
         return Linearised(s / theta, np.ones(theta.size), rest, 1.0 - float(theta.sum()))
 
-    def moved(self, inside: Inside, way: Inside, length: float) -> Inside:
+    def moved(self, inside: InteriorPoint, way: InteriorPoint, length: float) -> InteriorPoint:
         values = inside.values + length * way.values
-        return Inside(
+        return InteriorPoint(
             values,
             inside.multipliers + length * way.multipliers,
             inside.intercept + length * way.intercept,
@@ -202,18 +202,18 @@ class Sphere:
     def __init__(self, p: float) -> None:
         self.p = p
 
-    def enter(self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float) -> Inside:
+    def enter(self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float) -> InteriorPoint:
         nu = 0.5 * float(Q.mean()) / float(np.mean(theta ** (self.p - 1.0)))
-        return Inside(values, multipliers, b, theta, max(nu, 1e-300))
+        return InteriorPoint(values, multipliers, b, theta, max(nu, 1e-300))
 
-    def linearised(self, inside: Inside, Q: Array, goal: Array) -> Linearised:
+    def linearised(self, inside: InteriorPoint, Q: Array, goal: Array) -> Linearised:
         theta, p = inside.theta, self.p
         border = theta ** (p - 1.0)
         diagonal = inside.price * (p - 1.0) * theta ** (p - 2.0)
         return Linearised(diagonal, border, 0.5 * Q - inside.price * border, (1.0 - float(np.sum(theta**p))) / p)
 
-    def moved(self, inside: Inside, way: Inside, length: float) -> Inside:
-        return Inside(
+    def moved(self, inside: InteriorPoint, way: InteriorPoint, length: float) -> InteriorPoint:
+        return InteriorPoint(
             inside.values + length * way.values,
             inside.multipliers + length * way.multipliers,
             inside.intercept + length * way.intercept,
@@ -370,7 +370,7 @@ class Interior(Reweighting):
         linear = task.loss.dual(a, task.y, task.C)
         return float(np.clip(linear / (2.0 * price), 1e-3, 1.0)) if price > 0.0 else 1.0
 
-    def _entered(self, x: Array, theta: Array, point: WeightIterate) -> Inside:
+    def _entered(self, x: Array, theta: Array, point: WeightIterate) -> InteriorPoint:
         """Multipliers for a first x and theta: no residuals, and no product far below the mean."""
         sides, left = self.sides, self.sides.room - x
         excess = sides.slopes - sides.spread((theta @ point.state.G + point.intercept)[sides.points])
@@ -423,7 +423,7 @@ class _System:
         self.border = np.column_stack([self.U @ self.ones, conditions.border])
         self.bordered = np.column_stack([self.H.solve(side) for side in self.border.T])
 
-    def direction(self, goal: Array) -> Inside:
+    def direction(self, goal: Array) -> InteriorPoint:
         """The Newton step towards products values * multipliers = ``goal``."""
         sides, (low, high, weighed) = self.sides, _thirds(goal, self.sides.rows.size)
         right = self.excess + low / self.x - high / self.left
@@ -436,7 +436,7 @@ class _System:
         x = (right - sides.spread(pull - self.firm * a)) / self.stiffness
         values = np.concatenate([x, -x, theta[: weighed.size]])
         multipliers = (goal - self.inside.multipliers * values) / self.inside.values - self.inside.multipliers
-        return Inside(values, multipliers, intercept, theta, price)
+        return InteriorPoint(values, multipliers, intercept, theta, price)
 
     def _outer(self, reach: Array, drift: float) -> tuple[float, float]:
         """The steps of intercept and price: 1'a moves to its total, the weights to their set."""

@@ -224,7 +224,7 @@ def by_size(task: Problem, tol: float) -> tuple[Phase, ...]:
     return (SOME_PAIRS, NEWTON) if small else (NEWTON,)
 
 
-class Row(NamedTuple):
+class ScheduleRow(NamedTuple):
     """A class of problems: when it is one, its methods, and why they are taken."""
 
     problems: str
@@ -234,20 +234,20 @@ class Row(NamedTuple):
 
 
 TABLE = (
-    Row("features", has_features, on_features, "features cost no kernel value"),
-    Row("p = infinity", lambda task: task.penalty.order == np.inf, lambda task, tol: ONE_KERNEL,
+    ScheduleRow("features", has_features, on_features, "features cost no kernel value"),
+    ScheduleRow("p = infinity", lambda task: task.penalty.order == np.inf, lambda task, tol: ONE_KERNEL,
         "at p = infinity one machine solve is the optimum, and no Gram matrix but the sum is stored"),
-    Row("kernels that are not stored", lambda task: not is_stored(task.K), on_rows,
+    ScheduleRow("kernels that are not stored", lambda task: not is_stored(task.K), on_rows,
         "the kernels are computed when asked for, and no Gram matrix is stored"),
-    Row("p = 1", lambda task: task.penalty.order == 1, at_one, "at p = 1 the analytic update would crawl"),
-    Row("1 < p < 4", lambda task: is_below(task, SETTINGS.analytic_from), by_size,
+    ScheduleRow("p = 1", lambda task: task.penalty.order == 1, at_one, "at p = 1 the analytic update would crawl"),
+    ScheduleRow("1 < p < 4", lambda task: is_below(task, SETTINGS.analytic_from), by_size,
         "at p = {p:.4g} the analytic update would crawl"),
-    Row("every other penalty", lambda task: True, lambda task, tol: (MACHINE,),
+    ScheduleRow("every other penalty", lambda task: True, lambda task, tol: (MACHINE,),
         "the analytic update of the {name} needs few steps and no Hessian"),
 )  # fmt: skip
 
 
-def row_for(task: Problem) -> Row:
+def row_for(task: Problem) -> ScheduleRow:
     """The row that holds for a problem."""
     for row in TABLE:
         if row.when(task):

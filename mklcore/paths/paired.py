@@ -24,23 +24,23 @@ LEAST_ROWS = 20  # below which no error is given
 SURE = 2.0  # standard errors beyond which a gap is no tie
 
 
-class Said(NamedTuple):
+class Predictions(NamedTuple):
     """What a fitted ``model`` says of rows: decision values (n,) or (n, T) and answers (n,)."""
 
     model: Any
     decision: Array
     answers: Labels
 
-    def take(self, rows: Indices) -> Said:
+    def take(self, rows: Indices) -> Predictions:
         """The same on some of the rows."""
-        return Said(self.model, self.decision[rows], self.answers[rows])
+        return Predictions(self.model, self.decision[rows], self.answers[rows])
 
     def score(self, y: Labels, scoring: Scoring) -> float:
         """Its score against ``y`` (n,)."""
         return scored(self.model, self.decision, y, scoring, self.answers)
 
 
-class Compared(NamedTuple):
+class PairedScore(NamedTuple):
     """A score with its standard error, and the gap to the first model's: positive where the first is ahead."""
 
     score: float
@@ -56,23 +56,23 @@ class Compared(NamedTuple):
         return "ahead" if self.gap > 0 else "behind"
 
 
-def said_by(model: Any, X: Any) -> Said:
+def predictions(model: Any, X: Any) -> Predictions:
     """What any classifier or regressor says of rows ``X``: its decision values, else its probabilities."""
     answers = np.asarray(model.predict(X))
     if not hasattr(model, "classes_"):
-        return Said(model, np.asarray(answers, dtype=float), answers)
+        return Predictions(model, np.asarray(answers, dtype=float), answers)
     if hasattr(model, "decision_function"):
-        return Said(model, np.asarray(model.decision_function(X), dtype=float), answers)
+        return Predictions(model, np.asarray(model.decision_function(X), dtype=float), answers)
     share = np.asarray(model.predict_proba(X), dtype=float)
-    return Said(model, share[:, 1] if share.shape[1] == 2 else share, answers)
+    return Predictions(model, share[:, 1] if share.shape[1] == 2 else share, answers)
 
 
-def compared(said: Sequence[Said], y: Labels, scoring: Scoring, seed: int = 0) -> list[Compared]:
+def compare_scores(said: Sequence[Predictions], y: Labels, scoring: Scoring, seed: int = 0) -> list[PairedScore]:
     """Score several models on the same rows, with standard errors of the scores and of their gaps to the first.
 
     Parameters
     ----------
-    said : sequence of Said
+    said : sequence of Predictions
         What each model says of the rows, none of which it was fitted on.
     y : array (n,)
         The target of the rows.
@@ -83,7 +83,7 @@ def compared(said: Sequence[Said], y: Labels, scoring: Scoring, seed: int = 0) -
 
     Returns
     -------
-    list of Compared
+    list of PairedScore
         One per model. Errors are NaN below ``LEAST_ROWS`` rows.
 
     Raises
@@ -96,15 +96,15 @@ def compared(said: Sequence[Said], y: Labels, scoring: Scoring, seed: int = 0) -
         raise DataError(f"Every model needs one answer for each of the {y.size} rows.")
     scores = np.array([one.score(y, scoring) for one in said])
     if y.size < LEAST_ROWS:
-        return [Compared(float(score), np.nan, float(scores[0] - score), np.nan) for score in scores]
+        return [PairedScore(float(score), np.nan, float(scores[0] - score), np.nan) for score in scores]
     without = _without_each_group(said, y, scoring, seed)
     return [
-        Compared(float(score), _error(own), float(scores[0] - score), _error(without[0] - own))
+        PairedScore(float(score), _error(own), float(scores[0] - score), _error(without[0] - own))
         for score, own in zip(scores, without, strict=True)
     ]
 
 
-def _without_each_group(said: Sequence[Said], y: Labels, scoring: Scoring, seed: int) -> Array:
+def _without_each_group(said: Sequence[Predictions], y: Labels, scoring: Scoring, seed: int) -> Array:
     """The score of every model without each group of rows, (models, groups)."""
     order = np.random.default_rng(seed).permutation(y.size)
     rows = [np.sort(np.delete(order, np.s_[g::GROUPS])) for g in range(min(GROUPS, y.size))]

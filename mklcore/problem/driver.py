@@ -359,7 +359,7 @@ def run(
     computes many kernel rows; a true answer ends the run with ``Status.CANCELLED``, an exception passes through. The
     best point seen is kept, with its proof computed from scratch where a method needs one. A division by zero or a
     singular system inside a method, compiled or not, is a KernelError that names the scales of the problem. ``why`` the
-    method was taken is told with its name.
+    method was taken is named.
     """
     methods = [method]
     try:

@@ -19,7 +19,7 @@ from mklcore.kernels.operators import CachedOperator, cached
 from mklcore.problem.driver import AnyIterate, Iterate, Method, State, Trace
 from mklcore.problem.losses import Cost, Loss, best_intercept, total_loss
 from mklcore.problem.penalties import Penalty
-from mklcore.problem.proof import Bound, Certificate, dual_bound, scales_of, weighted_certificate
+from mklcore.problem.proof import Certificate, LowerBound, dual_bound, scales_of, weighted_certificate
 from mklcore.problem.solution import feasible_start
 
 
@@ -48,7 +48,7 @@ class Problem:
         """min over theta of 1/2 sum_m ||w_m||^2 / theta_m for ||w_m||^2 = weights_m^2 Q_m."""
         return self.penalty.regulariser(weights * np.sqrt(Q))
 
-    def bound(self, a: Array, Q: Array) -> Bound:
+    def bound(self, a: Array, Q: Array) -> LowerBound:
         """What a dual in the box with forms Q (M,) proves for the whole problem."""
         return dual_bound(self.loss, self.penalty, a, Q, self.y, self.C)
 

@@ -30,7 +30,7 @@ _FAR, _STRAINED = 1e-2, 1e-5  # shares of the objective: a gap that is no answer
 ROUNDING = 8.0 * np.finfo(float).eps
 
 
-class Bound(NamedTuple):
+class LowerBound(NamedTuple):
     """``value``, a lower bound on the optimum, is that of the feasible ``point`` (n,), a multiple of the dual asked
     about;
     ``price`` is what that point pays: R of the stopping rule."""
@@ -40,7 +40,7 @@ class Bound(NamedTuple):
     price: float
 
 
-def dual_bound(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: Cost) -> Bound:
+def dual_bound(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: Cost) -> LowerBound:
     """max_s  Lin(s a) - price(s^2 Q)  over multiples in the box; the dual value of the problem at its maximum.
 
     ``a`` (n,) a dual in the box, ``Q`` (M,) its forms a'K_m a, ``y`` (n,), ``C`` the cost of one unit of loss. A
@@ -52,7 +52,7 @@ def dual_bound(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: Co
     own, scaled = loss.dual(a, y, C) - price, s * a
     cheaper = s * s * price if penalty.homogeneous else penalty.dual_price(s * s * Q)
     better = loss.dual(scaled, y, C) - cheaper
-    return Bound(better, scaled, cheaper) if better > own else Bound(own, a, price)
+    return LowerBound(better, scaled, cheaper) if better > own else LowerBound(own, a, price)
 
 
 def _searched(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: Cost) -> float:

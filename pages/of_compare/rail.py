@@ -11,7 +11,7 @@ from pages.shared.drawing import controls
 from pages.shared.params import methods as params_methods
 from pages.shared.params import places
 from pages.shared.params.algorithms import METHODS, Setting
-from pages.shared.params.methods import FEWEST, MOST, Method
+from pages.shared.params.methods import FEWEST, MOST, MethodParams
 from pages.shared.params.methods import method as method_of
 from pages.shared.params.parameters import Params
 from pages.shared.session import fields, history
@@ -51,28 +51,28 @@ def _open(own: Params) -> None:
     memory().next_page = "explore"
 
 
-def _keep(methods: Sequence[Method]) -> None:
+def _keep(methods: Sequence[MethodParams]) -> None:
     history.change(methods=params_methods.write(methods))
 
 
-def _next(params: Params, methods: Sequence[Method]) -> Method:
+def _next(params: Params, methods: Sequence[MethodParams]) -> MethodParams:
     """Return a method to add: the first method that is not there yet."""
     used, offered = {method.algorithm for method in methods}, METHODS.offered(tables.table(params).task)
-    return Method(next((name for name in offered if name not in used), methods[0].algorithm))
+    return MethodParams(next((name for name in offered if name not in used), methods[0].algorithm))
 
 
 # Presets
 
 
-def presets(params: Params) -> dict[str, tuple[Method, ...]]:
+def presets(params: Params) -> dict[str, tuple[MethodParams, ...]]:
     """Return the named sets of methods that make sense for the table, built from the registry."""
     task = tables.table(params).task
     losses = next((c for c in METHODS["lp"].controls if c.name == "loss" and task in c.tasks), None)
     now = method_of(params.algorithm, params.path, **dict(params.settings))
-    baselines = tuple(Method(name) for name in paths.BASELINES if name in METHODS and name != now.algorithm)
+    baselines = tuple(MethodParams(name) for name in paths.BASELINES if name in METHODS and name != now.algorithm)
     found = {
         "Four norms": tuple(method_of("lp", p=p) for p in NORMS),
-        "All methods and the uniform sum": (*map(Method, learners()), Method("uniform"))[:MOST],
+        "All methods and the uniform sum": (*map(MethodParams, learners()), MethodParams("uniform"))[:MOST],
         "What Explore shows, and the baselines": (now, *baselines),
         "Kernel by kernel": tuple(method_of(name, "s") for name in learners() if "s" in METHODS[name].path_params),
         "MKL-GOMP and ridge under ℓq norms": (
@@ -81,19 +81,19 @@ def presets(params: Params) -> dict[str, tuple[Method, ...]]:
         ),
         "Convex and concave prices": (
             method_of("lp", p=1.0),
-            Method("smkl"),
+            MethodParams("smkl"),
             method_of("smkl", terms="log"),
         ),
         "The norm as path, at three costs": tuple(method_of("lp", "p", C=cost) for cost in COSTS),
     }
     if task == "multiclass":
-        found["Weights for each class, and shared"] = (Method("lp"), Method("joint"))
+        found["Weights for each class, and shared"] = (MethodParams("lp"), MethodParams("joint"))
     if losses is not None and len(losses.choices) > 1:
         found["One norm, other losses"] = tuple(method_of("lp", p=2.0, loss=loss) for loss in losses.choices)
     return {name: methods for name, methods in found.items() if FEWEST <= len(methods) <= MOST}
 
 
-def _preset(params: Params, methods: tuple[Method, ...]) -> None:
+def _preset(params: Params, methods: tuple[MethodParams, ...]) -> None:
     offered = presets(params)
     active = next((name for name, chosen in offered.items() if chosen == methods), None)
     fields.view(
@@ -106,15 +106,15 @@ def _preset(params: Params, methods: tuple[Method, ...]) -> None:
 # One method
 
 
-def _method(params: Params, methods: tuple[Method, ...], place: int) -> None:
+def _method(params: Params, methods: tuple[MethodParams, ...], place: int) -> None:
     method = methods[place]
     algorithm, own = METHODS[method.algorithm], comparison.method_params(params, method)
 
-    def put(changed: Method) -> None:
+    def put(changed: MethodParams) -> None:
         _keep([*methods[:place], changed, *methods[place + 1 :]])
 
     fields.view(
-        st.selectbox, "Method", f"method_{place}_algorithm", method.algorithm, lambda name: put(Method(name)),
+        st.selectbox, "Method", f"method_{place}_algorithm", method.algorithm, lambda name: put(MethodParams(name)),
         options=METHODS.offered(tables.table(params).task, method.algorithm),
         format_func=lambda name: METHODS[name].label, help=algorithm.one_line,
     )  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from mklcore.figures import comparison_plot, style
-from mklcore.gallery.experiments import Comparison, Experiment, Outcome
+from mklcore.gallery.experiments import Experiment, Outcome, PaperComparison
 from mklcore.gallery.experiments.claims import AGREES, DISAGREES, UNSAID, counted
 from pages.of_experiments import runs
 from pages.shared.drawing import charts, listings
@@ -16,7 +16,7 @@ SAID = {AGREES: "Agrees", DISAGREES: "Disagrees", UNSAID: "Too small to call"}
 ICONS = {AGREES: ":material/check:", DISAGREES: ":material/close:", UNSAID: ":material/question_mark:"}
 
 
-def picture(experiment: Experiment, comparison: Comparison) -> None:
+def picture(experiment: Experiment, comparison: PaperComparison) -> None:
     """Draw ours and the reference, one group of columns at a time."""
     panels, place = experiment.groups(), history.current().experiment_panel
     if len(panels) > 1:
@@ -34,7 +34,7 @@ def picture(experiment: Experiment, comparison: Comparison) -> None:
     st.caption(_read_as(comparison, part, floor is not None))
 
 
-def _read_as(comparison: Comparison, part: slice, with_floor: bool) -> str:
+def _read_as(comparison: PaperComparison, part: slice, with_floor: bool) -> str:
     """Say what the marks in the picture mean, those that are there."""
     sentences = ["Filled: ours, with one standard error."] * bool(np.isfinite(comparison.ours[:, part]).any())
     sentences += ["Hollow: the reference."] * bool(np.isfinite(comparison.reference[:, part]).any())
@@ -58,7 +58,7 @@ def stated(experiment: Experiment) -> None:
     st.markdown("\n".join(["**What the paper states.**\n", *lines]))
 
 
-def verdict(comparison: Comparison, outcome: Outcome) -> None:
+def verdict(comparison: PaperComparison, outcome: Outcome) -> None:
     """Say in one sentence how ours and the reference agree, or that there is nothing to agree with."""
     if not comparison.compared:
         text = "There is no published number to set beside these"
@@ -79,7 +79,7 @@ def verdict(comparison: Comparison, outcome: Outcome) -> None:
     st.markdown(f"{text}. {runs.label(outcome)[:1].upper()}{runs.label(outcome)[1:]}.{rough}")
 
 
-def numbers(experiment: Experiment, comparison: Comparison, outcome: Outcome) -> None:
+def numbers(experiment: Experiment, comparison: PaperComparison, outcome: Outcome) -> None:
     """Draw every number beside the reference, and the files to take away."""
     table = comparison.frame().rename(columns={"row": experiment.row_name}).dropna(axis="columns", how="all")
     two, name = st.column_config.NumberColumn, experiment.row_name

@@ -6,7 +6,7 @@ import streamlit as st
 from mklcore.paths.references import Reference
 from pages.shared import requests
 from pages.shared.derive import hulls
-from pages.shared.derive.hulls import Answer
+from pages.shared.derive.hulls import HullsView
 from pages.shared.params import places
 from pages.shared.session import words
 
@@ -19,7 +19,7 @@ LABELS = {
 }
 
 
-def draw(shown: Answer) -> None:
+def draw(shown: HullsView) -> None:
     """Draw the best of every way to use these kernels as rows of a table, once they are asked for."""
     if not hulls.compares(shown.params):
         return
@@ -34,7 +34,7 @@ def draw(shown: Answer) -> None:
     )
 
 
-def _table(shown: Answer, found: tuple[Reference, ...]) -> None:
+def _table(shown: HullsView, found: tuple[Reference, ...]) -> None:
     path = shown.path
     best = path.first_look
     own = LINE, words.score(path.score_name, float(path.val_score[best])), places.label("lam", float(path.values[best]))

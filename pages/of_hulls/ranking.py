@@ -5,7 +5,7 @@ import streamlit as st
 
 from mklcore.figures import style
 from pages.shared.derive import hulls
-from pages.shared.derive.hulls import Answer, Hull
+from pages.shared.derive.hulls import HullsView, HullView
 from pages.shared.drawing import listings
 from pages.shared.params import places
 from pages.shared.session.words import plain
@@ -15,7 +15,7 @@ HEIGHT, ROW = 215, 35  # pixels, of the table and of one of its rows
 NAMED = 3
 
 
-def draw(shown: Answer, hull: Hull) -> None:
+def draw(shown: HullsView, hull: HullView) -> None:
     """Draw the effect of every column: the mean of its absolute Shapley values on validation rows."""
     found, rows = hulls.ranking(shown, hull), hulls.judges(shown.params).n_samples
     text, table = st.columns([2, 3], gap="medium")

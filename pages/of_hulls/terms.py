@@ -5,12 +5,12 @@ import streamlit as st
 from mklcore.answer.terms import Columns
 from mklcore.figures import term_bars, term_plot
 from pages.shared.derive import hulls
-from pages.shared.derive.hulls import Answer, Hull
+from pages.shared.derive.hulls import HullsView, HullView
 from pages.shared.drawing import charts
 from pages.shared.session import fields, history
 
 
-def draw(shown: Answer, hull: Hull) -> None:
+def draw(shown: HullsView, hull: HullView) -> None:
     """Draw the shares of all terms, and the curve or the map of the one chosen."""
     found, dark = hulls.terms(shown.params, hull), charts.is_dark()
     if not found.terms:
@@ -26,7 +26,7 @@ def draw(shown: Answer, hull: Hull) -> None:
             _one(shown, hull, offered)
 
 
-def _one(shown: Answer, hull: Hull, offered: list[Columns]) -> None:
+def _one(shown: HullsView, hull: HullView, offered: list[Columns]) -> None:
     named = {" × ".join(columns): columns for columns in offered}
     asked = history.current().hull_term
     name = fields.view(

@@ -7,7 +7,7 @@ from mklcore.figures.hulls import Drawn
 from mklcore.paths.path import Path
 from pages.shared import headline, work
 from pages.shared.derive import hull_words, hulls, tables
-from pages.shared.derive.hulls import Answer, Hull
+from pages.shared.derive.hulls import HullsView, HullView
 from pages.shared.drawing import charts, evidence, listings
 from pages.shared.export import downloads, explorable, proof
 from pages.shared.params import places
@@ -43,7 +43,7 @@ def says(path: Path, drawn: Drawn, params: Params) -> None:
         st.caption(f"The best λ is the {end} one tried: a {other} one may do better. Type it into the box for λ.")
 
 
-def number_box(shown: Answer, value: float) -> None:
+def number_box(shown: HullsView, value: float) -> None:
     """Draw the box for an exact λ."""
 
     def keep(chosen: float | None) -> None:
@@ -58,7 +58,7 @@ def number_box(shown: Answer, value: float) -> None:
     )  # fmt: skip
 
 
-def facts(shown: Answer, hull: Hull) -> None:
+def facts(shown: HullsView, hull: HullView) -> None:
     """Say how sure the hull is, how large, out of how many, and how well it predicts."""
     fitted, params = hull.fitted, shown.params
     box, sure, size, score = st.columns([2.0, 3.1, 3.0, 2.1], vertical_alignment="center")
@@ -81,7 +81,7 @@ def facts(shown: Answer, hull: Hull) -> None:
         proof.pocket(proof.of_hull(shown.params, hull), "hulls")
 
 
-def _scores(shown: Answer, hull: Hull) -> None:
+def _scores(shown: HullsView, hull: HullView) -> None:
     if shown.provisional:
         st.markdown("Not scored: a score of a provisional hull would be taken for the answer.")
         return
@@ -109,7 +109,7 @@ def missing(found: Pending | Failed, value: float, drawn: float) -> None:
         st.info(f"The hull at {wanted} is being solved. The hull at {there} is shown until then.")
 
 
-def node(shown: Answer, hull: Hull, asked: str) -> None:
+def node(shown: HullsView, hull: HullView, asked: str) -> None:
     """Draw the node that was clicked or chosen: its name, where it stands, and what it adds to the prediction."""
     fitted, chosen = hull.fitted, hulls.columns(shown.params)
     ways = {hull_words.written(levels, chosen): levels for levels in hull_words.by_norm(fitted)}
@@ -145,7 +145,7 @@ def node(shown: Answer, hull: Hull, asked: str) -> None:
         charts.show(charts.dimmed(figure, dark=dark) if shown.waiting else figure, "hull_component", 260)
 
 
-def figures(shown: Answer, hull: Hull) -> None:
+def figures(shown: HullsView, hull: HullView) -> None:
     """Draw the pockets with the pictures of this hull, to take them away."""
     fitted, table = hull.fitted, tables.table(shown.params)
     chosen = hulls.columns(shown.params)
@@ -158,7 +158,7 @@ def figures(shown: Answer, hull: Hull) -> None:
             explorable.hulls(history.current(), shown.path, made, chosen, hulls.METHOD, index=index)
 
 
-def every_node(hull: Hull) -> None:
+def every_node(hull: HullView) -> None:
     """Draw the nodes inside and just outside as tables, once they are opened."""
     opened = st.expander(
         "All nodes at this λ, as tables", icon=":material/table_rows:", key="hull_tables", on_change="rerun"

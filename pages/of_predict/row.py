@@ -13,7 +13,7 @@ from mklcore.data.files import Table
 from mklcore.data.sequences import unpacked
 from mklcore.errors import DataError
 from mklcore.figures import style
-from pages.shared.derive.tables import Row
+from pages.shared.derive.tables import TableRow
 from pages.shared.session import fields, history
 from pages.shared.session.words import plain
 
@@ -23,14 +23,14 @@ NONE_OF_THEM = "none of these"
 DAY = np.timedelta64(1, "D")
 
 
-def move(here: Row, values: Mapping[int, float]) -> None:
+def move(here: TableRow, values: Mapping[int, float]) -> None:
     """Set features of the row, as a step that can be undone; what is as in the row is no change."""
     moves = {j: float(v) for j, v in sorted({**here.moves, **values}.items()) if v != here.before[j]}
     history.change(moved=",".join(f"{j + 1}={value!r}" for j, value in moves.items()))
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class RowColumn:
     """A column of the file: its features, their places in a row, and those of its letters."""
 
     name: str
@@ -100,12 +100,12 @@ class Column:
         return found
 
 
-def columns_of(table: Dataset, encoder: TableEncoder) -> dict[str, Column]:
+def columns_of(table: Dataset, encoder: TableEncoder) -> dict[str, RowColumn]:
     """The columns of the file by their names."""
     names = dict.fromkeys((*(name for name, _ in table.columns), *(name for name, _ in table.strings)))
     places = dict(table.columns)
     return {
-        name: Column(
+        name: RowColumn(
             name, tuple(encoder.features[j] for j in places.get(name, ())), places.get(name, ()),
             table.letter_columns(name), name in dict(table.texts),
         )
@@ -113,7 +113,7 @@ def columns_of(table: Dataset, encoder: TableEncoder) -> dict[str, Column]:
     }  # fmt: skip
 
 
-def control(table: Dataset, encoder: TableEncoder, column: Column, here: Row) -> None:
+def control(table: Dataset, encoder: TableEncoder, column: RowColumn, here: TableRow) -> None:
     """Draw one column as a slider, a choice, a calendar or a box for text."""
     key, label = f"what_{table.fingerprint[:12]}_{column.name}", plain(column.name)
     now = column.shown(here.now)

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from mklcore.figures.hulls import HullLayout
-from mklcore.figures.takeaway import About, Problem, hulls_page, methods_page, path_page
+from mklcore.figures.takeaway import About, SolvedProblem, hulls_page, methods_page, path_page
 from mklcore.gallery.lessons import LESSONS, lesson_page
 from tests.figures.test_takeaway import HOSTILE, a_path, columns_of
 
 EARLIER = File(__file__).resolve().parents[2] / "sample_data" / "earlier"
-ABOUT = About(HOSTILE[0], problems=(Problem(HOSTILE[1], r"\min_\theta \|w\|", HOSTILE[2]),), settings="?data=wine")
+ABOUT = About(
+    HOSTILE[0], problems=(SolvedProblem(HOSTILE[1], r"\min_\theta \|w\|", HOSTILE[2]),), settings="?data=wine"
+)
 SLIDER = "[data-leads] input[type=range]"
 
 

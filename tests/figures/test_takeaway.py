@@ -18,7 +18,7 @@ from mklcore.errors import ParameterError
 from mklcore.figures.takeaway import (
     About,
     Palette,
-    Problem,
+    SolvedProblem,
     as_json,
     explanation,
     hulls_page,
@@ -138,7 +138,10 @@ def test_methods_share_kernels_and_a_slider():
 
 
 def test_a_file_tells_every_problem_once_with_its_formula():
-    solved = (Problem("one", r"\min_\theta \|w\|", "how it bends"), Problem(HOSTILE[0], "C", cannot_tell="why"))
+    solved = (
+        SolvedProblem("one", r"\min_\theta \|w\|", "how it bends"),
+        SolvedProblem(HOSTILE[0], "C", cannot_tell="why"),
+    )
     page = methods_page({"one": a_path(), "two": a_path()}, About(problems=solved))
     assert page.count("<math ") == 2
     assert re.findall(r"<h2>(.*?)</h2>", page) == ["one", html.escape(HOSTILE[0])]
@@ -196,6 +199,6 @@ def test_a_lesson_keeps_its_picture_and_its_moral_until_a_guess():
 
 @pytest.mark.parametrize("method", ESTIMATORS.values(), ids=list(ESTIMATORS))
 def test_the_formula_of_every_method_is_drawn_without_a_server(method) -> None:
-    text = explanation(About("Why?", problems=(Problem("", method.formula),)))
+    text = explanation(About("Why?", problems=(SolvedProblem("", method.formula),)))
     (formula,) = re.findall(r"<math.*?</math>", text)
     assert "\\" not in "".join(ElementTree.fromstring(formula).itertext())

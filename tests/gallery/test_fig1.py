@@ -5,7 +5,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.gallery.experiments import Experiment, Line, Outcome
+from mklcore.gallery.experiments import Experiment, Outcome, TableLine
 from mklcore.gallery.experiments.lp import INFORMATIVE
 from tests.helpers.every import every
 
@@ -42,11 +42,11 @@ def test_one_row_with_two_repetitions():
     assert found.mean[0, :6] == pytest.approx(reference[:6], abs=3.0)
     assert "2 repetitions" in found._repr_html_()
     assert found.standard_error.shape == (1, 13)
-    assert found.samples[0, 1] == pytest.approx(FIG1.measure(Line("0.82", 1, 1)))  # seeded
+    assert found.samples[0, 1] == pytest.approx(FIG1.measure(TableLine("0.82", 1, 1)))  # seeded
 
 
 def test_extreme_sparsity_needs_one_kernel():
-    line = FIG1.measure(Line("0.98"))
+    line = FIG1.measure(TableLine("0.98"))
     assert line[6] == 1.0
     assert abs(line[0] - 4.0) < 1.0
     assert line[1] < line[3] < line[4] < line[5]  # the larger q, the worse

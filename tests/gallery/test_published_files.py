@@ -7,13 +7,13 @@ from sklearn.svm import SVC
 import mklcore as mkl
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.local_models import local_scores
-from mklcore.gallery.experiments import Line, proteins, smkl
+from mklcore.gallery.experiments import TableLine, proteins, smkl
 
 PROTOCOLS = ("lp_table1", "lp_table2_fig6", "gomp_fig2", "smkl_table2", "smkl_table3")
 
 
 def on_file(measure, row, folder):
-    return measure(Line(row, quick=True, folder=str(folder)))
+    return measure(TableLine(row, quick=True, folder=str(folder)))
 
 
 @pytest.mark.parametrize("key", PROTOCOLS)

@@ -11,19 +11,19 @@ import mklcore as mkl
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
 from mklcore.estimators.lp import UniformMKLRegressor
-from mklcore.gallery.experiments import Experiment, Line, Outcome, greedy, hkl, lp, smkl, times
+from mklcore.gallery.experiments import Experiment, Outcome, TableLine, greedy, hkl, lp, smkl, times
 from mklcore.gallery.experiments import __main__ as command
 from mklcore.gallery.experiments.base import _measured
 from mklcore.gallery.experiments.claims import Check, Claim
 from mklcore.gallery.experiments.records import record, records
 
 
-def measure(line: Line) -> list[float]:
+def measure(line: TableLine) -> list[float]:
     size = 0.0 if line.row.startswith("made") else float(len(line.file("numbers.csv").read_text()))
     return [float(line.quick), size + line.seed + line.repetition]
 
 
-def idle(line: Line) -> list[float]:
+def idle(line: TableLine) -> list[float]:
     time.sleep(0.05)
     return [0.0, 0.0]
 
@@ -74,7 +74,7 @@ def test_a_run_that_was_cut_short_goes_on_and_keeps_what_it_measured(tmp_path, m
     rows, memory = ["made", "made too"], Memory(tmp_path / "run.json.part", verbose=0)
     with pytest.raises(KeyboardInterrupt):
         TINY.run(2, rows, callback=stop, memory=memory)
-    lines = [Line(row, 0, k) for k in range(2) for row in rows]
+    lines = [TableLine(row, 0, k) for k in range(2) for row in rows]
     kept = memory.cache(_measured)
     assert [kept.check_call_in_cache(measure, line) for line in lines] == [True] * 3 + [False]
     found = TINY.run(2, rows, memory=memory)
@@ -163,15 +163,15 @@ def test_the_epsilon_and_the_single_kernel_are_chosen_by_folds(monkeypatch, spec
     monkeypatch.setattr(smkl, "FOLDS", 3)
     usual = {"loss": "epsilon_insensitive", "normalise": "trace"}
     model = UniformMKLRegressor(kernels=mkl.KernelDictionary((mkl.Linear(),)), **usual)
-    found, score = smkl.chosen(Line("any"), model, spectra)
+    found, score = smkl.chosen(TableLine("any"), model, spectra)
     assert score <= 0.0
     assert found.epsilon == pytest.approx(smkl.TUBES[0] * np.std(spectra.y))  # a target without noise
-    best = smkl.best_alone(Line("any"), usual, spectra)
+    best = smkl.best_alone(TableLine("any"), usual, spectra)
     assert [spec.title for spec in best._map.specs] == ["linear"]
 
 
 def test_partial_least_squares_takes_as_many_components_as_the_folds_say(spectra):
-    found = smkl.partial_least_squares(Line("any"), spectra)
+    found = smkl.partial_least_squares(TableLine("any"), spectra)
     assert found.best_params_["n_components"] > 1
     assert np.ravel(found.predict(spectra.X)) == pytest.approx(spectra.y, abs=1e-2)
 
@@ -225,7 +225,7 @@ def test_the_interleaved_algorithm_is_timed_without_a_stored_matrix(monkeypatch)
         raise AssertionError("a Gram matrix was stored")
 
     monkeypatch.setattr(mkl.KernelDictionary, "grams", stored)
-    line = times.by_size(Line("n = 40"))
+    line = times.by_size(TableLine("n = 40"))
     assert np.isnan(line[:-1]).all()
     assert np.isfinite(line[-1])
 

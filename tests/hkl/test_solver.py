@@ -13,7 +13,7 @@ from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
 from mklcore.hkl.bases import ANOVABasis, GaussianBasis, KernelPCABasis, PolynomialBasis, gaussian_series
 from mklcore.hkl.design import Design
 from mklcore.hkl.graph import Ancestry, Hull, NodeWeights, levels, parents, touched
-from mklcore.hkl.inner import Task
+from mklcore.hkl.inner import HullTask
 from mklcore.hkl.search import Certifier, HullSearch, dual_norm, hkl_certificate, lambda_range
 from mklcore.problem.driver import Status, run
 from mklcore.problem.losses import make_loss
@@ -299,7 +299,7 @@ def test_limits_stop_the_search_and_say_so(rows):
     assert model.status_ is Status.MAX_NODES
     assert not model.certified_
     assert np.isfinite(model.relative_gap_)
-    task, weights = Task(y, make_loss("squared"), 1e-4, True), NodeWeights(4, 0.1)
+    task, weights = HullTask(y, make_loss("squared"), 1e-4, True), NodeWeights(4, 0.1)
     search = HullSearch(Design(rows, PolynomialBasis(4)), task, weights, max_seconds=0.0)
     fit = run(search, tol=1e-3, max_iter=50)
     assert fit.status is Status.OUT_OF_TIME
@@ -316,7 +316,7 @@ def test_seconds_end_a_certification_in_its_middle(rows, monkeypatch):
     y = rows[:, 0] * rows[:, 1]
     search = HullSearch(
         Design(rows, PolynomialBasis(4)),
-        Task(y, make_loss("squared"), 1e-4, True),
+        HullTask(y, make_loss("squared"), 1e-4, True),
         NodeWeights(4, 0.1),
         max_seconds=1.5,
     )

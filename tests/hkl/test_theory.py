@@ -15,7 +15,7 @@ from mklcore.hkl.baselines import hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_al
 from mklcore.hkl.bases import ANOVABasis, GaussianBasis, PolynomialBasis
 from mklcore.hkl.design import Design
 from mklcore.hkl.graph import Ancestry, Grid, Hull, NodeWeights, touched
-from mklcore.hkl.inner import Task
+from mklcore.hkl.inner import HullTask
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.proof import certificate
@@ -207,7 +207,7 @@ def test_flat_mkl_is_sparse_mkl_over_the_variables(table):
     model = hkl_flat_mkl(X, y, 0.01, PolynomialBasis(2), tol=1e-6)
     design = Design(X, PolynomialBasis(2))
     K = np.stack([design.values.weighed(i, np.array([0.0, 1.0, 1.0])) for i in range(3)])
-    task = Task(y, make_loss("squared"), 0.01, True)
+    task = HullTask(y, make_loss("squared"), 0.01, True)
     primal, dual = certificate(K, y, model.weights, model.dual, model.intercept, "squared", task.C, LpNorm(1.0))
     assert 0.01 * primal == pytest.approx(model.objective, rel=1e-6)
     assert model.relative_gap <= 1e-5

@@ -23,7 +23,7 @@ from pages.shared.params import link
 from pages.shared.params import methods as params_methods
 from pages.shared.params import steps as params_steps
 from pages.shared.params.algorithms import METHODS
-from pages.shared.params.methods import Method
+from pages.shared.params.methods import MethodParams
 from pages.shared.params.parameters import Params
 from tests.helpers.pages import go, memory, open_app, quiet, table, upload, words
 
@@ -36,7 +36,7 @@ def at_once():
         yield
 
 
-def read(text: str) -> tuple[Method, ...]:
+def read(text: str) -> tuple[MethodParams, ...]:
     return params_methods.read(text)
 
 
@@ -58,7 +58,7 @@ def path(name: str, param: str, values: tuple[float, ...], **settings: float) ->
 
 def test_every_method_over_every_path_survives_the_link() -> None:
     for name, over in [(key, one) for key in METHODS for one in METHODS[key].path_params]:
-        methods = (params_methods.method(name, over), Method("uniform", settings=(("loss", "squared"),)))
+        methods = (params_methods.method(name, over), MethodParams("uniform", settings=(("loss", "squared"),)))
         params, refused = link.read({"methods": params_methods.write(methods)})
         assert refused == ()
         assert comparison.methods(params) == methods
@@ -245,7 +245,9 @@ def test_a_table_without_target_is_reported_so() -> None:
 def test_a_file_of_methods_tells_each_problem_once_with_the_methods_that_solve_it() -> None:
     params = Params(data="iris", methods="lp,norm=block norm,q=4.0;lp;lp,p=2.0")
     methods = zip(("a", "b", "c"), comparison.methods(params), strict=True)
-    drawn = [comparison.Shown(name, method, comparison.method_params(params, method)) for name, method in methods]
+    drawn = [
+        comparison.ComparedMethod(name, method, comparison.method_params(params, method)) for name, method in methods
+    ]
     block, plain = explorable.problems(drawn)
     assert (block.title, plain.title) == ("a", "b and c")
     assert plain.formula == METHODS["lp"].formula != block.formula

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
 from mklcore.figures import comparison_plot
-from mklcore.gallery.experiments import Experiment, Line, Outcome
+from mklcore.gallery.experiments import Experiment, Outcome, TableLine
 from mklcore.gallery.experiments.claims import Check, Claim
 from mklcore.gallery.experiments.records import record
 from mklcore.io.launcher import HOME
@@ -29,7 +29,7 @@ from tests.helpers.pages import PATIENCE, go, open_app, quiet, wait_until, words
 ROWS, COLUMNS = ("first", "second"), ("ours alone", "with a reference")
 
 
-def measure(line: Line) -> list[float]:
+def measure(line: TableLine) -> list[float]:
     rng = np.random.default_rng([line.seed, ROWS.index(line.row), line.repetition])
     return (10.0 + rng.standard_normal(2)).tolist()
 
@@ -361,7 +361,7 @@ def gated(monkeypatch):
     """An experiment whose every measurement waits for the gate."""
     gate = threading.Event()
 
-    def wait(line: Line) -> list[float]:
+    def wait(line: TableLine) -> list[float]:
         assert gate.wait(PATIENCE)
         return measure(line)
 

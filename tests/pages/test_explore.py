@@ -54,7 +54,9 @@ def test_the_screen_says_what_the_library_found_and_ranks_by_one_measure(task: s
     bars = component(app, "path_bars", set="columns")
     shown = [one.name for one in found.columns][:12]
     assert bars["names"][: len(shown)] == shown
-    assert bars["told"][found.index][: len(shown)] == [style.number(one.effect, digits=2) for one in found.columns[:12]]
+    assert bars["numbers"][found.index][: len(shown)] == [
+        style.number(one.effect, digits=2) for one in found.columns[:12]
+    ]
     np.testing.assert_allclose(
         bars["weights"][found.index][: len(shown)], [one.share for one in found.columns[:12]], atol=1e-4
     )

@@ -17,7 +17,7 @@ import pytest
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.figures import weight_path, weights_bar
-from mklcore.figures.takeaway import About, Problem, methods_page
+from mklcore.figures.takeaway import About, SolvedProblem, methods_page
 from pages.shared.drawing import listings
 from pages.shared.export import downloads
 from tests.figures.test_takeaway import a_path
@@ -79,7 +79,7 @@ def marks(figure: go.Figure) -> list[str]:
 
 
 def test_methods_as_a_file_say_names_as_text() -> None:
-    reported = About(HOSTILE[1], problems=(Problem(HOSTILE[0], r"\min w", HOSTILE[3]),))
+    reported = About(HOSTILE[1], problems=(SolvedProblem(HOSTILE[0], r"\min w", HOSTILE[3]),))
     page = methods_page({name: a_path(names=NAMES) for name in HOSTILE[:3]}, reported)
     assert page.count("<script") == page.count("</script>") == 2
     assert not re.search(r"<(img|svg onload|iframe)", page)

@@ -158,10 +158,10 @@ def test_a_first_look_that_was_cut_short_does_not_claim_the_necessary_condition(
     with pytest.warns(NotConvergedWarning):
         model.fit(X, X[:, 0] * X[:, 1] + X[:, 2])
     path = fit_path(HKLRegressor(search="necessary"), X, X[:, 0], "lam", [0.1])
-    shown = hulls.Answer(path, Params(), waiting=False, provisional=True)
+    shown = hulls.HullsView(path, Params(), waiting=False, provisional=True)
     nothing = float("nan")
     assert model.status_ is Status.MAX_NODES
-    said = hull_words.certificate(shown, hulls.Hull(1e-5, model, nothing, nothing))
+    said = hull_words.certificate(shown, hulls.HullView(1e-5, model, nothing, nothing))
     assert "not even the **necessary** condition holds" in said
     assert "only the **necessary** condition is checked" in hull_words.certificate(shown, hulls.at(shown, 0))
 
@@ -170,13 +170,13 @@ def test_a_root_alone_is_reported_certified_or_not_with_the_sign_of_the_page() -
     rng = np.random.default_rng(2)
     X = rng.standard_normal((40, 3))
     path = fit_path(HKLRegressor(GaussianBasis(2, 5.0)), X, np.cos(5 * X[:, 0]), "lam", [1e4])
-    shown, model = hulls.Answer(path, Params(), waiting=False, provisional=False), path.estimators[0]
-    said = hull_words.certificate(shown, hulls.Hull(1e4, model, 0.0, 0.0))
+    shown, model = hulls.HullsView(path, Params(), waiting=False, provisional=False), path.estimators[0]
+    said = hull_words.certificate(shown, hulls.HullView(1e4, model, 0.0, 0.0))
     assert "The optimum at this λ is the root alone" in said
     assert "Take a smaller λ" in said
     model.certified_, model.status_ = False, Status.MAX_NODES
     model.notes_ = (model._root_alone(model.design_),)
-    said = hull_words.certificate(shown, hulls.Hull(1e4, model, 0.0, 0.0))
+    said = hull_words.certificate(shown, hulls.HullView(1e4, model, 0.0, 0.0))
     assert "not certified" in said
     assert "The hull found is the root alone" in said
     assert "lam" not in said
@@ -187,13 +187,13 @@ def test_a_point_that_scores_higher_without_a_certificate_is_named_beside_the_ce
     X, y = rng.standard_normal((40, 4)), rng.standard_normal(40)
     path = fit_path(HKLRegressor(), X, y, "lam", [10.0, 1.0, 0.1], X, y)
     path = replace(path, val_score=np.array([0.2, 0.5, 0.4]), statuses=(Status.CONVERGED,) * 3)
-    shown = hulls.Answer(path, Params(), waiting=False, provisional=False)
+    shown = hulls.HullsView(path, Params(), waiting=False, provisional=False)
     assert hull_words.higher_unsure(shown, hulls.at(shown, 0)) == ""
     path = replace(path, statuses=(Status.CONVERGED, Status.MAX_NODES, Status.MAX_NODES))
-    shown = hulls.Answer(path, Params(), waiting=False, provisional=False)
+    shown = hulls.HullsView(path, Params(), waiting=False, provisional=False)
     said = hull_words.higher_unsure(shown, hulls.at(shown, 0))
     assert said == "λ = 1, not certified, scores higher on validation rows: 0.500"
-    shown = hulls.Answer(replace(path, val_score=np.array([0.6, 0.5, 0.4])), Params(), False, False)
+    shown = hulls.HullsView(replace(path, val_score=np.array([0.6, 0.5, 0.4])), Params(), False, False)
     assert hull_words.higher_unsure(shown, hulls.at(shown, 0)) == ""
 
 

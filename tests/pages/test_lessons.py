@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from mklcore.data.samples import SAMPLES
 from mklcore.estimators.lp import LpMKLRegressor
 from mklcore.figures import style
-from mklcore.gallery.lessons import LESSONS, OPENING, Found, Lesson, numbers
+from mklcore.gallery.lessons import LESSONS, OPENING, Lesson, LessonResult, numbers
 from mklcore.gallery.lessons.found import fill
 from mklcore.gallery.lessons.toy import Level
 from pages.shared.params import link as params_link
@@ -22,7 +22,7 @@ from tests.helpers.pages import memory
 EVERY = {**LESSONS, "opening": OPENING}
 
 
-def series(found: Found, *names: str) -> list[np.ndarray]:
+def series(found: LessonResult, *names: str) -> list[np.ndarray]:
     return [np.array(found.series[name], dtype=float) for name in names]
 
 
@@ -45,7 +45,7 @@ def test_what_is_recorded_is_what_is_computed(again):
         for name, (labels, hues, table) in now.bars.items():
             assert [labels, hues] == kept.bars[name][:2], key
             np.testing.assert_allclose(table, kept.bars[name][2], atol=0.05 * np.max(table), err_msg=f"{key} {name}")
-        assert Found.from_json(now.to_json()) == now, key
+        assert LessonResult.from_json(now.to_json()) == now, key
 
 
 def test_with_one_informative_feature_sparse_wins_and_with_all_of_them_the_plain_sum():
@@ -293,7 +293,9 @@ def test_a_lesson_from_elsewhere_is_computed_when_it_is_opened(monkeypatch):
     text = """title = 'Small'\nlevel = 'First steps'\nline = 'One plus one.'\nquestion = 'How much is ⟨sum⟩?'
 reveal = 'It is ⟨result⟩.'\nformula = '1+1=2'\nwhy = ''\nlook = ''\nlimits = ''\nlink = 'Go on'
 [options]\ntwo = 'Two'\n[opens]\npage = 'explore'\nparams = {}"""
-    small = Lesson("small", lambda seed=0: Found("two", {"result": "two indeed"}, (0.0,), 0), {"sum": "1 + 1"}, text)
+    small = Lesson(
+        "small", lambda seed=0: LessonResult("two", {"result": "two indeed"}, (0.0,), 0), {"sum": "1 + 1"}, text
+    )
     monkeypatch.setitem(LESSONS, "small", small)
     assert "open_small" in [button.key for button in open_app().button]
     assert "How much is 1 + 1?" in words(open_app(lesson="small"))

@@ -130,7 +130,7 @@ def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, monke
     quiet(app.run())
     assert any(code.value.endswith("Everything holds.") for code in app.code)
     params, path = memory(app).params, memory(app).hulls.path
-    hull = hulls.Hull(float(path.values[-1]), path.estimators[-1], 0.0, 0.0)
+    hull = hulls.HullView(float(path.values[-1]), path.estimators[-1], 0.0, 0.0)
     with in_session(app, monkeypatch):
         found = proof.files(proof.of_hull(params, hull))
     laid(found, tmp_path)

@@ -13,7 +13,7 @@ from mklcore.errors import KernelError, ProofError
 from mklcore.hkl.bases import PolynomialBasis
 from mklcore.hkl.design import Design
 from mklcore.hkl.graph import NodeWeights
-from mklcore.hkl.inner import Task
+from mklcore.hkl.inner import HullTask
 from mklcore.hkl.search import HullSearch
 from mklcore.lp.interleaved import Interleaved
 from mklcore.lp.live import LiveKernels
@@ -52,7 +52,7 @@ METHODS = {
     ),
     "hkl": lambda: HullSearch(
         Design(ROWS, PolynomialBasis(2)),
-        Task(DRAWN.y, make_loss("squared"), 0.1, True),
+        HullTask(DRAWN.y, make_loss("squared"), 0.1, True),
         NodeWeights(4, 0.1),
     ),
     "smkl": lambda: SMKL(Problem(DRAWN.K, DRAWN.y, 1.0, make_loss("hinge"), PENALTIES["log"](), True), tol=1e-3),

@@ -20,8 +20,8 @@ function draw(view, index, exact, position = index, label = null) {
   if (!weights) return;
   const hollow = exact ? exact.hollow : open || data.hollow[index];
   view.title.textContent = data.title + (exact ? exact.label : open && label ? label : data.labels[index]);
-  const told = exact ? exact.sets[data.set + " told"] : open || !data.told ? null : data.told[index];
-  Object.assign(view, { now: weights, hollow, told });
+  const numbers = exact ? exact.sets[data.set + " numbers"] : open || !data.numbers ? null : data.numbers[index];
+  Object.assign(view, { now: weights, hollow, numbers });
   view.list.classList.toggle("ticked", !exact && !open && index === data.ticked);
   write(view, ...inSight(view));
   clearTimeout(view.rest);
@@ -41,10 +41,10 @@ function inSight({ data, order, scrolled, height }) {
 }
 
 // Only what changes is written: most kernels of a sparse path keep their zero.
-function write({ data, rows, order, now, hollow, told }, from, to) {
+function write({ data, rows, order, now, hollow, numbers }, from, to) {
   for (const m of order.slice(from, to)) {
     const [row, value] = [rows[m], now[m]];
-    const text = (told ? told[m] + " · " : "") + number(value, data.unit);
+    const text = (numbers ? numbers[m] + " · " : "") + number(value, data.unit);
     if (row.text !== text) row.number.data = row.text = text;
     if (row.shown === value && row.hollow === hollow) continue;
     row.bar.style.transform = "scaleX(" + Math.max(0, Math.min(1, (value || 0) / data.most)) + ")";
@@ -84,7 +84,7 @@ function build(view) {
   view.order = view.rows.map((_, m) => m);
   view.sorter.hidden = !view.data.sortable;
   view.list.classList.toggle("tall", Boolean(view.data.tall));
-  view.list.classList.toggle("wide", Boolean(view.data.told));
+  view.list.classList.toggle("wide", Boolean(view.data.numbers));
 }
 
 function newView(root) {

@@ -5,8 +5,8 @@ module per subject.
 """
 
 from mklcore.gallery.experiments import greedy, hkl, lp, proteins, smkl, times
-from mklcore.gallery.experiments.base import Experiment, Line, Measure
-from mklcore.gallery.experiments.records import Comparison, Outcome, Quantity
+from mklcore.gallery.experiments.base import Experiment, Measure, TableLine
+from mklcore.gallery.experiments.records import Outcome, PaperComparison, Quantity
 
 _MEASURES: dict[str, Measure] = {
     "lp_fig1": lp.bounds,
@@ -39,4 +39,4 @@ EXPERIMENTS: dict[str, Experiment] = {
     key: Experiment.read(key, measure, _QUANTITIES.get(key)) for key, measure in _MEASURES.items()
 }
 
-__all__ = ["EXPERIMENTS", "Comparison", "Experiment", "Line", "Outcome"]
+__all__ = ["EXPERIMENTS", "Experiment", "Outcome", "PaperComparison", "TableLine"]

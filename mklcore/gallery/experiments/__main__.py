@@ -19,7 +19,7 @@ import numpy as np
 from joblib import Memory
 
 from mklcore.errors import MKLError
-from mklcore.gallery.experiments import EXPERIMENTS, Comparison, Experiment, Outcome
+from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome, PaperComparison
 from mklcore.gallery.experiments.base import SMALL
 from mklcore.gallery.experiments.claims import counted
 from mklcore.gallery.experiments.records import records
@@ -98,7 +98,7 @@ def _reported(experiment: Experiment, found: Outcome) -> Iterable[str]:
     yield f"What differs: {experiment.open_points}"
 
 
-def _cell(compared: Comparison, i: int, j: int) -> str:
+def _cell(compared: PaperComparison, i: int, j: int) -> str:
     ours, error, reference = compared.ours[i, j], compared.ours_error[i, j], compared.reference[i, j]
     said = "-" if np.isnan(ours) else f"{ours:.4g}" + ("" if np.isnan(error) else f"±{error:.2g}")
     return said if np.isnan(reference) else f"{said} ({reference:.4g})"

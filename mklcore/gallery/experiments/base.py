@@ -21,8 +21,8 @@ from joblib import Memory
 
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
-from mklcore.gallery.experiments.claims import ANSWERS, Check, Claim, Verdict
-from mklcore.gallery.experiments.records import Comparison, Outcome, Quantity, versions
+from mklcore.gallery.experiments.claims import ANSWERS, Check, Claim, ClaimVerdict
+from mklcore.gallery.experiments.records import Outcome, PaperComparison, Quantity, versions
 from mklcore.parameters import check_whole
 from mklcore.paths.parallel import each, is_parallel
 
@@ -38,7 +38,7 @@ def _go_on() -> None:
 
 
 @dataclass(frozen=True)
-class Line:
+class TableLine:
     """One line of a table to measure: the row, the seed, the how-manieth time, with few rows of data or not.
 
     ``folder`` of data files. ``pause()`` is called between the fits of a measurement, and may raise to cancel it.
@@ -87,7 +87,7 @@ def seed_of(*numbers: int) -> int:
     return int(np.random.SeedSequence(numbers).generate_state(1)[0])
 
 
-Measure = Callable[[Line], Sequence[float]]
+Measure = Callable[[TableLine], Sequence[float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ class Experiment:
     default; ``files``: the file that a row needs in a folder of data. ``marks``: (series, tick) of every row where they
     are of several series, for a picture with ``mark_name`` below its ticks. ``drawn``: repetitions of the reference,
     where these are others than those of a run at full size. ``explained``: (row, column, why) of every cell of a full
-    run that differs by more than chance. ``quantities``: see ``Comparison``.
+    run that differs by more than chance. ``quantities``: see ``PaperComparison``.
     """
 
     key: str
@@ -183,12 +183,12 @@ class Experiment:
             found[i, : len(own)] = own
         return found
 
-    def reasons(self, comparison: Comparison) -> list[str]:
+    def reasons(self, comparison: PaperComparison) -> list[str]:
         """Why cells differ by more than chance: a sentence for each that is explained."""
         far = {(comparison.rows[i], comparison.columns[j]) for i, j in np.argwhere(comparison.beyond())}
         return [f"{column} at {row}: {why}" for row, column, why in self.explained if (row, column) in far]
 
-    def compare(self, outcome: Outcome) -> Comparison:
+    def compare(self, outcome: Outcome) -> PaperComparison:
         """Set an outcome beside the reference.
 
         The joint standard error is sqrt(s^2 / n + t^2 / m) for n of our repetitions with standard deviation s and m of
@@ -213,14 +213,14 @@ class Experiment:
             freedom = np.where(np.isfinite(welch), welch, float(n - 1))
         joint = np.sqrt(own**2 / n + theirs**2 / m)
         reference = self.reference(outcome.rows)
-        return Comparison(outcome, reference, known, joint, freedom, self.repetitions == 1, self.quantities)
+        return PaperComparison(outcome, reference, known, joint, freedom, self.repetitions == 1, self.quantities)
 
-    def alone(self) -> Comparison:
+    def alone(self) -> PaperComparison:
         """The reference with nothing beside it yet."""
         empty = np.full((len(self.rows), 1, len(self.columns)), np.nan)
         return self.compare(Outcome(self.key, self.rows, self.columns, empty))
 
-    def judge(self, outcome: Outcome) -> list[Verdict]:
+    def judge(self, outcome: Outcome) -> list[ClaimVerdict]:
         """The verdict of a run on every claim: those that disagree first, then those that agree, then the others."""
         compared = self.compare(outcome)
         return sorted((claim.judge(compared) for claim in self.claims), key=lambda one: ANSWERS.index(one.answer))
@@ -272,7 +272,7 @@ class Experiment:
         folder = data if data is not None else os.environ.get(FOLDER)
         where = str(Path(folder).resolve()) if folder else ""
         pause = listen if listen is not None and not is_parallel(n_jobs) else _go_on
-        lines = [Line(row, int(seed), k, quick, where, pause) for k in range(count) for row in chosen]
+        lines = [TableLine(row, int(seed), k, quick, where, pause) for k in range(count) for row in chosen]
         measured = _measured if memory is None else memory.cache(_measured)
         values, seconds = [], 0.0
         for done, (line, took) in enumerate(each(partial(measured, self.measure), lines, n_jobs), 1):
@@ -284,7 +284,7 @@ class Experiment:
         return Outcome(self.key, chosen, self.columns, samples, int(seed), seconds, quick, tuple(versions().items()))
 
 
-def _measured(measure: Measure, line: Line) -> tuple[list[float], float]:
+def _measured(measure: Measure, line: TableLine) -> tuple[list[float], float]:
     """A line, and the seconds of the processor that it took: a fit keeps to its thread."""
     clock = time.thread_time()
     values = [float(value) for value in measure(line)]

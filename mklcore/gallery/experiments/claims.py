@@ -32,7 +32,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from mklcore.arrays import Array
-from mklcore.gallery.experiments.records import Comparison
+from mklcore.gallery.experiments.records import PaperComparison
 
 Answer = Literal["agrees", "disagrees", "undecided"]
 AGREES: Answer = "agrees"
@@ -77,12 +77,12 @@ class Claim:
         """The claim with its place in the paper."""
         return f"{self.text} ({self.place})"
 
-    def judge(self, found: Comparison) -> Verdict:
+    def judge(self, found: PaperComparison) -> ClaimVerdict:
         """What a run says of it."""
         compared = [one for check in self.checks for one in RELATIONS[check.relation](check, found)]
         compared = [one for one in compared if np.isfinite(one.center)]
         if not compared:
-            return Verdict(self, UNSAID, "This run has no number for it.")
+            return ClaimVerdict(self, UNSAID, "This run has no number for it.")
         answers = [one.answer(1 if self.mostly else len(compared)) for one in compared]
         count = {answer: answers.count(answer) for answer in ANSWERS}
         if self.mostly:
@@ -90,10 +90,10 @@ class Claim:
         else:
             answer = next((one for one in (DISAGREES, UNSAID) if count[one]), AGREES)
         figures = _figures(compared, answers, answer)
-        return Verdict(self, answer, f"{figures} Why: {self.why}" if answer == DISAGREES and self.why else figures)
+        return ClaimVerdict(self, answer, f"{figures} Why: {self.why}" if answer == DISAGREES and self.why else figures)
 
 
-class Verdict(NamedTuple):
+class ClaimVerdict(NamedTuple):
     """What a run says of a claim, with the figures that it says so by and the reason where ours disagrees."""
 
     claim: Claim
@@ -101,7 +101,7 @@ class Verdict(NamedTuple):
     figures: str
 
 
-class Compared(NamedTuple):
+class Estimate(NamedTuple):
     """One comparison: ``center`` with ``error`` and ``freedom``, claimed to be between ``low`` and ``high``.
 
     ``freedom`` is infinite where nothing is random. ``beyond``: whether it disagrees where that is decided elsewhere
@@ -148,7 +148,7 @@ class Compared(NamedTuple):
         return f"{self.said}: {self.center:.4g}{spread}, claimed {claimed}".replace(": -", ": −")
 
 
-def counted(verdicts: Sequence[Verdict]) -> str:
+def counted(verdicts: Sequence[ClaimVerdict]) -> str:
     """How many claims have which verdict: "6 of 9 agree; 1 disagrees; 2 differences are too small to call"."""
     count = {answer: sum(one.answer == answer for one in verdicts) for answer in ANSWERS}
     no, open_ = count[DISAGREES], count[UNSAID]
@@ -158,7 +158,7 @@ def counted(verdicts: Sequence[Verdict]) -> str:
     return "; ".join([*said, *[f"{small} too small to call"] * (open_ > 0)])
 
 
-def _figures(found: list[Compared], answers: list[Answer], answer: Answer) -> str:
+def _figures(found: list[Estimate], answers: list[Answer], answer: Answer) -> str:
     """The comparisons that decide: those with the answer of the whole, the farthest first; of all that hold the
     closest.
     """
@@ -179,14 +179,14 @@ def _figures(found: list[Compared], answers: list[Answer], answer: Answer) -> st
 # Relations
 
 
-def _put(found: Comparison, said: str, values: Array, low: float, high: float) -> Compared:
+def _put(found: PaperComparison, said: str, values: Array, low: float, high: float) -> Estimate:
     """The mean of one number per repetition, and the interval it is claimed to be in."""
     n = values.size
     error = 0.0 if found.exact else float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
-    return Compared(said, float(values.mean()), error, np.inf if found.exact else n - 1.0, low, high)
+    return Estimate(said, float(values.mean()), error, np.inf if found.exact else n - 1.0, low, high)
 
 
-def _below(check: Check, found: Comparison) -> Iterator[Compared]:
+def _below(check: Check, found: PaperComparison) -> Iterator[Estimate]:
     for low in found.named(check.of):
         for row in found.chosen(check.rows):
             for high in found.named(check.than):
@@ -194,12 +194,12 @@ def _below(check: Check, found: Comparison) -> Iterator[Compared]:
                 yield _put(found, f"{high} − {low} at {row}", above, check.by, np.inf)
 
 
-def _order(check: Check, found: Comparison) -> Iterator[Compared]:
+def _order(check: Check, found: PaperComparison) -> Iterator[Estimate]:
     for low, high in pairwise(found.named(check.of)):
         yield from _below(replace(check, of=(low,), than=(high,)), found)
 
 
-def _extreme(check: Check, found: Comparison) -> Iterator[Compared]:
+def _extreme(check: Check, found: PaperComparison) -> Iterator[Estimate]:
     sign = 1.0 if check.relation == "lowest" else -1.0
     several = found.named(check.of)
     for row in found.chosen(check.rows):
@@ -211,7 +211,7 @@ def _extreme(check: Check, found: Comparison) -> Iterator[Compared]:
                 yield _put(found, f"{high} − {low} at {row}", found.of(row, high) - found.of(row, low), 0.0, np.inf)
 
 
-def _alike(check: Check, found: Comparison) -> Iterator[Compared]:
+def _alike(check: Check, found: PaperComparison) -> Iterator[Estimate]:
     for one in found.named(check.of):
         for row in found.chosen(check.rows):
             for other in found.named(check.than):
@@ -222,13 +222,13 @@ def _alike(check: Check, found: Comparison) -> Iterator[Compared]:
                 yield _put(found, f"{said} at {row}", apart, -by, by)
 
 
-def _between(check: Check, found: Comparison) -> Iterator[Compared]:
+def _between(check: Check, found: PaperComparison) -> Iterator[Estimate]:
     for row in found.chosen(check.rows):
         for column in found.named(check.of):
             yield _put(found, f"{column} at {row}", found.of(row, column), check.low, check.high)
 
 
-def _along(check: Check, found: Comparison) -> Iterator[Compared]:
+def _along(check: Check, found: PaperComparison) -> Iterator[Estimate]:
     for a, b in pairwise(found.chosen(check.rows)):
         for column in found.named(check.of):
             more = found.of(b, column) - found.of(a, column)
@@ -239,7 +239,7 @@ def _along(check: Check, found: Comparison) -> Iterator[Compared]:
                 yield _put(found, f"{column}, {name} from {a} to {b}", sign * more, check.by, np.inf)
 
 
-def _trend(check: Check, found: Comparison) -> Iterator[Compared]:
+def _trend(check: Check, found: PaperComparison) -> Iterator[Estimate]:
     rows = found.chosen(check.rows)
     if len(rows) < 2:
         return
@@ -252,16 +252,16 @@ def _trend(check: Check, found: Comparison) -> Iterator[Compared]:
         yield _put(found, f"{said}, per row from {rows[0]} to {rows[-1]}", slopes, *ends)
 
 
-def _every(check: Check, found: Comparison) -> Iterator[Compared]:
+def _every(check: Check, found: PaperComparison) -> Iterator[Estimate]:
     for row in found.chosen(check.rows):
         for column in found.named(check.of):
             for high in found.named(check.than):
                 least = float((found.of(row, high) - found.of(row, column)).min())
                 said = f"least of {high} − {column} at {row}"
-                yield Compared(said, least, 0.0, 1.0, -1e-9, np.inf, "at least 0 in every repetition")
+                yield Estimate(said, least, 0.0, 1.0, -1e-9, np.inf, "at least 0 in every repetition")
 
 
-def _published(check: Check, found: Comparison) -> Iterator[Compared]:
+def _published(check: Check, found: PaperComparison) -> Iterator[Estimate]:
     """Where chance reaches farther than a share of the printed number (0.25) the run is too small to say anything."""
     beyond = found.beyond()
     for row in found.chosen(check.rows):
@@ -272,10 +272,10 @@ def _published(check: Check, found: Comparison) -> Iterator[Compared]:
             said = f"{column} at {row} less the reference {printed:g}"
             if np.isfinite(error):
                 center, freedom = float(found.difference[at]), float(found.freedom[at])
-                yield Compared(said, center, error, freedom, -by, by, "equal up to chance", bool(beyond[at]))
+                yield Estimate(said, center, error, freedom, -by, by, "equal up to chance", bool(beyond[at]))
 
 
-RELATIONS: dict[str, Callable[[Check, Comparison], Iterator[Compared]]] = {
+RELATIONS: dict[str, Callable[[Check, PaperComparison], Iterator[Estimate]]] = {
     "below": _below,
     "order": _order,
     "lowest": _extreme,

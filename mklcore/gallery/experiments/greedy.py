@@ -24,7 +24,7 @@ from mklcore.arrays import Array
 from mklcore.data.synthetic import make_mkl_toy
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.greedy import GreedyMKLRegressor
-from mklcore.gallery.experiments.base import Line
+from mklcore.gallery.experiments.base import TableLine
 from mklcore.gallery.experiments.lp import INFORMATIVE, N_CHECK, N_TRAIN
 from mklcore.gallery.lessons.toy import N_FEATURES
 from mklcore.gallery.theory.greedy import greedy_decay_bound, restricted_condition
@@ -43,7 +43,7 @@ STEPS, COPIES = 12, "12, every kernel twice"
 _TOL = 1e-4
 
 
-def sparsity(line: Line) -> list[float]:
+def sparsity(line: TableLine) -> list[float]:
     """Test error in % of MKL-GOMP and of every lq norm, the kernels MKL-GOMP used, then the base-10 logarithms of every
     chosen lam (the right half of the figure).
     """
@@ -72,7 +72,7 @@ def sparsity(line: Line) -> list[float]:
     return [*tested, kernels_used[0], *np.log10(chosen).tolist()]
 
 
-def _gomp_models(line: Line, stack: GramStack, X: Array, y: Array) -> tuple[Array, Array]:
+def _gomp_models(line: TableLine, stack: GramStack, X: Array, y: Array) -> tuple[Array, Array]:
     """Weights (d, L S) of every lam and size, lam by lam, and the sizes (L S,)."""
     spectra, columns, sizes = Spectra.of(stack.values), [], []
     for lam in LAMS:
@@ -85,7 +85,7 @@ def _gomp_models(line: Line, stack: GramStack, X: Array, y: Array) -> tuple[Arra
     return np.column_stack(columns), np.array(sizes)
 
 
-def _lq_models(line: Line, stack: GramStack, X: Array, y: Array, q: float) -> Array:
+def _lq_models(line: TableLine, stack: GramStack, X: Array, y: Array, q: float) -> Array:
     """Weights (d, L) of lq-norm MKL along lam."""
     columns, fit = [], None
     for lam in LAMS[::-1]:
@@ -95,7 +95,7 @@ def _lq_models(line: Line, stack: GramStack, X: Array, y: Array, q: float) -> Ar
     return np.column_stack(columns[::-1])
 
 
-def rate(line: Line) -> list[float]:
+def rate(line: TableLine) -> list[float]:
     """Base-10 logarithms of E_N - E* after some steps: Algorithm 2 by unit steps and by line search, Algorithm 1, Lemma
     3.
     """

@@ -31,7 +31,7 @@ from mklcore.data.reading import read_table
 from mklcore.data.synthetic import make_ringnorm, make_sparse_polynomial, make_twonorm
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
-from mklcore.gallery.experiments.base import Line, seed_of
+from mklcore.gallery.experiments.base import TableLine, seed_of
 from mklcore.hkl.baselines import FullKernel, hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
 from mklcore.hkl.bases import GaussianBasis, PolynomialBasis
 from mklcore.hkl.design import Design
@@ -53,7 +53,7 @@ POWERS, DEPTHS = (0.5, 0.75, 1.0), (6.0, 8.0, 10.0, 16.0)  # B = p^power on leve
 _TOL = 1e-2
 
 
-def polynomial(line: Line) -> list[float]:
+def polynomial(line: TableLine) -> list[float]:
     """One replication: test error of L2, greedy and HKL, then the nodes in the hull of HKL."""
     size, _, turned = line.row.partition(", ")
     p, n = int(size.removeprefix("p = ")), QUICK_TRAIN if line.quick else N_TRAIN
@@ -70,7 +70,7 @@ def lams(first: int, p: int) -> Array:
     return found
 
 
-def regression(line: Line) -> list[float]:
+def regression(line: TableLine) -> list[float]:
     """One half split: 100 MSE / var(y) of L2, greedy, lasso-alpha, MKL with one kernel per column, and HKL; nodes of
     HKL.
     """
@@ -89,7 +89,7 @@ def regression(line: Line) -> list[float]:
     return _line(ways, parts, lambda said, y: scale * squared(said, y))
 
 
-def classification(line: Line) -> list[float]:
+def classification(line: TableLine) -> list[float]:
     """One half split: error in % of L2, greedy and HKL; nodes of HKL."""
     line.pause()
     name, _, kernel = line.row.partition(", ")
@@ -107,7 +107,7 @@ def _file(name: str) -> str:
     return f"{name.replace('-', '')}.csv"
 
 
-def _halves(line: Line, X: Array, y: Array, most: int) -> list[Rows]:
+def _halves(line: TableLine, X: Array, y: Array, most: int) -> list[Rows]:
     """Training half, a third of the other half, and the rest."""
     rng = np.random.default_rng([line.seed, line.repetition])
     rows = rng.permutation(len(y))[: min(most, QUICK_ROWS) if line.quick else most]
@@ -122,7 +122,7 @@ def _cut(X: Array, y: Array, *ends: int) -> list[Rows]:
 
 
 def _usual(
-    line: Line,
+    line: TableLine,
     train: Rows,
     basis: Any,
     l2: Array,
@@ -139,7 +139,7 @@ def _usual(
 
 
 def _full_kernel(
-    line: Line,
+    line: TableLine,
     solve: Any,
     X: Array,
     y: Array,
@@ -161,7 +161,7 @@ def _full_kernel(
     return found
 
 
-def _grown(line: Line, X: Array, y: Array, basis: Any, loss: str) -> Models:
+def _grown(line: TableLine, X: Array, y: Array, basis: Any, loss: str) -> Models:
     """The greedy hull along lam and its size."""
     design, found = Design(X, basis, memory_mb=MEMORY), Models()
     for lam in GREEDY_LAMS:
@@ -171,7 +171,7 @@ def _grown(line: Line, X: Array, y: Array, basis: Any, loss: str) -> Models:
     return found
 
 
-def _flat(line: Line, X: Array, y: Array, basis: Any) -> Models:
+def _flat(line: TableLine, X: Array, y: Array, basis: Any) -> Models:
     design, found = Design(X, basis, memory_mb=MEMORY), Models()
     for lam in LAMS[:4]:
         line.pause()
@@ -180,7 +180,7 @@ def _flat(line: Line, X: Array, y: Array, basis: Any) -> Models:
     return found
 
 
-def _hulls(line: Line, model: Any, X: Array, y: Array, lams: Array) -> Models:
+def _hulls(line: TableLine, model: Any, X: Array, y: Array, lams: Array) -> Models:
     """Hulls from the largest lam to the smallest, each grown from the one before.
 
     Small lams need the start: from nothing a search spends its time on nodes that a larger lam finds at once.

@@ -29,8 +29,8 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import make_sequences
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLClassifier
-from mklcore.gallery.experiments.base import Line
-from mklcore.gallery.experiments.records import Comparison
+from mklcore.gallery.experiments.base import TableLine
+from mklcore.gallery.experiments.records import PaperComparison
 from mklcore.gallery.lessons.toy import N_FEATURES, toy_draw
 from mklcore.gallery.theory.lp import lp_rademacher_bound
 from mklcore.kernels.dictionary import KernelDictionary
@@ -55,7 +55,7 @@ NAMES = ("degree and shift", "degree", "spectrum 5", "spectrum 2", "shares of le
 MIXED = (1.0, 2.0)  # norms whose mixtures are kept
 
 
-def bounds(line: Line) -> list[float]:
+def bounds(line: TableLine) -> list[float]:
     """The bound for the uniform truth, divided by M, and for the sparse one, at every number of kernels."""
     line.pause()
     p = BOUND_NORMS[line.row]
@@ -65,7 +65,7 @@ def bounds(line: Line) -> list[float]:
     return [*uniform, *found]
 
 
-def toy(line: Line) -> list[float]:
+def toy(line: TableLine) -> list[float]:
     """Test error in % at every p, then the model error || theta^ / |theta^| - theta* / |theta*| || at every p."""
     size, _, sparsity = line.row.partition(", ν = ")
     n, count = int(size.removeprefix("n = ")), INFORMATIVE[sparsity]
@@ -75,13 +75,13 @@ def toy(line: Line) -> list[float]:
     return [*errors, *np.linalg.norm(weights / np.linalg.norm(weights, axis=1, keepdims=True) - truth, axis=1).tolist()]
 
 
-def correlation(found: Comparison, row: str) -> Array:
+def correlation(found: PaperComparison, row: str) -> Array:
     """Correlation of test and model errors over the norms, one per repetition."""
     half = len(NORMS)
     return np.array([np.corrcoef(one[:half], one[half:])[0, 1] for one in found.run.samples[found.rows.index(row)]])
 
 
-def left_over(found: Comparison, row: str) -> Array:
+def left_over(found: PaperComparison, row: str) -> Array:
     """What 800 points leave of the distance less what they leave of the error above Bayes, means over the norms."""
     half, less = len(NORMS), row.replace("800", "50")
     if less not in found.rows:
@@ -91,7 +91,7 @@ def left_over(found: Comparison, row: str) -> Array:
     return np.asarray(many[:, half:].mean(axis=1) / few[:, half:].mean(axis=1) - excess)
 
 
-def sequences(line: Line) -> list[float]:
+def sequences(line: TableLine) -> list[float]:
     """100 AUC at every p; alignment of every kernel with the target; mixtures at p = 1 and 2; alignments of pairs."""
     n = int(line.row.removeprefix("n = "))
     data = make_sequences(n + 2 * N_SITES, LENGTH, MOTIFS, line.draw(n), jitter=5, mutation=0.15)[0]
@@ -108,7 +108,7 @@ def sequences(line: Line) -> list[float]:
 
 
 def _chosen(
-    line: Line, p: float, stack: Any, blocks: Any, held: Any, parts: tuple[Dataset, Dataset, Dataset]
+    line: TableLine, p: float, stack: Any, blocks: Any, held: Any, parts: tuple[Dataset, Dataset, Dataset]
 ) -> tuple[float, Array]:
     """100 AUC on the test rows at the cost that is best on the validation rows, and the shares of the kernels there."""
     line.pause()
@@ -119,6 +119,6 @@ def _chosen(
     return auc, np.asarray(best.weights_) / np.sum(best.weights_)
 
 
-def largest_share(found: Comparison, row: str) -> Array:
+def largest_share(found: PaperComparison, row: str) -> Array:
     """The share of the weightiest kernel at p = 1, one per repetition."""
     return np.asarray(np.max([found.of(row, f"{name} at p = 1") for name in NAMES], axis=0))

@@ -27,7 +27,7 @@ from mklcore.estimators.baselines import BestKernelClassifier
 from mklcore.estimators.gomp import GOMPClassifier
 from mklcore.estimators.local_models import local_scores
 from mklcore.estimators.lp import LpMKLClassifier
-from mklcore.gallery.experiments.base import Line
+from mklcore.gallery.experiments.base import TableLine
 from mklcore.kernels.functions import RBF, values_of
 from mklcore.kernels.grams import GramStack, as_stack, check_gram
 from mklcore.kernels.measures import alignment_matrix
@@ -49,7 +49,7 @@ PAIR_FOLDS = 5
 # Proteins
 
 
-def norms(line: Line) -> list[float]:
+def norms(line: TableLine) -> list[float]:
     """One split: 100 (1 - mean correlation) at every p, at the C that is best on the test rows."""
     stack, blocks, y, held = _split(line)
     costs, found = QUICK_COSTS if line.quick else COSTS, list[float]()
@@ -61,7 +61,7 @@ def norms(line: Line) -> list[float]:
     return found
 
 
-def greedy(line: Line) -> list[float]:
+def greedy(line: TableLine) -> list[float]:
     """One split: 100 x score of MKL-GOMP, of MKL at p = 1, of the sum and of the best kernel; kernels of the first
     two.
     """
@@ -110,7 +110,7 @@ def mean_f1(model: Any, X: Any, y: Labels) -> float:
     return float(f1_score(y, model.predict(X), average="macro"))
 
 
-def _split(line: Line) -> tuple[GramStack, Array, Labels, Labels]:
+def _split(line: TableLine) -> tuple[GramStack, Array, Labels, Labels]:
     """Training kernels, blocks (M, n_test, n) of the test rows, and the classes of both."""
     line.pause()  # rows whose file is missing are listed as well
     if line.row == MADE:
@@ -125,7 +125,7 @@ def _split(line: Line) -> tuple[GramStack, Array, Labels, Labels]:
     return GramStack.from_array(K[:, train[:, None], train]), K[:, test[:, None], train], y[train], y[test]
 
 
-def labelled(line: Line) -> tuple[Array, Labels]:
+def labelled(line: TableLine) -> tuple[Array, Labels]:
     """Kernels (M, n, n) and classes (n,) of a file in the folder of the run. DataError where it is another kind."""
     name = f"{line.row}.npz"
     K, y = line.arrays(name, "K", "y")
@@ -180,7 +180,7 @@ def _rbf(X: Array, width: float) -> Array:
 # Enzymes
 
 
-def enzymes(line: Line) -> list[float]:
+def enzymes(line: TableLine) -> list[float]:
     """One fold: 100 AUC of the single kernels, the sum, every norm, and norms with more kernels; then three
     alignments.
     """
@@ -215,7 +215,7 @@ def recombined(K: Array) -> Array:
     return np.stack([*K, *sums, K.sum(axis=0), *products, K.prod(axis=0)])
 
 
-def network(line: Line) -> tuple[Array, Array]:
+def network(line: TableLine) -> tuple[Array, Array]:
     """Kernels (M, n, n) between things and who is related to whom (n, n), 0 or 1, symmetric, from a file."""
     name = "metabolic.npz"
     K, edges = line.arrays(name, "K", "edges")

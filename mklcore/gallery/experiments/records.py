@@ -148,11 +148,11 @@ def record(key: str) -> Outcome | None:
     return next(iter(records(key)), None)
 
 
-Quantity = Callable[["Comparison", str], Array]
+Quantity = Callable[["PaperComparison", str], Array]
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class PaperComparison:
     """A run beside the numbers of the paper, arrays (rows, columns): ``reference`` with its standard error, NaN where
     it is not known, the ``joint_error`` of ours minus the reference, and its degrees of ``freedom``.
 

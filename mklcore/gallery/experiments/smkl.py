@@ -37,7 +37,7 @@ from mklcore.data.synthetic import make_spectra
 from mklcore.errors import DataError, suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
 from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
-from mklcore.gallery.experiments.base import Line, seed_of
+from mklcore.gallery.experiments.base import TableLine, seed_of
 from mklcore.kernels.dictionary import KernelDictionary, spectral_dictionary
 from mklcore.kernels.functions import RBF, KernelSpec, Linear, Polynomial
 from mklcore.paths.choose_c import machines_of
@@ -73,7 +73,7 @@ USED = 1e-6
 # Classes
 
 
-def mass_spectra(line: Line) -> list[float]:
+def mass_spectra(line: TableLine) -> list[float]:
     """One split: accuracy in % of SMKL, MKL (p = 1) and one linear kernel of all readings; groups that SMKL and MKL
     use.
     """
@@ -87,7 +87,7 @@ def mass_spectra(line: Line) -> list[float]:
     return [*right, *(float(model.n_kernels_) for model in found[:2])]
 
 
-def image(line: Line) -> list[float]:
+def image(line: TableLine) -> list[float]:
     """One split: accuracy in % of SMKL, MKL and one kernel of the spectrum, one against one; kernels per pair of
     classes.
     """
@@ -104,7 +104,9 @@ def image(line: Line) -> list[float]:
     return [*right, *(model.mean_kernels_ for model in found[:2])]
 
 
-def _on_a_split(line: Line, ways: tuple[Any, ...], X: Array, y: Labels, share: float) -> tuple[list[Any], list[float]]:
+def _on_a_split(
+    line: TableLine, ways: tuple[Any, ...], X: Array, y: Labels, share: float
+) -> tuple[list[Any], list[float]]:
     """Every model at the cost with the best leave-one-out estimate on the training rows, and its accuracy in % on the
     others.
     """
@@ -120,7 +122,7 @@ def _on_a_split(line: Line, ways: tuple[Any, ...], X: Array, y: Labels, share: f
     return found, [100.0 * float(np.mean(model.predict(X[test]) == y[test])) for model in found]
 
 
-def at_the_least_xi_alpha(line: Line, model: Any, X: Array, y: Labels, costs: Array) -> Any:
+def at_the_least_xi_alpha(line: TableLine, model: Any, X: Array, y: Labels, costs: Array) -> Any:
     """The model at the cost with the smallest xi-alpha estimate, of equals with the fewest kernels, then the least."""
     model = model.copy_with("C", float(costs[0]))
     stack, target = model.training_stack(X, y)
@@ -147,7 +149,7 @@ def xi_alpha(K: Array, y: Array, dual_coef: Array, intercept: float = 0.0) -> fl
     return float(np.mean(2.0 * np.abs(dual_coef) * radius + slack >= 1.0))
 
 
-def _readings(line: Line) -> tuple[Array, Labels]:
+def _readings(line: TableLine) -> tuple[Array, Labels]:
     """Readings (n, d), neighbours averaged, and classes (n,)."""
     line.pause()  # rows whose file is missing are listed as well
     if line.row == MADE_MASS:
@@ -162,7 +164,7 @@ def _readings(line: Line) -> tuple[Array, Labels]:
     return X[:, : X.shape[1] // AVERAGED * AVERAGED].reshape(len(X), -1, AVERAGED).mean(axis=2), y
 
 
-def _pixels(line: Line) -> tuple[Array, Labels, int]:
+def _pixels(line: TableLine) -> tuple[Array, Labels, int]:
     """Features (n, 11 bands) of the labelled pixels, their classes (n,), and how many bands there are."""
     line.pause()
     if line.row == MADE_IMAGE:
@@ -203,7 +205,7 @@ def made_image(side: int, seed: int) -> tuple[Array, Labels]:
 # Near-infrared spectra
 
 
-def spectra(line: Line) -> list[float]:
+def spectra(line: TableLine) -> list[float]:
     """One split: NMSE of SMKL, MKL (p = 1), the best single kernel and partial least squares; bands that SMKL and MKL
     use.
     """
@@ -223,7 +225,7 @@ def spectra(line: Line) -> list[float]:
     return [*errors, float(_bands(sparse)), float(_bands(convex))]
 
 
-def chosen(line: Line, model: Any, train: Dataset) -> tuple[Any, float]:
+def chosen(line: TableLine, model: Any, train: Dataset) -> tuple[Any, float]:
     """The model at the tube and the cost that are best over the folds of the training rows, and its score there."""
     line.pause()
     spread = float(np.std(train.y))
@@ -237,14 +239,14 @@ def chosen(line: Line, model: Any, train: Dataset) -> tuple[Any, float]:
     return best.fit(train.X, train.y), float(found.val_score[tube, cost])
 
 
-def best_alone(line: Line, usual: dict[str, Any], train: Dataset) -> Any:
+def best_alone(line: TableLine, usual: dict[str, Any], train: Dataset) -> Any:
     """One kernel of all columns: of the kinds and widths of ``ALONE`` the one that is best over the folds."""
     kernels = [KernelDictionary((spec,), standardize=True) for spec in ALONE]
     found = [chosen(line, UniformMKLRegressor(kernels=kernel, **usual), train) for kernel in kernels]
     return max(found, key=lambda one: one[1])[0]
 
 
-def partial_least_squares(line: Line, train: Dataset) -> Any:
+def partial_least_squares(line: TableLine, train: Dataset) -> Any:
     """Partial least squares on all columns, with the number of components that is best over the folds."""
     line.pause()
     splits = KFold(_folds(line), shuffle=True, random_state=line.seed)
@@ -252,7 +254,7 @@ def partial_least_squares(line: Line, train: Dataset) -> Any:
     return GridSearchCV(PLSRegression(), counts, scoring="neg_mean_squared_error", cv=splits).fit(train.X, train.y)
 
 
-def _folds(line: Line) -> int:
+def _folds(line: TableLine) -> int:
     return QUICK_FOLDS if line.quick else FOLDS
 
 
@@ -263,7 +265,7 @@ def _bands(fitted: Any) -> int:
     return len({spec.label for spec, keep in zip(fitted._map.specs, used, strict=True) if keep})
 
 
-def _spectra(line: Line) -> Dataset:
+def _spectra(line: TableLine) -> Dataset:
     """Made spectra, or the columns of a file that are called by wavelengths, in their order."""
     if line.row in (*MADE, AS_MEASURED):
         rows, columns, noise = MADE.get(line.row, next(iter(MADE.values())))

@@ -21,7 +21,7 @@ from mklcore.data.synthetic import make_twonorm
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLClassifier, UniformMKLClassifier
 from mklcore.estimators.smkl import SMKLClassifier
-from mklcore.gallery.experiments.base import Line
+from mklcore.gallery.experiments.base import TableLine
 from mklcore.kernels.dictionary import KernelDictionary
 
 ROWS, KERNELS = (100, 200, 400, 800), (25, 50, 100, 200)
@@ -47,7 +47,7 @@ SPARSE: dict[str, Any] = {
 }
 
 
-def seconds(line: Line, n: int, M: int) -> list[float]:
+def seconds(line: TableLine, n: int, M: int) -> list[float]:
     """Processor seconds of sparse MKL and MKL with M kernels on n rows."""
     data = make_twonorm(n, line.draw())[0]
     widths = np.sqrt(0.5 * 1.2 ** (50.0 * np.arange(M) / max(M - 1, 1))) * 0.5
@@ -55,7 +55,7 @@ def seconds(line: Line, n: int, M: int) -> list[float]:
     return [_clocked(make(), K, data.y, line) for make in SPARSE.values()]
 
 
-def _clocked(model: Any, X: Any, y: Any, line: Line) -> float:
+def _clocked(model: Any, X: Any, y: Any, line: TableLine) -> float:
     """Processor seconds of a fit."""
     line.pause()
     clock = time.process_time()
@@ -75,10 +75,10 @@ def kernels_of(M: int) -> KernelDictionary:
 @cache
 def _compiled() -> None:
     """Fit every way once with few kernels, so that no measurement pays for loading or compiling code."""
-    _every_way(Line(""), 200, 0, kernels_of(5))
+    _every_way(TableLine(""), 200, 0, kernels_of(5))
 
 
-def _every_way(line: Line, n: int, draw: int, kernels: KernelDictionary) -> list[float]:
+def _every_way(line: TableLine, n: int, draw: int, kernels: KernelDictionary) -> list[float]:
     data, found = make_twonorm(n, draw)[0], [np.nan] * len(STORED)
     if n not in MANY_ROWS:
         K = kernels.grams(data.X).values
@@ -86,7 +86,7 @@ def _every_way(line: Line, n: int, draw: int, kernels: KernelDictionary) -> list
     return found + [_clocked(make(kernels), data.X, data.y, line) for make in AFRESH.values()]
 
 
-def by_size(line: Line) -> list[float]:
+def by_size(line: TableLine) -> list[float]:
     """Base-10 logarithms of the seconds of every way; of those on the fly alone where matrices are too large."""
     what, _, value = line.row.partition(" = ")
     n, M = (int(value), FIXED_KERNELS) if what == "n" else (FIXED_ROWS, int(value))
@@ -95,7 +95,7 @@ def by_size(line: Line) -> list[float]:
     return [float(np.log10(max(value, 1e-6))) for value in found]
 
 
-def growth(line: Line) -> list[float]:
+def growth(line: TableLine) -> list[float]:
     """The exponent with which the seconds of SMKL and MKL grow, fitted on a log-log scale."""
     rows, kernels = (QUICK_ROWS, QUICK_KERNELS) if line.quick else (ROWS, KERNELS)
     sizes = dict(zip(GROWING, (rows, kernels, MANY_KERNELS), strict=True))[line.row]

@@ -15,11 +15,11 @@ from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
-from mklcore.figures.takeaway import About, Problem, explanation, inline, markdown, page, place, safe
+from mklcore.figures.takeaway import About, SolvedProblem, explanation, inline, markdown, page, place, safe
 from mklcore.gallery.lessons import numbers
-from mklcore.gallery.lessons.found import Found, drawn, fill
+from mklcore.gallery.lessons.found import LessonResult, drawn, fill
 
-__all__ = ["LESSONS", "OPENING", "Found", "Lesson", "lesson_page"]
+__all__ = ["LESSONS", "OPENING", "Lesson", "LessonResult", "lesson_page"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Lesson:
     """
 
     key: str
-    compute: Callable[..., Found]
+    compute: Callable[..., LessonResult]
     given: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
 
@@ -41,10 +41,10 @@ class Lesson:
         return tomllib.loads(own)
 
     @cached_property
-    def found(self) -> Found:
+    def found(self) -> LessonResult:
         """What the computation found: as it is recorded, or computed where it is not."""
         file = files(__name__).joinpath(f"recorded/{self.key}.json")
-        return Found.from_json(file.read_text(encoding="utf-8")) if file.is_file() else self.compute()
+        return LessonResult.from_json(file.read_text(encoding="utf-8")) if file.is_file() else self.compute()
 
     @property
     def facts(self) -> dict[str, str]:
@@ -75,7 +75,7 @@ def lesson_page(lesson: Lesson) -> str:
         ("Level", words["level"]),
         ("Data", "Drawn from a fixed seed: the same rows, and the same answer, for all."),
     )
-    about = About(words["title"], facts, (Problem(formula=words["formula"]),), f"lessons?lesson={lesson.key}")
+    about = About(words["title"], facts, (SolvedProblem(formula=words["formula"]),), f"lessons?lesson={lesson.key}")
     views = "".join(place(name) for name in lesson.drawn(dark=False))
     body = (
         f'<div class="telling">{markdown(lesson.said("question"))}</div><div id="guess" role="group" '

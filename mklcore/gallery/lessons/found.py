@@ -19,7 +19,7 @@ MOST_TICKS = 18
 
 
 @dataclass(frozen=True)
-class Found:
+class LessonResult:
     """The right ``answer``, the ``facts`` of the text, where the slider stands (``at``) and begins (``start``).
 
     ``series`` holds numbers or texts by name, one entry per position of the slider, or one list per entry for several
@@ -41,18 +41,18 @@ class Found:
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
-    def from_json(cls, text: str) -> Found:
+    def from_json(cls, text: str) -> LessonResult:
         """What is kept as ``text``."""
         kept = json.loads(text)
         return cls(**kept | {"at": tuple(kept["at"]), "pair": tuple(kept["pair"])})
 
 
 def found(answer: str, facts: Mapping[str, str], at: Any, start: int, *, hull: Any = None,
-          pair: Sequence[int] = (), **series: Any) -> Found:  # fmt: skip
+          pair: Sequence[int] = (), **series: Any) -> LessonResult:  # fmt: skip
     """What a computation found, with its arrays as lists; a series (names, hues, heights) is one of bars."""
     bars = {name: [*value[:2], _plain(value[2])] for name, value in series.items() if isinstance(value, tuple)}
     lists = {name: _plain(value) for name, value in series.items() if name not in bars}
-    return Found(answer, dict(facts), tuple(_plain(at)), int(start), lists, bars, hull, tuple(pair))
+    return LessonResult(answer, dict(facts), tuple(_plain(at)), int(start), lists, bars, hull, tuple(pair))
 
 
 def _plain(value: Any) -> Any:
@@ -69,9 +69,9 @@ def fill(text: str, facts: Mapping[str, str]) -> str:
 
 
 def drawn(
-    words: Mapping[str, Any], result: Found, facts: Mapping[str, str], *, dark: bool, **more: Any
+    layout: Mapping[str, Any], result: LessonResult, facts: Mapping[str, str], *, dark: bool, **more: Any
 ) -> dict[str, Any]:
-    """What the players of a lesson show, by their places, as the ``words`` of its text lay it out."""
+    """What the players of a lesson show, by their places, as the ``layout`` of its text says."""
     if result.hull is not None:
         hue = style.readable(style.family_hues()["hkl"], dark)
         return {"hull": result.hull | {"hue": hue, "index": result.start, "tells": True}}
@@ -79,49 +79,49 @@ def drawn(
         {**facts, **{name: _written(values[k]) for name, values in result.series.items() if len(values) > k}}
         for k in range(len(result.at))
     ]
-    said, labels = ([fill(words[name], own) for own in positions] for name in ("said", "label"))
-    x = _slider(words["slider"], result, labels)
-    panels = [_panel(one, x, result, labels, facts, dark) for one in words["panels"]]
-    return picture_json(x, result.at, labels, said, panels, start=result.start, columns=words["columns"], **more)
+    said, labels = ([fill(layout[name], own) for own in positions] for name in ("said", "label"))
+    x = _slider(layout["slider"], result, labels)
+    panels = [_panel(one, x, result, labels, facts, dark) for one in layout["panels"]]
+    return picture_json(x, result.at, labels, said, panels, start=result.start, columns=layout["columns"], **more)
 
 
 def _written(value: Any) -> str:
     return value if isinstance(value, str) else "" if isinstance(value, list) else style.number(value)
 
 
-def _slider(words: Mapping[str, Any], result: Found, labels: Sequence[str]) -> Scale:
+def _slider(layout: Mapping[str, Any], result: LessonResult, labels: Sequence[str]) -> Scale:
     low, high = min(result.at), max(result.at)
-    if "names" in words:
-        return named(words["title"], result.series[words["names"]])
-    if "ticks" in words:
-        return Scale(words["title"], low, high, ticks=tuple((float(at), text) for at, text in words["ticks"]))
-    return logarithmic(words["title"], [low, high])
+    if "names" in layout:
+        return named(layout["title"], result.series[layout["names"]])
+    if "ticks" in layout:
+        return Scale(layout["title"], low, high, ticks=tuple((float(at), text) for at, text in layout["ticks"]))
+    return logarithmic(layout["title"], [low, high])
 
 
-def _panel(words: Mapping[str, Any], x: Scale, result: Found, labels: Sequence[str], facts: Mapping[str, str],
+def _panel(layout: Mapping[str, Any], x: Scale, result: LessonResult, labels: Sequence[str], facts: Mapping[str, str],
            dark: bool) -> dict[str, Any]:  # fmt: skip
-    title, more = fill(words["title"], facts), {"span": words.get("span", 1), "labels": list(labels)}
-    if "bars" in words:
-        names, hues, table = result.bars[words["bars"]]
+    title, more = fill(layout["title"], facts), {"span": layout.get("span", 1), "labels": list(labels)}
+    if "bars" in layout:
+        names, hues, table = result.bars[layout["bars"]]
         step = -(-len(names) // MOST_TICKS)
-        short = [name.split(",")[0].removeprefix(words.get("drop", "")) for name in names]
+        short = [name.split(",")[0].removeprefix(layout.get("drop", "")) for name in names]
         ticks = ["" if k % step else text for k, text in enumerate(short)]
         return bar_panel(
-            title, (words["x"], words["y"]), names, table, [_hue(hue, dark) for hue in hues], ticks, **more
+            title, (layout["x"], layout["y"]), names, table, [_hue(hue, dark) for hue in hues], ticks, **more
         )
-    lines = [one for entry in words["lines"] for one in _lines(entry, result, dark)]
+    lines = [one for entry in layout["lines"] for one in _lines(entry, result, dark)]
     known = [y for one in lines for y in one["ys"] if y is not None]
-    low, high = min([words.get("from", 0.0), *known]), max(known)
-    if words.get("log"):
-        y = logarithmic(words["y"], [0.5 * min(known), 2.0 * high])
+    low, high = min([layout.get("from", 0.0), *known]), max(known)
+    if layout.get("log"):
+        y = logarithmic(layout["y"], [0.5 * min(known), 2.0 * high])
     else:
-        y = linear(words["y"], low, words.get("to", low + 1.05 * (high - low)))
-    if "shade" in words:
-        more["shade"] = [x.at(at) for at in result.series[words["shade"]]]
+        y = linear(layout["y"], low, layout.get("to", low + 1.05 * (high - low)))
+    if "shade" in layout:
+        more["shade"] = [x.at(at) for at in result.series[layout["shade"]]]
     return panel(x, y, lines, result.at, title=title, **more)
 
 
-def _lines(entry: Mapping[str, Any], result: Found, dark: bool) -> list[dict[str, Any]]:
+def _lines(entry: Mapping[str, Any], result: LessonResult, dark: bool) -> list[dict[str, Any]]:
     """The line of a series, or one for each of several series, or for each of some bars, grey ones first."""
     of, look = entry["of"], {name: entry[name] for name in ("label", "width", "dash", "opacity") if name in entry}
     if of in result.bars:

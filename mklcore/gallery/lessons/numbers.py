@@ -26,7 +26,7 @@ from mklcore.data.synthetic import (
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.figures import hulls
 from mklcore.figures.style import number, percent
-from mklcore.gallery.lessons.found import Found, found
+from mklcore.gallery.lessons.found import LessonResult, found
 from mklcore.gallery.lessons.toy import FEW_NORMS, N_FEATURES, NORMS, Level, draws_of
 from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary, spectral_dictionary
 from mklcore.kernels.features import Nystroem
@@ -67,7 +67,7 @@ def _norm_facts(level: Level) -> dict[str, str]:
     }  # fmt: skip
 
 
-def sparse(seed: int = 0, draws: int = 8) -> Found:
+def sparse(seed: int = 0, draws: int = 8) -> LessonResult:
     """One of fifty features carries the class: errors at seven norms over eight draws."""
     level = draws_of(1, seed, draws, NORMS)
     names, hues = _features(level)
@@ -78,7 +78,7 @@ def sparse(seed: int = 0, draws: int = 8) -> Found:
     )  # fmt: skip
 
 
-def dense(seed: int = 0, draws: int = 3, counts: Sequence[int] = (1, 4, 9, 28, 50)) -> Found:
+def dense(seed: int = 0, draws: int = 3, counts: Sequence[int] = (1, 4, 9, 28, 50)) -> LessonResult:
     """From one to all of fifty features carry the class: errors at five norms over three draws each."""
     levels = [draws_of(count, seed, draws, FEW_NORMS) for count in counts]
     best = [level.norms[level.best] for level in levels]
@@ -95,7 +95,7 @@ def dense(seed: int = 0, draws: int = 3, counts: Sequence[int] = (1, 4, 9, 28, 5
     )  # fmt: skip
 
 
-def opening(seed: int = 0, draws: int = 8) -> Found:
+def opening(seed: int = 0, draws: int = 8) -> LessonResult:
     """The first picture of the app: errors at 41 norms where one, nine or all of fifty features carry the class."""
     norms = (*(40.0 / (40 - k) for k in range(40)), np.inf)  # evenly spaced in 1/p
     few, some, every = (draws_of(count, seed, draws, norms) for count in (1, 9, N_FEATURES))
@@ -114,7 +114,7 @@ def opening(seed: int = 0, draws: int = 8) -> Found:
 # What weights say
 
 
-def copies(seed: int = 5) -> Found:
+def copies(seed: int = 5) -> LessonResult:
     """Two kernels, the better one two to ten times over; then two near copies on halves of the rows.
 
     At p > 1 the optimum moves as well: c copies act as one kernel c^(1 - 1/p) times as large.
@@ -164,7 +164,7 @@ def copies(seed: int = 5) -> Found:
     )  # fmt: skip
 
 
-def prices(seed: int = 0) -> Found:
+def prices(seed: int = 0) -> LessonResult:
     """MKL-GOMP with a fixed number of kernels and l1-norm ridge MKL along lambda, on one draw of the toy."""
     from mklcore.estimators.gomp import GOMPClassifier
     from mklcore.sparse.variants import lq_mkl
@@ -202,7 +202,7 @@ def prices(seed: int = 0) -> Found:
     )  # fmt: skip
 
 
-def greedy(seed: int = 0) -> Found:
+def greedy(seed: int = 0) -> LessonResult:
     """The target is a + b; c is a noisy copy of that sum and looks best alone. MKL-GOMP, and l1-norm MKL along C."""
     from mklcore.estimators.gomp import GOMPRegressor
     from mklcore.estimators.lp import LpMKLRegressor
@@ -253,7 +253,7 @@ def _spectral(seed: int, normalise: str) -> tuple[GramStack, Dataset, Dataset, t
     return stack, train, rest, truth.informative_bands
 
 
-def bands(seed: int = 0) -> Found:
+def bands(seed: int = 0) -> LessonResult:
     """SMKL and sparse lp-norm MKL along C on the same kernels, one per band."""
     from mklcore.estimators.lp import LpMKLRegressor
     from mklcore.estimators.smkl import SMKLRegressor
@@ -285,7 +285,7 @@ def bands(seed: int = 0) -> Found:
     )  # fmt: skip
 
 
-def edge(seed: int = 0) -> Found:
+def edge(seed: int = 0) -> LessonResult:
     """A grid over C that ends too early, and the same path further on."""
     from mklcore.estimators.lp import LpMKLRegressor
 
@@ -314,7 +314,7 @@ def edge(seed: int = 0) -> Found:
     )  # fmt: skip
 
 
-def letters(seed: int = 0) -> Found:
+def letters(seed: int = 0) -> LessonResult:
     """Strings with one planted word whose place varies more and more; kernels of six bands of places, and of words."""
     from mklcore.estimators.lp import LpMKLClassifier
 
@@ -362,7 +362,7 @@ def letters(seed: int = 0) -> Found:
 # Many kernels, many rows
 
 
-def hull(seed: int = 4) -> Found:
+def hull(seed: int = 4) -> LessonResult:
     """Certified hulls along lambda on products of columns, and the best that a sum over single columns reaches."""
     from mklcore.estimators.hkl import HKLRegressor
     from mklcore.estimators.lp import LpMKLRegressor
@@ -406,7 +406,7 @@ def hull(seed: int = 4) -> Found:
     return found(answer, facts, values, best, hull=drawn, pair=[int(j) for j in pair])
 
 
-def landmarks(seed: int = 0) -> Found:
+def landmarks(seed: int = 0) -> LessonResult:
     """lp-norm MKL with exact kernels, then with those of more and more landmark rows, and what these prove."""
     from mklcore.estimators.lp import LpMKLClassifier
     from mklcore.problem.proof import certificate

@@ -33,7 +33,7 @@ def kernel_radius(K: Any) -> float:
 
 
 class Complexity(NamedTuple):
-    """Rademacher complexity on the rows at hand for norms ``p`` (L,): ``mean`` and ``error`` (L,) over random signs."""
+    """Rademacher complexity on the rows given for norms ``p`` (L,): ``mean`` and ``error`` (L,) over random signs."""
 
     p: Array
     mean: Array

@@ -13,7 +13,7 @@ from mklcore.figures.hulls import gap_of, most_relevant, node_id, way
 from mklcore.paths.path import Path
 from mklcore.problem.driver import Status
 from pages.shared.derive import hulls
-from pages.shared.derive.hulls import Answer, Hull
+from pages.shared.derive.hulls import HullsView, HullView
 from pages.shared.session import words
 
 TICKS = 41  # positions per axis of a component plot
@@ -35,7 +35,7 @@ def count(number: int) -> str:
     return kernel_count(number).replace(" ", "\u00a0")
 
 
-def certificate(shown: Answer, hull: Hull) -> str:
+def certificate(shown: HullsView, hull: HullView) -> str:
     """Return badge and sentence of one hull, in Markdown."""
     fitted, reached = hull.fitted, gap_of(hull.fitted)
     if fitted.certified_:
@@ -65,7 +65,7 @@ def _notes(fitted: Any) -> str:
     return "".join(f". {re.sub(LAM, 'λ', note)}" for note in fitted.notes_)
 
 
-def higher_unsure(shown: Answer, hull: Hull) -> str:
+def higher_unsure(shown: HullsView, hull: HullView) -> str:
     """Return a sentence where a point of the path that is not certified scores higher than this one, which is; else
     "".
     """
@@ -80,7 +80,7 @@ def higher_unsure(shown: Answer, hull: Hull) -> str:
     return f"λ = {style.number(float(path.values[best]))}, not certified, scores higher on validation rows: {score}"
 
 
-def visited(path: Path, hull: Hull) -> int:
+def visited(path: Path, hull: HullView) -> int:
     """Count the nodes looked at on the whole path, and for this hull where it is between its points."""
     return max(point.n_visited_on_path_ for point in (path.estimators[-1], hull.fitted))
 
@@ -160,7 +160,7 @@ class Component:
     said: str
 
 
-def component(shown: Answer, hull: Hull, node: Levels) -> Component:
+def component(shown: HullsView, hull: HullView, node: Levels) -> Component:
     """Compute what ``node`` adds to the prediction over its columns; all others stand still."""
     fitted, chosen = hull.fitted, hulls.columns(shown.params)
     train = hulls.parts(shown.params).train

@@ -177,7 +177,7 @@ def _rows(asked: Any, train: Dataset, chosen: list[int]) -> Design:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class HullsView:
     """Hulls to show, the parameters they belong to, and whether they wait for others to take their place.
 
     ``waiting``: they answer older parameters. ``provisional``: they answer these, by the necessary condition alone.
@@ -189,20 +189,20 @@ class Answer:
     provisional: bool
 
 
-def answer(params: Params, found: Ready | Pending | Failed | None) -> Answer | None:
+def answer(params: Params, found: Ready | Pending | Failed | None) -> HullsView | None:
     """Return what there is to show: the hulls asked for, else provisional ones, else those before them on the same
     table.
     """
     mind = memory()
     if isinstance(found, Ready):
         mind.hulls = Answered(found.value, params)
-        return Answer(found.value, params, waiting=False, provisional=is_provisional(found.value))
+        return HullsView(found.value, params, waiting=False, provisional=is_provisional(found.value))
     if isinstance(found, Pending) and found.value is not None:
-        return Answer(found.value, params, waiting=False, provisional=True)
+        return HullsView(found.value, params, waiting=False, provisional=True)
     before = mind.hulls
     if before is None or before.params.part(DataParams) != params.part(DataParams):
         return None
-    return Answer(before.path, before.params, waiting=True, provisional=is_provisional(before.path))
+    return HullsView(before.path, before.params, waiting=True, provisional=is_provisional(before.path))
 
 
 def is_provisional(path: Path) -> bool:
@@ -214,7 +214,7 @@ def is_provisional(path: Path) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Hull:
+class HullView:
     """One hull to show: λ, the fitted model, and its scores (nan where nothing may be scored)."""
 
     value: float
@@ -224,23 +224,23 @@ class Hull:
     exact: bool = False
 
 
-def at(shown: Answer, index: int) -> Hull:
+def at(shown: HullsView, index: int) -> HullView:
     """Return one solved point of a path."""
     path, nothing = shown.path, shown.provisional
     train, validation = (float("nan") if nothing else float(s[index]) for s in (path.train_score, path.val_score))
-    return Hull(float(path.values[index]), path.estimators[index], train, validation)
+    return HullView(float(path.values[index]), path.estimators[index], train, validation)
 
 
-def exact(shown: Answer, value: float) -> Ready | Pending | Failed:
+def exact(shown: HullsView, value: float) -> Ready | Pending | Failed:
     """Return the hull at one λ between the solved ones, solved from its nearest neighbour, or how far it is."""
     path, params = shown.path, shown.params
     near = path.estimators[path.nearest(value)]
     cut, chosen = parts(params), columns(params)
 
-    def solve(progress: Callable[..., None]) -> Hull:
+    def solve(progress: Callable[..., None]) -> HullView:
         fitted = near.solve_near(value, cut.train.y, lambda record: progress())
         train, validation = (float(fitted.score(part.X[:, chosen], part.y)) for part in (cut.train, cut.validation))
-        return Hull(value, fitted, train, validation, exact=True)
+        return HullView(value, fitted, train, validation, exact=True)
 
     return work.get(("hull at", key(params), value), solve, title="Exact hull")
 
@@ -253,7 +253,7 @@ def compares(params: HullParams) -> bool:
     return tables.table(params).task in ("binary", "regression")
 
 
-def beside(shown: Answer) -> Ready | Pending | Failed:
+def beside(shown: HullsView) -> Ready | Pending | Failed:
     """Return other models on the same grid of kernels and rows, each at its best on the validation rows."""
     params = shown.params
     cut, chosen, design = parts(params), columns(params), shown.path.estimators[0].design_
@@ -278,7 +278,7 @@ def judges(params: HullParams) -> Dataset:
     return parts(params).validation.select(columns(params)).drawn(RANKED, params.seed)
 
 
-def ranking(shown: Answer, hull: Hull) -> Ready | Pending | Failed:
+def ranking(shown: HullsView, hull: HullView) -> Ready | Pending | Failed:
     """Return the effect of every column on validation rows, the largest first."""
     params = shown.params
     rows, train = judges(params), parts(params).train.select(columns(params))
@@ -286,12 +286,12 @@ def ranking(shown: Answer, hull: Hull) -> Ready | Pending | Failed:
     return work.get(("hull columns", key(params), hull.value), measure, title="Columns", asked=False)
 
 
-def terms(params: HullParams, hull: Hull) -> Decomposition:
+def terms(params: HullParams, hull: HullView) -> Decomposition:
     """Return what columns say alone and together in a hull."""
     return work.now(("hull terms", key(params), hull.value), lambda: decompose(hull.fitted, _some(params)))
 
 
-def effect(params: HullParams, hull: Hull, of: Columns) -> TermEffect:
+def effect(params: HullParams, hull: HullView, of: Columns) -> TermEffect:
     """Return the curve or the map of one term of a hull."""
     return work.now(("hull effect", key(params), hull.value, of), lambda: term_effect(hull.fitted, _some(params), of))
 
@@ -301,7 +301,7 @@ def _some(params: HullParams) -> Dataset:
     return parts(params).train.select(columns(params)).drawn(TERM_ROWS, params.seed)
 
 
-def test_score(params: HullParams, hull: Hull) -> float:
+def test_score(params: HullParams, hull: HullView) -> float:
     """Return the score of one hull on the test rows."""
     test = tables.split(params).test
     return float(hull.fitted.score(test.X[:, columns(params)], test.y))

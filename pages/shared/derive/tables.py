@@ -195,7 +195,7 @@ def split(params: DataParams) -> Split:
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class TableRow:
     """A row of the table, and the same with its changes, as `Dataset.table` has rows."""
 
     number: int
@@ -204,7 +204,7 @@ class Row:
     moves: Mapping[int, float]
 
 
-def row_of(params: Params, table: Dataset) -> Row:
+def row_of(params: Params, table: Dataset) -> TableRow:
     """The row in use; a number beyond the table is its last row."""
     number = min(params.row, table.n_samples)
     before = table.table[number - 1]
@@ -212,4 +212,4 @@ def row_of(params: Params, table: Dataset) -> Row:
     moves = {int(place) - 1: float(value) for place, value in pairs if 0 < int(place) <= before.size}
     now = before.copy()
     now[list(moves)] = list(moves.values())
-    return Row(number, before, now, moves)
+    return TableRow(number, before, now, moves)

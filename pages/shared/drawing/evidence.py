@@ -18,7 +18,7 @@ from pages.shared.session.memory import memory
 STEPS = {"C": 0.01, "lam": 0.001, "p": 0.1}
 
 
-def number_box(path: Path, here: places.Place) -> None:
+def number_box(path: Path, here: places.CursorPlace) -> None:
     """Draw the box for an exact value of the path's own parameter; an empty box stands for infinity."""
 
     def keep(chosen: float | None) -> None:

@@ -13,12 +13,12 @@ from mklcore.answer.exploration import Exploration
 from mklcore.data.dataset import Split
 from mklcore.figures import style
 from mklcore.figures.hulls import Drawn
-from mklcore.figures.takeaway import About, Problem, hulls_page, methods_page
+from mklcore.figures.takeaway import About, SolvedProblem, hulls_page, methods_page
 from mklcore.io.catalog import Algorithm, Variant
 from mklcore.paths.path import Path
 from pages.shared.derive import hulls as derive_hulls
 from pages.shared.derive import paths, tables
-from pages.shared.derive.comparison import Shown
+from pages.shared.derive.comparison import ComparedMethod
 from pages.shared.export.downloads import file_name
 from pages.shared.params import link
 from pages.shared.params.algorithms import METHODS
@@ -49,7 +49,7 @@ def answer(params: Params, found: Exploration, index: int) -> None:
     button(lambda: found.page(about, index), "Path")
 
 
-def methods(params: Params, drawn: Sequence[Shown], said: str, step: int) -> None:
+def methods(params: Params, drawn: Sequence[ComparedMethod], said: str, step: int) -> None:
     """Draw the download of Compare: every method that has a path, from its slider on, with the page's sentence."""
     solved = [one for one in drawn if one.path is not None]
     algorithms = dict.fromkeys(METHODS[one.method.algorithm] for one in solved)
@@ -58,7 +58,7 @@ def methods(params: Params, drawn: Sequence[Shown], said: str, step: int) -> Non
     button(partial(methods_page, shown, about, step=step), "Methods side by side")
 
 
-def problems(drawn: Sequence[Shown]) -> list[Problem]:
+def problems(drawn: Sequence[ComparedMethod]) -> list[SolvedProblem]:
     """Return what the methods solve, each problem once, with the methods that solve it where there are several."""
     solved: dict[Algorithm | Variant, list[str]] = {}
     for one in drawn:
@@ -80,13 +80,13 @@ def _rows(params: Params, parts: Split) -> tuple[tuple[str, str], ...]:
     return (("Rows", said),)
 
 
-def _problem(solved: Algorithm | Variant, title: str = "") -> Problem:
-    return Problem(title, solved.formula, solved.look_for, solved.cannot_tell)
+def _problem(solved: Algorithm | Variant, title: str = "") -> SolvedProblem:
+    return SolvedProblem(title, solved.formula, solved.look_for, solved.cannot_tell)
 
 
 def _about(
     params: Params, page: str, used: Sequence[tuple[str, str]], algorithms: Sequence[Algorithm],
-    solved: Sequence[Problem],
+    solved: Sequence[SolvedProblem],
 ) -> About:  # fmt: skip
     """Return what the file tells of the table, the rows in use, the algorithms and the way back to this screen."""
     table, name = tables.table(params), tables.called(params)

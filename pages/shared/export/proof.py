@@ -32,7 +32,7 @@ MOST_ENTRIES = 60e6  # of all kernels together; above, the person's own machine 
 
 
 @dataclass(frozen=True, eq=False)
-class Proof:
+class ProofRecord:
     """A fitted model and what it was trained on: ``columns`` of the rows ``train``, or a ready ``stack`` (M, n, n)."""
 
     key: tuple[object, ...]
@@ -80,26 +80,26 @@ class Files:
             return "\n".join(report(model, table, self.target or None)[0])
 
 
-def of_answer(params: PathParams, found: Exploration, model: Any) -> Proof:
+def of_answer(params: PathParams, found: Exploration, model: Any) -> ProofRecord:
     """Return what proves a model of an answer: the chosen one, or another one of its path."""
     rows = found.learnt_from if model is found.model else found.dragged
     given = found.given(rows)
     stack = given.values if isinstance(given, GramStack) else None
     key = "answer", params.part(PathParams), getattr(model, found.path.param, None), model is found.model
-    return Proof(key, params, model, rows, list(range(rows.n_features)), len(found.path.kernel_names), stack)
+    return ProofRecord(key, params, model, rows, list(range(rows.n_features)), len(found.path.kernel_names), stack)
 
 
-def of_hull(params: Params, hull: hulls.Hull) -> Proof:
+def of_hull(params: Params, hull: hulls.HullView) -> ProofRecord:
     """Return what proves one hull: its rows are those of the columns that enter."""
     train, chosen = hulls.parts(params).train, hulls.columns(params)
     levels = len(chosen) * (hull.fitted.design_.q + 1)
-    return Proof(("hull", hulls.key(params), hull.value), params, hull.fitted, train, chosen, levels)
+    return ProofRecord(("hull", hulls.key(params), hull.value), params, hull.fitted, train, chosen, levels)
 
 
 # The files
 
 
-def files(proof: Proof) -> Files:
+def files(proof: ProofRecord) -> Files:
     """Return the two files. The rows are a CSV where it reads back alike, else an .npz; written and read once."""
     model = lambda: model_file(proof)  # noqa: E731
     stack = proof.stack
@@ -114,7 +114,7 @@ def files(proof: Proof) -> Files:
     return Files(model, lambda: _packed(X=proof.rows, y=y), "training_rows.npz", "")
 
 
-def model_file(proof: Proof) -> bytes:
+def model_file(proof: ProofRecord) -> bytes:
     """Return the model as one file that ``load_model`` reads, with the fingerprints of its rows."""
     from mklcore.io.models import save_model  # with scikit-learn, which a page can be drawn without
 
@@ -132,7 +132,7 @@ def _packed(**arrays: Any) -> bytes:
     return file.getvalue()
 
 
-def _csv(proof: Proof) -> bytes:
+def _csv(proof: ProofRecord) -> bytes:
     """Return the rows as CSV; nothing where the table read from it would be another one."""
     import pandas as pd
 
@@ -152,7 +152,7 @@ def _csv(proof: Proof) -> bytes:
 
 
 @st.fragment
-def pocket(proof: Proof | None, name: str, label: str = "Check it yourself") -> None:
+def pocket(proof: ProofRecord | None, name: str, label: str = "Check it yourself") -> None:
     """Draw the way from a certificate to its check; ``name`` differs between the pockets of a page. None draws nothing.
 
     It opens where it stands and covers nothing, so it wants a row of its own.
@@ -165,7 +165,7 @@ def pocket(proof: Proof | None, name: str, label: str = "Check it yourself") -> 
             _inside(proof, name)
 
 
-def _inside(proof: Proof, name: str) -> None:
+def _inside(proof: ProofRecord, name: str) -> None:
     found = files(proof)
     st.markdown(words.text("proof"))
     one, two = st.columns(2)
@@ -184,7 +184,7 @@ def _inside(proof: Proof, name: str) -> None:
     _answer(proof, found, name)
 
 
-def _answer(proof: Proof, found: Files, name: str) -> None:
+def _answer(proof: ProofRecord, found: Files, name: str) -> None:
     """Draw what the command prints, or the button that has it run here."""
     if not proof.is_small:
         st.caption("All kernels once more are too large a piece for this server: run the command on your own machine.")
@@ -196,7 +196,7 @@ def _answer(proof: Proof, found: Files, name: str) -> None:
     )  # fmt: skip
 
 
-def model_button(proof: Proof) -> None:
+def model_button(proof: ProofRecord) -> None:
     """Draw the download of a model."""
     st.download_button(
         "Model", lambda: model_file(proof), MODEL, "application/zip", key="take_model", icon=":material/download:",

@@ -24,7 +24,7 @@ EXPECTED_PLACE = "a number above 0, or a share of the path from 0% to 100%"
 
 
 @dataclass(frozen=True)
-class Method:
+class MethodParams:
     """One method: the key of its algorithm, the parameter of its path ("" for the usual one), its unusual settings."""
 
     algorithm: str
@@ -42,7 +42,7 @@ class Method:
         return self.path or METHODS[self.algorithm].path_params[0]
 
 
-def method(name: str, path: str = "", /, **settings: Setting) -> Method:
+def method(name: str, path: str = "", /, **settings: Setting) -> MethodParams:
     """Return the method with everything usual left out, and everything that does not belong to the algorithm."""
     algorithm = METHODS[name]
     first = algorithm.path_params[0]
@@ -54,10 +54,10 @@ def method(name: str, path: str = "", /, **settings: Setting) -> Method:
         fits = [control for control in known if accepts(control, value)]
         if fits and setting != moved and any(control.default != value for control in known):
             kept[setting] = value
-    return Method(name, "" if over == first else over, tuple(sorted(kept.items())))
+    return MethodParams(name, "" if over == first else over, tuple(sorted(kept.items())))
 
 
-def read(text: str) -> tuple[Method, ...]:
+def read(text: str) -> tuple[MethodParams, ...]:
     """Read the methods of a link; raises ``ValueError`` for anything but an exact account of methods."""
     parts = text.split(";")
     if len(text) > LONGEST or not FEWEST <= len(parts) <= MOST:
@@ -65,12 +65,12 @@ def read(text: str) -> tuple[Method, ...]:
     return tuple(_read_one(part) for part in parts)
 
 
-def write(methods: Sequence[Method]) -> str:
+def write(methods: Sequence[MethodParams]) -> str:
     """Return the methods as the link has them."""
     return ";".join(one.text() for one in methods)
 
 
-def _read_one(text: str) -> Method:
+def _read_one(text: str) -> MethodParams:
     head, *parts = text.split(",")
     name, colon, path = head.partition(":")
     if name not in METHODS or (colon and path not in METHODS[name].path_params):
@@ -98,7 +98,7 @@ def read_place(text: str) -> str:
 # Names of methods
 
 
-def labels(methods: Sequence[Method], task: str) -> list[str]:
+def labels(methods: Sequence[MethodParams], task: str) -> list[str]:
     """Return a name for each method: its algorithm, what is unusual about it, and what parts it from its like.
 
     Only settings that act for ``task`` are stated.
@@ -106,7 +106,7 @@ def labels(methods: Sequence[Method], task: str) -> list[str]:
     return [_label(one, [other for other in methods if other.algorithm == one.algorithm], task) for one in methods]
 
 
-def _label(one: Method, alike: Sequence[Method], task: str) -> str:
+def _label(one: MethodParams, alike: Sequence[MethodParams], task: str) -> str:
     algorithm, own = METHODS[one.algorithm], dict(one.settings)
     parted = {name for other in alike for name, _ in set(other.settings) ^ set(one.settings)}
     usual = {control.name: control.default for control in algorithm.controls if task in control.tasks}

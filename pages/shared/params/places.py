@@ -9,13 +9,13 @@ import numpy as np
 from mklcore.figures.captions import label, symbol
 from mklcore.paths.path import Path
 
-__all__ = ["BOUNDS", "Place", "bounds", "label", "place", "symbol", "where"]
+__all__ = ["BOUNDS", "CursorPlace", "bounds", "label", "place", "symbol", "where"]
 
 BOUNDS = {"C": (1e-6, 1e6), "lam": (1e-10, 1e6), "p": (1.0, math.inf)}  # where an exact value may be
 
 
 @dataclass(frozen=True)
-class Place:
+class CursorPlace:
     """Where the cursor stands: the index of the nearest solved value, and the value itself if it is between them."""
 
     index: int
@@ -36,7 +36,7 @@ def where(path: Path, index: int) -> str:
     return label(path.param, float(path.values[index]))
 
 
-def place(path: Path, at: float | None) -> Place:
+def place(path: Path, at: float | None) -> CursorPlace:
     """Return where ``at`` is on the path; None stands for the best validation score, or the middle where none can
     choose.
 
@@ -47,9 +47,9 @@ def place(path: Path, at: float | None) -> Place:
         at = float(min(max(round(at), 1), max(len(path.kernel_names), int(values.max()))))
     if at is None:
         index = path.first_look
-        return Place(index, float(values[index]), exact=False)
+        return CursorPlace(index, float(values[index]), exact=False)
     low, high = bounds(path.param, values.tolist())
     at = min(max(at, low), high)
     index = path.nearest(at)
     on_grid = bool(values[index] == at or abs(values[index] - at) <= 1e-9 * at)
-    return Place(index, float(values[index]) if on_grid else at, exact=not on_grid)
+    return CursorPlace(index, float(values[index]) if on_grid else at, exact=not on_grid)

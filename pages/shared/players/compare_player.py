@@ -11,10 +11,10 @@ import streamlit as st
 
 from mklcore.figures import moving, players
 from mklcore.figures.moving import MethodView, SharedSlider
-from pages.shared.derive.comparison import Shown
+from pages.shared.derive.comparison import ComparedMethod
 from pages.shared.drawing import charts
 from pages.shared.params import places
-from pages.shared.params.steps import Place
+from pages.shared.params.steps import SliderPlace
 from pages.shared.session import fields, history
 from pages.shared.session.memory import memory
 
@@ -35,13 +35,13 @@ def listen(found: SharedSlider, name: object) -> None:
         history.change(methods_at=text)
 
 
-def drawn(shown: Sequence[Shown], found: SharedSlider) -> Drawn:
+def drawn(shown: Sequence[ComparedMethod], found: SharedSlider) -> Drawn:
     """What the players show: a path, or a note, of every method."""
     methods = [MethodView(one.label, one.path, one.note) for one in shown]
     return moving.methods_json(methods, found, dark=charts.is_dark(), chart=CHART)
 
 
-def slider(made: Drawn, found: SharedSlider, here: Place, name: object) -> None:
+def slider(made: Drawn, found: SharedSlider, here: SliderPlace, name: object) -> None:
     """Draw the slider that leads the lines over the figure."""
     label = "each at its best" if here.best else f"{found.value(here.position):.4g} % of each path"
     if found.shared and not here.best:

@@ -16,7 +16,7 @@ from mklcore.figures.hulls import HullLayout, hull_layout
 from mklcore.paths.path import Path
 from pages.shared import work
 from pages.shared.derive import earlier, hull_words, hulls, tables
-from pages.shared.derive.hulls import Answer, Hull
+from pages.shared.derive.hulls import HullsView, HullView
 from pages.shared.drawing import charts
 from pages.shared.params import places
 from pages.shared.params.parameters import Params
@@ -32,7 +32,7 @@ def label(value: float) -> str:
     return captions.label("lam", value)
 
 
-def listen(shown: Answer) -> None:
+def listen(shown: HullsView) -> None:
     """Take the browser's last reports into the parameters, each of them once: where the cursor was let go, what was
     clicked.
     """
@@ -51,7 +51,7 @@ def _follow(path: Path, name: object) -> None:
         history.change(hull_at=cursor.said)
 
 
-def _is_node(shown: Answer, text: str) -> bool:
+def _is_node(shown: HullsView, text: str) -> bool:
     """Tell whether what the browser calls a node is one of this grid."""
     try:
         found = hull_words.read_node(text, hulls.columns(shown.params), shown.path.estimators[0].design_.q)
@@ -60,11 +60,11 @@ def _is_node(shown: Answer, text: str) -> bool:
     return found is not None
 
 
-def _name(shown: Answer) -> object:
+def _name(shown: HullsView) -> object:
     return hulls.key(shown.params), shown.waiting, shown.provisional
 
 
-def drawn(shown: Answer) -> tuple[HullLayout, list[dict[str, Any]]]:
+def drawn(shown: HullsView) -> tuple[HullLayout, list[dict[str, Any]]]:
     """Return places and states of a path, made once."""
     table, chosen = tables.table(shown.params), hulls.columns(shown.params)
     pair = hull_words.pair(shown.path, history.current().hull_pair, chosen, table)
@@ -76,15 +76,15 @@ def drawn(shown: Answer) -> tuple[HullLayout, list[dict[str, Any]]]:
     return work.now(("hull states", hulls.key(shown.params), shown.provisional, pair), make)
 
 
-def _states(shown: Answer, layout: HullLayout) -> list[dict[str, Any]]:
+def _states(shown: HullsView, layout: HullLayout) -> list[dict[str, Any]]:
     return [_state(shown, hulls.at(shown, i), layout) for i in range(len(shown.path))]
 
 
-def _state(shown: Answer, hull: Hull, layout: HullLayout) -> dict[str, Any]:
+def _state(shown: HullsView, hull: HullView, layout: HullLayout) -> dict[str, Any]:
     return drawn_hulls.player_state(hull.fitted, layout, shown.path.score_name, hull.validation)
 
 
-def kept(shown: Answer) -> earlier.Hulls:
+def kept(shown: HullsView) -> earlier.Hulls:
     """Return what a path of hulls looks like, to come with the project."""
     layout, states = drawn(shown)
     return earlier.Hulls(shown.path, layout, tuple(states))
@@ -101,7 +101,7 @@ def player_of(found: earlier.Hulls, params: Params) -> None:
     _draw(found.layout, found.states, hulls.columns(params), index=here.index, turn=_turn(name))
 
 
-def player(shown: Answer, index: int, between: Hull | None, selected: str) -> None:
+def player(shown: HullsView, index: int, between: HullView | None, selected: str) -> None:
     """Draw the cursor and the pictures that follow it. ``between`` is a hull solved between the points of the path."""
     layout, states = drawn(shown)
     exact = None if between is None else _state(shown, between, layout)

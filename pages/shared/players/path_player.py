@@ -15,7 +15,7 @@ import streamlit as st
 
 from mklcore.figures import axes, captions, moving, players
 from mklcore.paths.path import Path
-from pages.shared.params.places import Place, label, symbol
+from pages.shared.params.places import CursorPlace, label, symbol
 from pages.shared.session import fields, history
 from pages.shared.session.memory import memory
 
@@ -113,7 +113,7 @@ def _between(path: Path, value: float) -> float:
     return round(float(np.interp(asked, known[order], places[order])), 4)
 
 
-def player(path: Path, name: object, here: Place, exact: Path | None, views: Sequence[View]) -> None:
+def player(path: Path, name: object, here: CursorPlace, exact: Path | None, views: Sequence[View]) -> None:
     """Draw the cursor's slider. ``exact`` is the one-point path solved between the path's own values."""
     between: dict[str, Any] | None = None
     if exact is not None:

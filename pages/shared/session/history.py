@@ -140,12 +140,12 @@ def redo() -> None:
     _step(steps.future, steps.past)
 
 
-def _step(come: list[Params], go: list[Params]) -> None:
+def _step(source: list[Params], other: list[Params]) -> None:
     mind = memory()
-    if come:
-        go.append(current())
-        del go[:-REMEMBERED_STEPS]
-        mind.params, mind.refused = come.pop(), ()
+    if source:
+        other.append(current())
+        del other[:-REMEMBERED_STEPS]
+        mind.params, mind.refused = source.pop(), ()
     mind.link.moved, mind.link.doubt = True, False
 
 

@@ -39,7 +39,7 @@ class Link:
 
 
 @dataclass
-class Steps:
+class UndoSteps:
     """The parameters before each step that can be undone, and after each that was."""
 
     past: list[Params] = field(default_factory=list)
@@ -138,7 +138,7 @@ class Memory:
 
     params: Params = field(default_factory=Params)
     link: Link = field(default_factory=Link)
-    steps: Steps = field(default_factory=Steps)
+    steps: UndoSteps = field(default_factory=UndoSteps)
     page: str = ""
     next_page: str | None = None  # to which a click leads, in the next run
     inside: bool = False  # the page runs inside ``app.py``
