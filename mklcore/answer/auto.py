@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from mklcore.answer.explore import explore
 from mklcore.arrays import Array, Labels
-from mklcore.data.columns import Settings
+from mklcore.data.columns import ReadOptions
 from mklcore.data.dataset import Dataset
 from mklcore.data.files import Table
 from mklcore.data.reading import read_parsed
@@ -41,7 +41,7 @@ class _Auto(BaseEstimator):
         check_consistent_length(X, y)
         self.__dict__.pop("encoder_", None)
         if hasattr(X, "columns"):
-            read = Settings(target=TARGET, task="regression" if task == "regression" else "classification")
+            read = ReadOptions(target=TARGET, task="regression" if task == "regression" else "classification")
             data, self.encoder_ = read_parsed(_cells(X, y), read)
         else:
             data = Dataset(X, y, task=task)

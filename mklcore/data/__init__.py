@@ -1,6 +1,6 @@
 """Data: one frozen table, how it is read from files, the samples, and generators with known truth."""
 
-from mklcore.data.columns import Column
+from mklcore.data.columns import Column, ReadOptions
 from mklcore.data.dataset import TASKS, Dataset, Split, standardise, three_way_split
 from mklcore.data.grouping import (
     standardise_spectra,
@@ -34,6 +34,7 @@ __all__ = [
     "Dataset",
     "NormTruth",
     "PolynomialTruth",
+    "ReadOptions",
     "RingTruth",
     "Sample",
     "SequencesTruth",

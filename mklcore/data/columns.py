@@ -2,7 +2,7 @@
 
 Beside it what a column may hide: dates, numbers that stand for a missing value (-200, -999, zeros that a measured
 quantity cannot take), owners of several rows each, which a split at random tears apart. Reported, never changed without
-a request: a `Note` is a sentence with the settings that undo or change it, `Settings` what a person settles.
+a request: a `Note` is a sentence with the settings that undo or change it, `ReadOptions` what a person settles.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ import numpy as np
 from mklcore.arrays import Array, Indices, Labels, Mask
 from mklcore.data.dataset import LARGEST_VALUE, TASKS, counted, joined, listed
 from mklcore.data.sequences import look_like_sequences, look_like_texts
-from mklcore.errors import DataError, ParameterError, Repair
+from mklcore.errors import DataError, ParameterError, Repair, never_asked
 
 
 class Note(str):
@@ -596,36 +596,114 @@ def _names_owners(item: Profile) -> bool:
     return item.labels is not None and "id" in words
 
 
+MAX_BYTES = 20 * 2**20
+MAX_ROWS = 100_000
+MAX_COLUMNS = 10_000
+_ALIASES = {"tab": "\t", "\\t": "\t", "whitespace": " ", "spaces": " ", "\\s+": " "}
 RULES = {
     "missing": ("median", "drop", "indicator"),
     "sentinels": ("keep", "missing"),
     "rare_classes": ("keep", "merge", "drop"),
+    "on_bad_lines": ("error", "skip"),
+    "decimal": (None, ".", ","),
+    "task": (None, *TASKS, "classification"),
 }
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The arguments of `read_table` that say what becomes of columns, rows and the target."""
+class ReadOptions:
+    """How `read_table` reads a file, and what becomes of its columns, rows and target; None means: find out.
+
+    Parameters
+    ----------
+    target : str, int or None, default None
+        Name or index of the target column; None takes one with a telling name (target, label, class, y, outcome, price,
+        ...), else the likeliest by its values.
+    task : str or None, default None
+        "binary", "multiclass", "regression", "novelty", or "classification" for as many classes as there are values;
+        None finds out. "novelty" without a target makes every column a feature and every y 1.
+    keep : sequence of str
+        Columns to use although they look like identifiers, free text or constants.
+    uses : dict
+        How to read columns, the target included, by name: "number", "category" or "left out".
+    missing : str, default "median"
+        What to do with missing cells: "median" fills them, "indicator" also adds a column of 0 and 1 that says where,
+        "drop" leaves out rows with a missing cell.
+    missing_marks : sequence of str or None, default None
+        The texts that stand for a missing value beside the empty cell, or numbers such as "-999"; None takes the usual
+        ones (NA, ?, -, ...), unless they look like values of their column.
+    sentinels : str, default "keep"
+        Whether numbers that probably stand for a missing value (-200, 9999, impossible zeros) are kept or read as
+        "missing", in the target as well.
+    rare_classes : str, default "keep"
+        What to do with classes of fewer than 10 rows: "keep", "merge" into one class "other", or "drop" their rows.
+    delimiter : str or None, default None
+        Sign between columns, one character or "whitespace".
+    encoding : str or None, default None
+        Encoding of the text.
+    decimal : str or None, default None
+        Decimal sign.
+    header : bool or None, default None
+        Whether the first line holds names.
+    sheet : str or None, default None
+        Name of the sheet; None for the first visible one.
+    skip_lines : int or None, default None
+        Lines above the header that are left out; None finds a title.
+    on_bad_lines : str, default "error"
+        Whether lines with another number of cells are an "error" or left out ("skip").
+    quotes : bool, default True
+        Whether quotation marks enclose cells; else they are letters.
+    max_bytes : int, default 20971520
+        Most bytes that are accepted.
+    max_rows : int, default 100000
+        Most rows that are accepted.
+    max_columns : int, default 10000
+        Most columns that are accepted.
+    tick : callable
+        Called between stretches of work, a tenth of a second or so each; what it raises ends the reading.
+    """
 
     target: str | int | None = None
     task: str | None = None
     keep: Sequence[str] = ()
     uses: Mapping[str, str] = field(default_factory=dict)
     missing: str = "median"
+    missing_marks: Sequence[str] | None = None
     sentinels: str = "keep"
     rare_classes: str = "keep"
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+    sheet: str | None = None
+    skip_lines: int | None = None
+    on_bad_lines: str = "error"
+    quotes: bool = True
+    max_bytes: int = MAX_BYTES
+    max_rows: int = MAX_ROWS
+    max_columns: int = MAX_COLUMNS
+    tick: Callable[[], None] = field(default=never_asked, compare=False)
 
     def __post_init__(self) -> None:
+        settled: dict[str, Any] = {"uses": self.uses or {}}
         if isinstance(self.keep, str):
-            object.__setattr__(self, "keep", (self.keep,))
-        if self.task is not None and self.task not in (*TASKS, "classification"):
-            raise ParameterError(f"task is {self.task!r}; expected one of {', '.join(TASKS)} or classification.")
+            settled["keep"] = (self.keep,)
+        if self.missing_marks is not None:
+            settled["missing_marks"] = tuple(str(mark).strip() for mark in self.missing_marks)
+        if self.delimiter is not None:
+            settled["delimiter"] = sign = _ALIASES.get(self.delimiter, self.delimiter)
+            if len(sign) != 1 or sign in '"\r\n':
+                raise ParameterError(f"delimiter is {sign!r}; expected one character or 'whitespace'.")
+        self.__dict__.update(settled)
         for name, rules in RULES.items():
             if (value := getattr(self, name)) not in rules:
-                raise ParameterError(f"{name} is {value!r}; expected one of {', '.join(rules)}.")
+                known = ", ".join(map(repr, filter(None, rules)))
+                raise ParameterError(f"{name} is {value!r}; expected one of {known}.")
         for name, use in self.uses.items():
             if use not in USES:
                 raise ParameterError(f"uses names {use!r} for {name!r}; expected one of {', '.join(USES)}.")
+        if self.skip_lines is not None and self.skip_lines < 0:
+            raise ParameterError(f"skip_lines is {self.skip_lines!r}; expected a number of lines, 0 or more.")
 
     def use_of(self, name: str) -> str | None:
         """What the target is to be read as; one that is left out as a feature may still be a target."""

@@ -19,6 +19,7 @@ from mklcore.data.columns import (
     OTHER_LEVEL,
     PARTS,
     Profile,
+    ReadOptions,
     as_texts,
     clean_name,
     distinct_names,
@@ -29,7 +30,7 @@ from mklcore.data.columns import (
     used_as,
 )
 from mklcore.data.dataset import Dataset, Groups, counted, joined, listed
-from mklcore.data.files import Format, Source, Table, parse, ticked
+from mklcore.data.files import Source, Table, parse, ticked
 from mklcore.data.sequences import composition, cut, share_of
 from mklcore.data.sequences import letters as letters_of
 from mklcore.errors import DataError, never_asked
@@ -208,7 +209,7 @@ class TableEncoder:
         Missing numbers become the training median. DataError names columns that are missing, and the first cell of a
         column of numbers that holds something else. how : what `read_table` takes about the file.
         """
-        return self.of_table(parse(source, Format(missing_marks=self.missing_marks, **how)))
+        return self.of_table(parse(source, ReadOptions(missing_marks=self.missing_marks, **how)))
 
     def of_table(self, table: Table) -> NewRows:
         """The same for a table that is already parsed."""

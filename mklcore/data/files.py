@@ -23,7 +23,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice, pairwise
 from pathlib import Path
@@ -35,6 +35,7 @@ from mklcore.data.columns import (
     MAX_NAME,
     MISSING,
     Note,
+    ReadOptions,
     are_texts,
     clean_name,
     distinct_names,
@@ -42,17 +43,13 @@ from mklcore.data.columns import (
     to_numbers,
 )
 from mklcore.data.dataset import counted, listed
-from mklcore.errors import DataError, ParameterError, Repair, never_asked
+from mklcore.errors import DataError, Repair, never_asked
 
-MAX_BYTES = 20 * 2**20
-MAX_ROWS = 100_000
-MAX_COLUMNS = 10_000
 MAX_CELLS = 10_000_000
 MAX_EXPANSION = 10  # unpacked size of a packed file, in multiples of max_bytes
 MAX_TEXT = 3  # all texts of a packed file, row by row, in multiples of max_bytes; in memory each is written out
 
 T = TypeVar("T")
-_ALIASES = {"tab": "\t", "\\t": "\t", "whitespace": " ", "spaces": " ", "\\s+": " "}
 _SIGNATURES = {
     b"\x1f\x8b": "a gzip archive",
     b"BZh": "a bzip2 archive",
@@ -70,44 +67,6 @@ _SIGNATURES = {
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _WEB_PAGE = re.compile(rb"\s*<(!doctype|html|\?xml)", re.I)
 _JSON = re.compile(rb'\s*[{\[]\s*["{\[]')
-
-
-@dataclass(frozen=True)
-class Format:
-    """How to read a table, and the largest one to accept; None means: find out.
-
-    skip_lines : lines before the header. on_bad_lines : "error", or "skip" to leave out lines of another length.
-    quotes : whether quotation marks enclose cells. missing_marks : the texts that stand for a missing value. ``tick``
-    is called between stretches of work, a tenth of a second or so each; what it raises ends the reading.
-    """
-
-    delimiter: str | None = None
-    encoding: str | None = None
-    decimal: str | None = None
-    header: bool | None = None
-    max_bytes: int = MAX_BYTES
-    max_rows: int = MAX_ROWS
-    max_columns: int = MAX_COLUMNS
-    sheet: str | None = None
-    skip_lines: int | None = None
-    on_bad_lines: str = "error"
-    quotes: bool = True
-    missing_marks: Sequence[str] | None = None
-    tick: Callable[[], None] = field(default=never_asked, compare=False)
-
-    def __post_init__(self) -> None:
-        if self.delimiter is not None:
-            object.__setattr__(self, "delimiter", _ALIASES.get(self.delimiter, self.delimiter))
-            if len(self.delimiter) != 1 or self.delimiter in '"\r\n':
-                raise ParameterError(f"delimiter is {self.delimiter!r}; expected one character or 'whitespace'.")
-        if self.decimal not in (None, ".", ","):
-            raise ParameterError(f"decimal is {self.decimal!r}; expected '.' or ','.")
-        if self.on_bad_lines not in ("error", "skip"):
-            raise ParameterError(f"on_bad_lines is {self.on_bad_lines!r}; expected 'error' or 'skip'.")
-        if self.skip_lines is not None and self.skip_lines < 0:
-            raise ParameterError(f"skip_lines is {self.skip_lines!r}; expected a number of lines, 0 or more.")
-        if self.missing_marks is not None:
-            object.__setattr__(self, "missing_marks", tuple(str(mark).strip() for mark in self.missing_marks))
 
 
 def refuse_other_files(raw: bytes) -> None:
@@ -241,7 +200,7 @@ _HEADER = 500  # bytes that a page counts beside what it unpacks to, so that the
 _INDEX = re.compile(r"__index_level_\d+__")
 
 
-def parquet_columns(raw: bytes, form: Format) -> Columns:
+def parquet_columns(raw: bytes, form: ReadOptions) -> Columns:
     """Names, columns (float64 or texts) and notes of a Parquet file."""
     try:
         return _columns(raw, form)
@@ -251,7 +210,7 @@ def parquet_columns(raw: bytes, form: Format) -> Columns:
         raise DataError(f"The Parquet file cannot be read ({type(error).__name__}); write it again.") from error
 
 
-def folder_columns(folder: Path, form: Format) -> Columns:
+def folder_columns(folder: Path, form: ReadOptions) -> Columns:
     """Names, columns and notes of all Parquet files in a folder and below it, one after the other by their names."""
     files = sorted(folder.rglob("*.parquet"))
     if not files:
@@ -286,7 +245,7 @@ def folder_columns(folder: Path, form: Format) -> Columns:
     )
 
 
-def _columns(raw: bytes, form: Format) -> Columns:
+def _columns(raw: bytes, form: ReadOptions) -> Columns:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -318,7 +277,7 @@ def _columns(raw: bytes, form: Format) -> Columns:
     return list(found), tuple(found.values()), notes
 
 
-def _cells(name: str, column: Any, size: int, form: Format) -> tuple[np.ndarray, int]:
+def _cells(name: str, column: Any, size: int, form: ReadOptions) -> tuple[np.ndarray, int]:
     """The column as float64, missing cells as NaN, or as texts; and the bytes of all texts so far."""
     import pyarrow as pa
     from pyarrow import compute
@@ -341,7 +300,7 @@ def _cells(name: str, column: Any, size: int, form: Format) -> tuple[np.ndarray,
     return np.concatenate(parts) if parts else np.empty(0, dtype=object), size
 
 
-def _check_texts(name: str, size: int, form: Format) -> None:
+def _check_texts(name: str, size: int, form: ReadOptions) -> None:
     """Refuse texts by what they come to row by row."""
     if size > MAX_TEXT * form.max_bytes:
         raise DataError(
@@ -426,7 +385,7 @@ def is_workbook(raw: bytes) -> bool:
     return raw[:4] in (b"PK\x03\x04", OLD_EXCEL)
 
 
-def workbook_rows(raw: bytes, form: Format) -> tuple[list[list[str]], tuple[str, ...], list[str]]:
+def workbook_rows(raw: bytes, form: ReadOptions) -> tuple[list[list[str]], tuple[str, ...], list[str]]:
     """One sheet as equal rows of cells, the names of the sheets, and notes. Raises DataError for other archives."""
     sheets, read = _opened(raw, form.max_bytes)
     seen = _seen(sheets)
@@ -447,7 +406,7 @@ def workbook_rows(raw: bytes, form: Format) -> tuple[list[list[str]], tuple[str,
 def workbook_sheets(raw: bytes) -> tuple[str, ...]:
     """The names of the visible sheets; none for what is no workbook that can be opened."""
     try:
-        return _seen(_opened(raw, Format().max_bytes)[0]) if is_workbook(raw) else ()
+        return _seen(_opened(raw, ReadOptions().max_bytes)[0]) if is_workbook(raw) else ()
     except DataError:
         return ()
 
@@ -456,7 +415,7 @@ def _seen(sheets: Sheets) -> tuple[str, ...]:
     return tuple(name for name, is_seen in sheets.items() if is_seen) or tuple(sheets)
 
 
-def _filled(rows: Iterable[Iterable[object]], form: Format) -> list[list[str]]:
+def _filled(rows: Iterable[Iterable[object]], form: ReadOptions) -> list[list[str]]:
     """The rows that are not blank, each up to its last cell, within the limits."""
     found: list[list[str]] = []
     known: dict[str, str] = {}  # a text that stands in many cells is kept once
@@ -620,7 +579,7 @@ class Table:
         return len(self.columns[0])
 
 
-def parse(source: Source, form: Format) -> Table:
+def parse(source: Source, form: ReadOptions) -> Table:
     """The table in a path, bytes or a file object; of a folder the Parquet files in it."""
     table = _parsed(source, form)
     if form.missing_marks is None:
@@ -639,7 +598,7 @@ def _without_marks(cells: np.ndarray, marks: frozenset[str], decimal: str) -> np
     return np.where(gone | np.array([cell in marks for cell in cells.tolist()], dtype=bool), "", cells)
 
 
-def _parsed(source: Source, form: Format) -> Table:
+def _parsed(source: Source, form: ReadOptions) -> Table:
     notes: list[str] = []
     is_folder = isinstance(source, (str, os.PathLike)) and os.path.isdir(source)
     raw = b"PAR1" if is_folder else _bytes_of(source, form.max_bytes)
@@ -769,7 +728,7 @@ def _score(text: str, delimiter: str) -> tuple[float, int]:
     return doubt * count / len(rows) * (0.05 + numeric), width
 
 
-def _collected(text: str, skipped: int, form: Format) -> tuple[list[int], Rows]:
+def _collected(text: str, skipped: int, form: ReadOptions) -> tuple[list[int], Rows]:
     """The lines that hold a record, and their cells."""
     if not text.strip():
         raise _nothing_below(form)
@@ -797,12 +756,12 @@ def _collected(text: str, skipped: int, form: Format) -> tuple[list[int], Rows]:
     return lines, rows
 
 
-def _nothing_below(form: Format) -> DataError:
+def _nothing_below(form: ReadOptions) -> DataError:
     text = f"Nothing is left below the first {counted(form.skip_lines or 0, 'line')}; leave out fewer lines."
     return DataError(text, repairs=[_FIRST_LINE])
 
 
-def _squared(rows: Rows, lines: list[int], text: str, form: Format, notes: list[str]) -> Rows:
+def _squared(rows: Rows, lines: list[int], text: str, form: ReadOptions, notes: list[str]) -> Rows:
     """Rows of one length; empty cells past the first line's length are cut, other differences are refused."""
     rows = _below_title(rows, form, notes)
     lines, width = lines[len(lines) - len(rows) :], len(rows[0])
@@ -840,7 +799,7 @@ def _squared(rows: Rows, lines: list[int], text: str, form: Format, notes: list[
     )
 
 
-def _below_title(rows: Rows, form: Format, notes: list[str]) -> Rows:
+def _below_title(rows: Rows, form: ReadOptions, notes: list[str]) -> Rows:
     """The rows without lines above the header that hold one text and nothing else: a title, a source, a date."""
     if not rows:
         raise _nothing_below(form)
@@ -865,7 +824,7 @@ def _is_number(cells: list[str]) -> bool:
 # Columns
 
 
-def _table(rows: Rows, form: Format, notes: list[str]) -> Table:
+def _table(rows: Rows, form: ReadOptions, notes: list[str]) -> Table:
     """Header, names and decimal sign of equal rows of cells."""
     width, head = len(rows[0]), rows[:HEAD_ROWS]
     if width > form.max_columns:

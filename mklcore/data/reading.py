@@ -16,8 +16,8 @@ from mklcore.data.columns import (
     Column,
     Note,
     Profile,
+    ReadOptions,
     Sentinel,
-    Settings,
     clean_name,
     missing_cells,
     missing_rows,
@@ -31,11 +31,7 @@ from mklcore.data.dataset import Dataset, counted, joined, listed
 from mklcore.data.encoder import TableEncoder, place_of
 from mklcore.data.files import (
     DELIMITERS,
-    MAX_BYTES,
     MAX_CELLS,
-    MAX_COLUMNS,
-    MAX_ROWS,
-    Format,
     Source,
     Table,
     delimiter_as_text,
@@ -53,7 +49,7 @@ from mklcore.data.target import (
     rank_targets,
     read_target,
 )
-from mklcore.errors import DataError, Repair, never_asked
+from mklcore.errors import DataError, Repair
 
 AS_NOVELTY = Repair.of("Look for unusual rows, without a target", task="novelty", target=None)
 SURE_NAMES = ("target", "label", "class", "y")  # without any of them a table read for novelty has no target
@@ -85,15 +81,13 @@ class TableSummary:
     marks: tuple[str, ...] = ()
 
 
-def describe_table(
-    source: Source, *, task: str | None = None, tick: Callable[[], None] = never_asked, **how: Any
-) -> TableSummary:
-    """Types, missing values and the first rows of a table; ``how`` : what `read_table` takes about the file."""
-    form = Format(**how, tick=tick)
-    table = parse(source, form)
-    profiles = _looked_at(table, tick)
+def describe_table(source: Source, **options: Any) -> TableSummary:
+    """Types, missing values and the first rows of a table; ``options`` : the fields of `ReadOptions`."""
+    how = ReadOptions(**options)
+    table = parse(source, how)
+    profiles = _looked_at(table, how.tick)
     rows = min(PREVIEW_ROWS, table.n_rows)
-    candidates = rank_targets(table.names, profiles, table.header, task)
+    candidates = rank_targets(table.names, profiles, table.header, how.task)
     return TableSummary(
         n_rows=table.n_rows,
         columns=tuple(item.column for item in profiles),
@@ -111,30 +105,7 @@ def describe_table(
     )
 
 
-def read_table(
-    source: Source | Table,
-    target: str | int | None = None,
-    *,
-    task: str | None = None,
-    keep: Sequence[str] = (),
-    uses: Mapping[str, str] | None = None,
-    missing: str = "median",
-    missing_marks: Sequence[str] | None = None,
-    sentinels: str = "keep",
-    rare_classes: str = "keep",
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    header: bool | None = None,
-    sheet: str | None = None,
-    skip_lines: int | None = None,
-    on_bad_lines: str = "error",
-    quotes: bool = True,
-    max_bytes: int = MAX_BYTES,
-    max_rows: int = MAX_ROWS,
-    max_columns: int = MAX_COLUMNS,
-    tick: Callable[[], None] = never_asked,
-) -> Dataset:
+def read_table(source: Source | Table, target: str | int | None = None, **options: Any) -> Dataset:
     r"""The data set in a CSV, TSV, Parquet or Excel table.
 
     Missing numbers become the median of their column, categories become columns of 0 and 1, dates their hour, weekday,
@@ -148,50 +119,10 @@ def read_table(
         The table: a path, bytes, an open file read from where it stands, or a folder of Parquet files with the same
         columns.
     target : str, int or None, default None
-        Name or index of the target column; None takes one with a telling name (target, label, class, y, outcome, price,
-        ...), else the likeliest by its values.
-    task : str or None, default None
-        "binary", "multiclass", "regression", "novelty", or "classification" for as many classes as there are values;
-        None finds out. "novelty" without a target makes every column a feature and every y 1.
-    keep : sequence of str
-        Columns to use although they look like identifiers, free text or constants.
-    uses : dict or None, default None
-        How to read columns, the target included, by name: "number", "category" or "left out".
-    missing : str, default "median"
-        What to do with missing cells: "median" fills them, "indicator" also adds a column of 0 and 1 that says where,
-        "drop" leaves out rows with a missing cell.
-    missing_marks : sequence of str or None, default None
-        The texts that stand for a missing value beside the empty cell, or numbers such as "-999"; None takes the usual
-        ones (NA, ?, -, ...), unless they look like values of their column.
-    sentinels : str, default "keep"
-        Whether numbers that probably stand for a missing value (-200, 9999, impossible zeros) are kept or read as
-        "missing", in the target as well.
-    rare_classes : str, default "keep"
-        What to do with classes of fewer than 10 rows: "keep", "merge" into one class "other", or "drop" their rows.
-    delimiter : str or None, default None
-        Sign between columns; None finds out.
-    encoding : str or None, default None
-        Encoding of the text; None finds out.
-    decimal : str or None, default None
-        Decimal sign; None finds out.
-    header : bool or None, default None
-        Whether the first line holds names; None finds out.
-    sheet : str or None, default None
-        Name of the sheet; None for the first visible one.
-    skip_lines : int or None, default None
-        Lines above the header that are left out; None finds a title.
-    on_bad_lines : str, default "error"
-        Whether lines with another number of cells are an "error" or left out ("skip").
-    quotes : bool, default True
-        Whether quotation marks enclose cells; else they are letters.
-    max_bytes : int, default 20971520
-        Most bytes that are accepted.
-    max_rows : int, default 100000
-        Most rows that are accepted.
-    max_columns : int, default 10000
-        Most columns that are accepted.
-    tick : callable or None
-        Called now and then; raising in it ends the reading.
+        Name or index of the target column; None finds one.
+    **options
+        How to read it: the fields of `ReadOptions`, among them ``task``, ``uses``, ``keep``, ``missing``,
+        ``missing_marks``, ``sentinels``, ``rare_classes``, ``delimiter``, ``decimal``, ``header`` and ``sheet``.
 
     Returns
     -------
@@ -210,15 +141,8 @@ def read_table(
     >>> table.task, table.feature_names
     ('binary', ('height', 'weight'))
     """
-    settings = Settings(
-        target=target, task=task, keep=keep, uses=uses or {}, missing=missing, sentinels=sentinels,
-        rare_classes=rare_classes,
-    )  # fmt: skip
-    form = Format(
-        delimiter, encoding, decimal, header, max_bytes, max_rows, max_columns, sheet, skip_lines, on_bad_lines, quotes,
-        missing_marks, tick,
-    )  # fmt: skip
-    return read_parsed(source if isinstance(source, Table) else parse(source, form), settings, tick)[0]
+    how = ReadOptions(target=target, **options)
+    return read_parsed(source if isinstance(source, Table) else parse(source, how), how)[0]
 
 
 def fit_encoder(source: Source, data: Dataset, **how: Any) -> TableEncoder:
@@ -226,17 +150,14 @@ def fit_encoder(source: Source, data: Dataset, **how: Any) -> TableEncoder:
 
     DataError where a feature of ``data`` does not come out of the file as it is: the table was changed after reading.
     """
-    how = {name: value for name, value in how.items() if name not in ("target", "task", "keep")}
-    of_file = {name: how.pop(name) for name in set(Format.__dataclass_fields__) & set(how)}
-    form = Format(**of_file)
-    table = parse(source, form)
-    settings = Settings(
+    options = ReadOptions(**how)
+    table = parse(source, options)
+    fresh, encoder = read_parsed(table, replace(
+        options,
         target=data.target_name if data.target_name in table.names else None,
         task="classification" if data.task in ("binary", "multiclass") else data.task,
         keep=[name for name, _ in data.columns if name in table.names],
-        **how,
-    )
-    fresh, encoder = read_parsed(table, settings, form.tick)
+    ))  # fmt: skip
     made = {feature.name: (feature, fresh.X[:, j]) for j, feature in enumerate(encoder.features)}
     if fresh.n_samples != data.n_samples:
         strange = ["the rows"]
@@ -254,20 +175,18 @@ def fit_encoder(source: Source, data: Dataset, **how: Any) -> TableEncoder:
         sequences=tuple(name for name, _ in data.sequences),
         texts=tuple(name for name, _ in data.texts),
         width=data.width,
-        missing_marks=form.missing_marks,
+        missing_marks=options.missing_marks,
     )
 
 
-def read_parsed(
-    table: Table, settings: Settings, tick: Callable[[], None] = never_asked
-) -> tuple[Dataset, TableEncoder]:
+def read_parsed(table: Table, settings: ReadOptions) -> tuple[Dataset, TableEncoder]:
     """The data set of a parsed table, and the encoder of its columns. DataError where there is none."""
     if len(table.names) == 1 and settings.task != "novelty":
         raise DataError(_one_column(table), repairs=_for_one_column(table))
     uses = {table.names[_named(table.names, name)]: use for name, use in settings.uses.items()}
     kept = {table.names[_named(table.names, name)] for name in settings.keep}
     settings = replace(settings, keep=tuple(kept), uses=uses)
-    every = _looked_at(table, tick)
+    every = _looked_at(table, settings.tick)
     ranked = rank_targets(table.names, every, table.header, settings.task)
     notes: list[str] = []
     try:
@@ -282,7 +201,7 @@ def read_parsed(
     name = "y" if place is None else table.names[place]
     features = [k for k in range(len(table.names)) if k != place]
     seen = {one.column.name: one for one in every}
-    profiles, stay, kept = _profiles(table, features, found.rows, settings, tick, seen)
+    profiles, stay, kept = _profiles(table, features, found.rows, settings, seen)
     notes += found.notes
     if gone := len(found.values) - len(stay):
         text = f"Dropped {counted(gone, 'row')} with a missing cell in a column that is used."
@@ -293,7 +212,9 @@ def read_parsed(
     encoder = TableEncoder.fit(used, indicator, lenient=settings.missing == "drop")
     _check_features(profiles, encoder, len(stay))
     rows = found.rows[stay]
-    X, strings = encoder.transform(replace(table, columns=tuple(cells[rows] for cells in table.columns)), [], tick)
+    X, strings = encoder.transform(
+        replace(table, columns=tuple(cells[rows] for cells in table.columns)), [], settings.tick
+    )
     notes = [
         *_how_read(table),
         *table.notes,
@@ -333,7 +254,7 @@ def _no_target(table: Table) -> TargetValues:
 
 def _target_place(
     table: Table,
-    settings: Settings,
+    settings: ReadOptions,
     profiles: Sequence[Profile],
     ranked: Sequence[TargetCandidate],
     notes: list[str],
@@ -364,7 +285,7 @@ def _target_place(
     return ranked[0].place
 
 
-def _passed_over(table: Table, profiles: Sequence[Profile], chosen: int, settings: Settings) -> list[str]:
+def _passed_over(table: Table, profiles: Sequence[Profile], chosen: int, settings: ReadOptions) -> list[str]:
     """Why a column whose name says that it is the target could not be guessed, with what would make it one."""
     found: list[str] = []
     for place, name in enumerate(table.names):
@@ -387,8 +308,7 @@ def _profiles(
     table: Table,
     features: Sequence[int],
     rows: np.ndarray,
-    settings: Settings,
-    tick: Callable[[], None],
+    settings: ReadOptions,
     seen: Mapping[str, Profile],
 ) -> tuple[list[Profile], np.ndarray, set[str]]:
     """What each feature column is, which of ``rows`` stay, and the names of columns that are kept.
@@ -403,7 +323,7 @@ def _profiles(
         known = {name: one for name, one in seen.items() if name not in uses and len(one.values) == len(stay)}
         profiles = [
             known.get(name) or profile(name, cells[stay], table.decimal, uses.get(name), table.values)
-            for name, cells in ticked(columns, tick)
+            for name, cells in ticked(columns, settings.tick)
         ]
         kept |= _spared_counters(profiles)
         gaps = [missing_rows(item) for item in profiles if _is_used(item, kept)]

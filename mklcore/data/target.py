@@ -28,7 +28,7 @@ from mklcore.data.columns import (
     OTHER_LEVEL,
     Note,
     Profile,
-    Settings,
+    ReadOptions,
     clean_name,
     looks_like_id,
     missing_cells,
@@ -245,7 +245,7 @@ class TargetValues(NamedTuple):
     notes: list[str]
 
 
-def read_target(table: Table, place: int, settings: Settings) -> TargetValues:
+def read_target(table: Table, place: int, settings: ReadOptions) -> TargetValues:
     """The target in column ``place`` of a table. DataError, with repairs, where it cannot be one."""
     name, cells = table.names[place], table.columns[place]
     numbers, missing, stray, cells = used_as(name, cells, table.decimal, settings.use_of(name), table.values)
@@ -296,7 +296,7 @@ def _marks_as_classes(table: Table, place: int, numeric: bool) -> list[Repair]:
     ]
 
 
-def _settled(name: str, values: Labels, rows: Indices, settings: Settings, notes: list[str]) -> TargetValues:
+def _settled(name: str, values: Labels, rows: Indices, settings: ReadOptions, notes: list[str]) -> TargetValues:
     """Task and labels of the values that are there."""
     task, numeric, distinct = settings.task, values.dtype.kind == "f", len(np.unique(values))
     if distinct == 1 and task != "novelty":

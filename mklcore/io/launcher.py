@@ -144,7 +144,7 @@ def hand_over(path: Path) -> str:
 
 
 def _content(path: Path) -> bytes:
-    from mklcore.data.files import MAX_BYTES
+    from mklcore.data.columns import MAX_BYTES
     from mklcore.data.reading import describe_table
     from mklcore.kernels import stacks
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from mklcore.data.files import MAX_EXPANSION, Format, parquet_columns
+from mklcore.data.columns import ReadOptions
+from mklcore.data.files import MAX_EXPANSION, parquet_columns
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.kernels.stacks import read_stack
@@ -47,10 +48,10 @@ def test_texts_of_several_columns_count_together() -> None:
     column = pa.array(["x" * 1000] * 300)
     file = io.BytesIO()
     parquet.write_table(pa.table({f"c{k}": column for k in range(3)}), file)
-    form = Format(max_bytes=250_000)
+    form = ReadOptions(max_bytes=250_000)
     with pytest.raises(DataError, match="come to 1 MB"):
         parquet_columns(file.getvalue(), form)
-    assert parquet_columns(file.getvalue(), Format(max_bytes=300_000))[0] == ["c0", "c1", "c2"]
+    assert parquet_columns(file.getvalue(), ReadOptions(max_bytes=300_000))[0] == ["c0", "c1", "c2"]
 
 
 def packed(values: list, **options: object) -> bytes:
@@ -91,7 +92,7 @@ def test_lists_in_lists_are_read_or_refused() -> None:
 
 
 def test_texts_that_say_that_they_are_json_are_left_out() -> None:
-    assert parquet_columns(bombs.json_texts(1000, 60), Format())[0] == ["y"]
+    assert parquet_columns(bombs.json_texts(1000, 60), ReadOptions())[0] == ["y"]
 
 
 def test_a_shared_text_of_a_workbook_is_refused() -> None:
@@ -151,7 +152,7 @@ def test_cells_of_every_type_come_out_as_a_person_reads_them() -> None:
     }
     file = io.BytesIO()
     parquet.write_table(pa.table(columns), file)
-    names, found, notes = parquet_columns(file.getvalue(), Format())
+    names, found, notes = parquet_columns(file.getvalue(), ReadOptions())
     assert names == [name for name in columns if name not in ("record", "__index_level_0__")]
     reported = dict(zip(names, (list(column) for column in found), strict=True))
     np.testing.assert_array_equal(reported["whole"], [2.0**53, np.nan, 3.0])

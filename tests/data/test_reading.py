@@ -566,8 +566,8 @@ def test_the_row_limit_is_exact():
     "options, words",
     [
         ({"delimiter": ",,"}, "expected one character or 'whitespace'"),
-        ({"decimal": "x"}, "expected '.' or ','"),
-        ({"task": "ranking"}, "expected one of binary"),
+        ({"decimal": "x"}, r"expected one of '\.', ','"),
+        ({"task": "ranking"}, "expected one of 'binary'"),
     ],
 )
 def test_options_are_checked(options, words):

@@ -154,7 +154,7 @@ def test_sentinels_are_reported_and_read_as_missing_when_asked():
     assert read.X[:, 0].min() >= 1
     assert any("Read as missing: -200 in 'gas'" in note for note in read.notes)
     assert [tuple(one) for one in describe_table(content).sentinels] == [("gas", -200.0, 6)]
-    with pytest.raises(ParameterError, match="sentinels is 'drop'; expected one of keep, missing"):
+    with pytest.raises(ParameterError, match="sentinels is 'drop'; expected one of 'keep', 'missing'"):
         read_table(content, sentinels="drop")
 
 

@@ -77,7 +77,7 @@ def test_missing_values_are_filled_marked_or_dropped():
     assert any("Dropped 2 rows with a missing cell" in note for note in dropped.notes)
     assert not any("filled with the median" in note for note in dropped.notes)
     assert read_table(MESSY, "grade", missing="drop", uses={"fou_2": "left out"}).n_samples == N
-    with pytest.raises(ParameterError, match="missing is 'mean'; expected one of median, drop, indicator"):
+    with pytest.raises(ParameterError, match="missing is 'mean'; expected one of 'median', 'drop', 'indicator'"):
         read_table(MESSY, "grade", missing="mean")
     everywhere = csv([["a", "b", "y"], *([None, i, i % 2] if i % 2 else [i, None, i % 2] for i in range(12))])
     with pytest.raises(DataError, match="Every row has a missing cell"):
