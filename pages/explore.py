@@ -143,7 +143,7 @@ def could_help(found: Exploration) -> None:
     st.markdown("**What could help**")
     rows = found.learnt_from.n_samples
     st.markdown(
-        f"- More rows: there are {counted(rows, 'row')} to learn from, and more can show a weaker effect.\n"
+        f"- More rows: there are {counted(rows, 'row')} to learn from, and a weak effect needs more.\n"
         f"- Columns that have to do with {pictures.bold(found.learnt_from.target_name)}.\n"
         "- Another target: a related column may be easier to predict."
     )

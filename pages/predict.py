@@ -147,8 +147,8 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
     decision = np.asarray(getattr(model, "decision_function", model.predict)(both), dtype=float)
     output = outcome(table, int(decision[0].argmax())) if decision.ndim > 1 else 0
     if explain is None:
-        st.info("The votes of this model are no sum over columns, so no column has a part of its own: choose another "
-                "method on Explore.")  # fmt: skip
+        st.info("The classes of this model vote in pairs, so no column has a part of its own. Choose another method on "
+                "Explore.")  # fmt: skip
         return
     values, base, _ = explain(both[:1])
     if decision.ndim > 1:
@@ -162,10 +162,7 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
         title=table.target_name if table.task == "regression" else decided(table, output), dark=charts.is_dark(),
     )  # fmt: skip
     charts.show(figure, "waterfall")
-    st.caption(
-        "Exact Shapley values. The first line is the prediction with every column drawn by itself from the training "
-        "rows, which is not the mean prediction."
-    )
+    st.caption("Exact Shapley values: the bars lead from the prediction while no column is known to that for this row.")
 
 
 def said_of(table: Dataset, label: Any) -> str:
@@ -262,7 +259,7 @@ def show(params: Params, found: Exploration) -> None:
     model, index = model_of(found, params)
     headline.draw(answer.headline(params, lambda name: f"**{plain(name)}**", plain(headline.name_of(params))), params)
     where = places.where(found.path, index) if params.at is None else places.label(found.path.param, params.at)
-    st.caption(f"The model: {plain(found.label)}, {where}. Choose another method or place on Explore.")
+    st.caption(f"The model: {plain(found.label)}, {where}. Choose another one on Explore.")
     match encoder_of(params, table):
         case Ready(value):
             encoder = value
@@ -310,7 +307,7 @@ def page(params: Params) -> None:
         case Ready(found):
             show(params, found)
         case Pending():
-            st.container(height=PLACE, border=False).caption("The model is being chosen; its answers stand here then.")
+            st.container(height=PLACE, border=False).caption("Choosing the model. Its answers appear here.")
         case failed:
             refusals.draw(failed, "predict_refused")
 

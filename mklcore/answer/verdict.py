@@ -106,13 +106,13 @@ class Verdict:
         if self.better_than_guess is None:
             unusual = _listed([name(one) for one, _ in self.matters[:NAMED]]) or "no column in particular"
             return f"Most unusual rows{where}: {unusual} tell{'s' * (len(self.matters) < NAMED)} them from the others."
+        wrong = self._errors
         if not self.better_than_guess:
             luck = ", a difference that could be chance" * (self.typical_error < self.guess_error)
             return (
-                f"Predicting {target}{where}: no better than guessing ({self._errors}{luck}; {rows}), so no column is "
-                f"ranked. More rows could help, or columns that have to do with {target}."
+                f"Predicting {target}{where}: no better than guessing. {wrong}{luck} ({rows}). No column is ranked; "
+                "more rows or other columns could help."
             )
-        wrong = f"{self._errors[0].upper()}{self._errors[1:]}"
         return f"Predicting {target}{where}: {self._ranking(name)} {wrong}. {self._beside} ({rows})."
 
     def _ranking(self, name: Callable[[str], str]) -> str:
@@ -131,16 +131,17 @@ class Verdict:
     def _errors(self) -> str:
         if self.task == "regression":
             return (
-                f"typical error (root mean square) {rounded(self.typical_error)}; guessing the mean: "
+                f"Typical error (root mean square) {rounded(self.typical_error)}; guessing the mean: "
                 f"{rounded(self.guess_error)}"
             )
-        return f"wrong for {self.typical_error:.1%} of the rows; guessing the largest class: {self.guess_error:.1%}"
+        ours, guess = (f"{100 * error:.1f}\u00a0%" for error in (self.typical_error, self.guess_error))
+        return f"Wrong for {ours} of the rows; always guessing the largest class: {guess}"
 
     @property
     def _beside(self) -> str:
         """Where it stands beside the better of the trees."""
         if not self.held_out:
-            return "Not compared with other models, for no rows are held out"
+            return "No rows are held out to compare it with other models"
         one = max((one for one in self.references if one.name in TREES), key=lambda one: one.score, default=None)
         if one is None:
             return "Not yet compared with a random forest"

@@ -279,10 +279,24 @@ def _target_place(
             "or name another with target=.",
             repairs=[AS_NOVELTY] if task is None else [],
         )
+    if task is None:
+        _refuse_constant(profiles, ranked)
     notes += _passed_over(table, profiles, ranked[0].place, settings)
     others = [Repair.of(f"Predict {one.name!r}", target=one.name) for one in ranked[1:]]
     notes.append(Note(as_text(ranked), others))
     return ranked[0].place
+
+
+def _refuse_constant(profiles: Sequence[Profile], ranked: Sequence[TargetCandidate]) -> None:
+    """DataError where a column whose name says that it is the target holds one value: no other takes its place."""
+    for item in profiles:
+        column = item.column
+        if column.kind == "constant" and not column.missing and column.name.lower() in SETTLED:
+            raise DataError(
+                f"{column.name!r} is named as the target and has one value only, {column.example!r}: there is "
+                "nothing to predict. Name another column with target=.",
+                repairs=[*(Repair.of(f"Predict {one.name!r}", target=one.name) for one in ranked), AS_NOVELTY],
+            )
 
 
 def _passed_over(table: Table, profiles: Sequence[Profile], chosen: int, settings: ReadOptions) -> list[str]:

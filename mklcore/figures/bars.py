@@ -17,7 +17,7 @@ from mklcore.figures.style import leaders
 ROW_HEIGHT = 23
 N_BARS, MOST_TERMS, MOST_COLUMNS, MOST_STEPS = 12, 15, 16, 12
 WORDS = {"rbf": "RBF", "hkl": "node of a hull"}  # families under another word
-BASE = "every column drawn by itself"
+BASE = "no column known"
 
 
 def row_bars(

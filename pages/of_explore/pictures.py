@@ -93,11 +93,11 @@ def column(found: Exploration, model: Any, params: Params, numbers: Numbers) -> 
             lambda name: history.change(column=numbers.get(name, 0), term=""), options=names,
         )  # fmt: skip
         one = next(one for one in found.columns if one.name == now)
-        against = ": it works against a column it is correlated with" if one.variance < 0 else ""
+        share, variance = (f"{100 * part:.1f}\u00a0%" for part in (one.share, one.variance))
         st.markdown(
-            f"{bold(now)} moves the prediction by **{rounded(one.effect, 2)}** on average, {100 * one.share:.1f} % of "
-            f"all effects; by itself alone by {rounded(one.alone, 2)}. Its share of the variance of the prediction is "
-            f"{style.minus(f'{100 * one.variance:.1f}')} %{against}."
+            f"{bold(now)} moves the prediction by **{rounded(one.effect, 2)}** on average ({share} of all effects), by "
+            f"itself alone by {rounded(one.alone, 2)}. Its share of the variance of the prediction: "
+            f"{style.minus(variance)}{': it works against a column it is correlated with' * (one.variance < 0)}."
         )
         pair = pairs(found, params, now, numbers)
     with right:

@@ -6,6 +6,8 @@ from pages.shared.derive import tables
 from pages.shared.params.parameters import Params
 from pages.shared.session import fields, history, uploads
 
+NONE = "nothing: find unusual rows"
+
 
 def name_of(params: Params) -> str:
     """What a person calls the table: the sample, or their file."""
@@ -21,7 +23,14 @@ def draw(sentence: str, params: Params) -> None:
     said.markdown(sentence)
     with change.popover("Change", type="tertiary", help="Predict another column"):
         names = [column.name for column in tables.summary(params).columns]
+        now = tables.table(params)
         fields.view(
-            st.selectbox, "Predict", "field_explore_target", tables.table(params).target_name,
-            lambda name: history.change(target=name, at=None, column=0, term="", moved=""), options=names,
+            st.selectbox, "Predict", "field_explore_target", NONE if now.task == "novelty" else now.target_name, take,
+            options=[*names, NONE],
         )  # fmt: skip
+
+
+def take(name: str) -> None:
+    """Predict another column, or none."""
+    what = {"target": "", "task": "novelty"} if name == NONE else {"target": name, "task": ""}
+    history.change(**what, at=None, column=0, term="", moved="")

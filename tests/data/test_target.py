@@ -47,9 +47,11 @@ def test_most_guesses_on_tables_of_known_schemas_are_right():
 def test_what_cannot_be_read_as_the_target_is_never_guessed():
     empty, constant, gone = [""] * N, ["b"] * N, ["7" if i < 5 else "" for i in range(N)]
     texts, days = [f"entry {i}" for i in range(N)], [f"2020-01-{1 + i % 28:02d}" for i in range(N)]
-    never = {"target": gone, "class": constant, "y": texts, "outcome": days, "label": empty, "id": range(N)}
+    never = {"target": gone, "y": texts, "outcome": days, "label": empty, "id": range(N)}
     for name, cells in never.items():
         assert name not in guessed(a=SIZE, b=OTHER, **{name: cells})
+    with pytest.raises(DataError, match="'class' is named as the target and has one value only, 'b'"):
+        read_table(table(a=SIZE, b=OTHER, **{"class": constant}))
     assert guessed(rownames=range(5, 5 + 2 * N, 2), a=COIN, b=SIZE, counter=range(1, N + 1))[0] == "a"
 
 

@@ -58,7 +58,7 @@ def test_the_page_says_what_the_library_says(sample):
         values, base = values[..., k], base[k]
     total = style.rounded_to(float(base + values.sum()), step if data.task == "regression" else 0.01)
     first = style.rounded_to(float(base), step if data.task == "regression" else 0.01)
-    assert alt(app).startswith(f"From {first}, every column drawn by itself, to the prediction {total}.")
+    assert alt(app).startswith(f"From {first}, no column known, to the prediction {total}.")
     if data.task == "regression":
         low, high = (style.rounded_to(float(end), step) for end in known.predict_interval(row)[0])
         assert f"fall inside **{low}** to **{high}**" in plain(app)

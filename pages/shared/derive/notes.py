@@ -22,6 +22,7 @@ WORDS = (
     (", or set max_rows.", "."),
     (", or set max_columns.", "."),
     (" target= names another.", ""),
+    (" Name another column with target=.", " Choose another column."),
     (
         " Add one, or name another with target=.",
         " Choose one under Target to see what is wrong with it, or mend the file.",
