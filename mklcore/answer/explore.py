@@ -44,6 +44,7 @@ from mklcore.answer.folds import (
     later_rows,
     machine,
     path,
+    runs_over,
     standard_error,
 )
 from mklcore.answer.ridge import targets
@@ -178,6 +179,11 @@ def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterato
         offered = candidates(known, kinds, asked)
         yield STAGES[3], offered
         done = 4
+        drawn = None
+        if len(offered) == 1 and offered[0].way in ESTIMATORS:  # nothing to choose but the point: the path comes first
+            tick()
+            drawn = solved_path(known, offered[0], *runs_over(known, offered[0], asked), asked, tick)
+            yield STAGES[6], (drawn, drawn.first_look, drawn.estimators[drawn.first_look])
         compared = []
         for one in offered:
             tick()
@@ -188,7 +194,7 @@ def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterato
         done = 6
         tick()
         notes = (*notes, summary(scored, compared))
-        fitted_path, index, model = refit(known, scored, asked)
+        fitted_path, index, model = refit(known, scored, asked, drawn)
     yield STAGES[6], (fitted_path, index, model)
     done = 7
     tick()
@@ -321,6 +327,10 @@ def of_method(known: FoldedTable, label: str, kernels: Any, asked: Asked) -> lis
     key, task = asked.method or "lp", known.learn.task
     if key not in ESTIMATORS:
         raise ParameterError(f"method is one of {', '.join(ESTIMATORS)}; got {key!r}.")
+    if ESTIMATORS[key].on != "kernels":
+        raise ParameterError(
+            f"The method {key!r} makes its own kernels, which is no path here: use HKLClassifier or HKLRegressor."
+        )
     fixed = asked.further | asked.parameters
     if key == "lp" and task != "novelty":
         fixed = {"loss": "squared"} | fixed
@@ -356,14 +366,24 @@ def summary(taken: Judged, compared: Sequence[Judged]) -> str:
     return f"{first}; {beside}." if beside else f"{first}."
 
 
-def refit(known: FoldedTable, taken: Judged, asked: Asked) -> tuple[Path, int, Any]:
-    """The certified path of the choice, its point, and the model on all rows to learn from."""
-    learn, estimator, index, way = known.learn, taken.candidate.estimator, taken.best, taken.candidate.way
-    rows = some_rows(learn, EXACT if way == "low rank" or asked.stack is not None else DRAGGED, asked)
+def solved_path(
+    known: FoldedTable, one: Candidate, param: str, values: Array, asked: Asked, tick: Callable[[], None] = lambda: None
+) -> Path:
+    """The certified path of a candidate, on as many rows as one can drag along."""
+    rows = some_rows(known.learn, EXACT if one.way == "low rank" or asked.stack is not None else DRAGGED, asked)
     with suppress_convergence_warnings():
-        found = fit_path(estimator, asked.given(rows), rows.y, taken.param, taken.values, scoring=asked.scoring)
+        return fit_path(
+            one.estimator, asked.given(rows), rows.y, param, values, callback=lambda *_: tick(), scoring=asked.scoring
+        )
+
+
+def refit(known: FoldedTable, taken: Judged, asked: Asked, drawn: Path | None = None) -> tuple[Path, int, Any]:
+    """The certified path of the choice, its point, and the model on all rows to learn from; ``drawn``: that path."""
+    learn, index, way = known.learn, taken.best, taken.candidate.way
+    found = drawn or solved_path(known, taken.candidate, taken.param, taken.values, asked)
+    with suppress_convergence_warnings():
         model = found.estimators[index]
-        if rows.n_samples < learn.n_samples:
+        if model.n_train_ < learn.n_samples:
             model = model.copy_with(_attribute(taken.param), getattr(model, _attribute(taken.param)))
             if learn.n_samples > EXACT and way != "low rank":
                 if way != "whole" and not ESTIMATORS[way].is_approximable:

@@ -228,9 +228,8 @@ def _whole_path(known: FoldedTable, one: Candidate, grid: Array, asked: Asked, t
     )
 
 
-def _any_path(known: FoldedTable, one: Candidate, asked: Asked, tick: Callable[[], None]) -> Judged:
-    """Any estimator of the catalog along the first of its parameters that is not fixed."""
-    few, rows = known.few, known.few.table if asked.stack is None else asked.given(known.few)
+def runs_over(known: FoldedTable, one: Candidate, asked: Asked) -> tuple[str, Array]:
+    """What the path of a method of the catalog runs over, the first of its parameters that is not fixed, and where."""
     offered = [over for over in ESTIMATORS[one.way].paths if asked.over in (None, over.key)]
     if not offered:
         raise ParameterError(f"The method {one.way!r} has no path over {asked.over!r}; leave it out.")
@@ -238,21 +237,29 @@ def _any_path(known: FoldedTable, one: Candidate, asked: Asked, tick: Callable[[
         over for over in offered if over.attribute not in asked.parameters and over.key in ("C", "lam", "s", asked.over)
     ]
     over = (free or offered)[0]
+    if not free:
+        return over.key, np.array([float(getattr(one.estimator, over.attribute))])
+    with suppress_convergence_warnings():
+        return over.key, path_grid(one.estimator, asked.given(known.few), known.few.y, over.key, len(GRID))
+
+
+def _any_path(known: FoldedTable, one: Candidate, asked: Asked, tick: Callable[[], None]) -> Judged:
+    """Any estimator of the catalog along a parameter."""
+    few, rows = known.few, known.few.table if asked.stack is None else asked.given(known.few)
+    param, values = runs_over(known, one, asked)
     estimator = one.estimator
     if few.strings:
         estimator = estimator.copy_with("kernels", beside(estimator.kernels, few))
+    if getattr(estimator, "tol", ROUGHLY) < ROUGHLY:
+        estimator = estimator.copy_with("tol", ROUGHLY)
     paths, decided = [], []
     with suppress_convergence_warnings():
-        fixed = [] if free else [float(getattr(estimator, over.attribute))]
-        values = np.array(fixed) if fixed else path_grid(estimator, rows, few.y, over.key, len(GRID))
-        if getattr(estimator, "tol", ROUGHLY) < ROUGHLY:
-            estimator = estimator.copy_with("tol", ROUGHLY)
         for train, left_out in known.folds:
             learn, judge = cut(rows, train, left_out, few.n_samples)
             more = judge, few.y[left_out], lambda *_: tick()
-            paths.append(fit_path(estimator, learn, few.y[train], over.key, values, *more, scoring=asked.scoring))
+            paths.append(fit_path(estimator, learn, few.y[train], param, values, *more, scoring=asked.scoring))
             decided.append(lambda k, points=paths[-1].estimators, judge=judge: predictions(points[k], judge).decision)
-    return _judged(known, one, values, np.array([found.val_score for found in paths]), decided, over.key)
+    return _judged(known, one, values, np.array([found.val_score for found in paths]), decided, param)
 
 
 def later_rows(n_rows: int, count: int, hold_out: str) -> Iterator[tuple[Indices, Indices]]:

@@ -18,6 +18,7 @@ from mklcore.paths.splitters import folds
 from mklcore.problem.driver import Fit, warn_unless_converged
 from mklcore.problem.losses import Loss
 from mklcore.problem.problem import WarmStart
+from mklcore.problem.proof import dual_bound
 
 N_FOLDS = 5
 SELECTIONS = ("objective", "folds")  # how the best single kernel is chosen
@@ -27,6 +28,7 @@ class _BestKernel(_Uniform):
     """One machine per kernel; the kernel with the lowest objective, or the best score over inner folds, is kept."""
 
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.DENSE})
+    p: ClassVar[float] = 1.0  # of the norm whose corners single kernels are, by which a path is scaled
 
     single_objectives_: Array
     single_scores_: Array | None
@@ -39,24 +41,48 @@ class _BestKernel(_Uniform):
         return ("dense",)
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
-        targets, carried = self._targets(y), getattr(warm, "_carry", None)
-        singles: list[list[Fit]] = []
-        for m, kernel in enumerate(stack.values):
-            before = None if carried is None else carried[m]
-            singles.append([self._alone(kernel, t, warm, before, k) for k, t in enumerate(targets)])
-        self.single_objectives_ = np.array([sum(fit.objective for fit in fits) for fits in singles])
+        """Kernels in the order of what duals prove of them: those of a neighbour, or of the first kernel alone.
+
+        One that is proved to be worse than another is not solved.
+        """
+        targets, M, loss = self._targets(y), stack.n_kernels, self.loss_in_use
         self.single_scores_ = self._inner_scores(stack, y) if self.select == "folds" else None
-        best = int(
-            np.argmin(self.single_objectives_) if self.single_scores_ is None else np.argmax(self.single_scores_)
-        )
+        singles: dict[int, list[Fit]] = {}
+        carried, C = getattr(warm, "_carry", None), float(getattr(warm, "C", self.C))
+        if carried is None:
+            singles[0] = [self._alone(stack.values[0], target, None) for target in targets]
+            carried, C = [[fit.dual_coef for fit in singles[0]]] * M, self.C
+        starts = [[WarmStart(np.ones(1), dual, C) for dual in duals] for duals in carried]
+        objectives = np.full(M, -np.inf)
+        if getattr(self, "sample_weight_", None) is None:
+            objectives = np.array([self._proved(*one, targets) for one in zip(stack.values, starts, strict=True)])
+        for m in np.argsort(objectives, kind="stable").tolist():
+            if self.single_scores_ is None and singles and objectives[m] > min(objectives[list(singles)]):
+                break
+            known = singles.get(m)
+            singles[m] = known or [self._alone(stack.values[m], *one) for one in zip(targets, starts[m], strict=True)]
+            objectives[m] = sum(fit.objective for fit in singles[m])
+        self.single_objectives_ = objectives
+        best = int(np.argmin(objectives) if self.single_scores_ is None else np.argmax(self.single_scores_))
         for fit in singles[best]:
             warn_unless_converged(fit, self.tol)
-        self._publish_best(singles[best], best, stack.n_kernels)
-        self.n_solves_ = sum(fit.solves for fits in singles for fit in fits)
-        self._carry = tuple(tuple(fit.dual_coef for fit in fits) for fits in singles)
+        self._publish_best(singles[best], best, M)
+        self.n_solves_ = sum(fit.solves for fits in singles.values() for fit in fits)
+        self._carry = tuple(
+            tuple(fit.dual_coef for fit in singles[m])
+            if m in singles else tuple(one.dual_for(self.C, loss) for one in starts[m])
+            for m in range(M)
+        )  # fmt: skip
 
-    def _alone(self, kernel: Array, target: Array, warm: Any, before: Any, k: int) -> Fit:
-        start = None if before is None else WarmStart(np.ones(1), before[k], warm.C)
+    def _proved(self, kernel: Array, starts: list[WarmStart], targets: list[Array]) -> float:
+        """A lower bound on the objective of one kernel, from the duals of a neighbour."""
+        found = 0.0
+        for start, y in zip(starts, targets, strict=True):
+            a = start.dual_for(self.C, self.loss_in_use)
+            found += dual_bound(self.loss_in_use, self.penalty_in_use, a, np.array([a @ kernel @ a]), y, self.C).value
+        return found
+
+    def _alone(self, kernel: Array, target: Array, start: WarmStart | None) -> Fit:
         return self._solved(kernel[None], target, self.C, "wrapper", start)
 
     def _inner_scores(self, stack: Any, y: Array) -> Array:
@@ -76,7 +102,7 @@ class _BestKernel(_Uniform):
             for m in range(stack.n_kernels):
                 alone = self.copy_with("select", "objective")
                 alone.sample_weight_ = None if w is None else w[train]
-                alone._publish_best([alone._alone(kernels[m], t, None, None, 0) for t in self._targets(y[train])], 0, 1)
+                alone._publish_best([alone._alone(kernels[m], t, None) for t in self._targets(y[train])], 0, 1)
                 predicted = alone.predict_blocks(blocks[m : m + 1])
                 row[m] = alone.path_score(predicted, labels[test], None if w is None else w[test])
         means: Array = scores.mean(axis=0)
@@ -134,8 +160,9 @@ class BestKernelClassifier(_BestKernel, _LpClassifier, KernelSettings):
     Attributes
     ----------
     best_kernel_ index of the kernel kept, weights_ (M,) one there and zero elsewhere, single_objectives_ (M,) every
-    kernel's own objective, single_scores_ (M,) inner scores or None. The certificate is that of the kept kernel's own
-    problem. With more than two classes one kernel serves all one-vs-rest problems, and objectives are summed over them.
+    kernel's own objective, or a lower bound of it above the best, which rules the kernel out, single_scores_ (M,) inner
+    scores or None. The certificate is that of the kept kernel's own problem. With more than two classes one kernel
+    serves all one-vs-rest problems, and objectives are summed over them.
 
     Source: end point of Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16), at weights of a single one.
     """

@@ -433,6 +433,5 @@ def _critical_C(estimator: Any, stack: Any, y: Any) -> float:
     else:  # too large to be kept: some of its rows
         some = np.linspace(0, stack.n_samples - 1, min(stack.n_samples, _GRID_ROWS)).astype(np.int64)
         reach = np.concatenate([stack.rows(np.array([i])).sum(axis=0) @ u for i in some])
-    p = estimator.p if "p" in estimator.get_params() else np.inf
-    largest = float(np.abs(reach).max()) * LpNorm(p).start(stack.n_kernels)[0]
+    largest = float(np.abs(reach).max()) * LpNorm(getattr(estimator, "p", np.inf)).start(stack.n_kernels)[0]
     return 1.0 / largest if largest > 0 else 1.0

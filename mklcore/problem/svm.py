@@ -374,7 +374,7 @@ def solve_svm(
         steps, violation = smo(K, low, high, epsilon, a, v, tolerance, min(chunk, max_steps - used))
         used += steps
         solution = _read(a, lin - v - curvature * a, y, C, loss, fit_intercept, used)
-        target = max(accuracy * solution.regulariser, 1e-14 * abs(solution.objective))
+        target = max(accuracy * solution.regulariser, (1e-14 if flat else ROUNDING) * abs(solution.objective))
         if solution.gap <= target or used >= max_steps:
             if not curvature.any() or accuracy > SETTINGS.exact:
                 return solution

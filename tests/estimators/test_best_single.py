@@ -26,8 +26,10 @@ def test_it_is_the_machine_on_the_kernel_with_the_lowest_objective(cls, table):
     plain = mkl.UniformMKLClassifier if cls is mkl.BestKernelClassifier else mkl.UniformMKLRegressor
     alone = [plain(kernels="precomputed", C=2.0, tol=1e-8).fit(stack.values[m : m + 1], y) for m in range(len(KERNELS))]
     objectives = [one.objective_ for one in alone]
-    assert model.single_objectives_ == pytest.approx(objectives, rel=1e-6)
     assert model.best_kernel_ == int(np.argmin(objectives))
+    assert model.single_objectives_[model.best_kernel_] == pytest.approx(min(objectives), rel=1e-6)
+    assert np.all(model.single_objectives_ <= np.array(objectives) * (1 + 1e-6))  # a bound rules the others out
+    assert np.argmin(model.single_objectives_) == model.best_kernel_
     assert model.weights_.tolist() == np.eye(len(KERNELS))[model.best_kernel_].tolist()
     assert model.selected_.tolist() == [model.best_kernel_]
     best = alone[model.best_kernel_]
@@ -84,3 +86,13 @@ def test_inner_folds_weigh_rows_and_leave_out_those_of_weight_zero(cls):
     whole = cls(kernels="precomputed", select="folds").fit(stack, y, sample_weight=some)
     fewer = cls(kernels="precomputed", select="folds").fit(stack.take(rows), y[rows], sample_weight=some[rows])
     assert whole.single_scores_ == pytest.approx(fewer.single_scores_, rel=1e-9)
+
+
+@pytest.mark.parametrize("cls", BOTH)
+def test_a_path_keeps_the_kernels_that_fits_alone_keep(cls, table):
+    X, y = table[0], table[1] if cls is mkl.BestKernelClassifier else table[2]
+    values = [0.01, 0.1, 1.0, 10.0]
+    path = mkl.fit_path(cls(kernels=KERNELS, tol=1e-8), X, y, "C", values)
+    alone = [cls(kernels=KERNELS, C=C, tol=1e-8).fit(X, y) for C in values]
+    assert [point.best_kernel_ for point in path.estimators] == [one.best_kernel_ for one in alone]
+    assert path.objective == pytest.approx([one.objective_ for one in alone], rel=1e-6)
