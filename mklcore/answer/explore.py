@@ -328,9 +328,8 @@ def of_method(known: FoldedTable, label: str, kernels: Any, asked: Asked) -> lis
     if key not in ESTIMATORS:
         raise ParameterError(f"method is one of {', '.join(ESTIMATORS)}; got {key!r}.")
     if ESTIMATORS[key].on != "kernels":
-        raise ParameterError(
-            f"The method {key!r} makes its own kernels, which is no path here: use HKLClassifier or HKLRegressor."
-        )
+        made = ESTIMATORS[key].regressor if task == "regression" else ESTIMATORS[key].classifier
+        raise ParameterError(f"The method {key!r} makes kernels of its own, so it stands alone: fit {made.__name__}.")
     fixed = asked.further | asked.parameters
     if key == "lp" and task != "novelty":
         fixed = {"loss": "squared"} | fixed

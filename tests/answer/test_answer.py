@@ -354,6 +354,7 @@ def test_one_column_and_six_rows_have_an_answer():
     [
         ({"test_size": 1.0}, "test_size is the share of rows"),
         ({"method": "magic"}, "method is one of lp"),
+        ({"method": "hkl"}, "'hkl' makes kernels of its own, so it stands alone: fit HKLClassifier"),
         ({"lam": 0.1}, "lam is a parameter of another method"),
         ({"method": "gomp", "p": 2.0}, "has no parameter 'p'"),
     ],
@@ -420,3 +421,13 @@ def test_widths_go_on_where_the_edge_of_their_grid_wins(monkeypatch):
     (compared,) = [value for name, value in found if name == "path"]
     (whole,) = [one for one in compared if one.candidate.way == "whole"]
     assert whole.candidate.estimator.kernels.specs[0].width > max(folds.WIDTHS)
+
+
+def test_the_path_of_one_method_is_handed_over_before_folds_score_it():
+    found = list(stages(made(80), Asked(method="uniform")))
+    names = [name for name, _ in found]
+    first, last = (value for name, value in found if name == "refit")
+    assert names.index("refit") < names.index("path")
+    assert first[0].estimators == last[0].estimators
+    assert not np.isfinite(first[0].val_score).any()
+    assert np.isfinite(last[0].val_score).all()
