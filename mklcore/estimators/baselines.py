@@ -48,7 +48,7 @@ class _BestKernel(_Uniform):
         targets, M, loss = self._targets(y), stack.n_kernels, self.loss_in_use
         self.single_scores_ = self._inner_scores(stack, y) if self.select == "folds" else None
         singles: dict[int, list[Fit]] = {}
-        carried, C = getattr(warm, "_carry", None), float(getattr(warm, "C", self.C))
+        carried, C = getattr(warm, "_carry", None), self.C if warm is None else warm.C
         if carried is None:
             singles[0] = [self._alone(stack.values[0], target, None) for target in targets]
             carried, C = [[fit.dual_coef for fit in singles[0]]] * M, self.C
