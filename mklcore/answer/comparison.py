@@ -1,7 +1,7 @@
 """Which of several answers for one table is best, by how much, and which needs the fewest kernels for the same score.
 
 Scores are taken on the same rows, which chose nothing where rows are held out; gaps are paired, see
-`mklcore.paths.paired`. The answer that folds put first is the one that others are compared with: to choose it by
+`mklcore.paths.scoring`. The answer that folds put first is the one that others are compared with: to choose it by
 the rows that judge would flatter it.
 """
 
@@ -17,8 +17,7 @@ from mklcore.answer.verdict import FEW_ROWS, rounded
 from mklcore.arrays import one_blas_thread
 from mklcore.errors import DataError
 from mklcore.figures.style import joined
-from mklcore.paths.paired import compare_scores
-from mklcore.paths.scoring import SHARES
+from mklcore.paths.scoring import SHARES, compare_scores
 
 
 class ComparedAnswer(NamedTuple):

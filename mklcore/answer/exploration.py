@@ -26,9 +26,8 @@ from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.stacks import block_of, rows_of
-from mklcore.paths.paired import Predictions, compare_scores, predictions
 from mklcore.paths.path import Path, fit_path
-from mklcore.paths.scoring import Scoring, label_of, scorer_of
+from mklcore.paths.scoring import Predictions, Scoring, compare_scores, label_of, predictions, scorer_of
 
 WORK = 1e8  # multiplications of Shapley values, by which rows are counted
 FEWEST, MOST = 20, 500  # rows whose mean effect is taken

@@ -59,10 +59,9 @@ from mklcore.kernels.dictionary import WHOLE_WIDTH, KernelDictionary
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.interactions import interacting
 from mklcore.kernels.stacks import block_of, rows_of
-from mklcore.paths.paired import Predictions
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.paths.references import plain_references
-from mklcore.paths.scoring import Scoring, label_of, rarest
+from mklcore.paths.scoring import Predictions, Scoring, label_of, rarest
 
 STAGES = ("table", "columns", "dictionary", "candidates", "path", "choice", "refit", "columns that matter",
           "references", "intervals", "verdict")  # fmt: skip

@@ -24,9 +24,8 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.interactions import interacting
 from mklcore.kernels.maps import column_statistics, standardise_rows
 from mklcore.kernels.stacks import rows_of
-from mklcore.paths.paired import predictions
 from mklcore.paths.path import fit_path, judged, path_grid
-from mklcore.paths.scoring import Scoring
+from mklcore.paths.scoring import Scoring, predictions
 from mklcore.paths.splitters import cut
 
 GRID = 10.0 ** np.arange(-1.0, 3.1, 0.5)  # values of C

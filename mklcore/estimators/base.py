@@ -405,7 +405,7 @@ class KernelEstimator(Checked, BaseEstimator):
         if not hasattr(self, "selected_"):
             self.selected_ = used
 
-    # -- along a path: what ``mklcore.paths.estimator_protocol.PathEstimator`` asks for
+    # -- along a path: what ``mklcore.paths.path.PathEstimator`` asks for
 
     def training_stack(self, X: Any, y: Any) -> tuple[Any, Labels]:
         """The kernels of the training rows ``X``, built or checked, and the checked target, ready for ``along``."""

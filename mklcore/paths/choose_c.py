@@ -22,8 +22,7 @@ from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.operators import Capability
 from mklcore.parameters import check_choice, check_positive
 from mklcore.paths.curves import cross_validate_path, first_of
-from mklcore.paths.estimator_protocol import PathEstimator
-from mklcore.paths.path import check_scoring, score_name
+from mklcore.paths.path import PathEstimator, check_scoring, score_name
 from mklcore.paths.scoring import Scoring, label_of
 from mklcore.problem.losses import Squared, centre_of, make_loss
 

@@ -17,11 +17,12 @@ import numpy as np
 from mklcore.arrays import Array, Indices, Labels, Mask
 from mklcore.errors import ParameterError, warn_short
 from mklcore.parameters import check_choice
-from mklcore.paths.estimator_protocol import PathEstimator, SizedEstimator
 from mklcore.paths.parallel import each, is_parallel
 from mklcore.paths.path import (
     PATH_ATTRIBUTES,
     Path,
+    PathEstimator,
+    SizedEstimator,
     check_scoring,
     checked_values,
     fit_path,

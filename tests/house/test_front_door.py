@@ -97,7 +97,7 @@ def test_every_module_works_without_what_is_not_everywhere(left_out):
         f"= None\n"
         "import mklcore\n"
         "for found in pkgutil.walk_packages(mklcore.__path__, 'mklcore.'):\n"
-        "    if not found.name.endswith(('__main__', 'notebook.widget')): importlib.import_module(found.name)\n"
+        "    if not found.name.endswith(('__main__', 'players.widget')): importlib.import_module(found.name)\n"
         "exec('from mklcore import *')\n"
         "try: mklcore.figures.weights_bar([0.5, 0.25], ['a', 'b'], ['rbf', 'rbf'])\n"
         "except ImportError as error: print(error)"

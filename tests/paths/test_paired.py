@@ -6,7 +6,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import r2_score
 
 from mklcore.errors import DataError
-from mklcore.paths.paired import GROUPS, PairedScore, Predictions, compare_scores, predictions
+from mklcore.paths.scoring import GROUPS, PairedScore, Predictions, compare_scores, predictions
 
 RNG = np.random.default_rng(0)
 
