@@ -82,9 +82,8 @@ from mklcore.kernels.functions import (
     Matern as Matern,
     Polynomial as Polynomial,
 )
-from mklcore.kernels.grams import GramStack as GramStack
+from mklcore.kernels.grams import GramStack as GramStack, alignment_matrix as alignment_matrix
 from mklcore.kernels.interactions import Interaction as Interaction
-from mklcore.kernels.measures import alignment_matrix as alignment_matrix
 from mklcore.kernels.dictionary import SequenceDictionary as SequenceDictionary
 from mklcore.kernels.sequences import Spectrum as Spectrum, WeightedDegree as WeightedDegree
 from mklcore.kernels.sequences import Words as Words

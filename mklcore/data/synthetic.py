@@ -133,22 +133,10 @@ def make_sequences(
     planted = _motifs(motifs, length, letters, rng)
     if not 0 <= mutation <= 1 or jitter < 0:
         raise ParameterError(f"mutation is a share and jitter 0 or more; got {mutation!r} and {jitter!r}.")
-    y = rng.permutation(np.where(np.arange(n) % 2, 1, -1))
-    alphabet = np.array(list(letters))
-    rows = rng.choice(alphabet, (n, length))
-    positions = np.full((n, len(planted)), -1)
-    for i in range(n):
-        for m, (motif, place) in enumerate(planted):
-            last = length - len(motif)
-            low, high = (0, last) if place is None else (max(place - jitter, 0), min(place + jitter, last))
-            start = int(rng.integers(low, high + 1))
-            word = np.array(list(motif))
-            if y[i] > 0:
-                positions[i, m] = start
-            else:
-                word = _shuffled(word, rng)
-            flipped = rng.random(len(word)) < mutation
-            rows[i, start : start + len(word)] = np.where(flipped, rng.choice(alphabet, len(word)), word)
+    y, alphabet = rng.permutation(np.where(np.arange(n) % 2, 1, -1)), np.array(list(letters))
+    rows, positions = rng.choice(alphabet, (n, length)), np.full((n, len(planted)), -1)
+    for row, sign, places in zip(rows, y, positions, strict=True):
+        _plant(row, sign, places, planted, (jitter, mutation), alphabet, rng)
     strings = tuple("".join(row) for row in rows)
     shares = np.stack([(rows == letter).mean(axis=1) for letter in alphabet], axis=1)
     names = tuple(f"share of {letter}" for letter in letters)
@@ -171,6 +159,30 @@ def _motifs(
     if not found:
         raise ParameterError("There is no motif to plant; give strings, pairs (string, position), or a number.")
     return found
+
+
+def _plant(
+    row: Labels,
+    sign: int,
+    places: Indices,
+    planted: Sequence[tuple[str, int | None]],
+    noise: tuple[int, float],
+    alphabet: Labels,
+    rng: np.random.Generator,
+) -> None:
+    """Write every motif into a row of letters, or its letters in another order, and note its place in ``places``."""
+    jitter, mutation = noise
+    for m, (motif, place) in enumerate(planted):
+        last = row.size - len(motif)
+        low, high = (0, last) if place is None else (max(place - jitter, 0), min(place + jitter, last))
+        start = int(rng.integers(low, high + 1))
+        word = np.array(list(motif))
+        if sign > 0:
+            places[m] = start
+        else:
+            word = _shuffled(word, rng)
+        flipped = rng.random(len(word)) < mutation
+        row[start : start + len(word)] = np.where(flipped, rng.choice(alphabet, len(word)), word)
 
 
 def _shuffled(word: Labels, rng: np.random.Generator) -> Labels:

@@ -2,9 +2,16 @@
 
 from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary, kernel_edges, spectral_dictionary, stored_as
 from mklcore.kernels.functions import KERNELS, RBF, Delta, KernelSpec, Laplacian, Linear, Matern, Polynomial
-from mklcore.kernels.grams import Forecast, GramStack, duplicates
+from mklcore.kernels.grams import (
+    Forecast,
+    GramStack,
+    alignment_matrix,
+    duplicates,
+    effective_rank,
+    eigenvalues,
+    target_alignment,
+)
 from mklcore.kernels.maps import NORMALISATIONS, KernelMap
-from mklcore.kernels.measures import alignment_matrix, effective_rank, eigenvalues, target_alignment
 from mklcore.kernels.stacks import read_stack
 
 __all__ = [

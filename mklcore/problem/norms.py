@@ -20,7 +20,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.kernels.measures import alignment_matrix
+from mklcore.kernels.grams import alignment_matrix
 from mklcore.parameters import Interface, Parameter
 
 

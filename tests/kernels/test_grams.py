@@ -9,16 +9,19 @@ import pytest
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Laplacian, Linear, Polynomial
-from mklcore.kernels.grams import GramStack, as_stack, check_gram, duplicates
-from mklcore.kernels.maps import NORMALISATIONS
-from mklcore.kernels.measures import (
+from mklcore.kernels.grams import (
+    GramStack,
     alignment_matrix,
+    as_stack,
+    check_gram,
+    duplicates,
     effective_rank,
     effective_rows,
     eigenvalues,
     target_alignment,
     target_matrix,
 )
+from mklcore.kernels.maps import NORMALISATIONS
 from tests.helpers.every import every
 
 DICTIONARY = KernelDictionary(

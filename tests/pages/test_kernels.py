@@ -12,7 +12,7 @@ from mklcore.data.reading import read_table
 from mklcore.errors import KernelError, MKLError, ParameterError
 from mklcore.kernels import RBF, KernelDictionary, Laplacian, Linear, Polynomial
 from mklcore.kernels.dictionary import units
-from mklcore.kernels.measures import constant_kernels
+from mklcore.kernels.grams import constant_kernels
 from mklcore.kernels.notation import (
     Entry,
     columns_as_words,

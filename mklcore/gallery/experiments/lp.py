@@ -35,7 +35,7 @@ from mklcore.gallery.lessons.toy import N_FEATURES, toy_draw
 from mklcore.gallery.theory.lp import lp_rademacher_bound
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
-from mklcore.kernels.measures import alignment_matrix, target_alignment
+from mklcore.kernels.grams import alignment_matrix, target_alignment
 from mklcore.kernels.sequences import Spectrum, WeightedDegree
 from mklcore.paths.path import fit_path
 

@@ -29,8 +29,7 @@ from mklcore.estimators.local_models import local_scores
 from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.gallery.experiments.base import TableLine
 from mklcore.kernels.functions import RBF, values_of
-from mklcore.kernels.grams import GramStack, as_stack, check_gram
-from mklcore.kernels.measures import alignment_matrix
+from mklcore.kernels.grams import GramStack, alignment_matrix, as_stack, check_gram
 from mklcore.paths.curves import choose, cross_validate_path
 from mklcore.paths.path import fit_path
 

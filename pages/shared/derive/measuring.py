@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mklcore.answer.explain import kernels_by_columns
-from mklcore.kernels.grams import duplicates
-from mklcore.kernels.measures import (
+from mklcore.kernels.grams import (
     alignment_matrix,
     constant_kernels,
+    duplicates,
     effective_rank,
     effective_rows,
     eigenvalues,
