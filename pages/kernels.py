@@ -60,7 +60,7 @@ def _by_column(is_labelled: bool) -> None:
     best = int(np.nanargmax(values))
     st.markdown(
         f"**{words.plain(stack.names[best])}** has the largest {title}, {style.number(float(values[best]))}."
-        + (" An alignment of 1 would be a kernel that is the target itself." if is_labelled else "")
+        + (" 1 = a perfect match with the target." if is_labelled else "")
     )
     charts.show(
         kernels_by_column(measuring.by_column(params), values, names, stack.families, title, dark=dark), "by_column"
@@ -84,7 +84,7 @@ def show() -> None:
     with left:
         table.overview(shown)
     with right:
-        st.markdown("**Which kernels see the same**")
+        st.markdown("**Which kernels say the same**")
         charts.show(alignment_heatmap(measures.between, names, dark=dark), "alignment", 340, MAP_WIDTH)
     left, right = st.columns(2, gap="large")
     with left:
@@ -92,11 +92,14 @@ def show() -> None:
         st.markdown(f"**Gram matrix of {words.plain(stack.names[shown])}**")
         charts.show(gram_heatmap(stack.values[shown], labels, dark=dark), "gram", 340, MAP_WIDTH)
     with right:
-        st.markdown("**How fast its eigenvalues fall**")
+        st.markdown("**Eigenvalues, the largest first**")
         ranking = measures.target if labels is not None else measuring.traits(params).ranks
-        hue = kernel_colours(stack.families, ranking, dark)[shown]
-        decay = eigenvalue_decay(measuring.spectrum(params, shown), [stack.names[shown]], colours=[hue], dark=dark)
-        charts.show(decay, "spectrum", 280)
+        hues = [kernel_colours(stack.families, ranking, dark)[shown], style.theme(dark).grey]
+        called = [stack.names[shown], "mean of all kernels"]
+        charts.show(
+            eigenvalue_decay(measuring.spectrum(params, shown), called, colours=hues, dark=dark), "spectrum", 280
+        )
+        st.caption("A kernel with few large eigenvalues is smooth and simple. A linear kernel of one column has one.")
     st.markdown(words.text("kernels"))
     nav.link("explore", "See which of them a model uses")
 
@@ -105,8 +108,8 @@ def edit() -> None:
     """Draw the dictionary as a table to edit, folded until it is wanted."""
     with st.expander("Edit the dictionary as a table", key="edit_box", expanded=bool(history.current().edited)):
         st.caption(
-            "Switch kernels off, change any cell, add rows at the end, remove rows with the box on their left. "
-            "The suggestion and the builders wait until you return to them."
+            "Switch kernels off, change a cell, add rows at the end, remove rows with the box on their left. Your "
+            "table then takes the place of the suggestion and the builders."
             if not tables.on_stack(history.current())
             else "Switch kernels of the stack on and off."
         )

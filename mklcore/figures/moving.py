@@ -104,8 +104,12 @@ def labels_of(path: Any) -> list[str]:
 
 
 def order(path: Any, most: int = N_BARS) -> list[int]:
-    """The kernels with a bar, the largest along the whole path first: the order never moves with the cursor."""
-    return _first(style.peak_weights(path.weights, len(path.kernel_names)), most)
+    """The kernels with a bar: the largest along the whole path, sorted by their weights at the point to look at first.
+
+    The order never moves with the cursor.
+    """
+    shown, first = _first(style.peak_weights(path.weights, len(path.kernel_names)), most), path.weights[path.first_look]
+    return sorted(shown, key=lambda m: -first[m])
 
 
 def _first(peaks: Array, most: int) -> list[int]:

@@ -72,15 +72,15 @@ def suggested() -> None:
     edited = bool(params.edited)
     fields.field_view(
         "Kernels of all columns", "together", disabled=edited,
-        help="One linear and one RBF kernel of all columns: they model what columns say only together.",
+        help="One linear and one RBF kernel of all columns: they see how columns act together.",
     )  # fmt: skip
     fields.field_view(
         "Nonlinear kernels", "curved", disabled=edited,
-        help="Off: every column has a linear effect, right where a linear model is ahead.",
+        help="Off: every column has a straight line, enough where a linear model does better.",
     )  # fmt: skip
     fields.field_view(
         "Pairs of columns", "pairs", disabled=edited,
-        help="Products of two columns that explain what a sum over columns leaves of the target on the training rows.",
+        help="Products of two columns that explain what single columns do not, on the training rows.",
     )  # fmt: skip
 
 
@@ -90,15 +90,14 @@ def _made_of(found: Sequence[Unit], curved: bool) -> str:
     counts = [f"{count:,} {KINDS_OF_UNITS[kind][count > 1]}" for kind, count in kinds.items()]
     bent = " and an RBF at its median distance" if curved else ""
     return (
-        f"Every kernel looks at one thing this table is made of: {joined(counts)}. Each has a linear kernel{bent}; a "
-        f"category "
-        "has one that asks whether two rows are alike."
+        f"Kernels for {joined(counts)}: each has a linear kernel{bent}; a category has one that asks whether two rows "
+        "are alike."
     )
 
 
 def _edited(params: parameters.Params) -> None:
     if params.edited:
-        st.info("The table is edited by hand, so what is below waits.", icon=":material/edit:")
+        st.info("You edited the table of kernels: it takes the place of what is below.", icon=":material/edit:")
         st.button("Back to the dictionary below", key="builders_back", width="stretch", on_click=back_to_builders)
 
 
@@ -194,7 +193,7 @@ def scale() -> None:
     """Draw normalisation and centring."""
     fields.field_view(
         "Normalisation", "normalise", options=NORMALISATIONS,
-        help="With normalised kernels a weight measures fit and not scale.",
+        help="Brings kernels to one scale, so that a weight tells how useful a kernel is.",
     )  # fmt: skip
     fields.field_view("Centre in feature space", "center")
 

@@ -131,8 +131,8 @@ def look_out() -> None:
         _offer(
             repeated,
             "duplicates",
-            f"{counted(len(repeated), 'kernel')} {verb} another one up to a factor: {{}}. Together they count as one; "
-            "which of them a sparse model keeps is chance.",
+            f"{counted(len(repeated), 'kernel')} {verb} another one up to a factor: {{}}. Which of them a sparse model "
+            "keeps is chance.",
         )
     if constant:
         verb = "holds" if len(constant) == 1 else "hold"
@@ -140,18 +140,16 @@ def look_out() -> None:
         _offer(
             constant,
             "constant",
-            f"{counted(len(constant), 'kernel')} {verb} the same number for all training rows: {{}}. That tells no "
-            f"two rows "
-            f"apart.{out}",
+            f"{counted(len(constant), 'kernel')} {verb} the same number for all training rows, so it cannot help: {{}}."
+            f"{out}",
         )
     if few := {m: name for m, name in enumerate(names) if traits.few[m]}:
         verb = "depends" if len(few) == 1 else "depend"
         _offer(
             [f"{name} ({counted(round(traits.rows[m]), 'row')})" for m, name in few.items()],
             "few",
-            f"{counted(len(few), 'kernel')} {verb} on a handful of training rows that are far from all others: {{}}. "
-            f"What it says, "
-            "and what it looks like beside other kernels, may be those rows alone.",
+            f"{counted(len(few), 'kernel')} {verb} on a few training rows that are far from all others: {{}}. What it "
+            "says may be about these rows alone.",
             tuple(few.values()),
         )
 

@@ -15,6 +15,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
+from mklcore.figures import moving
 from mklcore.figures.takeaway import (
     About,
     Palette,
@@ -72,7 +73,7 @@ def test_names_of_a_table_are_text_wherever_they_stand():
     assert "://" not in page.replace("http://www.w3.org", "")  # the address of no server
     assert "<!--" not in page.replace("<!DOCTYPE", "")
     shown = data_of(page)
-    assert shown["bars"]["full"] == [path.kernel_names[m] for m in np.argsort(-path.weights.max(axis=0), kind="stable")]
+    assert shown["bars"]["full"] == [path.kernel_names[m] for m in moving.order(path)]
     assert [full.partition(" moves ")[0] for full in shown["columns"]["full"]] == list(HOSTILE)
 
 

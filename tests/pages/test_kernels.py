@@ -167,7 +167,7 @@ def test_what_cannot_be_a_kernel_is_refused(row: dict, said: str):
 def test_an_edited_table_takes_the_place_of_the_builders():
     app = open_app(data="iris", recipe="builders", edited="rbf1m@*;~lin@*;lin@3..4")
     assert "**3** kernels on" in kernels(app)
-    assert "The table is edited by hand, so what is below waits." in words(app)
+    assert "You edited the table of kernels" in words(app)
     assert app.slider(key="field_widths").disabled
     app.button(key="builders_back").click().run()
     assert "**11** kernels on" in words(quiet(app))
@@ -309,7 +309,7 @@ def test_constant_kernels_that_were_left_out_are_switched_off_in_one_click():
 def test_a_kernel_that_hangs_on_a_few_rows_is_flagged():
     column = b"a,b,y\n" + b"\n".join(b"%d,%d,%d" % (i % 7, i % 30 == 3, i % 2) for i in range(120))
     said = kernels(upload(open_app(widths="0", degree="0"), column))
-    assert "1 kernel depends on a handful of training rows that are far from all others: linear b " in said
+    assert "1 kernel depends on a few training rows that are far from all others: linear b " in said
 
 
 def seen(app: AppTest, seed: int) -> str:

@@ -84,8 +84,13 @@ def traits(params: PathParams) -> Traits:
 
 
 def spectrum(params: PathParams, index: int) -> np.ndarray:
-    """Return the eigenvalues of one kernel on the training rows, the largest first."""
-    return work.now(("spectrum", *_kernels(params), index), lambda: eigenvalues(grams(params).values[index]))
+    """Return the eigenvalues of one kernel on the training rows, and of the mean of all, (2, n), the largest first."""
+
+    def make() -> np.ndarray:
+        every = grams(params).values
+        return np.array([eigenvalues(every[index]), eigenvalues(np.mean(every, axis=0))])
+
+    return work.now(("spectrum", *_kernels(params), index), make)
 
 
 def by_column(params: PathParams) -> dict[str, list[int]]:
