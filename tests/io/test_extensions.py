@@ -2,14 +2,17 @@
 file.
 """
 
+import re
 import runpy
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.special import xlogy
+from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
 from mklcore.data.samples import Sample
@@ -26,7 +29,7 @@ from mklcore.problem.losses import Loss
 from mklcore.problem.penalties import LpNorm, Penalty
 from pages.shared.export import scripts
 from pages.shared.params import link
-from tests.helpers.pages import FEW, open_app, words
+from tests.helpers.pages import FEW, open_app, quiet, words
 
 
 @pytest.fixture(scope="module")
@@ -357,3 +360,21 @@ def test_a_budgeted_estimator_that_cannot_run_is_refused_with_what_it_lacks():
 
     with pytest.raises(mkl.ParameterError, match=r"_run\(stack, y, prepared\): Solve and publish"):
         Half().fit(np.eye(3), np.ones(3))
+
+
+# What the documentation shows
+
+EXTEND = Path(__file__).resolve().parents[2] / "docs" / "extend"
+
+
+def test_every_example_has_less_than_thirty_lines():
+    for page in EXTEND.glob("*.md"):
+        for block in re.findall(r"```p\w+\n(.*?)```", page.read_text(encoding="utf-8"), re.S):
+            assert len([line for line in block.splitlines() if line.strip(" .>")]) < 30, page.name
+
+
+def test_the_page_of_the_documentation_is_drawn():
+    (code,) = re.findall(r"```python\n(.*?)```", (EXTEND / "page.md").read_text(encoding="utf-8"), re.S)
+    inside = "from pages.shared.session.memory import memory\nmemory().inside = True\n"
+    page = quiet(AppTest.from_string(inside + code, default_timeout=300).run())
+    assert len(page.dataframe[0].value) == mkl.load_sample("breast_cancer").n_features
