@@ -52,6 +52,15 @@ def model_of(found: Exploration, params: Params) -> tuple[Any, int]:
     return (found.model if here.index == found.index else found.path.estimators[here.index]), here.index
 
 
+def says(found: Exploration, model: Any, params: Params) -> Exploration | None:
+    """The answer about the model that explains the row; None where no row was held out to judge it by."""
+    known = answer.best_known(params) or found
+    if model is found.model:
+        return known
+    key = "answer of a point", answer.key(params), params.at, len(known.baselines)
+    return None if found.test is None else work.now(key, lambda: known.of_model(model))
+
+
 def encoder_of(params: Params, table: Dataset) -> Ready | Pending | Failed:
     """How new rows become features of this table."""
     if not params.is_upload:
@@ -257,9 +266,17 @@ def show(params: Params, found: Exploration) -> None:
     """Draw the model's answers."""
     table = tables.table(params)
     model, index = model_of(found, params)
-    headline.draw(answer.headline(params, lambda name: f"**{plain(name)}**", plain(headline.name_of(params))), params)
     where = places.where(found.path, index) if params.at is None else places.label(found.path.param, params.at)
-    st.caption(f"The model: {plain(found.label)}, {where}. Choose another one on Explore.")
+    said = says(found, model, params)
+    headline.draw(
+        said.verdict.sentence(lambda name: f"**{plain(name)}**", plain(headline.name_of(params)))
+        if said
+        else f"No row was held out, so how good the model at {where} is is not known.",
+        params,
+    )
+    chosen = model is found.model
+    whose = "which folds chose" if chosen and found.path.can_choose else "the place of the cursor on Explore"
+    st.caption(f"Sentence and bars are about one model: {plain(found.label)}, {where}, {whose}.")
     match encoder_of(params, table):
         case Ready(value):
             encoder = value
@@ -268,14 +285,14 @@ def show(params: Params, found: Exploration) -> None:
         case failed:
             refusals.draw(failed, "reading_refused")
             return
-    sure, chosen = None, model is found.model
+    sure = None
     if chosen and table.task != "novelty":
         match answer.intervals(params, asked=False):
             case Ready(value):
                 sure = value
             case Failed(sentence):
                 st.caption(f"No intervals: {plain(sentence)}")
-    step = found.verdict.typical_error / 10 if table.task == "regression" else 0.01
+    step = (said or found).verdict.typical_error / 10 if table.task == "regression" else 0.01
     row, file, take = st.tabs(TABS, key="predict_tabs", on_change="rerun")
     if row.open:
         with row:
@@ -283,7 +300,9 @@ def show(params: Params, found: Exploration) -> None:
                 explain = work.now(("explainer", answer.key(params), params.at), lambda: Explainer(model))
             except KernelError:
                 explain = None
-            what_if(PredictView(table, encoder, found, model, explain, sure, step if np.isfinite(step) else 0.0))
+            what_if(
+                PredictView(table, encoder, said or found, model, explain, sure, step if np.isfinite(step) else 0.0)
+            )
             with st.expander("How to read the bars", icon=":material/help:"):
                 st.markdown(text("predict"))
     if file.open:

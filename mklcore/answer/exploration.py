@@ -26,7 +26,7 @@ from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.stacks import block_of, rows_of
-from mklcore.paths.path import Path, fit_path
+from mklcore.paths.path import PATH_ATTRIBUTES, Path, fit_path
 from mklcore.paths.scoring import Predictions, Scoring, compare_scores, label_of, predictions, scorer_of
 
 WORK = 1e8  # multiplications of Shapley values, by which rows are counted
@@ -267,6 +267,19 @@ class Exploration:
         near, rows = self.path.estimators[self.path.nearest(value)], self.dragged
         with one_blas_thread(), suppress_convergence_warnings():
             return fit_path(near, self.given(rows), rows.y, self.path.param, [value], scoring=self._scoring)
+
+    def of_model(self, model: Any) -> Exploration:
+        """The answer about another model of the path: its columns and its verdict, on the same held-out rows.
+
+        DataError where no row was held out: folds have judged the chosen model alone.
+        """
+        if self.test is None:
+            raise DataError("No row was held out, so how well a model does that folds did not choose is not known.")
+        rows = judged_rows(model, self.test, self.seed)
+        with one_blas_thread():
+            found, _ = effects(model, rows, self.read(rows))
+        index = self.path.nearest(getattr(model, PATH_ATTRIBUTES[self.path.param]))
+        return replace(self, model=model, index=index, _effects=found, _later={})
 
     def given(self, rows: Dataset) -> Any:
         """What a model was fitted on: rows, or their kernels of the ready stack."""

@@ -1,5 +1,7 @@
 """Predict without a browser: the library's numbers, a row and its changes, whole files, refusals with a sentence."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -65,6 +67,22 @@ def test_the_page_says_what_the_library_says(sample):
     else:
         names = np.array(data.class_names)[known.predict_set(row)[0]]
         assert f"are among: **{', '.join(names)}**" in plain(app)
+
+
+def test_sentence_and_bars_are_about_the_place_of_the_cursor():
+    known = mkl.explore(mkl.load_sample("diabetes"))
+    value = float(known.path.values[0])
+    assert known.index != 0
+    here = known.of_model(known.path.estimators[0])
+    app = open_app(PREDICT, data="diabetes", at=repr(value))
+    assert str(here.verdict).split(": ", 1)[1] in plain(app).replace("**", "")
+    assert "the place of the cursor on Explore" in words(app)
+    step = here.verdict.typical_error / 10
+    base = here.model.shapley(mkl.load_sample("diabetes").X[:1])[1]
+    assert alt(app).startswith(f"From {style.rounded_to(float(base), step)}, no column known")
+    few = uploaded(table(40))
+    memory(few).params = replace(memory(few).params, at=0.0123)
+    assert "No row was held out, so how good the model at C = " in words(go(few, PREDICT))
 
 
 @pytest.mark.parametrize("algorithm", ["gomp", "greedy", "smkl", "best"])
