@@ -217,8 +217,8 @@ def hkl_lasso_alpha(
     FullKernelModel
         The fitted model.
     """
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import Lasso
+    from sklearn.exceptions import ConvergenceWarning  # not at start-up
+    from sklearn.linear_model import Lasso  # not at start-up
 
     kernel, task, centre = _full_problem(X, y, lam, basis, "squared", fit_intercept, scaled, depth_weight, options)
     K = kernel.gram

@@ -144,9 +144,9 @@ def hand_over(path: Path) -> str:
 
 
 def _content(path: Path) -> bytes:
-    from mklcore.data.columns import MAX_BYTES
-    from mklcore.data.reading import describe_table
-    from mklcore.kernels import stacks
+    from mklcore.data.columns import MAX_BYTES  # not at start-up
+    from mklcore.data.reading import describe_table  # not at start-up
+    from mklcore.kernels import stacks  # not at start-up
 
     try:
         with path.open("rb") as file:

@@ -199,7 +199,7 @@ class _Part(NamedTuple):
 
 def _estimators() -> dict[str, type]:
     """Every estimator a file may hold, by the name of its class: those of the library and those of the registry."""
-    from sklearn.base import BaseEstimator
+    from sklearn.base import BaseEstimator  # not at start-up
 
     found = [kind for kind in (getattr(estimators, name) for name in estimators.__all__) if isinstance(kind, type)]
     for algorithm in catalog.ESTIMATORS.values():
@@ -286,7 +286,7 @@ class _Writer:
         self._parts, self._estimators = _parts(MAX_BYTES), _estimators()
 
     def estimator(self, estimator: Any) -> dict[str, Any]:
-        from sklearn.utils.validation import check_is_fitted
+        from sklearn.utils.validation import check_is_fitted  # not at start-up
 
         kind = type(estimator)
         if self._estimators.get(kind.__name__) is not kind:
@@ -496,7 +496,7 @@ _OF_ROWS = ("training_target_", "row_fingerprints_", "sample_weight_")
 
 def _check_fitted(estimator: Any) -> None:
     """Sizes that have to agree before anything is computed from them."""
-    from sklearn.utils.validation import check_is_fitted
+    from sklearn.utils.validation import check_is_fitted  # not at start-up
 
     check_is_fitted(estimator)
     M, n, found = len(estimator.kernel_names_), estimator.n_train_, getattr(estimator, "_map", None)

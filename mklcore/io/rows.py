@@ -181,7 +181,7 @@ class _RowSource:
     def of(cls, source: Any, target: Any, callback: Progress) -> _RowSource:
         """The blocks of files or of a Dask collection."""
         try:
-            import dask
+            import dask  # an extra
         except ImportError:
             raise ParameterError("fit_rows needs Dask, which is not installed: pip install 'mklcore[dask]'.") from None
         columns: list[Any]
@@ -210,7 +210,7 @@ class _RowSource:
 
     def each(self, task: Callable[..., Any]) -> Iterator[Any]:
         """``task`` of every block in order, computed by as many threads as there are."""
-        import dask
+        import dask  # an extra
 
         asked = dask.delayed(partial(_asked, task, self.columns, self.target), traverse=False)
         at_once, count = _threads(), len(self.blocks)
@@ -252,11 +252,11 @@ class _RowSource:
 def _threads() -> int:
     """How many blocks are computed at a time."""
     try:
-        from distributed import get_client
+        from distributed import get_client  # an extra
 
         count: int = max(1, sum(get_client().nthreads().values()))
     except (ImportError, ValueError):  # there is no client
-        from dask.system import CPU_COUNT
+        from dask.system import CPU_COUNT  # an extra
 
         count = CPU_COUNT
     return count
@@ -320,8 +320,8 @@ def _row_groups(file: str, groups: list[int], columns: list[str]) -> Iterator[pa
 
 def _csv(file: Path) -> tuple[list[str], list[Any]]:
     """The columns, and blocks that end where lines do."""
-    import dask
-    from dask.bytes import read_bytes
+    import dask  # an extra
+    from dask.bytes import read_bytes  # an extra
 
     columns = list(pandas.read_csv(file, nrows=0).columns)
     _, ((first, *others),) = read_bytes(str(file), delimiter=b"\n", blocksize=_BYTES, sample=False)

@@ -118,7 +118,7 @@ def choose_C(
         The chosen cost with the errors of all. Ties go to the fewest kernels, then to the smallest C; with several
         classes the errors are those of the binary machines.
     """
-    from sklearn.base import is_classifier
+    from sklearn.base import is_classifier  # not at start-up
 
     grid = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if grid.ndim != 1 or grid.size == 0 or not np.all(np.isfinite(grid) & (grid > 0)):
@@ -143,7 +143,7 @@ def choose_C(
 
 
 def _rule(estimator: PathEstimator, rule: str, scoring: Scoring) -> str:
-    from sklearn.base import is_outlier_detector
+    from sklearn.base import is_outlier_detector  # not at start-up
 
     asked = estimator.get_params()
     if "C" not in asked:

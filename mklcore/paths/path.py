@@ -371,7 +371,7 @@ def check_scoring(estimator: Any, scoring: Scoring) -> None:
     """ParameterError where no scorer goes by the name of ``scoring``, or where there is no target it could compare
     with.
     """
-    from sklearn.base import is_outlier_detector
+    from sklearn.base import is_outlier_detector  # not at start-up
 
     if scoring is None:
         return
@@ -465,7 +465,7 @@ def path_grid(estimator: Any, X: Any, y: Any, param: str, n: int = 25) -> Array:
     enters, three decades down. p: the published list from 1 to infinity. s: 1, 2, ... up to ``n`` or the number of
     kernels.
     """
-    from sklearn.base import clone
+    from sklearn.base import clone  # not at start-up
 
     if param == "p":
         return np.array([1, 32 / 31, 16 / 15, 8 / 7, 4 / 3, 2, 4, 8, 16, np.inf])
@@ -483,7 +483,7 @@ def path_grid(estimator: Any, X: Any, y: Any, param: str, n: int = 25) -> Array:
 
 def _critical_C(estimator: Any, stack: Any, y: Any) -> float:
     """1 / max |K u| for the balanced direction u along which a = C u at small C, K the sum under equal weights."""
-    from sklearn.base import is_classifier, is_outlier_detector
+    from sklearn.base import is_classifier, is_outlier_detector  # not at start-up
 
     y = np.asarray(y)
     if is_outlier_detector(estimator):

@@ -66,7 +66,7 @@ def reliability(probability: Array, happened: Array, n_bins: int = 10) -> tuple[
 
 def _platt(values: Array, positive: Array) -> tuple[float, float]:
     """Labels become the shares that a uniform prior leaves, as two weighted copies of every row."""
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.linear_model import LogisticRegression  # not at start-up
 
     n_plus = int(positive.sum())
     share = np.where(positive, (n_plus + 1.0) / (n_plus + 2.0), 1.0 / (positive.size - n_plus + 2.0))

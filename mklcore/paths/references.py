@@ -87,15 +87,15 @@ Maker = tuple[str, str, Sequence[int], Callable[[int], Any]]
 
 def _makers(is_number: bool, classes: int) -> list[Maker]:
     """Name, what is chosen, its values, and the model of each; numbers are fitted at mean 0 and deviation 1."""
-    from sklearn.compose import TransformedTargetRegressor
-    from sklearn.dummy import DummyClassifier, DummyRegressor
-    from sklearn.ensemble import (
+    from sklearn.compose import TransformedTargetRegressor  # not at start-up
+    from sklearn.dummy import DummyClassifier, DummyRegressor  # not at start-up
+    from sklearn.ensemble import (  # not at start-up
         HistGradientBoostingClassifier,
         HistGradientBoostingRegressor,
         RandomForestClassifier,
         RandomForestRegressor,
     )
-    from sklearn.preprocessing import StandardScaler
+    from sklearn.preprocessing import StandardScaler  # not at start-up
 
     def scaled(model: Any) -> Any:
         return TransformedTargetRegressor(model, transformer=StandardScaler()) if is_number else model

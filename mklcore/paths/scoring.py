@@ -108,7 +108,7 @@ def balanced(y: Any, predicted: Any, sample_weight: Array | None = None) -> floa
     """``balanced_accuracy_score`` of scikit-learn, also where a class was predicted that no row of ``y`` has: the mean
     over the classes that rows have.
     """
-    from sklearn.metrics import balanced_accuracy_score
+    from sklearn.metrics import balanced_accuracy_score  # not at start-up
 
     labels, said = np.unique(y), np.asarray(predicted)
     if sample_weight is not None or (labels.size > 1 and np.isin(said, labels).all()):
@@ -120,7 +120,7 @@ def correlated(y: Any, predicted: Any, sample_weight: Array | None = None) -> fl
     """``matthews_corrcoef`` of scikit-learn, also where all rows have one class: 0, nothing can be correlated with
     it.
     """
-    from sklearn.metrics import matthews_corrcoef
+    from sklearn.metrics import matthews_corrcoef  # not at start-up
 
     return 0.0 if np.unique(y).size < 2 else float(matthews_corrcoef(y, predicted, sample_weight=sample_weight))
 
@@ -129,7 +129,7 @@ def area(y: Any, decision: Any, sample_weight: Array | None = None) -> float:
     """``roc_auc_score`` of scikit-learn, also where all rows have one class: 0.5, chance, as there is no pair to
     rank.
     """
-    from sklearn.metrics import roc_auc_score
+    from sklearn.metrics import roc_auc_score  # not at start-up
 
     return 0.5 if np.unique(y).size < 2 else float(roc_auc_score(y, decision, sample_weight=sample_weight))
 
@@ -148,7 +148,7 @@ def scorer_of(scoring: Scoring) -> Callable[[Any, Any, Any], float]:
     Every score of ``SCORINGS`` is defined where rows lack a class. ParameterError for a name that scikit-learn does not
     know and for what cannot be called.
     """
-    from sklearn.metrics import get_scorer, make_scorer
+    from sklearn.metrics import get_scorer, make_scorer  # not at start-up
 
     if isinstance(scoring, str) and scoring in _ONE_CLASS:
         measure, response = _ONE_CLASS[scoring]

@@ -42,7 +42,7 @@ def rare_in_folds(estimator: Any, y: Labels) -> tuple[str, ...]:
 
 
 def _classes(estimator: Any, y: Labels) -> Indices | None:
-    from sklearn.base import is_classifier
+    from sklearn.base import is_classifier  # not at start-up
 
     return codes_of(y) if is_classifier(estimator) else None
 
