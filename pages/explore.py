@@ -231,8 +231,18 @@ def where(found: Exploration, point: Path, index: int) -> str:
     if not found.path.can_choose:
         return f"You look at {here}, {fitted}. Without a target no score can choose a point."
     if here == chosen:
-        return f"The sentence is about this point, {chosen}: {found.label}, {fitted}. Validation: mean over folds."
+        about = f"The sentence is about this point, {chosen}: {found.label}, {fitted}. Validation: mean over folds."
+        return f"{about}{edge(found)}"
     return f"You look at {here}; the sentence is about {chosen}, which folds chose. The path is {fitted}."
+
+
+def edge(found: Exploration) -> str:
+    """Whether the best value may be beyond those tried."""
+    path, k = found.path, found.index
+    if len(path) < 2 or path.param in ("p", "s") or k not in (0, len(path) - 1):
+        return ""
+    end = "below" if path.values[k] == min(path.values) else "above"
+    return f" The best {places.symbol(path.param)} may lie {end} the range tried. Type a value of it to look there."
 
 
 if usable():

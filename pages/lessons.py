@@ -23,22 +23,29 @@ STEPS = {"guess": "Guess", "reveal": "Reveal", "why": "Why"}
 ORDER = tuple(STEPS)
 KEPT = ("lesson", "lesson_step", "lesson_guess", "present")  # on the way to another page
 CARDS = 5  # of the gallery in a row
+WORDS_A_MINUTE = 120
 
 
 def gallery() -> None:
     """Draw one card per lesson."""
     st.markdown(
-        "**Guess** first, then **reveal** a picture you can drag, then read **why**. All figures are computed from "
-        "a fixed seed."
+        "**Guess** first, then **reveal** a picture you can drag, then read **why**. They go from first steps to "
+        "harder ones; each stands on its own, with the same numbers for everybody."
     )
     keys = list(LESSONS)
     for row in range(0, len(keys), CARDS):
         for column, key in zip(st.columns(CARDS, gap="small"), keys[row : row + CARDS], strict=False):
             with column.container(border=True, height="stretch"):
                 words = LESSONS[key].words
-                st.subheader(words["title"], anchor=False)
-                st.markdown(f":small[:gray[{words['level']}]]  \n{words['line']}")
+                st.subheader(f"{keys.index(key) + 1}. {words['title']}", anchor=False)
+                st.markdown(f":small[:gray[{words['level']}, about {minutes(LESSONS[key])} min]]  \n{words['line']}")
                 st.button("Open", key=f"open_{key}", on_click=go, args=(key,), icon=":material/play_arrow:")
+
+
+def minutes(lesson: Lesson) -> int:
+    """How long a lesson takes: its texts read slowly, and two minutes with the picture."""
+    texts = (lesson.said(name) for name in ("question", "reveal", "why", "look", "limits"))
+    return 2 + round(sum(len(text.split()) for text in texts) / WORDS_A_MINUTE)
 
 
 def go(lesson: str) -> None:
@@ -138,8 +145,7 @@ def foot(lesson: Lesson, params: Params) -> None:
         with st.popover("Link", icon=":material/link:", help="A link that opens this lesson at its question"):
             st.code(link, language=None, wrap_lines=True)
             st.caption("It opens the lesson at its question, without a guess.")
-        if at:
-            explorable.button(partial(lesson_page, lesson), f"Lesson {lesson.key}")
+        explorable.button(partial(lesson_page, lesson), f"Lesson {lesson.key}", "Save as a handout")
 
 
 def step(at: int) -> None:

@@ -27,6 +27,7 @@ from pages.shared.session import fields, history, words
 
 NAMES = {"linear": "linear", "RBF": "RBF machine", "forest": "random forest", "boosting": "gradient boosting"}
 MOST_LEFT_OUT = 4
+SAME = 5e-4  # of a score: a difference that no figure shows
 SELECTIONS = {
     "stability": ("By half samples", "At most one false column is expected among those named: 50 quick fits."),
     "knockoffs": ("By knockoffs", "At most a tenth of those named is expected to be false; ten have to stand out."),
@@ -45,10 +46,10 @@ def compared(found: Exploration, params: Params, pending: bool) -> None:
     st.markdown(f"**Compared with**, {name} {f'on {verdict.rows:,} held-out rows' if test else 'by folds'}")
     rows = [("this model", words.score(name, verdict.score if test else found.score), "")]
     for one in verdict.references:
-        gap = style.minus(f"{words.figure_of(name, one.difference)} ± {words.figure_of(name, one.error)}")
-        rows.append(
-            (NAMES.get(one.name, one.name), words.score(name, one.score), f"{place(one, verdict.rows)} ({gap})")
-        )
+        gap = style.minus(f" ({words.figure_of(name, one.difference)} ± {words.figure_of(name, one.error)})")
+        alike = abs(one.difference) + one.error < SAME * abs(verdict.score)
+        rows.append((NAMES.get(one.name, one.name), words.score(name, one.score),
+                     "the same" if alike else f"{place(one, verdict.rows)}{gap}"))  # fmt: skip
     if not verdict.references:
         rows += [(NAMES.get(one, one), words.score(name, score), "") for one, score in found.baselines.items()]
     elif not set(TREES) & set(found.baselines):
@@ -177,7 +178,8 @@ def left_out(params: Params) -> None:
     unused = [one for one in tables.summary(params).columns if not one.used and one.name != table.target_name]
     for k, one in enumerate(unused[:MOST_LEFT_OUT]):
         said, button = st.columns([5, 1], vertical_alignment="center")
-        said.caption(f"'{words.plain(one.name)}' was not used: {words.plain(one.kind)}; {words.plain(one.done)}.")
+        why = one.done.removeprefix("left out").strip(":, ") or one.kind
+        said.caption(f"Not used: '{words.plain(one.name)}', {words.plain(why)}.")
         use = Repair.of("Use it", uses=((one.name, "category"),))
         if one.kind not in ("constant", "empty"):
             button.button(

@@ -90,7 +90,7 @@ def test_what_is_no_better_than_guessing_ranks_nothing_and_says_what_could_help(
     assert "matter most" not in words(app)
     with pytest.raises(StopIteration):
         component(app, "path_bars", set="columns")
-    assert "'who' was not used" in words(app)
+    assert "Not used: 'who'" in words(app)
     app = press(app, "use_0")
     assert memory(app).params.uses == "4c"
     app.selectbox(key="field_explore_target").set_value("x1").run()

@@ -232,7 +232,7 @@ def press(app: AppTest, key: str) -> AppTest:
 def test_the_gallery_shows_every_lesson_with_its_level_and_opens_it_at_its_question():
     app = open_app()
     for lesson in LESSONS.values():
-        assert lesson.words["title"] in [title.value for title in app.subheader]
+        assert lesson.words["title"] in [title.value.partition(". ")[2] for title in app.subheader]
         assert lesson.words["line"] in words(app)
         assert lesson.words["level"] in words(app)
     press(app, "open_copies")
@@ -253,7 +253,7 @@ def test_a_lesson_goes_from_guess_to_reveal_to_why_and_begins_again():
     assert f"Your guess] {options['all']}" in words(app)
     assert f"The answer] {options['exact']}" in words(app)
     assert "What to look for" not in words(app)
-    assert "Save as one file" in {button.label for button in app.get("download_button")}
+    assert "Save as a handout" in {button.label for button in app.get("download_button")}
     press(app, "lesson_next")
     assert "What to look for" in words(app)
     assert app.latex[0].value.strip("$\n ") == lesson.words["formula"].strip()

@@ -31,10 +31,10 @@ HELP = (
 )
 
 
-def button(make: Callable[[], str], name: str) -> None:
+def button(make: Callable[[], str], name: str, label: str = LABEL) -> None:
     """Draw the download; ``make`` knows no session."""
     st.download_button(
-        LABEL, make, f"{file_name(name)}.html", "text/html", key=f"explorable_{file_name(name)}", on_click="ignore",
+        label, make, f"{file_name(name)}.html", "text/html", key=f"explorable_{file_name(name)}", on_click="ignore",
         icon=":material/download:", type="tertiary", help=HELP,
     )  # fmt: skip
 
