@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,7 @@ FLAGS = [
 ]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     for item in items:
         if Path(item.fspath).is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
@@ -38,9 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(item, call):
     """Tell with a failure what every open window shows, and what its console and its server said."""
     report = yield
     if report.failed:
@@ -52,22 +49,8 @@ def pytest_runtest_makereport(
     return report
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Start servers that end with the test; each call is a fresh process."""
-    running: list[Server] = []
-
-    def begin(port: int = 0, **environment: str) -> Server:
-        running.append(Server(tmp_path / f"server{len(running)}.log", port, **environment))
-        return running[-1]
-
-    yield begin
-    for server in running:
-        server.stop()
-
-
 @pytest.fixture(scope="package")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory):
     """One server per process for tests that need no fresh one, on the layer of threads that forgives least."""
     more = {"NUMBA_THREADING_LAYER": "workqueue"}
     running = Server(tmp_path_factory.mktemp("server") / "server.log", **more)
@@ -76,7 +59,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="package")
-def chromium() -> Iterator[object]:
+def chromium():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -94,13 +77,13 @@ def guests(chromium):
 
 
 @pytest.fixture(scope="package")
-def walker(server: Server, chromium, guests):
+def walker(server, chromium, guests):
     """One window for each source, with its table and kernels chosen as a person does it; nobody shares what is
     uploaded.
     """
     windows: dict[str, Walker] = {}
 
-    def at(source: str) -> Walker:
+    def at(source):
         if source not in windows:
             windows[source] = Walker(chromium, server.url, guests if source == "sample" else None)
             begin(windows[source], source)
@@ -118,7 +101,7 @@ def visit(chromium, guests):
     """
     open_windows: list[Visitor] = []
 
-    def enter(url: str, apart: bool = False) -> Visitor:
+    def enter(url, apart=False):
         open_windows.append(Visitor(chromium, url, None if apart else guests))
         return open_windows[-1]
 

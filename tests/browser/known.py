@@ -7,19 +7,17 @@ import numpy as np
 import pandas as pd
 
 from mklcore import load_sample
-from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import answered
 from mklcore.answer.folds import Asked
 from mklcore.data import Dataset, Split, read_table, three_way_split
 from mklcore.kernels import RBF, KernelDictionary, Linear
-from mklcore.paths.path import Path
 
 KERNELS = "widths=2&degree=0&each=linear"  # in the app's address; ``known`` builds the same
 SOURCES = ("sample", "upload")
 BATCH = 12
 
 
-def prices(n: int = 90, seed: int = 5) -> bytes:
+def prices(n=90, seed=5):
     """A table with four numbers, a category and a number to predict."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 4))
@@ -46,7 +44,7 @@ class Known:
 
 
 @once
-def known(source: str) -> Known:
+def known(source):
     if source == "sample":
         table = load_sample("iris")
         batch = pd.DataFrame(table.X[:BATCH], columns=list(table.feature_names)).to_csv(index=False).encode()
@@ -60,23 +58,23 @@ def known(source: str) -> Known:
 
 
 @once
-def found_of(source: str, algorithm: str) -> Exploration:
+def found_of(source, algorithm):
     """The answer of Explore when nothing but kernels and algorithm are chosen."""
     here = known(source)
     return answered(here.table, Asked(kernels=here.kernels, method=None if algorithm == "lp" else algorithm))
 
 
-def path_of(source: str, algorithm: str) -> Path:
+def path_of(source, algorithm):
     """Its path."""
     return found_of(source, algorithm).path
 
 
-def point_of(source: str, algorithm: str, value: float) -> Path:
+def point_of(source, algorithm, value):
     """The path of one point that is solved between the points of ``path_of``."""
     return found_of(source, algorithm).at(value)
 
 
-def model_of(source: str, algorithm: str, value: float):
+def model_of(source, algorithm, value):
     """The model that Predict uses at this value."""
     found = found_of(source, algorithm)
     place = found.path.nearest(value)

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 300
 
 
-def health(url: str, timeout: float = 5.0) -> bool:
+def health(url, timeout=5.0):
     try:
         with urllib.request.urlopen(url + "/_stcore/health", timeout=timeout) as answer:
             return answer.status == 200
@@ -23,10 +23,10 @@ def health(url: str, timeout: float = 5.0) -> bool:
 class Server:
     """One `streamlit run app.py` of its own."""
 
-    def __init__(self, log: Path, port: int = 0, **environment: str) -> None:
+    def __init__(self, log, **environment):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(("127.0.0.1", port))
+            probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         self.url, self.log = f"http://127.0.0.1:{port}", log
         command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
@@ -46,7 +46,7 @@ class Server:
                 raise (RuntimeError if over else TimeoutError)(f"The server {what}:\n{log.read_text()}")
             time.sleep(0.1)
 
-    def stop(self) -> None:
+    def stop(self):
         self.process.terminate()
         try:
             self.process.wait(10)

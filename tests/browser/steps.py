@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Callable
 from functools import wraps
 from itertools import count
 from pathlib import Path as File
@@ -13,11 +12,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import explore
 from mklcore.data import read_table
 from mklcore.kernels import RBF, KernelDictionary, Linear, Polynomial
-from mklcore.paths.path import Path
 
 WAIT = 300_000  # for a condition; on a loaded machine that still compiles, the first page takes minutes
 P = ParamSpec("P")
@@ -44,13 +41,13 @@ AT_REST = """([turn, quiet, dropped]) => {
   return !busy && now - window.rest.since >= quiet; }"""
 
 
-def patiently(check: Callable[P, None]) -> Callable[P, None]:
+def patiently(check):
     """Look again for a while: on a busy machine the server's answer to a click may be late, and what was is still
     shown.
     """
 
     @wraps(check)
-    def look(*args: P.args, **kwargs: P.kwargs) -> None:
+    def look(*args, **kwargs):
         until = time.monotonic() + PATIENCE
         while True:
             try:
@@ -76,7 +73,7 @@ class Visitor:
 
     everyone: ClassVar[list["Visitor"]] = []
 
-    def __init__(self, browser, url: str, shared=None) -> None:
+    def __init__(self, browser, url, shared=None):
         Visitor.everyone.append(self)
         self.shared, self.context = shared is not None, shared or new_context(browser)
         self.page = self.context.new_page()
@@ -87,15 +84,15 @@ class Visitor:
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", self._ask)
 
-    def _ask(self, request) -> None:
+    def _ask(self, request):
         if request.url.startswith(("http", "ws")):
             self.hosts.add(urlparse(request.url).netloc)
 
-    def _hear(self, message) -> None:
+    def _hear(self, message):
         if message.type == "error":
             self.errors.append(message.text)
 
-    def close(self) -> None:
+    def close(self):
         Visitor.everyone.remove(self)
         if not self.shared:
             self.context.close()
@@ -104,7 +101,7 @@ class Visitor:
         self.page.close()
         self.context.clear_cookies()
 
-    def account(self) -> str:
+    def account(self):
         """Tell where the window stands and what it shows, for the report of a failure."""
         try:
             shown = self.page.locator("body").inner_text(timeout=2000)
@@ -113,12 +110,12 @@ class Visitor:
             shown, figures = repr(error), 0
         return f"{self.page.url}\n{figures} figures; errors: {self.errors}\n{shown[:3000]}"
 
-    def open(self, path: str = "data") -> None:
+    def open(self, path="data"):
         self.page.goto(f"{self.url}/{path}")
         self.page.wait_for_selector("h1")
         self.settle()
 
-    def go(self, title: str) -> None:
+    def go(self, title):
         link = self.page.locator("[data-testid=stTopNavLink]", has_text=title)
         if link.evaluate("link => link.closest('[inert]') !== null"):  # the menu has no room for it
             self.page.get_by_text(re.compile(r"^\d+ more$")).click()
@@ -128,7 +125,7 @@ class Visitor:
         self.page.wait_for_selector(current, state="attached")
         self.settle()
 
-    def settle(self, quiet: float = 0.3) -> None:
+    def settle(self, quiet=0.3):
         """Wait until nothing has run for a moment."""
         try:
             self.page.wait_for_function(AT_REST, arg=[next(TURNS), 1000 * quiet, DROPPED], polling=50)
@@ -138,7 +135,7 @@ class Visitor:
         bars = self.page.locator("[data-testid=stProgress]").all_inner_texts()
         raise TimeoutError(f"The page did not come to rest within {WAIT // 1000} s; work under way: {bars or 'none'}.")
 
-    def take(self, name: str) -> bytes:
+    def take(self, name):
         """Press a button and return the file it hands over; press again if the page was drawn anew just then, as one
         does.
         """
@@ -152,7 +149,7 @@ class Visitor:
                 self.settle()
         raise TimeoutError(f"{name} handed nothing over.")
 
-    def wait_for_path(self) -> None:
+    def wait_for_path(self):
         self.page.wait_for_selector(CURSOR, state="attached")
         self.settle()
 
@@ -160,26 +157,26 @@ class Visitor:
     def slider(self):
         return self.page.locator(".player input[type=range]")
 
-    def index(self) -> int:
+    def index(self):
         """The solved point at the cursor, or the nearest one where it stands between two."""
         return round(float(self.slider.input_value()))
 
-    def bars(self) -> dict[str, float]:
+    def bars(self):
         """The kernel weights on the screen, by full name."""
         rows = self.page.locator(".bars .line")
         names = rows.locator(".name").evaluate_all("cells => cells.map(cell => cell.title)")
         numbers = rows.locator(".number").all_inner_texts()
         return dict(zip(names, map(float, numbers), strict=True))
 
-    def facts(self) -> str:
+    def facts(self):
         """What is reported about the point under the cursor."""
         return self.page.locator(".st-key-texts_facts .texts").inner_text()
 
-    def text(self) -> str:
+    def text(self):
         return self.page.locator("[data-testid=stMain]").inner_text()
 
 
-def table(n: int = 140, seed: int = 3) -> bytes:
+def table(n=140, seed=3):
     """A table of six columns, two of which carry the class."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 6))
@@ -189,7 +186,7 @@ def table(n: int = 140, seed: int = 3) -> bytes:
     return "\n".join([",".join([*names, "label"]), *lines]).encode()
 
 
-def expected_answer(content: bytes) -> Exploration:
+def expected_answer(content):
     """What the library says of the table with the kernels that the builders make."""
     data = read_table(content)
     specs = [RBF(width, relative=True) for width in (0.25, 0.5, 1.0, 2.0, 4.0)] + [Linear(), Polynomial(2)]
@@ -198,7 +195,7 @@ def expected_answer(content: bytes) -> Exploration:
 
 
 @patiently
-def assert_reads(visitor: Visitor, *texts: str, gone: str = "") -> None:
+def assert_reads(visitor, *texts, gone=""):
     """The page says all of this, and does not say what is gone."""
     shown = visitor.text()
     for text in texts:
@@ -207,19 +204,19 @@ def assert_reads(visitor: Visitor, *texts: str, gone: str = "") -> None:
 
 
 @patiently
-def assert_facts(visitor: Visitor, text: str) -> None:
+def assert_facts(visitor, text):
     """This is reported about the point under the cursor."""
     assert text in visitor.facts()
 
 
 @patiently
-def assert_at(visitor: Visitor, index: int) -> None:
+def assert_at(visitor, index):
     """The cursor stands at this point of the path."""
     assert visitor.index() == index
 
 
 @patiently
-def assert_bars_show(visitor: Visitor, path: Path, index: int) -> None:
+def assert_bars_show(visitor, path, index):
     bars, weights = visitor.bars(), dict(zip(path.kernel_names, path.weights[index], strict=True))
     compared = [name for name in bars if name in weights]
     assert len(compared) >= 10
@@ -227,7 +224,7 @@ def assert_bars_show(visitor: Visitor, path: Path, index: int) -> None:
         assert bars[name] == pytest.approx(weights[name], rel=0.006, abs=2e-6), name
 
 
-def upload(visitor: Visitor, content: bytes, name: str = "things.csv") -> None:
+def upload(visitor, content, name="things.csv"):
     chooser = {"name": name, "mimeType": "text/csv", "buffer": content}
     visitor.page.set_input_files("[data-testid=stFileUploader] input[type=file]", chooser)
 
@@ -238,14 +235,14 @@ WATCH_FRAMES = """(line) => { window.seenFrames = 0;
 NEXT_FRAME = "() => new Promise(painted => requestAnimationFrame(() => requestAnimationFrame(painted)))"
 
 
-def track_of(slider) -> dict[str, float]:
+def track_of(slider):
     """Where a slider stands, once it does: while a page is drawn anew it has no place for a moment."""
     while (box := slider.bounding_box()) is None:
         slider.wait_for(state="visible")
     return box
 
 
-def drag(visitor: Visitor, to: float, moves: int = 24) -> int:
+def drag(visitor, to, moves=24):
     """Drag the thumb along its track and back, then to a share of it, and let go; return how often the cursor moved.
 
     Each move waits for the browser to paint, not for a clock; the server has no part in it before the thumb is let go.
@@ -265,7 +262,7 @@ def drag(visitor: Visitor, to: float, moves: int = 24) -> int:
     return frames
 
 
-def pull(visitor: Visitor, slider, to: float) -> None:
+def pull(visitor, slider, to):
     """Drag the thumb of a native slider to a share of its track and let go."""
     slider.scroll_into_view_if_needed()
     box, most = track_of(slider), int(slider.get_attribute("max"))

@@ -6,10 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.browser.server import Server
 from tests.browser.steps import (
     CURSOR,
-    Visitor,
     assert_at,
     assert_bars_show,
     assert_facts,
@@ -22,7 +20,7 @@ from tests.browser.steps import (
 )
 
 
-def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server: Server, visit) -> None:
+def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server, visit):
     content = table()
     visitor = visit(server.url)
     visitor.open("data?recipe=builders")
@@ -101,13 +99,13 @@ def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server: Server
 
 
 @patiently
-def assert_exactly(visitor: Visitor, value: float) -> None:
+def assert_exactly(visitor, value):
     """The number box beside the slider says where the cursor is."""
     box = visitor.page.locator("input[aria-label='C, exactly']")
     assert float(box.input_value()) == pytest.approx(value, rel=1e-3)
 
 
-def test_quick_key_presses_on_a_slider_lose_none(server: Server, visit) -> None:
+def test_quick_key_presses_on_a_slider_lose_none(server, visit):
     visitor = visit(server.url)
     visitor.open("kernels?data=iris&widths=2")
     thumb = visitor.page.locator(
@@ -124,7 +122,7 @@ def test_quick_key_presses_on_a_slider_lose_none(server: Server, visit) -> None:
     assert "widths=11" in visitor.page.url
 
 
-def test_back_forward_and_undo_return_to_what_was(server: Server, visit) -> None:
+def test_back_forward_and_undo_return_to_what_was(server, visit):
     visitor = visit(server.url)
     visitor.open()
     visitor.page.get_by_role("button", name="Wine").click()

@@ -2,9 +2,8 @@
 
 import re
 
-from tests.browser.server import Server
-from tests.browser.steps import Visitor, upload
-from tests.helpers.faults import FAULTS, Fault
+from tests.browser.steps import upload
+from tests.helpers.faults import FAULTS
 
 FEW = "data?widths=1&each=none&degree=0"
 CLICKS = [fault for fault in FAULTS.values() if fault.button]
@@ -12,7 +11,7 @@ AT_ONCE = [fault for fault in FAULTS.values() if not fault.button][: 15 - len(CL
 TASKS = {0: "a number (regression)", 2: "two classes", 3: "more than two classes"}
 
 
-def mended(visitor: Visitor, fault: Fault) -> None:
+def mended(visitor, fault):
     """Upload a file, click its repair where it has one, and wait for the table that was meant."""
     upload(visitor, fault.content, "table.csv")
     if fault.button:
@@ -24,7 +23,7 @@ def mended(visitor: Visitor, fault: Fault) -> None:
     assert visitor.page.get_by_test_id("stAlertContentError").count() == 0
 
 
-def test_every_fault_is_read_rightly_or_mended_by_one_click(server: Server, visit) -> None:
+def test_every_fault_is_read_rightly_or_mended_by_one_click(server, visit):
     """The first file waits for the page; the others come one after the other."""
     visitor = visit(server.url)
     visitor.open(FEW)

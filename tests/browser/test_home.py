@@ -2,15 +2,13 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.server import Server
-
 SLIDER = ".player input[type=range]"
 PLACES = """(slider) => new Promise(done => { const seen = new Set(), began = performance.now();
   const look = () => { seen.add(slider.value); performance.now() - began < 2500 ? requestAnimationFrame(look)
     : done([...seen].map(Number)); }; look(); })"""
 
 
-def test_the_first_screen_plays_comes_to_rest_and_is_dragged(server: Server, chromium) -> None:
+def test_the_first_screen_plays_comes_to_rest_and_is_dragged(server, chromium):
     context = chromium.new_context(viewport={"width": 1280, "height": 720}, reduced_motion="no-preference")
     page = context.new_page()
     try:
@@ -29,7 +27,7 @@ def test_the_first_screen_plays_comes_to_rest_and_is_dragged(server: Server, chr
         context.close()
 
 
-def test_without_motion_it_stands_still_and_a_card_is_pressed_by_keys(server: Server, visit) -> None:
+def test_without_motion_it_stands_still_and_a_card_is_pressed_by_keys(server, visit):
     visitor = visit(server.url)
     visitor.open("")
     assert len(visitor.page.locator(SLIDER).evaluate(PLACES)) == 1

@@ -2,11 +2,10 @@
 asked.
 """
 
-from tests.browser.server import Server
 from tests.helpers.hostile_names import visited
 
 
-def test_no_page_runs_a_name(server: Server, chromium) -> None:
+def test_no_page_runs_a_name(server, chromium):
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
     try:
         tried, saw, held = visited(context.new_page(), server.url)

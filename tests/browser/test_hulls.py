@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.server import Server
 from tests.browser.steps import NEXT_FRAME, WAIT, Visitor, assert_reads, patiently
 from tests.browser.walker import let_go
 
@@ -18,7 +17,7 @@ WATCH = """(label) => { window.seen = [];
 
 
 @pytest.fixture(scope="module")
-def window(server: Server, chromium, guests):
+def window(server, chromium, guests):
     """One window for all of them: what one leaves, the next finds."""
     visitor = Visitor(chromium, server.url, guests)
     visitor.page.goto(f"{visitor.url}/hulls?data=diabetes&hull_columns=3,4,9&hull_degree=2")
@@ -28,7 +27,7 @@ def window(server: Server, chromium, guests):
     visitor.close()
 
 
-def shown(visitor: Visitor) -> dict[str, set[str]]:
+def shown(visitor):
     """The nodes on the screen, by the part they play."""
     marks = visitor.page.locator(".hull .node").evaluate_all(
         "all => all.map(one => [one.dataset.role, one.dataset.node])"
@@ -36,7 +35,7 @@ def shown(visitor: Visitor) -> dict[str, set[str]]:
     return {role: {node for part, node in marks if part == role} for role in ("inside", "extreme", "outside")}
 
 
-def test_dragging_lambda_repaints_grid_graph_and_relevance_without_the_server(window: Visitor) -> None:
+def test_dragging_lambda_repaints_grid_graph_and_relevance_without_the_server(window):
     visitor, slider = window, window.page.locator(SLIDER)
     let_go(visitor, slider, 1.0)
     box = slider.bounding_box()
@@ -73,14 +72,14 @@ def test_dragging_lambda_repaints_grid_graph_and_relevance_without_the_server(wi
 
 
 @patiently
-def assert_exactly(visitor: Visitor) -> None:
+def assert_exactly(visitor):
     """The number box says the λ the slider is at."""
     label = visitor.page.locator(".hull output").inner_text().removeprefix("λ = ")
     exact = visitor.page.locator("input[aria-label='λ, exactly']")
     assert float(exact.input_value()) == pytest.approx(float(label), rel=0.01)
 
 
-def test_a_clicked_node_of_graph_and_grid_shows_what_it_adds(window: Visitor) -> None:
+def test_a_clicked_node_of_graph_and_grid_shows_what_it_adds(window):
     visitor = window
     let_go(visitor, visitor.page.locator(SLIDER), 1.0)  # to the smallest λ
     visitor.page.locator(NODE.format("9^1")).locator("circle").nth(1).click()
@@ -97,7 +96,7 @@ def test_a_clicked_node_of_graph_and_grid_shows_what_it_adds(window: Visitor) ->
     assert visitor.errors == []
 
 
-def test_the_pictures_stand_below_each_other_where_it_is_narrow(window: Visitor) -> None:
+def test_the_pictures_stand_below_each_other_where_it_is_narrow(window):
     for width, edge in ((420, "x"), (1280, "y")):
         window.page.set_viewport_size({"width": width, "height": 900})
         window.page.wait_for_function("width => document.documentElement.clientWidth === width", arg=width)
@@ -106,7 +105,7 @@ def test_the_pictures_stand_below_each_other_where_it_is_narrow(window: Visitor)
 
 
 @patiently
-def assert_in_line(visitor: Visitor, width: int, edge: str) -> None:
+def assert_in_line(visitor, width, edge):
     """The three pictures are within the window, and begin at the same edge."""
     boxes = [visitor.page.locator(f".hull .{name}").first.bounding_box() for name in ("grid", "graph", "relevance")]
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)

@@ -6,6 +6,7 @@ import pytest
 
 from mklcore.figures import moving
 from mklcore.figures.players import PLAYERS, player
+from tests.helpers.every import every
 
 BEGIN = """async ({name, js, data}) => {
   const module = await import(URL.createObjectURL(new Blob([js], {type: 'text/javascript'})));
@@ -19,7 +20,7 @@ BEGIN = """async ({name, js, data}) => {
 }"""
 POSITIONS = [0.0, 1.0, 2.0, 4.0]
 AXIS = moving.Scale("x", 0.0, 4.0)
-CHART = moving.chart("chart", "chart", [moving.panel(
+CHART = moving._chart("chart", "chart", [moving.panel(
     AXIS, moving.linear("y", 0.0, 9.0), [moving.line("squares", [0, 1, 4, 9], "#005585", False, label="end")],
     POSITIONS, "abcd", title="Squares",
 )], "Squares.", list("abcd"))  # fmt: skip
@@ -59,8 +60,9 @@ def page(hall):
     return hall
 
 
-@pytest.mark.parametrize("name", PLAYERS)
-def test_every_player_is_a_module_with_a_default_function(page, name) -> None:
+@every("name", PLAYERS)
+def test_every_player_is_a_module_with_a_default_function(page, name):
+    page.evaluate("() => { delete window.reports; delete window.players; }")
     page.set_content(f"<div id='{name}'>{player(name).html}</div>")
     assert page.evaluate(BEGIN, {"name": name, "js": player(name).js, "data": None}) == "function"
     assert page.errors == []
@@ -77,7 +79,7 @@ def stage(page):
     return page
 
 
-def line(page) -> float:
+def line(page):
     """Where the line over the figure stands, on its axis."""
     return 4 * page.evaluate("""() => { const place = (name, at) => +document.querySelector(name).getAttribute(at);
       const ground = '#chart .ground', left = place('#chart .path-cursor line', 'x1') - place(ground, 'x');
@@ -85,11 +87,11 @@ def line(page) -> float:
     }""")
 
 
-def reports(page) -> list[int]:
+def reports(page):
     return [report["index"] for report in page.evaluate("window.reports")]
 
 
-def test_the_slider_leads_line_bars_and_texts_and_reports_once(stage) -> None:
+def test_the_slider_leads_line_bars_and_texts_and_reports_once(stage):
     slider = stage.locator("#path input")
     assert line(stage) == pytest.approx(1.0, abs=1e-3)
     assert stage.locator("#texts").inner_text().strip() == "point 1"
@@ -108,7 +110,7 @@ def test_the_slider_leads_line_bars_and_texts_and_reports_once(stage) -> None:
     assert stage.errors == []
 
 
-def test_the_echo_of_a_report_moves_nothing_and_a_new_turn_does(stage) -> None:
+def test_the_echo_of_a_report_moves_nothing_and_a_new_turn_does(stage):
     stage.locator("#path input").focus()
     stage.keyboard.press("End")
     stage.wait_for_function("window.reports.length")
@@ -123,7 +125,7 @@ def test_the_echo_of_a_report_moves_nothing_and_a_new_turn_does(stage) -> None:
     assert reports(stage) == [3]
 
 
-def test_the_line_can_be_taken_hold_of_and_the_button_plays(stage) -> None:
+def test_the_line_can_be_taken_hold_of_and_the_button_plays(stage):
     box = stage.locator("#chart .path-cursor line").last.bounding_box()
     stage.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     stage.mouse.down()
@@ -139,7 +141,7 @@ def test_the_line_can_be_taken_hold_of_and_the_button_plays(stage) -> None:
     assert reports(stage) == [0, 3]
 
 
-def test_the_end_of_an_earlier_call_cuts_nothing_off(stage) -> None:
+def test_the_end_of_an_earlier_call_cuts_nothing_off(stage):
     """Data that come before a script has loaded call it twice, and then the first of the calls is ended."""
     ended = "([name, data]) => { const end = window.players[name](data); window.players[name](data); end(); }"
     for name, data in (("bars", BARS), ("texts", TEXTS), ("path", PATH)):

@@ -5,27 +5,25 @@ sentence.
 import http.client
 import http.server
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePosixPath
 from urllib.parse import urlparse
 
-from tests.browser.server import Server
 from tests.browser.steps import table, upload
 
 
 @contextmanager
-def page_around(url: str) -> Iterator[str]:
+def page_around(url):
     """A server at another port of the loopback address whose page shows ``url`` in a frame; its address."""
 
     class Around(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
             self.wfile.write(f'<h2>around</h2><iframe src="{url}" width=900 height=600></iframe>'.encode())
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, *_):
             pass
 
     other = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Around)
@@ -37,7 +35,7 @@ def page_around(url: str) -> Iterator[str]:
         other.server_close()
 
 
-def test_a_page_at_another_port_shows_nothing_of_the_app_in_its_frame(server: Server, visit) -> None:
+def test_a_page_at_another_port_shows_nothing_of_the_app_in_its_frame(server, visit):
     with page_around(server.url) as there:
         visitor = visit(there)
         with visitor.page.expect_console_message(lambda message: "frame-ancestors" in message.text):
@@ -48,7 +46,7 @@ def test_a_page_at_another_port_shows_nothing_of_the_app_in_its_frame(server: Se
         assert "MKL" not in frame.locator("body").inner_text()
 
 
-def test_a_file_that_is_refused_is_reported_on_the_page(server: Server, visit) -> None:
+def test_a_file_that_is_refused_is_reported_on_the_page(server, visit):
     """Others of the same tab are under way: two of nearly all a tab may send, and a small one."""
     visitor = visit(server.url)
     visitor.open("data?widths=1&each=none&degree=0")

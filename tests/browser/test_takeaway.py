@@ -22,7 +22,7 @@ ABOUT = About(
 SLIDER = "[data-leads] input[type=range]"
 
 
-def unpacked(file: File) -> dict:
+def unpacked(file):
     return json.loads(gzip.decompress(file.read_bytes()))
 
 
@@ -30,15 +30,15 @@ def tuples(value):
     return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
-def of_path() -> str:
+def of_path():
     return path_page(a_path(8), ABOUT, columns=columns_of(HOSTILE, 8), index=3)
 
 
-def of_methods() -> str:
+def of_methods():
     return methods_page({HOSTILE[0]: a_path(8), "b": a_path(8, seed=1)}, ABOUT, step=3)
 
 
-def of_hulls() -> str:
+def of_hulls():
     """Hulls that came with the project, under names that would be markup."""
     found = unpacked(next(EARLIER.glob("hulls_sparse_polynomial_*.json.gz")))
     layout = HullLayout(**{name: tuples(value) for name, value in found["layout"].items()} | {"variables": HOSTILE * 9})
@@ -46,7 +46,7 @@ def of_hulls() -> str:
     return hulls_page(path, ABOUT, index=3, drawn=(layout, found["states"]))
 
 
-def of_lesson() -> str:
+def of_lesson():
     return lesson_page(LESSONS["sparse"])
 
 
@@ -73,7 +73,7 @@ def window(chromium):
     context.close()
 
 
-def drag(page, handle, to: float) -> None:
+def drag(page, handle, to):
     """Take hold of an element in its middle and lead the pointer to a share of its width."""
     box = handle.bounding_box()
     middle = box["y"] + box["height"] / 2

@@ -10,19 +10,18 @@ import pandas as pd
 import pytest
 
 from mklcore import load_model
-from mklcore.data import Dataset
-from mklcore.paths.path import Path
+from mklcore.figures.moving import shared_slider
 from pages.shared.params.algorithms import METHODS
-from tests.browser.known import BATCH, SOURCES, Known, known, model_of, path_of, point_of
-from tests.browser.server import Server
-from tests.browser.steps import Visitor, patiently
+from pages.shared.params.steps import place
+from tests.browser.known import BATCH, KERNELS, SOURCES, known, model_of, path_of, point_of
+from tests.browser.steps import patiently
 from tests.browser.walker import (
-    Walker,
     assert_explored,
     assert_same,
     assert_sound,
     assert_theme,
     let_go,
+    near,
     number,
     resize,
 )
@@ -44,14 +43,12 @@ class Walk:
 SAMPLE, UPLOAD = SOURCES
 WALKS = (  # a change of theme draws everything anew
     Walk("lp", SAMPLE, "light", NARROW, "predict"),
-    Walk("gomp", UPLOAD, "light", WIDE, "take away"),
-    Walk("smkl", UPLOAD, "dark", NARROW, "predict"),
-    Walk("greedy", SAMPLE, "dark", WIDE, "take away"),
+    Walk("gomp", UPLOAD, "dark", WIDE, "take away"),
 )
 
 
 @patiently
-def assert_predicted(visitor: Visitor, model, row: np.ndarray, table: Dataset) -> None:
+def assert_predicted(visitor, model, row, table):
     """The answer for one row is the model's."""
     (said,) = model.predict(row[None])
     reported = re.search(rf"^{table.target_name}: (\S+)", visitor.text(), re.MULTILINE)
@@ -63,7 +60,7 @@ def assert_predicted(visitor: Visitor, model, row: np.ndarray, table: Dataset) -
 
 
 @pytest.mark.parametrize("walk", WALKS, ids=lambda walk: f"{walk.algorithm}-{walk.source}")
-def test_a_walk_with_one_algorithm_shows_what_the_library_computes(server: Server, visit, walker, walk: Walk) -> None:
+def test_a_walk_with_one_algorithm_shows_what_the_library_computes(server, visit, walker, walk):
     visitor, path, here = walker(walk.source), path_of(walk.source, walk.algorithm), known(walk.source)
     visitor.page.emulate_media(color_scheme=walk.theme)
     if visitor.page.viewport_size["width"] != WIDE[0]:  # as a walk that failed has left it: a narrow window has no menu
@@ -82,16 +79,15 @@ def test_a_walk_with_one_algorithm_shows_what_the_library_computes(server: Serve
     visitor.go("Predict")
     if walk.leg == "predict":
         predict(visitor, here, model)
-        if walk.source == "upload":  # whose file is sent again
-            fresh = visit(server.url)
-            reopen(fresh, link, path, index)
-            assert_sound(fresh, server)
     else:
         take_away(visitor, walk, path, index, here, model)
+        fresh = visit(server.url)
+        reopen(fresh, link, path, index)
+        assert_sound(fresh, server)
     assert_sound(visitor, server)
 
 
-def test_a_figure_is_taken_as_svg_png_and_html(server: Server, walker) -> None:
+def test_a_figure_is_taken_as_svg_png_and_html(server, walker):
     visitor, path = walker("sample"), path_of("sample", "lp")
     visitor.go("Predict")
     page = visitor.page
@@ -114,7 +110,7 @@ def test_a_figure_is_taken_as_svg_png_and_html(server: Server, walker) -> None:
     assert_sound(visitor, server)
 
 
-def explore(visitor: Walker, walk: Walk, path: Path) -> tuple[Path, int]:
+def explore(visitor, walk, path):
     """Find the cursor where folds or another walk have left it, drag it to the middle, and return what stands there."""
     here, k = shown_point(visitor, walk, path)
     assert_explored(visitor, here, k)
@@ -126,7 +122,7 @@ def explore(visitor: Walker, walk: Walk, path: Path) -> tuple[Path, int]:
     return here, k
 
 
-def shown_point(visitor: Walker, walk: Walk, path: Path) -> tuple[Path, int]:
+def shown_point(visitor, walk, path):
     """Return the path and the index of what the link asks for: a solved point, or one solved between two of them."""
     if "at" not in visitor.query:
         return path, visitor.index()
@@ -137,7 +133,7 @@ def shown_point(visitor: Walker, walk: Walk, path: Path) -> tuple[Path, int]:
     return point_of(walk.source, walk.algorithm, value), 0
 
 
-def predict(visitor: Walker, here: Known, model) -> None:
+def predict(visitor, here, model):
     """Ask about one row, about the row with a change, and about a file."""
     page = visitor.page
     page.get_by_role("tab", name="One row").click()
@@ -166,7 +162,7 @@ def predict(visitor: Walker, here: Known, model) -> None:
 
 
 @patiently
-def assert_moved(visitor: Walker, model, table: Dataset) -> None:
+def assert_moved(visitor, model, table):
     """The answer is the model's for the first row with the changes of the link."""
     row = table.X[0].copy()
     for change in visitor.query["moved"].split(","):
@@ -175,7 +171,7 @@ def assert_moved(visitor: Walker, model, table: Dataset) -> None:
     assert_predicted.__wrapped__(visitor, model, row, table)
 
 
-def take_away(visitor: Walker, walk: Walk, path: Path, index: int, here: Known, model) -> None:
+def take_away(visitor, walk, path, index, here, model):
     """Download the weights, the path, the model, and the code of the screen."""
     page = visitor.page
     page.get_by_role("tab", name="Take away").click()
@@ -201,8 +197,62 @@ def take_away(visitor: Walker, walk: Walk, path: Path, index: int, here: Known, 
     page.get_by_role("button", name="Script", exact=True).wait_for(state="hidden")
 
 
-def reopen(fresh: Visitor, link: str, path: Path, index: int) -> None:
+def reopen(fresh, link, path, index):
     """The link brings the screen back in another tab: a server of one person finds the table again."""
     fresh.page.goto(link)
     fresh.wait_for_path()
     assert_explored(fresh, path, index)
+
+
+# Methods side by side
+
+
+def methods_shown(visitor):
+    """What the table below the methods says: facts and kernels by name, a text per method."""
+    rows = visitor.page.locator(".methods .table .row:not(.head)").evaluate_all(
+        """rows => rows.map(row => [row.querySelector('.name').title,
+        [...row.querySelectorAll('.fact, .number')].map(cell => cell.textContent)])"""
+    )
+    return dict(rows)
+
+
+@patiently
+def assert_methods(visitor, paths, indices):
+    shown = methods_shown(visitor)
+    score = paths[0].score_name
+    for method, (path, k) in enumerate(zip(paths, indices, strict=True)):
+        assert number(shown["at"][method].partition("= ")[2]) == pytest.approx(path.values[k], rel=0.006)
+        assert number(shown[f"validation {score}"][method]) == near(path, path.val_score[k])
+        assert number(shown[f"train {score}"][method]) == near(path, path.train_score[k])
+        assert shown["kernels used"][method] == f"{path.n_nonzero[k]} of {len(path.kernel_names)}"
+        shares = path.weights[k] / (path.weights[k].sum() or 1.0)
+        for name, share in zip(path.kernel_names, shares, strict=True):
+            reported = shown[name][method]
+            assert (0.0 if reported.startswith("<") else number(reported)) == pytest.approx(100 * share, abs=0.06), name
+
+
+def test_methods_move_together_and_show_what_the_library_computes(server, walker):
+    source, methods = UPLOAD, "lp;gomp;greedy"  # over different parameters
+    visitor, page = walker(source), walker(source).page
+    paths = [path_of(source, name) for name in methods.split(";")]
+    visitor.go("Compare")
+    data = visitor.query["data"]
+    visitor.open(f"compare?data={data}&{KERNELS}&methods={methods}")
+    page.wait_for_selector(".st-key-compare_chart .path-cursor line", state="attached")
+    visitor.settle()
+    stand = methods_shown(visitor)["at"]  # on the best validation score, or where folds chose on Explore before
+    starts = [path.nearest(number(text.partition("= ")[2])) for path, text in zip(paths, stand, strict=True)]
+    assert_methods(visitor, paths, starts)
+    slider = page.locator(".methods input[type=range]")
+    let_go(visitor, slider, 0.1)
+    let_go(visitor, slider, 0.6)
+    here = place(shared_slider(paths, [path.param for path in paths]), paths, visitor.query["methods_at"])
+    assert not here.best
+    for path, k, text in zip(paths, here.places, methods_shown(visitor)["at"], strict=True):
+        ends = [path.values[int(np.floor(k))], path.values[int(np.ceil(k))]]
+        shown = [float(part) for part in text.partition("= ")[2].replace(",", "").split(" – ")]
+        assert sorted(shown) == pytest.approx(sorted(set(ends)), rel=0.006)  # between two points both are named
+    page.get_by_role("button", name="Each at its best").click()
+    visitor.settle()
+    assert_methods(visitor, paths, starts)
+    assert_sound(visitor, server)

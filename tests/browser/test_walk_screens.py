@@ -7,9 +7,9 @@ import pytest
 from mklcore.gallery.lessons import LESSONS
 from pages.shared.session.nav import ROOMS
 from tests.browser.known import KERNELS, path_of
-from tests.browser.server import Server
-from tests.browser.steps import Visitor, assert_at, assert_reads, pull
+from tests.browser.steps import assert_at, assert_reads, pull
 from tests.browser.walker import Walker, assert_named, assert_sound, assert_theme, resize
+from tests.helpers.every import every
 
 SIZES = ((1280, 720), (390, 844), (1920, 1080))
 FILES = [room.file for room in ROOMS]
@@ -24,7 +24,7 @@ MORE = (
 # Keys, lessons
 
 
-def test_menu_cursor_and_presentation_are_reached_by_keys_alone(server: Server, visit) -> None:
+def test_menu_cursor_and_presentation_are_reached_by_keys_alone(server, visit):
     visitor = visit(server.url)
     page, keys = visitor.page, visitor.page.keyboard
     visitor.open(f"kernels?data=iris&{KERNELS}")
@@ -61,7 +61,7 @@ def test_menu_cursor_and_presentation_are_reached_by_keys_alone(server: Server, 
     assert_sound(visitor, server)
 
 
-def tab_to(visitor: Visitor, selector: str, text: str = "", back: bool = False) -> None:
+def tab_to(visitor, selector, text="", back=False):
     """Press Tab until the focus is on what is wanted, and can be seen there."""
     focused = """([selector, text]) => { let on = document.activeElement;
       while (on && on.shadowRoot && on.shadowRoot.activeElement) on = on.shadowRoot.activeElement;
@@ -73,7 +73,7 @@ def tab_to(visitor: Visitor, selector: str, text: str = "", back: bool = False) 
     raise AssertionError(f"Tab does not reach {selector} {text}.")
 
 
-def test_a_lesson_is_guessed_revealed_and_explained_by_keys(server: Server, visit) -> None:
+def test_a_lesson_is_guessed_revealed_and_explained_by_keys(server, visit):
     visitor, lesson = visit(server.url), LESSONS["copies"]
     page, found = visitor.page, lesson.found
     visitor.open("lessons?lesson=copies")
@@ -111,7 +111,7 @@ def test_a_lesson_is_guessed_revealed_and_explained_by_keys(server: Server, visi
 
 
 @pytest.fixture(scope="module")
-def window(server: Server, chromium, guests):
+def window(server, chromium, guests):
     """One window for all pages: it is made wider and narrower, lighter and darker."""
     visitor = Walker(chromium, server.url, guests)
     visitor.open(f"data?data=iris&{KERNELS}")
@@ -119,8 +119,8 @@ def window(server: Server, chromium, guests):
     visitor.close()
 
 
-@pytest.mark.parametrize(("place", "more"), [*((place, "") for place in range(len(ROOMS))), *MORE])
-def test_every_page_fits_every_screen_and_is_seen_in_both_themes(server: Server, window, place: int, more: str) -> None:
+@every("place, more", [*((place, "") for place in range(len(ROOMS))), *MORE])
+def test_every_page_fits_every_screen_and_is_seen_in_both_themes(server, window, place, more):
     """By the menu, as a person goes, and further where a page has more than one look."""
     if "=" in more:
         window.open(f"{ROOMS[place].file}?data=iris&{KERNELS}&{more}")

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from mklcore.figures import style
-from mklcore.paths.path import Path
 from tests.browser.known import KERNELS, prices
-from tests.browser.server import Server
 from tests.browser.steps import Visitor, patiently, pull, upload
 
 INKED = "ink => [...document.querySelectorAll('.js-plotly-plot')].every((one) => one._fullLayout?.font.color === ink)"
@@ -20,19 +18,19 @@ TOO_WIDE = """() => [document.scrollingElement, document.querySelector('[data-te
 class Walker(Visitor):
     """A visitor who looks for a failure wherever a page comes to rest."""
 
-    def settle(self, quiet: float = 0.3) -> None:
+    def settle(self, quiet=0.3):
         super().settle(quiet)
         failures = self.page.locator("[data-testid=stException]")
         assert failures.count() == 0, failures.first.inner_text()
 
-    def choose(self, box: str, option: str) -> None:
+    def choose(self, box, option):
         """Pick from a select-box."""
         self.page.get_by_role("combobox", name=box).click()
         self.page.get_by_role("option", name=option, exact=True).click()
         self.settle()
 
     @property
-    def query(self) -> dict[str, str]:
+    def query(self):
         return {name: values[0] for name, values in parse_qs(urlparse(self.page.url).query).items()}
 
 
@@ -45,7 +43,7 @@ OVERLAP = re.compile(
 )
 
 
-def assert_sound(visitor: Visitor, server: Server) -> None:
+def assert_sound(visitor, server):
     """Nothing went wrong on page, console or server, and no other host was asked."""
     assert visitor.page.locator("[data-testid=stException]").count() == 0
     assert visitor.errors == []
@@ -54,26 +52,26 @@ def assert_sound(visitor: Visitor, server: Server) -> None:
 
 
 @patiently
-def assert_named(visitor: Visitor) -> None:
+def assert_named(visitor):
     """Every figure has a text for screen readers."""
     figures = "[data-testid=stPlotlyChart]"
     unnamed = visitor.page.locator(f"{figures}:not([aria-label]):not(:has([aria-label]))")
     assert unnamed.count() == 0
 
 
-def number(text: str) -> float:
+def number(text):
     plain = text.replace("−", "-").replace("%", "").replace(",", "").strip()
     assert plain, "nothing is shown there yet"
     return float(plain)
 
 
-def near(path: Path, value: float, digits: float = 0.051):
+def near(path, value, digits=0.051):
     """The score as the screen rounds it."""
     return pytest.approx((100 if path.score_name == "accuracy" else 1) * value, rel=0.006, abs=digits)
 
 
 @patiently
-def assert_explored(visitor: Visitor, path: Path, index: int) -> None:
+def assert_explored(visitor, path, index):
     """Weights, count, certificate and scores on Explore are those of one point of the path."""
     bars = visitor.bars()
     assert set(bars) == set(path.kernel_names)
@@ -89,14 +87,14 @@ def assert_explored(visitor: Visitor, path: Path, index: int) -> None:
         assert number(reported[1]) == near(path, scores[index])
 
 
-def assert_same(found: np.ndarray, expected: np.ndarray) -> None:
+def assert_same(found, expected):
     if expected.dtype.kind == "f":
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
     else:
         assert found.astype(str).tolist() == expected.astype(str).tolist()
 
 
-def let_go(visitor: Visitor, slider, to: float) -> None:
+def let_go(visitor, slider, to):
     """Drag a slider, and wait until the link has changed."""
     index, link = slider.input_value(), visitor.page.url
     pull(visitor, slider, to)
@@ -106,12 +104,12 @@ def let_go(visitor: Visitor, slider, to: float) -> None:
 
 
 @patiently
-def assert_wide_enough(visitor: Visitor, width: int) -> None:
+def assert_wide_enough(visitor, width):
     """Nothing sticks out of the window."""
     assert visitor.page.evaluate(TOO_WIDE) == [0, 0], width
 
 
-def resize(visitor: Visitor, width: int, height: int) -> None:
+def resize(visitor, width, height):
     """Give the window another size, and find nothing that sticks out of it."""
     if visitor.page.viewport_size != {"width": width, "height": height}:
         visitor.page.set_viewport_size({"width": width, "height": height})
@@ -121,14 +119,14 @@ def resize(visitor: Visitor, width: int, height: int) -> None:
 
 
 @patiently
-def assert_theme(visitor: Visitor, theme: str) -> None:
+def assert_theme(visitor, theme):
     """The page is as light or dark as asked for, and so are its figures, wherever it was turned."""
     background = visitor.page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
     assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 200) == (theme == "dark")
     visitor.page.wait_for_function(INKED, arg=style.theme(theme == "dark").ink)
 
 
-def begin(visitor: Walker, source: str) -> None:
+def begin(visitor, source):
     """Choose table and kernels as a person does."""
     visitor.open(f"data?{KERNELS}&lesson=copies")  # a single lesson: the gallery would have all of them computed
     if source == "sample":

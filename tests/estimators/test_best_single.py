@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.errors import ParameterError
+from tests.helpers.every import every
 
 BOTH = [mkl.BestKernelClassifier, mkl.BestKernelRegressor]
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 4)
@@ -18,7 +18,7 @@ def table():
     return X, np.where(score > 0, "yes", "no"), score
 
 
-@pytest.mark.parametrize("cls", BOTH)
+@every("cls", BOTH)
 def test_it_is_the_machine_on_the_kernel_with_the_lowest_objective(cls, table):
     X, y = table[0], table[1] if cls is mkl.BestKernelClassifier else table[2]
     model = cls(kernels=KERNELS, C=2.0, tol=1e-8).fit(X, y)
@@ -38,7 +38,7 @@ def test_it_is_the_machine_on_the_kernel_with_the_lowest_objective(cls, table):
     assert model.relative_gap_ <= 1e-6
 
 
-@pytest.mark.parametrize("loss", ["hinge", "logistic", "squared"])
+@every("loss", ["hinge", "logistic", "squared"])
 def test_no_single_kernel_is_better_than_the_sparse_mixture(loss, table):
     X, y, _ = table
     single = mkl.BestKernelClassifier(kernels=KERNELS, loss=loss, tol=1e-6).fit(X, y)
@@ -65,12 +65,7 @@ def test_one_kernel_serves_every_class(table):
     assert np.sum(model.objective_) == pytest.approx(model.single_objectives_[model.best_kernel_])
 
 
-def test_an_unknown_rule_is_refused(table):
-    with pytest.raises(ParameterError, match="select must be one of objective, folds"):
-        mkl.BestKernelClassifier(select="luck").fit(table[0], table[1])
-
-
-@pytest.mark.parametrize("cls", BOTH)
+@every("cls", BOTH)
 def test_inner_folds_weigh_rows_and_leave_out_those_of_weight_zero(cls):
     rng = np.random.default_rng(1)
     X, weights = rng.standard_normal((80, 2)), np.repeat([1.0, 0.02], [40, 40])

@@ -3,13 +3,13 @@
 import inspect
 import warnings
 
-import pytest
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 
 import mklcore as mkl
+from tests.helpers.every import every
 
 # No convention is about the number of kernels: a class that fits each by itself, or many times, has three.
 FEW = mkl.KernelDictionary((mkl.RBF(0.5, relative=True), mkl.RBF(2.0, relative=True), mkl.Linear()))
@@ -43,14 +43,14 @@ EXPECTED_TO_FAIL = {
 SKIPPED = {"check_array_api_input"}
 
 
-def public() -> list[BaseEstimator]:
+def public():
     """Return the estimators of the package, each class at least once."""
     classes = [found for name in dir(mkl) if inspect.isclass(found := getattr(mkl, name))]
     return [one for cls in classes if issubclass(cls, BaseEstimator) for one in MODELS.get(cls) or [cls()]]
 
 
-@pytest.mark.parametrize("model", public(), ids=repr)
-def test_scikit_learn_conventions(model: BaseEstimator) -> None:
+@every("model", public())
+def test_scikit_learn_conventions(model):
     expected = EXPECTED_TO_FAIL.get(type(model))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke warnings on purpose; a wrong one is a failed check

@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 import mklcore as mkl
 from mklcore.errors import DataError, KernelError, NotConvergedWarning, ParameterError
 from mklcore.io.catalog import EVERY_TASK
+from mklcore.problem.driver import Status
 from tests.helpers.every import every
 
 CLASSIFIERS = [mkl.LpMKLClassifier, mkl.GOMPClassifier, mkl.UniformMKLClassifier]
@@ -71,6 +72,38 @@ def test_every_estimator_answers_by_what_it_publishes_on_tables_and_on_stacks(as
     assert all(name in on_table._repr_html_() for name in (type(asked).__name__, "kernels used"))
 
 
+@every("asked", EVERY_KIND)
+def test_the_order_of_the_kernels_changes_nothing(asked, table):
+    X, y = table[0], table[1 if is_classifier(asked) else 2]
+    stack = mkl.KernelDictionary.per_feature((mkl.RBF(1.0), mkl.Linear()), 4).grams(X, asked.default_normalise).values
+    order = np.random.default_rng(0).permutation(len(stack))
+    sharp = {name: value for name, value in (("tol", 1e-8), ("max_iter", 3000)) if name in asked.get_params()}
+    model, mixed = (
+        clone(asked).set_params(kernels="precomputed", **sharp).fit(np.ascontiguousarray(K), y)
+        for K in (stack, stack[order])
+    )
+    assert mixed.weights_ == pytest.approx(model.weights_[order], abs=1e-3 * model.weights_.max())
+    decide = type(asked).decision_function if is_classifier(asked) else type(asked).predict
+    assert decide(mixed, stack[order]) == pytest.approx(decide(model, stack), abs=1e-3)
+
+
+GAP = r"raise max_iter or tol.*Relative gap reached"
+STOPPED = [
+    (mkl.LpMKLClassifier(p=1.0, tol=1e-9, max_iter=1), GAP + ".*tolerance asked 1e-09"),
+    (mkl.GreedyMKLRegressor(lam=1e-3, tol=1e-9, max_iter=1), GAP),
+    (mkl.SMKLClassifier(C=5.0, max_iter=1), r"raise max_iter or tol.*Relative change of the weights reached"),
+    (mkl.JointMKLRegressor(p=1.2, callback=lambda record: True), "cancelled"),
+    (mkl.HKLRegressor(lam=1e-4, callback=lambda record: True), "cancelled before the tolerance"),
+]
+
+
+@every("model, words", STOPPED)
+def test_stopping_early_warns_with_what_was_reached_and_what_to_change(model, words, table):
+    with pytest.warns(NotConvergedWarning, match=words):
+        model.fit(table[0], table[1 if is_classifier(model) else 2])
+    assert model.status_ is Status.CANCELLED if model.callback else model.status_ is Status.MAX_ITER
+
+
 def test_one_kernel_is_svc_and_kernel_ridge(table):
     X, labels, target = table
     K = mkl.KernelDictionary.rbf_grid([1.0]).grams(X).values
@@ -86,7 +119,7 @@ def test_one_kernel_is_svc_and_kernel_ridge(table):
     assert greedy.predict(K) == pytest.approx(same.predict(K[0]))
 
 
-@pytest.mark.parametrize("cls", CLASSIFIERS)
+@every("cls", CLASSIFIERS)
 def test_more_than_two_classes(cls):
     X, y = load_iris(return_X_y=True)
     model = cls(kernels=mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 4)).fit(X, y)
@@ -109,14 +142,6 @@ def test_works_inside_a_pipeline_and_cross_validation(table):
     assert cross_val_score(model, X, labels, cv=3).mean() > 0.6
 
 
-def test_stopping_early_warns_with_the_gap_and_what_to_change(table):
-    with pytest.warns(
-        NotConvergedWarning, match=r"raise max_iter or tol.*Relative gap reached .*tolerance asked 1e-09"
-    ):
-        model = mkl.LpMKLClassifier(p=1.0, tol=1e-9, max_iter=1).fit(table[0], table[1])
-    assert model.status_ is mkl.problem.driver.Status.MAX_ITER
-
-
 @every("algorithm", mkl.io.catalog.ESTIMATORS.values())
 @every("task", EVERY_TASK)
 def test_registry_entries_fit_with_their_own_defaults(algorithm, task):
@@ -131,28 +156,59 @@ def test_registry_entries_fit_with_their_own_defaults(algorithm, task):
         assert path.attribute in model.get_params()
 
 
+CLASSES = {type(model): clone(model) for model in [*EVERY_KIND, mkl.HKLClassifier(), mkl.HKLRegressor()]}
+NUMBERS = {
+    "C": (0, -1.0, np.inf), "lam": (0,), "tol": (-1.0,), "max_iter": (0, 1.5), "n_kernels": (0, True),
+    "n_starts": (0, True), "depth_weight": (0,), "root_weight": (np.inf,), "memory_mb": ("much",), "max_seconds": (0,),
+    "max_nodes": (0,),
+}  # fmt: skip
+
+
+@every("name, value", [(name, value) for name, values in NUMBERS.items() for value in values])
+def test_a_number_that_a_parameter_cannot_be_is_refused_by_every_estimator_that_has_it(name, value, table):
+    having = [model for model in CLASSES.values() if name in model.get_params()]
+    assert having
+    for model in having:
+        with pytest.raises(ParameterError, match=f"{name} must be"):
+            clone(model).set_params(**{name: value}).fit(table[0], table[1 if is_classifier(model) else 2])
+
+
 @every(
-    "cls, parameters, words",
+    "model, words",
     [
-        (mkl.LpMKLClassifier, {"C": 0}, "C must be a finite number above 0; got 0"),
-        (mkl.LpMKLClassifier, {"C": -1.0}, "C must be a finite number above 0"),
-        (mkl.LpMKLRegressor, {"C": np.inf}, "C must be a finite number above 0"),
-        (mkl.LpMKLClassifier, {"p": 0.9}, "must be 1 or more"),
-        (mkl.LpMKLClassifier, {"loss": "huber"}, "loss must be one of hinge, logistic, squared"),
-        (mkl.LpMKLClassifier, {"solver": "magic"}, "solver must be one of auto"),
-        (mkl.LpMKLClassifier, {"max_iter": 0}, "max_iter must be a whole number"),
-        (mkl.LpMKLRegressor, {"loss": "epsilon_insensitive", "epsilon": -1}, "half-width of the tube"),
-        (mkl.GOMPClassifier, {"lam": 0}, "lam must be a finite number above 0"),
-        (mkl.GOMPClassifier, {"n_kernels": 0}, "n_kernels must be a whole number"),
-        (mkl.GOMPClassifier, {"score_tol": -1}, "score_tol is a share"),
-        (mkl.GOMPClassifier, {"loss": "epsilon_insensitive"}, "loss must be"),
-        (mkl.LpMKLClassifier, {"kernels": "rbf"}, 'a KernelDictionary or "precomputed"'),
-        (mkl.LpMKLClassifier, {"kernels": 3}, 'a KernelDictionary or "precomputed"'),
+        (mkl.LpMKLClassifier(p=0.9), "must be 1 or more"),
+        (mkl.LpMKLClassifier(loss="huber"), "loss must be one of hinge, logistic, squared"),
+        (mkl.LpMKLClassifier(solver="magic"), "solver must be one of auto"),
+        (mkl.LpMKLRegressor(loss="epsilon_insensitive", epsilon=-1), "half-width of the tube"),
+        (mkl.LpMKLClassifier(kernels="rbf"), 'a KernelDictionary or "precomputed"'),
+        (mkl.LpMKLClassifier(kernels=3), 'a KernelDictionary or "precomputed"'),
+        (mkl.GOMPClassifier(score_tol=-1), "score_tol is a share"),
+        (mkl.GOMPClassifier(score_tol=np.nan), "score_tol is a share"),
+        (mkl.GOMPClassifier(loss="epsilon_insensitive"), "loss must be"),
+        (mkl.GOMPClassifier(loss="hinge", fit_intercept=True), 'use fit_intercept=False with loss="hinge"'),
+        (mkl.GOMPClassifier(n_candidates=0), "n_candidates must be a whole number"),
+        (mkl.GreedyMKLRegressor(criterion="magic"), "criterion must be one of functional, empirical; got 'magic'"),
+        (mkl.GreedyMKLRegressor(step="long"), "step must be one of unit, linesearch"),
+        (mkl.SMKLClassifier(loss="epsilon_insensitive"), "loss must be one of hinge, logistic, squared, squared_hinge"),
+        (mkl.SMKLRegressor(loss="hinge"), "loss must be one of squared, epsilon_insensitive, huber, pinball here"),
+        (mkl.SMKLRegressor(loss="epsilon_insensitive", epsilon=-1), "half-width of the tube"),
+        (mkl.SMKLClassifier(tol_mode="loose"), "tol_mode must be one of relative, absolute"),
+        (mkl.SMKLClassifier(init_jitter=1.0), "init_jitter is a share of the first weights"),
+        (mkl.SMKLClassifier(eta=(1.0, 2.0)), "eta holds 2 group weights, but there are"),
+        (mkl.SMKLClassifier(log_epsilon=0.0), "log_epsilon is the floor"),
+        (mkl.HKLRegressor(loss="hinge"), "loss must be one of squared here; got 'hinge'"),
+        (mkl.HKLClassifier(loss="huber"), "loss must be one of hinge, logistic, squared here"),
+        (mkl.HKLClassifier(search="quick"), "search must be one of certified, printed, necessary"),
+        (mkl.HKLClassifier(basis=3), "basis must be None, one of the bases"),
+        (mkl.HKLClassifier(basis="fourier"), "There is no basis called 'fourier'"),
+        (mkl.BestKernelClassifier(select="luck"), "select must be one of objective, folds"),
+        (mkl.AlignedMKLClassifier("luck"), "rule must be one of aligned, margin"),
+        (mkl.AlignedMKLClassifier("margin", mix=1.0), "from 0 to below 1"),
     ],
 )
-def test_bad_parameters_are_refused(cls, parameters, words, table):
+def test_bad_parameters_are_refused(model, words, table):
     with pytest.raises(ParameterError, match=words):
-        cls(**parameters).fit(table[0], _target(cls, table))
+        model.fit(table[0], table[1 if is_classifier(model) else 2])
 
 
 def test_bad_targets_and_stacks_are_refused(table):

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 import mklcore as mkl
 from mklcore.estimators.base import KernelEstimator
+from tests.helpers.every import every
 
 CLASSES = [found for name in dir(mkl) if inspect.isclass(found := getattr(mkl, name))]
 ESTIMATORS = [cls for cls in CLASSES if issubclass(cls, KernelEstimator) and hasattr(cls, "callback")]
@@ -25,6 +26,7 @@ def rows(n, d, classes, seed=0):
 def refit_is_undone(model, switch):
     labels = model.__class__.__name__.endswith(("Classifier", "Conformal"))
     X, y = rows(30, 3, ["no", "yes"] if labels else [0.0, 1.0])
+    switch.on = False
     model.fit(X, y)
     before, said = dict(vars(model)), model.predict(X)
     switch.on = True
@@ -56,14 +58,14 @@ def interrupting(request, monkeypatch):
     return switch, callback if request.param == "first" else None
 
 
-@pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda cls: cls.__name__)
+@every("cls", ESTIMATORS)
 def test_a_refit_that_is_interrupted_leaves_the_model(cls, interrupting):
     switch, callback = interrupting
     kernels = {"kernels": FEW} if "kernels" in cls().get_params() else {}
     refit_is_undone(cls(callback=callback, **kernels), switch)
 
 
-@pytest.mark.parametrize("cls", [mkl.Conformal, mkl.QuantileBand])
+@every("cls", [mkl.Conformal, mkl.QuantileBand])
 def test_a_model_around_another_is_left_too(cls, interrupting):
     switch, callback = interrupting
     kind = mkl.UniformMKLClassifier if cls is mkl.Conformal else mkl.UniformMKLRegressor

@@ -38,7 +38,7 @@ def test_the_ring_is_what_its_truth_says(ring):
         mkl.data.make_ring(5, 5, seed=0)
 
 
-@pytest.mark.parametrize("param", ["C", "p"])
+@every("param", ["C", "p"])
 def test_a_path_is_certified_and_scored_by_the_share_accepted(ring, param):
     data, _, stack = ring
     model = mkl.LpMKLOneClass(p=1.5, C=0.05, kernels="precomputed")
@@ -55,7 +55,7 @@ def test_a_path_is_certified_and_scored_by_the_share_accepted(ring, param):
         assert fitted.score(stack.values) == np.mean(decision >= 0)
 
 
-@pytest.mark.parametrize("p", [1.0, 2.0, np.inf])
+@every("p", [1.0, 2.0, np.inf])
 def test_the_path_over_C_goes_from_no_row_to_nearly_all(ring, p):
     found = path(ring[2], p=p)
     assert found.train_score[0] < 0.5

@@ -2,19 +2,15 @@
 
 import numpy as np
 import pytest
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.frozen import FrozenEstimator
 
-import mklcore as mkl
 from mklcore import figures
 from mklcore.errors import DataError, ParameterError
 from mklcore.paths.probabilities import calibrate, reliability, sigmoids
-from mklcore.paths.scoring import Decided
 
 CLASSES = np.array(["no", "yes"])
 
 
-def logistic(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def logistic(n, seed=0):
     """Decisions, labels drawn with probability 1 / (1 + exp(1 - 2 f)), and those probabilities."""
     rng = np.random.default_rng(seed)
     decision = rng.standard_normal(n)
@@ -33,30 +29,10 @@ def test_known_probabilities_are_found_again():
     assert np.average(np.abs(said - share), weights=counts) < 0.03
 
 
-def test_platt_is_the_sigmoid_of_scikit_learn():
-    train, judge = mkl.load_sample("breast_cancer").split(0.4, seed=0)
-    model = mkl.LpMKLClassifier().fit(train.X, train.y)
-    decision = model.decision_function(judge.X)
-    theirs = CalibratedClassifierCV(FrozenEstimator(Decided(model, decision)), cv=[(np.arange(len(decision)),) * 2])
-    expected = theirs.fit(judge.X, judge.y).predict_proba(judge.X)
-    found = sigmoids(decision, calibrate(decision, judge.y, model.classes_))
-    assert found == pytest.approx(expected, abs=5e-3)
-
-
 def test_separable_rows_are_not_said_for_sure():
     decision = np.array([-2.0, -1.5, -1.0, 1.0, 1.5, 2.0])
     found = sigmoids(decision, calibrate(decision, CLASSES[(decision > 0).astype(int)], CLASSES))
     assert np.all((found > 0.01) & (found < 0.99))
-
-
-def test_several_classes_add_up_to_one():
-    train, judge = mkl.load_sample("iris").split(0.5, seed=0)
-    model = mkl.LpMKLClassifier().fit(train.X, train.y)
-    decision = model.decision_function(judge.X)
-    found = sigmoids(decision, calibrate(decision, judge.y, model.classes_))
-    assert found.shape == (75, 3)
-    assert found.sum(axis=1) == pytest.approx(1.0)
-    assert np.mean(model.classes_[found.argmax(axis=1)] == judge.y) > 0.9
 
 
 def test_what_no_sigmoid_can_be_fitted_to_is_refused():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable
-from typing import Any
 
 ROWS, LONG, AT_A_TIME = 1500, 2**20, 50
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -13,7 +11,7 @@ OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 
 
-def parquet(values: Callable[[int], Any], rows: int = ROWS) -> bytes:
+def parquet(values, rows=ROWS):
     """A column of ``values(rows)`` beside a target, written some rows at a time, so that who writes it needs little
     memory.
     """
@@ -34,32 +32,32 @@ def parquet(values: Callable[[int], Any], rows: int = ROWS) -> bytes:
     return file.getvalue()
 
 
-def texts(kind: str, text: str | bytes, rows: int = ROWS) -> bytes:
+def texts(kind, text, rows=ROWS):
     """One text in every row, of the Arrow type of this name."""
     import pyarrow as pa
 
     return parquet(lambda n: pa.array([text] * n, getattr(pa, kind)()), rows)
 
 
-def fixed(length: int = LONG, rows: int = ROWS) -> bytes:
+def fixed(length=LONG, rows=ROWS):
     """Bytes of one length in every row."""
     import pyarrow as pa
 
     return parquet(lambda n: pa.array([b"x" * length] * n, pa.binary(length)), rows)
 
 
-def json_texts(length: int = LONG, rows: int = ROWS) -> bytes:
+def json_texts(length=LONG, rows=ROWS):
     """Texts that say they are JSON."""
     import pyarrow as pa
 
     return parquet(lambda n: pa.ExtensionArray.from_storage(pa.json_(), pa.array(['"' + "x" * length + '"'] * n)), rows)
 
 
-def nested(deep: int = 90, rows: int = ROWS) -> bytes:
+def nested(deep=90, rows=ROWS):
     """Lists in lists in lists."""
     import pyarrow as pa
 
-    def lists(n: int) -> Any:
+    def lists(n):
         found = pa.array([1.0] * n)
         for _ in range(deep):
             found = pa.ListArray.from_arrays(pa.array(range(n + 1), pa.int32()), found)
@@ -68,12 +66,12 @@ def nested(deep: int = 90, rows: int = ROWS) -> bytes:
     return parquet(lists, rows)
 
 
-def csv(length: int = 15 * 2**20) -> bytes:
+def csv(length=15 * 2**20):
     """A cell of megabytes."""
     return b"a,b,y\n" + b"".join(b"%d,2,%d\n" % (k, k % 2) for k in range(50)) + b"x" * length + b",2,1\n"
 
 
-def workbook(length: int = LONG, rows: int = ROWS) -> bytes:
+def workbook(length=LONG, rows=ROWS):
     """One shared text in every row of a sheet."""
     row = '<row r="{0}"><c r="A{0}" t="s"><v>{1}</v></c><c r="B{0}"><v>{2}</v></c></row>'
     lines = "".join(row.format(k + 2, 1, k % 2) for k in range(rows))
@@ -97,7 +95,7 @@ def workbook(length: int = LONG, rows: int = ROWS) -> bytes:
     return file.getvalue()
 
 
-def npz(length: int = 2**30) -> bytes:
+def npz(length=2**30):
     """An array whose header says that it is a gigabyte long, and is."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -4,7 +4,6 @@
 """
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,23 +27,23 @@ class Fault:
     n_rows: int = N
 
 
-def _lines(last: Callable[[int], object], header: str = "size,age,kind") -> list[str]:
+def _lines(last, header="size,age,kind"):
     return [header, *(f"{SIZE[i]},{AGE[i]},{last(i)}" for i in range(N))]
 
 
-def _file(lines: list[str], encoding: str = "utf-8") -> bytes:
+def _file(lines, encoding="utf-8"):
     return "\n".join(lines).encode(encoding)
 
 
-def _kind(i: int) -> str:
+def _kind(i):
     return str(KIND[i])
 
 
-def _with(header: str, row: Callable[[int], str]) -> bytes:
+def _with(header, row):
     return _file([header, *(row(i) for i in range(N))])
 
 
-def _comma(value: float) -> str:
+def _comma(value):
     return f"{value}".replace(".", ",")
 
 
@@ -118,7 +117,7 @@ FAULTS = {
 }  # fmt: skip
 
 
-def write(folder: Path) -> None:
+def write(folder):
     """Write every file, named after its fault."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, fault in FAULTS.items():

@@ -4,7 +4,7 @@ file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ Rng = np.random.Generator
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def odd_tables(count: int, seed: int = 0) -> Iterator[tuple[str, bytes]]:
+def odd_tables(count, seed=0):
     """``count`` tables by name: the kinds of ``KINDS`` in turn, each time with other rows, columns and noise."""
     names = list(KINDS)
     for k in range(count):
@@ -24,41 +24,41 @@ def odd_tables(count: int, seed: int = 0) -> Iterator[tuple[str, bytes]]:
         yield f"{kind} {k // len(names) + 1}", made if isinstance(made, bytes) else text(made)
 
 
-def text(columns: Columns, delimiter: str = ",", header: bool = True) -> bytes:
+def text(columns, delimiter=",", header=True):
     """The bytes of a file with these columns, a row per line."""
     rows = zip(*columns.values(), strict=True)
     lines = [delimiter.join(str(cell) for cell in row) for row in ([list(columns)] if header else [])]
     return "\n".join([*lines, *(delimiter.join(str(cell) for cell in row) for row in rows)]).encode()
 
 
-def numbers(rng: Rng, n: int, d: int = 4) -> Columns:
+def numbers(rng, n, d=4):
     """Columns of normal numbers."""
     return {LETTERS[j]: rng.normal(size=n).round(3).tolist() for j in range(d)}
 
 
-def classes(rng: Rng, n: int, k: int = 2) -> list[str]:
+def classes(rng, n, k=2):
     """Labels of ``k`` classes, each with two rows at least."""
     return [f"c{j}" for j in rng.permutation([*range(k), *range(k), *rng.integers(0, k, n - 2 * k)])]
 
 
-def target(rng: Rng, n: int) -> list[Any]:
+def target(rng, n):
     """Two classes, several, or a number."""
     kind = int(rng.integers(3))
     return rng.normal(size=n).round(2).tolist() if kind == 2 else classes(rng, n, 2 + 2 * kind)
 
 
-def with_target(rng: Rng, columns: Columns) -> Columns:
+def with_target(rng, columns):
     """The same columns and a target behind them."""
     return {**columns, "y": target(rng, len(next(iter(columns.values()))))}
 
 
-def _few_values(rng: Rng, n: int) -> Columns:
+def _few_values(rng, n):
     return with_target(
         rng, {LETTERS[j]: rng.integers(0, 2 + j % 2, n).tolist() for j in range(int(rng.integers(1, 6)))}
     )
 
 
-def _two_rows_repeated(rng: Rng, n: int) -> Columns:
+def _two_rows_repeated(rng, n):
     side = rng.integers(0, 2, n)
     return {
         "a": side.tolist(),
@@ -67,20 +67,20 @@ def _two_rows_repeated(rng: Rng, n: int) -> Columns:
     }
 
 
-def _copied_rows(rng: Rng, n: int) -> Columns:
+def _copied_rows(rng, n):
     made = with_target(rng, numbers(rng, n))
     rows = rng.integers(0, max(3, n // 6), n)
     return {name: [cells[i] for i in rows] for name, cells in made.items()} | {"y": made["y"]}
 
 
-def _copied_columns(rng: Rng, n: int) -> Columns:
+def _copied_columns(rng, n):
     made = numbers(rng, n, 3)
     return with_target(
         rng, {**made, "again": made["a"], "twice": [2 * v for v in made["a"]], "minus": [-v for v in made["b"]]}
     )
 
 
-def _rare_class(rng: Rng, n: int) -> Columns:
+def _rare_class(rng, n):
     y = classes(rng, n, 2 + int(rng.integers(2)))
     for count in rng.integers(1, 3, int(rng.integers(1, 3))):
         for i in rng.permutation(n)[:count]:
@@ -88,20 +88,20 @@ def _rare_class(rng: Rng, n: int) -> Columns:
     return {**numbers(rng, n), "y": y}
 
 
-def _rare_of_two(rng: Rng, n: int) -> Columns:
+def _rare_of_two(rng, n):
     return {**numbers(rng, n), "y": rng.permutation(["no"] * (n - 2) + ["yes"] * 2).tolist()}
 
 
-def _many_classes(rng: Rng, n: int) -> Columns:
+def _many_classes(rng, n):
     k = int(rng.integers(6, 13))
     return {**numbers(rng, max(n, 3 * k)), "y": classes(rng, max(n, 3 * k), k)}
 
 
-def _plus_minus(rng: Rng, n: int) -> Columns:
+def _plus_minus(rng, n):
     return {**numbers(rng, n), "y": rng.choice(["+", "-"], n, p=[0.4, 0.6]).tolist()}
 
 
-def _odd_marks(rng: Rng, n: int) -> Columns:
+def _odd_marks(rng, n):
     made = with_target(rng, numbers(rng, n, 5))
     for name, mark in zip(
         "abcd", rng.permutation(["?", "-", "n/a", ".", "", "NULL", "#N/A", "*", "nan"]), strict=False
@@ -110,63 +110,63 @@ def _odd_marks(rng: Rng, n: int) -> Columns:
     return made
 
 
-def _sentinels(rng: Rng, n: int) -> Columns:
+def _sentinels(rng, n):
     made = numbers(rng, n)
     made["a"] = [rng.choice([-999, 9999]) if rng.random() < 0.1 else abs(v) for v in made["a"]]
     return with_target(rng, made)
 
 
-def _leak(rng: Rng, n: int) -> Columns:
+def _leak(rng, n):
     y = target(rng, n)
     return {**numbers(rng, n, 3), "leak": y if isinstance(y[0], str) else [3 * v for v in y], "y": y}
 
 
-def _one_column(rng: Rng, n: int) -> Columns:
+def _one_column(rng, n):
     return with_target(rng, numbers(rng, n, 1))
 
 
-def _wide(rng: Rng, n: int) -> Columns:
+def _wide(rng, n):
     d = int(rng.integers(60, 120))
     return with_target(rng, {f"g{j}": rng.normal(size=30).round(2).tolist() for j in range(d)})
 
 
-def _constant_within_class(rng: Rng, n: int) -> Columns:
+def _constant_within_class(rng, n):
     y = classes(rng, n, 2 + int(rng.integers(2)))
     place = [int(label[1:]) for label in y]
     return {"a": place, "b": [5 - 2 * k for k in place], **{"c": rng.normal(size=n).round(2).tolist()}, "y": y}
 
 
-def _index_column(rng: Rng, n: int) -> Columns:
+def _index_column(rng, n):
     return {str(rng.choice(["rownames", "", "id", "X1"])): list(range(1, n + 1)), **with_target(rng, numbers(rng, n))}
 
 
-def _constants(rng: Rng, n: int) -> Columns:
+def _constants(rng, n):
     return with_target(rng, {"a": [7] * n, "b": ["same"] * n, "c": rng.normal(size=n).round(2).tolist()})
 
 
-def _mostly_empty(rng: Rng, n: int) -> Columns:
+def _mostly_empty(rng, n):
     made = numbers(rng, n)
     made["b"] = ["" if rng.random() < 0.95 else v for v in made["b"]]
     made["c"] = [""] * n
     return with_target(rng, made)
 
 
-def _target_with_gaps(rng: Rng, n: int) -> Columns:
+def _target_with_gaps(rng, n):
     made = with_target(rng, numbers(rng, n))
     return made | {"y": ["" if rng.random() < rng.choice([0.1, 0.4]) else v for v in made["y"]]}
 
 
-def _categories(rng: Rng, n: int) -> Columns:
+def _categories(rng, n):
     return with_target(rng, {LETTERS[j]: [f"{LETTERS[j]}{k}" for k in rng.integers(0, 2 + 3 * j, n)] for j in range(4)})
 
 
-def _dates_and_texts(rng: Rng, n: int) -> Columns:
+def _dates_and_texts(rng, n):
     days = [f"20{rng.integers(10, 24)}-{rng.integers(1, 13):02d}-{rng.integers(1, 28):02d}" for _ in range(n)]
     words = [" ".join(rng.choice(["red", "old", "fast", "large", "cheap"], 6)) + f" {i}" for i in range(n)]
     return with_target(rng, {"day": days, "remark": words, **numbers(rng, n, 2)})
 
 
-def _scales(rng: Rng, n: int) -> Columns:
+def _scales(rng, n):
     made = numbers(rng, n)
     return with_target(
         rng,
@@ -177,22 +177,22 @@ def _scales(rng: Rng, n: int) -> Columns:
     )
 
 
-def _outliers(rng: Rng, n: int) -> Columns:
+def _outliers(rng, n):
     made = with_target(rng, numbers(rng, n))
     made["a"] = [1e9, *made["a"][1:]]
     return made | ({} if isinstance(made["y"][0], str) else {"y": [1e7, *made["y"][1:]]})
 
 
-def _target_far_from_zero(rng: Rng, n: int) -> Columns:
+def _target_far_from_zero(rng, n):
     made = numbers(rng, n)
     return made | {"y": [1e6 + a + 0.1 * e for a, e in zip(made["a"], rng.normal(size=n), strict=True)]}
 
 
-def _target_mostly_zero(rng: Rng, n: int) -> Columns:
+def _target_mostly_zero(rng, n):
     return {**numbers(rng, n), "y": np.where(rng.random(n) < 0.9, 0.0, rng.gamma(2, 3, n)).round(2).tolist()}
 
 
-def _few_rows(rng: Rng, n: int) -> Columns:
+def _few_rows(rng, n):
     rows = int(rng.integers(4, 13))
     return {
         **numbers(rng, rows, 2),
@@ -200,21 +200,21 @@ def _few_rows(rng: Rng, n: int) -> Columns:
     }
 
 
-def _semicolons(rng: Rng, n: int) -> bytes:
+def _semicolons(rng, n):
     made = with_target(rng, numbers(rng, n))
     return text({k: [str(v).replace(".", ",") for v in cells] for k, cells in made.items()}, ";")
 
 
-def _no_header(rng: Rng, n: int) -> bytes:
+def _no_header(rng, n):
     return text(with_target(rng, numbers(rng, n)), header=False)
 
 
-def _names(rng: Rng, n: int) -> bytes:
+def _names(rng, n):
     body = text(with_target(rng, numbers(rng, n)), header=False)
     return '"a, b","a, b","ä=ö|x", "y"""\n'.encode().replace(b', "y"""', b",<b>c</b>,y") + body
 
 
-def _strings(rng: Rng, n: int) -> Columns:
+def _strings(rng, n):
     return {
         "dna": ["".join(rng.choice(list("ACGT"), 12)) for _ in range(n)],
         **numbers(rng, n, 1),
@@ -222,17 +222,17 @@ def _strings(rng: Rng, n: int) -> Columns:
     }
 
 
-def _spectra(rng: Rng, n: int) -> Columns:
+def _spectra(rng, n):
     curves = np.cumsum(rng.normal(size=(n, 60)), axis=1).round(3)
     return with_target(rng, {str(900 + 5 * j): curves[:, j].tolist() for j in range(60)})
 
 
-def _groups(rng: Rng, n: int) -> Columns:
+def _groups(rng, n):
     names = [f"{part}_{j}" for part in ("left", "right", "top") for j in range(3)]
     return with_target(rng, {name: rng.normal(size=n).round(2).tolist() for name in names})
 
 
-def _contradictions(rng: Rng, n: int) -> Columns:
+def _contradictions(rng, n):
     rows = rng.normal(size=(4, 2)).round(2)
     place = rng.integers(0, 4, n)
     return with_target(rng, {"a": rows[place, 0].tolist(), "b": rows[place, 1].tolist()})

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from unittest.mock import patch
 
@@ -11,9 +11,8 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, local_script_runner
 
-from mklcore.answer.exploration import Exploration
 from pages.shared import answer, work
-from pages.shared.session.memory import KEY, Memory
+from pages.shared.session.memory import KEY
 
 # Each AppTest would look for components through every installed package: 0.1 s, and none comes while tests run.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
@@ -25,7 +24,7 @@ FEW = {"validation": "0.4", "test": "0.4"}
 PATIENCE = 300.0  # for a condition; a loaded machine that still compiles needs minutes
 
 
-def _wait_for_script(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
+def _wait_for_script(runner, timeout):
     """Wait for a page to be drawn without looking a thousand times a second, which took it a tenth of its processor
     time.
     """
@@ -38,7 +37,7 @@ def _wait_for_script(runner: local_script_runner.LocalScriptRunner, timeout: flo
 local_script_runner.require_widgets_deltas = _wait_for_script
 
 
-def wait_until(over: Callable[[], bool], app: AppTest | None = None) -> None:
+def wait_until(over, app=None):
     """Wait for a condition, running ``app`` between looks as a browser would."""
     until = time.monotonic() + PATIENCE
     while not over():
@@ -49,7 +48,7 @@ def wait_until(over: Callable[[], bool], app: AppTest | None = None) -> None:
             quiet(app.run())
 
 
-def open_app(page: str = "pages/data.py", **query: str) -> AppTest:
+def open_app(page="pages/data.py", **query):
     """Follow a link to a page, or to Data; what the app ran on the way costs every test its time."""
     app = AppTest.from_file("../../app.py", default_timeout=300)
     for name, value in query.items():
@@ -59,27 +58,46 @@ def open_app(page: str = "pages/data.py", **query: str) -> AppTest:
     return quiet(app.run())
 
 
-def memory(app: AppTest) -> Memory:
+def memory(app):
     """What the session of ``app`` remembers, to look at and to change."""
     return app.session_state[KEY]
 
 
-def quiet(app: AppTest) -> AppTest:
+def quiet(app):
     assert [error.message for error in app.exception] == []
     return app
 
 
-def go(app: AppTest, page: str) -> AppTest:
+def put(app, key, value):
+    """Set the widget with this key."""
+    kinds = ("selectbox", "toggle", "slider", "select_slider", "number_input", "segmented_control", "multiselect",
+             "text_input", "radio")  # fmt: skip
+    (found,) = (one for kind in kinds for one in getattr(app, kind) if one.key == key)
+    return quiet(found.set_value(value).run())
+
+
+def change(app, **values):
+    """Give parameters of the session other values, as a link does that is followed there."""
+    memory(app).params = replace(memory(app).params, **values)
+    memory(app).link.moved = True
+    return quiet(app.run())
+
+
+def press(app, key):
+    return quiet(app.button(key=key).click().run())
+
+
+def go(app, page):
     app.switch_page(page)
     return quiet(app.run())
 
 
-def words(app: AppTest) -> str:
+def words(app):
     elements = [*app.markdown, *app.caption, *app.error, *app.warning, *app.info]
     return "\n".join([*(element.value for element in elements), *cursor_texts(app)])
 
 
-def cursor_texts(app: AppTest) -> list[str]:
+def cursor_texts(app):
     """The texts that follow a cursor in the browser, at the point where Python put it."""
     components = [element.proto for element in app.get("bidi_component")]
     shown = [json.loads(proto.json) for proto in components if proto.component_name == "path_texts"]
@@ -91,13 +109,13 @@ def cursor_texts(app: AppTest) -> list[str]:
     ]
 
 
-def wait_for_path(app: AppTest) -> AppTest:
+def wait_for_path(app):
     wait_until(lambda: "kernels used" in words(app) or "The path failed" in words(app), app)
     assert "The path failed" not in words(app)
     return app
 
 
-def answer_of(app: AppTest) -> Exploration:
+def answer_of(app):
     """The answer that the screen shows, with all that is known of it by now."""
     with patch.object(work, "_session", lambda: app.session_state["work"]):  # whose the values of an upload are
         found = answer.best_known(memory(app).params)
@@ -105,19 +123,19 @@ def answer_of(app: AppTest) -> Exploration:
     return found
 
 
-def wait_for_hulls(app: AppTest) -> AppTest:
+def wait_for_hulls(app):
     wait_until(lambda: "nodes in the hull" in words(app) or app.error, app)
     wait_until(lambda: not work.WORK._tasks, app)
     assert not app.error
     return quiet(app.run())  # shows what the work left
 
 
-def upload(app: AppTest, content: bytes, name: str = "table.csv") -> AppTest:
+def upload(app, content, name="table.csv"):
     app.file_uploader(key="uploader").upload(name, content, "text/csv").run()
     return quiet(app)
 
 
-def table(n: int = 60, seed: int = 0, target: str = "label") -> bytes:
+def table(n=60, seed=0, target="label"):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 3))
     y = (X[:, 0] + 0.3 * rng.standard_normal(n) > 0).astype(int)

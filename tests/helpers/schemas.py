@@ -7,7 +7,7 @@ from zlib import crc32
 
 import numpy as np
 
-from mklcore.data.columns import Profile, profile
+from mklcore.data.columns import profile
 
 FILE = Path(__file__).parent / "schemas.txt"
 ROWS = 80
@@ -21,7 +21,7 @@ class Schema:
     target: str
     columns: tuple[tuple[str, str], ...]
 
-    def profiles(self) -> list[Profile]:
+    def profiles(self):
         """What reading finds out about each column."""
         rng = np.random.default_rng(crc32(self.name.encode()))
         cells: dict[str, np.ndarray] = {}
@@ -35,18 +35,18 @@ class Schema:
         return [profile(name, cells[name]) for name, _ in self.columns]
 
 
-def read() -> list[Schema]:
+def read():
     lines = [line for line in FILE.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     return [_schema(line) for line in lines]
 
 
-def _schema(line: str) -> Schema:
+def _schema(line):
     name, target, columns = (part.strip() for part in line.split(" | "))
     pairs = [column.rsplit(":", 1) if ":" in column else [column, "p"] for column in columns.split()]
     return Schema(name, target, tuple((name, kind) for name, kind in pairs))
 
 
-def _computed(kind: str, cells: dict[str, np.ndarray]) -> np.ndarray | None:
+def _computed(kind, cells):
     made = re.fullmatch(r"=(log|sq)\((.+)\)|=(.+)\*([\d.]+)|=1-(.+)", kind)
     assert made is not None, kind
     source = cells.get(made[2] or made[3] or made[5])
@@ -57,7 +57,7 @@ def _computed(kind: str, cells: dict[str, np.ndarray]) -> np.ndarray | None:
     return source * float(made[4]) if made[3] else 1 - source
 
 
-def _drawn(kind: str, rng: np.random.Generator) -> np.ndarray:
+def _drawn(kind, rng):
     kind, gaps = kind.rstrip("?"), len(kind) - len(kind.rstrip("?"))
     values = _values(kind, rng)
     values = values.astype(float if values.dtype.kind == "f" else object)
@@ -65,7 +65,7 @@ def _drawn(kind: str, rng: np.random.Generator) -> np.ndarray:
     return values
 
 
-def _values(kind: str, rng: np.random.Generator) -> np.ndarray:
+def _values(kind, rng):
     if kind == "p":
         return rng.gamma(4.0, 2.0, ROWS).round(3) + 0.1
     if kind == "n":

@@ -68,7 +68,7 @@ def optimum(parents, factors, weights, y, lam, loss):
     return float(problem.solve(solver="CLARABEL"))
 
 
-@every("seed", range(50))
+@every("seed", range(24))
 def test_optimum_and_sums_over_all_nodes(seed):
     parents, factors, weights, y = random_problem(seed)
     loss = ("squared", "logistic", "hinge")[seed % 3]

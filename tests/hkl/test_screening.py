@@ -8,6 +8,7 @@ from sklearn.pipeline import make_pipeline
 from mklcore import GaussianBasis, HKLRegressor, PolynomialBasis
 from mklcore.errors import DataError, ParameterError
 from mklcore.paths import column_scores
+from tests.helpers.every import every
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((200, 30))
@@ -29,7 +30,7 @@ def test_a_pair_without_effects_of_its_columns_is_seen_by_the_second_order_alone
     assert second[4] == pytest.approx(by_hand**2, rel=1e-9)
 
 
-@pytest.mark.parametrize("classes", [np.array(["a", "b", "c"]), np.arange(3)])
+@every("classes", [np.array(["a", "b", "c"]), np.arange(3)])
 def test_classes_are_reported_apart_by_their_columns(classes):
     y = classes[(X[:, 2] > 0) * 1 + (X[:, 5] > 0.5)]
     assert set(np.argsort(column_scores(X, y))[-2:]) == {2, 5}

@@ -24,6 +24,7 @@ from benchmarks.__main__ import (
 )
 from benchmarks.lines import Line, reported
 from mklcore.lp import schedule
+from tests.helpers.every import every
 
 
 def line(*values, beside=1.0, what="fit"):
@@ -35,7 +36,7 @@ def test_the_table_tells_how_busy_the_machine_was():
     assert "grams 0.1, peers 9.5." in loads({"peers": {"load": 9.5}, "grams": {"load": 0.1}})
 
 
-@pytest.mark.parametrize(("p", "cuts"), [(1.0, True), (1.0, False), (2.0, False)])
+@every("p, cuts", [(1.0, True), (1.0, False), (2.0, False)])
 def test_the_wrappers_around_svc_reach_the_optimum_that_ours_reaches(p, cuts):
     X = np.random.default_rng(0).standard_normal((40, 3))
     K, y = X.T[:, :, None] * X.T[:, None, :], np.where(X[:, 0] + 0.5 * X[:, 1] > 0, 1.0, -1.0)
@@ -93,7 +94,7 @@ def test_a_command_without_names_asks_for_all(capsys):
     assert "there is no benchmark 'perrs'; choose from grams," in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@every("name", BENCHMARKS)
 def test_every_benchmark_can_be_run(name):
     assert callable(import_module(f"benchmarks.{name}").run)
 

@@ -9,25 +9,25 @@ import pytest
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "coming_from.md").read_text(encoding="utf-8")
 
 
-def section(name: str) -> str:
+def section(name):
     return PAGE.split(f"## {name}\n")[1].split("\n## ")[0]
 
 
-def ours(text: str, known: dict[str, object]) -> dict[str, object]:
+def ours(text, known):
     """Run the lines of an example, without what they print."""
     for line in re.findall(r"^>>> (.*)$", text, re.M):
         exec(line, known)
     return known
 
 
-def theirs(text: str, known: dict[str, object]) -> dict[str, object]:
+def theirs(text, known):
     (code,) = re.findall(r"```python\n(.*?)```", text, re.S)
     exec(code, known)
     return known
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_weights_of_mklpy_are_ours() -> None:
+def test_weights_of_mklpy_are_ours():
     pytest.importorskip("MKLpy", reason="The package MKLpy comes with the extra peers, which is large")
     begun = ours(PAGE.split("## ")[0], {})
     other = theirs(section("MKLpy"), dict(begun))
@@ -35,7 +35,7 @@ def test_weights_of_mklpy_are_ours() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_predictions_of_himalaya_are_ours() -> None:
+def test_predictions_of_himalaya_are_ours():
     pytest.importorskip("himalaya", reason="The package himalaya comes with the extra peers, which is large")
     begun = ours(PAGE.split("## ")[0], {})
     other = theirs(section("himalaya"), dict(begun))

@@ -40,7 +40,7 @@ def fresh(tmp_path, monkeypatch):
     return tmp_path
 
 
-def entry_of(folder: Path):
+def entry_of(folder):
     """A compiled function of a module in this folder, as another process would import it."""
     if not (folder / "small.py").exists():  # older versions of numba compile again what was written again
         (folder / "small.py").write_text(ENTRY)
@@ -75,7 +75,7 @@ def test_a_changed_helper_in_another_file_is_compiled_again_and_old_folders_are_
     assert all(list(folder.rglob("*.nbc")) for folder in kept)
 
 
-def planted(folder: Path, monkeypatch, how: str) -> str:
+def planted(folder, monkeypatch, how):
     """Make a folder that others could put files into, and return what is to be said of it."""
     if how == "link":
         (folder.parent / "elsewhere").mkdir()

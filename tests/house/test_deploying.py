@@ -16,6 +16,7 @@ from packaging.version import Version
 from benchmarks.__main__ import included
 from benchmarks.lines import Line
 from benchmarks.lines import reported as table_of
+from tests.helpers.every import every
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCKED = dict(
@@ -23,13 +24,13 @@ LOCKED = dict(
 )
 
 
-def test_the_lock_names_what_the_project_allows() -> None:
+def test_the_lock_names_what_the_project_allows():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for wanted in map(Requirement, [*project["dependencies"], *project["optional-dependencies"]["app"]]):
         assert wanted.specifier.contains(Version(LOCKED[wanted.name])), f"{wanted}: run .ci/lock.py again"
 
 
-def test_the_container_has_no_root_and_writes_into_volumes_only() -> None:
+def test_the_container_has_no_root_and_writes_into_volumes_only():
     lines = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     assert re.search(r"^USER app$", lines, re.M)
     for folder in re.findall(r"^COPY (.+) \S+$", lines, re.M):
@@ -42,7 +43,7 @@ def test_the_container_has_no_root_and_writes_into_volumes_only() -> None:
         assert re.search(rf"{name}=(\S+)", lines).group(1) in volumes
 
 
-def test_only_the_proxy_is_reached_with_a_password_and_it_closes_the_metrics() -> None:
+def test_only_the_proxy_is_reached_with_a_password_and_it_closes_the_metrics():
     yaml = pytest.importorskip("yaml", reason="PyYAML comes with the extra docs; compose.yaml is read with it")
     services = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
     app, proxy = services["services"]["app"], services["services"]["proxy"]
@@ -63,7 +64,7 @@ def test_only_the_proxy_is_reached_with_a_password_and_it_closes_the_metrics() -
     assert not re.search(r"^\s*log\b", written, re.M)
 
 
-def test_the_workflow_runs_the_checks_on_every_system_and_python_that_is_promised() -> None:
+def test_the_workflow_runs_the_checks_on_every_system_and_python_that_is_promised():
     yaml = pytest.importorskip("yaml", reason="PyYAML comes with the extra docs; the workflow is read with it")
     job = yaml.safe_load((ROOT / ".github" / "workflows" / "checks.yml").read_text(encoding="utf-8"))["jobs"]["checks"]
     commands = [word for step in job["steps"] for word in step.get("run", "").split() if "=" not in word]
@@ -80,14 +81,14 @@ def test_the_workflow_runs_the_checks_on_every_system_and_python_that_is_promise
     assert len(matrix["system"]) == len(systems)
 
 
-@pytest.mark.parametrize("file", ["requirements.txt", ".binder/requirements.txt", ".devcontainer/devcontainer.json"])
-def test_hosts_install_extras_that_exist(file: str) -> None:
+@every("file", ["requirements.txt", ".binder/requirements.txt", ".devcontainer/devcontainer.json"])
+def test_hosts_install_extras_that_exist(file):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (asked,) = re.findall(r"-e '?\.\[([\w,]+)\]", (ROOT / file).read_text(encoding="utf-8"))
     assert set(asked.split(",")) <= set(project["optional-dependencies"])
 
 
-def test_the_citation_is_of_this_version() -> None:
+def test_the_citation_is_of_this_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     reported = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"version: {project['version']}\n" in reported
@@ -95,7 +96,7 @@ def test_the_citation_is_of_this_version() -> None:
     assert f"name: {project['authors'][0]['name']}\n" in reported
 
 
-def test_every_reference_of_the_paper_is_listed_and_its_figures_are_measured() -> None:
+def test_every_reference_of_the_paper_is_listed_and_its_figures_are_measured():
     text = (ROOT / "paper.md").read_text(encoding="utf-8")
     listed = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper.bib").read_text(encoding="utf-8"), re.M)
     assert sorted(listed) == sorted(set(re.findall(r"@(\w+)", text)))
@@ -104,7 +105,7 @@ def test_every_reference_of_the_paper_is_listed_and_its_figures_are_measured() -
     assert included(text, table_of(lines)) == text, "run python -m benchmarks peers"
 
 
-def test_the_source_distribution_has_every_folder_that_a_test_imports_from() -> None:
+def test_the_source_distribution_has_every_folder_that_a_test_imports_from():
     asked = re.compile(r"^\s*(?:from|import) (\w+)", re.M)
     texts = [file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("*.py")]
     folders = {name for text in texts for name in asked.findall(text) if (ROOT / name).is_dir()}
@@ -113,20 +114,20 @@ def test_the_source_distribution_has_every_folder_that_a_test_imports_from() -> 
     assert folders - {"mklcore"} <= set(re.findall(r"^graft (\S+)$", manifest, re.M))
 
 
-def test_a_file_that_is_not_shipped_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_shipped_is_named(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "index.md").touch()
     assert script("sdist").lacking(["tests/one.py", "docs/index.md", "docs"], tmp_path) == ["docs", "tests/one.py"]
 
 
-def script(name: str):
+def script(name):
     spec = spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def test_the_audit_fails_on_a_finding_and_says_when_it_could_not_look() -> None:
+def test_the_audit_fails_on_a_finding_and_says_when_it_could_not_look():
     found = [{"id": "PYSEC-1", "fix_versions": ["2.1"]}]
     packages = [{"name": "a", "version": "2.0", "vulns": found}, {"name": "b", "version": "1", "vulns": []}]
     assert script("audit").verdict(json.dumps({"dependencies": packages}), "") == (

@@ -6,15 +6,15 @@ import runpy
 import sys
 from pathlib import Path
 
-import pytest
 from numpydoc.docscrape import NumpyDocString
 
 import mklcore
+from tests.helpers.every import every
 
 CHECK = runpy.run_path(str(Path(__file__).resolve().parents[2] / ".ci" / "docstrings.py"))
 
 
-def test_a_docstring_without_its_parameters_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_docstring_without_its_parameters_is_found(monkeypatch, tmp_path):
     (tmp_path / "planted.py").write_text(
         'def half(x):\n    """Return half of x."""\n    return x / 2\n', encoding="utf-8"
     )
@@ -24,8 +24,8 @@ def test_a_docstring_without_its_parameters_is_found(monkeypatch: pytest.MonkeyP
     assert [line.split()[1] for line in found] == ["PR01", "RT01"]
 
 
-@pytest.mark.parametrize("place", CHECK["public"]())
-def test_no_parameter_runs_into_another(place: str) -> None:
+@every("place", CHECK["public"]())
+def test_no_parameter_runs_into_another(place):
     text = NumpyDocString(inspect.cleandoc(getattr(mklcore, place.rpartition(".")[2]).__doc__))
     for parameter in text["Parameters"]:
         described = " ".join(parameter.desc)

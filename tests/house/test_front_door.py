@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import mklcore
+from tests.helpers.every import every
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "mklcore"
@@ -89,7 +90,7 @@ def test_inside_loops_over_kernels_every_library_has_one_blas_thread():
     assert (done.returncode, done.stdout.strip()) == (0, "{1}"), done.stderr
 
 
-@pytest.mark.parametrize("left_out", ["plotly", "fcntl resource"])
+@every("left_out", ["plotly", "fcntl resource"])
 def test_every_module_works_without_what_is_not_everywhere(left_out):
     check = (
         "import sys, pkgutil, importlib, psutil\n"  # which needs them itself
@@ -115,7 +116,7 @@ def test_types_travel_with_the_package():
     assert (CORE / "py.typed").is_file()
 
 
-def stub() -> dict[str, str]:
+def stub():
     """Where the types of the front door say that each name lives, without ``mklcore.``."""
     return {
         alias.asname or "": (node.module or "").removeprefix("mklcore").removeprefix(".")

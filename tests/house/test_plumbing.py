@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / ".ci" / "run"
 
 
-@pytest.mark.parametrize(
-    ("reason", "named"),
+@every(
+    "reason, named",
     [
         ("Skipped: Chromium is not installed on this machine.", True),
         ("Needs two cores to measure anything.", True),

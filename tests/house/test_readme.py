@@ -7,15 +7,14 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-
 import mklcore
+from tests.helpers.every import every
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def blocks(language: str) -> list[str]:
+def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", TEXT, flags=re.DOTALL)
 
 
@@ -58,7 +57,7 @@ assert "along C from 0.01 to 100" in mkl.figures.weight_path(path).layout.meta["
     assert done.stdout
 
 
-def _with_checkout() -> dict[str, str]:
+def _with_checkout():
     return {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
@@ -89,7 +88,7 @@ def test_every_estimator_loss_and_solver_is_on_the_page_of_the_methods():
     assert [solver for solver in mklcore.SOLVERS if f'"{solver}"' not in text] == []
 
 
-@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"])
+@every("name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"])
 def test_texts_fit_the_page_and_the_project(name):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     text = (ROOT / name).read_text(encoding="utf-8")

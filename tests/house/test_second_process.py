@@ -82,7 +82,7 @@ print("warmed", len(warmed), "late", sorted(name for name, _ in counted() - warm
 
 
 @pytest.fixture(scope="module")
-def second() -> tuple[str, dict[str, int]]:
+def second():
     """Count in a process after one that filled the cache: what the first paths load beyond the first steps; then
     functions, those it loaded and compiled, and those the warm-up missed.
 

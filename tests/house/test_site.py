@@ -14,6 +14,7 @@ from docs import hooks
 from docs.gallery_pictures import run
 from mklcore.gallery.experiments.records import record
 from mklcore.io.catalog import ESTIMATORS
+from tests.helpers.every import every
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -21,7 +22,7 @@ METHODS = ("lp", "gomp", "greedy", "smkl", "hkl")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-def with_examples() -> list[str]:
+def with_examples():
     """The modules of the library whose docstrings hold an example."""
     found = []
     for module in pkgutil.walk_packages(mklcore.__path__, "mklcore."):
@@ -32,16 +33,14 @@ def with_examples() -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")], ids=lambda p: p.stem
-)
+@every("page", [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")])
 def test_the_examples_of_a_page_run(page):
     failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=FLAGS, encoding="utf-8")
     assert tried
     assert not failed
 
 
-@pytest.mark.parametrize("name", with_examples())
+@every("name", with_examples())
 def test_the_examples_of_a_docstring_run(name):
     failed, tried = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
     assert tried
@@ -61,7 +60,7 @@ def test_an_example_of_a_docstring_is_code_and_no_reference():
     assert "<code>n</code>: rows" in page
 
 
-@pytest.mark.parametrize("key", METHODS)
+@every("key", METHODS)
 def test_every_method_has_a_page_with_problem_options_certificate_and_picture(key):
     text = (DOCS / "methods" / f"{key}.md").read_text(encoding="utf-8")
     assert [f"{{{{ {what} {key} }}}}" in text for what in ("formula", "words", "options")] == [True] * 3

@@ -14,6 +14,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.io.catalog import ESTIMATORS
+from tests.helpers.every import every
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "sample_data"
@@ -50,7 +51,7 @@ def test_a_notebook_is_the_one_the_script_writes_and_still_says_the_same(name, m
 NUMBER = re.compile(r"-?\d+(?:\.(\d+))?(?:e[+-]?\d+)?")
 
 
-def says_the_same(now: str, before: str) -> bool:
+def says_the_same(now, before):
     """Whether two texts have the same words, and numbers that differ by at most 2 % or one unit of their last digit."""
     texts = [re.sub(r"fingerprint=\w+", "", " ".join(text.split())) for text in (now, before)]
     if NUMBER.sub("#", texts[0]) != NUMBER.sub("#", texts[1]):
@@ -59,14 +60,14 @@ def says_the_same(now: str, before: str) -> bool:
     return all(float(a[0]) == pytest.approx(float(b[0]), rel=0.02, abs=1.01 * last_digit(a)) for a, b in pairs)
 
 
-def last_digit(number: re.Match[str]) -> float:
+def last_digit(number):
     """The worth of one unit of the last digit."""
     mantissa, _, exponent = number[0].partition("e")
     return 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
 
 
-@pytest.mark.parametrize(
-    ("now", "before", "same"),
+@every(
+    "now, before, same",
     [
         ("p = 1: 10.4 %", "p = 1:  10.3 %", True),
         ("p = 1: 10.4 %", "p = 1: 9.9 %", False),
@@ -83,7 +84,7 @@ def test_texts_are_compared_by_words_and_tolerance(now, before, same):
     assert says_the_same(now, before) is same
 
 
-@pytest.mark.parametrize("name", BUILD.NOTEBOOKS)
+@every("name", BUILD.NOTEBOOKS)
 def test_the_readme_leads_to_every_notebook(name):
     assert f"(sample_data/{name}.ipynb)" in (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -100,7 +101,7 @@ class Balance(html.parser.HTMLParser):
 
     VOID = ("br", "hr", "img", "input", "link", "meta")
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.open: list[str] = []
         self.met: list[str] = []
@@ -117,7 +118,7 @@ class Balance(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
 
-def shown(thing) -> str:
+def shown(thing):
     drawn = thing._repr_html_
     text = drawn() if callable(drawn) else drawn
     reader = Balance()
@@ -128,12 +129,12 @@ def shown(thing) -> str:
     return text
 
 
-def data() -> mkl.Dataset:
+def data():
     y = np.where(X[:, 0] > 0, "<yes>", "no")
     return mkl.Dataset(X, y, NAMES, "<target>", "binary", notes=(EVIL,))
 
 
-def dictionary() -> mkl.KernelDictionary:
+def dictionary():
     return mkl.KernelDictionary.per_feature(mkl.Linear(), 3, feature_names=NAMES)
 
 
@@ -150,8 +151,8 @@ def test_kernels_and_stacks_show_their_names():
     assert "multiplicative" in text
 
 
-@pytest.mark.parametrize("algorithm", ESTIMATORS)
-@pytest.mark.parametrize("task", ["binary", "regression"])
+@every("algorithm", ESTIMATORS)
+@every("task", ["binary", "regression"])
 def test_every_fitted_model_shows_its_certificate_or_says_that_it_has_none(algorithm, task):
     entry = ESTIMATORS[algorithm]
     named = {"kernels": dictionary()} if entry.on == "kernels" else {}
@@ -174,7 +175,7 @@ def test_a_model_before_its_fit_and_a_one_class_model_show_themselves():
     assert "of the optimum" in text
 
 
-@pytest.mark.parametrize("algorithm", ["lp", "gomp"])
+@every("algorithm", ["lp", "gomp"])
 def test_a_path_shows_scores_and_gap_at_every_point(algorithm):
     entry = ESTIMATORS[algorithm]
     param = entry.path_params[0]

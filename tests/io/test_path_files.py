@@ -33,7 +33,7 @@ def solved() -> Path:
     return fit_path(model, X[:20], X[:20, 0] > 0, "C", [0.1, 1.0], X[20:], X[20:, 0] > 0)
 
 
-@pytest.mark.parametrize("paths", [{"path": made_up(5)}, {"path": solved(), "point": made_up(1)}], ids=["one", "two"])
+@every("paths", [{"path": made_up(5)}, {"path": solved(), "point": made_up(1)}])
 def test_paths_come_back_as_they_were_without_their_models(paths):
     back = read_paths(write_paths(**paths))
     assert list(back) == list(paths)

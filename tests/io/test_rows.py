@@ -1,8 +1,6 @@
 """Many rows and many runs: a model of all rows from files, and equal results on the workers of a Dask cluster."""
 
-from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import dask.array
@@ -28,7 +26,7 @@ KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary((mkl.
 FIT: Any = partial(mkl.fit_rows, target="y", kernels=KERNELS, n_components=20, C=0.3)
 
 
-def written(table: pd.DataFrame, folder: Path, kind: str = "parquet", size: int = 100) -> Path:
+def written(table, folder, kind="parquet", size=100):
     """The table in files of ``size`` rows."""
     for k, top in enumerate(range(0, len(table), size)):
         part = table.iloc[top : top + size]
@@ -37,7 +35,7 @@ def written(table: pd.DataFrame, folder: Path, kind: str = "parquet", size: int 
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[distributed.Client]:
+def client():
     """Two processes, the only cluster of the whole suite; tests use it by ``with client.as_current()``."""
     quiet = {"dashboard_address": None, "silence_logs": 50}
     with (
@@ -189,7 +187,7 @@ def test_other_refusals_say_what_to_do(tmp_path, monkeypatch):
 # Many runs: the same rows in one process, in two, and on a cluster
 
 
-def backends(client: distributed.Client) -> Iterator[Any]:
+def backends(client):
     yield joblib.parallel_config(backend="loky", n_jobs=2)
     with client.as_current():
         yield joblib.parallel_config(backend="dask")
@@ -200,7 +198,7 @@ def test_folds_and_experiments_are_the_same_on_every_backend(client):
     left, right = DATA.split(0.3, seed=0)
     ticks: list[tuple[int, int]] = []
 
-    def all_of_them() -> list[Any]:
+    def all_of_them():
         folds = mkl.cross_validate_path(
             gomp, DATA.X, DATA.y, "lam", [1e-3, 1e-2], 3, callback=lambda *k: ticks.append(k)
         )

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-import pytest
 
 import mklcore as mkl
 import tests.io.test_script
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.io.script import LONGEST_LINE, call, code, dictionary_code, model_code, path_code
 from mklcore.kernels.functions import KernelSpec
+from tests.helpers.every import every
 
 
 @dataclass(frozen=True)
@@ -21,22 +21,18 @@ class Newcomer:
     scale: float = 1.0
 
 
-def made(text: str, name: str, **names: object) -> object:
+def made(text, name, **names):
     space = {"mkl": mkl, "np": np, "tests": tests} | names
     exec(compile(text, "code", "exec"), space)
     return space[name]
 
 
-@pytest.mark.parametrize(
-    "value",
-    [None, True, 3, -0.1, 1e-300, float("inf"), "a'b\n\"`", (1.5,), [1, "x"], {"a'": (2, None)}, np.float64(0.3), np.int64(4),  # noqa: E501
+@every("value", [None, True, 3, -0.1, 1e-300, float("inf"), "a'b\n\"`", (1.5,), [1, "x"], {"a'": (2, None)}, np.float64(0.3), np.int64(4),  # noqa: E501
      mkl.RBF(0.5, relative=True), mkl.Linear(features=(1, 2), label="a'\n\"b"), mkl.WeightedLpNorm(2.0, (1.0, 2.0)),
      mkl.problem.penalties.LogTerm() + mkl.problem.penalties.GroupLasso(2.0), mkl.PolynomialBasis(3),
      mkl.KernelPCABasis(2, 0.5),
      mkl.LpNorm(float("inf")),
-     Newcomer(0.5), Newcomer(2.0, (mkl.RBF(1.0), mkl.Linear()), scale=0.25)],
-    ids=repr,
-)  # fmt: skip
+     Newcomer(0.5), Newcomer(2.0, (mkl.RBF(1.0), mkl.Linear()), scale=0.25)])  # fmt: skip
 def test_code_makes_the_value_again(value):
     assert made(f"found = {code(value)}", "found") == value
     assert "\n" not in code(value)
@@ -67,12 +63,8 @@ SPECS = (
 ).specs
 
 
-@pytest.mark.parametrize(
-    "kernels",
-    [mkl.KernelDictionary(SPECS), mkl.KernelDictionary(SPECS, standardize=False, feature_names=NAMES),
-     mkl.KernelDictionary.bands(3, mkl.Linear())],
-    ids=["plain", "named", "bands"],
-)  # fmt: skip
+@every("kernels", [mkl.KernelDictionary(SPECS), mkl.KernelDictionary(SPECS, standardize=False, feature_names=NAMES),
+     mkl.KernelDictionary.bands(3, mkl.Linear())])  # fmt: skip
 def test_dictionaries_are_made_again(kernels):
     assert made(dictionary_code(kernels), "kernels") == kernels
     elsewhere = dictionary_code(kernels, "names")
@@ -94,7 +86,7 @@ def test_a_long_call_is_broken():
     assert made(f"found = {long}", "found", f=lambda *parts, y: (len(parts), y), argument=0) == (20, 1)
 
 
-@pytest.mark.parametrize("key", ESTIMATORS)
+@every("key", ESTIMATORS)
 def test_every_estimator_is_made_again(key):
     algorithm = ESTIMATORS[key]
     for kind in {algorithm.classifier, algorithm.regressor} - {None}:
@@ -119,7 +111,7 @@ def test_parameters_may_be_left_out_or_stand_for_expressions():
     assert again.kernels == "precomputed"
 
 
-@pytest.mark.parametrize("falling", [False, True])
+@every("falling", [False, True])
 def test_the_path_is_the_one_of_the_library(falling):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((30, 2)), rng.standard_normal(30) > 0

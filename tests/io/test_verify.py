@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from itertools import cycle, product
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ import sklearn.base
 import mklcore as mkl
 from mklcore.problem.losses import Hinge, Logistic
 from mklcore.verify import main, report, verify
+from tests.helpers.every import every
 from tests.io.test_extensions import LogCosh
 
 ROOT = Path(__file__).parents[2]
@@ -74,7 +76,8 @@ CLASSIFIERS = [
 REGRESSORS = [
     mkl.JointMKLRegressor(p=1.5),
     *(mkl.LpMKLRegressor(p=p, loss=loss) for p in (1.0, 2.0) for loss in ("squared", "epsilon_insensitive", "huber")),
-    mkl.LpMKLRegressor(penalty=mkl.ElasticNet(0.5)),
+    mkl.LpMKLRegressor(penalty="elastic net"),
+    mkl.LpMKLRegressor(loss=mkl.Pinball(0.9)),
     mkl.LpMKLRegressor(penalty=mkl.WeightedLpNorm(1.5, (1, 2, 1, 3, 1, 1))),
     mkl.LpMKLRegressor(penalty=mkl.EllipticNorm(np.eye(6) + 0.3), loss="squared"),
     mkl.UniformMKLRegressor(),
@@ -102,41 +105,29 @@ def with_kernels(model):
     return model.set_params(kernels=KERNELS) if "kernels" in model.get_params() else model
 
 
-def assert_holds(path, table, reported=True):
+def assert_holds(path, table):
     lines = verify(path, table, *(["target"] if str(table).endswith("csv") else []))
     assert [line.text for line in lines if not line.holds] == []
     assert any(line.text.startswith("objective") for line in lines)
     return lines
 
 
-@pytest.mark.parametrize("task", ["binary", "multiclass"])
-@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: str(m).replace("\n", "")[:60])
-def test_every_classifier_is_verified(model, task, tables, tmp_path):
-    lines = assert_holds(saved(with_kernels(model), tables, task, tmp_path), tables[task])
+MODELS = [
+    *((with_kernels(model), task) for model, task in zip(CLASSIFIERS, cycle(("binary", "multiclass")))),
+    *((with_kernels(model), "regression") for model in REGRESSORS),
+    *((mkl.HKLRegressor(basis, lam=0.05, normalize_basis=k % 2 > 0, tol=1e-2), "regression")
+      for k, basis in enumerate(BASES)),
+    *((mkl.LpMKLOneClass(p=1.5, nu=nu, kernels=KERNELS), "regression") for nu in (None, 0.4)),
+]  # fmt: skip
+
+
+@every("model, task", MODELS)
+def test_every_model_is_verified(model, task, tables, tmp_path):
+    lines = assert_holds(saved(model, tables, task, tmp_path), tables[task])
     assert any("within" in line.text for line in lines) == (model.dual_point_ is not None)
 
 
-@pytest.mark.parametrize("model", REGRESSORS, ids=lambda m: str(m).replace("\n", "")[:60])
-def test_every_regressor_is_verified(model, tables, tmp_path):
-    lines = assert_holds(saved(with_kernels(model), tables, "regression", tmp_path), tables["regression"])
-    assert any("within" in line.text for line in lines) == (model.dual_point_ is not None)
-
-
-@pytest.mark.parametrize("basis", BASES, ids=str)
-@pytest.mark.parametrize("normalize", [True, False])
-def test_every_basis_of_a_hull_is_verified(basis, normalize, tables, tmp_path):
-    model = mkl.HKLRegressor(basis, lam=0.05, normalize_basis=normalize, tol=1e-2)
-    assert_holds(saved(model, tables, "regression", tmp_path), tables["regression"])
-
-
-@pytest.mark.parametrize("nu", [None, 0.4])
-def test_novelty_is_verified(nu, tables, tmp_path):
-    model = mkl.LpMKLOneClass(p=1.5, nu=nu, kernels=KERNELS)
-    assert_holds(saved(model, tables, "regression", tmp_path), tables["regression"])
-
-
-@pytest.mark.parametrize("normalise", ["multiplicative", "spherical", "trace", "diag", None])
-@pytest.mark.parametrize("center", [True, False])
+@every("normalise, center", product(["multiplicative", "spherical", "trace", "diag", None], [True, False]))
 def test_every_normalisation_is_verified_on_part_of_the_rows(normalise, center, tables, tmp_path):
     model = mkl.LpMKLRegressor(p=2.0, kernels=RICH, normalise=normalise, center=center)
     lines = assert_holds(saved(model, tables, "regression", tmp_path, slice(3, 30, 2)), tables["regression"])
@@ -187,8 +178,8 @@ def changed(path, name, change):
             archive.writestr(member, content)
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "said"),
+@every(
+    "name, change, said",
     [
         ("objective_", lambda v: v * 0.999, "objective: stated"),
         ("dual_objective_", lambda v: v * 1.001, "dual value: stated"),
@@ -233,7 +224,7 @@ TAMPERED = [
 ]
 
 
-@pytest.mark.parametrize(("model", "task"), TAMPERED, ids=lambda value: str(value).replace("\n", "")[:60])
+@every("model, task", TAMPERED)
 def test_every_array_that_was_changed_is_found_or_changes_no_prediction(model, task, tables, tmp_path):
     path = saved(with_kernels(sklearn.base.clone(model)), tables, task, tmp_path)
     lines = assert_holds(path, tables[task])
@@ -260,9 +251,7 @@ def test_every_array_that_was_changed_is_found_or_changes_no_prediction(model, t
             np.testing.assert_allclose(back.predict_proba(rows), honest.predict_proba(rows), atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "raw", [b"[" * 100_000, b'{"format":1}', b"[]", b"3", b'{"format":"mklcore model","version":4,"model":[]}']
-)
+@every("raw", [b"[" * 100_000, b'{"format":1}', b"[]", b"3", b'{"format":"mklcore model","version":4,"model":[]}'])
 def test_a_damaged_file_is_refused_in_a_sentence(raw, tables, tmp_path):
     with zipfile.ZipFile(tmp_path / "model.mkl", "w") as archive:
         archive.writestr("model.json", raw)

@@ -9,6 +9,7 @@ import pytest
 import mklcore as mkl
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.functions import KernelSpec, LazyColumns, RowKernel
+from mklcore.kernels.grams import Rows
 from mklcore.lp.schedule import SOLVERS, fit_weighted
 from mklcore.problem.driver import Status
 from mklcore.problem.losses import LOSSES, Hinge, Loss, make_loss
@@ -22,7 +23,8 @@ from mklcore.problem.penalties import (
     WeightedLpNorm,
     norms,
 )
-from mklcore.verify import verify
+from mklcore.problem.proof import certificate
+from tests.helpers.every import every
 
 N = 20
 RNG = np.random.default_rng(3)
@@ -40,25 +42,31 @@ PENALTIES = (
 )
 
 
-def solved(name, penalty, solver, C):
-    """The fit of one triple on a target that suits the loss; None, and the reason, where it is refused."""
+def stated(name, C):
+    """A loss with the target and the cost that suit it."""
     loss = make_loss(name)
     y = TARGET if "regression" in loss.tasks else np.where(TARGET > 0, 1.0, -1.0)
     y = np.ones(N) if "novelty" in loss.tasks else y
-    cost = 1.0 / (0.5 * N) if loss.total else C
+    return loss, y, 1.0 / (0.5 * N) if loss.total else C
+
+
+def solved(name, penalty, solver, C):
+    """The fit of one triple; None, and the reason, where it is refused."""
+    loss, y, cost = stated(name, C)
     try:
         return fit_weighted(K, y, cost, loss, penalty, loss.takes_intercept, solver=solver), ""
     except ParameterError as error:
         return None, str(error)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@every("name", LOSSES)
 def test_every_triple_is_certified_or_refused(name):
     assert {penalty.name for penalty in PENALTIES} == set(norms())
     for penalty in PENALTIES:
         for solver in ("auto", *SOLVERS):
             for C in (1.0, 100.0):
                 fit, refused = solved(name, penalty, solver, C)
+                loss, y, cost = stated(name, C)
                 triple = f"{name}, {penalty}, {solver}, C = {C:g}: {refused or fit.status.name}"
                 if fit is None:
                     assert solver != "auto", triple
@@ -66,9 +74,12 @@ def test_every_triple_is_certified_or_refused(name):
                 else:
                     assert fit.status.ok, triple
                     assert 0.0 <= fit.gap <= 1e-3 * abs(fit.objective), triple
+                    parts = fit.weights, fit.dual_coef, fit.intercept
+                    reported = certificate(K, y, *parts, loss, cost, penalty, fit.dual_point, loss.takes_intercept)
+                    assert reported == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6), triple
 
 
-@pytest.mark.parametrize("C", [1.0, 100.0])
+@every("C", [1.0, 100.0])
 def test_cutting_planes_ask_for_sharper_machines_where_the_gap_stands_still(C):
     """The bound feels the machine's error to first order, so that machines as sharp as the tolerance left a gap for
     ever.
@@ -80,7 +91,7 @@ def test_cutting_planes_ask_for_sharper_machines_where_the_gap_stands_still(C):
     assert planes.dual_objective <= exact.objective
 
 
-@pytest.mark.parametrize(("loss", "C"), [("hinge", 1.0), ("squared", 10.0), ("logistic", 10.0)])
+@every("loss, C", [("hinge", 1.0), ("squared", 10.0), ("logistic", 10.0)])
 def test_cutting_planes_reach_a_fine_tolerance_or_say_that_they_stand_still(loss, C):
     """The linear programme's own tolerance gave the same theta forever, and "raise max_iter" was the advice."""
     rng = np.random.default_rng(2)
@@ -151,8 +162,8 @@ def many():
     return mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 12).grams(rows).values, y
 
 
-@pytest.mark.parametrize(
-    ("loss", "solver"),
+@every(
+    "loss, solver",
     [("hinge", "auto"), ("hinge", "newton"), ("hinge", "wrapper"), ("hinge", "interleaved"), ("logistic", "auto")],
 )
 def test_the_l1_problem_under_another_name_takes_the_same_way(many, loss, solver):
@@ -167,17 +178,38 @@ def test_the_l1_problem_under_another_name_takes_the_same_way(many, loss, solver
     assert named.objective == pytest.approx(known.objective, rel=1e-3)
 
 
-@pytest.mark.parametrize("solver", ["auto", "wrapper", "interleaved"])
+@every("solver", ["auto", "wrapper", "interleaved"])
 def test_a_sparse_penalty_off_the_simplex_is_not_taken_for_p_1(many, solver):
     fit = fit_weighted(*many, 5.0, make_loss("hinge"), KSupport(3), True, solver=solver)
     assert fit.status.ok
     assert fit.weights.sum() == pytest.approx(3.0, rel=1e-2)
 
 
-def test_solvers_of_one_problem_refuse_a_penalty_by_what_it_cannot_do(many):
-    for solver, needed in (("newton", "needs an lp norm with finite p"), ("silp", "p = 1 only")):
-        with pytest.raises(ParameterError, match=needed):
-            fit_weighted(*many, 5.0, make_loss("hinge"), KSupport(3), True, solver=solver)
+@every(
+    "loss, penalty, solver, words",
+    [
+        ("hinge", KSupport(3), "newton", "needs an lp norm with finite p"),
+        ("hinge", LpNorm(np.inf), "newton", "finite p"),
+        ("hinge", ElasticNet(0.5), "newton", "needs an lp norm with finite p"),
+        ("hinge", KSupport(3), "silp", "p = 1 only"),
+        ("hinge", LpNorm(2.0), "silp", "for p = 1 only"),
+        ("hinge", ElasticNet(0.5), "silp", "for p = 1 only"),
+        ("hinge", ElasticNet(0.5), "interleaved", "price is homogeneous; that of the elastic net is not"),
+        ("hinge", BlockNorm(3.0), "interleaved", "needs a penalty whose weights descend"),
+        ("logistic", LpNorm(2.0), "interleaved", "needs a loss that is piecewise linear; logistic is not"),
+        ("huber", LpNorm(2.0), "interleaved", "piecewise linear; huber is not"),
+        ("hinge", LpNorm(2.0), "magic", "no solver called 'magic'"),
+    ],
+)
+def test_solvers_refuse_a_problem_by_what_it_lacks(many, loss, penalty, solver, words):
+    with pytest.raises(ParameterError, match=words):
+        fit_weighted(*many, 5.0, make_loss(loss), penalty, True, solver=solver)
+
+
+def test_newton_needs_stored_kernels():
+    rows = Rows.build(mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3), X)
+    with pytest.raises(ParameterError, match="needs the Gram matrices"):
+        fit_weighted(rows, np.sign(TARGET), 1.0, make_loss("hinge"), LpNorm(2.0), True, solver="newton")
 
 
 @dataclass(frozen=True)
@@ -195,7 +227,7 @@ def test_a_claim_that_the_prices_of_a_penalty_do_not_keep_is_refused(many, monke
         fit_weighted(*many, 5.0, make_loss("hinge"), Claiming(2), True)
 
 
-@pytest.mark.parametrize(
+@every(
     "penalty",
     [
         LpNorm(np.inf),
@@ -205,14 +237,13 @@ def test_a_claim_that_the_prices_of_a_penalty_do_not_keep_is_refused(many, monke
         LpNorm(1.0),
         LpNorm(1.5),
     ],
-    ids=str,
 )
 def test_what_the_norms_claim_is_what_their_prices_say(penalty):
     assert penalty.order in (1.0, 1.5, np.inf)
     penalty.check_claims(3)
 
 
-@pytest.mark.parametrize("penalty", [WeightedLpNorm(np.inf, (1.0,) * 12), BlockNorm(2.0), ElasticNet(1.0)], ids=str)
+@every("penalty", [WeightedLpNorm(np.inf, (1.0,) * 12), BlockNorm(2.0), ElasticNet(1.0)])
 def test_the_plain_sum_under_another_name_is_one_machine(many, penalty):
     fit, plain = (fit_weighted(*many, 5.0, make_loss("hinge"), one, True) for one in (penalty, LpNorm(np.inf)))
     assert fit.status.ok
@@ -227,8 +258,8 @@ def derived(kind, /, **parts):
     return type("Own", (kind,), {"__module__": __name__, **parts})
 
 
-@pytest.mark.parametrize(
-    ("own", "words"),
+@every(
+    "own, words",
     [
         (derived(Penalty, name="own"), r"Own derives from Penalty and lacks dual_price\(Q\): What the dual pays for"),
         (derived(KSupport, update=Penalty.update), r"lacks update\(weights, Q\): The analytic next weights"),
@@ -295,8 +326,8 @@ def test_an_estimator_takes_a_penalty_by_name():
     assert mkl.LpMKLRegressor(penalty="lp", p=2.0).penalty_in_use == LpNorm(2.0)
 
 
-@pytest.mark.parametrize(
-    ("penalty", "words"),
+@every(
+    "penalty, words",
     [
         ("block norm", r"pass the object, penalty=BlockNorm\(q=...\)"),
         ("elliptic", r"pass the object, penalty=EllipticNorm\(E=...\)"),
@@ -309,18 +340,6 @@ def test_an_estimator_takes_a_penalty_by_name():
 def test_a_penalty_that_no_name_makes_is_refused_with_the_object_to_pass(penalty, words):
     with pytest.raises(ParameterError, match=words):
         mkl.LpMKLRegressor(penalty=penalty).fit(X, TARGET)
-
-
-def test_a_model_of_a_penalty_by_name_is_saved_and_verified(tmp_path):
-    model = mkl.LpMKLRegressor(penalty="elastic net").fit(X, TARGET)
-    mkl.save_model(tmp_path / "model.mkl", model)
-    again = mkl.load_model(tmp_path / "model.mkl")
-    assert again.penalty == "elastic net"
-    assert again.predict(X) == pytest.approx(model.predict(X))
-    np.savez(tmp_path / "rows.npz", X=X, y=TARGET)
-    lines = verify(tmp_path / "model.mkl", tmp_path / "rows.npz")
-    assert lines
-    assert all(line.holds for line in lines)
 
 
 def test_a_loss_that_hkl_cannot_take_is_refused_with_what_it_lacks():

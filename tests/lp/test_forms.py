@@ -37,7 +37,7 @@ def regulariser(fit):
     return 0.5 * float(sum(w * (fit.dual_coef @ k @ fit.dual_coef) for w, k in zip(fit.weights, CASE.K, strict=True)))
 
 
-@pytest.mark.parametrize("s", [0.3, 1.0, 2.5])
+@every("s", [0.3, 1.0, 2.5])
 def test_constrained_to_penalised_and_back(s):
     fit = _fit()
     R = regulariser(fit)
@@ -79,7 +79,7 @@ def test_one_class_forms_agree():
     )
 
 
-@pytest.mark.parametrize("stored", [True, False])
+@every("stored", [True, False])
 def test_the_nu_form_is_refused_at_another_C_with_the_right_one(stored):
     """Its intercept takes C = 1 / (nu n) for granted."""
     X = np.random.default_rng(0).standard_normal((20, 2))

@@ -58,7 +58,7 @@ def optimum(factors, Y, loss, p, C):
     return C * float(problem.solve(solver="CLARABEL"))
 
 
-@every("seed", range(50))
+@every("seed", range(35))  # every loss with every p
 def test_optimum(seed):
     factors, Y, loss, p, C = random_problem(seed)
     K = np.array([factor @ factor.T for factor in factors])
@@ -135,16 +135,8 @@ def test_classes_share_their_kernels(loss, p):
     assert sum(model.explained_by(data.X, data.y).values()).shape == (3,)
 
 
-def test_a_fit_can_be_stopped(targets):
-    with pytest.warns(mkl.NotConvergedWarning, match="cancelled"):
-        model = mkl.JointMKLRegressor(p=1.2, kernels=KERNELS, callback=lambda record: True).fit(*targets)
-    assert model.n_iter_ == 1
-
-
 def test_refusals(targets):
     X, Y = targets
-    with pytest.raises(ParameterError, match="max_iter"):
-        mkl.JointMKLRegressor(max_iter=0).fit(X, Y)
     with pytest.raises(DataError, match="no columns"):
         mkl.JointMKLRegressor().fit(X, Y[:, :0])
     model = mkl.JointMKLRegressor(kernels=KERNELS).fit(X, Y)

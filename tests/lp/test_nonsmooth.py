@@ -4,12 +4,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import pytest
 
 from mklcore.lp.interior import Interior
 from mklcore.lp.newton import Newton
 from mklcore.lp.schedule import by_newton, fit_weighted
-from mklcore.problem.driver import Fit, run
+from mklcore.problem.driver import run
 from mklcore.problem.losses import Loss, make_loss
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import Problem, WarmStart
@@ -29,7 +28,7 @@ class Drawn(NamedTuple):
     fit_intercept: bool
 
 
-def draw(rng: np.random.Generator) -> Drawn:
+def draw(rng):
     n, M = int(rng.integers(20, 201)), int(rng.integers(2, 31))
     X = rng.standard_normal((n, M))
     loss = make_loss(str(rng.choice(DRAWN_LOSSES)))
@@ -45,7 +44,7 @@ def draw(rng: np.random.Generator) -> Drawn:
     return Drawn(K, y, 10.0 ** rng.uniform(-3, 3), loss, bool(rng.random() < 0.8))
 
 
-def _kernel(X: np.ndarray, m: int, rng: np.random.Generator) -> np.ndarray:
+def _kernel(X, m, rng):
     kind = rng.integers(3)
     if kind == 0:
         return np.outer(X[:, m], X[:, m])
@@ -57,18 +56,18 @@ def _kernel(X: np.ndarray, m: int, rng: np.random.Generator) -> np.ndarray:
     return few @ few.T
 
 
-def _shaken(kernel: np.ndarray, size: float, rng: np.random.Generator) -> np.ndarray:
+def _shaken(kernel, size, rng):
     """A near-duplicate: the kernel and a little of another one of the same trace."""
     v = rng.standard_normal(kernel.shape[0])
     return kernel + size * np.outer(v, v) * (np.trace(kernel) / float(v @ v))
 
 
-def solve(problem: Drawn, tol: float, solver: str = "auto") -> Fit:
+def solve(problem, tol, solver="auto"):
     K, y, C, loss, fit_intercept = problem
     return fit_weighted(K, y, C, loss, LpNorm(1.0), fit_intercept, tol=tol, solver=solver)
 
 
-def gap_of(problem: Drawn, fit: Fit) -> float:
+def gap_of(problem, fit):
     """The gap as a share of R (or of what rounding leaves of it), from the published weights and dual point alone."""
     K, y, C, loss, _ = problem
     f = sum(w * (kernel @ fit.dual_coef) for w, kernel in zip(fit.weights, K, strict=True))
@@ -78,7 +77,7 @@ def gap_of(problem: Drawn, fit: Fit) -> float:
     return (primal - (loss.dual(fit.dual_point, y, C) - price)) / max(price, 1e-10 * abs(primal))
 
 
-def tied(n: int, M: int, loss: str) -> Problem:
+def tied(n, M, loss):
     """One linear kernel per feature and a weak signal in many of them: dozens of kernels tie at the optimum."""
     rng = np.random.default_rng(0)
     y = np.where(np.arange(n) % 2, 1.0, -1.0)
@@ -89,13 +88,13 @@ def tied(n: int, M: int, loss: str) -> Problem:
     return Problem(K, y, 1.0 if loss != "nu_one_class" else 2.0 / n, make_loss(loss), LpNorm(1.0), loss != "one_class")
 
 
-def checked(problem: Problem, fit, tol: float) -> None:
+def checked(problem, fit, tol):
     assert fit.status.ok
     drawn = Drawn(problem.K.values, problem.y, problem.C, problem.loss, problem.fit_intercept)
     assert gap_of(drawn, fit) <= tol * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
+@every("loss", ["hinge", "epsilon_insensitive"])
 def test_newton_that_stands_still_gives_way_to_the_path_inside(loss):
     problem = tied(200, 40, loss)
     alone = run(Newton(problem, tol=1e-6), tol=1e-6, max_iter=15)
@@ -154,7 +153,7 @@ def test_a_path_hands_live_kernels_on_and_every_point_is_certified_as_by_itself(
     assert min(live) < 24
 
 
-@pytest.mark.parametrize("C", [1e-4, 1.0])
+@every("C", [1e-4, 1.0])
 def test_pairs_that_stand_still_at_p_1_give_way_too(C):
     problem = replace(tied(200, 40, "hinge"), C=C)
     fit = fit_weighted(

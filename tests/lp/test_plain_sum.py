@@ -19,7 +19,7 @@ KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feat
 
 
 @pytest.fixture(scope="module")
-def table() -> tuple[np.ndarray, np.ndarray]:
+def table():
     rng = np.random.default_rng(3)
     X = rng.standard_normal((90, 40))
     return X, X[:, 0] - np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(90)

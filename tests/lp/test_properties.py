@@ -36,7 +36,7 @@ class Drawn(NamedTuple):
     intercept: bool
 
 
-def draw(seed: int, loss: str, n: int = 24, M: int = 4) -> Drawn:
+def draw(seed, loss, n=24, M=4):
     """Kernels of unit mean diagonal (Gaussian of several widths, and one of low rank) and a target for the loss."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 3))
@@ -48,7 +48,7 @@ def draw(seed: int, loss: str, n: int = 24, M: int = 4) -> Drawn:
     return Drawn(K, y, loss != "one_class")
 
 
-def feasible(rng: np.random.Generator, loss: str, y: np.ndarray, C: float, balanced: bool) -> np.ndarray:
+def feasible(rng, loss, y, C, balanced):
     """A dual inside its box, summing to zero where there is an intercept."""
     low, high = make_loss(loss).box(y, C)
     low, high = np.maximum(low, -3.0 * C), np.minimum(high, 3.0 * C)
@@ -59,14 +59,14 @@ def feasible(rng: np.random.Generator, loss: str, y: np.ndarray, C: float, balan
     return np.where(a > 0, a * min(1.0, down / up), a * min(1.0, up / down))
 
 
-def solved(drawn: Drawn, loss: str, C: float, theta: np.ndarray):
+def solved(drawn, loss, C, theta):
     K = np.tensordot(theta, drawn.K, 1)
     return machine_of(make_loss(loss))(K, drawn.y, C, make_loss(loss), drawn.intercept, accuracy=1e-12)
 
 
 @often
 @given(seed=seeds, loss=losses, p=orders, C=costs)
-def test_no_point_has_a_negative_gap(seed: int, loss: str, p: float, C: float) -> None:
+def test_no_point_has_a_negative_gap(seed, loss, p, C):
     drawn, rng, penalty = draw(seed, loss), np.random.default_rng(seed + 1), LpNorm(p)
     a = feasible(rng, loss, drawn.y, C, drawn.intercept)
     weights = penalty.scale(rng.random(len(drawn.K)) ** 3)
@@ -78,9 +78,7 @@ def test_no_point_has_a_negative_gap(seed: int, loss: str, p: float, C: float) -
 
 @often
 @given(seed=seeds, loss=losses, p=orders, C=costs)
-def test_a_fit_lies_between_its_own_bounds_and_those_of_any_other_point(
-    seed: int, loss: str, p: float, C: float
-) -> None:
+def test_a_fit_lies_between_its_own_bounds_and_those_of_any_other_point(seed, loss, p, C):
     drawn, rng, penalty = draw(seed, loss), np.random.default_rng(seed + 1), LpNorm(p)
     fit = fit_weighted(drawn.K, drawn.y, C, make_loss(loss), penalty, drawn.intercept, tol=1e-3)
     assert fit.status.ok
@@ -90,6 +88,10 @@ def test_a_fit_lies_between_its_own_bounds_and_those_of_any_other_point(
     slack = 1e-9 * abs(fit.objective)
     assert dual <= fit.objective + slack
     assert primal >= fit.dual_objective - slack
+    proved = certificate(
+        drawn.K, drawn.y, fit.weights, fit.dual_coef, fit.intercept, loss, C, penalty, fit.dual_point, drawn.intercept
+    )
+    assert proved == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6, abs=1e-6 * abs(fit.objective))
     norm = np.max(fit.weights) if np.isinf(p) else np.sum(fit.weights**p) ** (1 / p)
     assert norm == pytest.approx(1.0)
     assert np.all(fit.weights >= 0)
@@ -97,7 +99,7 @@ def test_a_fit_lies_between_its_own_bounds_and_those_of_any_other_point(
 
 @often
 @given(seed=seeds, loss=losses, C=costs, t=st.floats(0.0, 1.0))
-def test_the_value_is_convex_in_the_weights(seed: int, loss: str, C: float, t: float) -> None:
+def test_the_value_is_convex_in_the_weights(seed, loss, C, t):
     drawn, rng = draw(seed, loss), np.random.default_rng(seed + 1)
     one, two = rng.random(4) + 0.05, rng.random(4) + 0.05
     values = [solved(drawn, loss, C, theta).objective for theta in (one, two, t * one + (1 - t) * two)]
@@ -106,7 +108,7 @@ def test_the_value_is_convex_in_the_weights(seed: int, loss: str, C: float, t: f
 
 @often
 @given(seed=seeds, loss=losses, C=costs)
-def test_the_gradient_of_the_value_is_minus_half_the_forms(seed: int, loss: str, C: float) -> None:
+def test_the_gradient_of_the_value_is_minus_half_the_forms(seed, loss, C):
     drawn, rng = draw(seed, loss), np.random.default_rng(seed + 1)
     theta, direction, h = rng.random(4) + 0.3, rng.standard_normal(4), 1e-5
     a = solved(drawn, loss, C, theta).dual
@@ -118,16 +120,14 @@ def test_the_gradient_of_the_value_is_minus_half_the_forms(seed: int, loss: str,
 
 @seldom
 @given(seed=seeds, loss=st.sampled_from(SMOOTH), C=st.floats(-1.0, 1.0).map(lambda e: 10.0**e))
-def test_the_hessian_of_newton_is_that_of_the_value_and_the_analytic_update_bounds_it(
-    seed: int, loss: str, C: float
-) -> None:
+def test_the_hessian_of_newton_is_that_of_the_value_and_the_analytic_update_bounds_it(seed, loss, C):
     drawn, rng = draw(seed, loss), np.random.default_rng(seed + 1)
     theta, h = rng.random(4) + 0.3, 1e-4
     method = Newton(Problem(drawn.K, drawn.y, C, make_loss(loss), LpNorm(2.0), drawn.intercept), tol=1e-12)
     point = method.solve(theta, None, 1e-13)
     H = method._hessian(point)
 
-    def forms(weights: np.ndarray) -> np.ndarray:
+    def forms(weights):
         return method.solve(weights, point.dual, 1e-13).state.Q
 
     columns = [-0.5 * (forms(theta + h * e) - forms(theta - h * e)) / (2 * h) for e in np.eye(4)]
@@ -138,10 +138,10 @@ def test_the_hessian_of_newton_is_that_of_the_value_and_the_analytic_update_boun
 
 @seldom
 @given(seed=seeds, loss=losses, C=costs)
-def test_a_large_p_nears_the_plain_sum(seed: int, loss: str, C: float) -> None:
+def test_a_large_p_nears_the_plain_sum(seed, loss, C):
     drawn = draw(seed, loss)
 
-    def objective(p: float) -> float:
+    def objective(p):
         return fit_weighted(drawn.K, drawn.y, C, make_loss(loss), LpNorm(p), drawn.intercept, tol=1e-8).objective
 
     alone = solved(drawn, loss, C, np.ones(4)).objective
@@ -151,7 +151,7 @@ def test_a_large_p_nears_the_plain_sum(seed: int, loss: str, C: float) -> None:
 
 @seldom
 @given(seed=seeds, loss=losses, p=orders, C=costs)
-def test_one_kernel_is_the_machine_for_every_p(seed: int, loss: str, p: float, C: float) -> None:
+def test_one_kernel_is_the_machine_for_every_p(seed, loss, p, C):
     drawn = draw(seed, loss)
     fit = fit_weighted(drawn.K[:1], drawn.y, C, make_loss(loss), LpNorm(p), drawn.intercept, tol=1e-7)
     alone = machine_of(make_loss(loss))(drawn.K[0], drawn.y, C, make_loss(loss), drawn.intercept, accuracy=1e-12)
@@ -161,7 +161,7 @@ def test_one_kernel_is_the_machine_for_every_p(seed: int, loss: str, p: float, C
 
 @seldom
 @given(seed=seeds, loss=losses, p=st.one_of(st.just(1.0), st.floats(1.05, 8.0)), C=costs)
-def test_two_copies_act_as_one_kernel(seed: int, loss: str, p: float, C: float) -> None:
+def test_two_copies_act_as_one_kernel(seed, loss, p, C):
     drawn = draw(seed, loss)
     single = drawn.K.copy()
     single[1] *= 2 ** (1 - 1 / p)

@@ -58,7 +58,7 @@ FEATURES = {
 class Sizes:
     """The problem as every way has it: kernels stored, in single precision, made again, and as features."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         rng = np.random.default_rng(4)
         X = rng.normal(size=(N, D))
         numbers = X[:, 0] - np.sin(2 * X[:, 1]) + 0.5 * X[:, 2] ** 2 + 0.3 * rng.normal(size=N)

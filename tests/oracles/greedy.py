@@ -14,7 +14,7 @@ with np.load(FOLDER / "gomp.npz") as _file:
     _GOMP = dict(_file)
 
 
-def _square(triangles: np.ndarray) -> np.ndarray:
+def _square(triangles):
     n = int((np.sqrt(8 * triangles.shape[1] + 1) - 1) / 2)
     stack = np.zeros((len(triangles), n, n))
     upper = np.triu_indices(n)
@@ -23,7 +23,7 @@ def _square(triangles: np.ndarray) -> np.ndarray:
     return stack
 
 
-def _unit_diagonal(stack: np.ndarray) -> np.ndarray:
+def _unit_diagonal(stack):
     return np.ascontiguousarray(stack / stack[:, :1, :1])
 
 
@@ -58,7 +58,7 @@ class Penalised(NamedTuple):
     path_norms: np.ndarray
 
 
-def penalised() -> list[Penalised]:
+def penalised():
     """Every optimum of the l1 problem."""
     found = []
     for key in (key for key in DATA if key.startswith("l1|") and key.count("|") == 1):
@@ -83,7 +83,7 @@ class Descent(NamedTuple):
     eta: np.ndarray
 
 
-def descents() -> list[Descent]:
+def descents():
     """Every run of Algorithm 2, unit steps and line search."""
     found = []
     for key in (key for key in DATA if key.startswith("alg2|") and key.endswith("|picks")):

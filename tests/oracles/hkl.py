@@ -9,8 +9,7 @@ import numpy as np
 
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
 from mklcore.hkl.bases import ANOVABasis, GaussianBasis, PolynomialBasis
-from mklcore.hkl.design import Design
-from mklcore.hkl.graph import Node, levels, touched
+from mklcore.hkl.graph import levels, touched
 
 FILE = Path(__file__).parent / "hkl.npz"
 
@@ -32,15 +31,15 @@ class HullOptimum(NamedTuple):
     predicted: np.ndarray | None
 
     @property
-    def is_smooth(self) -> bool:
+    def is_smooth(self):
         return self.loss != "hinge"
 
-    def estimator(self, **more: Any) -> Any:
+    def estimator(self, **more):
         cls = HKLRegressor if self.loss == "squared" else HKLClassifier
         return cls(loss=self.loss, **{**self.settings, **more})
 
 
-def hull_optima() -> list[HullOptimum]:
+def hull_optima():
     """All 31 records: 28 smooth ones and 3 with the hinge loss."""
     with np.load(FILE) as file:
         data = dict(file)
@@ -67,12 +66,12 @@ def hull_optima() -> list[HullOptimum]:
     return found
 
 
-def grid(design: Design) -> list[Node]:
+def grid(design):
     """Every node of a small grid."""
     return [touched(full) for full in np.ndindex(*(design.q + 1,) * design.p)]
 
 
-def brute_descendant_sums(design: Design, nodes: list[Node], a: np.ndarray, base: float) -> np.ndarray:
+def brute_descendant_sums(design, nodes, a, base):
     """S_t by listing every descendant: small grids only."""
     forms = {node: float(a @ design.gram(node) @ a) for node in grid(design)}
     sums = []

@@ -26,15 +26,15 @@ class Optimum(NamedTuple):
     y: np.ndarray
 
     @property
-    def fit_intercept(self) -> bool:
+    def fit_intercept(self):
         return self.loss != "one_class"
 
     @property
-    def name(self) -> str:
+    def name(self):
         return f"{self.part}-{self.loss}-C{self.C:g}-{self.matrix or f'{self.order:.4g}'}"
 
 
-def lp_optima(mode: str = "lp") -> list[Optimum]:
+def lp_optima(mode="lp"):
     """The records of one kind: "lp", "noniso" (elliptic) or "block"."""
     with np.load(FOLDER / "lp_norm.npz") as file:
         data = dict(file)
@@ -76,7 +76,7 @@ class GreedyPath(NamedTuple):
     alpha: np.ndarray
 
 
-def gomp_paths() -> list[GreedyPath]:
+def gomp_paths():
     """Every squared-loss path, single and multiple output."""
     with np.load(FOLDER / "gomp.npz") as file:
         data = dict(file)

@@ -44,7 +44,7 @@ class Optimum(NamedTuple):
     lower: float
 
 
-def _problem(data: dict[str, np.ndarray], part: str) -> tuple[np.ndarray, np.ndarray]:
+def _problem(data, part):
     """The stack (M, n, n) of trace one and the target; P3 is ten copies of one kernel, then another."""
     y, flat = data[f"{part}_y"], data[f"{part}_K"]
     flat = np.concatenate([np.repeat(flat[:1], COPIES, axis=0), flat[1:]]) if part == "P3" else flat
@@ -54,12 +54,12 @@ def _problem(data: dict[str, np.ndarray], part: str) -> tuple[np.ndarray, np.nda
     return K, y
 
 
-def _load() -> dict[str, np.ndarray]:
+def _load():
     with np.load(FOLDER / "smkl.npz") as file:
         return dict(file)
 
 
-def smkl_runs() -> list[Run]:
+def smkl_runs():
     """Every run that can be compared: two on P3 are not in the file (see ``test_smkl_solver``)."""
     data = _load()
     found = []
@@ -74,7 +74,7 @@ def smkl_runs() -> list[Run]:
     return found
 
 
-def l1_optima() -> list[Optimum]:
+def l1_optima():
     """The l1 problem of greedy sparse learning at several lam."""
     data = _load()
     found = []

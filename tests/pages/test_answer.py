@@ -1,7 +1,6 @@
 """A page's answer is the library's: equal numbers, what is fixed reaches the model, refusals mend."""
 
 import io
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
-from mklcore.answer.exploration import Exploration
 from mklcore.answer.folds import Asked
 from pages.shared import answer, work
 from pages.shared.params.parameters import Params
@@ -19,7 +17,7 @@ from pages.shared.work import Failed, Ready
 SAMPLES = ("iris", "wine", "diabetes", "mkl_toy_dense", "sparse_polynomial", "spectra")
 
 
-def csv(n: int, seed: int, kind: str) -> bytes:
+def csv(n, seed, kind):
     rng = np.random.default_rng(seed)
     X, town = rng.standard_normal((n, 3)), rng.choice(["north", "south", "west"], n)
     f = np.sin(2 * X[:, 0]) + X[:, 1] + (town == "north") + 0.3 * rng.standard_normal(n)
@@ -31,7 +29,7 @@ def csv(n: int, seed: int, kind: str) -> bytes:
 MADE = {"number": (90, 1), "two": (90, 2), "three": (120, 3), "few": (40, 4)}
 
 
-def tables() -> Iterator[tuple[str, mkl.Dataset, Params]]:
+def tables():
     """Ten small tables: name, what the library reads, and what a page asks."""
     yield from ((name, mkl.load_sample(name), Params(data=name)) for name in SAMPLES)
     for name, (n, seed) in MADE.items():
@@ -41,17 +39,17 @@ def tables() -> Iterator[tuple[str, mkl.Dataset, Params]]:
 
 
 @pytest.fixture(autouse=True)
-def nothing_known() -> None:
+def nothing_known():
     """What other tests asked of the same samples is forgotten."""
     work.WORK.clear()
 
 
-def ready(found: object) -> Exploration:
+def ready(found):
     assert isinstance(found, Ready), found
     return found.value
 
 
-def differences(page: Exploration, library: Exploration) -> list[str]:
+def differences(page, library):
     """What differs between two answers, by name."""
     pairs = {
         "choice": (page.label, library.label),
@@ -73,7 +71,7 @@ def differences(page: Exploration, library: Exploration) -> list[str]:
     return found
 
 
-def test_ten_tables_get_the_librarys_numbers_on_any_number_of_threads() -> None:
+def test_ten_tables_get_the_librarys_numbers_on_any_number_of_threads():
     misses = {}
     for k, (name, data, params) in enumerate(tables()):
         assert answer.asked(params) == Asked()
@@ -84,7 +82,7 @@ def test_ten_tables_get_the_librarys_numbers_on_any_number_of_threads() -> None:
     assert {name: found for name, found in misses.items() if found} == {}
 
 
-def test_what_is_fixed_reaches_the_model() -> None:
+def test_what_is_fixed_reaches_the_model():
     usual = Params(data="iris", seed=3)
     assert answer.asked(usual) == Asked(seed=3)
     assert answer.key(replace(usual, validation=0.1)) == answer.key(usual)
@@ -111,7 +109,7 @@ def test_what_is_fixed_reaches_the_model() -> None:
     assert [name for name, (params, holds) in cases.items() if not holds(ready(answer.get(params)))] == []
 
 
-def test_a_ready_stack_ranks_its_kernels() -> None:
+def test_a_ready_stack_ranks_its_kernels():
     data = mkl.make_friedman(120, seed=1) if hasattr(mkl, "make_friedman") else mkl.load_sample("diabetes").drawn(120)
     stack = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 4).grams(data.X[:, :4])
     file = io.BytesIO()
@@ -129,7 +127,7 @@ def test_a_ready_stack_ranks_its_kernels() -> None:
     assert "ready stack has no rows" in refused.sentence
 
 
-def test_later_stages_are_values_of_their_own() -> None:
+def test_later_stages_are_values_of_their_own():
     params = Params(data="iris")
     assert answer.headline(params) == ""
     before = ready(answer.get(params))
@@ -145,7 +143,7 @@ def test_later_stages_are_values_of_their_own() -> None:
     assert ready(answer.intervals(params)) is before.conformal
 
 
-def test_refusals_pass_as_sentences_with_their_repairs() -> None:
+def test_refusals_pass_as_sentences_with_their_repairs():
     table = Params(data=keep_upload("table.csv", csv(60, 1, "two")), target="y")
     few = Params(data=keep_upload("few.csv", b"a,b,y\n1,2,x\n2,1,z\n3,5,x\n4,4,z\n"), target="y")
     cases = {

@@ -18,7 +18,7 @@ from tests.helpers.pages import memory, open_app
 SHARES = Shares(files=2, kept_mb=3.0, tab_mb=4.0, total_mb=6.0)
 
 
-def test_a_tab_and_the_server_have_their_shares() -> None:
+def test_a_tab_and_the_server_have_their_shares():
     held = [0.0]
     counted = Arriving(lambda: held[0], SHARES)
     assert counted.begin("a", 3 * MB) == ""
@@ -34,7 +34,7 @@ def test_a_tab_and_the_server_have_their_shares() -> None:
 
 
 @pytest.fixture(params=["nothing", "little"])
-def slow_body(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
+def slow_body(request, monkeypatch):
     """What a client sends that declared 100 MB: nothing at all, or a byte now and then."""
     monkeypatch.setattr(arriving, "PATIENCE_SECONDS", 0.05)
 
@@ -45,14 +45,14 @@ def slow_body(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
     return receive
 
 
-def test_a_file_that_stops_coming_is_ended_and_no_longer_counted(kept, slow_body) -> None:
+def test_a_file_that_stops_coming_is_ended_and_no_longer_counted(kept, slow_body):
     answers: list[dict] = []
 
-    async def app(scope, receive, send) -> None:
+    async def app(scope, receive, send):
         while (await receive()).get("more_body"):
             pass
 
-    async def send(message) -> None:
+    async def send(message):
         answers.append(message)
 
     headers = [(b"host", b"localhost"), (b"content-length", b"3900000")]
@@ -63,14 +63,14 @@ def test_a_file_that_stops_coming_is_ended_and_no_longer_counted(kept, slow_body
     assert arriving.ARRIVING.begin("a", 3.9 * MB) == ""
 
 
-def test_a_file_may_come_slowly_and_its_answer_is_waited_for() -> None:
+def test_a_file_may_come_slowly_and_its_answer_is_waited_for():
     now, pieces = [0.0], [b"x" * 30_000] * 20
 
     async def receive():
         now[0] += 1.0
         return {"type": "http.request", "body": pieces.pop(), "more_body": bool(pieces)}
 
-    async def take() -> int:
+    async def take():
         body, count = arriving.paced(receive, lambda: now[0]), 0
         while (await body())["more_body"]:
             count += 1
@@ -80,7 +80,7 @@ def test_a_file_may_come_slowly_and_its_answer_is_waited_for() -> None:
 
 
 @pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> MemoryUploadedFileManager:
+def kept(monkeypatch):
     """What Streamlit keeps of the files of a server, and shares that small files use up."""
     there = MemoryUploadedFileManager("/_stcore/upload_file")
     monkeypatch.setattr(inside, "_manager", lambda: there)
@@ -88,7 +88,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> MemoryUploadedFileManager:
     return there
 
 
-def send(kept: MemoryUploadedFileManager, tab: str, number: int, size: int) -> UploadedFileRec | int:
+def send(kept, tab, number, size):
     """Send a file as a browser does, in two pieces, to a server that keeps what it is given; return that, or the
     status.
     """
@@ -98,7 +98,7 @@ def send(kept: MemoryUploadedFileManager, tab: str, number: int, size: int) -> U
     pieces = [whole[:100], whole[100:]]
     status: list[int] = []
 
-    async def app(scope, receive, send) -> None:
+    async def app(scope, receive, send):
         from starlette.requests import Request
 
         form = await Request(scope, receive).form()
@@ -110,7 +110,7 @@ def send(kept: MemoryUploadedFileManager, tab: str, number: int, size: int) -> U
     async def receive():
         return {"type": "http.request", "body": pieces.pop(0), "more_body": bool(pieces)}
 
-    async def answer(message) -> None:
+    async def answer(message):
         status.append(message.get("status", 0))
 
     headers = [
@@ -126,7 +126,7 @@ def send(kept: MemoryUploadedFileManager, tab: str, number: int, size: int) -> U
     return status[0] if status else kept.file_storage[tab][str(number)]
 
 
-def test_of_a_tab_the_files_that_came_last_are_kept(kept) -> None:
+def test_of_a_tab_the_files_that_came_last_are_kept(kept):
     for number in range(8):
         assert len(send(kept, "a", number, int(MB)).data) == MB
     assert list(kept.file_storage["a"]) == ["6", "7"]
@@ -134,7 +134,7 @@ def test_of_a_tab_the_files_that_came_last_are_kept(kept) -> None:
     assert list(kept.file_storage["a"]) == ["8"], "with the one before they would be too large"
 
 
-def test_what_is_refused_is_not_kept_and_words_come_in_its_place(kept) -> None:
+def test_what_is_refused_is_not_kept_and_words_come_in_its_place(kept):
     for tab in "ab":
         send(kept, tab, 0, int(2.9 * MB))
     refused = send(kept, "c", 0, int(2.9 * MB))
@@ -147,10 +147,10 @@ def test_what_is_refused_is_not_kept_and_words_come_in_its_place(kept) -> None:
     assert len(send(kept, "c", 1, int(2.9 * MB)).data) > MB
 
 
-def test_a_request_that_does_not_say_how_long_it_is_brings_nothing() -> None:
+def test_a_request_that_does_not_say_how_long_it_is_brings_nothing():
     status: list[int] = []
 
-    async def answer(message) -> None:
+    async def answer(message):
         status.append(message.get("status", 0))
 
     scope = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/a/1", "headers": [(b"host", b"localhost")]}
@@ -158,7 +158,7 @@ def test_a_request_that_does_not_say_how_long_it_is_brings_nothing() -> None:
     assert status[0] == 411
 
 
-def test_the_page_tells_why_a_file_was_not_taken() -> None:
+def test_the_page_tells_why_a_file_was_not_taken():
     app = open_app(widths="1", each="none", degree="0")
     why = "The file of 60 MB was not taken: the server is full."
     app.file_uploader(key="uploader").upload("a.csv", why.encode(), uploads.REFUSED).run()
@@ -166,7 +166,7 @@ def test_the_page_tells_why_a_file_was_not_taken() -> None:
     assert not memory(app).uploads
 
 
-def test_streamlit_keeps_files_where_they_are_looked_for() -> None:
+def test_streamlit_keeps_files_where_they_are_looked_for():
     there = MemoryUploadedFileManager("")
     there.add_file("a", UploadedFileRec("1", "n", "t", b"x"))
     assert there.file_storage["a"]["1"].data == b"x"

@@ -6,15 +6,14 @@ from functools import cache as once
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
 from mklcore.answer.comparison import compare_answers
 from mklcore.answer.explore import answered
 from mklcore.errors import ParameterError
 from mklcore.figures import moving
-from mklcore.figures.moving import MethodView, peak_shares, shares_of_weight
-from mklcore.paths.path import Path, fit_path
+from mklcore.figures.moving import MethodView, peak_shares
+from mklcore.paths.path import fit_path
 from pages.of_compare import rail
 from pages.shared import answer, work
 from pages.shared.derive import comparison
@@ -25,7 +24,8 @@ from pages.shared.params import steps as params_steps
 from pages.shared.params.algorithms import METHODS
 from pages.shared.params.methods import MethodParams
 from pages.shared.params.parameters import Params
-from tests.helpers.pages import go, memory, open_app, quiet, table, upload, words
+from tests.helpers.every import every
+from tests.helpers.pages import go, memory, open_app, press, put, table, upload, words
 
 PAGE = "pages/compare.py"
 
@@ -36,17 +36,17 @@ def at_once():
         yield
 
 
-def read(text: str) -> tuple[MethodParams, ...]:
+def read(text):
     return params_methods.read(text)
 
 
-def rows(app: AppTest):
+def rows(app):
     assert len(app.dataframe) == 1, words(app)
     return app.dataframe[0].value
 
 
 @once
-def path(name: str, param: str, values: tuple[float, ...], **settings: float) -> Path:
+def path(name, param, values, **settings):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 3))
     y = (X[:, 0] + 0.2 * rng.standard_normal(40) > 0).astype(int)
@@ -56,7 +56,7 @@ def path(name: str, param: str, values: tuple[float, ...], **settings: float) ->
 # Methods as text
 
 
-def test_every_method_over_every_path_survives_the_link() -> None:
+def test_every_method_over_every_path_survives_the_link():
     for name, over in [(key, one) for key in METHODS for one in METHODS[key].path_params]:
         methods = (params_methods.method(name, over), MethodParams("uniform", settings=(("loss", "squared"),)))
         params, refused = link.read({"methods": params_methods.write(methods)})
@@ -65,7 +65,7 @@ def test_every_method_over_every_path_survives_the_link() -> None:
         assert methods[0].over == over == comparison.method_params(params, methods[0]).path
 
 
-def test_methods_and_places_that_cannot_be_are_refused() -> None:
+def test_methods_and_places_that_cannot_be_are_refused():
     methods = (
         "lp", "lp;lp;lp;lp;lp;lp", "lp;nosuch", "lp;hkl", "lp;lp:lam", "lp;lp,p=0.5", "lp;lp,p=nan", "lp;lp,C=inf",
         "lp;lp,C", "lp;lp,C=1,C=2", "lp;lp,nosuch=1", "lp;lp,loss=square", "lp;gomp,n_kernels=2.5",
@@ -81,11 +81,11 @@ def test_methods_and_places_that_cannot_be_are_refused() -> None:
         assert "a number above 0, or a share of the path" in refused[0], text
 
 
-def test_what_is_usual_or_moved_by_the_path_is_not_written() -> None:
+def test_what_is_usual_or_moved_by_the_path_is_not_written():
     assert params_methods.write(read("lp,p=1.0;lp:C,p=2.0;lp:p,p=2.0;smkl,n_starts=1")) == "lp;lp,p=2.0;lp:p;smkl"
 
 
-def test_methods_are_named_by_what_parts_them() -> None:
+def test_methods_are_named_by_what_parts_them():
     found = params_methods.labels(read("lp;lp,p=2.0,loss=logistic;gomp:lam;uniform"), "binary")
     assert found[0].endswith("hinge, p = 1")
     assert found[1].endswith("logistic, p = 2")
@@ -93,7 +93,7 @@ def test_methods_are_named_by_what_parts_them() -> None:
     assert found[3] == "Uniform sum"
 
 
-def test_presets_are_sets_of_methods_a_link_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_presets_are_sets_of_methods_a_link_can_hold(monkeypatch):
     for data in ("iris", "diabetes"):
         found = rail.presets(Params(data=data))
         assert len(found) >= 6
@@ -109,7 +109,7 @@ def test_presets_are_sets_of_methods_a_link_can_hold(monkeypatch: pytest.MonkeyP
 # One cursor for several paths
 
 
-def test_methods_share_a_value_or_a_share_of_their_path() -> None:
+def test_methods_share_a_value_or_a_share_of_their_path():
     wide, narrow = path("lp", "C", (0.01, 0.1, 1.0, 10.0)), path("lp", "C", (0.5, 5.0), p=2.0)
     steps = moving.shared_slider([wide, narrow], ["C", "C"])
     assert (steps.shared, steps.values[0], steps.values[-1]) == ("C", 0.01, 10.0)
@@ -134,7 +134,7 @@ def test_methods_share_a_value_or_a_share_of_their_path() -> None:
 # Figures
 
 
-def test_a_kernel_has_one_colour_and_one_scale_in_all_methods() -> None:
+def test_a_kernel_has_one_colour_and_one_scale_in_all_methods():
     paths = [path("lp", "C", (0.01, 0.1, 1.0)), path("lp", "C", (0.01, 0.1, 1.0), p=2.0)]
     steps = moving.shared_slider([*paths, None], ["C"] * 3)
     methods = [*(MethodView(str(k), one) for k, one in enumerate(paths)), MethodView("late", note="Not there yet.")]
@@ -150,11 +150,7 @@ def test_a_kernel_has_one_colour_and_one_scale_in_all_methods() -> None:
         assert all(table[name] == colour for name, colour in colours.items())
 
 
-def test_shares_add_up_to_one_and_nothing_stays_nothing() -> None:
-    assert shares_of_weight([[1.0, 3.0], [0.0, 0.0]]).tolist() == [[0.25, 0.75], [0.0, 0.0]]
-
-
-def test_methods_over_other_kernels_are_refused() -> None:
+def test_methods_over_other_kernels_are_refused():
     one = path("lp", "C", (0.01, 0.1, 1.0))
     other = replace(one, kernel_names=tuple(f"other {name}" for name in one.kernel_names))
     with pytest.raises(ParameterError, match="over the same kernels only"):
@@ -164,8 +160,8 @@ def test_methods_over_other_kernels_are_refused() -> None:
 # The page
 
 
-@pytest.mark.parametrize("data", ["iris", "diabetes"])
-def test_the_page_says_what_the_library_says(data: str) -> None:
+@every("data", ["iris", "diabetes"])
+def test_the_page_says_what_the_library_says(data):
     app = open_app(PAGE, data=data, methods="lp,p=2.0;gomp;uniform", seed="3")
     params, answers = memory(app).params, {}
     names = params_methods.labels(comparison.methods(params), mkl.load_sample(data).task)
@@ -185,32 +181,32 @@ def test_the_page_says_what_the_library_says(data: str) -> None:
     assert str(spoken["found"]) == str(found)
 
 
-def test_a_release_moves_every_method_and_the_link() -> None:
+def test_a_release_moves_every_method_and_the_link():
     app = open_app(PAGE, data="iris", methods="gomp;uniform", methods_at="40%")
     assert "The methods have different parameters" in words(app)
     assert not app.button(key="compare_best").disabled
-    quiet(app.button(key="compare_best").click().run())
+    press(app, "compare_best")
     assert "methods_at" not in app.query_params
     assert "One C for all methods" in words(open_app(PAGE, data="iris", methods="lp,p=2.0;uniform"))
 
 
-def test_methods_are_added_changed_and_removed() -> None:
+def test_methods_are_added_changed_and_removed():
     app = open_app(PAGE, data="iris", methods="gomp;uniform")
-    quiet(app.button(key="method_add").click().run())
+    press(app, "method_add")
     assert len(comparison.methods(memory(app).params)) == 3
-    quiet(app.selectbox(key="method_0_algorithm").set_value("greedy").run())
-    quiet(app.segmented_control(key="method_0_path").set_value("lam").run())
+    put(app, "method_0_algorithm", "greedy")
+    put(app, "method_0_path", "lam")
     assert memory(app).params.methods == "greedy:lam;uniform;lp"
-    quiet(app.button(key="method_1_remove").click().run())
+    press(app, "method_1_remove")
     assert memory(app).params.methods == "greedy:lam;lp"
     assert all(app.button(key=f"method_{place}_remove").disabled for place in (0, 1))
-    quiet(app.select_slider(key="method_1_p_p").set_value(2.0).run())
+    put(app, "method_1_p_p", 2.0)
     assert memory(app).params.methods == "greedy:lam;lp,p=2.0"
-    quiet(app.selectbox(key="methods_preset").set_value("Kernel by kernel").run())
+    put(app, "methods_preset", "Kernel by kernel")
     assert memory(app).params.methods == "gomp;greedy"
 
 
-def test_a_method_that_fails_says_why_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_method_that_fails_says_why_and_the_others_stay(monkeypatch):
     make = answer.stages
 
     def failing(data, asked, *rest):
@@ -224,12 +220,9 @@ def test_a_method_that_fails_says_why_and_the_others_stay(monkeypatch: pytest.Mo
     assert len(rows(app)) == 2
 
 
-def test_uploads_and_ready_stacks_are_compared_and_stay_in_their_session() -> None:
+def test_uploads_and_ready_stacks_are_compared():
     app = go(upload(open_app(methods="gomp;uniform"), table()), PAGE)
     assert len(rows(app)) == 2
-    stranger = open_app(PAGE, data=memory(app).params.data, methods="gomp;uniform")
-    assert "Upload the same file" in words(stranger)
-    assert not stranger.dataframe
     rng, buffer = np.random.default_rng(5), io.BytesIO()
     X = rng.standard_normal((80, 3))
     kernels = np.array([np.outer(x, x) + 0.1 * np.eye(80) for x in X.T])
@@ -238,11 +231,7 @@ def test_uploads_and_ready_stacks_are_compared_and_stay_in_their_session() -> No
     assert len(rows(app)) == 2
 
 
-def test_a_table_without_target_is_reported_so() -> None:
-    assert "no target" in words(open_app(PAGE, data="ring"))
-
-
-def test_a_file_of_methods_tells_each_problem_once_with_the_methods_that_solve_it() -> None:
+def test_a_file_of_methods_tells_each_problem_once_with_the_methods_that_solve_it():
     params = Params(data="iris", methods="lp,norm=block norm,q=4.0;lp;lp,p=2.0")
     methods = zip(("a", "b", "c"), comparison.methods(params), strict=True)
     drawn = [

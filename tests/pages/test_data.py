@@ -1,7 +1,6 @@
 """The Data page: what a person can change about reading, how it is reported, and what a link carries of it."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,13 +18,14 @@ from pages.shared.params import link as params_link
 from pages.shared.params.parameters import Params
 from tests.data.test_excel import book
 from tests.data.test_reading import REFUSALS
-from tests.helpers.pages import go, memory, open_app, quiet, table, upload, words
+from tests.helpers.every import every
+from tests.helpers.pages import change, memory, open_app, press, put, table, upload, words
 
 N = 60
 VALUES = np.random.default_rng(0).standard_normal((N, 3)).round(3)
 
 
-def rows(gap: tuple[int, ...] = (3, 17)) -> list[list[object]]:
+def rows(gap=(3, 17)):
     """A table with a row id, two prefixes, a gap, a category and a target of small whole numbers."""
     head = ["row id", "fou_1", "fou_2", "kar_1", "kar_2", "colour", "code", "grade"]
     body = [[i + 1, *VALUES[i].tolist(), i * 0.5, ("red", "green", "blue")[i % 3], i % 4, i % 5] for i in range(N)]
@@ -34,7 +34,7 @@ def rows(gap: tuple[int, ...] = (3, 17)) -> list[list[object]]:
     return [head, *body]
 
 
-def csv(cells: list[list[object]], delimiter: str = ",") -> bytes:
+def csv(cells, delimiter=","):
     return "\n".join(delimiter.join("" if v is None else str(v) for v in row) for row in cells).encode()
 
 
@@ -190,8 +190,8 @@ def test_edited_groups_are_read_or_refused():
 HINT = re.compile(r"\b(keep|uses|sentinels|task|delimiter|decimal|encoding|header|sheet|target|max_\w+)=")
 
 
-@pytest.mark.parametrize("case", REFUSALS)
-def test_refusals_speak_to_a_person(case: str):
+@every("case", REFUSALS)
+def test_refusals_speak_to_a_person(case):
     source, options, _ = REFUSALS[case]
     with pytest.raises(DataError) as caught:
         read_table(source, **options)
@@ -229,22 +229,22 @@ def test_every_note_says_what_undoes_it():
 def test_every_choice_about_a_file_is_in_the_link_and_undone_in_one_click():
     app = upload(open_app(), MESSY)
     assert "**60** rows, **6** columns to learn from. Target **grade**: more than two classes" in words(app)
-    app.selectbox(key="field_task").set_value("regression").run()
-    app.selectbox(key="field_missing").set_value("drop").run()
-    assert "**58** rows" in words(quiet(app))
+    assert "target_0" not in {button.key for button in app.button}  # the guess is sure
+    put(app, "field_task", "regression")
+    put(app, "field_missing", "drop")
+    assert "**58** rows" in words(app)
     assert "a number (regression)" in words(app)
-    app.selectbox(key="field_header").set_value("no").run()
-    app.selectbox(key="field_target").set_value("x6").run()
-    assert "regression needs numbers" in quiet(app).error[0].value
+    put(app, "field_header", "no")
+    put(app, "field_target", "x6")
+    assert "regression needs numbers" in app.error[0].value
     assert len(app.dataframe[0].value) == 10  # the first rows of what was refused
     link = app.query_params
     assert (link["task"], link["missing"], link["header"]) == ("regression", "drop", "no")
-    memory(app).params = replace(memory(app).params, header="", target="", uses="1n,2x,7c")
-    quiet(app.run())
+    change(app, header="", target="", uses="1n,2x,7c")
     assert "Left out, as asked" in words(app).replace("\\", "")
-    app.button(key="as_found").click().run()
+    press(app, "as_found")
     assert memory(app).params == Params(data=link["data"])
-    assert "**60** rows, **6** columns to learn from" in words(quiet(app))
+    assert "**60** rows, **6** columns to learn from" in words(app)
 
 
 def test_a_link_restores_the_reading_once_the_file_is_there():
@@ -262,9 +262,8 @@ def test_another_table_drops_what_belonged_to_the_one_before():
     app = upload(open_app(edited="lin@1;lin@2"), MESSY)
     assert memory(app).params.edited == ""
     assert "belonged to the previous table" in words(app)
-    memory(app).params = replace(memory(app).params, grouping="prefix", task="regression")
-    quiet(app.run())
-    app.button(key="table_iris").click().run()
+    change(app, grouping="prefix", task="regression")
+    press(app, "table_iris")
     assert memory(app).params == Params(data="iris")
     assert set(uploading.OF_THE_TABLE) <= set(Params.__dataclass_fields__)
 
@@ -273,35 +272,26 @@ def test_a_sheet_is_chosen_on_the_page():
     raw = book(First=rows(), Second=[["c", "y"], *([i * 0.5, i % 2] for i in range(40))])
     app = upload(open_app(), raw, "book.xlsx")
     assert "**60** rows" in words(app)
-    app.selectbox(key="field_sheet").set_value("Second").run()
-    assert "**40** rows, **1** column to learn from" in words(quiet(app))
+    put(app, "field_sheet", "Second")
+    assert "**40** rows, **1** column to learn from" in words(app)
     assert app.query_params["sheet"] == "Second"
-    memory(app).params = replace(memory(app).params, sheet="Third")
-    quiet(app.run())
+    change(app, sheet="Third")
     assert "no sheet 'Third'; it has 'First', 'Second'" in words(app).replace("\\", "")
 
 
 def test_groups_of_a_sample_are_changed_by_rule_and_by_hand():
     app = open_app(data="iris")
-    app.selectbox(key="field_grouping").set_value("bands").run()
+    put(app, "field_grouping", "bands")
     assert app.query_params["grouping"] == "bands 4"
-    app.number_input(key="field_n_bands").set_value(2).run()
-    assert "2 groups: band 1 (2), band 2 (2)" in words(quiet(app)).replace("\\", "")
-    app.selectbox(key="field_grouping").set_value("hand").run()
+    put(app, "field_n_bands", 2)
+    assert "2 groups: band 1 (2), band 2 (2)" in words(app).replace("\\", "")
+    put(app, "field_grouping", "hand")
     assert app.query_params["grouping"] == "band 1:1-2;band 2:3-4"
-    app.selectbox(key="field_grouping").set_value("none").run()
-    assert "No groups: as you chose." in words(quiet(app))
-
-
-def test_novelty_is_shown_and_says_which_pages_cannot_use_it():
-    app = upload(open_app(), MESSY)
-    app.selectbox(key="field_task").set_value("novelty").run()
-    app.selectbox(key="field_target").set_value("").run()
-    assert "This table has no target" in words(quiet(app))
-    go(app, "pages/kernels.py")
-    assert "has the largest effective rank" in words(app)  # there is no target to be aligned with
-    assert "alignment with the target" not in words(app)
-    assert not app.error
+    put(app, "field_grouping", "none")
+    assert "No groups: as you chose." in words(app)
+    assert "target_0" not in {button.key for button in app.button}  # nobody guessed
+    put(app, "field_stratified", False)
+    assert app.query_params["stratified"] == "no"
 
 
 def test_a_sample_shows_its_source_and_licence_and_an_upload_none():
@@ -310,38 +300,9 @@ def test_a_sample_shows_its_source_and_licence_and_an_upload_none():
     assert not any("Licence" in one.value for one in upload(app, table(seed=1)).caption)
 
 
-def test_a_split_without_strata_is_in_the_link():
-    app = open_app(data="iris")
-    app.toggle(key="field_stratified").set_value(False).run()
-    assert quiet(app).query_params["stratified"] == "no"
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "said"),
-    [
-        ("task", "clustering", "one of classification, regression, novelty"),
-        ("uses", "3q", "columns with uses, as in 3n,5x"),
-        ("uses", "1n," * 600 + "1n", "columns with uses"),
-        ("missing", "mean", "one of median, indicator, drop"),
-        ("grouping", "bands many", "groups, as in petal:3-4"),
-        ("encoding", "ebcdic", "one of utf-8"),
-        ("header", "maybe", "one of yes, no"),
-        ("clip", "1", "yes or no"),
-        ("sheet", "a\nb", "the name of a sheet"),
-    ],
-)
-def test_a_link_is_refused(name: str, value: str, said: str):
-    params, refused = params_link.read({name: value})
-    assert params == Params()
-    assert len(refused) == 1
-    assert said in refused[0]
-
-
-@pytest.mark.parametrize("uses", ["9n", "99999x"])
-def test_columns_that_are_not_there_give_a_sentence(uses: str):
+def test_columns_that_are_not_there_give_a_sentence():
     app = upload(open_app(), table())
-    memory(app).params = replace(memory(app).params, uses=uses)
-    quiet(app.run())
+    change(app, uses="99999x")
     assert "no column number" in app.error[0].value
 
 
@@ -357,7 +318,7 @@ def test_numbers_that_mean_missing_are_offered_with_one_click():
     )
     app = upload(open_app(), content)
     assert "-200 in gas" in words(app).replace("\\", "")
-    app = quiet(app.toggle(key="field_gaps").set_value(True).run())
+    put(app, "field_gaps", True)
     assert "Read as missing" in words(app)
     assert app.query_params["gaps"] in ("yes", ["yes"])
 
@@ -377,24 +338,19 @@ def test_the_likeliest_targets_are_one_click_each_where_the_guess_is_unsure():
     assert f"Target **{names[0]}**" in words(app)
     assert "Is it another column?" in words(app)
     assert app.button(key="target_0").proto.type == "primary"
-    quiet(app.button(key="target_2").click().run())
+    press(app, "target_2")
     assert app.query_params["target"] in (names[2], [names[2]])
     assert f"Target **{names[2]}**" in words(app)
     assert "Other likely targets:" in words(app)
     assert [app.button(key=f"target_{place}").proto.type for place in range(3)] == ["secondary", "secondary", "primary"]
-    quiet(app.selectbox(key="field_target").set_value("colour").run())
+    put(app, "field_target", "colour")
     assert "target_0" not in {button.key for button in app.button}  # a person chose something else
-
-
-def test_a_sure_guess_and_a_sample_ask_nothing():
-    for app in (upload(open_app(), MESSY), open_app(data="iris")):
-        assert "target_0" not in {button.key for button in app.button}
 
 
 def test_the_target_on_the_page_is_the_one_that_was_read():
     app = upload(open_app(), csv([["size", "kind", "y"], *([i * 1.5, i % 2, "ab"[i % 2]] for i in range(N))]))
     assert app.selectbox(key="field_target").value == "y"
-    quiet(app.selectbox(key="field_task").set_value("regression").run())
+    put(app, "field_task", "regression")
     target = app.selectbox(key="field_target").value
     assert target == "size"
     assert f"Target **{target}**" in words(app)
@@ -404,5 +360,5 @@ def test_a_table_without_a_target_shows_what_it_holds():
     app = upload(open_app(), csv([["nr", "same", "words"], *([i + 1, 7, f"text {i}"] for i in range(N))]))
     assert "No column can be the target: 'nr' (identifier)" in app.error[0].value.replace("\\", "")
     assert app.selectbox(key="field_target").value == ""
-    quiet(app.selectbox(key="field_target").set_value("nr").run())
+    put(app, "field_target", "nr")
     assert "target" in app.query_params

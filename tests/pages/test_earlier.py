@@ -10,6 +10,7 @@ from pages.shared.compiling import Preparation
 from pages.shared.derive import earlier, first_table, hulls
 from pages.shared.params.parameters import Params
 from sample_data import build_earlier
+from tests.helpers.every import every
 from tests.helpers.pages import open_app
 
 pytestmark = [pytest.mark.earlier, pytest.mark.settling]
@@ -51,7 +52,7 @@ def test_the_first_table_is_what_would_be_read():
     assert first_table.parts(Params(seed=1)) is None
 
 
-@pytest.mark.parametrize("sample", ["iris"])
+@every("sample", ["iris"])
 def test_hulls_are_what_would_be_computed(sample):
     kept, again = shipped(earlier.hulls(Params(data=sample))), build_earlier.solved_hulls(Params(data=sample))
     assert vars(kept.layout) == vars(again.layout), AGAIN

@@ -11,12 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
 from mklcore.figures import comparison_plot
-from mklcore.gallery.experiments import Experiment, Outcome, TableLine
+from mklcore.gallery.experiments import Experiment, Outcome
 from mklcore.gallery.experiments.claims import Check, Claim
 from mklcore.gallery.experiments.records import record
 from mklcore.io.launcher import HOME
@@ -24,12 +23,13 @@ from pages.of_experiments import runs
 from pages.shared import work
 from pages.shared.drawing import listings
 from pages.shared.session import words as words_of
-from tests.helpers.pages import PATIENCE, go, open_app, quiet, wait_until, words
+from tests.helpers.every import every
+from tests.helpers.pages import PATIENCE, go, open_app, press, put, quiet, wait_until, words
 
 ROWS, COLUMNS = ("first", "second"), ("ours alone", "with a reference")
 
 
-def measure(line: TableLine) -> list[float]:
+def measure(line):
     rng = np.random.default_rng([line.seed, ROWS.index(line.row), line.repetition])
     return (10.0 + rng.standard_normal(2)).tolist()
 
@@ -60,23 +60,23 @@ TINY = Experiment(
 
 
 @pytest.fixture(autouse=True)
-def keeps_nothing(monkeypatch) -> None:
+def keeps_nothing(monkeypatch):
     monkeypatch.setenv(HOME, "off")
 
 
 @pytest.fixture
-def tiny(monkeypatch) -> Experiment:
+def tiny(monkeypatch):
     monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", TINY)
     work.WORK.clear()
     return TINY
 
 
-def settled(app: AppTest) -> AppTest:
+def settled(app):
     wait_until(lambda: not work.WORK._tasks)
     return quiet(app.run())
 
 
-def page(**query: str) -> AppTest:
+def page(**query):
     return open_app("pages/experiments.py", **query)
 
 
@@ -142,14 +142,14 @@ def test_a_run_carries_its_seed_and_time_and_survives_json():
 
 
 @pytest.mark.threads
-@pytest.mark.parametrize("experiment", mkl.EXPERIMENTS.values(), ids=lambda e: e.key)
+@every("experiment", mkl.EXPERIMENTS.values())
 def test_a_run_can_be_cancelled_within_a_repetition(experiment):
     """A repetition may take seconds, so every experiment listens between its fits."""
     heard: list[int] = []
     needs_file = experiment.rows[0] in experiment.files
     last = 1 if needs_file or experiment.key == "lp_fig1" else 2  # before its file is opened; bounds are no fits
 
-    def listen() -> None:
+    def listen():
         heard.append(1)
         if len(heard) == last:
             raise InterruptedError
@@ -162,19 +162,17 @@ def test_a_run_can_be_cancelled_within_a_repetition(experiment):
 GOOD = json.loads(Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2))).to_json())
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "[1, 2]", "null", "{}", "{" * 100_000, json.dumps(GOOD | {"format": "another"}), json.dumps(GOOD | {"samples": 1}),  # noqa: E501
+@every("text", ["", "[1, 2]", "null", "{}", "{" * 100_000, json.dumps(GOOD | {"format": "another"}), json.dumps(GOOD | {"samples": 1}),  # noqa: E501
      json.dumps(GOOD | {"samples": [[[1, "x"]]]}), json.dumps(GOOD | {"samples": [[[1], [2, 3]]]}), "\x00\xff",
+     json.dumps(GOOD | {"samples": [[[np.inf, 1.0]]] * 2}), json.dumps(GOOD | {"rows": ["first"] * 2}),
      json.dumps(GOOD | {"rows": 3}), json.dumps(GOOD | {"rows": ["a"]}), json.dumps(GOOD | {"seed": None}),
-     json.dumps(GOOD | {"rows": ["a"] * 2000, "samples": [[[1, 2]]] * 2000}), " " * 5_000_001],
-)  # fmt: skip
+     json.dumps(GOOD | {"rows": ["a"] * 2000, "samples": [[[1, 2]]] * 2000}), " " * 5_000_001])  # fmt: skip
 def test_a_file_that_is_no_outcome_is_refused(text):
     with pytest.raises(DataError, match=r"outcome"):
         Outcome.from_json(text)
 
 
-@pytest.mark.parametrize("experiment", mkl.EXPERIMENTS.values(), ids=lambda e: e.key)
+@every("experiment", mkl.EXPERIMENTS.values())
 def test_every_experiment_can_be_drawn_before_it_is_run(experiment):
     for title, part in experiment.groups():
         figure = comparison_plot(experiment.alone(), part, y_title=title, row_name="row", ordered=experiment.ordered)
@@ -183,7 +181,7 @@ def test_every_experiment_can_be_drawn_before_it_is_run(experiment):
     assert experiment.source
 
 
-@pytest.mark.parametrize("key", ["greedy_rate", "lp_fig7"])
+@every("key", ["greedy_rate", "lp_fig7"])
 def test_negative_numbers_are_inside_the_picture(key):
     experiment = mkl.EXPERIMENTS[key]
     found = experiment.compare(record(key))
@@ -195,7 +193,7 @@ def test_negative_numbers_are_inside_the_picture(key):
         assert values.max() < high
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@every("dark", [False, True])
 def test_ours_is_filled_and_the_reference_hollow(dark):
     found = TINY.compare(TINY.run(4))
     figure = comparison_plot(found, slice(0, 2), y_title="error", row_name="row", ordered=False, floor=1.0, dark=dark)
@@ -222,7 +220,7 @@ def test_lines_end_where_a_series_does():
     assert {"<b>as drawn</b>", "<b>rotated</b>"} <= {note.text for note in figure.layout.annotations}
 
 
-@pytest.mark.parametrize("count", [2, 40])
+@every("count", [2, 40])
 def test_names_are_made_harmless_once(count):
     names = tuple(f"a & b {i}" for i in range(count))
     odd = replace(TINY, rows=names, columns=names[:2], numbers=dict.fromkeys(names, (1.0, 1.0)), spread={}, floor=None)
@@ -232,7 +230,7 @@ def test_names_are_made_harmless_once(count):
     assert not any("&amp;amp;" in text for text in written)
 
 
-@pytest.mark.parametrize(("key", "named"), [("smkl_table4", True), ("hkl_table1", False)])
+@every("key, named", [("smkl_table4", True), ("hkl_table1", False)])
 def test_a_table_lies_one_row_below_the_other_and_needs_no_foot(key, named):
     experiment = mkl.EXPERIMENTS[key]
     found = experiment.compare(record(key)) if named else experiment.alone()
@@ -250,7 +248,7 @@ def test_a_table_lies_one_row_below_the_other_and_needs_no_foot(key, named):
 # The page
 
 
-@pytest.mark.parametrize("key", mkl.EXPERIMENTS)
+@every("key", [*mkl.EXPERIMENTS][::4])
 def test_every_experiment_tells_its_story_before_it_is_run(key):
     app, experiment = page(experiment=key), mkl.EXPERIMENTS[key]
     said = words(app)
@@ -264,14 +262,13 @@ def test_an_unknown_experiment_is_reported_and_the_first_one_shown():
     app = page(experiment="nothing")
     assert "There is no experiment called nothing" in words(app)
     assert next(iter(mkl.EXPERIMENTS.values())).did in words(app)
-    assert "experiment has to be the name of an experiment" in words(page(experiment="../x"))
 
 
 def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tiny):
     app = page(experiment="tiny")
     assert "Only the reference is drawn so far" in words(app)
     assert "It is 90" in words(app)
-    app.button(key="run_small").click().run()
+    press(app, "run_small")
     said = words(settled(app))
     found = runs.kept("tiny")
     assert [outcome.repetitions for outcome in found] == [runs.SMALL]
@@ -288,8 +285,8 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
     assert shown["ours"].tolist() == [float(v) for v in tiny.compare(found[0]).ours.ravel()]
     other = page(experiment="tiny")  # made data is everybody's
     assert "so few repetitions" in words(other)
-    app.number_input(key="field_experiment_seed").set_value(5).run()
-    app.button(key="run_small").click().run()
+    put(app, "field_experiment_seed", 5)
+    press(app, "run_small")
     settled(app)
     assert [outcome.seed for outcome in runs.kept("tiny")] == [5, 0]
     assert [box.label for box in app.selectbox] == ["Run", "Paper"]
@@ -299,7 +296,7 @@ def test_what_was_found_survives_a_restart(tiny, monkeypatch, tmp_path):
     monkeypatch.setenv(HOME, str(tmp_path / "home"))
     for seed in (0, 5):
         app = page(experiment="tiny", experiment_seed=str(seed))
-        app.button(key="run_small").click().run()
+        press(app, "run_small")
         settled(app)
     (tmp_path / "home" / "experiments" / "tiny" / "9-9.json").write_text('{"format": "mklcore experiment 9"}')
     before = runs.kept("tiny")
@@ -336,10 +333,10 @@ def test_an_opened_run_is_seen_by_its_session_alone(tiny):
     app = page(experiment="tiny")
     content = tiny.run(9, seed=3).to_json().encode()
     app.file_uploader(key="experiment_file_tiny").upload("run.json", content, "application/json").run()
-    assert "9 repetitions, seed 3" in words(quiet(app))
+    assert "9 repetitions, seed 3" in words(app)
     assert "9 repetitions" not in words(page(experiment="tiny"))
     app.file_uploader(key="experiment_file_tiny").upload("bad.json", b"{}", "application/json").run()
-    assert "This is not an outcome of an experiment" in words(quiet(app))
+    assert "This is not an outcome of an experiment" in words(app)
 
 
 def test_a_failed_run_is_reported(monkeypatch):
@@ -349,7 +346,7 @@ def test_a_failed_run_is_reported(monkeypatch):
     monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", replace(TINY, measure=refuse))
     work.WORK.clear()
     app = page(experiment="tiny")
-    app.button(key="run_small").click().run()
+    press(app, "run_small")
     assert "There is no such row" in words(settled(app))
 
 
@@ -361,7 +358,7 @@ def gated(monkeypatch):
     """An experiment whose every measurement waits for the gate."""
     gate = threading.Event()
 
-    def wait(line: TableLine) -> list[float]:
+    def wait(line):
         assert gate.wait(PATIENCE)
         return measure(line)
 
@@ -374,7 +371,7 @@ def gated(monkeypatch):
 @pytest.mark.threads
 def test_a_full_run_goes_on_beside_the_work_of_other_pages(gated):
     app = page(experiment="tiny")
-    app.button(key="run_full").click().run()
+    press(app, "run_full")
     assert app.button(key="run_full").disabled
     go(app, "pages/hulls.py")
     quiet(go(app, "pages/data.py"))
@@ -389,10 +386,10 @@ def test_a_full_run_goes_on_beside_the_work_of_other_pages(gated):
 @pytest.mark.threads
 def test_a_full_run_can_be_cancelled_from_any_page(gated):
     app = page(experiment="tiny")
-    app.button(key="run_full").click().run()
+    press(app, "run_full")
     go(app, "pages/data.py")
     (long,) = [task for task in work.WORK._tasks.values() if task.long]
-    app.button(key="cancel_0").click().run()
+    press(app, "cancel_0")
     gated.set()
     assert long.ended.wait(PATIENCE)
     assert "Experiment was cancelled" in words(go(app, "pages/experiments.py"))
@@ -402,8 +399,8 @@ def test_a_full_run_can_be_cancelled_from_any_page(gated):
 @pytest.mark.threads
 def test_the_second_session_is_told_its_place(gated):
     first, second = page(experiment="tiny"), page(experiment="tiny", experiment_seed="1")
-    first.button(key="run_full").click().run()
-    second.button(key="run_full").click().run()
+    press(first, "run_full")
+    press(second, "run_full")
     (_, waiting) = work.WORK._tasks.values()
     assert work.WORK.pending(waiting).text.startswith("waiting, 1 before you, about ")
     gated.set()

@@ -7,7 +7,6 @@ import json
 import re
 import runpy
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,17 +17,15 @@ import plotly.graph_objects as go
 import pytest
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
-from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
-from mklcore.answer.exploration import Exploration
 from mklcore.data.columns import clean_name
 from mklcore.figures import style
 from pages.shared import answer
 from pages.shared.derive import comparison
 from pages.shared.export import downloads, scripts
 from pages.shared.params import link
-from pages.shared.params.parameters import Params
+from tests.helpers.every import every
 from tests.helpers.pages import answer_of, memory, open_app, wait_for_hulls
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,21 +36,21 @@ path = found.path if "found" in globals() else path
 json.dumps({"weights": path.weights.tolist(), "scores": path.val_score.tolist(), "index": index})"""
 
 
-def open_at(page: str, **query: str) -> AppTest:
+def open_at(page, **query):
     return open_app(f"pages/{page}.py", **query)
 
 
-def turn(app: AppTest, page: str) -> AppTest:
+def turn(app, page):
     app.switch_page(f"pages/{page}.py").run()
     assert [error.message for error in app.exception] == []
     return app
 
 
-def hulls_of(app: AppTest) -> mkl.Path:
+def hulls_of(app):
     return memory(wait_for_hulls(app)).hulls.path
 
 
-def agree(names: dict, found: Exploration) -> None:
+def agree(names, found):
     """The script found what the screen shows."""
     np.testing.assert_array_equal(names["found"].path.weights, found.path.weights)
     np.testing.assert_array_equal(names["found"].path.val_score, found.path.val_score)
@@ -61,7 +58,7 @@ def agree(names: dict, found: Exploration) -> None:
     assert names["found"].columns == found.columns
 
 
-def run_script(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
+def run_script(text, folder, monkeypatch):
     place = folder / "screen.py"
     place.write_text(text, encoding="utf-8")
     monkeypatch.chdir(folder)
@@ -81,7 +78,7 @@ def kernel():
     manager.cleanup_resources()
 
 
-def run_notebook(book: nbformat.NotebookNode, kernel: KernelManager, folder: Path) -> dict:
+def run_notebook(book, kernel, folder):
     book.cells.insert(0, nbformat.v4.new_code_cell('globals().pop("found", None)'))  # of the notebook before
     book.cells.append(nbformat.v4.new_code_cell(WANTED))
     client = NotebookClient(
@@ -95,7 +92,7 @@ def run_notebook(book: nbformat.NotebookNode, kernel: KernelManager, folder: Pat
     return json.loads(output["data"]["text/plain"].strip("'"))
 
 
-def handed_out(params: Params, page: str) -> tuple[str, nbformat.NotebookNode]:
+def handed_out(params, page):
     """Script and notebook of a screen about a sample, whose results every session shares."""
     parts = scripts.cells(params, page)
     return scripts.script(parts), nbformat.reads(scripts.notebook(parts), as_version=4)
@@ -103,14 +100,11 @@ def handed_out(params: Params, page: str) -> tuple[str, nbformat.NotebookNode]:
 
 FIXED = {
     "usual": {"seed": "3"},
-    "rows and p": {"p": "2.0", "rows": "80"},
     "loss over p": {"loss": "logistic", "path": "p"},
     "kernels": {"widths": "2", "each": "linear", "normalise": "trace"},
-    "gomp over lam": {"algorithm": "gomp", "path": "lam", "n_kernels": "3"},
-    "smkl": {"algorithm": "smkl", "test": "0.4"},
-    "low rank": {"way": "lowrank", "landmarks": "20"},
-    "newest": {"data": "diabetes", "hold_out": "last"},
-    "norm": {"norm": "block norm"},
+    "gomp over lam": {"algorithm": "gomp", "path": "lam", "n_kernels": "3", "test": "0.4"},
+    "low rank": {"way": "lowrank", "landmarks": "20", "norm": "block norm"},
+    "newest": {"data": "diabetes", "hold_out": "last", "p": "2.0", "rows": "80"},
 }
 
 
@@ -130,7 +124,7 @@ def test_the_script_makes_the_answer_of_the_screen_whatever_is_fixed(fixed, tmp_
     assert ast.dump(without_last(code)) == ast.dump(without_last(script))  # which shows the figure, or writes it
 
 
-def without_last(code: str) -> ast.Module:
+def without_last(code):
     return ast.Module(ast.parse(code).body[:-1], [])
 
 
@@ -181,7 +175,7 @@ def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_
 # Uploads
 
 
-def hostile_table() -> bytes:
+def hostile_table():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.standard_normal((60, len(HOSTILE))).round(4), columns=HOSTILE)
     frame["line\nbreak"] = rng.choice(["x'y", 'u"v', "w`z"], 60)
@@ -189,13 +183,13 @@ def hostile_table() -> bytes:
     return frame.to_csv(index=False).encode()
 
 
-def with_upload(content: bytes, name: str, page: str = "explore", **query: str) -> AppTest:
+def with_upload(content, name, page="explore", **query):
     app = open_at("data", **query)
     app.file_uploader(key="uploader").upload(name, content, "text/csv").run()
     return turn(app, page)
 
 
-def code_of(app: AppTest) -> str:
+def code_of(app):
     """The script as the pocket in the heading shows it."""
     app.session_state["screen"] = True
     app.run()
@@ -204,7 +198,7 @@ def code_of(app: AppTest) -> str:
     return found
 
 
-@pytest.mark.parametrize("name", ['my "table".csv', "a'b`c.csv", "../../etc/passwd.csv", "x\ny.csv", "{f}$(rm).csv"])
+@pytest.mark.parametrize("name", ['my "table".csv', "../../etc/passwd.csv"])
 def test_the_script_of_an_upload_reads_that_file_and_no_other_whatever_its_names(name, tmp_path, monkeypatch):
     content = hostile_table()
     app = with_upload(content, name, algorithm="gomp")
@@ -240,7 +234,7 @@ INJECTIONS = (
 )
 
 
-def injected(names: Sequence[str], target: str, classes: Sequence[str]) -> bytes:
+def injected(names, target, classes):
     """A table of 60 rows whose columns, target and two classes have these names, in Excel's own way of quoting."""
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(rng.standard_normal((60, len(names))).round(4), columns=list(names))
@@ -248,7 +242,7 @@ def injected(names: Sequence[str], target: str, classes: Sequence[str]) -> bytes
     return frame.to_csv(index=False).encode()
 
 
-def skeleton(script: str) -> str:
+def skeleton(script):
     """What a script does, whatever its texts and numbers are."""
     tree = ast.parse(script)
     for node in ast.walk(tree):
@@ -257,7 +251,7 @@ def skeleton(script: str) -> str:
     return ast.dump(tree)
 
 
-def reported_on(page: str, names: Sequence[str], target: str, classes: Sequence[str], group: str, file: str) -> str:
+def reported_on(page, names, target, classes, group, file):
     """The script of a screen about such a table, whose target and groups were chosen by hand and a row was changed."""
     app = with_upload(injected(names, target, classes), file, "data", widths="1", each="linear", degree="0")
     memory(app).params = replace(
@@ -268,7 +262,7 @@ def reported_on(page: str, names: Sequence[str], target: str, classes: Sequence[
     return code_of(turn(app, page))
 
 
-@pytest.mark.parametrize("page", scripts.PAGES)
+@every("page", scripts.PAGES)
 def test_names_change_the_texts_of_a_script_and_nothing_else(page):
     clean = [clean_name(name) for name in INJECTIONS]
     plain = reported_on(page, [f"column {k}" for k in range(len(clean))], "t", ("no", "yes"), "g", "table.csv")
@@ -279,9 +273,7 @@ def test_names_change_the_texts_of_a_script_and_nothing_else(page):
     assert skeleton(evil) == skeleton(plain)
 
 
-def eval_name(line: str) -> str:
-    import ast
-
+def eval_name(line):
     return ast.literal_eval(line.removeprefix("FILE = ").split("  #")[0])
 
 
@@ -313,13 +305,11 @@ def test_a_ready_stack_comes_out_of_the_script(tmp_path, monkeypatch):
 class Outside(html.parser.HTMLParser):
     """Addresses that a page would ask for."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.found: list[str] = []
-        self.tags: list[str] = []
 
     def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
         self.found += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "action", "data")]
 
 

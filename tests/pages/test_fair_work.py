@@ -7,7 +7,7 @@ from pages.shared.session.leaving import Left
 from pages.shared.session.turns import Turns
 
 
-def test_a_session_is_over_once_its_tab_was_closed_for_long() -> None:
+def test_a_session_is_over_once_its_tab_was_closed_for_long():
     now = [0.0]
     left = Left(lambda: now[0])
     assert left.over(["a", "b"], 110.0) == []
@@ -20,10 +20,10 @@ def test_a_session_is_over_once_its_tab_was_closed_for_long() -> None:
     assert left.over([], 110.0) == []
 
 
-def test_pages_are_drawn_in_turns_and_a_turn_that_is_given_back_is_the_next_ones() -> None:
+def test_pages_are_drawn_in_turns_and_a_turn_that_is_given_back_is_the_next_ones():
     turns, drawn = Turns(longest=30), []
 
-    def draw(name: str) -> None:
+    def draw(name):
         with turns.taken():
             drawn.append(name)
 
@@ -43,10 +43,10 @@ def test_pages_are_drawn_in_turns_and_a_turn_that_is_given_back_is_the_next_ones
     assert drawn[2:] == ["fourth"]
 
 
-def test_nobody_waits_for_ever_for_somebody_elses_turn() -> None:
+def test_nobody_waits_for_ever_for_somebody_elses_turn():
     turns, other = Turns(longest=0.01), threading.Event()
 
-    def draw() -> None:
+    def draw():
         with turns.taken():
             other.set()
 

@@ -10,7 +10,7 @@ from tests.helpers.pages import answer_of, go, open_app, quiet, upload, wait_for
 FINDING = "Invariant 'objective' is violated: a method tells 1, its own coefficients give 2."
 
 
-def far_table(offset: float) -> bytes:
+def far_table(offset):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 2))
     y = offset + X[:, 0] + np.sin(2 * X[:, 1]) + 0.1 * rng.standard_normal(60)
@@ -18,11 +18,11 @@ def far_table(offset: float) -> bytes:
     return f"a,b,price\n{rows}\n".encode()
 
 
-def uploaded(offset: float):
+def uploaded(offset):
     return upload(open_app(widths="1", each="none", degree="0", methods="lp;uniform"), far_table(offset))
 
 
-def test_pages_show_a_target_far_from_zero_like_any_other() -> None:
+def test_pages_show_a_target_far_from_zero_like_any_other():
     app = uploaded(1e9)
     for page, wait in (("explore", quiet), ("compare", quiet), ("hulls", wait_for_hulls)):
         app = wait(go(app, f"pages/{page}.py"))
@@ -36,8 +36,8 @@ def test_pages_show_a_target_far_from_zero_like_any_other() -> None:
 
 
 @pytest.mark.parametrize("page", ["explore", "compare", "hulls"])
-def test_a_withheld_answer_is_reported_on_the_page(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
+def test_a_withheld_answer_is_reported_on_the_page(page, monkeypatch):
+    def refuse(*_):
         raise ProofError(FINDING)
 
     monkeypatch.setattr(driver, "check", refuse)

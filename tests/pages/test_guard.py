@@ -11,17 +11,18 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from pages.shared.frame.guard import FORBIDDEN, FRAMED_BY, METRICS, MOST_LOGGED, Guard
 from pages.shared.frame.left_page import SECONDS, LeftPage
 from pages.shared.session import inside
+from tests.helpers.every import every
 
 
-def ask(path: str, host: bytes = b"localhost:8501") -> tuple[int, dict[bytes, bytes], bytes]:
+def ask(path, host=b"localhost:8501"):
     """Ask an application behind the guard that answers everything."""
     answers: list[dict[str, Any]] = []
 
-    async def everything(scope, receive, send) -> None:
+    async def everything(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": [(b"x-app", b"1")]})
         await send({"type": "http.response.body", "body": b"figures"})
 
-    async def send(message) -> None:
+    async def send(message):
         answers.append(message)
 
     scope = {"type": "http", "method": "GET", "path": path, "headers": [(b"host", host)]}
@@ -29,14 +30,14 @@ def ask(path: str, host: bytes = b"localhost:8501") -> tuple[int, dict[bytes, by
     return answers[0]["status"], dict(answers[0]["headers"]), answers[1]["body"]
 
 
-def test_every_answer_forbids_to_send_the_address_on() -> None:
+def test_every_answer_forbids_to_send_the_address_on():
     status, headers, body = ask("/explore")
     assert (status, body) == (200, b"figures")
     assert headers == {b"x-app": b"1", **dict(FORBIDDEN), b"content-security-policy": b"frame-ancestors 'self'"}
     assert headers[b"referrer-policy"] == b"no-referrer"
 
 
-def test_who_may_show_the_app_in_a_frame_is_named_by_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_may_show_the_app_in_a_frame_is_named_by_the_server(monkeypatch):
     monkeypatch.setenv(FRAMED_BY, "https://moodle.example.org  https://*.example.com:8443")
     for path in ("/explore", METRICS):
         policy = ask(path)[1][b"content-security-policy"]
@@ -44,15 +45,15 @@ def test_who_may_show_the_app_in_a_frame_is_named_by_the_server(monkeypatch: pyt
 
 
 @pytest.mark.parametrize("wrong", ["https://a.example/path", "*", "https://a.example;script-src", "'none'"])
-def test_a_frame_that_is_no_address_is_reported_and_no_other_page_shows_the_app(wrong, monkeypatch, caplog) -> None:
+def test_a_frame_that_is_no_address_is_reported_and_no_other_page_shows_the_app(wrong, monkeypatch, caplog):
     monkeypatch.setenv(FRAMED_BY, f"https://moodle.example.org {wrong}")
     assert ask("/")[0] == 200
     assert ask("/")[1][b"content-security-policy"] == b"frame-ancestors 'self'"
     assert f"{FRAMED_BY} names {wrong!r}; expected addresses without a path" in caplog.text
 
 
-@pytest.mark.parametrize("host", [b"evil.example", b"localhost.evil.example:8501", b"", b"\xff"])
-def test_requests_to_other_hosts_are_refused_as_websockets_are(host: bytes) -> None:
+@every("host", [b"evil.example", b"localhost.evil.example:8501", b"", b"\xff"])
+def test_requests_to_other_hosts_are_refused_as_websockets_are(host):
     status, headers, body = ask("/_stcore/host-config", host=host)
     assert status == 403
     assert b"MKL_EXPLORER_HOSTS" in body
@@ -60,7 +61,7 @@ def test_requests_to_other_hosts_are_refused_as_websockets_are(host: bytes) -> N
     assert ask("/_stcore/health", host=host)[0] == 200, "those who look after a container ask by its number"
 
 
-def test_hosts_of_the_environment_are_answered_and_refused_ones_stand_in_the_log_once(caplog) -> None:
+def test_hosts_of_the_environment_are_answered_and_refused_ones_stand_in_the_log_once(caplog):
     before = config.get_option("server.allowedHosts")
     try:
         assert ask("/", host=b"mkl.example.org")[0] == 403
@@ -77,7 +78,7 @@ def test_hosts_of_the_environment_are_answered_and_refused_ones_stand_in_the_log
         config.set_option("server.allowedHosts", before)
 
 
-def test_the_log_takes_few_refused_hosts_and_none_twice(caplog) -> None:
+def test_the_log_takes_few_refused_hosts_and_none_twice(caplog):
     guard = Guard(None)
     for k in range(2 * MOST_LOGGED):
         guard._tell_refused(b"\x1bhost%d" % (k // 2))
@@ -86,22 +87,22 @@ def test_the_log_takes_few_refused_hosts_and_none_twice(caplog) -> None:
     assert all("\x1b" not in line for line in caplog.messages)
 
 
-def test_a_request_without_a_host_is_refused() -> None:
+def test_a_request_without_a_host_is_refused():
     assert not inside.host_is_allowed(None)
     assert inside.host_is_allowed(b"127.0.0.1:8501")
 
 
-def test_no_page_of_another_host_is_listened_to() -> None:
+def test_no_page_of_another_host_is_listened_to():
     assert st.get_option("client.allowedOrigins") == []
 
 
-@pytest.mark.parametrize("path", [METRICS, f"{METRICS}/", f"/below{METRICS}"])
-def test_nobody_reads_the_metrics(path: str) -> None:
+@every("path", [METRICS, f"{METRICS}/", f"/below{METRICS}"])
+def test_nobody_reads_the_metrics(path):
     assert ask(path)[::2] == (404, b"")
 
 
-@pytest.mark.parametrize(
-    ("scheme", "host", "origin", "own"),
+@every(
+    "scheme, host, origin, own",
     [
         ("ws", b"localhost:8501", b"http://localhost:8501", True),
         ("ws", b"localhost:8501", b"http://localhost:9999", False),
@@ -118,15 +119,15 @@ def test_nobody_reads_the_metrics(path: str) -> None:
         ("ws", b"mkl.example.org", b"https://course.example.org:8443", True),  # as the server's options list
     ],
 )
-def test_a_websocket_is_opened_by_pages_of_this_server_alone(scheme, host, origin, own) -> None:
+def test_a_websocket_is_opened_by_pages_of_this_server_alone(scheme, host, origin, own):
     before = config.get_option("server.corsAllowedOrigins")
     config.set_option("server.corsAllowedOrigins", ["https://course.example.org:8443"])
     seen: list[str] = []
 
-    async def app(scope, receive, send) -> None:
+    async def app(scope, receive, send):
         seen.append("opened")
 
-    async def send(message) -> None:
+    async def send(message):
         seen.append(message["type"])
 
     headers = [(b"host", host)] + ([] if origin is None else [(b"origin", origin)])
@@ -138,10 +139,10 @@ def test_a_websocket_is_opened_by_pages_of_this_server_alone(scheme, host, origi
     assert seen == (["opened"] if own else ["websocket.close"])
 
 
-def test_what_is_no_request_passes() -> None:
+def test_what_is_no_request_passes():
     seen = []
 
-    async def app(scope, receive, send) -> None:
+    async def app(scope, receive, send):
         seen.append(scope["type"])
 
     for kind in ("websocket", "lifespan"):
@@ -149,29 +150,29 @@ def test_what_is_no_request_passes() -> None:
     assert seen == ["websocket", "lifespan"]
 
 
-def said(page: str, fragment: str = "") -> dict[str, Any]:
+def said(page, fragment=""):
     """What a browser sends: it wants a page, or a part of one, drawn."""
     asked = BackMsg()
     asked.rerun_script.page_script_hash, asked.rerun_script.fragment_id = page, fragment
     return {"type": "websocket.receive", "bytes": asked.SerializeToString()}
 
 
-def heard(*messages: dict[str, Any]) -> list[dict[str, Any]]:
+def heard(*messages):
     """Those that reach an application behind the guard."""
     come, arrived = iter([*messages, {"type": "websocket.disconnect"}]), []
 
-    async def everything(scope, receive, send) -> None:
+    async def everything(scope, receive, send):
         while (message := await receive())["type"] != "websocket.disconnect":
             arrived.append(message)
 
-    async def receive() -> dict[str, Any]:
+    async def receive():
         return next(come)
 
     asyncio.run(Guard(everything)({"type": "websocket", "path": "/_stcore/stream", "headers": []}, receive, None))
     return arrived
 
 
-def test_a_part_of_the_page_that_was_just_left_is_not_heard() -> None:
+def test_a_part_of_the_page_that_was_just_left_is_not_heard():
     first, part, second = said("one"), said("one", "pocket"), said("two")
     assert heard(first, part, second, part, said("two", "bar"), said("two")) == [
         first, part, second, said("two", "bar"), said("two"),
@@ -181,7 +182,7 @@ def test_a_part_of_the_page_that_was_just_left_is_not_heard() -> None:
     assert heard(second, *odd) == [second, *odd]
 
 
-def test_a_page_the_server_went_to_by_itself_is_heard_a_moment_later() -> None:
+def test_a_page_the_server_went_to_by_itself_is_heard_a_moment_later():
     now = [0.0]
     left = LeftPage(lambda: now[0])
     assert not left.speaks(said("one")["bytes"])
@@ -190,18 +191,18 @@ def test_a_page_the_server_went_to_by_itself_is_heard_a_moment_later() -> None:
     assert not left.speaks(said("two", "slider")["bytes"])
 
 
-def page(body: list[bytes], kind: bytes, **headers: bytes) -> tuple[dict[bytes, bytes], bytes, list[Any]]:
+def page(body, kind, **headers):
     """Ask as a browser does for an application that answers with these pieces; return what it was asked, too."""
     asked, answers = [], []
 
-    async def app(scope, receive, send) -> None:
+    async def app(scope, receive, send):
         asked.extend(scope["headers"])
         await send({"type": "http.response.start", "status": 200,
                     "headers": [(b"content-type", kind), (b"etag", b"1"), (b"content-length", b"9")]})  # fmt: skip
         for place, piece in enumerate(body, 1):
             await send({"type": "http.response.body", "body": piece, "more_body": place < len(body)})
 
-    async def send(message) -> None:
+    async def send(message):
         answers.append(message)
 
     sent = [(b"host", b"localhost"), (b"accept", b"text/html,*/*"), (b"if-none-match", b"1")]
@@ -209,7 +210,7 @@ def page(body: list[bytes], kind: bytes, **headers: bytes) -> tuple[dict[bytes, 
     return dict(answers[0]["headers"]), b"".join(one["body"] for one in answers[1:]), asked
 
 
-def test_the_first_page_names_the_root_of_the_server_so_that_the_browser_tries_no_other() -> None:
+def test_the_first_page_names_the_root_of_the_server_so_that_the_browser_tries_no_other():
     pieces = [b"<html><scr", b'ipt type="module" src="./a.js"></script><script type="module"></script>']
     headers, body, asked = page(pieces, b"text/html; charset=utf-8")
     assert body.count(b"BACKEND_BASE_URL:new URL('.',location.href).href") == 1
@@ -220,7 +221,7 @@ def test_the_first_page_names_the_root_of_the_server_so_that_the_browser_tries_n
     assert headers[b"referrer-policy"] == b"no-referrer"
 
 
-def test_a_file_that_is_no_page_is_answered_as_it_is() -> None:
+def test_a_file_that_is_no_page_is_answered_as_it_is():
     headers, body, _ = page([b'<script type="module"', b">"], b"text/javascript")
     assert body == b'<script type="module">'
     assert headers[b"etag"] == b"1"

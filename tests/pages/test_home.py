@@ -4,24 +4,24 @@ import json
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
 from mklcore.data.samples import SAMPLES
 from mklcore.gallery.lessons import OPENING
 from pages.of_home import cards
 from pages.shared.derive import earlier
+from tests.helpers.every import every
 from tests.helpers.pages import memory, open_app, quiet, table, upload, words
 
 pytestmark = pytest.mark.earlier
 HOME = "pages/home.py"
 
 
-def component(app: AppTest, name: str) -> dict:
+def component(app, name):
     return next(json.loads(one.proto.json) for one in app.get("bidi_component") if one.proto.component_name == name)
 
 
-def test_the_first_screen_moves_three_panels_on_one_slider_and_needs_no_rail() -> None:
+def test_the_first_screen_moves_three_panels_on_one_slider_and_needs_no_rail():
     app = open_app("")
     slider, chart = component(app, "path_player"), component(app, "path_chart")
     first, *between, last = slider["sweep"]["stops"]
@@ -33,25 +33,25 @@ def test_the_first_screen_moves_three_panels_on_one_slider_and_needs_no_rail() -
     assert memory(app).page == "home"
 
 
-def test_the_least_error_is_where_the_slider_comes_to_rest() -> None:
+def test_the_least_error_is_where_the_slider_comes_to_rest():
     errors, start = OPENING.found.series["some"], OPENING.found.start
     assert 0 < start < len(errors) - 1, "neither the sparse model nor the uniform one"
     assert errors[start] == min(errors)
 
 
-def test_a_table_dropped_there_is_answered_on_explore() -> None:
+def test_a_table_dropped_there_is_answered_on_explore():
     app = upload(open_app(HOME), table(), "mine.csv")
     assert memory(app).page == "explore"
     assert app.query_params["data"].startswith("upload:")
 
 
-def test_a_table_that_cannot_be_read_is_refused_there() -> None:
+def test_a_table_that_cannot_be_read_is_refused_there():
     app = upload(open_app(HOME), b"\x00\x01" * 40, "mine.csv")
     assert memory(app).page == "explore"
     assert app.error
 
 
-def test_a_card_leads_to_the_answer_about_its_sample() -> None:
+def test_a_card_leads_to_the_answer_about_its_sample():
     app = open_app(HOME)
     app.session_state[cards.KEY] = {"picked": {"name": "iris", "time": 1}}
     quiet(app.run())
@@ -60,14 +60,14 @@ def test_a_card_leads_to_the_answer_about_its_sample() -> None:
     assert memory(app).page == "explore"
 
 
-def test_a_link_from_before_the_first_screen_leads_to_data() -> None:
+def test_a_link_from_before_the_first_screen_leads_to_data():
     app = open_app("", data="iris")
     assert memory(app).page == "data"
     assert "**150** rows" in words(app)
     assert app.query_params["data"] == "iris"
 
 
-def test_every_sample_has_a_picture_of_its_answer() -> None:
+def test_every_sample_has_a_picture_of_its_answer():
     shown = {card["name"]: card for card in cards.cards()}
     assert set(shown) == set(SAMPLES)
     for name, card in shown.items():
@@ -78,8 +78,8 @@ def test_every_sample_has_a_picture_of_its_answer() -> None:
         assert "*" not in card["spoken"]
 
 
-@pytest.mark.parametrize("name", ["iris", "ring"])
-def test_the_pictures_are_what_explore_shows(name: str) -> None:
+@every("name", ["iris", "ring"])
+def test_the_pictures_are_what_explore_shows(name):
     kept = earlier.answers()[name]
     again = earlier.Seen.of(mkl.explore(mkl.load_sample(name)), SAMPLES[name].label)
     assert (kept.sentence, kept.index) == (again.sentence, again.index)

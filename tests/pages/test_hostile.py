@@ -3,40 +3,36 @@ page.
 """
 
 import io
-import json
-import math
-import zipfile
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.exceptions import NotFittedError
 
 import mklcore as mkl
 from mklcore.data.columns import are_texts
 from mklcore.errors import DataError
 from mklcore.figures import style
-from mklcore.gallery.experiments import Outcome
-from mklcore.io.models import load_model, save_model
 from mklcore.kernels.stacks import read_stack
 from pages.shared.drawing import charts, listings
 from pages.shared.params import link
 from pages.shared.params.parameters import Params
 from pages.shared.session import uploads
-from tests.helpers.pages import go, memory, open_app, quiet, table, upload, wait_until, words
+from tests.helpers.every import every
+from tests.helpers.pages import change, go, memory, open_app, press, quiet, table, upload, wait_until, words
 from tests.pages.test_stack_upload import NAMES, K, Y, npz, with_stack
 
 # Links
 
 
-def test_what_a_link_says_is_shown_and_not_obeyed() -> None:
+def test_what_a_link_says_is_shown_and_not_obeyed():
     app = open_app(seed="![a](http://evil.example/x.png)", **{"[here](http://evil.example)": "1"})
     assert [warning.value.count("\\[") for warning in app.warning] == [1, 1]
     assert all("](" not in warning.value for warning in app.warning)
 
 
-def test_halves_of_a_sign_are_refused_before_they_reach_a_link() -> None:
+def test_halves_of_a_sign_are_refused_before_they_reach_a_link():
     reported = {"target": "\ud800", "sheet": "\udfff", "\ud800": "1", "seed": "3"}
     params, refused = link.read(reported)
     assert params == Params(seed=3)
@@ -45,31 +41,21 @@ def test_halves_of_a_sign_are_refused_before_they_reach_a_link() -> None:
     "".join(refused).encode()
 
 
-def test_a_link_with_thousands_of_wrong_parts_is_reported_in_few_lines() -> None:
+def test_a_link_with_thousands_of_wrong_parts_is_reported_in_few_lines():
     _, refused = link.read({f"{'x' * 1000}{k}": "1" for k in range(2000)})
     assert len(refused) == link.MOST_REFUSALS + 1
     assert refused[-1].startswith(f"{2000 - link.MOST_REFUSALS} more parts")
     assert max(map(len, refused)) < 200
 
 
-@pytest.mark.parametrize("moved", ["1=1e999", "2=-1e308", "1=1,2=1e101"])
-def test_changes_of_a_row_beyond_all_bounds_are_refused(moved: str) -> None:
-    params, refused = link.read({"moved": moved})
-    assert params == Params()
-    assert "numbers of columns with their new values" in refused[0]
-    assert link.read({"moved": "1=1e100"}) == (Params(moved="1=1e100"), ())
+def test_what_a_link_may_just_say_is_taken():
+    for good in (Params(moved="1=1e100"), Params(target="名 <b>")):
+        assert link.read(link.text(good)) == (good, ())
 
 
-def test_a_target_of_a_link_is_no_longer_than_a_name() -> None:
-    assert link.read({"target": "x" * 401})[0] == Params()
-    assert link.read({"target": "名 <b>"})[0].target == "名 <b>"
-
-
-def test_a_stack_for_novelty_is_read_as_found() -> None:
+def test_a_stack_for_novelty_is_read_as_found():
     app = with_stack(npz(K=K, y=Y, names=NAMES))
-    memory(app).params = replace(memory(app).params, task="novelty")
-    memory(app).link.moved = True
-    quiet(app.run())
+    change(app, task="novelty")
     assert app.selectbox(key="field_task").value == ""
     assert "kernels** on" in words(app) or "kernels on" in words(app)
 
@@ -77,12 +63,12 @@ def test_a_stack_for_novelty_is_read_as_found() -> None:
 # Names
 
 
-def test_names_are_no_markup_and_no_places_to_fill_in() -> None:
+def test_names_are_no_markup_and_no_places_to_fill_in():
     assert style.short("<a href='x'>", 40) == "&lt;a href='x'&gt;"
     assert "%{" not in style.short("%{x} of 名", 40)
 
 
-def test_classes_that_are_short_alike_keep_a_bar_each() -> None:
+def test_classes_that_are_short_alike_keep_a_bar_each():
     names = [f"measurement of kind {k} in the laboratory" for k in "AB"]
     data = mkl.Dataset(np.arange(24.0)[:, None], np.array(names * 12), ("a",), "y", "binary")
     figure = charts.target_figure(data, mkl.data.three_way_split(data, seed=0))
@@ -91,7 +77,7 @@ def test_classes_that_are_short_alike_keep_a_bar_each() -> None:
     assert [note.y for note in figure.layout.annotations] == [0, 1]
 
 
-def test_texts_of_a_table_to_take_away_are_no_formulas() -> None:
+def test_texts_of_a_table_to_take_away_are_no_formulas():
     frame = pd.DataFrame(
         {
             "=kernel": ["=1+1", "+cmd|x", "-2+3", "@sum", "\t=1", "-1.5", "+", "plain"],
@@ -115,13 +101,13 @@ def test_texts_of_a_table_to_take_away_are_no_formulas() -> None:
 # Archives
 
 
-def broken_texts() -> np.ndarray:
+def broken_texts():
     texts = np.array(["ab", "c"])
     texts.view(np.uint32)[0] = 0x7FFFFFFF
     return texts
 
 
-def test_signs_that_do_not_exist_are_refused() -> None:
+def test_signs_that_do_not_exist_are_refused():
     assert are_texts(np.array(["名", ""]))
     assert are_texts(np.array(["ab"], dtype=">U2"))
     assert not are_texts(broken_texts())
@@ -131,96 +117,20 @@ def test_signs_that_do_not_exist_are_refused() -> None:
         read_stack(npz(K=K, y=labels))
 
 
-def saved() -> bytes:
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((30, 2))
-    model = mkl.LpMKLClassifier(kernels=mkl.KernelDictionary((mkl.RBF(1.0), mkl.Linear())))
-    file = io.BytesIO()
-    with pytest.raises(NotFittedError):
-        save_model(file, model)
-    save_model(file, model.fit(X, np.where(X[:, 0] > 0, "yes", "no")))
-    return file.getvalue()
-
-
-def changed(raw: bytes, text: dict | None = None, **arrays: np.ndarray) -> io.BytesIO:
-    """The archive with another description, or other arrays by number."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(raw)) as old, zipfile.ZipFile(out, "w") as new:
-        for name in old.namelist():
-            content = old.read(name)
-            number = name.removeprefix("arrays/").removesuffix(".npy")
-            if name == "model.json" and text is not None:
-                content = json.dumps(text).encode()
-            elif f"at{number}" in arrays:
-                buffer = io.BytesIO()
-                np.lib.format.write_array(buffer, arrays[f"at{number}"])
-                content = buffer.getvalue()
-            new.writestr(name, content)
-    return out
-
-
-def test_a_model_file_cannot_use_one_array_again_and_again() -> None:
-    raw = saved()
-    assert load_model(io.BytesIO(raw)).classes_.tolist() == ["no", "yes"]
-    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        text = json.loads(archive.read("model.json"))
-    again = {"is": "tuple", "of": [{"is": "array", "of": 0}] * 1000}
-    text["model"]["fitted"]["more_"] = again
-    with pytest.raises(DataError, match="uses its array 0 twice"):
-        load_model(changed(raw, text))
-
-
-def test_a_model_file_with_signs_that_do_not_exist_is_refused() -> None:
-    raw = saved()
-    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        found = {name: np.load(io.BytesIO(archive.read(name))) for name in archive.namelist() if name.endswith(".npy")}
-    (texts,) = [name for name, array in found.items() if array.dtype.kind == "U"]
-    number = texts.removeprefix("arrays/").removesuffix(".npy")
-    with pytest.raises(DataError, match="signs that no text can hold"):
-        load_model(changed(raw, **{f"at{number}": broken_texts()}))
-
-
 # Pages
 
 
-EVIL = ("<b>ab", "=cmd()!A0", "[l](http://evil.example)", "名%{x}")
-
-
-def evil_table() -> bytes:
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, len(EVIL)))
-    rows = [
-        ",".join([*(f"{v:.3f}" for v in x), "<i>y</i>" if k % 2 else "[z](http://evil.example)"])
-        for k, x in enumerate(X)
-    ]
-    return "\n".join([",".join([*EVIL, "<i>t</i>"]), *rows, ""]).encode()
-
-
-@pytest.mark.parametrize("page", ["kernels", "explore", "hulls", "predict"])
-def test_no_page_obeys_the_names_of_a_file(page: str) -> None:
-    app = upload(open_app(widths="1", each="none", degree="0"), evil_table(), "[l](http://evil.example).csv")
-    app = go(app, f"pages/{page}.py")
-    reported = words(app)
-    assert "](http" not in reported.replace("\\]", "")
-    assert "<b>ab" not in reported.replace("\\<", "")
-    for chart in app.get("plotly_chart"):
-        spec = json.loads(chart.proto.spec)
-        seen = json.dumps([{k: v for k, v in trace.items() if k != "name"} for trace in spec["data"]])
-        assert "<b>ab" not in seen
-        assert "<i>" not in seen
-
-
-def test_a_step_back_to_a_file_that_has_left_the_session_gives_a_sentence() -> None:
+def test_a_step_back_to_a_file_that_has_left_the_session_gives_a_sentence():
     app = open_app(widths="1", each="none", degree="0")
     for seed in range(1 + uploads.REMEMBERED_UPLOADS):
         upload(app, table(seed=seed), f"{seed}.csv")
     for _ in range(uploads.REMEMBERED_UPLOADS):
-        quiet(app.button(key="undo").click().run())
+        press(app, "undo")
     assert any("Upload the same file" in info.value for info in app.info)
 
 
-@pytest.mark.parametrize("scale", [1e-12, 1e9])
-def test_a_path_beyond_the_usual_bounds_has_its_box(scale: float) -> None:
+@every("scale", [1e-12, 1e9])
+def test_a_path_beyond_the_usual_bounds_has_its_box(scale):
     app = with_stack(npz(K=scale * K, y=Y, names=NAMES))
     memory(app).params = replace(memory(app).params, path="C")
     memory(app).link.moved = True
@@ -231,28 +141,15 @@ def test_a_path_beyond_the_usual_bounds_has_its_box(scale: float) -> None:
     quiet(found.set_value(2 * found.min).run())
 
 
-def test_an_outcome_from_a_file_has_rows_once_and_finite_numbers() -> None:
-    outcome = Outcome("lp_fig3", ("a", "b"), ("c",), np.ones((2, 2, 1)))
-    reported = json.loads(outcome.to_json())
-    for change in ({"rows": ["a", "a"]}, {"samples": [[[1e308], [1.0]]] * 2}):
-        with pytest.raises(DataError, match="every row once, and its samples are finite"):
-            Outcome.from_json(json.dumps(reported | change))
-    with pytest.raises(DataError, match="every row once, and its samples are finite"):
-        Outcome.from_json(json.dumps(reported | {"samples": [[[math.inf], [1.0]]] * 2}))
-    reported["samples"][0][0][0] = None
-    assert np.isnan(Outcome.from_json(json.dumps(reported)).samples[0, 0, 0])
-
-
-@pytest.mark.parametrize("labels", [2, 3])
-@pytest.mark.parametrize("kind", [mkl.LpMKLClassifier, mkl.GreedyMKLClassifier])
-def test_a_model_without_a_kernel_in_use_adds_nothing(kind: type, labels: int) -> None:
+@every("kind, labels", product((mkl.LpMKLClassifier, mkl.GreedyMKLClassifier), (2, 3)))
+def test_a_model_without_a_kernel_in_use_adds_nothing(kind, labels):
     X = np.random.default_rng(0).standard_normal((30, 2))
     model = kind(kernels=mkl.KernelDictionary((mkl.RBF(1.0), mkl.Linear()))).fit(X, np.arange(30) % labels)
     everything = model.contributions(X[:4])
     assert model.contributions(X[:4], []).shape == (0, *everything.shape[1:])
 
 
-def test_predict_draws_a_model_that_uses_no_kernel() -> None:
+def test_predict_draws_a_model_that_uses_no_kernel():
     app = open_app(data="iris", widths="1", algorithm="greedy", path="lam", at="1000", normalise="trace")
     app = go(app, "pages/predict.py")
     wait_until(lambda: "####" in words(app), app)
@@ -260,13 +157,13 @@ def test_predict_draws_a_model_that_uses_no_kernel() -> None:
     assert "No column adds anything." in app.get("plotly_chart")[0].proto.alt
 
 
-def test_a_feature_called_like_the_target_column_of_the_screen_is_shown() -> None:
+def test_a_feature_called_like_the_target_column_of_the_screen_is_shown():
     raw = table(target="y").replace(b"a,b,c,y", b"y (target),b,c,y")
     app = upload(open_app(widths="1", each="none", degree="0"), raw)
     assert any(list(frame.value.columns)[:2] == ["y (target) ", "y (target)"] for frame in app.dataframe)
 
 
-def test_columns_beyond_what_a_browser_counts_have_their_slider() -> None:
+def test_columns_beyond_what_a_browser_counts_have_their_slider():
     rng = np.random.default_rng(0)
     rows = [f"{1e17 + 16 * (k % 14)!r},{rng.standard_normal():.3f},{k % 2}" for k in range(60)]
     app = upload(open_app(widths="1", each="none", degree="0"), "\n".join(["a,b,y", *rows, ""]).encode())
@@ -275,9 +172,8 @@ def test_columns_beyond_what_a_browser_counts_have_their_slider() -> None:
     assert [slider.min for slider in app.slider if slider.label == "a"] == [1e17]
 
 
-@pytest.mark.parametrize("labels", [2, 3])
-@pytest.mark.parametrize("refit", [False, True])
-def test_a_hull_is_taken_apart_into_its_nodes(labels: int, refit: bool) -> None:
+@every("labels, refit", [(2, False), (3, True)])
+def test_a_hull_is_taken_apart_into_its_nodes(labels, refit):
     X = np.random.default_rng(0).standard_normal((40, 2))
     model = mkl.HKLClassifier(refit=refit).fit(X, np.digitize(X[:, 0], [0.0] if labels == 2 else [-0.5, 0.5]))
     parts = model.contributions(X[:5])
@@ -285,12 +181,3 @@ def test_a_hull_is_taken_apart_into_its_nodes(labels: int, refit: bool) -> None:
     np.testing.assert_allclose(parts.sum(axis=0) + intercept, model.decision_function(X[:5]))
     np.testing.assert_allclose(model.contributions(X[:5], [0])[0], model.component(model.hull_[0], X[:5]))
     assert model.contributions(X[:5], []).shape == (0, *parts.shape[1:])
-
-
-def test_kernels_of_a_model_file_are_called_by_texts() -> None:
-    raw = saved()
-    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        text = json.loads(archive.read("model.json"))
-    text["model"]["fitted"]["kernel_names_"]["of"][0] = 7
-    with pytest.raises(DataError, match="names of the kernels in the model file are no texts"):
-        load_model(changed(raw, text))

@@ -20,21 +20,23 @@ from mklcore.figures import weight_path, weights_bar
 from mklcore.figures.takeaway import About, SolvedProblem, methods_page
 from pages.shared.drawing import listings
 from pages.shared.export import downloads
+from pages.shared.session import nav
 from tests.figures.test_takeaway import a_path
+from tests.helpers.every import every
 from tests.helpers.hostile_names import FURTHER, HOSTILE, table
 from tests.helpers.pages import go as go_to
-from tests.helpers.pages import open_app, upload, wait_for_hulls, wait_for_path, words
+from tests.helpers.pages import open_app, quiet, upload, wait_for_hulls, wait_for_path, words
 
 NAMES = tuple(name for name in HOSTILE + FURTHER if "\0" not in name)
 MARKUP = tuple(name for name in NAMES if re.search(r"[<>\[\]$]|:red", name))
 
 
-def visible(text: str) -> str:
+def visible(text):
     return "".join(sign for sign in text if unicodedata.category(sign)[0] not in "CZ")
 
 
-@pytest.mark.parametrize("name", HOSTILE + FURTHER)
-def test_a_spreadsheet_computes_no_name(name: str) -> None:
+@every("name", HOSTILE + FURTHER)
+def test_a_spreadsheet_computes_no_name(name):
     frame = pd.DataFrame({name: [name, "a;" + name], "weight": [0.5, np.nan]})
     header, *rows = csv.reader(io.StringIO(listings.csv(frame)))
     assert [len(row) for row in rows] == [2, 2]
@@ -43,7 +45,7 @@ def test_a_spreadsheet_computes_no_name(name: str) -> None:
     assert visible(name) in visible(header[0])
 
 
-def test_a_table_of_such_names_is_read_and_a_binary_one_refused() -> None:
+def test_a_table_of_such_names_is_read_and_a_binary_one_refused():
     data = read_table(table(NAMES))
     assert data.n_features == len(NAMES)
     assert set(data.y) == set(NAMES[:2])
@@ -52,7 +54,7 @@ def test_a_table_of_such_names_is_read_and_a_binary_one_refused() -> None:
         read_table(table(HOSTILE + FURTHER))
 
 
-def test_a_figure_as_a_file_has_no_script_of_a_name() -> None:
+def test_a_figure_as_a_file_has_no_script_of_a_name():
     """The page of a figure, and its text for those who do not see it."""
     for names in (HOSTILE, FURTHER):
         path = a_path(names=names)
@@ -69,7 +71,7 @@ def test_a_figure_as_a_file_has_no_script_of_a_name() -> None:
             assert "href" not in text or "<a" not in text
 
 
-def marks(figure: go.Figure) -> list[str]:
+def marks(figure):
     """Texts that plotly draws, and where a few tags count as markup."""
     reported = json.loads(figure.to_json())
     notes = [note.get("text") for note in reported["layout"].get("annotations", [])]
@@ -78,7 +80,7 @@ def marks(figure: go.Figure) -> list[str]:
     return [str(text) for text in (*notes, *texts, *(one for line in ticks for one in line)) if text is not None]
 
 
-def test_methods_as_a_file_say_names_as_text() -> None:
+def test_methods_as_a_file_say_names_as_text():
     reported = About(HOSTILE[1], problems=(SolvedProblem(HOSTILE[0], r"\min w", HOSTILE[3]),))
     page = methods_page({name: a_path(names=NAMES) for name in HOSTILE[:3]}, reported)
     assert page.count("<script") == page.count("</script>") == 2
@@ -86,16 +88,14 @@ def test_methods_as_a_file_say_names_as_text() -> None:
 
 
 @pytest.mark.earlier  # the lessons say nothing of the table: all of them would be computed here
-@pytest.mark.parametrize(
-    "page", ["data", "kernels", "explore", "predict", "compare", "hulls", "theory", "experiments", "lessons"]
-)
-def test_no_page_takes_a_name_for_markup(page: str) -> None:
+def test_no_page_takes_a_name_for_markup():
     app = upload(open_app(widths="1", each="none", degree="0", rows="60"), table(NAMES), NAMES[0] + ".csv")
-    app = go_to(app, f"pages/{page}.py")
-    if page == "explore":
-        wait_for_path(app)
-    if page == "hulls":
-        wait_for_hulls(app)
-    reported = words(app)
-    for name in MARKUP:
-        assert name not in reported, f"{name} stands unescaped"
+    waits = {"explore": wait_for_path, "hulls": wait_for_hulls}
+    for page in (room.file for room in nav.ROOMS if room.file != "home"):
+        app = waits.get(page, quiet)(go_to(app, f"pages/{page}.py"))
+        reported = words(app)
+        assert [name for name in MARKUP if name in reported] == [], page
+        for chart in app.get("plotly_chart"):
+            drawn = json.loads(chart.proto.spec)["data"]
+            seen = json.dumps([{key: value for key, value in trace.items() if key != "name"} for trace in drawn])
+            assert not re.search(r"<(img|svg onload|iframe|script)", seen), page

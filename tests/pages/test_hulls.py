@@ -6,12 +6,10 @@ import json
 import threading
 import time
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.metrics import r2_score
-from streamlit.testing.v1 import AppTest
 
 from mklcore.errors import NotConvergedWarning
 from mklcore.estimators.hkl import HKLRegressor
@@ -23,23 +21,36 @@ from mklcore.paths.path import fit_path
 from mklcore.problem.driver import Status
 from pages.shared import work
 from pages.shared.derive import hull_words, hulls, tables
-from pages.shared.params import link
 from pages.shared.params.parameters import Params
-from tests.helpers.pages import PATIENCE, go, memory, open_app, quiet, table, upload, wait_for_hulls, wait_until, words
+from tests.helpers.every import every
+from tests.helpers.pages import (
+    PATIENCE,
+    go,
+    memory,
+    open_app,
+    press,
+    put,
+    quiet,
+    table,
+    upload,
+    wait_for_hulls,
+    wait_until,
+    words,
+)
 from tests.pages.test_stack_upload import K, Y, npz, with_stack
 
 SMALL = {"data": "diabetes", "hull_columns": "3,4,9", "hull_degree": "2"}
 
 
-def at_hulls(**query: str) -> AppTest:
+def at_hulls(**query):
     return open_app("pages/hulls.py", **query)
 
 
-def ready(**query: str) -> AppTest:
+def ready(**query):
     return wait_for_hulls(at_hulls(**query))
 
 
-def data_of(app: AppTest) -> dict[str, Any]:
+def data_of(app):
     """What the component in the browser was given."""
     found = [
         element.proto for element in app.get("bidi_component") if element.proto.component_name.endswith("hull_player")
@@ -47,16 +58,16 @@ def data_of(app: AppTest) -> dict[str, Any]:
     return json.loads(found[0].json)
 
 
-def components(app: AppTest) -> list[Any]:
+def components(app):
     """The chart of what the chosen node adds, if there is one."""
     return [chart for chart in app.get("plotly_chart") if chart.key == "hull_component"]
 
 
-def path_of(app: AppTest):
+def path_of(app):
     return memory(app).hulls.path
 
 
-def report(app: AppTest, **said: Any) -> AppTest:
+def report(app, **said):
     """Let the browser speak: the cursor let go at an index, or a node clicked."""
     said_before = "hull_player" in app.session_state and app.session_state["hull_player"]
     stamped = {name: {**value, "time": time.monotonic()} for name, value in said.items()}
@@ -67,8 +78,8 @@ def report(app: AppTest, **said: Any) -> AppTest:
 # The answer
 
 
-@pytest.mark.parametrize(("sample", "kernels"), [("breast_cancer", "243"), ("diabetes", "243"), ("iris", "81")])
-def test_a_hull_ends_with_its_certificate_and_says_out_of_how_many_kernels(sample: str, kernels: str) -> None:
+@every("sample, kernels", [("breast_cancer", "243"), ("iris", "81")])
+def test_a_hull_ends_with_its_certificate_and_says_out_of_how_many_kernels(sample, kernels):
     app = ready(data=sample, hull_columns="1,2,3,4,5", hull_degree="2")
     said = words(app)
     assert "verified: certified] within" in said
@@ -80,7 +91,7 @@ def test_a_hull_ends_with_its_certificate_and_says_out_of_how_many_kernels(sampl
     assert not app.warning
 
 
-def test_a_large_table_has_its_rows_drawn_and_its_columns_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_table_has_its_rows_drawn_and_its_columns_ranked(monkeypatch):
     monkeypatch.setattr(hulls, "ROWS", 90)
     monkeypatch.setattr(hulls, "JUDGES", 50)
     app = ready(**SMALL, seed="31")  # samples' hulls are everybody's: no other test shall see these
@@ -95,7 +106,7 @@ def test_a_large_table_has_its_rows_drawn_and_its_columns_ranked(monkeypatch: py
     assert (len(whole.train.y), len(whole.validation.y)) == (220, 50)
 
 
-def test_the_kernels_of_the_whole_grid_and_those_ever_visited_are_counted() -> None:
+def test_the_kernels_of_the_whole_grid_and_those_ever_visited_are_counted():
     app = ready(data="mkl_toy", hull_columns=",".join(map(str, range(1, 31))), hull_degree="4")
     path = path_of(app)
     assert path.estimators[0].n_dag_kernels_ == 5**30
@@ -106,10 +117,10 @@ def test_the_kernels_of_the_whole_grid_and_those_ever_visited_are_counted() -> N
 
 
 @pytest.mark.threads
-def test_provisional_hulls_stand_until_the_certified_ones_are_there_and_are_not_scored(monkeypatch) -> None:
+def test_provisional_hulls_stand_until_the_certified_ones_are_there_and_are_not_scored(monkeypatch):
     gate, fit = threading.Event(), hulls.fit_path
 
-    def held(asked: Any, *args: Any, **more: Any):
+    def held(asked, *args, **more):
         if asked.search == "certified":
             gate.wait(PATIENCE)
         return fit(asked, *args, **more)
@@ -132,14 +143,14 @@ def test_provisional_hulls_stand_until_the_certified_ones_are_there_and_are_not_
     assert hulls.known(memory(app).params) is not None
 
 
-def test_a_search_by_the_necessary_condition_stays_provisional_when_asked_for() -> None:
+def test_a_search_by_the_necessary_condition_stays_provisional_when_asked_for():
     app = ready(**SMALL, hull_more="search=necessary")
     assert "radio_button_unchecked: provisional]" in words(app)
     assert "Not scored" in words(app)
     assert path_of(app).statuses == (Status.PROVISIONAL,) * hulls.POINTS
 
 
-def test_a_hull_without_certificate_says_how_far_it_is_from_one_and_which_control_helps() -> None:
+def test_a_hull_without_certificate_says_how_far_it_is_from_one_and_which_control_helps():
     app = ready(data="diabetes", hull_columns="1,3,4,5,9", hull_degree="3", hull_more="max_nodes=10;depth_weight=2")
     path = path_of(app)
     index = next(k for k in range(len(path)) if not path.estimators[k].certified_)
@@ -151,7 +162,7 @@ def test_a_hull_without_certificate_says_how_far_it_is_from_one_and_which_contro
     assert data_of(app)["states"][index]["badge"] == "not certified"
 
 
-def test_a_first_look_that_was_cut_short_does_not_claim_the_necessary_condition() -> None:
+def test_a_first_look_that_was_cut_short_does_not_claim_the_necessary_condition():
     rng = np.random.default_rng(2)
     X = rng.standard_normal((80, 4))
     model = HKLRegressor(lam=1e-5, search="necessary", max_nodes=2)
@@ -166,7 +177,7 @@ def test_a_first_look_that_was_cut_short_does_not_claim_the_necessary_condition(
     assert "only the **necessary** condition is checked" in hull_words.certificate(shown, hulls.at(shown, 0))
 
 
-def test_a_root_alone_is_reported_certified_or_not_with_the_sign_of_the_page() -> None:
+def test_a_root_alone_is_reported_certified_or_not_with_the_sign_of_the_page():
     rng = np.random.default_rng(2)
     X = rng.standard_normal((40, 3))
     path = fit_path(HKLRegressor(GaussianBasis(2, 5.0)), X, np.cos(5 * X[:, 0]), "lam", [1e4])
@@ -182,7 +193,7 @@ def test_a_root_alone_is_reported_certified_or_not_with_the_sign_of_the_page() -
     assert "lam" not in said
 
 
-def test_a_point_that_scores_higher_without_a_certificate_is_named_beside_the_certified_one() -> None:
+def test_a_point_that_scores_higher_without_a_certificate_is_named_beside_the_certified_one():
     rng = np.random.default_rng(2)
     X, y = rng.standard_normal((40, 4)), rng.standard_normal(40)
     path = fit_path(HKLRegressor(), X, y, "lam", [10.0, 1.0, 0.1], X, y)
@@ -197,15 +208,15 @@ def test_a_point_that_scores_higher_without_a_certificate_is_named_beside_the_ce
     assert hull_words.higher_unsure(shown, hulls.at(shown, 0)) == ""
 
 
-@pytest.mark.parametrize("status", hull_words.STOPPED)
-def test_every_reason_to_stop_names_a_control_that_is_there(status: Status) -> None:
+@every("status", hull_words.STOPPED)
+def test_every_reason_to_stop_names_a_control_that_is_there(status):
     labels = [control.label for control in hulls.METHOD.controls if control.advanced]
     words_of = hull_words.STOPPED[status].format(**hulls.settings(Params()))
     assert any(f"**{label}**" in words_of for label in labels)
 
 
-@pytest.mark.parametrize("basis", BASES)
-def test_every_basis_has_a_hull_a_component_and_a_true_name_for_its_root(basis: str) -> None:
+@every("basis", BASES)
+def test_every_basis_has_a_hull_a_component_and_a_true_name_for_its_root(basis):
     app = ready(data="iris", hull_columns="1,2,4", hull_degree="2", hull_loss="squared", hull_basis=basis)
     drawn, path = data_of(app), path_of(app)
     constant = path.estimators[0].design_.root_is_constant
@@ -219,7 +230,7 @@ def test_every_basis_has_a_hull_a_component_and_a_true_name_for_its_root(basis: 
     assert len(components(app)) == (not constant)
 
 
-def test_anova_nodes_on_digits_find_room_for_the_deeper_hulls() -> None:
+def test_anova_nodes_on_digits_find_room_for_the_deeper_hulls():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 4))
     y = X[:, 0] * X[:, 1] + X[:, 2] ** 2
@@ -238,7 +249,7 @@ def test_anova_nodes_on_digits_find_room_for_the_deeper_hulls() -> None:
 
 
 @pytest.mark.settling
-def test_a_release_moves_the_hull_once_and_never_beyond_the_ends() -> None:
+def test_a_release_moves_the_hull_once_and_never_beyond_the_ends():
     app = ready(**SMALL, seed="32")  # which no other test has with fewer points
     path, first = path_of(app), data_of(app)
     assert len(first["states"]) == len(path) == hulls.POINTS >= 12
@@ -249,26 +260,26 @@ def test_a_release_moves_the_hull_once_and_never_beyond_the_ends() -> None:
     assert data_of(app)["turn"] == first["turn"]  # the echo of its own report does not move the cursor
     report(app, report={"index": 999, "turn": first["turn"]})
     assert memory(app).params.hull_at == float(path.values[-1])
-    quiet(app.button(key="undo").click().run())
+    press(app, "undo")
     assert memory(app).params.hull_at == float(path.values[3])
     assert data_of(app)["turn"] == first["turn"] + 1
     assert data_of(app)["index"] == 3
 
 
-def test_a_list_that_still_shows_what_was_written_over_chooses_no_node() -> None:
+def test_a_list_that_still_shows_what_was_written_over_chooses_no_node():
     app = ready(**SMALL)
     picked = "9^1" if app.selectbox(key="field_hull_node").value != "9^1" else "3^1"
-    app.selectbox(key="field_hull_node").set_value(picked).run()
+    put(app, "field_hull_node", picked)
     assert memory(app).params.hull_node == picked
-    quiet(app.button(key="undo").click().run())
-    app.selectbox(key="field_hull_node").set_value(picked).run()  # what the browser showed before it received the undo
+    press(app, "undo")
+    put(app, "field_hull_node", picked)  # what the browser showed before it received the undo
     assert memory(app).params.hull_node == ""
     memory(app).written_over.clear()
-    app.selectbox(key="field_hull_node").set_value(picked).run()
+    put(app, "field_hull_node", picked)
     assert memory(app).params.hull_node == picked
 
 
-def test_states_hold_what_the_fitted_hulls_say() -> None:
+def test_states_hold_what_the_fitted_hulls_say():
     app = ready(**SMALL)
     drawn, path = data_of(app), path_of(app)
     names = [node["name"] for node in drawn["nodes"]]
@@ -289,17 +300,17 @@ def test_states_hold_what_the_fitted_hulls_say() -> None:
     assert min(sizes) < 0.2
 
 
-def hull_node(levels: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+def hull_node(levels):
     return tuple((i, level) for i, level in enumerate(levels) if level)
 
 
 # Exact hulls
 
 
-def test_any_lambda_is_solved_exactly_and_shown_when_it_is_there() -> None:
+def test_any_lambda_is_solved_exactly_and_shown_when_it_is_there():
     app = ready(**SMALL)
     value = 0.0123
-    quiet(app.number_input(key="hull_exact").set_value(value).run())
+    put(app, "hull_exact", value)
     wait_until(lambda: data_of(app)["exact"] is not None, app)
     assert app.query_params["hull_at"] == repr(value)
     drawn = data_of(app)
@@ -316,18 +327,18 @@ def test_any_lambda_is_solved_exactly_and_shown_when_it_is_there() -> None:
 
 
 @pytest.mark.threads
-def test_the_last_certified_hull_stays_while_an_exact_one_is_solved_and_a_cancelled_one_says_so(monkeypatch) -> None:
+def test_the_last_certified_hull_stays_while_an_exact_one_is_solved_and_a_cancelled_one_says_so(monkeypatch):
     app = ready(**SMALL, seed="5")
     with monkeypatch.context() as patch:
         patch.setattr(work.WORK, "_compiled", lambda: False)
-        quiet(app.number_input(key="hull_exact").set_value(0.0456).run())
+        put(app, "hull_exact", 0.0456)
         assert "The hull at λ = 0\\.0456 is being solved." in words(app)
         assert "verified: certified]" in words(app)
         assert data_of(app)["exact"] is None
-        quiet(app.button(key="cancel_0").click().run())
+        press(app, "cancel_0")
     quiet(app.run())
     assert "There is no exact hull at λ = 0\\.0456" in words(app)
-    quiet(app.button(key="hull_again").click().run())
+    press(app, "hull_again")
     wait_until(lambda: not work.WORK._tasks)
     quiet(app.run())
     assert data_of(app)["exact"]["label"] == "λ = 0.0456"
@@ -336,9 +347,12 @@ def test_the_last_certified_hull_stays_while_an_exact_one_is_solved_and_a_cancel
 # Nodes, scores and tables
 
 
-def test_a_clicked_node_shows_its_monomial_its_weight_and_what_it_adds() -> None:
+def test_a_clicked_node_shows_its_monomial_its_weight_and_what_it_adds():
     app = ready(**SMALL)
     path = path_of(app)
+    for wrong in ("1^1", "3^9", "x", "3^1*", "", "3^-1"):  # no node of this grid
+        report(app, picked={"node": wrong})
+        assert memory(app).params.hull_node == "", wrong
     report(app, report={"index": len(path) - 1, "turn": 1})
     fitted = path.estimators[-1]
     report(app, picked={"node": "3^1*9^1"})
@@ -349,7 +363,7 @@ def test_a_clicked_node_shows_its_monomial_its_weight_and_what_it_adds() -> None
     assert "**bmi·s5**, depth 2" in said
     assert f"weight ζ **{style.number(zeta)}**" in said
     assert components(app)[0].proto.alt.startswith("What bmi·s5 adds to the prediction over bmi and s5")
-    app.selectbox(key="field_hull_node").set_value("9^1").run()
+    put(app, "field_hull_node", "9^1")
     assert "**s5**, depth 1" in words(app)
     outside = next(node for node in fitted.sources_)
     report(app, picked={"node": hull_words.written(outside, [2, 3, 8])})
@@ -358,17 +372,10 @@ def test_a_clicked_node_shows_its_monomial_its_weight_and_what_it_adds() -> None
     assert not components(app)
 
 
-@pytest.mark.parametrize("node", ["1^1", "3^9", "x", "3^1*", "", "3^-1"])
-def test_what_is_no_node_of_this_grid_is_not_taken_from_the_browser(node: str) -> None:
-    app = ready(**SMALL)
-    report(app, picked={"node": node})
-    assert memory(app).params.hull_node == ""
-
-
-def test_a_test_score_is_shown_once_it_is_asked_for_and_belongs_to_its_lambda() -> None:
+def test_a_test_score_is_shown_once_it_is_asked_for_and_belongs_to_its_lambda():
     app = ready(**SMALL)
     assert "test R²" not in words(app)
-    quiet(app.button(key="show_test").click().run())
+    press(app, "show_test")
     params = memory(app).params
     parts, chosen, path = tables.split(params), hulls.columns(params), path_of(app)
     index = int(np.argmax(path.val_score))
@@ -378,11 +385,11 @@ def test_a_test_score_is_shown_once_it_is_asked_for_and_belongs_to_its_lambda() 
     assert "test R²" not in words(app)
 
 
-def test_other_models_on_the_same_kernels_stand_beside_the_hull_once_asked_for(monkeypatch) -> None:
+def test_other_models_on_the_same_kernels_stand_beside_the_hull_once_asked_for(monkeypatch):
     monkeypatch.setattr(references, "HULL_LAMS", (1e-1, 1e-2, 1e-3, 1e-4))
     monkeypatch.setattr(references, "HULL_NODES", 3)
     app = ready(**SMALL)
-    app.button(key="hull_beside").click().run()
+    press(app, "hull_beside")
     wait_until(lambda: not work.WORK._tasks)
     quiet(app.run())
     params = memory(app).params
@@ -402,7 +409,7 @@ def test_other_models_on_the_same_kernels_stand_beside_the_hull_once_asked_for(m
     assert f"{used} of {len(cut.train.y)} rows" in found[2].chosen
 
 
-def test_tables_list_the_nodes_inside_and_outside() -> None:
+def test_tables_pictures_and_terms_of_a_hull_can_be_taken_away():
     app = ready(**SMALL)
     before = len(app.dataframe)  # the ranking of the columns
     app.session_state["hull_tables"] = True
@@ -412,24 +419,22 @@ def test_tables_list_the_nodes_inside_and_outside() -> None:
     assert set(inside["node"]) == set(fitted.kernel_names_)
     assert inside["‖β‖"].is_monotonic_decreasing
     assert len(outside) == len(fitted.sources_)
-
-
-@pytest.mark.parametrize("name", ["hull-by-depth", "relevance-of-the-columns"])
-def test_every_picture_of_a_hull_can_be_taken_away(name: str) -> None:
-    app = ready(**SMALL)
-    before = len(app.get("plotly_chart"))
-    app.session_state[f"take_{name}"] = True
-    assert len(quiet(app.run()).get("plotly_chart")) == before + 1
+    charts = app.get("plotly_chart")
+    assert any("share" in chart.proto.alt.lower() for chart in charts)
+    assert len(app.selectbox(key="field_hull_term").options) >= 1
+    for name in ("hull-by-depth", "relevance-of-the-columns"):
+        app.session_state[f"take_{name}"] = True
+    assert len(quiet(app.run()).get("plotly_chart")) == len(charts) + 2
 
 
 # Settings
 
 
-def test_every_advanced_control_of_the_registry_is_reachable_and_kept_in_the_link() -> None:
+def test_every_advanced_control_of_the_registry_is_reachable_and_kept_in_the_link():
     app = ready(**SMALL)
-    app.number_input(key="hull_setting_memory_mb").set_value(300).run()
-    app.select_slider(key="hull_setting_tol").set_value(0.01).run()
-    app.toggle(key="hull_setting_refit").set_value(True).run()
+    put(app, "hull_setting_memory_mb", 300)
+    put(app, "hull_setting_tol", 0.01)
+    put(app, "hull_setting_refit", True)
     assert set(app.query_params["hull_more"].split(";")) == {"refit=yes", "tol=0.01", "memory_mb=300"}
     asked = hulls.estimator(memory(app).params)
     assert (asked.memory_mb, asked.tol, asked.refit) == (300, 0.01, True)
@@ -437,13 +442,13 @@ def test_every_advanced_control_of_the_registry_is_reachable_and_kept_in_the_lin
     for name in ("tol", "refit", "memory_mb"):
         drawn = {element.key for kind in (app.number_input, app.select_slider, app.toggle) for element in kind}
         assert f"hull_setting_{name}" in drawn
-    app.number_input(key="hull_setting_memory_mb").set_value(hulls.MEMORY_MB).run()
+    put(app, "hull_setting_memory_mb", hulls.MEMORY_MB)
     assert "memory_mb" not in app.query_params["hull_more"]
     assert hulls.control("refit").when == ("basis", COLUMN_BASES)
 
 
-@pytest.mark.parametrize("basis", BASES)
-def test_settings_that_do_not_act_on_a_basis_are_not_handed_to_it(basis: str) -> None:
+@every("basis", BASES)
+def test_settings_that_do_not_act_on_a_basis_are_not_handed_to_it(basis):
     params = Params(data="diabetes", hull_basis=basis, hull_more="refit=yes;anova_b=0.5;width=2.0;gaussian_b=0.5")
     asked = hulls.estimator(params)
     assert asked.refit == (basis in COLUMN_BASES)
@@ -452,37 +457,19 @@ def test_settings_that_do_not_act_on_a_basis_are_not_handed_to_it(basis: str) ->
         assert getattr(asked.basis, shape[basis][0]) == shape[basis][1]
 
 
-def test_a_refitted_component_is_the_refitted_share() -> None:
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((50, 3))
-    y = 2 * X[:, 0] + X[:, 1] ** 2
-    model = HKLRegressor(lam=1e-3, refit=True).fit(X, y)
-    parts = sum(model.component(node, X) for node in model.hull_)
-    assert parts + model.refit_intercept_ == pytest.approx(model.predict(X), abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    "text", ["memory_mb=1", "memory_mb=nan", "tol=nan", "tol", "volume=3", "refit=maybe", "loss=hinge", "tol=0.1;" * 90]
-)
-def test_settings_in_a_link_that_cannot_be_used_are_refused(text: str) -> None:
-    params, refused = link.read({"hull_more": text})
-    assert params == Params()
-    assert "settings within the ranges their controls show" in refused[0]
-
-
 # What stays, what is refused
 
 
 @pytest.mark.threads
-def test_grid_and_node_are_in_the_link_and_old_hulls_stay_until_new_ones(monkeypatch) -> None:
+def test_grid_and_node_are_in_the_link_and_old_hulls_stay_until_new_ones(monkeypatch):
     app = ready(**SMALL)
-    app.selectbox(key="field_hull_node").set_value("9^1").run()
-    app.multiselect(key="field_hull_pair").set_value([2, 3]).run()
+    put(app, "field_hull_node", "9^1")
+    put(app, "field_hull_pair", [2, 3])
     assert (app.query_params["hull_node"], app.query_params["hull_pair"]) == ("9^1", "3,4")
     assert data_of(app)["grid"]["numbers"] == [3, 4]
     with monkeypatch.context() as patch:
         patch.setattr(work.WORK, "_compiled", lambda: False)
-        app.slider(key="field_hull_degree").set_value(1).run()
+        put(app, "field_hull_degree", 1)
         assert data_of(app)["waiting"]
         assert app.number_input(key="hull_exact").disabled
         assert "over all **27** kernels" in words(app)
@@ -494,58 +481,47 @@ def test_grid_and_node_are_in_the_link_and_old_hulls_stay_until_new_ones(monkeyp
 
 
 @pytest.mark.threads
-def test_a_search_that_was_cancelled_can_be_asked_for_again(monkeypatch) -> None:
+def test_a_search_that_was_cancelled_can_be_asked_for_again(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(work.WORK, "_compiled", lambda: False)
         app = at_hulls(**SMALL, seed="8")
-        quiet(app.button(key="cancel_0").click().run())
+        press(app, "cancel_0")
     quiet(app.run())
     assert "Hulls was cancelled" in words(app)
-    quiet(app.button(key="hulls_refused_again").click().run())
+    press(app, "hulls_refused_again")
     assert "nodes in the hull" in words(wait_for_hulls(app))
 
 
-def test_the_hulls_of_an_uploaded_table_stay_in_their_session() -> None:
+def test_the_hulls_of_an_uploaded_table_stay_in_their_session():
     app = go(upload(open_app(), table(seed=5)), "pages/hulls.py")
     assert "nodes in the hull" in words(wait_for_hulls(app))
     assert work.peek(("hulls", hulls.key(memory(app).params))) is None  # of another session
-    stranger = open_app("pages/hulls.py", data=app.query_params["data"])
-    assert "Upload the same file" in words(stranger)
 
 
-def test_columns_the_table_does_not_have_and_a_single_one_are_dealt_with() -> None:
+def test_columns_the_table_does_not_have_and_a_single_one_are_dealt_with():
     app = ready(data="iris", hull_columns="4,77", hull_pair="9,2", hull_node="9^1")
     assert "A grid needs two columns" in words(app)
     assert app.multiselect(key="field_hull_columns").value == [3]
     assert data_of(app)["grid"] is None
 
 
-def test_levels_beyond_the_memory_are_refused_with_their_control(monkeypatch) -> None:
+def test_levels_beyond_the_memory_are_refused_with_their_control(monkeypatch):
     app = at_hulls(data="digits", hull_basis="anova", hull_more="memory_mb=50")
     wait_until(lambda: bool(app.error), app)
     assert "memory\\_mb=50" in words(app)
     assert app.number_input(key="hull_setting_memory_mb").label == "Memory in MB"
 
 
-def test_a_stack_and_a_table_without_target_are_refused(monkeypatch) -> None:
-    stacked = go(with_stack(npz(K=K, y=Y)), "pages/hulls.py")
-    assert "a stack has none: bring a table" in words(stacked)
-    app = ready(**SMALL)
-    monkeypatch.setattr(hulls, "estimator", _no_target)
-    memory(app).params = Params(data="diabetes", hull_degree=1, hull_columns="1,2")
-    assert "this table has none" in words(quiet(app.run()))
+def test_a_stack_is_refused():
+    assert "a stack has none: bring a table" in words(go(with_stack(npz(K=K, y=Y)), "pages/hulls.py"))
 
 
-def _no_target(params: Params) -> Any:
-    raise hulls.DataError("Hulls are learned from a target, and this table has none.")
-
-
-def test_hulls_depend_on_their_own_parameters_alone() -> None:
+def test_hulls_depend_on_their_own_parameters_alone():
     assert hulls.key(Params(hull_at=0.1, algorithm="gomp", widths=9)) == hulls.key(Params())
     assert hulls.key(Params(hull_more="tol=0.01")) != hulls.key(Params())
 
 
-def test_widgets_carry_their_value_as_default_too() -> None:
+def test_widgets_carry_their_value_as_default_too():
     """A browser that skips the run in which a widget's state was set must not answer with the first option."""
     app = ready(**SMALL, hull_more="max_nodes=20;refit=yes;depth_weight=6;tol=0.01")
     quiet(app.run())
@@ -558,12 +534,3 @@ def test_widgets_carry_their_value_as_default_too() -> None:
     assert app.slider(key="field_hull_degree").proto.default == [2]
     entering = app.multiselect(key="field_hull_columns").proto
     assert list(entering.default) == [2, 3, 8]
-
-
-def test_the_terms_of_a_hull_are_drawn_with_shares_that_add_up() -> None:
-    app = ready(**SMALL)
-    assert any("share of the variance" in chart.proto.alt.lower() or "shares" in chart.proto.alt.lower()
-               for chart in app.get("plotly_chart"))  # fmt: skip
-    options = app.selectbox(key="field_hull_term").options
-    assert len(options) >= 1
-    assert not app.error

@@ -6,7 +6,6 @@ import re
 import numpy as np
 import plotly.graph_objects as go
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from mklcore.data.samples import SAMPLES
 from mklcore.estimators.lp import LpMKLRegressor
@@ -17,12 +16,13 @@ from mklcore.gallery.lessons.toy import Level
 from pages.shared.params import link as params_link
 from pages.shared.params.parameters import Params
 from pages.shared.session import nav
-from tests.helpers.pages import memory
+from tests.helpers.pages import memory, open_app, press, words
 
+PAGE = "pages/lessons.py"
 EVERY = {**LESSONS, "opening": OPENING}
 
 
-def series(found: LessonResult, *names: str) -> list[np.ndarray]:
+def series(found, *names):
     return [np.array(found.series[name], dtype=float) for name in names]
 
 
@@ -204,33 +204,12 @@ def test_every_position_of_the_slider_has_its_picture_and_its_sentence():
 # The page
 
 
-def open_app(page: str = "lessons", **query: str) -> AppTest:
-    app = AppTest.from_file("../../app.py", default_timeout=300)
-    app.switch_page(f"pages/{page}.py")
-    for name, value in query.items():
-        app.query_params[name] = value
-    return quiet(app.run())
-
-
-def quiet(app: AppTest) -> AppTest:
-    assert [error.message for error in app.exception] == []
-    return app
-
-
-def link(app: AppTest) -> dict[str, str]:
+def link(app):
     return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
 
 
-def words(app: AppTest) -> str:
-    return "\n".join(element.value for element in [*app.markdown, *app.caption, *app.warning, *app.info, *app.error])
-
-
-def press(app: AppTest, key: str) -> AppTest:
-    return quiet(app.button(key=key).click().run())
-
-
 def test_the_gallery_shows_every_lesson_with_its_level_and_opens_it_at_its_question():
-    app = open_app()
+    app = open_app(PAGE)
     for lesson in LESSONS.values():
         assert lesson.words["title"] in [title.value.partition(". ")[2] for title in app.subheader]
         assert lesson.words["line"] in words(app)
@@ -243,7 +222,7 @@ def test_the_gallery_shows_every_lesson_with_its_level_and_opens_it_at_its_quest
 
 
 def test_a_lesson_goes_from_guess_to_reveal_to_why_and_begins_again():
-    app, lesson = open_app(lesson="bands"), LESSONS["bands"]
+    app, lesson = open_app(PAGE, lesson="bands"), LESSONS["bands"]
     options = lesson.words["options"]
     assert lesson.said("question") in words(app)
     press(app, "guess_all")
@@ -266,23 +245,23 @@ def test_a_lesson_goes_from_guess_to_reveal_to_why_and_begins_again():
 
 
 def test_a_link_restores_a_guess_and_what_it_gets_wrong_is_refused_or_left_out():
-    app = open_app(lesson="bands", lesson_step="reveal", lesson_guess="exact", data="iris")
+    app = open_app(PAGE, lesson="bands", lesson_step="reveal", lesson_guess="exact", data="iris")
     assert "Right] Exactly those" in words(app)
     assert any(code.value.endswith("?lesson=bands") for code in app.code)
-    app = open_app(lesson="nonsense", lesson_step="later")
+    app = open_app(PAGE, lesson="nonsense", lesson_step="later")
     assert len(app.warning) == 2
     assert "has to be one of" in app.warning[0].value
-    assert "Your guess" not in words(open_app(lesson="bands", lesson_step="reveal", lesson_guess="elephant"))
+    assert "Your guess" not in words(open_app(PAGE, lesson="bands", lesson_step="reveal", lesson_guess="elephant"))
 
 
 def test_a_lesson_leads_to_its_page_with_its_preset_and_its_two_columns(monkeypatch):
     went = []
     monkeypatch.setattr(nav, "go", went.append)
-    app = open_app(lesson="copies", lesson_step="why")
+    app = open_app(PAGE, lesson="copies", lesson_step="why")
     press(app, "open_preset")
     opened = {"look": "path", "algorithm": "lp", "path": "p"}
     assert memory(app).params == Params(**opened, lesson="copies", lesson_step="why")
-    app = open_app(lesson="hull", lesson_step="why")
+    app = open_app(PAGE, lesson="hull", lesson_step="why")
     press(app, "open_preset")
     assert went == ["explore", "hulls"]
     assert memory(app).params.data == "sparse_polynomial"
@@ -297,16 +276,16 @@ reveal = 'It is ⟨result⟩.'\nformula = '1+1=2'\nwhy = ''\nlook = ''\nlimits =
         "small", lambda seed=0: LessonResult("two", {"result": "two indeed"}, (0.0,), 0), {"sum": "1 + 1"}, text
     )
     monkeypatch.setitem(LESSONS, "small", small)
-    assert "open_small" in [button.key for button in open_app().button]
-    assert "How much is 1 + 1?" in words(open_app(lesson="small"))
-    assert "It is two indeed." in words(open_app(lesson="small", lesson_step="reveal"))
+    assert "open_small" in [button.key for button in open_app(PAGE).button]
+    assert "How much is 1 + 1?" in words(open_app(PAGE, lesson="small"))
+    assert "It is two indeed." in words(open_app(PAGE, lesson="small", lesson_step="reveal"))
 
 
 # Presentation
 
 
 def test_presentation_is_entered_and_left_by_a_button_and_is_part_of_the_link():
-    app = open_app()
+    app = open_app(PAGE)
     press(app, "present")
     assert link(app)["present"] == "yes"
     assert "leave_below" in {button.key for button in app.button}
@@ -315,11 +294,7 @@ def test_presentation_is_entered_and_left_by_a_button_and_is_part_of_the_link():
     press(app, "leave_below")
     assert "present" not in link(app)
     assert "leave_below" not in {button.key for button in app.button}
-
-
-@pytest.mark.parametrize("page", ["data", "kernels"])
-def test_presentation_reaches_every_page_and_hides_rail_and_menu(page):
-    app = open_app(page, data="iris", widths="2", present="yes")
+    app = open_app("pages/kernels.py", data="iris", widths="2", present="yes")
     dressed = [html.proto.body for html in app.get("html")]
     assert any("stSidebar" in body and "stHeader" in body for body in dressed)
     assert "leave_below" in {button.key for button in app.button}

@@ -4,10 +4,9 @@ import pytest
 
 import mklcore as mkl
 from pages.shared import answer, work
-from pages.shared.params import link
 from pages.shared.params.algorithms import METHODS
-from pages.shared.params.parameters import Params
-from tests.helpers.pages import go, memory, open_app, quiet, table, upload, words
+from tests.helpers.every import every
+from tests.helpers.pages import go, memory, open_app, put, quiet, table, upload, words
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +15,7 @@ def at_once():
         yield
 
 
-def test_the_sample_goes_from_data_to_explore() -> None:
+def test_the_sample_goes_from_data_to_explore():
     app = open_app(data="ring")
     assert "one-class (anomaly detection)" in words(app)
     assert "has the largest effective rank" in words(go(app, "pages/kernels.py"))
@@ -27,22 +26,15 @@ def test_the_sample_goes_from_data_to_explore() -> None:
     assert not app.error
 
 
-def test_an_uploaded_table_without_a_target_is_learnt() -> None:
+def test_an_uploaded_table_without_a_target_is_learnt():
     app = upload(open_app(), table().replace(b"label", b"dose"))
-    app.selectbox(key="field_task").set_value("novelty").run()
-    app.selectbox(key="field_target").set_value("").run()
+    put(app, "field_task", "novelty")
+    put(app, "field_target", "")
     app = go(quiet(app), "pages/explore.py")
     assert "Most unusual rows in" in words(app)
     assert not app.error
 
 
-@pytest.mark.parametrize(
-    ("page", "said"), [("compare", "no target"), ("hulls", "target"), ("theory", "target"), ("experiments", "")]
-)
-def test_pages_that_need_a_target_say_so(page: str, said: str) -> None:
+@every("page, said", [("compare", "no target"), ("hulls", "target")])
+def test_pages_that_need_a_target_say_so(page, said):
     assert said in words(open_app(f"pages/{page}.py", data="ring"))
-
-
-def test_a_link_about_the_ring_restores_it() -> None:
-    params = Params(data="ring", path="p", settings=(("C", 0.05),))
-    assert link.read(link.text(params)) == (params, ())

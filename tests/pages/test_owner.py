@@ -4,7 +4,6 @@ it.
 
 import asyncio
 from types import SimpleNamespace
-from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
@@ -19,11 +18,12 @@ from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_tok
 from pages.shared.frame import sending
 from pages.shared.frame.guard import Guard
 from pages.shared.session import inside
+from tests.helpers.every import every
 
 Headers = list[tuple[bytes, bytes]]
 
 
-def cookie(of: bytes) -> Headers:
+def cookie(of):
     """What a browser with this token sends, masked anew each time."""
     sent = "" if not of else f"other=1; _streamlit_xsrf={generate_xsrf_token_string(of, 1)}; odd[=2"
     return [(b"host", b"localhost"), (b"cookie", sent.encode())]
@@ -33,7 +33,7 @@ ANNA, BEN, NOBODY = b"a" * 16, b"b" * 16, b""
 
 
 @pytest.fixture
-def sessions(monkeypatch: pytest.MonkeyPatch) -> Any:
+def sessions(monkeypatch):
     """The sessions of a server that answers requests through the guard: ``connect(browser, name)`` is a tab that
     opens.
     """
@@ -45,10 +45,10 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> Any:
     server = MagicMock(_session_mgr=manager)
     monkeypatch.setattr(inside, "_server", lambda: server)
 
-    async def connect(of: bytes, name: str | None = None) -> str:
+    async def connect(of, name=None):
         found: list[str] = []
 
-        async def endpoint(scope, receive, send) -> None:
+        async def endpoint(scope, receive, send):
             found.append(manager.connect_session(SimpleNamespace(), ScriptData("app.py", False), {}, name))
 
         await Guard(endpoint)({"type": "websocket", "path": "/_stcore/stream", "headers": cookie(of)}, None, None)
@@ -60,14 +60,14 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> Any:
         manager.close_session(session.session.id)
 
 
-def asked(path: str, of: bytes, way: str = "GET") -> int:
+def asked(path, of, way="GET"):
     """The status of what the server answers a browser."""
     status: list[int] = []
 
-    async def everything(scope, receive, send) -> None:
+    async def everything(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
-    async def send(message) -> None:
+    async def send(message):
         status.append(message.get("status", 0))
 
     scope = {"type": "http", "method": way, "path": path, "headers": cookie(of)}
@@ -75,8 +75,8 @@ def asked(path: str, of: bytes, way: str = "GET") -> int:
     return status[0]
 
 
-def test_a_session_is_taken_up_again_by_its_own_browser_alone(sessions: Any) -> None:
-    async def lesson() -> None:
+def test_a_session_is_taken_up_again_by_its_own_browser_alone(sessions):
+    async def lesson():
         name = await asyncio.create_task(sessions.connect(ANNA))
         for others in (BEN, NOBODY):  # while its tab is open
             assert await asyncio.create_task(sessions.connect(others, name)) != name
@@ -89,8 +89,8 @@ def test_a_session_is_taken_up_again_by_its_own_browser_alone(sessions: Any) -> 
     asyncio.run(lesson())
 
 
-def test_a_browser_without_cookies_takes_up_its_session_by_name(sessions: Any) -> None:
-    async def lesson() -> None:
+def test_a_browser_without_cookies_takes_up_its_session_by_name(sessions):
+    async def lesson():
         name = await asyncio.create_task(sessions.connect(NOBODY))
         sessions.disconnect_session(name)
         assert await asyncio.create_task(sessions.connect(NOBODY, name)) == name
@@ -98,9 +98,9 @@ def test_a_browser_without_cookies_takes_up_its_session_by_name(sessions: Any) -
     asyncio.run(lesson())
 
 
-@pytest.mark.parametrize("base", ["", "/below"])
-def test_the_places_of_a_tabs_files_are_its_browsers(sessions: Any, base: str) -> None:
-    async def lesson() -> str:
+@every("base", ["", "/below"])
+def test_the_places_of_a_tabs_files_are_its_browsers(sessions, base):
+    async def lesson():
         return await asyncio.create_task(sessions.connect(ANNA))
 
     place = f"{base}/_stcore/upload_file/{asyncio.run(lesson())}/1"

@@ -6,33 +6,30 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import cycle
 from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 import mklcore as mkl
-from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.functions import Delta
 from mklcore.verify import main
 from pages.shared.derive import hulls
 from pages.shared.export import proof
-from tests.helpers.pages import KEY, answer_of, go, memory, open_app, quiet, table, upload, wait_for_hulls, words
+from tests.helpers.every import every
+from tests.helpers.pages import KEY, answer_of, go, memory, open_app, press, quiet, table, upload, wait_for_hulls, words
 from tests.pages.test_stack_upload import K, Y, npz, with_stack
 
 ROOT = Path(__file__).parents[2]
 
 
-def opened(app: AppTest, name: str) -> AppTest:
+def opened(app, name):
     app.session_state[f"proof_{name}"] = True
     return quiet(app.run())
 
 
-def proved(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> proof.Files:
+def proved(app, monkeypatch):
     """The chosen model, as its pocket offers it."""
     found = answer_of(app)
     with in_session(app, monkeypatch):
@@ -40,14 +37,14 @@ def proved(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> proof.Files:
 
 
 @contextmanager
-def in_session(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def in_session(app, monkeypatch):
     """What the app keeps for its visitor, for calls from outside of a run."""
     with monkeypatch.context() as patched:
         patched.setattr("streamlit.session_state", {KEY: memory(app), "work": app.session_state["work"]})
         yield
 
 
-def laid(found: proof.Files, folder: Path) -> list[str]:
+def laid(found, folder):
     """Lay both files into a folder as their downloads do; the words of the command."""
     (folder / proof.MODEL).write_bytes(found.model())
     (folder / found.table_name).write_bytes(found.table())
@@ -70,7 +67,7 @@ def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_l
     )
     assert (python, done.returncode) == ("python", 0), done.stdout + done.stderr
     assert "training target: that of the table" in done.stdout
-    quiet(app.button(key="proof_run_explore").click().run())
+    press(app, "proof_run_explore")
     quiet(app.run())
     printed = next(code.value for code in app.code if code.value.startswith("holds"))
     assert printed.endswith("Everything holds.")
@@ -79,12 +76,8 @@ def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_l
     }
 
 
-# Two classes, three and numbers in turn: test_verify.py has every method with each.
-CHECKED = list(zip((name for name in ESTIMATORS if name != "hkl"), cycle(["breast_cancer", "iris", "diabetes"])))
-
-
-@pytest.mark.parametrize(("algorithm", "sample"), CHECKED)
-def test_every_method_of_explore_can_be_checked(algorithm, sample, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(("algorithm", "sample"), [("joint", "iris"), ("smkl", "breast_cancer"), ("gomp", "diabetes")])
+def test_methods_of_explore_can_be_checked(algorithm, sample, tmp_path, monkeypatch, capsys):
     app = open_app("pages/explore.py", data=sample, algorithm=algorithm)
     found = proved(app, monkeypatch)
     arguments = [str(tmp_path / word) if "." in word else word for word in laid(found, tmp_path)[3:]]
@@ -126,7 +119,7 @@ def test_a_stack_is_checked_on_its_training_block(tmp_path, monkeypatch, capsys)
 def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, monkeypatch, capsys):
     app = open_app("pages/hulls.py", data="diabetes", hull_columns="3,4,9", hull_degree="2")
     app = opened(wait_for_hulls(app), "hulls")
-    quiet(app.button(key="proof_run_hulls").click().run())
+    press(app, "proof_run_hulls")
     quiet(app.run())
     assert any(code.value.endswith("Everything holds.") for code in app.code)
     params, path = memory(app).params, memory(app).hulls.path
@@ -141,12 +134,12 @@ def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, monke
     )
 
 
-@pytest.mark.parametrize(("page", "name"), [("predict", "predict"), ("compare", "method_1")])
+@every("page, name", [("predict", "predict"), ("compare", "method_1")])
 def test_the_other_certificates_lead_to_their_check(page, name):
     app = open_app(f"pages/{page}.py", data="iris", methods="gomp;uniform")
     app.session_state["predict_tabs"] = "Take away"
     app = opened(quiet(app.run()), name)
-    quiet(app.button(key=f"proof_run_{name}").click().run())
+    press(app, f"proof_run_{name}")
     assert any(code.value.endswith("Everything holds.") for code in app.code)
 
 

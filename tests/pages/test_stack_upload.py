@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from mklcore.data.dataset import three_way_split
 from mklcore.errors import DataError, KernelError, MKLError
@@ -15,7 +14,7 @@ from mklcore.kernels.stacks import _target, block_of, is_stack, read_stack, rows
 from pages.shared import work
 from pages.shared.session import uploads
 from tests.helpers.every import every
-from tests.helpers.pages import go, memory, open_app, quiet, wait_until, words
+from tests.helpers.pages import go, memory, open_app, press, put, quiet, wait_until, words
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((80, 4))
@@ -26,7 +25,7 @@ Y = (X[:, 0] > 0).astype(int)
 NAMES = np.array(["one", "two", "three", "four", "all", "one again"])
 
 
-def npz(**arrays: np.ndarray) -> bytes:
+def npz(**arrays):
     file = io.BytesIO()
     np.savez_compressed(file, **arrays)
     return file.getvalue()
@@ -96,20 +95,20 @@ def test_a_stack_is_refused_by_its_headers_and_its_reading_can_be_ended():
     assert not asked  # nothing was unpacked
     assert not is_stack(many)
 
-    def stop() -> None:
+    def stop():
         raise Enough
 
     with pytest.raises(Enough):
         read_stack(npz(K=K, y=Y), tick=stop)
 
 
-def test_only_so_many_rows_are_clipped(monkeypatch: pytest.MonkeyPatch):
+def test_only_so_many_rows_are_clipped(monkeypatch):
     monkeypatch.setattr(stacks, "MOST_CLIPPED", 6 * 79**3)
     with pytest.raises(DataError, match="of 6 kernels are set to 0 on at most 79 rows, and K has 80"):
         read_stack(npz(K=K - 0.1 * np.eye(80), y=Y), clip=True)
 
 
-def test_kernels_on_many_rows_are_judged_by_lanczos_steps(monkeypatch: pytest.MonkeyPatch):
+def test_kernels_on_many_rows_are_judged_by_lanczos_steps(monkeypatch):
     monkeypatch.setattr(grams, "EXACT_ROWS", 40)
     ticks = []
     for one in (LINEAR[0], np.zeros((80, 80)), K[4]):
@@ -122,7 +121,7 @@ def test_kernels_on_many_rows_are_judged_by_lanczos_steps(monkeypatch: pytest.Mo
         grams.check_gram("turned", -np.ones((80, 80)))
 
 
-def bad_header(shape: str) -> bytes:
+def bad_header(shape):
     """An archive whose K says it has this shape and holds nothing."""
     text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}"
     head = b"\x93NUMPY\x01\x00" + (len(text) + 1).to_bytes(2, "little") + text.encode() + b"\n"
@@ -155,7 +154,7 @@ def bad_header(shape: str) -> bytes:
         (bad_header("(3, -80, -80)"), "damaged|cannot be read|has the shape"),
     ],
 )
-def test_other_archives_are_refused(raw: bytes, said: str):
+def test_other_archives_are_refused(raw, said):
     with pytest.raises(DataError, match=said):
         read_stack(raw)
 
@@ -168,7 +167,7 @@ def test_other_archives_are_refused(raw: bytes, said: str):
         (np.where(LINEAR > 1, np.inf, LINEAR), "kernel 1 is not finite"),
     ],
 )
-def test_what_is_no_kernel_is_refused_with_its_number(gram: np.ndarray, said: str):
+def test_what_is_no_kernel_is_refused_with_its_number(gram, said):
     with pytest.raises(KernelError, match=said):
         read_stack(npz(K=gram, y=Y))
 
@@ -214,13 +213,13 @@ def test_only_archives_of_arrays_are_stacks():
 # Pages
 
 
-def with_stack(raw: bytes) -> AppTest:
+def with_stack(raw):
     app = open_app()
     app.file_uploader(key="uploader").upload("stack.npz", raw, "application/octet-stream").run()
     return quiet(app)
 
 
-def wait_for(app: AppTest, said: str) -> str:
+def wait_for(app, said):
     wait_until(lambda: said in words(app), app)
     return words(app)
 
@@ -241,36 +240,29 @@ def test_a_stack_goes_through_the_pages():
 
 def test_kernels_of_a_stack_are_switched_off_and_on_again():
     app = go(with_stack(npz(K=K, y=Y, names=NAMES)), "pages/kernels.py")
-    app.button(key="off_duplicates").click().run()
-    quiet(app)
+    press(app, "off_duplicates")
     assert app.query_params["edited"] == "stack@1-5"
     assert "**5** kernels on" in words(app)
-    app.button(key="builders_back").click().run()
+    press(app, "builders_back")
     assert "**6** kernels on" in words(app)
     memory(app).params = state_with(app, edited="stack@9")
     assert "numbered from 1 to 6" in words(quiet(app.run())).replace("\\", "")
 
 
-def state_with(app: AppTest, **values: object):
+def state_with(app, **values):
     return replace(memory(app).params, **values)
 
 
 def test_an_indefinite_stack_is_refused_and_clipped_on_request():
     app = with_stack(npz(K=K - 0.1 * np.eye(80), y=Y))
     assert "not positive semidefinite" in app.error[0].value
-    app.toggle(key="field_clip").set_value(True).run()
-    assert not quiet(app).error
+    put(app, "field_clip", True)
+    assert not app.error
     assert "Negative eigenvalues of 6 kernels were set to 0" in words(app).replace("\\", "")
     assert app.query_params["clip"] == "yes"
 
 
-def test_a_stack_stays_in_its_session():
-    app = with_stack(npz(K=K, y=Y))
-    stranger = open_app("pages/kernels.py", data=app.query_params["data"])
-    assert "Upload the same file" in words(stranger)
-
-
-def test_the_limits_of_a_file_are_those_of_the_upload(monkeypatch: pytest.MonkeyPatch):
+def test_the_limits_of_a_file_are_those_of_the_upload(monkeypatch):
     assert uploads.STACK_LIMIT_MB == stacks.MAX_FILE_MB
     monkeypatch.setattr(stacks, "MAX_FILE_MB", 0.01)
     with pytest.raises(DataError, match=r"larger than .* MB, the limit for stacks"):

@@ -27,7 +27,7 @@ def test_streamlit_run_finds_the_app_that_is_imported_once():
     assert found.import_string == "app:app"
 
 
-def at_the_start(monkeypatch) -> None:
+def at_the_start(monkeypatch):
     """As a server that has imported and drawn nothing yet."""
     for event in ("_framed", "_tables", "_pages", "_first_page", "_free"):
         monkeypatch.setattr(starting, event, threading.Event())
@@ -38,7 +38,7 @@ def at_the_start(monkeypatch) -> None:
 
 
 @pytest.fixture
-def slow(tmp_path, monkeypatch) -> SimpleNamespace:
+def slow(tmp_path, monkeypatch):
     """Modules that take until their gates open: one for the frame, one for tables, one for pages, one for the rest."""
     gates = SimpleNamespace(**{name: threading.Event() for name in ("frame", "tables", "pages", "rest")})
     for name in vars(gates):
@@ -65,7 +65,7 @@ def test_a_visit_waits_until_the_server_has_imported_what_it_needs(slow, monkeyp
     opened: list[str] = []
     monkeypatch.setattr(starting.webbrowser, "open", opened.append)
 
-    async def serve() -> None:
+    async def serve():
         async with starting.serving(None):
             assert not hasattr(sys.modules.get("slow_frame"), "ready"), "the server waits for no import"
             slow.frame.set()

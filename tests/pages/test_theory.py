@@ -5,7 +5,6 @@ import io
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from mklcore import figures
 from mklcore.errors import DataError, KernelError, ParameterError
@@ -16,7 +15,7 @@ from mklcore.gallery import theory
 from pages.shared import work
 from pages.shared.derive import tables
 from tests.helpers.every import every
-from tests.helpers.pages import go, memory, open_app, quiet, wait_until, words
+from tests.helpers.pages import go, memory, open_app, press, put, quiet, wait_until, words
 from tests.oracles.greedy import KERNELS, TARGETS
 
 P1, P2, Y1 = KERNELS["P1"], KERNELS["P2"], TARGETS["P1"]
@@ -25,17 +24,17 @@ NORMS = [1.0, 4 / 3, 2.0, np.inf]
 PICTURES = ("lp", "gomp", "greedy", "hkl")
 
 
-def halves(K: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def halves(K, y):
     return np.ascontiguousarray(K[:, :28, :28]), y[:28], np.ascontiguousarray(K[:, 28:, :28]), y[28:]
 
 
-def settled(app: AppTest) -> AppTest:
+def settled(app):
     """Run until the session's job has ended and the page has seen it."""
     wait_until(lambda: not work.WORK._tasks)
     return quiet(app.run())
 
 
-def theory_page(picture: str, **query: str) -> AppTest:
+def theory_page(picture, **query):
     return settled(open_app("pages/theory.py", theory=picture, **{**SMALL, **query}))
 
 
@@ -95,7 +94,7 @@ def test_the_rate_bound_holds_at_every_measured_step():
 
 
 def test_a_measurement_can_be_cancelled_from_its_callback():
-    def stop(done: int, total: int) -> None:
+    def stop(done, total):
         raise InterruptedError
 
     K, y, X, labels = halves(P1, Y1)
@@ -129,7 +128,7 @@ def test_the_rows_needed_are_those_at_which_the_bound_speaks():
 # The figure
 
 
-def dashes(figure) -> set[str]:
+def dashes(figure):
     return {trace.line.dash or "solid" for trace in figure.data if trace.mode == "lines"}
 
 
@@ -161,7 +160,7 @@ def test_the_axis_of_norms_ends_with_infinity():
 # The page
 
 
-@every("picture, data", [(picture, data) for picture in PICTURES for data in ("iris", "diabetes", "breast_cancer")])
+@every("picture, data", list(zip(PICTURES, ("diabetes", "iris", "iris", "breast_cancer"), strict=True)))
 def test_every_picture_begins_with_what_is_seen_and_what_follows(picture, data):
     app = theory_page(picture, data=data, hull_columns="1,2,3")
     said = words(app)
@@ -177,9 +176,9 @@ def test_every_picture_begins_with_what_is_seen_and_what_follows(picture, data):
 def test_another_class_and_another_slider_are_another_measurement():
     app = theory_page("gomp")
     first = words(app)
-    settled(app.selectbox(key="field_theory_class").set_value(2).run())
+    settled(put(app, "field_theory_class", 2))
     second = words(app)
-    settled(app.select_slider(key="field_theory_lam").set_value(1.0).run())
+    settled(put(app, "field_theory_lam", 1.0))
     assert len({first, second, words(app)}) == 3
     assert (memory(app).params.theory_class, memory(app).params.theory_lam) == (2, 1.0)
 
@@ -193,7 +192,7 @@ def test_large_tables_are_measured_on_request_and_a_failure_is_reported(monkeypa
     app = theory_page("gomp", data="digits")
     assert "Measuring takes a while on this table" in words(app)
     assert "not square" not in words(app)
-    app.button(key="measure").click().run()
+    press(app, "measure")
     assert "The kernel is not square" in words(settled(app))
 
 
@@ -202,8 +201,6 @@ def test_large_tables_are_measured_on_request_and_a_failure_is_reported(monkeypa
     [
         ({"theory": "lp", "widths": "0", "linear": "no", "degree": "0", "each": "none"}, "The dictionary is empty"),
         ({"theory": "lp", "widths": "1", "linear": "no", "degree": "0", "each": "none"}, "the dictionary holds one"),
-        ({"theory": "nonsense"}, "theory = 'nonsense', but theory has to be"),
-        ({"theory": "gomp", "theory_lam": "0"}, "theory_lam = '0', but theory_lam has to be"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_a_sentence(query, said):
@@ -219,8 +216,8 @@ def test_a_kernel_stack_is_measured_like_any_dictionary():
     app = open_app(theory="gomp")
     app.file_uploader(key="uploader").upload("stack.npz", file.getvalue(), "application/zip").run()
     assert "is smallest at s =" in words(settled(go(quiet(app), "pages/theory.py")))
-    app.segmented_control(key="field_theory").set_value("hkl").run()
-    assert "A hull is built from columns, and this upload has none" in words(quiet(app))
+    put(app, "field_theory", "hkl")
+    assert "A hull is built from columns, and this upload has none" in words(app)
 
 
 def test_a_table_without_a_target_has_the_picture_that_needs_none(monkeypatch):
@@ -228,6 +225,6 @@ def test_a_table_without_a_target_has_the_picture_that_needs_none(monkeypatch):
     monkeypatch.setattr(
         tables, "table", lambda params: dataclasses.replace(table(params), task="novelty", class_names=())
     )
-    for picture in PICTURES:
+    for picture in ("lp", "hkl"):
         said = words(theory_page(picture))
         assert ("Choose one on the Data page" in said) == (picture != "lp"), picture

@@ -16,12 +16,12 @@ from pages.shared.work import Failed, Pending, Ready, Session, Task, Work
 pytestmark = pytest.mark.threads
 
 
-def ask(server: Work, key, make, session=None, **how):
+def ask(server, key, make, session=None, **how):
     how = {"title": "Answer", "asked": True, "seconds": 1.0, "compiled": True, "long": False, **how}
     return server.get(session or Session(), key, make, **how)
 
 
-def until_ended(server: Work, key) -> None:
+def until_ended(server, key):
     task = server.task(key)
     assert task is None or task.ended.wait(30)
 

@@ -11,7 +11,7 @@ from mklcore.paths.scoring import GROUPS, PairedScore, Predictions, compare_scor
 RNG = np.random.default_rng(0)
 
 
-def classes(n: int = 400) -> tuple[np.ndarray, np.ndarray]:
+def classes(n=400):
     X = RNG.normal(size=(n, 2))
     return X, (X[:, 0] + RNG.normal(size=n) > 0).astype(int)
 
@@ -29,7 +29,7 @@ def test_errors_of_shares_of_rows_are_those_of_means():
 
 
 def test_intervals_of_r2_cover_the_gap_on_new_rows():
-    def rows(n: int) -> tuple[np.ndarray, np.ndarray]:
+    def rows(n):
         X = RNG.normal(size=(n, 2))
         return X, X[:, 0] + 0.5 * X[:, 1] + RNG.normal(size=n)
 

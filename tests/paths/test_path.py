@@ -55,14 +55,13 @@ def test_every_point_equals_its_cold_fit(model, param, values, table):
     assert np.all(path.relative_gap[certified] <= 2e-3)
 
 
-@pytest.mark.parametrize(
+@every(
     "model",
     [
         mkl.LpMKLClassifier(kernels=KERNELS, p=2.0, tol=0.1),
         mkl.SMKLClassifier(kernels=KERNELS, tol=0.1),
         mkl.GreedyMKLClassifier(kernels=KERNELS, n_kernels=2),
     ],
-    ids=lambda model: type(model).__name__,
 )
 def test_points_predicted_together_predict_as_they_do_alone(model, table):
     X, _, score, X_val, _, _ = table
@@ -247,7 +246,7 @@ def test_a_clone_of_a_point_does_not_answer_to_the_job_of_the_path():
     assert asked.callback is not None
 
 
-@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+@every("task", ["binary", "multiclass", "regression"])
 def test_a_start_changes_the_work_and_not_the_answer(task, table):
     X, labels, score, *_ = table
     y = {"binary": labels, "multiclass": np.digitize(score, [-0.5, 0.5]), "regression": score}[task]

@@ -19,6 +19,7 @@ import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.paths import CrossValidated
 from mklcore.paths.scoring import SCORINGS, Decided, label_of, rarest, scored, scorer_of, scorings_for
+from tests.helpers.every import every
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
 
@@ -49,16 +50,16 @@ def as_scikit_learn(name, model, decision, y):
     return get_scorer(name)(Decided(model, decision), None, y)
 
 
-@pytest.mark.parametrize("labels", [WORDS, WORDS.astype(object), np.array([0, 1, 2]), np.array([-1.0, 1, 4])], ids=str)
-@pytest.mark.parametrize("name", SCORINGS)
+@every("labels", [WORDS, WORDS.astype(object), np.array([0, 1, 2]), np.array([-1.0, 1, 4])])
+@every("name", SCORINGS)
 def test_every_listed_score_is_scikit_learns(name, labels):
     for k in {"binary": (2,), "multiclass": (2, 3), "regression": (0,)}[SCORINGS[name].tasks[-1]]:
         y, decision, model = judged_rows(k, labels)
         assert scored(model, decision, y, name) == as_scikit_learn(name, model, decision, y)
 
 
-@pytest.mark.parametrize(
-    ("name", "all_there", "one_lacking", "only_one"),
+@every(
+    "name, all_there, one_lacking, only_one",
     [
         ("accuracy", 0.6, 3 / 7, 0.5),
         ("balanced_accuracy", (1 / 2 + 3 / 3 + 1 / 3) / 3, (1 / 2 + 1 / 3) / 2, 0.5),
@@ -124,8 +125,8 @@ def test_three_classes_and_greedy_methods(table):
         )
 
 
-@pytest.mark.parametrize(
-    ("scoring", "said"),
+@every(
+    "scoring, said",
     [("acuracy", "no scorer 'acuracy'"), (3, "a scorer of scikit-learn or its name"), ("neg_log_loss", "cannot judge")],
 )
 def test_scorings_that_cannot_be_had_are_refused(scoring, said, table):
@@ -191,8 +192,8 @@ def test_rules_on_a_surface():
         mkl.choose(found, "1se", slack=-1.0)
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
+@every(
+    "asked, said",
     [
         ({}, "param and values, or one or two in params"),
         ({"params": {"C": [1], "p": [1], "lam": [1]}}, "one or two in params"),

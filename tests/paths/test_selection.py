@@ -12,6 +12,7 @@ from mklcore.errors import DataError, NotConvergedWarning, ParameterError
 from mklcore.paths import curves as selection
 from mklcore.paths import splitters as cuts
 from mklcore.problem.driver import Status
+from tests.helpers.every import every
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ LAMS, SIZES = [1.0, 0.1, 0.01], [1, 2, 4]
 # Validation curve
 
 
-@pytest.mark.parametrize("cls", [mkl.GOMPClassifier, mkl.GreedyMKLClassifier])
+@every("cls", [mkl.GOMPClassifier, mkl.GreedyMKLClassifier])
 def test_every_cell_is_its_own_fit(cls, table):
     X, y, _ = table
     curve = mkl.validation_curve(cls(kernels=KERNELS), X[:60], y[:60], X[60:], y[60:], LAMS, SIZES)

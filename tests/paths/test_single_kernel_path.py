@@ -5,11 +5,12 @@ import pytest
 
 import mklcore as mkl
 from mklcore.paths.path import path_grid
+from tests.helpers.every import every
 
 
 # Where no weight pays, R of the stopping rule is rounding: such a point may end a share of 1e-11 short.
 @pytest.mark.filterwarnings("ignore::mklcore.errors.NotConvergedWarning")
-@pytest.mark.parametrize("column", [0, 3])
+@every("column", [0, 3])
 def test_the_dual_of_a_path_sums_to_zero(column):
     data = mkl.load_sample("iris")
     train, _ = data.split(0.5, 0)

@@ -206,7 +206,7 @@ def test_round_off_that_explains_a_difference_is_reported_with_the_scales():
         run(method, tol=1e-3, max_iter=50)
 
 
-@pytest.mark.parametrize("fault", [ZeroDivisionError("division by zero"), OverflowError(), np.linalg.LinAlgError()])
+@every("fault", [ZeroDivisionError("division by zero"), OverflowError(), np.linalg.LinAlgError()])
 def test_a_numerical_fault_inside_a_method_leaves_as_an_error_of_ours(fault):
     method = weighted(Reweighting)
 

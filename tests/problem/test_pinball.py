@@ -4,15 +4,10 @@ verifier, bands.
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from sklearn.linear_model import QuantileRegressor, Ridge
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
-from mklcore.lp.schedule import fit_weighted
-from mklcore.problem.losses import EpsilonInsensitive, best_intercept, total_loss
-from mklcore.problem.machines import machine_of
-from mklcore.problem.penalties import LpNorm
 from tests.helpers.every import every
 
 
@@ -25,27 +20,7 @@ def case():
     return X, y, np.stack([np.exp(-squares / 2), X @ X.T, np.exp(-squares / 0.2)])
 
 
-@every("quantile", [0.05, 0.3, 0.5, 0.9])
-@every("fit_intercept", [True, False])
-def test_the_machine_reaches_the_optimum_of_a_generic_solver(case, quantile, fit_intercept):
-    _, y, kernels = case
-    loss, K, C = mkl.Pinball(quantile), kernels[0], 2.0
-    found = machine_of(loss)(K, y, C, loss, fit_intercept, accuracy=1e-10)
-    constraints = [{"type": "eq", "fun": np.sum, "jac": np.ones_like}] if fit_intercept else []
-    generic = minimize(
-        lambda a: 0.5 * a @ K @ a - y @ a,
-        np.zeros(40),
-        jac=lambda a: K @ a - y,
-        method="SLSQP",
-        constraints=constraints,
-        bounds=[((quantile - 1) * C, quantile * C)] * 40,
-        options={"ftol": 1e-12, "maxiter": 500},
-    )
-    assert found.objective == pytest.approx(-generic.fun, rel=1e-6)
-    assert abs(found.gap) <= 1e-8 * found.objective
-
-
-@pytest.mark.parametrize("quantile", [0.1, 0.5, 0.8])
+@every("quantile", [0.1, 0.5, 0.8])
 def test_a_linear_kernel_at_a_large_cost_is_quantile_regression(case, quantile):
     X, y, _ = case
     kernels = mkl.KernelDictionary((mkl.Linear(),), standardize=False)
@@ -56,40 +31,7 @@ def test_a_linear_kernel_at_a_large_cost_is_quantile_regression(case, quantile):
     assert np.mean(y < ours.predict(X) - 1e-6) <= quantile <= np.mean(y <= ours.predict(X) + 1e-6)
 
 
-def test_the_median_is_half_the_absolute_error(case):
-    _, y, K = case
-    half = fit_weighted(K, y, 2.0, mkl.Pinball(0.5), LpNorm(4 / 3), True, tol=1e-6)
-    insensitive = fit_weighted(K, y, 1.0, EpsilonInsensitive(0.0), LpNorm(4 / 3), True, tol=1e-6)
-    assert half.objective == pytest.approx(insensitive.objective, rel=1e-5)
-
-
-@pytest.mark.parametrize("quantile", [0.1, 0.37, 0.5])
-def test_the_best_intercept_with_weights_is_that_of_repeated_rows(quantile):
-    rng = np.random.default_rng(1)
-    f, y, w = rng.standard_normal(12), rng.standard_normal(12), rng.integers(1, 4, 12)
-    loss = mkl.Pinball(quantile)
-    ours = best_intercept(loss, f, y, w.astype(float))
-    again = best_intercept(loss, np.repeat(f, w), np.repeat(y, w), 1.0)
-    values = [total_loss(loss, f, b, y, w.astype(float)) for b in (ours, again)]
-    assert values[0] == pytest.approx(values[1])
-    assert values[0] <= min(total_loss(loss, f, b, y, w.astype(float)) for b in np.linspace(-4, 4, 999)) + 1e-9
-
-
-def test_the_verifier_knows_it(case, tmp_path):
-    from mklcore import verify
-
-    X, y, _ = case
-    table = tmp_path / "table.csv"
-    rows = [f"{a!r},{b!r},{t!r}" for (a, b), t in zip(X.tolist(), y.tolist(), strict=True)]
-    table.write_text("\n".join(["a,b,y", *rows]), encoding="utf-8")
-    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.rbf_grid([0.5, 2.0]), loss=mkl.Pinball(0.9)).fit(X, y)
-    mkl.save_model(tmp_path / "model.mkl", model)
-    assert mkl.load_model(tmp_path / "model.mkl").loss == mkl.Pinball(0.9)
-    lines, code = verify.report(tmp_path / "model.mkl", table, "y")
-    assert code == 0, lines
-
-
-@pytest.mark.parametrize("wrong", [0.0, 1.0, np.nan])
+@every("wrong", [0.0, 1.0, np.nan])
 def test_a_quantile_is_a_share(wrong):
     with pytest.raises(ParameterError, match="between 0 and 1"):
         mkl.Pinball(wrong)
@@ -101,7 +43,7 @@ def uneven(n, seed):
     return X, X[:, 0] + (0.1 + np.abs(X[:, 0])) * rng.standard_normal(n)
 
 
-@pytest.mark.parametrize("cv", ["split", 4])
+@every("cv", ["split", 4])
 def test_bands_cover_and_are_wide_where_the_target_varies(cv):
     covered, ratio = [], []
     model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.rbf_grid([0.5]), p=2.0)

@@ -2,25 +2,15 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import mklcore as mkl
-from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import make_loss
-from mklcore.problem.penalties import BlockNorm, EllipticNorm, LpNorm, WeightedLpNorm
+from mklcore.problem.penalties import LpNorm
 from mklcore.problem.proof import certificate
 from tests.helpers.every import every
-from tests.lp.test_properties import LOSSES, costs, draw, losses, orders, seeds
+from tests.lp.test_properties import draw
 
 SEED = 5
-SOLVERS = {
-    "auto": (1.0, 1.5, 8.0),
-    "newton": (1.0, 1.5),
-    "wrapper": (1.5, np.inf),
-    "interleaved": (1.0, 1.5),
-    "silp": (1.0,),
-}
 
 
 def proved(drawn, fit, loss, C, penalty):
@@ -31,33 +21,6 @@ def proved(drawn, fit, loss, C, penalty):
     )
     assert primal == pytest.approx(fit.objective, rel=1e-6)
     assert dual == pytest.approx(fit.dual_objective, rel=1e-6, abs=1e-6 * abs(fit.objective))
-
-
-@every("loss", LOSSES)
-@every("solver, p", [(solver, p) for solver, powers in SOLVERS.items() for p in powers])
-def test_the_dual_point_proves_the_dual_objective(solver, p, loss):
-    if solver == "interleaved" and loss not in ("hinge", "epsilon_insensitive", "pinball"):
-        return
-    drawn, penalty = draw(SEED, loss, n=40, M=5), LpNorm(p)
-    for C in (0.03, 1.0) if solver == "silp" else (0.03, 1.0, 30.0):
-        fit = fit_weighted(drawn.K, drawn.y, C, make_loss(loss), penalty, drawn.intercept, solver=solver, tol=1e-4)
-        proved(drawn, fit, loss, C, penalty)
-
-
-@every("penalty", [WeightedLpNorm(1.5, (1.0, 2.0, 0.5, 1.0)), BlockNorm(4.0), EllipticNorm(np.eye(4) + 0.2)])
-@every("loss", LOSSES)
-def test_so_it_does_for_every_penalty(penalty, loss):
-    drawn = draw(SEED, loss)
-    fit = fit_weighted(drawn.K, drawn.y, 2.0, make_loss(loss), penalty, drawn.intercept)
-    proved(drawn, fit, loss, 2.0, penalty)
-
-
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(seeds, losses, orders, costs, st.integers(2, 12), st.sampled_from((1e-2, 1e-3, 1e-6)))
-def test_any_fit_is_proved_by_what_it_publishes(seed, loss, p, C, M, tol):
-    drawn = draw(seed, loss, M=M)
-    fit = fit_weighted(drawn.K, drawn.y, C, make_loss(loss), LpNorm(p), drawn.intercept, tol=tol)
-    proved(drawn, fit, loss, C, LpNorm(p))
 
 
 def test_a_path_and_its_warm_starts_keep_their_proofs():
@@ -84,7 +47,7 @@ def test_several_classes_have_a_proof_each():
         assert found == pytest.approx((model.objective_[k], model.dual_objective_[k]), rel=1e-6)
 
 
-@pytest.mark.parametrize("nu", [None, 0.3])
+@every("nu", [None, 0.3])
 def test_novelty_has_a_proof_in_both_forms(nu):
     X = np.random.default_rng(SEED).normal(size=(40, 3))
     kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0])
@@ -106,7 +69,7 @@ def test_balance_is_asked_for_by_the_intercept_that_was_free_and_not_by_its_valu
     assert np.isfinite(certificate(*asked, fit_intercept=False)[1])
 
 
-@pytest.mark.parametrize("several", [False, True])
+@every("several", [False, True])
 def test_greedy_algorithm_1_has_a_proof(several):
     drawn = draw(SEED, "hinge", n=30)
     y = np.arange(30) % 3 if several else drawn.y

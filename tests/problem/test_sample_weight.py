@@ -1,7 +1,5 @@
 """Rows that weigh more: a weight of two is the row twice, a weight of zero is no row, and the certificate knows."""
 
-import io
-
 import numpy as np
 import pytest
 
@@ -57,7 +55,7 @@ def test_whole_weights_are_rows_given_as_often(loss, p):
     assert found == pytest.approx((weighted.objective_, weighted.dual_objective_), rel=1e-6)
 
 
-@pytest.mark.parametrize("solver", ["wrapper", "newton", "interleaved"])
+@every("solver", ["wrapper", "newton", "interleaved"])
 def test_every_solver_takes_weights_of_any_size(solver):
     drawn = draw(5, "hinge", n=40)
     w = np.random.default_rng(1).uniform(0.1, 3.0, 40)
@@ -73,7 +71,7 @@ def test_every_solver_takes_weights_of_any_size(solver):
     assert np.all(np.abs(model.dual_coef_) <= w * (1 + 1e-9))
 
 
-@pytest.mark.parametrize("nu", [None, 0.4])
+@every("nu", [None, 0.4])
 def test_novelty_takes_weights(nu):
     drawn = draw(6, "one_class", n=24)
     w = np.random.default_rng(2).integers(0, 3, 24)
@@ -82,14 +80,6 @@ def test_novelty_takes_weights(nu):
     weighted = one.fit(drawn.K, sample_weight=w).objective_
     repeated = one.fit(np.ascontiguousarray(drawn.K[:, places][:, :, places]))
     assert weighted == pytest.approx(repeated.objective_, rel=1e-5)
-
-
-def test_baselines_take_weights():
-    drawn = draw(6, "hinge", n=24)
-    w = np.where(drawn.y > 0, 2.0, 1.0)
-    for cls in (mkl.UniformMKLClassifier, mkl.BestKernelClassifier):
-        plain, weighted = (cls(kernels="precomputed", C=0.1).fit(drawn.K, drawn.y, sample_weight=s) for s in (None, w))
-        assert weighted.objective_ > plain.objective_
 
 
 @every("seed", range(4))
@@ -139,20 +129,3 @@ def test_kernels_of_weighted_rows_are_those_of_repeated_rows(kernels, normalise,
     repeated = WEIGHED[kernels].grams(X[places], normalise, center)
     assert weighted.cross(new)[:, :, kept] == pytest.approx(repeated.cross(new)[:, :, first], rel=1e-9, abs=1e-11)
     assert weighted.block(kept, kept) == pytest.approx(repeated.block(first, first), rel=1e-9, abs=1e-11)
-
-
-@every("center", [False, True])
-@every("cls", [mkl.LpMKLClassifier, mkl.LpMKLRegressor, mkl.LpMKLOneClass])
-def test_models_of_a_table_take_weights_as_repeated_rows(cls, center):
-    rng = np.random.default_rng(5)
-    X, w = rng.standard_normal((30, 4)), rng.integers(0, 4, 30)
-    y = np.where(X[:, 0] + 0.5 * rng.standard_normal(30) > 0, 1.0, -1.0)
-    places = np.repeat(np.arange(30), w)
-    weighted = cls(tol=1e-9, center=center).fit(X, y, sample_weight=w)
-    repeated = cls(tol=1e-9, center=center).fit(X[places], y[places])
-    decide = cls.predict if cls is mkl.LpMKLRegressor else cls.decision_function
-    assert decide(weighted, X) == pytest.approx(decide(repeated, X), abs=1e-4)
-    file = io.BytesIO()
-    mkl.save_model(file, weighted)
-    file.seek(0)
-    assert decide(mkl.load_model(file), X) == pytest.approx(decide(weighted, X), abs=1e-12)

@@ -77,7 +77,7 @@ def test_the_extreme_stack_is_no_longer_answered_with_zeros():
         fit_weighted(np.ascontiguousarray(K), y, 1e9, make_loss("hinge"), LpNorm(2.0), True)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "logistic", "squared"])
+@every("loss", ["hinge", "logistic", "squared"])
 def test_near_copies_at_a_huge_C_are_proved_or_refused(loss):
     """Five kernels that are one but for rounding, or nearly: what rounding makes of their differences is never a
     bound.

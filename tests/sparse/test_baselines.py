@@ -28,24 +28,6 @@ def test_every_trusted_optimum(k):
     assert fit.objective == pytest.approx(LAM * Y1 @ fit.dual_coef, rel=1e-6)
 
 
-@pytest.mark.parametrize("q", [1.5, 2.0, 6.0])
-def test_the_weights_are_a_fixed_point_of_the_alternation(q):
-    """gamma_j = ||f_j||^{2/(q+1)} / (sum ||f_k||^{2q/(q+1)})^{1/q}, ||f_j|| = gamma_j sqrt(alpha'K_j alpha)."""
-    fit = mkl.lq_mkl(K1, Y1, LAM, q, tol=1e-10)
-    norms = fit.weights * np.sqrt(np.einsum("i,mij,j->m", fit.dual_coef, K1, fit.dual_coef))
-    updated = norms ** (2 / (q + 1)) / np.sum(norms ** (2 * q / (q + 1))) ** (1 / q)
-    assert fit.weights == pytest.approx(updated, abs=1e-4)
-    p = 2 * q / (q + 1)
-    value = np.mean((LAM * len(Y1) * fit.dual_coef) ** 2) + LAM * np.sum(norms**p) ** (2 / p)
-    assert value == pytest.approx(fit.objective, rel=1e-6)
-
-
-def test_infinity_is_ridge_regression_on_the_sum():
-    fit = mkl.lq_mkl(K1, Y1, LAM, np.inf)
-    assert fit.dual_coef == pytest.approx(np.linalg.solve(K1.sum(0) + LAM * len(Y1) * np.eye(len(Y1)), Y1))
-    assert fit.weights == pytest.approx(np.ones(len(K1)))
-
-
 def test_a_warm_start_ends_at_the_same_value():
     neighbour = mkl.lq_mkl(K1, Y1, 2 * LAM, 1.5)
     warm, cold = mkl.lq_mkl(K1, Y1, LAM, 1.5, warm=neighbour), mkl.lq_mkl(K1, Y1, LAM, 1.5)
@@ -57,38 +39,7 @@ def test_a_warm_start_ends_at_the_same_value():
 # What the papers have in common (specification, section 0)
 
 
-def test_smkl_with_group_lasso_is_the_penalised_problem():
-    objective, C = DATA["smkl|gl"]
-    lam = 1 / (C * len(Y1))
-    fit = penalised_l1(KERNELS["P1"] / len(Y1), TARGETS["P1"], lam, "symmetric", 1e-10)
-    assert fit.objective == pytest.approx(lam * objective, rel=1e-7)
-
-
-def test_smkl_with_squared_group_lasso_is_l1_ridge_mkl():
-    objective, C = DATA["smkl|mkl"]
-    lam = 1 / (C * len(Y1))
-    assert mkl.lq_mkl(KERNELS["P1"] / len(Y1), TARGETS["P1"], lam, 1).objective == pytest.approx(
-        2 * lam * objective, rel=1e-7
-    )
-
-
-@pytest.mark.parametrize(("terms", "factor"), [("gl", 1.0), ("mkl", 2.0)])
-def test_the_estimators_of_three_papers_agree(terms, factor):
-    """objective_B = lam objective_C for GL, objective_A = 2 lam objective_C for MKL, with C = 1 / (lam n)."""
-    K, y, lam = KERNELS["P2"], TARGETS["P2"], 0.05
-    smkl = mkl.SMKLRegressor(
-        terms=terms, C=1 / (lam * len(y)), loss="squared", fit_intercept=False, kernels="precomputed", tol=1e-10
-    ).fit(K, y)
-    if terms == "gl":
-        other = (
-            mkl.GreedyMKLRegressor(lam=lam, fit_intercept=False, kernels="precomputed", tol=1e-9).fit(K, y).objective_
-        )
-    else:
-        other = mkl.lq_mkl(K, y, lam, 1).objective
-    assert factor * lam * smkl.objective_ == pytest.approx(other, rel=1e-7)
-
-
-@pytest.mark.parametrize("name", ["P1_lam0.1", "P2_lam0.02"])
+@every("name", ["P1_lam0.1", "P2_lam0.02"])
 def test_the_penalised_problem_is_l1_ridge_mkl_at_another_lam(name):
     """With the 1/2 in the loss: weights gamma_j = ||f_j|| / ||f*|| and lam' = lam / ||f*||; E_N + lam ||f*||^2 / (2
     ||f*||).

@@ -12,6 +12,7 @@ from mklcore.problem.driver import run
 from mklcore.problem.group_terms import make_terms
 from mklcore.problem.losses import make_loss
 from mklcore.sparse.smkl import FeatureScaling, gaussian
+from tests.helpers.every import every
 
 
 def banded(seed=0, n=80, width=3, bands=10):
@@ -32,7 +33,7 @@ def method(loss="squared", seed=0):
     return FeatureScaling(Z, y[None], 5.0, make_loss(loss), make_terms("log+gl"), members, True, 1e-3)
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@every("loss", ["squared", "logistic"])
 def test_slopes_are_those_of_the_machine(loss):
     problem = method(loss)
     u = np.random.default_rng(1).uniform(0.01, 0.1, 30)
@@ -43,7 +44,7 @@ def test_slopes_are_those_of_the_machine(loss):
         assert slopes[j] == pytest.approx(rise / 2e-5, rel=2e-3, abs=1e-5)
 
 
-@pytest.mark.parametrize("loss", ["squared", "hinge"])
+@every("loss", ["squared", "hinge"])
 def test_the_objective_never_rises(loss):
     problem = method(loss)
     objectives = [record.objective for record in run(problem, tol=1e-3, max_iter=30).history]
@@ -84,7 +85,7 @@ def test_classes_share_the_scales():
     assert set(model.selected_groups_) & {"x3", "x4"}
 
 
-@pytest.mark.parametrize("groups", [{"a": [0]}, {"a": [0, 1], "b": [1, 2]}, [0, 1, 2]])
+@every("groups", [{"a": [0]}, {"a": [0, 1], "b": [1, 2]}, [0, 1, 2]])
 def test_groups_that_are_none(groups):
     X = np.random.default_rng(0).standard_normal((20, 3))
     with pytest.raises(ParameterError, match="every column"):

@@ -31,7 +31,7 @@ def test_every_trusted_path(case):
         assert point.dual == pytest.approx(case.alpha[k], abs=1e-8 * np.abs(case.alpha[k]).max())
 
 
-@pytest.mark.parametrize("case", PATHS[:3], ids=lambda case: case.name)
+@every("case", PATHS[:3])
 def test_score_is_the_gain_of_one_kernel_on_the_residual(case):
     """I_j = ||R||^2 / n - min_g { ||R - g||^2 / n + lam ||g||^2 }, the minimum by direct linear algebra."""
     n = len(case.Y)
@@ -48,15 +48,6 @@ def test_how_it_ends():
     assert _run(case, score_tol=10.0).selected == ()
     assert _run(case, score_tol=10.0).status is Status.NO_GAIN
     assert _run(case, allowed=np.array([3, 5])).status is Status.EXHAUSTED
-
-
-def test_permuting_kernels_permutes_the_picks():
-    case = PATHS[0]
-    order = np.random.default_rng(0).permutation(len(case.K))
-    mixed = run(
-        GOMP(np.ascontiguousarray(case.K[order]), case.Y, case.lam, n_kernels=3, score_tol=0.0), tol=0.0, max_iter=9
-    )
-    assert [order[m] for m in mixed.selected] == list(_run(case, n_kernels=3).selected)
 
 
 def test_candidates_are_drawn_from_the_seed():

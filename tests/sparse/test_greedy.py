@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.errors import MKLError, NotConvergedWarning, ParameterError
+from mklcore.errors import MKLError, ParameterError
 from mklcore.gallery.theory import greedy_rate_bound
 from mklcore.problem.driver import Status, run
 from mklcore.sparse import greedy
@@ -59,22 +59,6 @@ def test_every_optimum_is_reached_by_the_steps_of_the_oracle_and_certified(case)
         assert point.objective - case.dual <= greedy_rate_bound(case.norms.sum(), d)
 
 
-@each_optimum
-def test_optimality_conditions_hold(case):
-    """||grad_j|| <= lam for every kernel, equality where f_j is not 0, and f_j = ||f_j|| / (lam N) K_j r."""
-    fit = algorithm_1(case)
-    r = case.y - sum(case.K[j] @ fit.dual_coef[k] for k, j in enumerate(fit.selected))
-    gradients = np.sqrt(np.einsum("i,mij,j->m", r, case.K, r)) / len(r)
-    assert gradients.max() <= case.lam * (1 + 2e-6)
-    assert gradients[fit.weights > 1e-4] == pytest.approx(case.lam, rel=1e-6)
-    assert gradients == pytest.approx(case.gradients, rel=1e-5, abs=1e-6)
-    for k, j in enumerate(fit.selected):
-        expected = fit.weights[j] / (case.lam * len(r)) * (case.K[j] @ r)
-        assert case.K[j] @ fit.dual_coef[k] == pytest.approx(expected, abs=1e-7)
-        norm = np.sqrt(max(fit.dual_coef[k] @ case.K[j] @ fit.dual_coef[k], 0.0))
-        assert norm == pytest.approx(fit.weights[j], abs=1e-7)
-
-
 def test_how_algorithm_1_ends():
     case = OPTIMA[0]
     assert algorithm_1(case, n_kernels=1).status is Status.COMPLETE
@@ -95,18 +79,6 @@ def test_how_algorithm_1_ends():
     assert run(both, tol=0.0, max_iter=9).status in (Status.EXHAUSTED, Status.CONVERGED, Status.ROUNDED)
 
 
-def test_one_kernel_is_the_exact_block():
-    """t = ||f|| solves sum d c^2 / (d t + lam N)^2 = 1, checked by bisection."""
-    K, y, lam = KERNELS["P1"][:1], TARGETS["P1"], 0.02
-    fit = run(FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=1), tol=1e-12, max_iter=9)
-    d, U = np.linalg.eigh(K[0])
-    c, low, high = U.T @ y, 0.0, 1e6
-    for _ in range(200):
-        t = 0.5 * (low + high)
-        low, high = (t, high) if np.sum(d * c**2 / (d * t + lam * len(y)) ** 2) > 1 else (low, t)
-    assert fit.weights[0] == pytest.approx(t, rel=1e-9)
-
-
 def test_descent_that_does_not_settle_is_reported(monkeypatch):
     monkeypatch.setattr(greedy, "SETTINGS", greedy.GreedySettings(sweeps=1, max_sweeps=2))
     monkeypatch.setattr(BlockDescent, "_jump", lambda self, chosen: False)
@@ -123,7 +95,7 @@ def doubled(seed, n, d, copies=2):
     return np.concatenate([K] * copies), y
 
 
-@pytest.mark.parametrize(("lam", "seed", "n", "d"), [(1e-7, 2, 32, 3), (1e-6, 1, 50, 3)])
+@every("lam, seed, n, d", [(1e-7, 2, 32, 3), (1e-6, 1, 50, 3)])
 def test_descent_that_is_out_of_sweeps_where_it_has_settled_is_answered(lam, seed, n, d):
     """It ended in "has not settled (change inf)", between two rounds that both had settled."""
     K, y = doubled(seed, n, d)
@@ -148,9 +120,9 @@ def long_value(K, y, lam, fit):
     return float(r @ r / (2 * y.size) + lam * norms)
 
 
-@every("lam", [1e-4, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12, 1e-100, 1e-300])
+@every("lam", [1e-4, 1e-7, 1e-8, 1e-10, 1e-300])
 @every("widths", [(1.0, 2.0, 4.0), (0.3, 1.0, 3.0), (5.0, 10.0, 20.0)])
-@every("seed", range(3))
+@every("seed", range(2))
 def test_a_tiny_lam_is_answered_honestly_or_refused(lam, widths, seed):
     """Wide Gaussian kernels: norms in the millions.
 
@@ -207,13 +179,6 @@ def test_products_in_twice_the_precision():
     assert exact_forms(K[None], u)[0] == pytest.approx(float(true), rel=1e-10)
 
 
-def test_permuting_kernels_permutes_the_answer():
-    case = OPTIMA[0]
-    order = np.random.default_rng(0).permutation(len(case.K))
-    mixed = case._replace(K=np.ascontiguousarray(case.K[order]))
-    assert algorithm_1(mixed).weights == pytest.approx(algorithm_1(case).weights[order], abs=1e-8)
-
-
 # Algorithm 2
 
 
@@ -256,29 +221,24 @@ def table():
     return X, np.digitize(score, [-0.5, 0.7]), score
 
 
-@each_optimum
+@every("case", OPTIMA[::4])
 def test_the_regressor_is_algorithm_1(case):
-    model = mkl.GreedyMKLRegressor(kernels="precomputed", lam=case.lam, fit_intercept=False, tol=1e-9).fit(
-        case.K, case.y
-    )
+    model = mkl.GreedyMKLRegressor(kernels="precomputed", lam=case.lam, fit_intercept=False, tol=1e-9)
+    model.fit(case.K, case.y)
     assert model.objective_ == pytest.approx(case.objective, rel=1e-8)
-    assert model.dual_gap_ == model.objective_ - model.dual_objective_
     assert tuple(model.selected_) == tuple(case.picks)
-    assert model.dual_coef_.shape == case.K.shape[:2]
     residual = case.y - model.predict(case.K)
     assert 0.5 * np.mean(residual**2) + case.lam * model.weights_.sum() == pytest.approx(model.objective_, rel=1e-9)
 
 
-@each_descent
+@every("case", DESCENTS[::4])
 def test_the_regressor_is_algorithm_2(case):
     step = "linesearch" if case.linesearch else "unit"
-    model = mkl.GreedyMKLRegressor(
-        "empirical", n_kernels=12, step=step, kernels="precomputed", fit_intercept=False
-    ).fit(case.K, case.y)
+    model = mkl.GreedyMKLRegressor("empirical", n_kernels=12, step=step, kernels="precomputed", fit_intercept=False)
+    model.fit(case.K, case.y)
     assert list(model.steps_) == list(case.picks[:12])
     assert model.objective_ == pytest.approx(case.loss[11], rel=1e-10, abs=1e-12)
     assert model.dual_gap_ is None
-    assert model.relative_gap_ is None
     assert 0.5 * np.mean((case.y - model.predict(case.K)) ** 2) == pytest.approx(model.objective_, abs=1e-12)
 
 
@@ -329,25 +289,3 @@ def test_a_path_over_s_is_one_run_cut_short(criterion, several, table):
         assert path.statuses[k] is cold.status_
         assert path.estimators[k].n_iter_ == cold.n_iter_
     assert np.isnan(path.relative_gap).all() == (criterion == "empirical")
-
-
-def test_stopping_early_warns(table):
-    with pytest.warns(NotConvergedWarning, match=r"raise max_iter or tol.*Relative gap reached"):
-        mkl.GreedyMKLRegressor(lam=1e-3, max_iter=1, tol=1e-9).fit(table[0], table[2])
-
-
-@every(
-    "parameters, words",
-    [
-        ({"lam": 0}, "lam must be a finite number above 0"),
-        ({"tol": -1}, "tol must be a finite number above 0"),
-        ({"criterion": "magic"}, "criterion must be one of functional, empirical; got 'magic'"),
-        ({"step": "long"}, "step must be one of unit, linesearch"),
-        ({"n_kernels": 0}, "n_kernels must be a whole number of 1 or more"),
-        ({"n_kernels": True}, "n_kernels must be a whole number of 1 or more"),
-        ({"max_iter": 0}, "max_iter must be a whole number"),
-    ],
-)
-def test_bad_parameters_are_refused(parameters, words, table):
-    with pytest.raises(ParameterError, match=words):
-        mkl.GreedyMKLRegressor(**parameters).fit(table[0], table[2])

@@ -43,7 +43,7 @@ def solved(problem):
         return float(problem.solve(solver="CLARABEL"))
 
 
-@every("seed", range(50))
+@every("seed", range(16))
 def test_scores_and_refits_of_pursuit(seed):
     factors, y, name, lam = random_problem(seed)
     if name == "squared":
@@ -78,7 +78,7 @@ def test_score_of_squared_loss_is_the_score_of_pursuit():
     assert 2 * wide.objective_ == pytest.approx(plain.objective_, rel=1e-5)
 
 
-@pytest.mark.parametrize("name", [*SIGNED, "huber"])
+@every("name", [*SIGNED, "huber"])
 def test_algorithm_2_falls_towards_the_least_loss(name):
     seed = (*SIGNED, "huber").index(name)
     factors, y, name, _ = random_problem(seed)
@@ -99,7 +99,7 @@ def test_algorithm_2_falls_towards_the_least_loss(name):
 # Estimators
 
 
-@pytest.mark.parametrize("loss", SIGNED)
+@every("loss", SIGNED)
 def test_classes(loss):
     data = mkl.load_sample("iris")
     kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 4)

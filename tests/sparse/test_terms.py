@@ -19,6 +19,7 @@ from mklcore.problem.group_terms import (
     make_terms,
 )
 from mklcore.problem.penalties import PENALTIES
+from tests.helpers.every import every
 
 ETA = (0.5, 1.0, 2.0, 1.5)
 SINGLE = [
@@ -108,8 +109,8 @@ def test_terms_by_name():
     assert set(TERMS) <= set(PENALTIES)
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
+@every(
+    "make, words",
     [
         (lambda: make_terms("log+ridge"), "terms must be a sum of log, gl, mf, mkl, mcp, scad"),
         (lambda: make_terms(""), "terms must be a sum of"),
@@ -137,14 +138,10 @@ def test_only_terms_add_up():
         LogTerm() + 1.0
 
 
-@pytest.mark.parametrize(
-    ("term", "rise"),
-    [
+@every("term, rise", [
         (MinimaxConcave(1.2, 2.0), lambda t: max(1.2 - t / 2.0, 0.0)),
         (SmoothlyClipped(1.2, 3.0), lambda t: 1.2 if t <= 1.2 else max(3.6 - t, 0.0) / 2.0),
-    ],
-    ids=["mcp", "scad"],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_prices_that_stop_rising_are_their_integrals_and_those_of_a_plain_machine_beyond(term, rise):
     for t in (0.3, 1.2, 2.0, 5.0):
         price = quad(rise, 0.0, t, points=[1.2, 2.4, 3.6])[0]
@@ -153,7 +150,7 @@ def test_prices_that_stop_rising_are_their_integrals_and_those_of_a_plain_machin
     assert term.update(np.array([0.0]), np.array([1.0])) == 0.0
 
 
-@pytest.mark.parametrize("term", [MinimaxConcave(0.5), SmoothlyClipped(0.5)], ids=["mcp", "scad"])
+@every("term", [MinimaxConcave(0.5), SmoothlyClipped(0.5)])
 def test_one_row_per_kernel_is_thresholded_as_in_the_closed_form(term):
     """K_k = e_k e_k', squared loss: every block is min_t C/2 (y - t)^2 + g(t), here by brute force over t."""
     y, C = np.array([0.2, 0.6, -1.5, 4.0]), 2.0
@@ -168,16 +165,6 @@ def test_one_row_per_kernel_is_thresholded_as_in_the_closed_form(term):
     assert model.predict(K)[3] == pytest.approx(4.0 * C / (1.0 + C))  # beyond the reach: ridge alone
 
 
-def written_again(name: str, t: np.ndarray, e: float) -> float:
-    """g(w) of norms t: straight, bent, then flat, from 3 e (MCP) or 3.7 e (SCAD) on, and the machine's t^2 / 2."""
-    mcp = np.where(t < 3 * e, e * t - t**2 / 6, 1.5 * e**2)
-    scad = np.where(t <= e, e * t, np.where(t < 3.7 * e, (7.4 * e * t - t**2 - e**2) / 5.4, 2.35 * e**2))
-    return float(np.sum(t**2 / 2 + {"mcp": mcp, "scad": scad}[name]))
-
-
-@pytest.mark.parametrize("name", ["mcp", "scad"])
-def test_every_name_has_the_price_of_a_formula_written_once_more(name):
-    r = np.array([0.0, 0.04, 0.9, 4.0, 30.0])
-    for eta in (None, 0.7):
-        reported = written_again(name, np.sqrt(r), 1.0 if eta is None else eta)
-        assert reported == pytest.approx(make_terms(name, eta=eta).value(r), rel=1e-12)
+def test_names_have_the_usual_reach_and_knee():
+    assert make_terms("mcp", eta=0.7) == MinimaxConcave(0.7, 3.0)
+    assert make_terms("scad") == SmoothlyClipped(1.0, 3.7)
