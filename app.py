@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from pages.shared.frame import starting
+from pages.shared import starting
 
 if __name__ == "__main__":
     starting.wait()
-    from pages.shared.frame import visit
+    from pages.shared import frame
 
-    visit.draw()
+    frame.draw()
 else:
     from starlette.middleware import Middleware
 
-    from pages.shared.frame.guard import Guard
+    from pages.shared.guard import Guard
 
     app = st.App(__file__, lifespan=starting.serving, middleware=[Middleware(Guard)])

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared.session import nav
+from pages.shared import nav
 
 nav.through_app()
 
@@ -15,18 +15,10 @@ from mklcore.answer.comparison import Comparison, compare_answers
 from mklcore.errors import MKLError
 from mklcore.figures import captions, moving, style
 from pages.of_compare import rail
-from pages.shared import answer, headline, work
-from pages.shared.derive import comparison, paths, tables
-from pages.shared.derive.comparison import ComparedMethod
-from pages.shared.drawing import listings, refusals
-from pages.shared.export import explorable, proof
-from pages.shared.frame import notices
-from pages.shared.params import places, steps
-from pages.shared.params.algorithms import METHODS
-from pages.shared.params.parameters import Params
-from pages.shared.players import compare_player
-from pages.shared.session import history
-from pages.shared.session.words import plain, text
+from pages.shared import answer, drawing, export, frame, listings, places, players, state, tables, work
+from pages.shared.answer import ComparedMethod
+from pages.shared.parameters import METHODS, Params
+from pages.shared.words import plain, text
 from pages.shared.work import Ready
 
 LINE = 64  # pixels of the sentence that is not there yet
@@ -64,31 +56,31 @@ def called(labels: Sequence[str]) -> Callable[[str], str]:
 
 
 @st.fragment
-def players(drawn: Sequence[ComparedMethod], said: str) -> None:
+def draw_players(drawn: Sequence[ComparedMethod], said: str) -> None:
     """Draw the shared slider, the picture of every method and what follows the slider; a release runs only this."""
     every = [one.path for one in drawn]
     found = moving.shared_slider(every, [one.method.over for one in drawn])
     name = tuple((answer.key(one.params), one.path is None) for one in drawn)
-    compare_player.listen(found, name)
-    here = steps.place(found, every, history.current().methods_at)
-    made = compare_player.drawn(drawn, found)
+    players.listen_methods(found, name)
+    here = places.shared_place(found, every, state.current().methods_at)
+    made = players.drawn(drawn, found)
     if any(every):
         lead, best = st.columns([6, 1.6], gap="small", vertical_alignment="center")
         with lead:
-            compare_player.slider(made, found, here, name)
+            players.slider(made, found, here, name)
         best.button(
-            "Each at its best", key="compare_best", on_click=lambda: history.change(methods_at=""), disabled=here.best,
+            "Each at its best", key="compare_best", on_click=lambda: state.change(methods_at=""), disabled=here.best,
             help="Moves every method to the point of its path that the folds chose.",
         )  # fmt: skip
         one = f"One {places.symbol(found.shared)} for all methods."
         st.caption(one if found.shared else "The methods have different parameters: the slider sets a share of each.")
     with st.container(key="compare_figure"):
-        compare_player.chart(made)
+        players.methods_chart(made)
         if any(every):
-            compare_player.table(made)
+            players.table(made)
     if any(every):
-        explorable.methods(history.current(), drawn, said, round(here.position))
-    history.end()
+        export.methods_file(state.current(), drawn, said, round(here.position))
+    state.end()
 
 
 def results(found: Comparison, drawn: Sequence[ComparedMethod]) -> None:
@@ -104,18 +96,18 @@ def results(found: Comparison, drawn: Sequence[ComparedMethod]) -> None:
             "kernels used": one.kernels, "gap": float(path.relative_gap[k]), "solved": path.statuses[k].ok,
             "seconds of the path": float(path.seconds.sum()),
         })  # fmt: skip
-    frame, score = pd.DataFrame(rows), found.score_name
+    listed, score = pd.DataFrame(rows), found.score_name
     number, form = st.column_config.NumberColumn, "percent" if score in captions.SHARES else "%.3f"
     where = "held out" if found.held_out else "by folds, again"
     named = {"by folds": f"{score} by folds", "held out": f"{score}, {where}"}
-    config = {name: number(named.get(name, name), format=form) for name in list(frame)[2:7]}
+    config = {name: number(named.get(name, name), format=form) for name in list(listed)[2:7]}
     config |= {
         "method": st.column_config.TextColumn(pinned=True),
         "gap": number(format="percent", help="How far from the optimum at most. Empty: no certificate."),
         "seconds of the path": number(format="%.1f s"),
     }
-    st.dataframe(frame, hide_index=True, column_config=config, alt="One row per method, the best by folds first")
-    recipes = frame.assign(settings=[known[one.name].method.text() for one in found.answers])
+    st.dataframe(listed, hide_index=True, column_config=config, alt="One row per method, the best by folds first")
+    recipes = listed.assign(settings=[known[one.name].method.text() for one in found.answers])
     take, said = st.columns([1.3, 7], vertical_alignment="center")
     listings.take(recipes, "compare", "csv_compare", place=take)
     first = known[found.answers[0].name].found
@@ -131,7 +123,7 @@ def explanation(drawn: Sequence[ComparedMethod]) -> None:
     look.markdown(text("compare_look"))
     limits.markdown(text("compare_cannot"))
     with st.expander("What each method solves", icon=":material/functions:"):
-        solves = [(METHODS[one.method.algorithm], paths.words_for(one.params)) for one in drawn]
+        solves = [(METHODS[one.method.algorithm], answer.words_for(one.params)) for one in drawn]
         for method, solved in dict.fromkeys(solves):
             st.markdown(f"**{method.label}.** {method.one_line}")
             st.latex(solved.formula)
@@ -145,30 +137,30 @@ def page(params: Params) -> None:
     """Draw the page for a table with a target."""
     with st.sidebar:
         rail.draw()
-    drawn = comparison.shown(params)
+    drawn = answer.shown(params)
     found = sentence(drawn)
-    target, name = (plain(one) for one in (tables.table(params).target_name, headline.name_of(params)))
-    headline.draw(f"Predicting **{target}** in {name}, every method on the same rows and kernels.", params)
-    players(drawn, "" if found is None else str(found))
+    target, name = (plain(one) for one in (tables.table(params).target_name, drawing.name_of(params)))
+    drawing.headline(f"Predicting **{target}** in {name}, every method on the same rows and kernels.", params)
+    draw_players(drawn, "" if found is None else str(found))
     for place, one in enumerate(drawn):
         if one.failed is not None:
             st.markdown(f"**{plain(one.label)}**")
-            refusals.draw(one.failed, f"compare_refused_{place}")
+            drawing.refusal(one.failed, f"compare_refused_{place}")
     if found is not None:
         results(found, drawn)
     for place, one in enumerate(drawn):
         if one.found is not None:
-            proved = proof.of_answer(one.params, one.found, one.found.model)
-            proof.pocket(proved, f"method_{place}", f"Check {plain(one.label)} yourself")
+            proved = export.of_answer(one.params, one.found, one.found.model)
+            export.pocket(proved, f"method_{place}", f"Check {plain(one.label)} yourself")
     explanation(drawn)
 
 
-if notices.usable_table():
-    if tables.table(history.current()).task == "novelty":
+if frame.usable_table():
+    if tables.table(state.current()).task == "novelty":
         st.info("This table has no target, so there is no score to compare. Choose a target on the Data page.")
         nav.link("data", "Go to Data")
     else:
         try:
-            page(history.current())
+            page(state.current())
         except MKLError as error:
-            refusals.draw(error, "compare_refused")
+            drawing.refusal(error, "compare_refused")

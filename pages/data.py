@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared.session import nav
+from pages.shared import nav
 
 nav.through_app()
 
@@ -14,14 +14,9 @@ from mklcore.data.columns import is_urgent, repairs_of
 from mklcore.data.dataset import Dataset, Split
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import MKLError
-from pages.of_data import columns, groups, rail, target
-from pages.shared import headline, uploading
-from pages.shared.derive import first_table, notes
-from pages.shared.derive import tables as derive_tables
-from pages.shared.drawing import charts, leaks, listings, refusals
-from pages.shared.frame import notices, starting
-from pages.shared.session import history, uploads, words
-from pages.shared.session.memory import memory
+from pages.of_data import columns, rail
+from pages.shared import drawing, frame, listings, starting, state, tables, uploading, words
+from pages.shared.state import memory
 from pages.shared.work import PendingError
 
 SAMPLES_A_ROW = 4
@@ -29,18 +24,18 @@ SAMPLES_A_ROW = 4
 
 def gallery() -> None:
     """Draw the samples, and the files of this session, with one line each."""
-    tables = {name: (sample.label, sample.teaches) for name, sample in SAMPLES.items()}
+    offered = {name: (sample.label, sample.teaches) for name, sample in SAMPLES.items()}
     for name, file in memory().uploads.items():
         what = "Your kernel stack" if file.is_stack else "Your file"
-        tables[name] = (words.plain(file.name), f"{what}. No other session sees it.")
+        offered[name] = (words.plain(file.name), f"{what}. No other session sees it.")
     box = st.container(key="samples")
-    for place, (name, (label, line)) in enumerate(tables.items()):
+    for place, (name, (label, line)) in enumerate(offered.items()):
         if place % SAMPLES_A_ROW == 0:
             row = box.columns(SAMPLES_A_ROW, gap="small")
         with row[place % SAMPLES_A_ROW]:
             st.button(
                 label, key=f"table_{name}", width="stretch", on_click=uploading.choose, args=(name,),
-                type="primary" if name == history.current().data else "secondary",
+                type="primary" if name == state.current().data else "secondary",
             )  # fmt: skip
             st.caption(line)
 
@@ -48,19 +43,19 @@ def gallery() -> None:
 def facts(table: Dataset, parts: Split) -> None:
     """Say in one line what the table is."""
     rows = [len(part.y) for part in parts]
-    if derive_tables.on_stack(history.current()):
-        kernels = derive_tables.stack_file(history.current()).stack.n_kernels
+    if tables.on_stack(state.current()):
+        kernels = tables.stack_file(state.current()).stack.n_kernels
         what = f"**{kernels}** kernels on **{table.n_samples:,}** rows, without columns"
     else:
-        columns = len({name for name, _ in (*table.columns, *table.strings)})
-        what = f"**{words.plain(headline.name_of(history.current()))}**: **{table.n_samples:,}** rows"
-        what += f", **{columns}** column{'s' * (columns > 1)} to learn from"
+        sources = len({name for name, _ in (*table.columns, *table.strings)})
+        what = f"**{words.plain(drawing.name_of(state.current()))}**: **{table.n_samples:,}** rows"
+        what += f", **{sources}** column{'s' * (sources > 1)} to learn from"
     target = f"Target **{words.plain(table.target_name)}**: {words.TASKS[table.task]}"
     target = "No target: one-class (anomaly detection)" if table.task == "novelty" else target
     st.markdown(
         f"{what}. {target}. Rows for training **{rows[0]:,}**, validation **{rows[1]:,}**, test **{rows[2]:,}**."
     )
-    sample = SAMPLES.get(history.current().data)
+    sample = SAMPLES.get(state.current().data)
     if sample is not None:
         st.caption(f"Source: {words.plain(sample.source)}. Licence: {words.plain(sample.licence)}.")
     if table.task == "novelty":
@@ -77,29 +72,29 @@ def changes(table: Dataset) -> None:
     st.subheader("Changes made on import", anchor=False)
     shown = [note for note in table.notes if not is_urgent(note)]
     for place, note in enumerate(shown or ["No changes."]):
-        advice = notes.advice(note)
-        st.markdown(f"- {words.plain(notes.said(note))}" + (f" *{advice}*" if advice else ""))
-        refusals.beside(repairs_of(note), f"note_{place}")
+        advice = tables.advice(note)
+        st.markdown(f"- {words.plain(tables.said(note))}" + (f" *{advice}*" if advice else ""))
+        drawing.beside(repairs_of(note), f"note_{place}")
 
 
 def warnings(table: Dataset) -> None:
     """Draw what is probably wrong with the table as it was read, with what mends it."""
     for place, note in enumerate(table.notes):
         if is_urgent(note):
-            st.warning(words.plain(notes.said(note)), icon=":material/rule:")
-            refusals.beside(repairs_of(note), f"warning_{place}", plain=False)
+            st.warning(words.plain(tables.said(note)), icon=":material/rule:")
+            drawing.beside(repairs_of(note), f"warning_{place}", plain=False)
 
 
 def show(table: Dataset, parts: Split) -> None:
     """Draw what was read."""
-    dark, stack = charts.is_dark(), derive_tables.on_stack(history.current())
+    dark, stack = drawing.is_dark(), tables.on_stack(state.current())
     left, right = st.columns([3, 2], gap="large")
     with left:
         if stack:
             st.subheader("Kernels of the stack", anchor=False)
             three_digits = st.column_config.NumberColumn(format="%.3g")
             st.dataframe(
-                listings.stack(derive_tables.stack_file(history.current()).stack), height=248, hide_index=True,
+                listings.stack(tables.stack_file(state.current()).stack), height=248, hide_index=True,
                 alt="Name and range of each kernel",
                 column_config=dict.fromkeys(("smallest", "mean", "largest"), three_digits),
             )  # fmt: skip
@@ -109,12 +104,12 @@ def show(table: Dataset, parts: Split) -> None:
             st.dataframe(listings.first_rows(table), height=248, hide_index=True, alt="The first rows, target first")
     with right:
         st.subheader("Target", anchor=False)
-        charts.show(charts.target_figure(table, parts, dark=dark), "target_chart")
+        drawing.show(drawing.target_figure(table, parts, dark=dark), "target_chart")
     left, right = st.columns([3, 2], gap="large")
     with left:
         if not stack:
-            columns.draw(table)
-            groups.draw(table)
+            columns.columns(table)
+            columns.groups(table)
     with right:
         changes(table)
         nav.link("kernels", "Choose its kernels")
@@ -124,42 +119,42 @@ def show(table: Dataset, parts: Split) -> None:
 def is_refused() -> bool:
     """Whether the table cannot be had, and not only is on its way."""
     try:
-        derive_tables.table(history.current())
+        tables.table(state.current())
     except PendingError:
         return False
-    except (MKLError, uploads.MissingFileError):
+    except (MKLError, state.MissingFileError):
         pass
     return True
 
 
 with st.sidebar:
     uploading.uploader()
-    with suppress(uploads.MissingFileError):  # the page itself says so
-        if derive_tables.on_stack(history.current()):
+    with suppress(state.MissingFileError):  # the page itself says so
+        if tables.on_stack(state.current()):
             rail.stack_controls()
-        elif history.current().is_upload:
+        elif state.current().is_upload:
             rail.table_controls()
     rail.division()
 
 answer = st.empty()
 if starting.is_first():  # what is below keeps its place
     answer.markdown("Reading the table.")
-if history.current().is_upload:
+if state.current().is_upload:
     with st.expander("Other tables", key="other_tables"):
         gallery()
 else:
     gallery()
-starting.first_page_drawn(comes_along=first_table.is_there(history.current()))
-if notices.usable_table():
+starting.first_page_drawn(comes_along=tables.comes_along(state.current()))
+if frame.usable_table():
     try:
         with answer.container():
-            facts(derive_tables.table(history.current()), derive_tables.split(history.current()))
-            target.offer()
-            warnings(derive_tables.table(history.current()))
-            leaks.draw("data")
-        show(derive_tables.table(history.current()), derive_tables.split(history.current()))
+            facts(tables.table(state.current()), tables.split(state.current()))
+            drawing.offer_targets()
+            warnings(tables.table(state.current()))
+            drawing.leaks("data")
+        show(tables.table(state.current()), tables.split(state.current()))
     except MKLError as error:
-        refusals.draw(error, "data")
+        drawing.refusal(error, "data")
 elif is_refused():
     with answer.container():
-        target.offer(ask=True)
+        drawing.offer_targets(ask=True)

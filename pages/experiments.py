@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared.session import nav
+from pages.shared import nav
 
 nav.through_app()
 
@@ -10,10 +10,9 @@ import streamlit as st
 
 from mklcore.errors import MKLError
 from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome
-from pages.of_experiments import outcome as outcomes
-from pages.of_experiments import rail, runs
-from pages.shared.session import history, uploads, words
-from pages.shared.session.memory import memory
+from pages.of_experiments import runs
+from pages.shared import state, words
+from pages.shared.state import memory
 from pages.shared.work import Failed, Pending
 
 UPLOAD_MB = 2
@@ -27,7 +26,7 @@ def story(experiment: Experiment) -> None:
 
 def buttons(experiment: Experiment) -> None:
     """Draw the two ways to run it, and how the last run ended if it did not end well."""
-    seed, run = history.current().experiment_seed, runs.run()
+    seed, run = state.current().experiment_seed, runs.run()
     busy = isinstance(run, Pending)
     small, full, note = st.columns([2.4, 2.8, 4], vertical_alignment="center")
     small.button(
@@ -66,7 +65,7 @@ def reopen(experiment: Experiment) -> None:
     )
     if file is None or memory().experiment_file == file.file_id:
         return
-    if refused := uploads.refusal(file):
+    if refused := state.refusal(file):
         box.error(refused)
         return
     memory().experiment_file = file.file_id
@@ -75,7 +74,7 @@ def reopen(experiment: Experiment) -> None:
     except MKLError as error:
         box.error(words.plain(error))
     else:
-        history.rerun()
+        state.rerun()
 
 
 def show(experiment: Experiment) -> None:
@@ -84,16 +83,16 @@ def show(experiment: Experiment) -> None:
     buttons(experiment)
     outcome = outcome_of(experiment)
     comparison = experiment.alone() if outcome is None else experiment.compare(outcome)
-    outcomes.picture(experiment, comparison)
+    runs.picture(experiment, comparison)
     if outcome is None:
         st.caption("Only the reference is drawn so far. Run the experiment to see ours beside it.")
-        outcomes.stated(experiment)
+        runs.stated(experiment)
     else:
-        outcomes.claims(experiment, outcome)
-        outcomes.verdict(comparison, outcome)
+        runs.claims(experiment, outcome)
+        runs.verdict(comparison, outcome)
         for reason in experiment.reasons(comparison):
             st.markdown(f"**Beyond chance:** {words.plain(reason)}")
-        outcomes.numbers(experiment, comparison, outcome)
+        runs.numbers(experiment, comparison, outcome)
     story(experiment)
     st.markdown(f"**What it leaves open, and how that is settled here.** {experiment.open_points}")
     reopen(experiment)
@@ -101,10 +100,10 @@ def show(experiment: Experiment) -> None:
 
 try:
     with st.sidebar:
-        rail.draw()
-    asked = EXPERIMENTS.get(history.current().experiment)
+        runs.rail()
+    asked = EXPERIMENTS.get(state.current().experiment)
     if asked is None:
-        name = words.plain(history.current().experiment)
+        name = words.plain(state.current().experiment)
         st.warning(f"There is no experiment called {name}. The first one is shown.")
     show(asked or next(iter(EXPERIMENTS.values())))
 except MKLError as error:

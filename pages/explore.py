@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared.session import nav
+from pages.shared import nav
 
 nav.through_app()
 
@@ -15,18 +15,10 @@ from mklcore.figures import captions
 from mklcore.figures.style import counted, number
 from mklcore.io.catalog import NOVELTY
 from mklcore.paths.path import Path
-from pages.of_data import target
 from pages.of_explore import pictures, questions, rail
-from pages.shared import answer, headline, kept, work
-from pages.shared.derive import earlier, tables
-from pages.shared.drawing import evidence, leaks, refusals
-from pages.shared.frame import notices
-from pages.shared.params import places
-from pages.shared.params.algorithms import METHODS
-from pages.shared.params.parameters import Params, PathParams
-from pages.shared.players import path_player
-from pages.shared.players.path_player import View
-from pages.shared.session import fields, history, words
+from pages.shared import answer, controls, drawing, earlier, frame, kept, places, players, state, tables, words, work
+from pages.shared.parameters import METHODS, Params, PathParams
+from pages.shared.players import View
 from pages.shared.work import Failed, Pending, Ready
 
 LOOKS = {"columns": "Columns", "path": "Path", "inside": "Inside"}
@@ -35,9 +27,9 @@ TALL = 620  # pixels of an answer, which its placeholder has as well
 
 def usable() -> bool:
     """Whether the method in use can learn from the table; if not, say what to do."""
-    if not notices.usable_table():
+    if not frame.usable_table():
         return False
-    params = history.current()
+    params = state.current()
     task = tables.table(params).task
     if METHODS[params.algorithm].fits(task):
         return True
@@ -47,7 +39,7 @@ def usable() -> bool:
     )
     for name in METHODS.offered(task):
         st.button(
-            f"Take {METHODS[name].label}", key=f"take_{name}", type="primary", on_click=history.change,
+            f"Take {METHODS[name].label}", key=f"take_{name}", type="primary", on_click=state.change,
             kwargs={"algorithm": name, "path": "", "at": None},
         )  # fmt: skip
     nav.link("data", "Go to Data")
@@ -68,7 +60,7 @@ def waiting(params: Params, pending: Pending) -> None:
         st.caption(words.EARLIER)
         return
     with st.container(height=TALL, border=True, horizontal_alignment="center", vertical_alignment="center"):
-        st.markdown(f"**{METHODS[params.algorithm].label}** on {words.plain(headline.name_of(params))}")
+        st.markdown(f"**{METHODS[params.algorithm].label}** on {words.plain(drawing.name_of(params))}")
         st.caption(words.plain(pending.text), width="content")
         for one in () if partial is None else partial.compared:
             st.caption(f"{words.plain(one.candidate.label)}: {number(one.score)}", width="content")
@@ -80,10 +72,10 @@ def waiting(params: Params, pending: Pending) -> None:
 
 def cursor_of(path: Path, name: object, follows: list[View]) -> None:
     """Draw the slider of a path whose answer is still to come, and what is known at its points."""
-    path_player.listen(path, name)
-    here = places.place(path, history.current().at)
-    path_player.player(path, name, here, None, [*follows, FACTS])
-    path_player.texts(FACTS, path, here.index, WIDTHS)
+    players.listen(path, name)
+    here = places.place(path, state.current().at)
+    players.player(path, name, here, None, [*follows, FACTS])
+    players.texts(FACTS, path, here.index, WIDTHS)
 
 
 # The answer
@@ -97,8 +89,8 @@ def show(found: Exploration, params: Params) -> None:
     says(beside, params)
     guessing = found.verdict.better_than_guess is False
     with st.container(key="explore_looks", horizontal=True, vertical_alignment="center", gap="small"):
-        fields.view(
-            st.segmented_control, "What to look at", "field_look", params.look, lambda look: history.change(look=look),
+        controls.view(
+            st.segmented_control, "What to look at", "field_look", params.look, lambda look: state.change(look=look),
             options=LOOKS, required=True, label_visibility="collapsed",
         )  # fmt: skip
         if not params.present:
@@ -114,7 +106,7 @@ def show(found: Exploration, params: Params) -> None:
     elif params.look == "columns":
         left, right = st.columns([1.35, 1], gap="large")
         with left:
-            seen = earlier.Seen.of(found, headline.name_of(params))
+            seen = earlier.Seen.of(found, drawing.name_of(params))
             count, view = pictures.columns(seen, here.index, picked(found))
             follows = [view]
             st.caption(legend(count, len(found.columns), isinstance(chance, Pending)))
@@ -128,14 +120,14 @@ def show(found: Exploration, params: Params) -> None:
     method = METHODS[params.algorithm]
     with st.expander("The problem that is solved, and how to read it", icon=":material/functions:", type="compact"):
         acts = {name: getattr(found.model, name, None) for name in ("loss", "p")}
-        evidence.explanation(method, method.words_for(acts, found.learnt_from.task))
+        drawing.explanation(method, method.words_for(acts, found.learnt_from.task))
 
 
 def says(found: Exploration, params: Params) -> None:
     """Draw the one sentence, with the target a click away."""
-    headline.draw(found.verdict.sentence(pictures.bold, words.plain(headline.name_of(params))), params)
-    target.offer(ask=found.verdict.better_than_guess is False)
-    leaks.draw("explore")
+    drawing.headline(found.verdict.sentence(pictures.bold, words.plain(drawing.name_of(params))), params)
+    drawing.offer_targets(ask=found.verdict.better_than_guess is False)
+    drawing.leaks("explore")
 
 
 def could_help(found: Exploration) -> None:
@@ -147,7 +139,7 @@ def could_help(found: Exploration) -> None:
         f"- Columns that have to do with {pictures.bold(found.learnt_from.target_name)}.\n"
         "- Another target: a related column may be easier to predict."
     )
-    questions.left_out(history.current())
+    questions.left_out(state.current())
 
 
 def legend(grey: int, count: int, pending: bool) -> str:
@@ -179,10 +171,10 @@ WIDTHS = (1.4, 1, 1.35)
 def cursor(found: Exploration, follows: list[View], asked: PathParams, guessing: bool) -> None:
     """Draw the slider, a box for any value, and what is known there; a release runs only this."""
     path, name = found.path, (asked, len(found.path))
-    path_player.listen(path, name)
-    params = history.current()
+    players.listen(path, name)
+    params = state.current()
     if params.part(PathParams) != asked:
-        history.rerun()
+        state.rerun()
     wanted = here = places.place(path, params.at)
     row, below = st.container(key="explore_cursor"), st.container()
     exact = None
@@ -194,19 +186,19 @@ def cursor(found: Exploration, follows: list[View], asked: PathParams, guessing:
     with row:
         left, right = st.columns([1, 3], gap="medium", vertical_alignment="center")
         with left:
-            evidence.number_box(path, wanted)
+            drawing.number_box(path, wanted)
         with right:
             views = [view if exact is None else pictures.with_point(view, *exact) for view in follows]
-            path_player.player(path, name, here, exact and exact[0], [*views, FACTS])
-    history.end()
+            players.player(path, name, here, exact and exact[0], [*views, FACTS])
+    state.end()
     with below:
-        path_player.texts(FACTS, path, here.index, WIDTHS)
+        players.texts(FACTS, path, here.index, WIDTHS)
         st.caption(where(found, point, index))
         if params.look == "columns" and not guessing:
             pictures.column(found, point.estimators[index], params, picked(found))
         elif params.look == "inside":
             pictures.inside(found, point, index, params)
-        evidence.weights_table(point, path, index)
+        drawing.weights_table(point, path, index)
         questions.take(found, point, index, params)
 
 
@@ -217,7 +209,7 @@ def between(found: Exploration, asked: PathParams, value: float) -> tuple[Path, 
         title=f"Solving at {places.label(found.path.param, value)}",
     )  # fmt: skip
     if isinstance(now, Failed):
-        refusals.draw(now, "explore_point")
+        drawing.refusal(now, "explore_point")
     elif isinstance(now, Pending):
         st.info(f"At {places.label(found.path.param, value)} nothing is solved yet. Solving.")
     return now.value if isinstance(now, Ready) else None
@@ -246,7 +238,7 @@ def edge(found: Exploration) -> str:
 
 
 if usable():
-    params = history.current()
+    params = state.current()
     with st.sidebar:
         rail.draw()
     with st.container(key="explore-answer"):
@@ -257,6 +249,6 @@ if usable():
                 case Pending() as pending:
                     waiting(params, pending)
                 case failed:
-                    refusals.draw(failed, "explore_refused")
+                    drawing.refusal(failed, "explore_refused")
         except MKLError as error:
-            refusals.draw(error, "explore_refused")
+            drawing.refusal(error, "explore_refused")

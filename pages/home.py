@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared.session import nav
+from pages.shared import nav
 
 nav.through_app()
 

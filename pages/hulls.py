@@ -2,32 +2,25 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared.session import nav
+from pages.shared import nav
 
 nav.through_app()
 
 import streamlit as st
 
 from mklcore.errors import MKLError
-from pages.of_hulls import beside, rail, ranking, terms, view
-from pages.shared import requests
-from pages.shared.derive import earlier, hull_words, hulls, tables
-from pages.shared.drawing import evidence, refusals
-from pages.shared.export import explorable
-from pages.shared.frame import notices
-from pages.shared.params import places
-from pages.shared.params.parameters import Params
-from pages.shared.players import hull_player
-from pages.shared.session import history, words
+from pages.of_hulls import player, rail, view
+from pages.shared import drawing, earlier, export, frame, hulls, places, state, tables, words
+from pages.shared.parameters import Params
 from pages.shared.work import Failed, Pending, Ready
 
 
 def request() -> Ready | Pending | Failed | None:
     """Return the hulls, or how far they are; None where a person has to ask for them first."""
-    params = history.current()
+    params = state.current()
     if hulls.known(params) is None and not hulls.is_small(params):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            if not requests.pressed("Compute the hulls", "compute_hulls", hulls.key(params), type="primary"):
+            if not drawing.pressed("Compute the hulls", "compute_hulls", hulls.key(params), type="primary"):
                 st.info(f"Hulls on {len(hulls.parts(params).train.y)} rows take a while. Start them when you like.")
                 return None
     return hulls.get(params)
@@ -36,8 +29,8 @@ def request() -> Ready | Pending | Failed | None:
 @st.fragment
 def cursor(shown: hulls.HullsView) -> None:
     """Draw the cursor over λ and the hull at it; a release or a click runs only this."""
-    hull_player.listen(shown)
-    params, exact = history.current(), None
+    player.listen(shown)
+    params, exact = state.current(), None
     here = places.place(shown.path, params.hull_at)
     wanted = here.exact and not shown.waiting and not shown.provisional
     if wanted:
@@ -47,27 +40,27 @@ def cursor(shown: hulls.HullsView) -> None:
     selected = selection(shown, hull)
     if rows := hulls.rows_caption(shown.params):
         st.caption(rows)
-    hull_player.player(shown, here.index, between, selected)
+    player.player(shown, here.index, between, selected)
     if len(hulls.columns(shown.params)) < 2:
         st.caption("A grid needs two columns: let another one enter.")
-    history.end()
+    state.end()
     if exact is not None and not isinstance(exact, Ready):
         view.missing(exact, here.value, hull.value)
     view.facts(shown, hull)
     view.figures(shown, hull)
     if not (shown.waiting or shown.provisional):
-        ranking.draw(shown, hull)
-        terms.draw(shown, hull)
+        view.ranking(shown, hull)
+        view.terms(shown, hull)
     view.node(shown, hull, params.hull_node)
     view.every_node(hull)
-    evidence.explanation(hulls.METHOD)
+    drawing.explanation(hulls.METHOD)
 
 
 def selection(shown: hulls.HullsView, hull: hulls.HullView) -> str:
     """Return the node to mark: the one asked for, else the largest of the hull."""
-    ranked = hull_words.by_norm(hull.fitted)
-    asked = history.current().hull_node
-    return asked or (hull_words.written(ranked[0], hulls.columns(shown.params)) if ranked else "")
+    ranked = hulls.by_norm(hull.fitted)
+    asked = state.current().hull_node
+    return asked or (hulls.written(ranked[0], hulls.columns(shown.params)) if ranked else "")
 
 
 def came_earlier(found: earlier.Hulls, params: Params) -> None:
@@ -77,45 +70,45 @@ def came_earlier(found: earlier.Hulls, params: Params) -> None:
 
     @st.fragment
     def draw() -> None:
-        hull_player.player_of(found, params)
-        history.end()
-        index = places.place(found.path, history.current().hull_at).index
+        player.player_of(found, params)
+        state.end()
+        index = places.place(found.path, state.current().hull_at).index
         made = found.layout, found.states
-        explorable.hulls(params, found.path, made, hulls.columns(params), hulls.METHOD, index=index)
+        export.hulls_file(params, found.path, made, hulls.columns(params), hulls.METHOD, index=index)
 
     draw()
     st.caption(words.EARLIER)
-    evidence.explanation(hulls.METHOD)
+    drawing.explanation(hulls.METHOD)
     if isinstance(request(), Ready):
-        history.rerun()
+        state.rerun()
 
 
 def main() -> None:
     """Draw the page for a table of columns with a target."""
     with st.sidebar:
         rail.rail()
-    params = history.current()
+    params = state.current()
     before = earlier.hulls(params) if hulls.known(params) is None else None
     if before is not None:
         came_earlier(before, params)
         return
     found = request()
     if isinstance(found, Failed):
-        refusals.draw(found, "hulls_refused")
+        drawing.refusal(found, "hulls_refused")
     shown = hulls.answer(params, found)
     if shown is not None:
         if not shown.waiting:
-            view.says(shown.path, hull_player.drawn(shown), params)
+            view.says(shown.path, player.drawn(shown), params)
         cursor(shown)
         if not (shown.waiting or shown.provisional):
-            beside.draw(shown)
+            view.beside(shown)
     elif isinstance(found, Pending):
         st.markdown(words.text("waiting_hulls"))
 
 
-if notices.usable_table():
+if frame.usable_table():
     try:
-        if tables.on_stack(history.current()):
+        if tables.on_stack(state.current()):
             st.info(
                 "Your file is a stack of ready kernels. Hulls multiply columns, and a stack has none: bring a table. "
                 "In Python, `HKLClassifier` and `HKLRegressor` also take Gram matrices of your own, one for each "
@@ -125,4 +118,4 @@ if notices.usable_table():
         else:
             main()
     except MKLError as error:
-        refusals.draw(error, "hulls_refused")
+        drawing.refusal(error, "hulls_refused")

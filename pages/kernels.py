@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared.session import nav
+from pages.shared import nav
 
 nav.through_app()
 
@@ -20,30 +20,27 @@ from mklcore.figures import (
     style,
 )
 from pages.of_kernels import rail, table
-from pages.shared.derive import gram_stacks, measuring, tables
-from pages.shared.drawing import charts, refusals
-from pages.shared.frame import notices
-from pages.shared.session import fields, history, words
+from pages.shared import controls, dictionaries, drawing, frame, state, tables, words
 
 MAP_WIDTH = 480  # px: a heat map is square, and its scale stands beside it
 
 
 def forecast() -> None:
     """Say what the dictionary costs before it is built."""
-    params = history.current()
-    cost, n_rows = gram_stacks.foresee(params), len(gram_stacks.parts(params).train.y)
+    params = state.current()
+    cost, n_rows = dictionaries.foresee(params), len(dictionaries.parts(params).train.y)
     built = "" if tables.on_stack(params) else f" and **{words.seconds(cost.seconds)}** to build"
     st.markdown(
         f"**{cost.n_kernels}** kernels on **{n_rows:,}** training rows: about "
-        f"**{style.number(cost.megabytes)} MB**{built} (limit {gram_stacks.MEMORY_LIMIT_MB:,.0f} MB)."
+        f"**{style.number(cost.megabytes)} MB**{built} (limit {dictionaries.MEMORY_LIMIT_MB:,.0f} MB)."
     )
 
 
 def chosen_kernel(shown: int) -> None:
     """Draw the choice of the kernel shown."""
-    names = gram_stacks.grams(history.current()).names  # a widget keeps its functions: they must not keep the stack
-    fields.view(
-        st.selectbox, "Kernel shown", "field_shown", shown, lambda m: history.change(shown=m),
+    names = dictionaries.grams(state.current()).names  # a widget keeps its functions: they must not keep the stack
+    controls.view(
+        st.selectbox, "Kernel shown", "field_shown", shown, lambda m: state.change(shown=m),
         options=range(len(names)), format_func=names.__getitem__,
     )  # fmt: skip
     st.caption("Click a row of the table, or choose here.")
@@ -51,29 +48,29 @@ def chosen_kernel(shown: int) -> None:
 
 def _by_column(is_labelled: bool) -> None:
     """Draw the kernels of every column by how much each agrees with the target, or by rank where there is none."""
-    params, dark = history.current(), charts.is_dark()
-    stack = gram_stacks.grams(params)
+    params, dark = state.current(), drawing.is_dark()
+    stack = dictionaries.grams(params)
     names = captions.labels(stack.names, stack.families)
-    values, title = measuring.traits(params).ranks, "effective rank"
+    values, title = table.looked_at(params).ranks, "effective rank"
     if is_labelled:
-        values, title = measuring.measures(params).target, "alignment with the target"
+        values, title = table.measured(params).target, "alignment with the target"
     best = int(np.nanargmax(values))
     st.markdown(
         f"**{words.plain(stack.names[best])}** has the largest {title}, {style.number(float(values[best]))}."
         + (" 1 = a perfect match with the target." if is_labelled else "")
     )
-    charts.show(
-        kernels_by_column(measuring.by_column(params), values, names, stack.families, title, dark=dark), "by_column"
+    drawing.show(
+        kernels_by_column(table.by_column(params), values, names, stack.families, title, dark=dark), "by_column"
     )
 
 
 def show() -> None:
     """Draw what the kernels are and how they relate."""
-    params, dark = history.current(), charts.is_dark()
+    params, dark = state.current(), drawing.is_dark()
     stack, measures, train = (
-        gram_stacks.grams(params),
-        measuring.measures(params),
-        gram_stacks.parts(params).train,
+        dictionaries.grams(params),
+        table.measured(params),
+        dictionaries.parts(params).train,
     )
     names = captions.labels(stack.names, stack.families)
     shown = min(params.shown, stack.n_kernels - 1)
@@ -85,20 +82,18 @@ def show() -> None:
         table.overview(shown)
     with right:
         st.markdown("**Which kernels say the same**")
-        charts.show(alignment_heatmap(measures.between, names, dark=dark), "alignment", 340, MAP_WIDTH)
+        drawing.show(alignment_heatmap(measures.between, names, dark=dark), "alignment", 340, MAP_WIDTH)
     left, right = st.columns(2, gap="large")
     with left:
         chosen_kernel(shown)
         st.markdown(f"**Gram matrix of {words.plain(stack.names[shown])}**")
-        charts.show(gram_heatmap(stack.values[shown], labels, dark=dark), "gram", 340, MAP_WIDTH)
+        drawing.show(gram_heatmap(stack.values[shown], labels, dark=dark), "gram", 340, MAP_WIDTH)
     with right:
         st.markdown("**Eigenvalues, the largest first**")
-        ranking = measures.target if labels is not None else measuring.traits(params).ranks
+        ranking = measures.target if labels is not None else table.looked_at(params).ranks
         hues = [kernel_colours(stack.families, ranking, dark)[shown], style.theme(dark).grey]
         called = [stack.names[shown], "mean of all kernels"]
-        charts.show(
-            eigenvalue_decay(measuring.spectrum(params, shown), called, colours=hues, dark=dark), "spectrum", 280
-        )
+        drawing.show(eigenvalue_decay(table.spectrum(params, shown), called, colours=hues, dark=dark), "spectrum", 280)
         st.caption("A kernel with few large eigenvalues is smooth and simple. A linear kernel of one column has one.")
     st.markdown(words.text("kernels"))
     nav.link("explore", "See which of them a model uses")
@@ -106,20 +101,20 @@ def show() -> None:
 
 def edit() -> None:
     """Draw the dictionary as a table to edit, folded until it is wanted."""
-    with st.expander("Edit the dictionary as a table", key="edit_box", expanded=bool(history.current().edited)):
+    with st.expander("Edit the dictionary as a table", key="edit_box", expanded=bool(state.current().edited)):
         st.caption(
             "Switch kernels off, change a cell, add rows at the end, remove rows with the box on their left. Your "
             "table then takes the place of the suggestion and the builders."
-            if not tables.on_stack(history.current())
+            if not tables.on_stack(state.current())
             else "Switch kernels of the stack on and off."
         )
         table.edit()
 
 
-if notices.usable_table():
+if frame.usable_table():
     try:
         with st.sidebar:
-            if tables.on_stack(history.current()):
+            if tables.on_stack(state.current()):
                 rail.stack_words()
             else:
                 rail.draw()
@@ -127,4 +122,4 @@ if notices.usable_table():
         edit()
         show()
     except MKLError as error:
-        refusals.draw(error, "kernels_refused2")
+        drawing.refusal(error, "kernels_refused2")

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared.session import nav
+from pages.shared import nav
 
 nav.through_app()
 
@@ -12,12 +12,9 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from mklcore.gallery.lessons import LESSONS, Lesson, lesson_page
-from pages.shared.drawing import charts
-from pages.shared.export import explorable
-from pages.shared.params.parameters import Params
-from pages.shared.players import path_player
-from pages.shared.session import fields, history
-from pages.shared.session.memory import memory
+from pages.shared import controls, drawing, export, players, state
+from pages.shared.parameters import Params
+from pages.shared.state import memory
 
 STEPS = {"guess": "Guess", "reveal": "Reveal", "why": "Why"}
 ORDER = tuple(STEPS)
@@ -50,7 +47,7 @@ def minutes(lesson: Lesson) -> int:
 
 def go(lesson: str) -> None:
     """Open a lesson at its question, or the gallery for an empty name."""
-    history.change(lesson=lesson, lesson_step="guess", lesson_guess="")
+    state.change(lesson=lesson, lesson_step="guess", lesson_guess="")
 
 
 def draw(lesson: Lesson, params: Params) -> None:
@@ -60,9 +57,9 @@ def draw(lesson: Lesson, params: Params) -> None:
     moral = f": {words['moral']}" if "moral" in words and params.lesson_step != "guess" else ""
     title.markdown(f"**{words['title']}{moral}** :small[:gray[  {words['level']}]]")
     with steps:
-        fields.view(
+        controls.view(
             st.segmented_control, "Step", "field_lesson_step", params.lesson_step,
-            lambda step: history.change(lesson_step=step or params.lesson_step),
+            lambda step: state.change(lesson_step=step or params.lesson_step),
             options=STEPS, required=True, label_visibility="collapsed",
             width="stretch",
         )  # fmt: skip
@@ -85,7 +82,7 @@ def guess(lesson: Lesson, params: Params) -> None:
         mark = "checked" if option == params.lesson_guess else "unchecked"
         st.button(
             label, key=f"guess_{option}", icon=f":material/radio_button_{mark}:", shortcut=str(number),
-            on_click=history.change, kwargs={"lesson_guess": option},
+            on_click=state.change, kwargs={"lesson_guess": option},
         )  # fmt: skip
 
 
@@ -97,8 +94,8 @@ def reveal(lesson: Lesson, params: Params) -> None:
     if guessed is not None and not right:
         said = f":gray-badge[:material/radio_button_unchecked: Your guess] {guessed} \u2003 {said}"
     st.markdown(said)
-    if drawn := lesson.drawn(dark=charts.is_dark()):
-        path_player.picture(drawn, f"lesson_{lesson.key}")
+    if drawn := lesson.drawn(dark=drawing.is_dark()):
+        players.picture(drawn, f"lesson_{lesson.key}")
     st.markdown(lesson.said("reveal"))
 
 
@@ -118,7 +115,7 @@ def leave(lesson: Lesson, params: Params) -> None:
     opens, kept = lesson.words["opens"], {name: value for name, value in vars(params).items() if name in KEPT}
     if lesson.found.pair:
         kept["hull_pair"] = ",".join(str(j + 1) for j in lesson.found.pair)  # the two columns the lesson shows
-    history.set_params(Params(**opens["params"], **kept))
+    state.set_params(Params(**opens["params"], **kept))
     memory().next_page = opens["page"]
 
 
@@ -145,15 +142,15 @@ def foot(lesson: Lesson, params: Params) -> None:
         with st.popover("Link", icon=":material/link:", help="A link that opens this lesson at its question"):
             st.code(link, language=None, wrap_lines=True)
             st.caption("It opens the lesson at its question, without a guess.")
-        explorable.button(partial(lesson_page, lesson), f"Lesson {lesson.key}", "Save as a handout")
+        export.button(partial(lesson_page, lesson), f"Lesson {lesson.key}", "Save as a handout")
 
 
 def step(at: int) -> None:
     """Go to a step."""
-    history.change(lesson_step=ORDER[max(0, min(at, len(ORDER) - 1))])
+    state.change(lesson_step=ORDER[max(0, min(at, len(ORDER) - 1))])
 
 
-chosen = history.current()
+chosen = state.current()
 if chosen.lesson:
     draw(LESSONS[chosen.lesson], chosen)
 else:

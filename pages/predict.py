@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared.session import nav
+from pages.shared import nav
 
 nav.through_app()
 
@@ -23,15 +23,9 @@ from mklcore.figures import captions, score_path, style, waterfall, weight_path,
 from mklcore.paths.probabilities import sigmoids
 from pages.of_predict import batch
 from pages.of_predict.row import RowColumn, TableRow, columns_of, control
-from pages.shared import answer, headline, work
-from pages.shared.derive import tables
-from pages.shared.drawing import charts, listings, refusals
-from pages.shared.export import downloads, proof
-from pages.shared.frame import notices
-from pages.shared.params import places
-from pages.shared.params.parameters import FileParams, Params
-from pages.shared.session import fields, history, uploads
-from pages.shared.session.words import plain, text
+from pages.shared import answer, controls, downloads, drawing, export, frame, listings, places, state, tables, work
+from pages.shared.parameters import FileParams, Params
+from pages.shared.words import plain, text
 from pages.shared.work import Failed, Pending, Ready
 
 TABS = ("One row", "A whole file", "Take away")
@@ -65,7 +59,7 @@ def encoder_of(params: Params, table: Dataset) -> Ready | Pending | Failed:
     """How new rows become features of this table."""
     if not params.is_upload:
         return Ready(TableEncoder.plain(table))
-    content, how = uploads.upload(params.data).content, tables.reading_options(params)
+    content, how = state.upload(params.data).content, tables.reading_options(params)
 
     def make(progress: Any) -> TableEncoder:
         return fit_encoder(content, table, tick=lambda: progress(), **how)
@@ -94,7 +88,7 @@ class PredictView:
 @st.fragment
 def what_if(shown: PredictView) -> None:
     """Draw the controls of a row and the answer; moving a control runs only this."""
-    here, columns = tables.row_of(history.current(), shown.table), columns_of(shown.table, shown.encoder)
+    here, columns = tables.row_of(state.current(), shown.table), columns_of(shown.table, shown.encoder)
     first = [one.name for one in shown.found.columns if one.name in columns]
     ranked = [columns[name] for name in dict.fromkeys((*first, *columns))]
     left, right = st.columns([5, 6], gap="large")
@@ -103,7 +97,7 @@ def what_if(shown: PredictView) -> None:
         draw_controls(shown, ranked, here)
     with right, st.container(key="predict_answer"):
         draw_answer(shown, ranked, here)
-    history.end()
+    state.end()
 
 
 def start(shown: PredictView, here: TableRow) -> None:
@@ -111,13 +105,13 @@ def start(shown: PredictView, here: TableRow) -> None:
     table, test = shown.table, shown.found.test
     number, back = st.columns([3, 2], vertical_alignment="bottom")
     with number:
-        fields.view(
+        controls.view(
             st.number_input, "Start from row", "what_row", here.number,
-            lambda number: history.change(row=int(number), moved=""),
+            lambda number: state.change(row=int(number), moved=""),
             min_value=1, max_value=table.n_samples, step=1,
         )  # fmt: skip
     back.button(
-        "Undo the changes", key="what_reset", icon=":material/restart_alt:", on_click=history.change,
+        "Undo the changes", key="what_reset", icon=":material/restart_alt:", on_click=state.change,
         kwargs={"moved": ""}, disabled=not here.moves, width="stretch",
     )  # fmt: skip
     target = said_of(table, table.y[here.number - 1])
@@ -168,9 +162,9 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
         [f"{column.name} = {column.text(here.now)}" for column in columns],
         float(base), ends=ends(table, model, explain.base, both[:1], output), step=step,
         before=float(decision[1]) if here.moves else None,
-        title=table.target_name if table.task == "regression" else decided(table, output), dark=charts.is_dark(),
+        title=table.target_name if table.task == "regression" else decided(table, output), dark=drawing.is_dark(),
     )  # fmt: skip
-    charts.show(figure, "waterfall")
+    drawing.show(figure, "waterfall")
     st.caption("Exact Shapley values: the bars lead from the prediction while no column is known to that for this row.")
 
 
@@ -200,10 +194,10 @@ def sureness(table: Dataset, sure: Conformal | None, rows: np.ndarray, step: flo
 def outcome(table: Dataset, winner: int) -> int:
     """Draw the choice of the class whose decision the bars explain."""
     options = list(range(len(table.class_names) + 1))
-    asked = history.current().outcome
-    chosen = fields.view(
+    asked = state.current().outcome
+    chosen = controls.view(
         st.selectbox, "Bars for", "what_outcome", asked if asked in options else 0,
-        lambda k: history.change(outcome=int(k)), options=options,
+        lambda k: state.change(outcome=int(k)), options=options,
         format_func=lambda k: table.class_names[k - 1] if k else f"the prediction: {table.class_names[winner]}",
     )  # fmt: skip
     return winner if chosen == 0 else chosen - 1
@@ -230,11 +224,11 @@ def ends(table: Dataset, model: Any, base: np.ndarray, rows: np.ndarray, output:
 
 def away(params: Params, found: Exploration, model: Any, index: int) -> None:
     """Draw the downloads: the model, its numbers, its figures, and how to check it."""
-    path, proved = found.path, proof.of_answer(params, found, model)
+    path, proved = found.path, export.of_answer(params, found, model)
     first, second, third = st.columns(3, gap="large")
     with first:
         st.markdown("**The model**")
-        proof.model_button(proved)
+        export.model_button(proved)
         st.code("import mklcore as mkl\nmodel = mkl.load_model('model.mkl')\nmodel.predict(X)", language="python")
     with second:
         st.markdown("**Its numbers**")
@@ -256,7 +250,7 @@ def away(params: Params, found: Exploration, model: Any, index: int) -> None:
             label.markdown(name)
             with pocket:
                 downloads.strip(make, name)
-    proof.pocket(proved, "predict")
+    export.pocket(proved, "predict")
 
 
 # The page
@@ -268,8 +262,8 @@ def show(params: Params, found: Exploration) -> None:
     model, index = model_of(found, params)
     where = places.where(found.path, index) if params.at is None else places.label(found.path.param, params.at)
     said = says(found, model, params)
-    headline.draw(
-        said.verdict.sentence(lambda name: f"**{plain(name)}**", plain(headline.name_of(params)))
+    drawing.headline(
+        said.verdict.sentence(lambda name: f"**{plain(name)}**", plain(drawing.name_of(params)))
         if said
         else f"No row was held out, so how good the model at {where} is is not known.",
         params,
@@ -283,7 +277,7 @@ def show(params: Params, found: Exploration) -> None:
         case Pending():
             return
         case failed:
-            refusals.draw(failed, "reading_refused")
+            drawing.refusal(failed, "reading_refused")
             return
     sure = None
     if chosen and table.task != "novelty":
@@ -328,11 +322,11 @@ def page(params: Params) -> None:
         case Pending():
             st.container(height=PLACE, border=False).caption("Choosing the model. Its answers appear here.")
         case failed:
-            refusals.draw(failed, "predict_refused")
+            drawing.refusal(failed, "predict_refused")
 
 
-if notices.usable_table():
+if frame.usable_table():
     try:
-        page(history.current())
+        page(state.current())
     except MKLError as error:
-        refusals.draw(error, "predict_refused")
+        drawing.refusal(error, "predict_refused")

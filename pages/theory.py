@@ -2,7 +2,7 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared.session import nav
+from pages.shared import nav
 
 nav.through_app()
 
@@ -22,12 +22,8 @@ from mklcore.hkl.design import Design
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.io.catalog.controls import COLUMN_BASES
 from mklcore.paths.path import Path, fit_path, path_grid
-from pages.shared import requests, work
-from pages.shared.derive import dictionaries, gram_stacks, hulls, tables
-from pages.shared.drawing import charts, controls, refusals
-from pages.shared.frame import notices
-from pages.shared.params.parameters import HullParams, KernelParams, Params
-from pages.shared.session import fields, history, words
+from pages.shared import controls, dictionaries, drawing, frame, hulls, state, tables, words, work
+from pages.shared.parameters import HullParams, KernelParams, Params
 from pages.shared.work import Failed, Ready
 
 NORMS = (1.0, 16 / 15, 8 / 7, 5 / 4, 4 / 3, 3 / 2, 7 / 4, 2.0, 3.0, 4.0, 8.0, 16.0, np.inf)
@@ -62,7 +58,7 @@ def numbers(params: Params, part: Dataset) -> np.ndarray:
     """Return the target of a part as numbers: -1 and +1, or the distance from the mean of the training rows."""
     names = classes(params)
     if not names:
-        return part.y.astype(np.float64) - float(np.mean(gram_stacks.parts(params).train.y.astype(np.float64)))
+        return part.y.astype(np.float64) - float(np.mean(dictionaries.parts(params).train.y.astype(np.float64)))
     place = 1 if len(names) == 2 else params.theory_class if params.theory_class < len(names) else 0
     return np.where(part.y.astype(str) == names[place], 1.0, -1.0)
 
@@ -72,7 +68,7 @@ def numbers(params: Params, part: Dataset) -> np.ndarray:
 
 def measure_norms(params: Params) -> Callable[..., Any]:
     """Return how to measure the complexity of every norm, and the bound on it."""
-    kernels = gram_stacks.grams(params)
+    kernels = dictionaries.grams(params)
     if kernels.n_kernels < 2:
         raise DataError("The bounds compare kernels, and the dictionary holds one. Add kernels on the Kernels page.")
 
@@ -107,8 +103,8 @@ def draw_norms(params: Params, found: Any) -> Drawn:
 
 def measure_sizes(params: Params) -> Callable[..., Any]:
     """Return how to run MKL-GOMP and judge it on the test rows, and the bound on its error."""
-    kernels, parts = gram_stacks.grams(params), gram_stacks.parts(params)
-    ready = gram_stacks.test_rows(params) if tables.on_stack(params) else None
+    kernels, parts = dictionaries.grams(params), dictionaries.parts(params)
+    ready = dictionaries.test_rows(params) if tables.on_stack(params) else None
     test = parts.test if ready is not None else parts.test.drawn(TEST_ROWS, params.seed)
     y, y_test, lam = numbers(params, parts.train), numbers(params, test), params.theory_lam
 
@@ -150,7 +146,7 @@ def draw_sizes(params: Params, found: Any) -> Drawn:
 
 def measure_steps(params: Params) -> Callable[..., Any]:
     """Return how to run Algorithm 1, and the bound on its distance to the optimum."""
-    kernels, y = gram_stacks.grams(params), numbers(params, gram_stacks.parts(params).train)
+    kernels, y = dictionaries.grams(params), numbers(params, dictionaries.parts(params).train)
     share = params.theory_share
 
     def measure(progress: Callable[..., None]) -> Any:
@@ -283,14 +279,14 @@ def rail(params: Params, picture: Picture) -> None:
     """Draw what moves this picture, and nothing else."""
     names = classes(params)
     if picture.needs_target and len(names) > 2:
-        fields.field_view(
+        controls.field_view(
             "Class against the rest", "theory_class", options=range(len(names)), format_func=lambda k: names[k],
             to=lambda k: k if k < len(names) else 0,
         )  # fmt: skip
     if picture.slider:
         label, name, text = picture.slider
-        stops = sorted({*controls.human_steps(*(fields.bounds_of(name) or (0, 1))), float(getattr(params, name))})
-        fields.field_view(label, name, kind=st.select_slider, options=stops, format_func=style.number, help=text)
+        stops = sorted({*controls.human_steps(*(controls.bounds_of(name) or (0, 1))), float(getattr(params, name))})
+        controls.field_view(label, name, kind=st.select_slider, options=stops, format_func=style.number, help=text)
     if picture.of_columns:
         st.caption(
             f"Basis, degree and columns are those of the Hulls page: a basis of columns, degree {HULL_DEGREE} at most, "
@@ -308,14 +304,14 @@ def measured(params: Params, picture: Picture) -> Any:
     key = ("theory", params.theory, params.part(KernelParams), dictionaries.normalisation(params), target, own)
     if (kept := work.peek(key)) is not None:
         return kept.value
-    kernels = HULL_COLUMNS if picture.of_columns else gram_stacks.grams(params).n_kernels
-    rows = len((tables.split(params) if picture.of_columns else gram_stacks.parts(params)).train.y)
-    if kernels * rows**2 > SMALL and not requests.pressed("Measure", "measure", key, type="primary"):
+    kernels = HULL_COLUMNS if picture.of_columns else dictionaries.grams(params).n_kernels
+    rows = len((tables.split(params) if picture.of_columns else dictionaries.parts(params)).train.y)
+    if kernels * rows**2 > SMALL and not drawing.pressed("Measure", "measure", key, type="primary"):
         st.info("Measuring takes a while on this table. Start it when you like.")
         return None
     found = work.get(key, picture.measure(params), title="Measuring", seconds=5.0)
     if isinstance(found, Failed):
-        refusals.draw(found, "measure_refused")
+        drawing.refusal(found, "measure_refused")
     elif not isinstance(found, Ready):
         with st.container(height=HEIGHT, border=False):
             st.caption("Measuring. The picture appears here.")
@@ -335,18 +331,18 @@ def show(params: Params) -> None:
         drawn = picture.draw(params, found)
         st.markdown(drawn.said)
         if drawn.curves:
-            figure = bound_curves(drawn.x, drawn.curves, dark=charts.is_dark(), **drawn.axes)
-            charts.show(figure, f"theory_{params.theory}", HEIGHT)
+            figure = bound_curves(drawn.x, drawn.curves, dark=drawing.is_dark(), **drawn.axes)
+            drawing.show(figure, f"theory_{params.theory}", HEIGHT)
     st.markdown(words.text(f"theory_{params.theory}"))
     st.caption(f"{picture.paper}.")
 
 
-if notices.usable_table():
-    fields.field_view(
+if frame.usable_table():
+    controls.field_view(
         "Theorem", "theory", kind=st.segmented_control, options=list(PICTURES),
         format_func=lambda name: PICTURES[name].label, required=True, label_visibility="collapsed",
     )  # fmt: skip
     try:
-        show(history.current())
+        show(state.current())
     except MKLError as error:
-        refusals.draw(error, "theory_refused")
+        drawing.refusal(error, "theory_refused")

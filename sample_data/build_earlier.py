@@ -15,10 +15,9 @@ from mklcore.answer.explore import explore
 from mklcore.data.samples import SAMPLES, load_sample
 from mklcore.paths.files import write_paths
 from mklcore.paths.path import Path
-from pages.shared import work
-from pages.shared.derive import earlier, first_table, hulls, tables
-from pages.shared.params.parameters import Params
-from pages.shared.players import hull_player
+from pages.of_hulls import player
+from pages.shared import earlier, hulls, tables, work
+from pages.shared.parameters import Params
 
 Made = tuple[str, File, Callable[[], None]]
 
@@ -30,8 +29,8 @@ def everything(samples: Iterable[str] = SAMPLES) -> Iterator[Made]:
         if tables.table(params).task != "novelty":
             file = earlier.hulls_file(params)
             yield f"hulls_{sample}", file, lambda params=params, file=file: _write_hulls(params, file)
-    if first_table.FILE is not None:
-        yield "first_table", first_table.FILE, lambda: first_table.write(_folder() / "first_table.json.gz")
+    if tables.FIRST_TABLE is not None:
+        yield "first_table", tables.FIRST_TABLE, lambda: tables.write_first(_folder() / "first_table.json.gz")
     file = _folder() / "answers.json.gz"
     yield "answers", file, lambda file=file: earlier.write_answers(file, answers(samples))
 
@@ -41,7 +40,7 @@ def solved_hulls(params: Params) -> earlier.Hulls:
     with work.inline():
         path = hulls.get(params).value
     work.WORK.clear()
-    return hull_player.kept(hulls.HullsView(path, params, waiting=False, provisional=False))
+    return player.kept(hulls.HullsView(path, params, waiting=False, provisional=False))
 
 
 def answers(samples: Iterable[str]) -> dict[str, earlier.Seen]:

@@ -78,7 +78,7 @@ NUMERICAL = (
     "sparse/test_*.py",
 )
 SMALL = (
-    ("pages.shared.derive.hulls", "POINTS", 8),
+    ("pages.shared.hulls", "POINTS", 8),
     ("mklcore.paths.references", "TREES", 10),
     ("mklcore.paths.references", "STEPS", 10),
 )
@@ -210,7 +210,7 @@ def inline_work(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture(autouse=True)
 def nothing_earlier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages compute what they show, although answers come with the project: mark a test ``earlier`` to have those."""
-    earlier = sys.modules.get("pages.shared.derive.earlier")
+    earlier = sys.modules.get("pages.shared.earlier")
     if earlier is not None and request.node.get_closest_marker("earlier") is None:
         monkeypatch.setattr(earlier, "FOLDER", None)
 

@@ -6,16 +6,10 @@ import streamlit as st
 
 from mklcore.figures import style
 from mklcore.io.catalog import ESTIMATORS
-from pages.shared.derive import comparison, paths, tables
-from pages.shared.drawing import controls
-from pages.shared.params import methods as params_methods
-from pages.shared.params import places
-from pages.shared.params.algorithms import METHODS, Setting
-from pages.shared.params.methods import FEWEST, MOST, MethodParams
-from pages.shared.params.methods import method as method_of
-from pages.shared.params.parameters import Params
-from pages.shared.session import fields, history
-from pages.shared.session.memory import memory
+from pages.shared import answer, controls, parameters, places, state, tables
+from pages.shared.parameters import FEWEST, METHODS, MOST, MethodParams, Params, Setting
+from pages.shared.parameters import usual_method as method_of
+from pages.shared.state import memory
 
 NORMS = (1.0, 4 / 3, 2.0, float("inf"))
 COSTS = (0.1, 1.0, 10.0)
@@ -23,16 +17,16 @@ COSTS = (0.1, 1.0, 10.0)
 
 def learners() -> tuple[str, ...]:
     """Return the methods that weigh or choose kernels, whatever the task: all but the baselines."""
-    return tuple(name for name in METHODS.offered("binary") if name not in paths.BASELINES)
+    return tuple(name for name in METHODS.offered("binary") if name not in answer.BASELINES)
 
 
 def draw() -> None:
     """Draw presets and methods."""
-    params = history.current()
-    methods = comparison.methods(params)
+    params = state.current()
+    methods = answer.methods(params)
     _preset(params, methods)
     controls.scoring()
-    labels = params_methods.labels(methods, tables.table(params).task)
+    labels = parameters.labels(methods, tables.table(params).task)
     for place, label in enumerate(labels):
         with st.expander(f"{place + 1}. {label}", key=f"method_{place}"):
             _method(params, methods, place)
@@ -47,12 +41,12 @@ def draw() -> None:
 
 
 def _open(own: Params) -> None:
-    history.change(algorithm=own.algorithm, path=own.path, settings=own.settings, at=None)
+    state.change(algorithm=own.algorithm, path=own.path, settings=own.settings, at=None)
     memory().next_page = "explore"
 
 
 def _keep(methods: Sequence[MethodParams]) -> None:
-    history.change(methods=params_methods.write(methods))
+    state.change(methods=parameters.write_methods(methods))
 
 
 def _next(params: Params, methods: Sequence[MethodParams]) -> MethodParams:
@@ -69,7 +63,7 @@ def presets(params: Params) -> dict[str, tuple[MethodParams, ...]]:
     task = tables.table(params).task
     losses = next((c for c in METHODS["lp"].controls if c.name == "loss" and task in c.tasks), None)
     now = method_of(params.algorithm, params.path, **dict(params.settings))
-    baselines = tuple(MethodParams(name) for name in paths.BASELINES if name in METHODS and name != now.algorithm)
+    baselines = tuple(MethodParams(name) for name in answer.BASELINES if name in METHODS and name != now.algorithm)
     found = {
         "Four norms": tuple(method_of("lp", p=p) for p in NORMS),
         "All methods and the uniform sum": (*map(MethodParams, learners()), MethodParams("uniform"))[:MOST],
@@ -96,9 +90,9 @@ def presets(params: Params) -> dict[str, tuple[MethodParams, ...]]:
 def _preset(params: Params, methods: tuple[MethodParams, ...]) -> None:
     offered = presets(params)
     active = next((name for name, chosen in offered.items() if chosen == methods), None)
-    fields.view(
+    controls.view(
         st.selectbox, "Preset", "methods_preset", active,
-        lambda name: history.change(methods=params_methods.write(offered.get(name, methods)), methods_at=""),
+        lambda name: state.change(methods=parameters.write_methods(offered.get(name, methods)), methods_at=""),
         options=list(offered), index=None, placeholder="Methods of your own",
     )  # fmt: skip
 
@@ -108,18 +102,18 @@ def _preset(params: Params, methods: tuple[MethodParams, ...]) -> None:
 
 def _method(params: Params, methods: tuple[MethodParams, ...], place: int) -> None:
     method = methods[place]
-    algorithm, own = METHODS[method.algorithm], comparison.method_params(params, method)
+    algorithm, own = METHODS[method.algorithm], answer.method_params(params, method)
 
     def put(changed: MethodParams) -> None:
         _keep([*methods[:place], changed, *methods[place + 1 :]])
 
-    fields.view(
+    controls.view(
         st.selectbox, "Method", f"method_{place}_algorithm", method.algorithm, lambda name: put(MethodParams(name)),
         options=METHODS.offered(tables.table(params).task, method.algorithm),
         format_func=lambda name: METHODS[name].label, help=algorithm.one_line,
     )  # fmt: skip
     if len(algorithm.path_params) > 1:
-        fields.view(
+        controls.view(
             st.segmented_control, "Path over", f"method_{place}_path", method.over,
             lambda key: put(method_of(method.algorithm, key, **dict(method.settings))),
             options=list(algorithm.path_params), format_func=places.symbol, required=True,
@@ -128,9 +122,9 @@ def _method(params: Params, methods: tuple[MethodParams, ...], place: int) -> No
     def keep(name: str) -> Callable[[Setting], None]:
         return lambda value: put(method_of(method.algorithm, method.path, **{**dict(method.settings), name: value}))
 
-    acting = paths.acting(own)
+    acting = answer.acting(own)
     rare = [control for control in acting if control.advanced]
-    more = bool(rare) and bool(fields.value(f"method_{place}_more"))
+    more = bool(rare) and bool(controls.value(f"method_{place}_more"))
     for control in acting:
         if more or not control.advanced:
             key = f"method_{place}_{control.name}_{control.kind}"

@@ -1,33 +1,31 @@
-"""Data, the columns: what each one is, and what it is used for."""
+"""Data: what each column is used for, and groups of columns."""
 
 import streamlit as st
 
-from mklcore.data.dataset import Dataset
-from pages.shared.derive import tables as derive_tables
-from pages.shared.drawing import editing, listings
-from pages.shared.session import history
+from mklcore.data.dataset import Dataset, counted
+from pages.shared import controls, listings, state, tables, words
 
 
-def draw(table: Dataset) -> None:
+def columns(table: Dataset) -> None:
     """Draw what each column is; for an uploaded table, what it is used for can be changed."""
-    params = history.current()
+    params = state.current()
     st.subheader("Columns", anchor=False)
     if not params.is_upload:
         frame = listings.columns(table)
         st.dataframe(frame, height=248, hide_index=True, alt="Type and range of each column")
         return
-    editing.editor(
-        editing.column_rows(
-            derive_tables.summary(params), table, derive_tables.uses(params), params.missing, gaps=params.gaps
+    listings.editor(
+        listings.column_rows(
+            tables.summary(params), table, tables.uses(params), params.missing, gaps=params.gaps
         ),
         "columns",
         (params.data, params.uses),
-        lambda rows: history.change(uses=editing.uses_text(rows)),
+        lambda rows: state.change(uses=listings.uses_text(rows)),
         {
             "column": st.column_config.TextColumn("column"),
             "found": st.column_config.TextColumn("type"),
             "use": st.column_config.SelectboxColumn(
-                "use as", options=[editing.FOUND, *editing.LETTERS], required=True,
+                "use as", options=[listings.FOUND, *listings.LETTERS], required=True,
                 help="What the column enters the model as",
             ),
             "done": st.column_config.TextColumn("how it is used", width=300),
@@ -38,3 +36,80 @@ def draw(table: Dataset) -> None:
         height=248,
         fixed=("column", "found", "done", "missing", "values", "first"),
     )  # fmt: skip
+
+
+# Groups
+
+
+GROUPINGS = {
+    "": "as found",
+    "none": "none",
+    "prefix": "by prefix of the names",
+    "categories": "by category",
+    "bands": "equal bands",
+    "hand": "by hand",
+}
+USUAL_BANDS = 8
+
+
+def groups(table: Dataset) -> None:
+    """Draw how columns are grouped, and the groups, which can be edited."""
+    params = state.current()
+    st.subheader("Groups of columns", anchor=False)
+    chosen = "" if not params.grouping else params.grouping.split()[0] if _is_rule(params.grouping) else "hand"
+    left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
+    with left:
+        controls.view(
+            st.selectbox, "Group columns", "field_grouping", chosen, lambda name: _regroup(name, table),
+            options=GROUPINGS,
+        )  # fmt: skip
+    if chosen == "bands":
+        with right:
+            controls.view(
+                st.number_input,
+                "Bands",
+                "field_n_bands",
+                int(params.grouping.split()[1]),
+                lambda count: state.change(grouping=f"bands {count}"),
+                min_value=1,
+                max_value=table.n_features,
+                step=1,
+            )
+    st.caption("Kernels can have one kernel per group, and Explore adds up the weights of each group.")
+    if chosen == "hand":
+        _edit(table)
+    elif table.groups:
+        names = [f"{words.plain(name)} ({len(members)})" for name, members in table.groups]
+        more = f" and {len(names) - 30} more" if len(names) > 30 else ""
+        st.markdown(f"{counted(len(names), 'group')}: {', '.join(names[:30])}{more}")
+    else:
+        st.markdown("No groups: " + ("no names of columns share a prefix." if chosen != "none" else "as you chose."))
+
+
+def _is_rule(text: str) -> bool:
+    return text in GROUPINGS or text.startswith("bands ")
+
+
+def _regroup(how: str, table: Dataset) -> None:
+    """Group the columns in another way; by hand begins with the groups of the moment."""
+    if how == "bands":
+        how = f"bands {min(USUAL_BANDS, table.n_features)}"
+    elif how == "hand":
+        groups = table.groups or (("group 1", (0,)),)
+        how = listings.groups_text(listings.group_rows(groups, table), table)
+    state.change(grouping=how)
+
+
+def _edit(table: Dataset) -> None:
+    """Draw the groups as a table to edit."""
+    listings.editor(
+        listings.group_rows(table.groups, table),
+        "groups",
+        (state.current().data, state.current().grouping),
+        lambda rows: state.change(grouping=listings.groups_text(rows, table)),
+        {
+            "group": st.column_config.TextColumn("group", max_chars=36),
+            "columns": st.column_config.TextColumn("columns", help="Names with ; between, or numbers such as 1-3,7"),
+        },
+        dynamic=True,
+    )

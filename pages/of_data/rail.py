@@ -7,10 +7,7 @@ import streamlit as st
 from mklcore.data.dataset import counted, joined
 from mklcore.data.splitting import RANDOM
 from mklcore.errors import MKLError
-from pages.shared import uploading
-from pages.shared.derive import tables
-from pages.shared.params import parameters, rules
-from pages.shared.session import fields, history, words
+from pages.shared import controls, parameters, state, tables, uploading, words
 
 TASKS = {
     "": "as found",
@@ -19,7 +16,7 @@ TASKS = {
     "novelty": "one-class (anomaly detection)",
 }
 MISSING = {"median": "median of the column", "indicator": "median, and a column that says where", "drop": "drop rows"}
-ENCODINGS = {"": "as found"} | {name: name.upper() for name in rules.ENCODINGS if name}
+ENCODINGS = {"": "as found"} | {name: name.upper() for name in parameters.ENCODINGS if name}
 DELIMITERS = {name: name or "as found" for name in sorted(tables.DELIMITERS, key=bool)}
 DECIMALS = {"": "as found", "point": "point: 1.5", "comma": "comma: 1,5"}
 HOW_READ = ("encoding", "delimiter", "decimal", "header", "skip", "lines", "quotes")
@@ -32,53 +29,53 @@ HEADERS = {"": "as found", "yes": "names of the columns", "no": "data"}
 def stack_controls() -> None:
     """Draw what can be chosen for a kernel stack."""
     known = {name: label for name, label in TASKS.items() if name != "novelty"}  # a link may ask for it
-    fields.field_view(
+    controls.field_view(
         "Task", "task", options=known,
         to=lambda name: name if name in known else "",
     )  # fmt: skip
-    fields.field_view("Clip negative eigenvalues", "clip")
+    controls.field_view("Clip negative eigenvalues", "clip")
     st.caption("A kernel has no negative eigenvalues. On: they are set to 0. Off: such a kernel is refused.")
 
 
 def table_controls() -> None:
     """Draw what can be chosen for an uploaded table; what cannot be read yet leaves out what depends on it."""
-    params = history.current()
+    params = state.current()
     sheets = tables.sheets(params)
     if len(sheets) > 1:
         shown = params.sheet if params.sheet in sheets else sheets[0]
-        fields.view(
+        controls.view(
             st.selectbox, "Sheet", "field_sheet", shown,
-            lambda name: history.change(sheet="" if name == sheets[0] else name, target="", uses="", grouping=""),
+            lambda name: state.change(sheet="" if name == sheets[0] else name, target="", uses="", grouping=""),
             options=list(sheets),
         )  # fmt: skip
     with suppress(MKLError):  # the page itself says what is wrong with the table
         target_choice()
-    fields.field_view("Missing values", "missing", options=MISSING)
+    controls.field_view("Missing values", "missing", options=MISSING)
     with suppress(MKLError):
         marks_choice()
     with suppress(MKLError):
         sentinel_choice()
     if params.task != "regression":
-        fields.field_view("Rare classes", "rare", options=RARE, help="Classes with fewer than 10 rows")
+        controls.field_view("Rare classes", "rare", options=RARE, help="Classes with fewer than 10 rows")
     read_controls()
 
 
 def sentinel_choice() -> None:
     """Offer to read numbers that probably stand for a missing value as missing, where there are any."""
-    found = tables.summary(history.current()).sentinels
-    if not found and not history.current().gaps:
+    found = tables.summary(state.current()).sentinels
+    if not found and not state.current().gaps:
         return
-    fields.field_view("Read these numbers as missing", "gaps")
+    controls.field_view("Read these numbers as missing", "gaps")
     values = joined(f"{one.value:g} in {words.plain(one.column)} ({one.cells:,})" for one in found)
     st.caption(f"Probably codes for missing values, far from all other values: {values}.")
 
 
 def marks_choice() -> None:
     """Draw the texts that stand for a missing value: those found in the file, or those a person chose."""
-    found = ", ".join(tables.summary(history.current()).marks)
-    fields.field_view(
+    found = ", ".join(tables.summary(state.current()).marks)
+    controls.field_view(
         "Missing marks", "marks", kind=st.text_input, to=lambda text: text if text.strip(" ,") else "",
-        back=lambda text: rules.one_line(text), placeholder=f"found: {found}" if found else "found: empty cells only",
+        back=parameters.one_line, placeholder=f"found: {found}" if found else "found: empty cells only",
         help="Texts or numbers that stand for a missing value, with commas between them; empty cells always do. "
              "Leave the box empty to use the marks that are found.",
     )  # fmt: skip
@@ -86,66 +83,66 @@ def marks_choice() -> None:
 
 def target_choice() -> None:
     """Draw the choice of target and task."""
-    params = history.current()
+    params = state.current()
     summary = tables.summary(params)
     names = [column.name for column in summary.columns]
     if params.target and params.target not in names:
         instead = f"The column {words.plain(summary.target)!r} is the target instead." if summary.target else ""
         st.error(f"The table has no column {words.plain(params.target)!r}. {instead or 'Choose another.'}")
-        history.change(target="")
-        params = history.current()
+        state.change(target="")
+        params = state.current()
     novelty = params.task == "novelty"
     found = params.target or ("" if novelty else summary.target)
     without = "none: every column is a feature" if novelty else "none: choose a column"
-    fields.view(
-        st.selectbox, "Target", "field_target", found, lambda name: history.change(target=name),
+    controls.view(
+        st.selectbox, "Target", "field_target", found, lambda name: state.change(target=name),
         options=["", *names] if novelty or not found else names, format_func=lambda name: name or without,
     )  # fmt: skip
-    fields.field_view(
+    controls.field_view(
         "Task", "task", options=TASKS, help="Classes: which one. A number: how much. One-class: which rows are unusual."
     )
 
 
 def read_controls() -> None:
     """Draw how the file is opened; only what a person says differs from what is found."""
-    params = history.current()
+    params = state.current()
     changed = [name for name in HOW_READ if getattr(params, name) != getattr(parameters.Params(), name)]
     label = "How the file is read" + (f" ({counted(len(changed), 'choice')} of yours)" if changed else "")
     with st.expander(label, key="how_read"):
-        fields.field_view("Encoding", "encoding", options=ENCODINGS)
-        fields.field_view("Delimiter", "delimiter", options=DELIMITERS)
-        fields.field_view("Decimal sign", "decimal", options=DECIMALS)
-        fields.field_view("First line", "header", options=HEADERS)
-        fields.field_view(
+        controls.field_view("Encoding", "encoding", options=ENCODINGS)
+        controls.field_view("Delimiter", "delimiter", options=DELIMITERS)
+        controls.field_view("Decimal sign", "decimal", options=DECIMALS)
+        controls.field_view("First line", "header", options=HEADERS)
+        controls.field_view(
             "Lines to leave out above the header", "skip", min_value=0, max_value=999, step=1,
             to=lambda text: int(text) if text else None, back=lambda count: "" if count is None else str(count),
             placeholder="as found",
         )  # fmt: skip
-        fields.field_view("Lines of another length", "lines", options=BAD_LINES)
-        fields.field_view("Quotation marks enclose cells", "quotes")
+        controls.field_view("Lines of another length", "lines", options=BAD_LINES)
+        controls.field_view("Quotation marks enclose cells", "quotes")
     as_found()
 
 
 def as_found() -> None:
     """Offer to drop everything a person chose about reading the file, where there is something."""
-    usual, params = parameters.Params(), history.current()
+    usual, params = parameters.Params(), state.current()
     chosen = {name: getattr(usual, name) for name in uploading.OF_THE_TABLE if name not in ("target", "edited", "clip")}
     if any(getattr(params, name) != value for name, value in chosen.items()):
         st.button(
-            "Read the file as found", key="as_found", width="stretch", on_click=lambda: history.change(**chosen),
+            "Read the file as found", key="as_found", width="stretch", on_click=lambda: state.change(**chosen),
             help="Resets columns, groups, missing values, task and how the file is read",
         )  # fmt: skip
 
 
 def division() -> None:
     """Draw the shares of validation and test rows, how they are drawn, and the seed."""
-    params = history.current()
+    params = state.current()
     most = 0.8
-    fields.field_view(
+    controls.field_view(
         "Validation rows", "validation", kind=st.slider, max_value=min(0.45, round(most - params.test, 2)),
         step=0.05, format="percent", to=lambda v: round(v, 2), back=lambda v: round(v, 2),
     )  # fmt: skip
-    fields.field_view(
+    controls.field_view(
         "Test rows", "test", kind=st.slider, max_value=min(0.45, round(most - params.validation, 2)),
         step=0.05, format="percent", to=lambda v: round(v, 2), back=lambda v: round(v, 2),
     )  # fmt: skip
@@ -153,13 +150,13 @@ def division() -> None:
         "Test rows judge the model on Explore, which learns from all others. Hulls learn from the training rows, and "
         "validation rows choose among them."
     )
-    fields.field_view(
+    controls.field_view(
         "Held-out rows", "hold_out", options=HELD_OUT, help="By time where new rows are to be predicted from older ones"
     )
     if params.hold_out != RANDOM:
         return
-    fields.field_view("Stratified split", "stratified", help="Every part has the same share of each class")
-    fields.field_view(
+    controls.field_view("Stratified split", "stratified", help="Every part has the same share of each class")
+    controls.field_view(
         "Seed of the split", "seed",
         help="The same seed gives the same parts",
     )  # fmt: skip

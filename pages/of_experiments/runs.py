@@ -1,4 +1,4 @@
-"""Experiments on the screen: which published one, runs in the background, and what is kept of them.
+"""Experiments: what was recorded, what runs here, and what it came to.
 
 What was computed here is about made data: it is in everybody's, and in the folder for data, so that a restart
 brings it back.
@@ -11,15 +11,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import streamlit as st
 
 from mklcore.errors import DataError, MKLError
-from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome
+from mklcore.figures import comparison_plot, style
+from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome, PaperComparison
 from mklcore.gallery.experiments.base import SMALL
+from mklcore.gallery.experiments.claims import AGREES, DISAGREES, UNSAID, counted
 from mklcore.gallery.experiments.records import records
-from pages.shared import work
+from pages.shared import controls, drawing, listings, state, words, work
 from pages.shared.kept import default_home
-from pages.shared.session.memory import memory
+from pages.shared.state import memory
 from pages.shared.work import Failed, Pending, Ready
 
 MOST_KEPT = 8
@@ -180,3 +184,133 @@ def as_json(experiment: Experiment, outcome: Outcome) -> str:
     """Return every sample of a run as JSON, which this page opens again."""
     content = json.loads(outcome.to_json())
     return json.dumps(content | {"paper": experiment.paper, "unit": experiment.unit}, ensure_ascii=False, indent=1)
+
+
+# What it came to
+
+
+LEVEL = 0.95
+LONGEST = 20  # letters at the head of the first column
+SAID = {AGREES: "Agrees", DISAGREES: "Disagrees", UNSAID: "Too small to call"}
+ICONS = {AGREES: ":material/check:", DISAGREES: ":material/close:", UNSAID: ":material/question_mark:"}
+
+
+def picture(experiment: Experiment, comparison: PaperComparison) -> None:
+    """Draw ours and the reference, one group of columns at a time."""
+    panels, place = experiment.groups(), state.current().experiment_panel
+    if len(panels) > 1:
+        controls.field_view(
+            "Measured", "experiment_panel", kind=st.segmented_control, options=range(len(panels)), required=True,
+            format_func=lambda k: panels[k][0], to=lambda k: min(k, len(panels) - 1), label_visibility="collapsed",
+        )  # fmt: skip
+    title, part = panels[min(place, len(panels) - 1)]
+    floor = experiment.floor if part.start == 0 else None
+    figure = comparison_plot(
+        comparison, part, y_title=title, row_name=experiment.mark_name or experiment.row_name,
+        ordered=experiment.ordered, floor=floor, marks=experiment.marks_of(comparison.rows), dark=drawing.is_dark(),
+    )  # fmt: skip
+    drawing.show(figure, "experiment_figure")
+    st.caption(_read_as(comparison, part, floor is not None))
+
+
+def _read_as(comparison: PaperComparison, part: slice, with_floor: bool) -> str:
+    """Say what the marks in the picture mean, those that are there."""
+    sentences = ["Filled: ours, with one standard error."] * bool(np.isfinite(comparison.ours[:, part]).any())
+    sentences += ["Hollow: the reference."] * bool(np.isfinite(comparison.reference[:, part]).any())
+    return " ".join([*sentences, *["Dotted: the error no method can beat."] * with_floor])
+
+
+def claims(experiment: Experiment, outcome: Outcome) -> None:
+    """Draw what the paper states, each claim with what this run says of it; what disagrees stands first."""
+    judged = experiment.judge(outcome)
+    lines = [
+        f"- {ICONS[one.answer]} **{SAID[one.answer]}:** {words.plain(one.claim.sentence)}  \n  "
+        f"{words.plain(one.figures)}"
+        for one in judged
+    ]
+    st.markdown("\n".join([f"**What the paper states, and what this run finds: {counted(judged)}.**\n", *lines]))
+
+
+def stated(experiment: Experiment) -> None:
+    """Draw what the paper states, where there is no run to judge it by."""
+    lines = [f"- {words.plain(claim.sentence)}" for claim in experiment.claims]
+    st.markdown("\n".join(["**What the paper states.**\n", *lines]))
+
+
+def verdict(comparison: PaperComparison, outcome: Outcome) -> None:
+    """Say in one sentence how ours and the reference agree, or that there is nothing to agree with."""
+    if not comparison.compared:
+        text = "There is no published number to set beside these"
+        st.markdown(f"{text}. {label(outcome)[:1].upper()}{label(outcome)[1:]}.")
+        return
+    beyond, compared, reach = comparison.beyond(LEVEL), comparison.compared, comparison.reach(LEVEL)
+    agreeing = compared - int(beyond.sum())
+    differences = np.where(beyond, np.abs(comparison.difference) / np.where(reach > 0, reach, np.nan), np.nan)
+    text = f"**{agreeing} of {compared} numbers** differ from the published ones by no more than chance allows"
+    text += f" ({100 * LEVEL:.0f} % level)"
+    if agreeing < compared and np.isfinite(differences).any():
+        i, j = np.unravel_index(int(np.nanargmax(differences)), differences.shape)
+        difference = style.minus(f"{comparison.difference[i, j]:+.3g}")
+        far = f"{comparison.columns[j]} at {comparison.rows[i]}: {difference}"
+        text += f"; the largest difference is {words.plain(far)} ± {comparison.joint_error[i, j]:.2g}"
+    text += f". By chance alone about {(1 - LEVEL) * compared:.0f} would differ by more"
+    rough = " With so few repetitions the standard errors are rough." if outcome.repetitions <= SMALL else ""
+    st.markdown(f"{text}. {label(outcome)[:1].upper()}{label(outcome)[1:]}.{rough}")
+
+
+def numbers(experiment: Experiment, comparison: PaperComparison, outcome: Outcome) -> None:
+    """Draw every number beside the reference, and the files to take away."""
+    table = comparison.frame().rename(columns={"row": experiment.row_name}).dropna(axis="columns", how="all")
+    two, name = st.column_config.NumberColumn, experiment.row_name
+    label = name if len(name) <= LONGEST else name.partition(",")[0]
+    st.dataframe(
+        table,
+        hide_index=True,
+        height=300,
+        alt="Every number of the run beside the reference",
+        column_config={
+            name: st.column_config.TextColumn(label, width=None if len(label) > LONGEST else "small", help=name),
+            "ours": two("ours", format="%.4g"),
+            "ours_error": two("± standard error", format="%.2g"),
+            "reference": two("reference", format="%.4g"),
+            "reference_error": two("± standard error ", format="%.2g"),
+            "difference": two("difference", format="%+.3g"),
+            "joint_error": two("± joint", format="%.2g"),
+            "in_joint_errors": two("in joint errors", format="%+.1f"),
+        },
+    )
+    st.caption(
+        "Difference: ours minus the reference, with the standard error of both together. Where the paper gives no "
+        "spread, ours is used for both. Chance is judged by Student's t: with few repetitions it allows more."
+    )
+    left, right, _ = st.columns([1, 1.4, 3])
+    listings.take(lambda: whole(experiment, outcome), experiment.key, "experiment_csv", place=left)
+    right.download_button(
+        "All samples as JSON", lambda: as_json(experiment, outcome), f"{experiment.key}.json",
+        "application/json", key="experiment_json", icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+
+
+# The rail
+
+
+def _briefly(article: str) -> str:
+    """Return an article by its first author where it has more than two."""
+    authors, _, year = article.rpartition(" ")
+    return f"{authors.split(',')[0]} et al. {year}" if authors.count(",") > 1 else article
+
+
+def rail() -> None:
+    """Draw them."""
+    papers, shown = by_paper(), EXPERIMENTS.get(state.current().experiment, next(iter(EXPERIMENTS.values())))
+    controls.view(
+        st.selectbox, "Paper", "paper", shown.article, lambda paper: state.change(experiment=papers[paper][0]),
+        options=list(papers), format_func=_briefly,
+    )  # fmt: skip
+    keys = papers[shown.article]
+    controls.field_view(
+        "Experiment", "experiment", kind=st.radio, options=keys, format_func=lambda key: EXPERIMENTS[key].place,
+        captions=[EXPERIMENTS[key].title for key in keys], to=lambda key: key if key in keys else keys[0],
+    )  # fmt: skip
+    controls.field_view("Seed", "experiment_seed")
+    st.caption("Another seed: other made data, and numbers that differ by their standard errors.")

@@ -36,15 +36,10 @@ from mklcore.figures import (
 from mklcore.io.catalog import NOVELTY
 from mklcore.paths.path import Path
 from mklcore.paths.probabilities import reliability
-from pages.shared import answer, work
-from pages.shared.derive.earlier import Seen
-from pages.shared.drawing import charts, listings
-from pages.shared.export import downloads
-from pages.shared.params import places
-from pages.shared.params.parameters import Params, PathParams
-from pages.shared.players import path_player
-from pages.shared.players.path_player import View
-from pages.shared.session import fields, history, words
+from pages.shared import answer, controls, downloads, drawing, listings, places, players, state, words, work
+from pages.shared.earlier import Seen
+from pages.shared.parameters import Params, PathParams
+from pages.shared.players import View
 from pages.shared.work import Pending, Ready
 
 MOST, NAME = 12, 32  # bars, and letters of their names
@@ -64,11 +59,11 @@ def bold(name: str) -> str:
 
 def columns(seen: Seen, index: int, numbers: Numbers | None = None) -> tuple[int, View]:
     """Draw a bar for every column with its effect; return how many could be chance, and what follows the cursor."""
-    dark = charts.is_dark()
+    dark = drawing.is_dark()
     drawn = moving.column_bars(seen.path, seen.columns, seen.along, index=index, dark=dark, at=seen.index)
     if numbers is None:
         drawn["picks"] = None
-    path_player.bars(COLUMNS, drawn, lambda name: history.change(column=(numbers or {}).get(name, 0), term=""))
+    players.bars(COLUMNS, drawn, lambda name: state.change(column=(numbers or {}).get(name, 0), term=""))
     view = View(COLUMNS, lambda path: drawn["weights"])
     return sum(bool(one.chance) for one in seen.columns), view
 
@@ -88,9 +83,9 @@ def column(found: Exploration, model: Any, params: Params, numbers: Numbers) -> 
     now = next((name for name in names if numbers.get(name) == params.column), names[0])
     left, right = st.columns([1, 1.6], gap="large")
     with left:
-        fields.view(
+        controls.view(
             st.selectbox, "One column closely", "field_column", now,
-            lambda name: history.change(column=numbers.get(name, 0), term=""), options=names,
+            lambda name: state.change(column=numbers.get(name, 0), term=""), options=names,
         )  # fmt: skip
         one = next(one for one in found.columns if one.name == now)
         share, variance = (f"{100 * part:.1f}\u00a0%" for part in (one.share, one.variance))
@@ -125,9 +120,9 @@ def pairs(found: Exploration, params: Params, name: str, numbers: Numbers) -> st
         return ""
     others = {next(other for other in one.columns if other != name): one for one in own}
     now = next((other for other in others if str(numbers.get(other)) == params.term), None)
-    fields.view(
+    controls.view(
         st.pills, "Acts together with", "field_term", now,
-        lambda other: history.change(term="" if other is None else str(numbers[other])), options=list(others),
+        lambda other: state.change(term="" if other is None else str(numbers[other])), options=list(others),
         format_func=lambda other: f"{other} ({others[other].share:.1%} of the variance)",
     )  # fmt: skip
     return now or ""
@@ -206,32 +201,32 @@ def words_of(found: Exploration, name: str) -> None:
 
 def path(found: Exploration, index: int) -> View:
     """Draw the weights as bars that follow the cursor, beside weights and scores along the path."""
-    along, dark = found.path, charts.is_dark()
+    along, dark = found.path, drawing.is_dark()
     shown = moving.order(along)
     kernels = View("kernels", lambda p: np.round(moving.heights(p.weights, shown), 6).tolist())
     left, right = st.columns((LEFT, sum(RIGHT)), gap="medium")
     with left:
-        path_player.bars("kernels", moving.weight_bars(along, index=index, dark=dark))
+        players.bars("kernels", moving.weight_bars(along, index=index, dark=dark))
     named = replace(along, kernel_names=captions.labels(along.kernel_names, along.kernel_families))
-    plain, cursor = tuple(found.baselines.items()), {"chart": path_player.CHART}
+    plain, cursor = tuple(found.baselines.items()), {"chart": players.CHART}
     pictures = {
-        path_player.CHART: (
-            "Solution path", moving.weights_chart(along, dark, figure=path_player.CHART, **cursor),
+        players.CHART: (
+            "Solution path", moving.weights_chart(along, dark, figure=players.CHART, **cursor),
             partial(weight_path, named),
         ),
-        path_player.SCORES: (
+        players.SCORES: (
             along.score_name.capitalize(),
-            moving.scores_chart(along, dark, figure=path_player.SCORES, references=plain, **cursor),
+            moving.scores_chart(along, dark, figure=players.SCORES, references=plain, **cursor),
             partial(score_path, along, references=plain),
         ),
     }  # fmt: skip
     with right:
         for place, (key, (title, drawn, make)) in zip(st.columns(RIGHT, gap="small"), pictures.items(), strict=True):
             with place:
-                take = lambda make=make: make(places.place(along, history.current().at).index)  # noqa: E731
+                take = lambda make=make: make(places.place(along, state.current().at).index)  # noqa: E731
                 downloads.titled(f":small[**{title}**]", take, title)
                 if drawn is not None:
-                    path_player.chart(key, drawn)
+                    players.chart(key, drawn)
     return kernels
 
 
@@ -288,11 +283,11 @@ def over_two(found: Exploration, model: Any, params: Params) -> None:
         chosen = tuple(dict.fromkeys([*first, *range(len(names))]))[:2]
 
     def keep(k: int, j: int) -> None:
-        history.change(over=",".join(str((j if i == k else chosen[i]) + 1) for i in (0, 1)))
+        state.change(over=",".join(str((j if i == k else chosen[i]) + 1) for i in (0, 1)))
 
     for k, (box, label) in enumerate(zip(st.columns(2), ("Across", "Up"), strict=True)):
         with box:
-            fields.view(
+            controls.view(
                 st.selectbox, label, f"field_over_{k}", chosen[k],
                 partial(keep, k),
                 options=[j for j in range(len(names)) if j != chosen[1 - k]], format_func=names.__getitem__,

@@ -18,12 +18,8 @@ from mklcore.errors import Repair
 from mklcore.figures import style
 from mklcore.io.catalog import NOVELTY
 from mklcore.paths.path import Path
-from pages.shared import answer, requests, work
-from pages.shared.derive import repairs, tables
-from pages.shared.drawing import controls, listings
-from pages.shared.export import explorable, proof
-from pages.shared.params.parameters import DataParams, Params, PathParams
-from pages.shared.session import fields, history, words
+from pages.shared import answer, controls, drawing, export, listings, state, tables, words, work
+from pages.shared.parameters import DataParams, Params, PathParams
 
 NAMES = {"linear": "linear", "RBF": "RBF machine", "forest": "random forest", "boosting": "gradient boosting"}
 MOST_LEFT_OUT = 4
@@ -62,7 +58,7 @@ def compared(found: Exploration, params: Params, pending: bool) -> None:
     if found.label == "all columns together":
         st.caption("One kernel of all columns predicts best. It has no curve for a single column.")
         st.button(
-            "See it with one kernel per column", key="one_per_column", on_click=history.change,
+            "See it with one kernel per column", key="one_per_column", on_click=state.change,
             kwargs={"recipe": "recommended", "together": False, "at": None},
         )  # fmt: skip
 
@@ -84,14 +80,14 @@ def how_sure(found: Exploration, params: Params) -> None:
         return
     show = lambda _: st.markdown(width_of(found))  # noqa: E731
     with st.expander("How sure is a prediction?", icon=":material/straighten:", key="deep_intervals", type="compact"):
-        requests.draw("Compute intervals", "ask_intervals", answer.intervals, answer.key(params), show)
+        drawing.request("Compute intervals", "ask_intervals", answer.intervals, answer.key(params), show)
     if learnt.sequences or tables.on_stack(params) or learnt.n_samples < 40:
         return
     with st.expander("Columns that stand out from noise", icon=":material/grain:", key="deep_noise", type="compact"):
         st.caption("Does a column say more than noise would, given all others?")
         for method, (label, promise) in SELECTIONS.items():
             get = partial(selected, found, method)
-            requests.draw(label, f"ask_noise_{method}", get, params.part(DataParams), named)
+            drawing.request(label, f"ask_noise_{method}", get, params.part(DataParams), named)
             st.caption(promise)
 
 
@@ -133,8 +129,8 @@ def splits(params: Params) -> None:
     """Draw the whole answer on other splits, on request."""
     with st.expander("The same on other splits", icon=":material/casino:", key="repeats", type="compact"):
         st.caption("Other rows are held out each time, and everything is chosen again.")
-        fields.field_view("Splits", "repeats")
-        requests.draw("Repeat", "repeat", partial(repeated, params.repeats), answer.key(params), repeats)
+        controls.field_view("Splits", "repeats")
+        drawing.request("Repeat", "repeat", partial(repeated, params.repeats), answer.key(params), repeats)
 
 
 def repeated(count: int, params: PathParams) -> Any:
@@ -183,8 +179,8 @@ def left_out(params: Params) -> None:
         use = Repair.of("Use it", uses=((one.name, "category"),))
         if one.kind not in ("constant", "empty"):
             button.button(
-                "Use it", key=f"use_{k}", type="tertiary", on_click=history.change,
-                kwargs=repairs.changes(params, use),
+                "Use it", key=f"use_{k}", type="tertiary", on_click=state.change,
+                kwargs=tables.changes(params, use),
             )  # fmt: skip
     if len(unused) > MOST_LEFT_OUT:
         st.caption(f"{len(unused) - MOST_LEFT_OUT} more columns were not used; Data lists them.")
@@ -206,13 +202,13 @@ def take(found: Exploration, point: Path, index: int, params: Params) -> None:
     if params.present:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        explorable.answer(params, found, index if point is found.path else found.index)
+        export.answer_file(params, found, index if point is found.path else found.index)
         frame = pd.DataFrame([one._asdict() for one in found.columns])
         listings.take(frame, "columns", "csv_columns", "Columns as CSV")
         chosen = point is found.path and index == found.index
-        proved = proof.of_answer(params, found, found.model if chosen else point.estimators[index])
-        proof.model_button(proved)
-    proof.pocket(proved, "explore")
+        proved = export.of_answer(params, found, found.model if chosen else point.estimators[index])
+        export.model_button(proved)
+    export.pocket(proved, "explore")
 
 
 def solved_at(found: Exploration, value: float) -> tuple[Path, list[float]]:

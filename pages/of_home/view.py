@@ -1,14 +1,62 @@
-"""Home: one slider over p moves errors, paths and weights of made data; beside it a table can be dropped."""
+"""The first screen."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
+from mklcore.data.samples import SAMPLES
+from mklcore.figures import style
 from mklcore.gallery.lessons import OPENING
-from pages.of_home import cards
-from pages.shared import uploading
-from pages.shared.drawing import charts
-from pages.shared.players import path_player
-from pages.shared.session import nav
-from pages.shared.session.memory import memory
+from pages.shared import controls, drawing, earlier, nav, players, uploading
+from pages.shared.state import memory
+
+# Cards
+
+
+KEY = "sample_cards"
+MOST_BARS = 50
+_here = Path(__file__).parent
+_cards = st.components.v2.component(
+    "sample_cards",
+    html='<div class="cards"></div>',
+    css=(_here / "cards.css").read_text(encoding="utf-8"),
+    js=(_here / "cards.js").read_text(encoding="utf-8"),
+)
+
+
+def draw_cards(take: Callable[[str], None]) -> None:
+    """Draw the cards; ``take`` is called with the name of the sample that was pressed."""
+
+    def pressed() -> None:
+        picked = controls.report(KEY, "picked")
+        if memory().cursors.cards.takes_pick(picked) and picked["name"] in SAMPLES:
+            take(picked["name"])
+
+    _cards(key=KEY, data={"cards": cards()}, default={"picked": None}, on_picked_change=pressed)
+
+
+def cards() -> list[dict[str, Any]]:
+    """Return what each card shows: its label, the line on hover, and the effects of its columns as bars."""
+    found = earlier.answers()
+    return [
+        {"name": name, "label": sample.label, "line": sample.teaches}
+        | (drawn(found[name]) if name in found else {"bars": (), "largest": "", "share": "", "spoken": ""})
+        for name, sample in SAMPLES.items()
+    ]
+
+
+def drawn(answer: earlier.Seen) -> dict[str, Any]:
+    """Return the shares that Explore ranks by, the largest of them, and its sentence."""
+    first = answer.columns[0]
+    return {
+        "bars": [round(one.share, 4) for one in answer.columns[:MOST_BARS]],
+        "largest": style.cut(first.name, 16),
+        "share": f"{100 * first.share:.0f} %",
+        "spoken": answer.sentence.replace("*", "").replace("\\", ""),
+    }
+
 
 SWEEP_MS = 2000.0
 PANEL_REM = 11.0  # height of a panel: all three and the samples fit on a small laptop
@@ -22,18 +70,18 @@ def draw() -> None:
     with table:
         st.subheader("Now your table", anchor=False)
         uploading.uploader("Upload a table to see which columns predict your target", then=_to_answer)
-        cards.draw(_take)
+        draw_cards(_take)
 
 
 def scene() -> None:
     """Draw the made data: errors, paths and weights on one slider, which plays once."""
     found, facts = OPENING.found, OPENING.facts
     sweep = {"stops": [0, len(found.at) - 1, found.start], "time": SWEEP_MS}
-    drawn = OPENING.drawn(dark=charts.is_dark(), sweep=sweep)
+    drawn = OPENING.drawn(dark=drawing.is_dark(), sweep=sweep)
     drawn["chart"] |= {"rows": [PANEL_REM], "grows": True}
     st.subheader("Fewer kernels are not always better. Drag to see why", anchor=False)
     with st.container(key="start-picture"):
-        path_player.picture(drawn, "home", first=True)
+        players.picture(drawn, "home", first=True)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
         st.caption(
             f"{facts['rows']} training rows, {facts['features']} columns, one linear kernel each. Errors: mean of "

@@ -1,22 +1,19 @@
-"""Hulls, one of them: its facts, the box for an exact λ, the test score on request, its nodes, and its tables."""
+"""Hulls, one of them and what stands beside it: facts, nodes, columns, terms, and other models on the same kernels."""
 
+import pandas as pd
 import streamlit as st
 
-from mklcore.figures import component_plot, hull_graph, relevance_bars, style
+from mklcore.answer.terms import Columns
+from mklcore.figures import component_plot, hull_graph, relevance_bars, style, term_bars, term_plot
 from mklcore.figures.hulls import Drawn
 from mklcore.paths.path import Path
-from pages.shared import headline, work
-from pages.shared.derive import hull_words, hulls, tables
-from pages.shared.derive.hulls import HullsView, HullView
-from pages.shared.drawing import charts, evidence, listings
-from pages.shared.export import downloads, explorable, proof
-from pages.shared.params import places
-from pages.shared.params.parameters import Params
-from pages.shared.players import hull_player
-from pages.shared.session import fields, history
-from pages.shared.session import words as session_words
-from pages.shared.session.words import plain
-from pages.shared.work import Failed, Pending
+from mklcore.paths.references import Reference
+from pages.of_hulls import player
+from pages.shared import controls, downloads, drawing, export, hulls, listings, places, state, tables, words, work
+from pages.shared.hulls import HullsView, HullView
+from pages.shared.parameters import Params
+from pages.shared.words import plain
+from pages.shared.work import Failed, Pending, Ready
 
 NAMED = 2  # columns in the sentence
 
@@ -24,16 +21,16 @@ NAMED = 2  # columns in the sentence
 def says(path: Path, drawn: Drawn, params: Params) -> None:
     """Draw what the best hull comes to in one sentence, and what is to be known about its place on the path."""
     table, (layout, states) = tables.table(params), drawn
-    about = f"Predicting **{plain(table.target_name)}** in {plain(headline.name_of(params))}"
+    about = f"Predicting **{plain(table.target_name)}** in {plain(drawing.name_of(params))}"
     if not path.can_choose:
         st.markdown(f"{about}: first hulls, not proved yet.")
         return
     best = path.first_look
-    state, score = states[best], session_words.score(path.score_name, float(path.val_score[best]))
-    ranked = sorted(zip(state["bars"], layout.bars, strict=True), reverse=True)
+    best_state, score = states[best], words.score(path.score_name, float(path.val_score[best]))
+    ranked = sorted(zip(best_state["bars"], layout.bars, strict=True), reverse=True)
     used = [f"**{plain(layout.variables[i])}**" for share, i in ranked if share > 0.0]
     named = used[:NAMED] + [style.counted(len(used) - NAMED, "other column")] * (len(used) > NAMED)
-    together = any("·" in layout.names[node] for node, *_ in state["inside"])
+    together = any("·" in layout.names[node] for node, *_ in best_state["inside"])
     how = "alone and together with others" if together else "each by itself"
     text = f"{style.joined(named)} predict it, {how}" if used else "no column predicts it"
     where = f"best hull at {places.label('lam', float(path.values[best]))}, validation {path.score_name} {score}"
@@ -48,10 +45,10 @@ def number_box(shown: HullsView, value: float) -> None:
 
     def keep(chosen: float | None) -> None:
         if chosen is not None:
-            history.change(hull_at=float(chosen))
+            state.change(hull_at=float(chosen))
 
     low, high = places.bounds("lam", shown.path.values.tolist())
-    fields.view(
+    controls.view(
         st.number_input, "λ, exactly", "hull_exact", value, keep, min_value=low, max_value=high, step=0.001,
         format="%.4g", disabled=shown.waiting or shown.provisional,
         help="Solves at any λ, also between the points of the path.",
@@ -67,18 +64,18 @@ def facts(shown: HullsView, hull: HullView) -> None:
     table, tolerance = tables.table(params), f"tolerance {fitted.tol:g}, training rows"
     if table.task == "multiclass":
         tolerance = f"{len(table.class_names)} classes, each against the rest: the union of their hulls, {tolerance}"
-    sure.markdown(f"{hull_words.certificate(shown, hull)}  \n:small[:gray[{tolerance}]]")
+    sure.markdown(f"{hulls.certificate(shown, hull)}  \n:small[:gray[{tolerance}]]")
     order, alone = fitted.interaction_order_, fitted.design_.root_is_constant
-    words = "no interaction: one column at a time" if alone else "one column at a time above level 0"
-    words = f"interactions of up to **{order}** columns" if order > 1 else words
+    order_of = "no interaction: one column at a time" if alone else "one column at a time above level 0"
+    order_of = f"interactions of up to **{order}** columns" if order > 1 else order_of
     size.markdown(
-        f"**{len(fitted.hull_)}** nodes in the hull  \n**{hull_words.count(hull_words.visited(shown.path, hull))}** "
-        f"visited on the path, of **{hull_words.count(fitted.n_dag_kernels_)}** kernels  \n" + words
+        f"**{len(fitted.hull_)}** nodes in the hull  \n**{hulls.count(hulls.visited(shown.path, hull))}** "
+        f"visited on the path, of **{hulls.count(fitted.n_dag_kernels_)}** kernels  \n" + order_of
     )
     with score:
         _scores(shown, hull)
     if not (shown.waiting or shown.provisional):
-        proof.pocket(proof.of_hull(shown.params, hull), "hulls")
+        export.pocket(export.of_hull(shown.params, hull), "hulls")
 
 
 def _scores(shown: HullsView, hull: HullView) -> None:
@@ -86,24 +83,22 @@ def _scores(shown: HullsView, hull: HullView) -> None:
         st.markdown("Not scored: a score of a provisional hull would be taken for the answer.")
         return
     name = shown.path.score_name
-    train, validation = (evidence.score(name, one).replace(" ", "\u00a0") for one in (hull.train, hull.validation))
+    train, validation = (drawing.score(name, one).replace(" ", "\u00a0") for one in (hull.train, hull.validation))
     st.markdown(
         f"train {name} {train}  \nvalidation {name} {validation}"
         + ("  \n:small[:gray[refitted by least squares]]" if hull.fitted.refit else "")
-        + (f"  \n:small[○ {unsure}]" if (unsure := hull_words.higher_unsure(shown, hull)) else "")
+        + (f"  \n:small[○ {unsure}]" if (unsure := hulls.higher_unsure(shown, hull)) else "")
     )
     if not shown.waiting:
         point = (hulls.key(shown.params), hull.value)
-        evidence.once(shown.params, point, name, "λ", lambda: hulls.test_score(shown.params, hull))
+        drawing.once(shown.params, point, name, "λ", lambda: hulls.test_score(shown.params, hull))
 
 
 def missing(found: Pending | Failed, value: float, drawn: float) -> None:
     """Say what becomes of an exact λ that is not there yet; the last certified answer stays meanwhile."""
-    wanted, there = session_words.plain(f"λ = {value:.4g}"), session_words.plain(f"λ = {drawn:.4g}")
+    wanted, there = words.plain(f"λ = {value:.4g}"), words.plain(f"λ = {drawn:.4g}")
     if isinstance(found, Failed):
-        st.warning(
-            f"There is no exact hull at {wanted}. {session_words.plain(found.sentence)} The hull at {there} is shown."
-        )
+        st.warning(f"There is no exact hull at {wanted}. {words.plain(found.sentence)} The hull at {there} is shown.")
         st.button("Solve again", key="hull_again", on_click=work.again)
     else:
         st.info(f"The hull at {wanted} is being solved. The hull at {there} is shown until then.")
@@ -112,8 +107,8 @@ def missing(found: Pending | Failed, value: float, drawn: float) -> None:
 def node(shown: HullsView, hull: HullView, asked: str) -> None:
     """Draw the node that was clicked or chosen: its name, where it stands, and what it adds to the prediction."""
     fitted, chosen = hull.fitted, hulls.columns(shown.params)
-    ways = {hull_words.written(levels, chosen): levels for levels in hull_words.by_norm(fitted)}
-    levels = hull_words.read_node(asked, chosen, fitted.design_.q) if asked else None
+    ways = {hulls.written(levels, chosen): levels for levels in hulls.by_norm(fitted)}
+    levels = hulls.read_node(asked, chosen, fitted.design_.q) if asked else None
     if levels is not None:
         ways.setdefault(asked, levels)
     if not ways:
@@ -121,28 +116,28 @@ def node(shown: HullsView, hull: HullView, asked: str) -> None:
         return
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        picked = fields.view(
+        picked = controls.view(
             st.selectbox, "What one node adds", "field_hull_node", asked if asked in ways else next(iter(ways)),
-            lambda name: history.change(hull_node=name),
+            lambda name: state.change(hull_node=name),
             options=list(ways),
-            format_func=lambda name: hull_words.node_name(fitted, ways[name]) if name in ways else name,
+            format_func=lambda name: hulls.node_name(fitted, ways[name]) if name in ways else name,
         )  # fmt: skip
         levels = ways[picked]
-        title = hull_words.node_name(fitted, levels)
-        st.markdown(f"**{session_words.plain(title)}**, depth {sum(levels)}  \n{hull_words.facts(fitted, levels)}")
-    adds = levels in hull_words.by_norm(fitted)
+        title = hulls.node_name(fitted, levels)
+        st.markdown(f"**{words.plain(title)}**, depth {sum(levels)}  \n{hulls.facts(fitted, levels)}")
+    adds = levels in hulls.by_norm(fitted)
     if not adds:
         inside = "It is the constant at the top of the graph: the free offset stands for it, so it adds nothing itself."
         left.caption(inside if levels in fitted.hull_ else "Outside the hull a node adds nothing.")
         return
-    part = hull_words.component(shown, hull, levels)
+    part = hulls.component(shown, hull, levels)
     if part.said:
-        left.caption(session_words.plain(part.said))
+        left.caption(words.plain(part.said))
     with right:
         values = part.values if len(part.axes) == 2 else part.values.ravel()
-        sure, dark = hull.fitted.certified_, charts.is_dark()
+        sure, dark = hull.fitted.certified_, drawing.is_dark()
         figure = component_plot(part.axes, values, part.names, title, certified=sure, dark=dark)
-        charts.show(charts.dimmed(figure, dark=dark) if shown.waiting else figure, "hull_component", 260)
+        drawing.show(drawing.dimmed(figure, dark=dark) if shown.waiting else figure, "hull_component", 260)
 
 
 def figures(shown: HullsView, hull: HullView) -> None:
@@ -154,8 +149,8 @@ def figures(shown: HullsView, hull: HullView) -> None:
         downloads.strip(lambda: hull_graph(fitted, names), "Hull by depth", "Graph")
         downloads.strip(lambda: relevance_bars(fitted.relevance_, names), "Relevance of the columns", "Relevance")
         if not shown.waiting:
-            made, index = hull_player.drawn(shown), shown.path.nearest(hull.value)
-            explorable.hulls(history.current(), shown.path, made, chosen, hulls.METHOD, index=index)
+            made, index = player.drawn(shown), shown.path.nearest(hull.value)
+            export.hulls_file(state.current(), shown.path, made, chosen, hulls.METHOD, index=index)
 
 
 def every_node(hull: HullView) -> None:
@@ -166,12 +161,12 @@ def every_node(hull: HullView) -> None:
     if not opened.open:
         return
     inside, outside = opened.columns([3, 2], gap="medium")
-    nodes = hull_words.nodes_table(hull.fitted)
+    nodes = hulls.nodes_table(hull.fitted)
     inside.dataframe(
         nodes, hide_index=True, height=280, alt="Nodes of the hull with weight and norm",
         column_config={name: st.column_config.NumberColumn(format="%.4g") for name in ("weight ζ", "‖β‖")},
     )  # fmt: skip
-    sources = hull_words.sources_table(hull.fitted)
+    sources = hulls.sources_table(hull.fitted)
     outside.dataframe(
         sources, hide_index=True, height=280,
         alt="Nodes outside and their way to entering",
@@ -181,3 +176,111 @@ def every_node(hull: HullView) -> None:
     )  # fmt: skip
     listings.take(nodes, "hull", "csv_hull", "Nodes as CSV", inside)
     listings.take(sources, "outside", "csv_outside", "Nodes outside as CSV", outside)
+
+
+# Columns of the table
+
+
+HEIGHT, ROW = 215, 35  # pixels, of the table and of one of its rows
+RANKED = 3
+
+
+def ranking(shown: HullsView, hull: HullView) -> None:
+    """Draw the effect of every column: the mean of its absolute Shapley values on validation rows."""
+    found, rows = hulls.ranking(shown, hull), hulls.judges(shown.params).n_samples
+    text, table = st.columns([2, 3], gap="medium")
+    text.markdown(f"**Which columns matter**, at {places.label('lam', hull.value)}")
+    if not isinstance(found, Ready):
+        text.caption("Measuring." if found is not None else "")
+        return
+    effects = [one for one in found.value if one.effect > 0.0]
+    named = [f"**{plain(one.name)}** ({100 * one.share:.0f} %)" for one in effects[:RANKED]]
+    most = "".join([f"{style.joined(named)} move", "s" * (len(named) == 1), " the prediction most"])
+    left = len(found.value) - len(effects)
+    others = f"; {style.counted(left, 'column')} of {len(found.value)} {'is' if left == 1 else 'are'} not used"
+    text.markdown(f":small[{most if named else 'No column moves the prediction'}{others if left and named else ''}.]")
+    text.caption(f"Effect: mean absolute Shapley value on {rows:,} validation rows. Share: of the sum of effects.")
+    frame = pd.DataFrame({
+        "column": [one.name for one in found.value], "share": [one.share for one in found.value],
+        "effect": [one.effect for one in found.value],
+    })  # fmt: skip
+    with table:
+        st.dataframe(
+            frame, key="hull_ranking", hide_index=True, height=min(HEIGHT, ROW * (len(frame) + 1) + 2),
+            alt=f"{len(frame)} columns, those that move the answer most first",
+            column_config={
+                "share": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
+                "effect": st.column_config.NumberColumn(format="%.3g", help="In the unit of the target or decision"),
+            },
+        )  # fmt: skip
+        listings.take(frame, "columns", "csv_ranking")
+
+
+# Terms
+
+
+def terms(shown: HullsView, hull: HullView) -> None:
+    """Draw the shares of all terms, and the curve or the map of the one chosen."""
+    found, dark = hulls.terms(shown.params, hull), drawing.is_dark()
+    if not found.terms:
+        return
+    st.markdown("**Columns, alone and together**")
+    left, right = st.columns([1, 1.3], gap="large")
+    with left:
+        drawing.show(term_bars(found.terms, dark=dark), "hull_terms")
+        st.caption("Shares of the variance of the model's terms on training rows; they add up to 100 %.")
+    offered = [one.columns for one in found.terms if len(one.columns) <= 2]
+    if offered:
+        with right:
+            _one_term(shown, hull, offered)
+
+
+def _one_term(shown: HullsView, hull: HullView, offered: list[Columns]) -> None:
+    named = {" × ".join(columns): columns for columns in offered}
+    asked = state.current().hull_term
+    name = controls.view(
+        st.selectbox, "What adds", "field_hull_term", asked if asked in named else next(iter(named)),
+        lambda name: state.change(hull_term=name), options=list(named),
+    )  # fmt: skip
+    effect = hulls.effect(shown.params, hull, named[name])
+    drawing.show(term_plot(effect, dark=drawing.is_dark()), "hull_term")
+
+
+# Other models on the same grid of kernels
+
+
+LINE = "hull: hierarchical kernel learning"
+LABELS = {
+    "L2": "L2: all kernels, none selected",
+    "greedy": "Greedy: a hull grown node by node, equal weights",
+    "lasso-alpha": "Lasso-α: all kernels, few rows (least squares)",
+    "MKL": "MKL: single columns, no products",
+}
+
+
+def beside(shown: HullsView) -> None:
+    """Draw the best of every way to use these kernels as rows of a table, once they are asked for."""
+    if not hulls.compares(shown.params):
+        return
+    st.markdown("**The same kernels without a hull**, each way at its best on the validation rows")
+    st.caption("Is it worth selecting products? All kernels summed, few rows, a greedy hull, single columns.")
+    drawing.request(
+        "Compare",
+        "hull_beside",
+        lambda _: hulls.beside(shown),
+        hulls.key(shown.params),
+        lambda found: _table(shown, found),
+    )
+
+
+def _table(shown: HullsView, found: tuple[Reference, ...]) -> None:
+    path = shown.path
+    best = path.first_look
+    own = LINE, words.score(path.score_name, float(path.val_score[best])), places.label("lam", float(path.values[best]))
+    others = ((LABELS[one.name], words.score(path.score_name, one.score), one.chosen) for one in found)
+    names = ["way", f"validation {path.score_name}", "chosen on the validation rows"]
+    st.table(pd.DataFrame([own, *others], columns=names).set_index(names[0]))
+    first = max(found, key=lambda one: one.score)
+    label, score = LABELS[first.name].partition(":")[0], words.score(path.score_name, first.score)
+    ahead = first.score > float(path.val_score[best])
+    st.caption(f"**{label} predicts better here: {score}.**" if ahead else "No other way predicts better here.")

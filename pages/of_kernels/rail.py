@@ -10,9 +10,7 @@ from mklcore.kernels.dictionary import Unit
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.notation import AUTO_FEATURES, other_kernels
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
-from pages.shared.derive import dictionaries, tables
-from pages.shared.params import parameters
-from pages.shared.session import fields, history
+from pages.shared import controls, dictionaries, parameters, state, tables
 
 NORMALISATIONS = {
     "auto": "as the algorithm has it",
@@ -44,15 +42,15 @@ def each_column() -> dict[str, str]:
 
 def back_to_builders() -> None:
     """Let the builders make the dictionary again."""
-    history.change(edited="")
+    state.change(edited="")
 
 
 def draw() -> None:
     """Draw where the dictionary comes from: the table suggests it, or the builders make it; then its scale."""
-    params = history.current()
-    fields.view(
+    params = state.current()
+    controls.view(
         st.segmented_control, "Dictionary", "field_recipe", "recommended" if params.recommended else "builders",
-        lambda name: history.change(recipe=name), options=RECIPES, required=True,
+        lambda name: state.change(recipe=name), options=RECIPES, required=True,
         disabled=bool(params.edited),
     )  # fmt: skip
     if params.recommended:
@@ -66,19 +64,19 @@ def draw() -> None:
 
 def suggested() -> None:
     """Say what the table suggests, and draw whether kernels of everything stand beside it."""
-    params = history.current()
+    params = state.current()
     _edited(params)
     st.caption(_made_of(dictionaries.made_of(params), params.curved))
     edited = bool(params.edited)
-    fields.field_view(
+    controls.field_view(
         "Kernels of all columns", "together", disabled=edited,
         help="One linear and one RBF kernel of all columns: they see how columns act together.",
     )  # fmt: skip
-    fields.field_view(
+    controls.field_view(
         "Nonlinear kernels", "curved", disabled=edited,
         help="Off: every column has a straight line, enough where a linear model does better.",
     )  # fmt: skip
-    fields.field_view(
+    controls.field_view(
         "Pairs of columns", "pairs", disabled=edited,
         help="Products of two columns that explain what single columns do not, on the training rows.",
     )  # fmt: skip
@@ -103,7 +101,7 @@ def _edited(params: parameters.Params) -> None:
 
 def builders() -> None:
     """Draw the builders of the dictionary; a table edited by hand takes their place."""
-    params = history.current()
+    params = state.current()
     off = bool(params.edited)
     _edited(params)
     whole_table(off)
@@ -117,19 +115,19 @@ def builders() -> None:
 
 def whole_table(off: bool) -> None:
     """Draw the builders of kernels on all columns."""
-    fields.field_view(
+    controls.field_view(
         "RBF kernels of all columns", "widths", kind=st.slider, disabled=off,
         help="Widths from a quarter to four times the median distance. More widths: finer choice of smoothness.",
     )  # fmt: skip
-    fields.field_view("Laplacian kernels of all columns", "laplacians", kind=st.slider, disabled=off)
+    controls.field_view("Laplacian kernels of all columns", "laplacians", kind=st.slider, disabled=off)
     others = other_kernels()
-    fields.field_view(
+    controls.field_view(
         "Other kernels of all columns", "others", kind=st.multiselect, options=list(others), disabled=off,
         format_func=lambda key: KERNELS[key].word, to=lambda text: [key for key in text.split(",") if key in others],
         back=",".join,
     )  # fmt: skip
-    fields.field_view("Linear kernel of all columns", "linear", disabled=off)
-    fields.field_view(
+    controls.field_view("Linear kernel of all columns", "linear", disabled=off)
+    controls.field_view(
         "Polynomial kernel of all columns", "degree", options=[0, 2, 3, 4, 5, 6], disabled=off,
         format_func=lambda degree: f"degree {degree}" if degree else "none",
     )  # fmt: skip
@@ -137,43 +135,43 @@ def whole_table(off: bool) -> None:
 
 def parts_of_the_table(off: bool) -> None:
     """Draw the builders of kernels on single columns and on groups."""
-    fields.field_view("One kernel per column", "each", options=each_column(), disabled=off)
-    groups = tables.table(history.current()).groups
+    controls.field_view("One kernel per column", "each", options=each_column(), disabled=off)
+    groups = tables.table(state.current()).groups
     count = f"{counted(len(groups), 'group')} in this table." if groups else "This table has no groups of columns."
-    fields.field_view("Kernels per group of columns", "groups", disabled=off or not groups, help=count)
-    if groups and history.current().groups:
-        fields.field_view("Of each group", "group_kernels", options=ON_GROUPS, disabled=off)
+    controls.field_view("Kernels per group of columns", "groups", disabled=off or not groups, help=count)
+    if groups and state.current().groups:
+        controls.field_view("Of each group", "group_kernels", options=ON_GROUPS, disabled=off)
 
 
 def bands(off: bool) -> None:
     """Draw the builder of bands x families."""
-    most = max(2, min(100, tables.table(history.current()).n_features))
-    fields.field_view(
+    most = max(2, min(100, tables.table(state.current()).n_features))
+    controls.field_view(
         "Bands of neighbouring columns", "bands", max_value=most, disabled=off,
         to=lambda count: min(count, most),
         help="For ordered columns, such as wavelengths: each band is one interval of them.",
     )  # fmt: skip
-    if history.current().bands:
-        fields.field_view("Of each band", "band_kernels", options=ON_BANDS, disabled=off)
+    if state.current().bands:
+        controls.field_view("Of each band", "band_kernels", options=ON_BANDS, disabled=off)
 
 
 def subspaces(off: bool) -> None:
     """Draw the builder of random choices of columns."""
-    fields.field_view(
+    controls.field_view(
         "Random choices of columns", "subspaces", disabled=off,
         help="Each is one kernel of a few columns chosen at random.",
     )  # fmt: skip
-    if not history.current().subspaces:
+    if not state.current().subspaces:
         return
-    most = min(1000, tables.table(history.current()).n_features)
-    fields.field_view(
+    most = min(1000, tables.table(state.current()).n_features)
+    controls.field_view(
         "Columns in each", "subspace_size", max_value=most, disabled=off,
         to=lambda size: min(size, most),
     )  # fmt: skip
-    fields.field_view(
+    controls.field_view(
         "Of each choice", "subspace_kernel", options={key: entry.word for key, entry in KERNELS.items()}, disabled=off
     )
-    fields.field_view("Seed of the choices", "subspace_seed", disabled=off)
+    controls.field_view("Seed of the choices", "subspace_seed", disabled=off)
 
 
 def sequences(off: bool) -> None:
@@ -183,7 +181,7 @@ def sequences(off: bool) -> None:
     for name, key, place in kinds:
         number = SEQUENCE_KERNELS[key].parameters[place]
         label = f"{SEQUENCE_KERNELS[key].label}: {number.label[0].lower()}{number.label[1:]}"
-        fields.field_view(
+        controls.field_view(
             label, name, kind=st.slider, disabled=off,
             help=f"{number.help} 0 leaves the kernel out.",
         )  # fmt: skip
@@ -191,15 +189,15 @@ def sequences(off: bool) -> None:
 
 def scale() -> None:
     """Draw normalisation and centring."""
-    fields.field_view(
+    controls.field_view(
         "Normalisation", "normalise", options=NORMALISATIONS,
         help="Brings kernels to one scale, so that a weight tells how useful a kernel is.",
     )  # fmt: skip
-    fields.field_view("Centre in feature space", "center")
+    controls.field_view("Centre in feature space", "center")
 
 
 def stack_words() -> None:
     """Say why a ready stack has no builders."""
     st.info("A ready stack is used as it is: not built, normalised or centred.", icon=":material/layers:")
-    if history.current().edited:
+    if state.current().edited:
         st.button("All kernels of the stack", key="builders_back", width="stretch", on_click=back_to_builders)

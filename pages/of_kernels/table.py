@@ -1,16 +1,27 @@
 """Kernels, the tables: what each kernel is worth, and the dictionary itself, which can be edited."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
+from mklcore.answer.explain import kernels_by_columns
 from mklcore.data.dataset import Dataset, Groups, counted, joined
 from mklcore.data.grouping import write_numbers
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.functions import KERNELS, MAX_DEGREE, Composed, KernelEntry, KernelSpec
+from mklcore.kernels.grams import (
+    alignment_matrix,
+    constant_kernels,
+    duplicates,
+    effective_rank,
+    effective_rows,
+    eigenvalues,
+    target_alignment,
+)
 from mklcore.kernels.notation import (
     MOST_ROWS,
     Entry,
@@ -22,12 +33,96 @@ from mklcore.kernels.notation import (
 )
 from mklcore.kernels.sequences import SEQUENCE_KERNELS, SequenceKernel
 from mklcore.parameters import Parameter
-from pages.shared.derive import dictionaries, gram_stacks, measuring, tables
-from pages.shared.drawing import editing, listings
-from pages.shared.drawing.editing import Row
-from pages.shared.params import parameters, rules
-from pages.shared.session import fields, history, uploads, words
-from pages.shared.session.memory import memory
+from pages.shared import controls, dictionaries, listings, parameters, state, tables, words, work
+from pages.shared.dictionaries import dictionary, grams, made_of, normalisation, parts
+from pages.shared.listings import Row
+from pages.shared.parameters import KernelParams, PathParams
+from pages.shared.state import memory
+from pages.shared.tables import on_stack, table
+
+# What is measured on the kernels
+
+
+FEW_ROWS = 5  # a kernel that depends on fewer rows than this
+FEW_SHARE = 0.1  # of all, in small tables
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """How the kernels agree with each other (M, M) and with the target (M,), which is NaN where there is no target."""
+
+    between: np.ndarray
+    target: np.ndarray
+
+
+def measured(params: PathParams) -> Measures:
+    """Return the alignments of the kernels in use."""
+
+    stack, train = grams(params), parts(params).train
+
+    def compare(progress: Callable[..., None]) -> Measures:
+        if train.task == "novelty":
+            return Measures(alignment_matrix(stack), np.full(stack.n_kernels, np.nan))
+        return Measures(alignment_matrix(stack), target_alignment(stack, train.y, train.task))
+
+    return work.value(("measures", *_kernels(params)), compare, title="Comparing the kernels")
+
+
+def _kernels(params: PathParams) -> tuple[object, ...]:
+    return params.part(KernelParams), normalisation(params)
+
+
+@dataclass(frozen=True, eq=False)
+class Traits:
+    """What stands out about the kernels in use.
+
+    ranks (M,): effective ranks. twin: the kernel that each repeats, by index, None where it repeats none. constant:
+    which kernels are the same number everywhere. lost: names of kernels of the dictionary that were left out as
+    constant. rows (M,): how many training rows each kernel depends on; few: which depend on next to none.
+    """
+
+    ranks: np.ndarray
+    twin: tuple[int | None, ...]
+    constant: tuple[bool, ...]
+    lost: tuple[str, ...]
+    rows: np.ndarray
+    few: tuple[bool, ...]
+
+
+def looked_at(params: PathParams) -> Traits:
+    """Return effective ranks, repeated and constant kernels."""
+
+    stack = grams(params)
+    lost = () if on_stack(params) else tuple(n for n in dictionary(params).names if n not in set(stack.names))
+
+    def look(progress: Callable[..., None]) -> Traits:
+        first = {m: group[0] for group in duplicates(stack) for m in group[1:]}
+        twins = tuple(first.get(m) for m in range(stack.n_kernels))
+        constant, rows = constant_kernels(stack), effective_rows(stack)
+        few = ~constant & (rows < min(FEW_ROWS, FEW_SHARE * stack.n_samples))
+        return Traits(effective_rank(stack), twins, tuple(constant.tolist()), lost, rows, tuple(few.tolist()))
+
+    return work.value(("traits", *_kernels(params)), look, title="Looking at the kernels")
+
+
+def spectrum(params: PathParams, index: int) -> np.ndarray:
+    """Return the eigenvalues of one kernel on the training rows, and of the mean of all, (2, n), the largest first."""
+
+    def make() -> np.ndarray:
+        every = grams(params).values
+        return np.array([eigenvalues(every[index]), eigenvalues(np.mean(every, axis=0))])
+
+    return work.now(("spectrum", *_kernels(params), index), make)
+
+
+def by_column(params: PathParams) -> dict[str, list[int]]:
+    """Return the kernels of every column, or group of columns, by its name; of a ready stack every kernel alone."""
+    stack = grams(params)
+    if on_stack(params):
+        return {name: [m] for m, name in enumerate(stack.names)}
+    units = [(unit.name, unit.columns) for unit in made_of(params)]
+    return kernels_by_columns(stack.specs or (), units, table(params).source_names)
+
 
 MADE_OF_OTHERS = {"Product": "lin@1&rbf1m@2", "Sum": "lin@1|rbf1m@2", "Interaction": "^lin@1^rbf1m@2"}
 
@@ -38,7 +133,7 @@ def labels() -> dict[str, KernelEntry]:
 
 
 def _entries() -> tuple[KernelEntry, ...]:
-    strings = tables.table(history.current()).strings
+    strings = tables.table(state.current()).strings
     return (*KERNELS.values(), *(SEQUENCE_KERNELS.values() if strings else ()))
 
 
@@ -57,8 +152,8 @@ def numbers() -> dict[str, tuple[Parameter, tuple[str, ...]]]:
 
 def overview(shown: int) -> None:
     """Draw the kernels with what stands out about each; the row a person clicks is the kernel shown."""
-    params = history.current()
-    stack, measures, traits = gram_stacks.grams(params), measuring.measures(params), measuring.traits(params)
+    params = state.current()
+    stack, measures, traits = dictionaries.grams(params), measured(params), looked_at(params)
     warnings = [_warning(traits, stack.names, m) for m in range(stack.n_kernels)]
     frame = pd.DataFrame(
         {"kernel": stack.names, "look out": warnings, "alignment": measures.target, "rank": traits.ranks}
@@ -90,7 +185,7 @@ def overview(shown: int) -> None:
     listings.take(frame, "kernels", "csv_kernels")
 
 
-def _warning(traits: measuring.Traits, names: Sequence[str], m: int) -> str:
+def _warning(traits: Traits, names: Sequence[str], m: int) -> str:
     twin = traits.twin[m]
     if twin is not None:
         return f"repeats {names[twin]}"
@@ -109,10 +204,10 @@ def _overview_key(names: Sequence[str], shown: int) -> str:
 
 def pick(key: str) -> None:
     """Show the kernel whose row was clicked."""
-    shown = history.current().shown
-    new = next((row for row in fields.clicked(key) if row != shown), None)
+    shown = state.current().shown
+    new = next((row for row in controls.clicked(key) if row != shown), None)
     if new is not None:
-        history.change(shown=new)
+        state.change(shown=new)
 
 
 # One click
@@ -122,8 +217,8 @@ def look_out() -> None:
     """Say which kernels repeat others, are constant or depend on a few rows, each with a button that switches them
     off.
     """
-    params = history.current()
-    names, traits = gram_stacks.grams(params).names, measuring.traits(params)
+    params = state.current()
+    names, traits = dictionaries.grams(params).names, looked_at(params)
     repeated = [names[m] for m, twin in enumerate(traits.twin) if twin is not None]
     constant = [*traits.lost, *(name for name, is_one in zip(names, traits.constant, strict=True) if is_one)]
     if repeated:
@@ -163,10 +258,10 @@ def _offer(names: list[str], what: str, sentence: str, off: Sequence[str] = ()) 
 
 def switch_off(names: tuple[str, ...]) -> None:
     """Switch kernels off by name."""
-    params = history.current()
+    params = state.current()
     if tables.on_stack(params):
         every = tables.stack_file(params).stack.names
-        keep_chosen([m for m in gram_stacks.chosen_kernels(params) if every[m] not in names])
+        keep_chosen([m for m in dictionaries.chosen_kernels(params) if every[m] not in names])
         return
     entries = list(dictionaries.entries(params))
     places = [place for place, entry in enumerate(entries) if entry.on]
@@ -181,12 +276,12 @@ def switch_off(names: tuple[str, ...]) -> None:
 
 def edit() -> None:
     """Draw the dictionary as a table to edit: kernels on or off, their family, width or degree, and columns."""
-    params = history.current()
+    params = state.current()
     if tables.on_stack(params):
         _edit_stack(params)
         return
     data = tables.table(params)
-    editing.editor(
+    listings.editor(
         rows_of(dictionaries.entries(params), data),
         "dictionary",
         (params.data, params.edited),
@@ -208,15 +303,15 @@ def edit() -> None:
         height=320,
         dynamic=True,
     )
-    if params.edited.startswith(uploads.KEPT):
+    if params.edited.startswith(state.KEPT):
         st.caption(
             "This table is too long for a link. It stays in this session; the link of this screen does not carry it."
         )
 
 
 def _edit_stack(params: parameters.Params) -> None:
-    stack, chosen = tables.stack_file(params).stack, set(gram_stacks.chosen_kernels(params))
-    editing.editor(
+    stack, chosen = tables.stack_file(params).stack, set(dictionaries.chosen_kernels(params))
+    listings.editor(
         [{"on": m in chosen, "kernel": name} for m, name in enumerate(stack.names)],
         "dictionary",
         (params.data, params.edited),
@@ -322,15 +417,15 @@ def keep(entries: Sequence[Entry]) -> None:
     if not any(entry.on for entry in entries):
         raise KernelError("The dictionary would be empty. Keep at least one kernel switched on.")
     text = write_entries(entries)
-    params = history.current()
+    params = state.current()
     same = text == write_entries(map(Entry, dictionaries.built(params)))
-    history.change(edited="" if same else uploads.keep_text(text, rules.LONGEST_TABLE))
+    state.change(edited="" if same else state.keep_text(text, parameters.LONGEST_TABLE))
 
 
 def keep_chosen(kernels: Sequence[int]) -> None:
     """Make these kernels of a stack the ones in use. Raises ``KernelError`` where there is none."""
     if not kernels:
         raise KernelError("No kernel of the stack is switched on; keep at least one.")
-    every = len(kernels) == tables.stack_file(history.current()).stack.n_kernels
-    text = uploads.ON_STACK + write_numbers(kernels)
-    history.change(edited="" if every else uploads.keep_text(text, rules.LONGEST_TABLE))
+    every = len(kernels) == tables.stack_file(state.current()).stack.n_kernels
+    text = state.ON_STACK + write_numbers(kernels)
+    state.change(edited="" if every else state.keep_text(text, parameters.LONGEST_TABLE))

@@ -15,11 +15,9 @@ from mklcore.data.encoder import NewRows, TableEncoder
 from mklcore.errors import DataError, ParameterError
 from mklcore.figures.captions import score as score_text
 from mklcore.paths.scoring import Scoring, label_of, scored
-from pages.shared import work
-from pages.shared.drawing import controls, listings, refusals
-from pages.shared.session import fields, uploads
-from pages.shared.session.memory import Upload, memory
-from pages.shared.session.words import plain
+from pages.shared import controls, drawing, listings, state, work
+from pages.shared.state import Upload, memory
+from pages.shared.words import plain
 from pages.shared.work import Failed, Ready
 
 MOST_ROWS, AT_A_TIME, SHOWN_ROWS = 20_000, 500, 200
@@ -40,8 +38,8 @@ class Batch:
 
 def take() -> None:
     """Keep the uploaded bytes in the session: the uploader is empty again after a change of page."""
-    file = fields.value("batch_file")
-    if file is not None and (refused := uploads.refusal(file)):
+    file = controls.value("batch_file")
+    if file is not None and (refused := state.refusal(file)):
         memory().notice = refused
     elif file is not None:
         memory().batch = Upload(file.name, file.getvalue())
@@ -53,7 +51,7 @@ def draw(
     """Draw the upload and the table of answers; ``key`` names the model."""
     st.file_uploader(
         "A file with new rows", type=["csv", "tsv", "txt", "parquet", "xlsx"], key="batch_file", on_change=take,
-        max_upload_size=uploads.UPLOAD_LIMIT_MB,
+        max_upload_size=state.UPLOAD_LIMIT_MB,
         help="The columns of the training table, in any order. The file stays in this session.",
     )  # fmt: skip
     file = memory().batch
@@ -73,7 +71,7 @@ def draw(
         case Ready(batch):
             _table(batch, label_of(scoring), sure is not None)
         case Failed() as failed:
-            refusals.draw(failed, "batch_refused")
+            drawing.refusal(failed, "batch_refused")
 
 
 def columns_needed(table: Dataset, most: int = 8) -> str:

@@ -13,9 +13,9 @@ from mklcore.data.files import Table
 from mklcore.data.sequences import unpacked
 from mklcore.errors import DataError
 from mklcore.figures import style
-from pages.shared.derive.tables import TableRow
-from pages.shared.session import fields, history
-from pages.shared.session.words import plain
+from pages.shared import controls, state
+from pages.shared.tables import TableRow
+from pages.shared.words import plain
 
 STEPS = 200
 LARGEST_WHOLE = 2.0**53  # a browser counts no further
@@ -26,7 +26,7 @@ DAY = np.timedelta64(1, "D")
 def move(here: TableRow, values: Mapping[int, float]) -> None:
     """Set features of the row, as a step that can be undone; what is as in the row is no change."""
     moves = {j: float(v) for j, v in sorted({**here.moves, **values}.items()) if v != here.before[j]}
-    history.change(moved=",".join(f"{j + 1}={value!r}" for j, value in moves.items()))
+    state.change(moved=",".join(f"{j + 1}={value!r}" for j, value in moves.items()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,12 +126,12 @@ def control(table: Dataset, encoder: TableEncoder, column: RowColumn, here: Tabl
 
     if column.kind == "category":
         options = [*column.levels, *([] if now in column.levels else [now])]
-        fields.view(st.selectbox, label, key, now, keep, options=options)
+        controls.view(st.selectbox, label, key, now, keep, options=options)
     elif column.kind == "date":
         hours = any(one.level == "hour" for one in column.features)
-        fields.view(st.datetime_input if hours else st.date_input, label, key, now if hours else now.date(), keep)
+        controls.view(st.datetime_input if hours else st.date_input, label, key, now if hours else now.date(), keep)
     elif column.kind == "text":
-        fields.view(st.text_area if column.is_text else st.text_input, label, key, now, keep)
+        controls.view(st.text_area if column.is_text else st.text_input, label, key, now, keep)
     else:
         _slider(table.X[:, column.places[0]], label, key, now, keep)
 
@@ -144,7 +144,7 @@ def _slider(values: np.ndarray, label: str, key: str, now: float, keep: Any) -> 
     now = min(max(float(now), low), high)
     whole = max(abs(low), abs(high)) < LARGEST_WHOLE and bool((values == np.round(values)).all())
     if whole and high - low <= 10 * STEPS and now == round(now):
-        fields.view(st.slider, label, key, int(now), keep, min_value=int(low), max_value=int(high), step=1)
+        controls.view(st.slider, label, key, int(now), keep, min_value=int(low), max_value=int(high), step=1)
         return
     step = float(f"{(high - low) / STEPS:.0e}") or 1.0
-    fields.view(st.slider, label, key, now, keep, min_value=low, max_value=high, step=step, format="%.4g")
+    controls.view(st.slider, label, key, now, keep, min_value=low, max_value=high, step=step, format="%.4g")

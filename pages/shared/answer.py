@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from mklcore.answer.exploration import Exploration
@@ -21,12 +22,44 @@ from mklcore.answer.folds import Asked, Judged
 from mklcore.arrays import one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
+from mklcore.io.catalog import Algorithm, Control, PathParameter, Variant
 from mklcore.kernels.features import Nystroem
 from mklcore.paths.path import Path
-from pages.shared import work
-from pages.shared.derive import dictionaries, gram_stacks, paths, tables
-from pages.shared.params.parameters import LOW_RANK, Params, PathParams
+from pages.shared import dictionaries, parameters, tables, work
+from pages.shared.parameters import LOW_RANK, METHODS, MethodParams, Params, PathParams, Setting, applicable
 from pages.shared.work import Failed, Pending, Ready
+
+# The method
+
+
+BASELINES = ("uniform", "best", "aligned")
+
+
+def algorithm(params: PathParams) -> Algorithm:
+    """Return the algorithm in use."""
+    return METHODS[params.algorithm]
+
+
+def runs_over(params: PathParams) -> PathParameter:
+    """Return the parameter the path runs over."""
+    method = algorithm(params)
+    return method.path(params.path if params.path in method.path_params else method.path_params[0])
+
+
+def acting(params: PathParams) -> tuple[Control, ...]:
+    """Return the controls that have an effect under these parameters: not the path's own, nor what another switches
+    off.
+    """
+    method, task = algorithm(params), tables.table(params).task
+    values: dict[str, Setting] = {control.name: params.setting(control) for control in applicable(method, task)}
+    return method.shown(task, runs_over(params).key, values)
+
+
+def words_for(params: PathParams) -> Algorithm | Variant:
+    """Return whose formula and words hold under these parameters: a control may change what is solved."""
+    acts = {control.name: params.setting(control) for control in acting(params)}
+    return algorithm(params).words_for(acts, tables.table(params).task)
+
 
 LANDMARKS = 100
 SECONDS = 3.0  # of an answer, about
@@ -66,8 +99,8 @@ class Partial:
 
 def asked(params: PathParams) -> Asked:
     """What the person fixed; all else is chosen. Raises ``MKLError``."""
-    method, ready = paths.algorithm(params), tables.on_stack(params)
-    given = {control.name: params.setting(control) for control in paths.acting(params)}
+    method, ready = algorithm(params), tables.on_stack(params)
+    given = {control.name: params.setting(control) for control in acting(params)}
     given = {name: given[name] for name, _ in params.settings if name in given}
     fixed: dict[str, Any] = {FIXED[name]: given.pop(name) for name in tuple(given) if name in FIXED}
     if method.key != "lp" or params.path or given:
@@ -77,7 +110,7 @@ def asked(params: PathParams) -> Asked:
     if params.normalise != "auto":
         fixed["normalise"] = None if params.normalise == "none" else params.normalise
     if ready:
-        fixed["stack"] = gram_stacks.chosen_stack(params)
+        fixed["stack"] = dictionaries.chosen_stack(params)
     elif not params.recommended or any(getattr(params, name) != getattr(USUAL, name) for name in TABLE_SUGGESTS):
         fixed["kernels"] = dictionaries.dictionary(params)
     return Asked(
@@ -178,3 +211,52 @@ def headline(params: PathParams, name: Callable[[str], str] = str, table: str = 
     """The sentence of the verdict, "" until there is one; names are written by ``name``."""
     found = best_known(params)
     return "" if found is None else found.verdict.sentence(name, table)
+
+
+# The methods of Compare
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedMethod:
+    """What one method has to show: its name and parameters, its answer, its path as soon as that is there, and where it
+    is or why there is none.
+    """
+
+    label: str
+    method: MethodParams
+    params: PathParams
+    found: Exploration | None = None
+    path: Path | None = None
+    note: str = ""
+    failed: Failed | None = None
+
+
+@lru_cache(maxsize=64)
+def methods(params: Params) -> tuple[MethodParams, ...]:
+    """The methods that the parameters ask for."""
+    return parameters.read_methods(params.methods)
+
+
+@lru_cache(maxsize=256)
+def method_params(params: Params, method: MethodParams) -> PathParams:
+    """The parameters of a method's answer: that its path is named fixes the method."""
+    return replace(
+        params.part(PathParams), algorithm=method.algorithm, path=method.over, settings=method.settings, further=0
+    )
+
+
+def shown(params: Params) -> list[ComparedMethod]:
+    """What there is to show, method by method; what is not there is asked for."""
+    asked, every = methods(params), list[ComparedMethod]()
+    for method, label in zip(asked, parameters.labels(asked, tables.table(params).task), strict=True):
+        one = ComparedMethod(label, method, method_params(params, method))
+        match get(one.params):
+            case Ready(found):
+                one = replace(one, found=found, path=found.path)
+            case Pending(_, _, part):
+                path = part.refit[0] if part is not None and part.refit else None
+                one = replace(one, path=path, note="On its way.")
+            case failed:
+                one = replace(one, note=failed.sentence, failed=failed)
+        every.append(one)
+    return every

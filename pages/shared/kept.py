@@ -31,12 +31,10 @@ from mklcore.io import launcher
 from mklcore.io.private_folders import own_folder
 from mklcore.kernels.stacks import MAX_FILE_MB
 from mklcore.paths.path import Path as Solved
-from pages.shared.machine import memory_bytes
-from pages.shared.params import link, places
-from pages.shared.params.parameters import Params
-from pages.shared.params.rules import UPLOAD
-from pages.shared.session import history, inside, nav, uploads
-from pages.shared.session.memory import Answered, Upload, memory
+from pages.shared import inside, nav, parameters, places, state
+from pages.shared.parameters import UPLOAD, Params
+from pages.shared.server import memory_bytes
+from pages.shared.state import Answered, Upload, memory
 
 FORMAT, ENDING = "MKL Explorer screen 1", "mklx"
 SCREEN, TABLE, PATH, MODEL = "screen.json", "table", "path.npz", "model.mkl"
@@ -102,12 +100,12 @@ def read(content: bytes) -> Screen:
         text = bounded_json(parts[SCREEN])
         if text["format"] != FORMAT:
             raise DataError(f"its format is {str(text['format'])[:40]!r}, not {FORMAT!r}.")
-        parameters = {str(name): str(value) for name, value in dict(text["link"]).items()}
-        table, source = parts.get(TABLE, b""), parameters.get("data", "")
+        asked = {str(name): str(value) for name, value in dict(text["link"]).items()}
+        table, source = parts.get(TABLE, b""), asked.get("data", "")
         if source.startswith(UPLOAD) and source != fingerprint(table):
             raise DataError("its table is not the one that was saved: bytes of it changed.")
         return Screen(
-            str(text["page"]), parameters, str(text["name"])[:200], table, str(text["dictionary"]),
+            str(text["page"]), asked, str(text["name"])[:200], table, str(text["dictionary"]),
             read_paths(parts[PATH])["path"] if PATH in parts else None, parts.get(MODEL, b""),
         )  # fmt: skip
     except Exception as error:  # a damaged archive leads its readers into any of them
@@ -128,15 +126,15 @@ def fingerprint(content: bytes) -> str:
 def begin() -> None:
     """In every run: bring back a table that this session lacks, keep those it has, go where a click leads."""
     _take_table()
-    source, browser = history.current().data, inside.browser()
+    source, browser = state.current().data, inside.browser()
     if source.startswith(UPLOAD) and source not in memory().uploads:
         found = _RELOADS.get(browser, source) or _from_folder(source)
         if found is not None:
-            uploads.keep_upload(found.name, found.content)
-    if history.current().edited.startswith(uploads.KEPT) and history.current().edited not in memory().tables:
-        text = _RELOADS.get(browser, history.current().edited)
+            state.keep_upload(found.name, found.content)
+    if state.current().edited.startswith(state.KEPT) and state.current().edited not in memory().tables:
+        text = _RELOADS.get(browser, state.current().edited)
         if text is not None:
-            uploads.keep_text(text, longest=0)
+            state.keep_text(text, longest=0)
     for name, text in memory().tables.items():
         _RELOADS.put(browser, name, text)
     for name, file in memory().uploads.items():
@@ -154,33 +152,32 @@ def _take_table() -> None:
         return
     found = launcher.take(secret)
     if found is None:
-        history.refuse(
+        state.refuse(
             "The link to the table of the command line works once, and was used. Choose the file on Data, or start "
             "mkl-explorer with it again."
         )
         return
-    history.read_again({"data": uploads.keep_upload(*found)})
+    state.read_again({"data": state.keep_upload(*found)})
 
 
 def missing(params: Params) -> bool:
     """Whether these parameters need a file or a dictionary that this session does not hold."""
-    lacks_text = params.edited.startswith(uploads.KEPT) and params.edited not in memory().tables
+    lacks_text = params.edited.startswith(state.KEPT) and params.edited not in memory().tables
     return lacks_text or (params.is_upload and params.data not in memory().uploads)
 
 
 def saving() -> Callable[[], bytes]:
     """What writes the screen of this session when it is asked for; it knows no session."""
-    params, page = history.current(), memory().page
+    params, page = state.current(), memory().page
     path, model = _solved(params, page)
     file, text = memory().uploads.get(params.data), memory().tables.get(params.edited, "")
     name, table = (file.name, file.content) if file else ("", b"")
-    return lambda: write(Screen(page, link.text(params), name, table, text, path, _model(model)))
+    return lambda: write(Screen(page, parameters.link_text(params), name, table, text, path, _model(model)))
 
 
 def _solved(params: Params, page: str) -> tuple[Solved | None, Any]:
     """The path of a page and its model, where they are known: the hull at the cursor, or the one that was chosen."""
-    from pages.shared import answer
-    from pages.shared.derive import hulls
+    from pages.shared import answer, hulls
 
     if page == "hulls":
         path = hulls.known(params)
@@ -203,12 +200,12 @@ def open_file(content: bytes) -> None:
     """Show a saved screen: its table, parameters and path, on its page. Raises ``DataError``."""
     screen = read(content)
     if screen.table:
-        uploads.keep_upload(screen.name, screen.table)
+        state.keep_upload(screen.name, screen.table)
     if screen.dictionary:
-        uploads.keep_text(screen.dictionary, longest=0)
-    params, refused = link.read(screen.link)
-    history.set_params(params)
-    history.refuse(*refused)
+        state.keep_text(screen.dictionary, longest=0)
+    params, refused = parameters.read_link(screen.link)
+    state.set_params(params)
+    state.refuse(*refused)
     memory().next_page = screen.page if screen.page in {room.file for room in nav.ROOMS} else "explore"
     memory().opened = None if screen.path is None or screen.page == "hulls" else Answered(screen.path, params)
 
@@ -297,7 +294,7 @@ def _from_folder(source: str) -> Upload | None:
         found = read(file.read_bytes())
         os.utime(file)
     except (DataError, OSError) as error:
-        history.refuse(str(error))
+        state.refuse(str(error))
         file.unlink(missing_ok=True)
         return None
     return Upload(found.name, found.table)

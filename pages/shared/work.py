@@ -34,10 +34,9 @@ import streamlit as st
 from cachetools import LRUCache
 
 from mklcore.errors import MKLError, suppress_convergence_warnings
-from pages.shared.compiling import preparation
-from pages.shared.machine import cores, memory_bytes
-from pages.shared.session import history, inside, turns
-from pages.shared.session.words import plain
+from pages.shared import inside, server, state
+from pages.shared.server import cores, memory_bytes, preparation
+from pages.shared.words import plain
 
 UNWATCHED_SECONDS = 15.0  # after which work ends that nobody looks at
 UNWATCHED_LONG_SECONDS = 180.0  # a browser lets the clock of a hidden tab tick once a minute
@@ -200,7 +199,7 @@ class Work:
         if self.inline:
             self._run(task)
         elif new and task.begun:
-            turns.PAGES.give_back()
+            server.PAGES.give_back()
             task.ended.wait(PATIENCE_SECONDS)
         if task.result is not None:
             session.waits.pop(key, None)
@@ -406,9 +405,9 @@ def size(found: object) -> int:
 
 
 def _compiled() -> bool:
-    state = preparation()
-    state.ask()
-    return state.ready()
+    solvers = preparation()
+    solvers.ask()
+    return solvers.ready()
 
 
 WORK = Work(max(1, cores()), SHARE * memory_bytes(), _compiled)
@@ -466,7 +465,7 @@ def get(
     new = name not in session.waits
     found = WORK.get(session, name, make, title=title, asked=asked, seconds=seconds, compiled=compiled, long=long)
     if new and isinstance(found, Pending) and getattr(inside.run_context(), "fragment_ids_this_run", None):
-        history.rerun()  # a part of the page asked, and only a run of all draws the bar
+        state.rerun()  # a part of the page asked, and only a run of all draws the bar
     return found
 
 
@@ -546,7 +545,7 @@ def bar() -> None:
                 continue
             news = True
         if news:
-            history.rerun()
+            state.rerun()
         for task in sorted(shown, key=lambda one: not one.begun)[:1]:  # one line beside the heading
             found, more = WORK.pending(task), f" (1 of {len(shown)})" if len(shown) > 1 else ""
             columns = st.columns([7, 3], vertical_alignment="center", gap="xsmall")

@@ -11,8 +11,8 @@ import pytest
 
 from mklcore import load_model
 from mklcore.figures.moving import shared_slider
-from pages.shared.params.algorithms import METHODS
-from pages.shared.params.steps import place
+from pages.shared.parameters import METHODS
+from pages.shared.places import shared_place
 from tests.browser.known import BATCH, KERNELS, SOURCES, known, model_of, path_of, point_of
 from tests.browser.steps import patiently
 from tests.browser.walker import (
@@ -246,7 +246,7 @@ def test_methods_move_together_and_show_what_the_library_computes(server, walker
     slider = page.locator(".methods input[type=range]")
     let_go(visitor, slider, 0.1)
     let_go(visitor, slider, 0.6)
-    here = place(shared_slider(paths, [path.param for path in paths]), paths, visitor.query["methods_at"])
+    here = shared_place(shared_slider(paths, [path.param for path in paths]), paths, visitor.query["methods_at"])
     assert not here.best
     for path, k, text in zip(paths, here.places, methods_shown(visitor)["at"], strict=True):
         ends = [path.values[int(np.floor(k))], path.values[int(np.ceil(k))]]

@@ -5,8 +5,8 @@ import numpy as np
 from mklcore.data.columns import is_urgent, repairs_of
 from mklcore.data.reading import fit_encoder, read_table
 from mklcore.errors import DataError, Repair
-from pages.shared.derive import repairs
-from pages.shared.params.parameters import Params
+from pages.shared import tables
+from pages.shared.parameters import Params
 from tests.helpers.every import every
 from tests.helpers.faults import FAULTS, Fault, N
 
@@ -52,8 +52,8 @@ def test_a_fault_is_read_rightly_or_carries_its_repair(name):
     ],
 )
 def test_a_repair_is_a_change_of_the_parameters(repair, expected):
-    assert repairs.changes(Params(), repair) == expected
-    assert repairs.helps(Params(), repair) is (expected != {"target": "", "task": ""})
+    assert tables.changes(Params(), repair) == expected
+    assert tables.helps(Params(), repair) is (expected != {"target": "", "task": ""})
 
 
 def test_missing_marks_are_a_setting():

@@ -12,7 +12,7 @@ from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, local_script_runner
 
 from pages.shared import answer, work
-from pages.shared.session.memory import KEY
+from pages.shared.state import KEY
 
 # Each AppTest would look for components through every installed package: 0.1 s, and none comes while tests run.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)

@@ -17,8 +17,8 @@ import pytest
 from mklcore._numba import cache, warmup
 from mklcore.io import private_folders
 from mklcore.io.private_folders import own_folder, why_not_own
-from pages.shared import compiling, kept
-from pages.shared.compiling import Preparation
+from pages.shared import kept, server
+from pages.shared.server import Preparation
 
 ENTRY = (
     "from mklcore._numba.decorators import jit_entry\n@jit_entry()\ndef doubled(values):\n    return 2.0 * values[0]\n"
@@ -192,7 +192,7 @@ def test_a_damaged_file_is_made_again(fresh):
 
 def test_the_compiler_ends_with_the_process_that_asked_for_it(tmp_path):
     ended = subprocess.run(
-        compiling.COMPILE, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False,
+        server.COMPILE, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False,
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(cache.PACKAGE.parent)},
     )  # fmt: skip
     assert (ended.returncode, ended.stderr) == (1, b"")
@@ -203,10 +203,10 @@ def test_the_server_follows_one_process_then_loads_and_waits_for_none_that_died(
     script = "print('something else')\nprint(3, 5, 1, flush=True)\n" + (
         "raise SystemExit(1)" if fails else "print(5, 5, 1)"
     )
-    monkeypatch.setattr(compiling, "COMPILE", [sys.executable, "-c", script])
-    monkeypatch.setattr(compiling, "BROWSER_SECONDS", 0.0)
-    monkeypatch.setattr(compiling, "calm", lambda: None)
-    compiling.IMPORTED.set()
+    monkeypatch.setattr(server, "COMPILE", [sys.executable, "-c", script])
+    monkeypatch.setattr(server, "BROWSER_SECONDS", 0.0)
+    monkeypatch.setattr(server, "calm", lambda: None)
+    server.IMPORTED.set()
     state, loaded = Preparation(), list[bool]()
     monkeypatch.setattr(warmup, "warm_up", lambda progress: loaded.append(state.ready()))
     state.after_drawing()
@@ -217,11 +217,11 @@ def test_the_server_follows_one_process_then_loads_and_waits_for_none_that_died(
 
 def test_what_is_compiled_is_reported_at_once_and_loaded_when_somebody_asks(monkeypatch):
     loaded, state = [], Preparation()
-    monkeypatch.setattr(compiling, "BROWSER_SECONDS", 60.0)
-    monkeypatch.setattr(compiling, "calm", lambda: None)
+    monkeypatch.setattr(server, "BROWSER_SECONDS", 60.0)
+    monkeypatch.setattr(server, "calm", lambda: None)
     monkeypatch.setattr(cache, "is_filled", lambda: True)
     monkeypatch.setattr(warmup, "warm_up", loaded.append)
-    compiling.IMPORTED.set()
+    server.IMPORTED.set()
     thread = threading.Thread(target=state.go_through)
     thread.start()
     state.after_drawing()
@@ -243,11 +243,11 @@ def test_the_thread_that_loads_ends_before_the_server_does(monkeypatch):
             begun.set()
             progress(1, 2)
 
-    monkeypatch.setattr(compiling, "BROWSER_SECONDS", 0.0)
-    monkeypatch.setattr(compiling, "calm", lambda: None)
+    monkeypatch.setattr(server, "BROWSER_SECONDS", 0.0)
+    monkeypatch.setattr(server, "calm", lambda: None)
     monkeypatch.setattr(cache, "is_filled", lambda: True)
     monkeypatch.setattr(warmup, "warm_up", load)
-    compiling.IMPORTED.set()
+    server.IMPORTED.set()
     thread = threading.Thread(target=state.go_through, daemon=True)
     thread.start()
     state.after_drawing()

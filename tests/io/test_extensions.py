@@ -27,8 +27,7 @@ from mklcore.lp.schedule import SOLVERS
 from mklcore.parameters import Parameter
 from mklcore.problem.losses import Loss
 from mklcore.problem.penalties import LpNorm, Penalty
-from pages.shared.export import scripts
-from pages.shared.params import link
+from pages.shared import parameters, scripts
 from tests.helpers.pages import FEW, open_app, quiet, words
 
 
@@ -48,7 +47,7 @@ def saved(model, folder):
 
 def reported(**query):
     """The export of Explore at these parameters, and the parameters themselves; none of them may be refused."""
-    params, refused = link.read(query)
+    params, refused = parameters.read_link(query)
     assert refused == ()
     return scripts.script(scripts.cells(params)), params
 
@@ -375,6 +374,6 @@ def test_every_example_has_less_than_thirty_lines():
 
 def test_the_page_of_the_documentation_is_drawn():
     (code,) = re.findall(r"```python\n(.*?)```", (EXTEND / "page.md").read_text(encoding="utf-8"), re.S)
-    inside = "from pages.shared.session.memory import memory\nmemory().inside = True\n"
+    inside = "from pages.shared.state import memory\nmemory().inside = True\n"
     page = quiet(AppTest.from_string(inside + code, default_timeout=300).run())
     assert len(page.dataframe[0].value) == mkl.load_sample("breast_cancer").n_features

@@ -14,8 +14,8 @@ import pytest
 
 from mklcore.errors import DataError, ParameterError
 from mklcore.io import launcher
-from pages.shared.params.rules import UPLOAD
-from pages.shared.session.memory import KEY
+from pages.shared.parameters import UPLOAD
+from pages.shared.state import KEY
 from tests.helpers.pages import open_app, words
 
 ROOT = Path(__file__).resolve().parents[2]

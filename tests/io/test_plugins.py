@@ -16,9 +16,8 @@ from mklcore.kernels.functions import KERNELS
 from mklcore.lp.schedule import SOLVERS
 from mklcore.problem.losses import LOSSES
 from mklcore.problem.penalties import PENALTIES
-from pages.shared.frame import starting
-from pages.shared.params import link
-from pages.shared.params.algorithms import METHODS
+from pages.shared import parameters, starting
+from pages.shared.parameters import METHODS
 
 MODULE = """
 from dataclasses import dataclass, replace
@@ -81,7 +80,7 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def stands() -> bool:
-    params, refused = link.read({"algorithm": "outside"})
+    params, refused = parameters.read_link({"algorithm": "outside"})
     return (params.algorithm, refused) == ("outside", ()) and "outside" in METHODS and "cubic" in KERNELS
 
 

@@ -15,7 +15,7 @@ from mklcore.io.catalog import ESTIMATORS, EVERY_TASK
 from mklcore.io.catalog.controls import NORMS
 from mklcore.problem.group_terms import make_terms
 from mklcore.problem.penalties import column_prices
-from pages.shared.params import algorithms
+from pages.shared import parameters
 from tests.helpers.every import every
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +41,7 @@ def test_what_is_reported_of_the_estimators_without_importing_them_is_so(method)
         assert has_loss == ("loss" in inspect.signature(method.kind(task)).parameters)
 
 
-@every("method", algorithms.METHODS.values())
+@every("method", parameters.METHODS.values())
 def test_every_control_is_a_parameter_or_is_made_into_one(method):
     made = {"norm": "penalty", "q": "penalty", "mu": "penalty", "delta": "loss", "quantile": "loss"}
     for control in method.controls:
@@ -69,7 +69,7 @@ def test_presets_are_states_of_the_controls(method, task):
             continue
         for name, value in preset.settings:
             control = next(c for c in method.controls if c.name == name and task in c.tasks)
-            assert algorithms.accepts(control, value)
+            assert parameters.accepts(control, value)
         assert not preset.path or preset.path in method.path_params
         assert preset.help.endswith(".")
     offered = [preset.label for preset in method.presets if task in preset.tasks]

@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_limits
 import mklcore as mkl
 from mklcore.answer.folds import Asked
 from pages.shared import answer, work
-from pages.shared.params.parameters import Params
-from pages.shared.session.uploads import keep_upload
+from pages.shared.parameters import Params
+from pages.shared.state import keep_upload
 from pages.shared.work import Failed, Ready
 
 SAMPLES = ("iris", "wine", "diabetes", "mkl_toy_dense", "sparse_polynomial", "spectra")

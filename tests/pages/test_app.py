@@ -12,13 +12,8 @@ import streamlit as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mklcore.data import SAMPLES
-from pages.shared import compiling
-from pages.shared.derive import gram_stacks
-from pages.shared.frame import visit
-from pages.shared.params import link as params_link
-from pages.shared.params.algorithms import METHODS
-from pages.shared.params.parameters import DataParams, HullParams, KernelParams, Params, PathParams
-from pages.shared.session import nav
+from pages.shared import dictionaries, frame, nav, parameters, server
+from pages.shared.parameters import METHODS, DataParams, HullParams, KernelParams, Params, PathParams
 from tests.helpers.every import every
 from tests.helpers.pages import FEW, go, memory, open_app, press, put, quiet, table, upload, wait_for_hulls, words
 
@@ -130,14 +125,14 @@ REFUSED = [
 @every("name, value, said", REFUSED)
 def test_a_link_is_refused_where_it_asks_for_what_cannot_be(name, value, said):
     other = {"widths": "3"} if name != "widths" else {"seed": "3"}
-    params, refused = params_link.read({name: value} | other)
+    params, refused = parameters.read_link({name: value} | other)
     assert len(refused) == 1
     assert said in refused[0]
-    assert params_link.text(params) == other
+    assert parameters.link_text(params) == other
 
 
 def test_the_page_tells_everything_that_a_link_was_refused_for():
-    wrong = {name: (value, said) for name, value, said in REFUSED[: params_link.MOST_REFUSALS]}
+    wrong = {name: (value, said) for name, value, said in REFUSED[: parameters.MOST_REFUSALS]}
     app = open_app(**{name: value for name, (value, _) in wrong.items()})
     reported = [warning.value.replace("\\", "") for warning in app.warning]
     assert len(reported) == len(wrong)
@@ -145,7 +140,7 @@ def test_the_page_tells_everything_that_a_link_was_refused_for():
 
 
 def test_a_link_that_leaves_no_training_rows_is_refused():
-    params, refused = params_link.read({"validation": "0.45", "test": "0.4"})
+    params, refused = parameters.read_link({"validation": "0.45", "test": "0.4"})
     assert "less than a fifth of the rows" in refused[0]
     assert params == Params()
 
@@ -162,8 +157,8 @@ def test_a_link_says_the_same_as_the_parameters_it_came_from():
         params, hull_basis="gaussian", hull_columns="1,3,4", hull_pair="1,4", hull_node="1^2*4^1", hull_at=0.02
     )
     params = params.with_setting("n_kernels", 12).with_setting("p", float("inf")).with_setting("loss", "squared")
-    assert params_link.read(params_link.text(params)) == (params, ())
-    assert params_link.text(Params()) == {}
+    assert parameters.read_link(parameters.link_text(params)) == (params, ())
+    assert parameters.link_text(Params()) == {}
 
 
 def test_the_link_follows_what_the_person_chooses():
@@ -221,7 +216,7 @@ def test_a_server_has_one_blas_thread_and_does_not_collect_what_it_imported():
 
     with threadpool_limits(2, user_api="blas"):
         assert max(threads()) == 2  # a library may bring a BLAS without threads
-        compiling.calm()
+        server.calm()
         assert threads() == {1}
     assert gc.get_freeze_count() > 100_000
 
@@ -287,7 +282,7 @@ def test_a_link_to_a_file_resolves_only_where_the_file_was_uploaded():
 
 
 def test_rows_are_drawn_where_the_kernels_of_all_would_not_fit(monkeypatch):
-    monkeypatch.setattr(gram_stacks, "MEMORY_LIMIT_MB", 20.0)
+    monkeypatch.setattr(dictionaries, "MEMORY_LIMIT_MB", 20.0)
     app = open_app("pages/kernels.py", data="digits", widths="20", each="linear", validation="0.05", test="0.05")
     assert not app.error
     kernels, rows = map(int, re.search(r"\*\*(\d+)\*\* kernels on \*\*(\d+)\*\* training rows", words(app)).groups())
@@ -298,15 +293,15 @@ def test_rows_are_drawn_where_the_kernels_of_all_would_not_fit(monkeypatch):
 def test_a_run_that_lost_the_state_of_a_widget_is_drawn_again_and_a_fault_is_not_hidden(
     monkeypatch,
 ):
-    drawn, lost = visit.heading.heading, [True]
+    drawn, lost = frame.heading.heading, [True]
 
     def heading(question):
         if lost and lost.pop(0):
             st.session_state["setting_p"]  # as Streamlit itself asks for it, between two runs
         return drawn(question)
 
-    monkeypatch.setattr(visit.heading, "heading", heading)
-    monkeypatch.setattr(visit, "AGAIN_SECONDS", 600.0)
+    monkeypatch.setattr(frame.heading, "heading", heading)
+    monkeypatch.setattr(frame, "AGAIN_SECONDS", 600.0)
     app = open_app("pages/theory.py")
     assert not lost
     assert app.title
@@ -315,6 +310,6 @@ def test_a_run_that_lost_the_state_of_a_widget_is_drawn_again_and_a_fault_is_not
     memory(app).overlapped = -np.inf
     lost[:] = [True]
     quiet(app.run())
-    monkeypatch.setattr(visit.heading, "heading", lambda question: {}["p"])
+    monkeypatch.setattr(frame.heading, "heading", lambda question: {}["p"])
     memory(app).overlapped = -np.inf
     assert app.run().exception

@@ -9,10 +9,8 @@ import pytest
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from pages.shared.frame import arriving
-from pages.shared.frame.arriving import MB, Arriving, Shares
-from pages.shared.frame.guard import Guard
-from pages.shared.session import inside, uploads
+from pages.shared import guard, inside, state
+from pages.shared.guard import MB, Arriving, Guard, Shares
 from tests.helpers.pages import memory, open_app
 
 SHARES = Shares(files=2, kept_mb=3.0, tab_mb=4.0, total_mb=6.0)
@@ -36,7 +34,7 @@ def test_a_tab_and_the_server_have_their_shares():
 @pytest.fixture(params=["nothing", "little"])
 def slow_body(request, monkeypatch):
     """What a client sends that declared 100 MB: nothing at all, or a byte now and then."""
-    monkeypatch.setattr(arriving, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(guard, "PATIENCE_SECONDS", 0.05)
 
     async def receive():
         await (asyncio.Event().wait() if request.param == "nothing" else asyncio.sleep(0.01))
@@ -60,7 +58,7 @@ def test_a_file_that_stops_coming_is_ended_and_no_longer_counted(kept, slow_body
     asyncio.run(Guard(app)(scope, slow_body, send))
     assert answers[0]["status"] == 408
     assert (b"connection", b"close") in answers[0]["headers"]
-    assert arriving.ARRIVING.begin("a", 3.9 * MB) == ""
+    assert guard.ARRIVING.begin("a", 3.9 * MB) == ""
 
 
 def test_a_file_may_come_slowly_and_its_answer_is_waited_for():
@@ -71,7 +69,7 @@ def test_a_file_may_come_slowly_and_its_answer_is_waited_for():
         return {"type": "http.request", "body": pieces.pop(), "more_body": bool(pieces)}
 
     async def take():
-        body, count = arriving.paced(receive, lambda: now[0]), 0
+        body, count = guard.paced(receive, lambda: now[0]), 0
         while (await body())["more_body"]:
             count += 1
         return count
@@ -84,7 +82,7 @@ def kept(monkeypatch):
     """What Streamlit keeps of the files of a server, and shares that small files use up."""
     there = MemoryUploadedFileManager("/_stcore/upload_file")
     monkeypatch.setattr(inside, "_manager", lambda: there)
-    monkeypatch.setattr(arriving, "ARRIVING", Arriving(arriving.held, SHARES))
+    monkeypatch.setattr(guard, "ARRIVING", Arriving(guard.held, SHARES))
     return there
 
 
@@ -140,7 +138,7 @@ def test_what_is_refused_is_not_kept_and_words_come_in_its_place(kept):
     refused = send(kept, "c", 0, int(2.9 * MB))
     assert refused.name == "a.csv"
     assert len(refused.data) < 400
-    assert "The file of 3 MB was not taken: the server holds 6 MB" in uploads.refusal(
+    assert "The file of 3 MB was not taken: the server holds 6 MB" in state.refusal(
         SimpleNamespace(type=refused.type, getvalue=lambda: refused.data)
     )
     kept.remove_session_files("a")
@@ -161,7 +159,7 @@ def test_a_request_that_does_not_say_how_long_it_is_brings_nothing():
 def test_the_page_tells_why_a_file_was_not_taken():
     app = open_app(widths="1", each="none", degree="0")
     why = "The file of 60 MB was not taken: the server is full."
-    app.file_uploader(key="uploader").upload("a.csv", why.encode(), uploads.REFUSED).run()
+    app.file_uploader(key="uploader").upload("a.csv", why.encode(), state.REFUSED).run()
     assert why in [reported.value for reported in app.info]
     assert not memory(app).uploads
 

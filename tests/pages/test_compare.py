@@ -15,15 +15,8 @@ from mklcore.figures import moving
 from mklcore.figures.moving import MethodView, peak_shares
 from mklcore.paths.path import fit_path
 from pages.of_compare import rail
-from pages.shared import answer, work
-from pages.shared.derive import comparison
-from pages.shared.export import explorable, scripts
-from pages.shared.params import link
-from pages.shared.params import methods as params_methods
-from pages.shared.params import steps as params_steps
-from pages.shared.params.algorithms import METHODS
-from pages.shared.params.methods import MethodParams
-from pages.shared.params.parameters import Params
+from pages.shared import answer, export, parameters, places, scripts, work
+from pages.shared.parameters import METHODS, MethodParams, Params
 from tests.helpers.every import every
 from tests.helpers.pages import go, memory, open_app, press, put, table, upload, words
 
@@ -37,7 +30,7 @@ def at_once():
 
 
 def read(text):
-    return params_methods.read(text)
+    return parameters.read_methods(text)
 
 
 def rows(app):
@@ -58,11 +51,11 @@ def path(name, param, values, **settings):
 
 def test_every_method_over_every_path_survives_the_link():
     for name, over in [(key, one) for key in METHODS for one in METHODS[key].path_params]:
-        methods = (params_methods.method(name, over), MethodParams("uniform", settings=(("loss", "squared"),)))
-        params, refused = link.read({"methods": params_methods.write(methods)})
+        methods = (parameters.usual_method(name, over), MethodParams("uniform", settings=(("loss", "squared"),)))
+        params, refused = parameters.read_link({"methods": parameters.write_methods(methods)})
         assert refused == ()
-        assert comparison.methods(params) == methods
-        assert methods[0].over == over == comparison.method_params(params, methods[0]).path
+        assert answer.methods(params) == methods
+        assert methods[0].over == over == answer.method_params(params, methods[0]).path
 
 
 def test_methods_and_places_that_cannot_be_are_refused():
@@ -72,21 +65,21 @@ def test_methods_and_places_that_cannot_be_are_refused():
         "lp;gomp,keep_duplicates=maybe", "lp;;lp", "lp;" + "lp,C=1.0" * 300, "",
     )  # fmt: skip
     for text in methods:
-        params, refused = link.read({"methods": text})
-        assert params.methods == params_methods.USUAL
+        params, refused = parameters.read_link({"methods": text})
+        assert params.methods == parameters.USUAL_METHODS
         assert ["methods has to be from 2 to 5 methods" in one for one in refused] == [True], text
     for text in ("101%", "-1", "0", "x", "nan", "1e", "5 %", "-3%"):
-        params, refused = link.read({"methods_at": text})
+        params, refused = parameters.read_link({"methods_at": text})
         assert params.methods_at == ""
         assert "a number above 0, or a share of the path" in refused[0], text
 
 
 def test_what_is_usual_or_moved_by_the_path_is_not_written():
-    assert params_methods.write(read("lp,p=1.0;lp:C,p=2.0;lp:p,p=2.0;smkl,n_starts=1")) == "lp;lp,p=2.0;lp:p;smkl"
+    assert parameters.write_methods(read("lp,p=1.0;lp:C,p=2.0;lp:p,p=2.0;smkl,n_starts=1")) == "lp;lp,p=2.0;lp:p;smkl"
 
 
 def test_methods_are_named_by_what_parts_them():
-    found = params_methods.labels(read("lp;lp,p=2.0,loss=logistic;gomp:lam;uniform"), "binary")
+    found = parameters.labels(read("lp;lp,p=2.0,loss=logistic;gomp:lam;uniform"), "binary")
     assert found[0].endswith("hinge, p = 1")
     assert found[1].endswith("logistic, p = 2")
     assert found[2] == "MKL-GOMP, over λ"
@@ -98,7 +91,7 @@ def test_presets_are_sets_of_methods_a_link_can_hold(monkeypatch):
         found = rail.presets(Params(data=data))
         assert len(found) >= 6
         for methods in found.values():
-            assert read(params_methods.write(methods)) == methods
+            assert read(parameters.write_methods(methods)) == methods
     assert {method.algorithm for method in found["All methods and the uniform sum"]} == {*METHODS} - {
         "best",
         "aligned",
@@ -114,21 +107,21 @@ def test_methods_share_a_value_or_a_share_of_their_path():
     steps = moving.shared_slider([wide, narrow], ["C", "C"])
     assert (steps.shared, steps.values[0], steps.values[-1]) == ("C", 0.01, 10.0)
     assert (steps.indices[0], steps.indices[-1]) == ((0, 0), (3, 1))
-    best = params_steps.place(steps, [wide, narrow], "")
+    best = places.shared_place(steps, [wide, narrow], "")
     assert best.best
     assert best.places == (wide.first_look, narrow.first_look)
-    assert params_steps.place(steps, [wide, narrow], "40%").best  # a share means nothing where a value is shared
-    assert params_steps.place(steps, [wide, narrow], "0.1").places == (1.0, 0.0)
-    assert params_steps.place(steps, [wide, narrow], "1e9").places == (3.0, 1.0)
+    assert places.shared_place(steps, [wide, narrow], "40%").best  # a share means nothing where a value is shared
+    assert places.shared_place(steps, [wide, narrow], "0.1").places == (1.0, 0.0)
+    assert places.shared_place(steps, [wide, narrow], "1e9").places == (3.0, 1.0)
     falling, whole = path("smkl", "C", (10.0, 0.1)), path("gomp", "s", (1.0, 2.0, 3.0))
     steps = moving.shared_slider([falling, whole, None], ["C", "s", "C"])
     assert (steps.shared, steps.text(20.5)) == ("", "51.25%")
-    here = params_steps.place(steps, [falling, whole, None], "25%")
+    here = places.shared_place(steps, [falling, whole, None], "25%")
     assert here.places == (pytest.approx(0.75), 0.0, None)  # shares run from the least value to the largest
     norms = path("lp", "p", (1.0, 2.0, np.inf))
     steps = moving.shared_slider([norms, norms], ["p", "p"])
     assert steps.value(1.5) == pytest.approx(2.0 * 2**0.5)  # infinity is drawn one doubling beyond the last norm
-    assert params_steps.place(steps, [norms, norms], "inf").places == (2, 2)
+    assert places.shared_place(steps, [norms, norms], "inf").places == (2, 2)
 
 
 # Figures
@@ -164,9 +157,9 @@ def test_methods_over_other_kernels_are_refused():
 def test_the_page_says_what_the_library_says(data):
     app = open_app(PAGE, data=data, methods="lp,p=2.0;gomp;uniform", seed="3")
     params, answers = memory(app).params, {}
-    names = params_methods.labels(comparison.methods(params), mkl.load_sample(data).task)
-    for name, method in zip(names, comparison.methods(params), strict=True):
-        asked = answer.asked(comparison.method_params(params, method))
+    names = parameters.labels(answer.methods(params), mkl.load_sample(data).task)
+    for name, method in zip(names, answer.methods(params), strict=True):
+        asked = answer.asked(answer.method_params(params, method))
         assert (asked.method, asked.seed) == (method.algorithm, 3)
         answers[name] = answered(mkl.load_sample(data), asked)
     found, shown = compare_answers(answers), rows(app)
@@ -193,7 +186,7 @@ def test_a_release_moves_every_method_and_the_link():
 def test_methods_are_added_changed_and_removed():
     app = open_app(PAGE, data="iris", methods="gomp;uniform")
     press(app, "method_add")
-    assert len(comparison.methods(memory(app).params)) == 3
+    assert len(answer.methods(memory(app).params)) == 3
     put(app, "method_0_algorithm", "greedy")
     put(app, "method_0_path", "lam")
     assert memory(app).params.methods == "greedy:lam;uniform;lp"
@@ -233,11 +226,9 @@ def test_uploads_and_ready_stacks_are_compared():
 
 def test_a_file_of_methods_tells_each_problem_once_with_the_methods_that_solve_it():
     params = Params(data="iris", methods="lp,norm=block norm,q=4.0;lp;lp,p=2.0")
-    methods = zip(("a", "b", "c"), comparison.methods(params), strict=True)
-    drawn = [
-        comparison.ComparedMethod(name, method, comparison.method_params(params, method)) for name, method in methods
-    ]
-    block, plain = explorable.problems(drawn)
+    methods = zip(("a", "b", "c"), answer.methods(params), strict=True)
+    drawn = [answer.ComparedMethod(name, method, answer.method_params(params, method)) for name, method in methods]
+    block, plain = export.problems(drawn)
     assert (block.title, plain.title) == ("a", "b and c")
     assert plain.formula == METHODS["lp"].formula != block.formula
-    assert [one.title for one in explorable.problems(drawn[1:])] == [""]
+    assert [one.title for one in export.problems(drawn[1:])] == [""]

@@ -11,11 +11,8 @@ from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.grouping import read_groups, read_numbers, regrouped, write_groups, write_numbers
 from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import DataError, MKLError, ParameterError
-from pages.shared import uploading
-from pages.shared.derive import notes as derive_notes
-from pages.shared.drawing import editing
-from pages.shared.params import link as params_link
-from pages.shared.params.parameters import Params
+from pages.shared import listings, parameters, tables, uploading
+from pages.shared.parameters import Params
 from tests.data.test_excel import book
 from tests.data.test_reading import REFUSALS
 from tests.helpers.every import every
@@ -141,7 +138,7 @@ def test_groups_survive_their_text():
     groups = (("a b", (0, 1, 2)), ("x:y;z", (4,)), ("é", (3, 5)))
     text = write_groups(groups)
     assert read_groups(text, 6) == (("a b", (0, 1, 2)), ("x y z", (4,)), ("é", (3, 5)))
-    assert params_link.read({"grouping": text}) == (Params(grouping=text), ())
+    assert parameters.read_link({"grouping": text}) == (Params(grouping=text), ())
 
 
 # Edited tables
@@ -150,38 +147,38 @@ def test_groups_survive_their_text():
 def test_a_table_after_edits():
     before = [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}, {"a": 3, "b": "z"}]
     change = {"edited_rows": {0: {"b": "new"}, 2: {"a": 9}}, "deleted_rows": [1], "added_rows": [{"a": 4}]}
-    assert editing.after(before, change) == [{"a": 1, "b": "new"}, {"a": 9, "b": "z"}, {"a": 4}]
-    assert editing.after(before, {}) == before
+    assert listings.after(before, change) == [{"a": 1, "b": "new"}, {"a": 9, "b": "z"}, {"a": 4}]
+    assert listings.after(before, {}) == before
 
 
 def test_uses_become_text_and_long_ones_are_refused():
     data, summary = read_table(MESSY, "grade"), describe_table(MESSY)
-    lines = editing.column_rows(summary, data, {"code": "category"})
+    lines = listings.column_rows(summary, data, {"code": "category"})
     assert [line["use"] for line in lines] == ["as found"] * 6 + ["category", "as found"]
     assert [line["done"] for line in lines[-2:]] == ["used as a category, as you chose", "target"]
-    done = {how: editing.column_rows(summary, data, {}, how)[2]["done"] for how in ("median", "drop", "indicator")}
+    done = {how: listings.column_rows(summary, data, {}, how)[2]["done"] for how in ("median", "drop", "indicator")}
     assert done["median"].startswith("2 missing cells filled with the median")
     assert done["drop"] == "its rows without a value are dropped"
     assert done["indicator"].endswith("a column of 0 and 1 says where")
     lines[0]["use"] = "left out"
-    assert editing.uses_text(lines) == "1x,7c"
+    assert listings.uses_text(lines) == "1x,7c"
     with pytest.raises(ParameterError, match="more than the link can carry"):
-        editing.uses_text([{"use": "number"}] * 700)
+        listings.uses_text([{"use": "number"}] * 700)
 
 
 def test_edited_groups_are_read_or_refused():
     data = regrouped(read_table(MESSY, "grade"), "prefix")
-    lines = editing.group_rows(data.groups, data)
-    assert editing.groups_text(lines, data) == "fou:1-2;kar:3-4;other columns:5-8"
+    lines = listings.group_rows(data.groups, data)
+    assert listings.groups_text(lines, data) == "fou:1-2;kar:3-4;other columns:5-8"
     lines[1] = {"group": "picked", "columns": "kar_1; 1"}
-    assert editing.groups_text([*lines, {"group": None, "columns": None}], data).startswith("fou:1-2;picked:3,1;")
+    assert listings.groups_text([*lines, {"group": None, "columns": None}], data).startswith("fou:1-2;picked:3,1;")
     for bad, said in (
         ({"group": "fou", "columns": "1"}, "Two groups are called 'fou'"),
         ({"columns": "size"}, "'size' is no"),
     ):
         with pytest.raises(MKLError, match=said):
-            editing.groups_text([*lines, bad], data)
-    assert editing.groups_text([], data) == "none"
+            listings.groups_text([*lines, bad], data)
+    assert listings.groups_text([], data) == "none"
 
 
 # Notes and refusals in the words of the page
@@ -195,7 +192,7 @@ def test_refusals_speak_to_a_person(case):
     source, options, _ = REFUSALS[case]
     with pytest.raises(DataError) as caught:
         read_table(source, **options)
-    assert not HINT.search(derive_notes.said(str(caught.value)))
+    assert not HINT.search(tables.said(str(caught.value)))
 
 
 def test_every_note_says_what_undoes_it():
@@ -209,16 +206,14 @@ def test_every_note_says_what_undoes_it():
         *read_table(MESSY, "grade", missing="drop").notes,
         *read_table(book(A=rows(), B=rows())).notes,
     ]
-    reported = {derive_notes.advice(note) for note in notes}
+    reported = {tables.advice(note) for note in notes}
     assert len(reported) >= 10
-    assert not any(HINT.search(derive_notes.said(note)) for note in notes)
-    spoken = (derive_notes.COLUMNS,)
+    assert not any(HINT.search(tables.said(note)) for note in notes)
+    spoken = (tables.COLUMNS,)
     silent = [
         note
         for note in notes
-        if not derive_notes.advice(note)
-        and not repairs_of(note)
-        and not any(s in derive_notes.said(note) for s in spoken)
+        if not tables.advice(note) and not repairs_of(note) and not any(s in tables.said(note) for s in spoken)
     ]
     assert silent == []
 

@@ -5,10 +5,9 @@ for it.
 import numpy as np
 import pytest
 
-from pages.shared import work
-from pages.shared.compiling import Preparation
-from pages.shared.derive import earlier, first_table, hulls
-from pages.shared.params.parameters import Params
+from pages.shared import earlier, hulls, tables, work
+from pages.shared.parameters import Params
+from pages.shared.server import Preparation
 from sample_data import build_earlier
 from tests.helpers.every import every
 from tests.helpers.pages import open_app
@@ -45,11 +44,11 @@ def test_every_answer_is_about_the_settings_of_today():
 
 
 def test_the_first_table_is_what_would_be_read():
-    table, parts = first_table.made()
-    assert first_table.table(Params().data) == table, AGAIN
-    assert first_table.parts(Params()) == parts, AGAIN
-    assert first_table.table("wine") is None
-    assert first_table.parts(Params(seed=1)) is None
+    table, parts = tables.first_made()
+    assert tables.first_table(Params().data) == table, AGAIN
+    assert tables.first_parts(Params()) == parts, AGAIN
+    assert tables.first_table("wine") is None
+    assert tables.first_parts(Params(seed=1)) is None
 
 
 @every("sample", ["iris"])

@@ -20,9 +20,8 @@ from mklcore.gallery.experiments.claims import Check, Claim
 from mklcore.gallery.experiments.records import record
 from mklcore.io.launcher import HOME
 from pages.of_experiments import runs
-from pages.shared import work
-from pages.shared.drawing import listings
-from pages.shared.session import words as words_of
+from pages.shared import listings, work
+from pages.shared import words as words_of
 from tests.helpers.every import every
 from tests.helpers.pages import PATIENCE, go, open_app, press, put, quiet, wait_until, words
 

@@ -10,12 +10,9 @@ import pytest
 import mklcore as mkl
 from mklcore.figures import style
 from pages.of_explore import rail
-from pages.shared import answer
-from pages.shared.derive import earlier
-from pages.shared.params import link
-from pages.shared.params.algorithms import METHODS
-from pages.shared.params.parameters import Params
-from pages.shared.session.words import plain
+from pages.shared import answer, earlier, parameters
+from pages.shared.parameters import METHODS, Params
+from pages.shared.words import plain
 from pages.shared.work import Failed, Pending, Ready
 from tests.helpers.every import every
 from tests.helpers.pages import answer_of, go, memory, open_app, press, put, quiet, table, upload, words
@@ -146,10 +143,10 @@ def test_the_score_that_was_chosen_measures_and_one_of_another_task_is_left_alon
     put(app, "field_scoring", "balanced_accuracy")
     assert answer_of(app).scoring == "balanced accuracy"
     assert "**Compared with**, balanced accuracy on" in words(app)
-    params, refused = link.read({"data": "iris", "scoring": "accurate"})
+    params, refused = parameters.read_link({"data": "iris", "scoring": "accurate"})
     assert params.scoring == ""
     assert "one of accuracy, balanced_accuracy" in refused[0]
-    assert link.read({"data": "iris", "scoring": "r2"}) == (Params(data="iris", scoring="r2"), ())
+    assert parameters.read_link({"data": "iris", "scoring": "r2"}) == (Params(data="iris", scoring="r2"), ())
 
 
 def test_the_released_cursor_and_the_number_box_choose_the_point():

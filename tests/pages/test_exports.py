@@ -21,10 +21,7 @@ from nbclient import NotebookClient
 import mklcore as mkl
 from mklcore.data.columns import clean_name
 from mklcore.figures import style
-from pages.shared import answer
-from pages.shared.derive import comparison
-from pages.shared.export import downloads, scripts
-from pages.shared.params import link
+from pages.shared import answer, downloads, parameters, scripts
 from tests.helpers.every import every
 from tests.helpers.pages import answer_of, memory, open_app, wait_for_hulls
 
@@ -151,7 +148,7 @@ def test_the_hulls_page_hands_out_its_hulls(kernel, tmp_path, monkeypatch):
 def test_the_methods_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
     app = open_at("compare", data="iris", widths="2", each="linear", methods="lp,p=2.0;smkl;gomp:lam,n_kernels=3")
     params = memory(app).params
-    methods = [comparison.method_params(params, method) for method in comparison.methods(params)]
+    methods = [answer.method_params(params, method) for method in answer.methods(params)]
     found = [answer.get(method).value for method in methods]
     names = run_script(handed_out(params, "compare")[0], tmp_path, monkeypatch)
     for one, again in zip(found, names["answers"].values(), strict=True):
@@ -163,7 +160,7 @@ def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_
     found = answer_of(app)
     between = float(np.sqrt(found.path.values[2] * found.path.values[3]))
     params = replace(memory(app).params, at=between, row=77, moved="1=6.5,3=1.25")
-    app = open_at("predict", **link.text(params))
+    app = open_at("predict", **parameters.link_text(params))
     script, _ = handed_out(memory(app).params, "predict")
     names = run_script(script, tmp_path, monkeypatch)
     assert names["point"].values.tolist() == [between]

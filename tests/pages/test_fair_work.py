@@ -3,8 +3,7 @@
 import threading
 import time
 
-from pages.shared.session.leaving import Left
-from pages.shared.session.turns import Turns
+from pages.shared.server import Left, Turns
 
 
 def test_a_session_is_over_once_its_tab_was_closed_for_long():

@@ -8,9 +8,8 @@ import streamlit as st
 from streamlit import config
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from pages.shared.frame.guard import FORBIDDEN, FRAMED_BY, METRICS, MOST_LOGGED, Guard
-from pages.shared.frame.left_page import SECONDS, LeftPage
-from pages.shared.session import inside
+from pages.shared import inside
+from pages.shared.guard import FORBIDDEN, FRAMED_BY, LEFT_SECONDS, METRICS, MOST_LOGGED, Guard, LeftPage
 from tests.helpers.every import every
 
 
@@ -186,7 +185,7 @@ def test_a_page_the_server_went_to_by_itself_is_heard_a_moment_later():
     now = [0.0]
     left = LeftPage(lambda: now[0])
     assert not left.speaks(said("one")["bytes"])
-    now[0] = SECONDS + 1.0
+    now[0] = LEFT_SECONDS + 1.0
     assert not left.speaks(said("two", "slider")["bytes"])
     assert not left.speaks(said("two", "slider")["bytes"])
 

@@ -8,8 +8,8 @@ import pytest
 import mklcore as mkl
 from mklcore.data.samples import SAMPLES
 from mklcore.gallery.lessons import OPENING
-from pages.of_home import cards
-from pages.shared.derive import earlier
+from pages.of_home import view
+from pages.shared import earlier
 from tests.helpers.every import every
 from tests.helpers.pages import memory, open_app, quiet, table, upload, words
 
@@ -53,7 +53,7 @@ def test_a_table_that_cannot_be_read_is_refused_there():
 
 def test_a_card_leads_to_the_answer_about_its_sample():
     app = open_app(HOME)
-    app.session_state[cards.KEY] = {"picked": {"name": "iris", "time": 1}}
+    app.session_state[view.KEY] = {"picked": {"name": "iris", "time": 1}}
     quiet(app.run())
     memory(app).next_page = "explore"  # what the callback of the component asks for
     quiet(app.run())
@@ -68,7 +68,7 @@ def test_a_link_from_before_the_first_screen_leads_to_data():
 
 
 def test_every_sample_has_a_picture_of_its_answer():
-    shown = {card["name"]: card for card in cards.cards()}
+    shown = {card["name"]: card for card in view.cards()}
     assert set(shown) == set(SAMPLES)
     for name, card in shown.items():
         assert card["bars"], f"Make the answers again: python -m sample_data.build_earlier answers ({name})"

@@ -15,10 +15,8 @@ from mklcore.data.columns import are_texts
 from mklcore.errors import DataError
 from mklcore.figures import style
 from mklcore.kernels.stacks import read_stack
-from pages.shared.drawing import charts, listings
-from pages.shared.params import link
-from pages.shared.params.parameters import Params
-from pages.shared.session import uploads
+from pages.shared import drawing, listings, parameters, state
+from pages.shared.parameters import Params
 from tests.helpers.every import every
 from tests.helpers.pages import change, go, memory, open_app, press, quiet, table, upload, wait_until, words
 from tests.pages.test_stack_upload import NAMES, K, Y, npz, with_stack
@@ -34,7 +32,7 @@ def test_what_a_link_says_is_shown_and_not_obeyed():
 
 def test_halves_of_a_sign_are_refused_before_they_reach_a_link():
     reported = {"target": "\ud800", "sheet": "\udfff", "\ud800": "1", "seed": "3"}
-    params, refused = link.read(reported)
+    params, refused = parameters.read_link(reported)
     assert params == Params(seed=3)
     assert len(refused) == 3
     assert all("which no text can hold" in sentence for sentence in refused)
@@ -42,15 +40,15 @@ def test_halves_of_a_sign_are_refused_before_they_reach_a_link():
 
 
 def test_a_link_with_thousands_of_wrong_parts_is_reported_in_few_lines():
-    _, refused = link.read({f"{'x' * 1000}{k}": "1" for k in range(2000)})
-    assert len(refused) == link.MOST_REFUSALS + 1
-    assert refused[-1].startswith(f"{2000 - link.MOST_REFUSALS} more parts")
+    _, refused = parameters.read_link({f"{'x' * 1000}{k}": "1" for k in range(2000)})
+    assert len(refused) == parameters.MOST_REFUSALS + 1
+    assert refused[-1].startswith(f"{2000 - parameters.MOST_REFUSALS} more parts")
     assert max(map(len, refused)) < 200
 
 
 def test_what_a_link_may_just_say_is_taken():
     for good in (Params(moved="1=1e100"), Params(target="名 <b>")):
-        assert link.read(link.text(good)) == (good, ())
+        assert parameters.read_link(parameters.link_text(good)) == (good, ())
 
 
 def test_a_stack_for_novelty_is_read_as_found():
@@ -71,7 +69,7 @@ def test_names_are_no_markup_and_no_places_to_fill_in():
 def test_classes_that_are_short_alike_keep_a_bar_each():
     names = [f"measurement of kind {k} in the laboratory" for k in "AB"]
     data = mkl.Dataset(np.arange(24.0)[:, None], np.array(names * 12), ("a",), "y", "binary")
-    figure = charts.target_figure(data, mkl.data.three_way_split(data, seed=0))
+    figure = drawing.target_figure(data, mkl.data.three_way_split(data, seed=0))
     assert list(figure.data[0].y) == [0, 1]
     assert sum(sum(bar.x) for bar in figure.data) == 24
     assert [note.y for note in figure.layout.annotations] == [0, 1]
@@ -122,9 +120,9 @@ def test_signs_that_do_not_exist_are_refused():
 
 def test_a_step_back_to_a_file_that_has_left_the_session_gives_a_sentence():
     app = open_app(widths="1", each="none", degree="0")
-    for seed in range(1 + uploads.REMEMBERED_UPLOADS):
+    for seed in range(1 + state.REMEMBERED_UPLOADS):
         upload(app, table(seed=seed), f"{seed}.csv")
-    for _ in range(uploads.REMEMBERED_UPLOADS):
+    for _ in range(state.REMEMBERED_UPLOADS):
         press(app, "undo")
     assert any("Upload the same file" in info.value for info in app.info)
 

@@ -18,9 +18,7 @@ from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.figures import weight_path, weights_bar
 from mklcore.figures.takeaway import About, SolvedProblem, methods_page
-from pages.shared.drawing import listings
-from pages.shared.export import downloads
-from pages.shared.session import nav
+from pages.shared import downloads, listings, nav
 from tests.figures.test_takeaway import a_path
 from tests.helpers.every import every
 from tests.helpers.hostile_names import FURTHER, HOSTILE, table

@@ -19,9 +19,8 @@ from mklcore.io.catalog.controls import COLUMN_BASES
 from mklcore.paths import references
 from mklcore.paths.path import fit_path
 from mklcore.problem.driver import Status
-from pages.shared import work
-from pages.shared.derive import hull_words, hulls, tables
-from pages.shared.params.parameters import Params
+from pages.shared import hulls, tables, work
+from pages.shared.parameters import Params
 from tests.helpers.every import every
 from tests.helpers.pages import (
     PATIENCE,
@@ -172,9 +171,9 @@ def test_a_first_look_that_was_cut_short_does_not_claim_the_necessary_condition(
     shown = hulls.HullsView(path, Params(), waiting=False, provisional=True)
     nothing = float("nan")
     assert model.status_ is Status.MAX_NODES
-    said = hull_words.certificate(shown, hulls.HullView(1e-5, model, nothing, nothing))
+    said = hulls.certificate(shown, hulls.HullView(1e-5, model, nothing, nothing))
     assert "not even the **necessary** condition holds" in said
-    assert "only the **necessary** condition is checked" in hull_words.certificate(shown, hulls.at(shown, 0))
+    assert "only the **necessary** condition is checked" in hulls.certificate(shown, hulls.at(shown, 0))
 
 
 def test_a_root_alone_is_reported_certified_or_not_with_the_sign_of_the_page():
@@ -182,12 +181,12 @@ def test_a_root_alone_is_reported_certified_or_not_with_the_sign_of_the_page():
     X = rng.standard_normal((40, 3))
     path = fit_path(HKLRegressor(GaussianBasis(2, 5.0)), X, np.cos(5 * X[:, 0]), "lam", [1e4])
     shown, model = hulls.HullsView(path, Params(), waiting=False, provisional=False), path.estimators[0]
-    said = hull_words.certificate(shown, hulls.HullView(1e4, model, 0.0, 0.0))
+    said = hulls.certificate(shown, hulls.HullView(1e4, model, 0.0, 0.0))
     assert "The optimum at this λ is the root alone" in said
     assert "Take a smaller λ" in said
     model.certified_, model.status_ = False, Status.MAX_NODES
     model.notes_ = (model._root_alone(model.design_),)
-    said = hull_words.certificate(shown, hulls.HullView(1e4, model, 0.0, 0.0))
+    said = hulls.certificate(shown, hulls.HullView(1e4, model, 0.0, 0.0))
     assert "not certified" in said
     assert "The hull found is the root alone" in said
     assert "lam" not in said
@@ -199,19 +198,19 @@ def test_a_point_that_scores_higher_without_a_certificate_is_named_beside_the_ce
     path = fit_path(HKLRegressor(), X, y, "lam", [10.0, 1.0, 0.1], X, y)
     path = replace(path, val_score=np.array([0.2, 0.5, 0.4]), statuses=(Status.CONVERGED,) * 3)
     shown = hulls.HullsView(path, Params(), waiting=False, provisional=False)
-    assert hull_words.higher_unsure(shown, hulls.at(shown, 0)) == ""
+    assert hulls.higher_unsure(shown, hulls.at(shown, 0)) == ""
     path = replace(path, statuses=(Status.CONVERGED, Status.MAX_NODES, Status.MAX_NODES))
     shown = hulls.HullsView(path, Params(), waiting=False, provisional=False)
-    said = hull_words.higher_unsure(shown, hulls.at(shown, 0))
+    said = hulls.higher_unsure(shown, hulls.at(shown, 0))
     assert said == "λ = 1, not certified, scores higher on validation rows: 0.500"
     shown = hulls.HullsView(replace(path, val_score=np.array([0.6, 0.5, 0.4])), Params(), False, False)
-    assert hull_words.higher_unsure(shown, hulls.at(shown, 0)) == ""
+    assert hulls.higher_unsure(shown, hulls.at(shown, 0)) == ""
 
 
-@every("status", hull_words.STOPPED)
+@every("status", hulls.STOPPED)
 def test_every_reason_to_stop_names_a_control_that_is_there(status):
     labels = [control.label for control in hulls.METHOD.controls if control.advanced]
-    words_of = hull_words.STOPPED[status].format(**hulls.settings(Params()))
+    words_of = hulls.STOPPED[status].format(**hulls.settings(Params()))
     assert any(f"**{label}**" in words_of for label in labels)
 
 
@@ -366,7 +365,7 @@ def test_a_clicked_node_shows_its_monomial_its_weight_and_what_it_adds():
     put(app, "field_hull_node", "9^1")
     assert "**s5**, depth 1" in words(app)
     outside = next(node for node in fitted.sources_)
-    report(app, picked={"node": hull_words.written(outside, [2, 3, 8])})
+    report(app, picked={"node": hulls.written(outside, [2, 3, 8])})
     assert "of the way to entering" in words(app)
     assert "Outside the hull a node adds nothing" in words(app)
     assert not components(app)
@@ -415,7 +414,7 @@ def test_tables_pictures_and_terms_of_a_hull_can_be_taken_away():
     app.session_state["hull_tables"] = True
     assert len(quiet(app.run()).dataframe) == before + 2
     fitted = path_of(app).estimators[-1]
-    inside, outside = hull_words.nodes_table(fitted), hull_words.sources_table(fitted)
+    inside, outside = hulls.nodes_table(fitted), hulls.sources_table(fitted)
     assert set(inside["node"]) == set(fitted.kernel_names_)
     assert inside["‖β‖"].is_monotonic_decreasing
     assert len(outside) == len(fitted.sources_)

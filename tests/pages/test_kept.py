@@ -9,10 +9,9 @@ import pytest
 
 from mklcore.errors import DataError
 from mklcore.io.models import load_model
-from pages.shared import kept, work
+from pages.shared import inside, kept, state, work
 from pages.shared.kept import Screen
-from pages.shared.session import history, inside, uploads
-from pages.shared.session.memory import Upload
+from pages.shared.state import Upload
 from tests.helpers.every import every
 from tests.helpers.pages import go, memory, open_app, press, quiet, table, upload, words
 
@@ -99,7 +98,7 @@ def test_a_reload_finds_table_and_dictionary_in_the_same_browser_alone(monkeypat
     monkeypatch.setattr(inside, "browser", lambda: browser[0])
     app = upload(open_app(), TABLE)
     text = "lin@1;" * 400
-    name = uploads.KEPT + "0" * 64
+    name = state.KEPT + "0" * 64
     memory(app).tables[name] = text
     quiet(app.run())
     for browser[0], found in (("ben", False), ("", False), ("anna", True)):
@@ -169,7 +168,7 @@ def test_redo_takes_back_an_undo_until_something_new_is_chosen():
 
 
 def test_a_step_back_soon_after_a_change_is_seen_once_it_is_certain(monkeypatch):
-    monkeypatch.setattr(history, "LINK_SECONDS", 30.0)
+    monkeypatch.setattr(state, "LINK_SECONDS", 30.0)
     app = open_app(data="iris")
     press(app, "table_wine")
     app.query_params["data"] = "iris"
@@ -184,7 +183,7 @@ def test_a_step_back_soon_after_a_change_is_seen_once_it_is_certain(monkeypatch)
 
 
 def test_a_link_that_was_only_behind_is_put_right_without_a_step(monkeypatch):
-    monkeypatch.setattr(history, "LINK_SECONDS", 30.0)
+    monkeypatch.setattr(state, "LINK_SECONDS", 30.0)
     app = open_app(data="iris")
     press(app, "table_wine")
     app.query_params["data"] = "iris"

@@ -21,10 +21,8 @@ from mklcore.kernels.notation import (
     write_entries,
 )
 from pages.of_kernels import table
-from pages.shared.params import link as params_link
-from pages.shared.params import rules
-from pages.shared.params.parameters import Params
-from pages.shared.session import history, uploads
+from pages.shared import parameters, state
+from pages.shared.parameters import Params
 from tests.helpers.every import every
 from tests.helpers.pages import go, memory, open_app, press, put, quiet, upload, words
 
@@ -53,7 +51,7 @@ def kernels(app):
 def test_a_dictionary_survives_its_text(text):
     entries = read_entries(text, 5)
     assert write_entries(entries) == text
-    assert params_link.read({"edited": text}) == (Params(edited=text), ())
+    assert parameters.read_link({"edited": text}) == (Params(edited=text), ())
 
 
 def test_what_the_text_says():
@@ -178,10 +176,10 @@ def test_an_edited_table_takes_the_place_of_the_builders():
     ],
 )
 def test_the_table_suggests_the_dictionary_unless_a_link_tells_builders(link, recommended):
-    params, refused = params_link.read({"data": "iris", **link})
+    params, refused = parameters.read_link({"data": "iris", **link})
     assert not refused
     assert params.recommended is recommended
-    assert params_link.read(params_link.text(params)) == (params, ())
+    assert parameters.read_link(parameters.link_text(params)) == (params, ())
 
 
 def test_a_suggested_dictionary_survives_its_text():
@@ -215,7 +213,7 @@ def test_a_link_to_a_table_that_cannot_be_is_reported(edited, said):
 def test_a_table_too_long_for_a_link_stays_in_the_session():
     app = open_app("pages/kernels.py", data="digits", each="none")
     text = ";".join(f"lin@{j},{j + 2}" for j in range(1, 60)) + ";" + ";".join(f"rbf{w}@*" for w in range(1, 200))
-    assert len(text) > rules.LONGEST_TABLE
+    assert len(text) > parameters.LONGEST_TABLE
     memory(app).tables = {"kept:" + "a" * 64: "lin@1..3"}
     memory(app).params = replace(memory(app).params, edited="kept:" + "a" * 64)
     assert "**3** kernels" in words(quiet(app.run()))
@@ -223,15 +221,15 @@ def test_a_table_too_long_for_a_link_stays_in_the_session():
 
 
 def test_a_long_table_is_named_by_what_it_holds(monkeypatch):
-    state: dict = {}
-    monkeypatch.setattr(streamlit, "session_state", state)
-    assert uploads.keep_text("lin@1", 10) == "lin@1"
-    name = uploads.keep_text("lin@1;lin@2", 10)
-    assert params_link.read({"edited": name}) == (Params(edited=name), ())
-    assert uploads.edited_text(Params(edited=name)) == "lin@1;lin@2"
-    state.clear()
+    held: dict = {}
+    monkeypatch.setattr(streamlit, "session_state", held)
+    assert state.keep_text("lin@1", 10) == "lin@1"
+    name = state.keep_text("lin@1;lin@2", 10)
+    assert parameters.read_link({"edited": name}) == (Params(edited=name), ())
+    assert state.edited_text(Params(edited=name)) == "lin@1;lin@2"
+    held.clear()
     with pytest.raises(KernelError, match="stays in the session"):
-        uploads.edited_text(Params(edited=name))
+        state.edited_text(Params(edited=name))
 
 
 # Builders
@@ -306,13 +304,13 @@ def test_a_kernel_that_hangs_on_a_few_rows_is_flagged():
 
 
 def test_the_kernel_of_a_clicked_row_is_shown(monkeypatch):
-    state: dict = {"table": {"selection": {"rows": [0], "cells": [(3, "kernel")], "columns": []}}}
-    monkeypatch.setattr(streamlit, "session_state", state)
+    held: dict = {"table": {"selection": {"rows": [0], "cells": [(3, "kernel")], "columns": []}}}
+    monkeypatch.setattr(streamlit, "session_state", held)
     table.pick("table")
-    assert history.current().shown == 3
-    state["table"] = {"selection": {"rows": [], "cells": [], "columns": []}}
+    assert state.current().shown == 3
+    held["table"] = {"selection": {"rows": [], "cells": [], "columns": []}}
     table.pick("table")
-    assert history.current().shown == 3
+    assert state.current().shown == 3
 
 
 # Cost

@@ -13,9 +13,8 @@ from mklcore.figures import style
 from mklcore.gallery.lessons import LESSONS, OPENING, Lesson, LessonResult, numbers
 from mklcore.gallery.lessons.found import fill
 from mklcore.gallery.lessons.toy import Level
-from pages.shared.params import link as params_link
-from pages.shared.params.parameters import Params
-from pages.shared.session import nav
+from pages.shared import nav, parameters
+from pages.shared.parameters import Params
 from tests.helpers.pages import memory, open_app, press, words
 
 PAGE = "pages/lessons.py"
@@ -173,7 +172,7 @@ def test_the_page_a_lesson_leads_to_exists_and_its_preset_is_a_link():
     for key, lesson in LESSONS.items():
         opens = lesson.words["opens"]
         assert opens["page"] in {room.file for room in nav.ROOMS}, key
-        params, refused = params_link.read(params_link.text(Params(**opens["params"])))
+        params, refused = parameters.read_link(parameters.link_text(Params(**opens["params"])))
         assert (params, refused) == (Params(**opens["params"]), ()), key
         assert params.data in SAMPLES, key
 

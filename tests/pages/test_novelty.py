@@ -4,7 +4,7 @@ import pytest
 
 import mklcore as mkl
 from pages.shared import answer, work
-from pages.shared.params.algorithms import METHODS
+from pages.shared.parameters import METHODS
 from tests.helpers.every import every
 from tests.helpers.pages import go, memory, open_app, put, quiet, table, upload, words
 

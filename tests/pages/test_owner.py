@@ -15,9 +15,8 @@ from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_token_string
 
-from pages.shared.frame import sending
-from pages.shared.frame.guard import Guard
-from pages.shared.session import inside
+from pages.shared import inside, starting
+from pages.shared.guard import Guard
 from tests.helpers.every import every
 
 Headers = list[tuple[bytes, bytes]]
@@ -38,7 +37,7 @@ def sessions(monkeypatch):
     opens.
     """
     monkeypatch.setattr(websocket_session_manager, "AppSession", AppSession)
-    sending.gather()
+    starting.gather()
     manager = websocket_session_manager.WebsocketSessionManager(
         MemorySessionStorage(), MemoryUploadedFileManager("/up"), ScriptCache(), None
     )

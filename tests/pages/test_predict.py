@@ -10,7 +10,7 @@ import mklcore as mkl
 from mklcore.figures import style, waterfall
 from pages.of_predict import batch
 from pages.shared import answer, work
-from pages.shared.params.algorithms import METHODS
+from pages.shared.parameters import METHODS
 from tests.helpers.every import every
 from tests.helpers.pages import go, memory, open_app, press, put, quiet, upload, words
 

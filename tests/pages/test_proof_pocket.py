@@ -15,8 +15,7 @@ import pytest
 import mklcore as mkl
 from mklcore.kernels.functions import Delta
 from mklcore.verify import main
-from pages.shared.derive import hulls
-from pages.shared.export import proof
+from pages.shared import export, hulls
 from tests.helpers.every import every
 from tests.helpers.pages import KEY, answer_of, go, memory, open_app, press, quiet, table, upload, wait_for_hulls, words
 from tests.pages.test_stack_upload import K, Y, npz, with_stack
@@ -33,7 +32,7 @@ def proved(app, monkeypatch):
     """The chosen model, as its pocket offers it."""
     found = answer_of(app)
     with in_session(app, monkeypatch):
-        return proof.files(proof.of_answer(memory(app).params, found, found.model))
+        return export.files(export.of_answer(memory(app).params, found, found.model))
 
 
 @contextmanager
@@ -46,7 +45,7 @@ def in_session(app, monkeypatch):
 
 def laid(found, folder):
     """Lay both files into a folder as their downloads do; the words of the command."""
-    (folder / proof.MODEL).write_bytes(found.model())
+    (folder / export.MODEL).write_bytes(found.model())
     (folder / found.table_name).write_bytes(found.table())
     return shlex.split(found.command)
 
@@ -93,7 +92,7 @@ def test_an_upload_is_checked_against_its_own_file_too(tmp_path, monkeypatch, ca
     laid(found, tmp_path)
     (tmp_path / "own.csv").write_bytes(content)
     for name in (found.table_name, "own.csv"):
-        assert main([str(tmp_path / proof.MODEL), str(tmp_path / name), "label"]) == 0, capsys.readouterr().out
+        assert main([str(tmp_path / export.MODEL), str(tmp_path / name), "label"]) == 0, capsys.readouterr().out
 
 
 def test_rows_that_no_csv_brings_back_are_taken_as_arrays(tmp_path, monkeypatch, capsys):
@@ -104,7 +103,7 @@ def test_rows_that_no_csv_brings_back_are_taken_as_arrays(tmp_path, monkeypatch,
     found = proved(go(app, "pages/explore.py"), monkeypatch)
     assert found.command == "python -m mklcore.verify model.mkl training_rows.npz"
     laid(found, tmp_path)
-    assert main([str(tmp_path / proof.MODEL), str(tmp_path / found.table_name)]) == 0, capsys.readouterr().out
+    assert main([str(tmp_path / export.MODEL), str(tmp_path / found.table_name)]) == 0, capsys.readouterr().out
     assert "training target: that of the table" in capsys.readouterr().out
 
 
@@ -113,7 +112,7 @@ def test_a_stack_is_checked_on_its_training_block(tmp_path, monkeypatch, capsys)
     found = proved(app, monkeypatch)
     assert found.table_name == "training_stack.npz"
     laid(found, tmp_path)
-    assert main([str(tmp_path / proof.MODEL), str(tmp_path / found.table_name)]) == 0, capsys.readouterr().out
+    assert main([str(tmp_path / export.MODEL), str(tmp_path / found.table_name)]) == 0, capsys.readouterr().out
 
 
 def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, monkeypatch, capsys):
@@ -125,11 +124,11 @@ def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, monke
     params, path = memory(app).params, memory(app).hulls.path
     hull = hulls.HullView(float(path.values[-1]), path.estimators[-1], 0.0, 0.0)
     with in_session(app, monkeypatch):
-        found = proof.files(proof.of_hull(params, hull))
+        found = export.files(export.of_hull(params, hull))
     laid(found, tmp_path)
     header = (tmp_path / found.table_name).read_text().splitlines()[0]
     assert header == "bmi,bp,s5,progression"
-    assert main([str(tmp_path / proof.MODEL), str(tmp_path / found.table_name), "progression"]) == 0, (
+    assert main([str(tmp_path / export.MODEL), str(tmp_path / found.table_name), "progression"]) == 0, (
         capsys.readouterr().out
     )
 

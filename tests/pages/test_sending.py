@@ -10,7 +10,7 @@ from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.scriptrunner import ScriptRunnerEvent
 
-from pages.shared.frame import sending
+from pages.shared import starting
 
 ELEMENTS = 30
 STARTED, STOPPED = ScriptRunnerEvent.SCRIPT_STARTED, ScriptRunnerEvent.SCRIPT_STOPPED_WITH_SUCCESS
@@ -20,7 +20,7 @@ STARTED, STOPPED = ScriptRunnerEvent.SCRIPT_STARTED, ScriptRunnerEvent.SCRIPT_ST
 def session(monkeypatch):
     """A session without a server, the run it listens to, and what it takes: events, and how many elements at once."""
     monkeypatch.setattr(AppSession, "__init__", lambda self: None)
-    found = sending.GatheringSession()
+    found = starting.GatheringSession()
     found.taken, found._state = [], AppSessionState.SHUTDOWN_REQUESTED
     found._scriptrunner, found._browser_queue = object(), ForwardMsgQueue()
     found._message_enqueued_callback = lambda: found.taken.append(len(found._browser_queue))
@@ -53,7 +53,7 @@ def numbers(session):
 
 
 def test_elements_come_together_between_the_start_and_the_end_of_their_run(session, monkeypatch):
-    monkeypatch.setattr(sending, "GATHERED_SECONDS", 3600.0)  # nothing but start and end bring them
+    monkeypatch.setattr(starting, "GATHERED_SECONDS", 3600.0)  # nothing but start and end bring them
 
     async def lesson():
         session._event_loop = asyncio.get_running_loop()
@@ -68,7 +68,7 @@ def test_the_handler_of_streamlit_receives_everything_as_it_was_reported_and_a_f
     session, monkeypatch
 ):
     monkeypatch.undo()
-    monkeypatch.setattr(sending, "GATHERED_SECONDS", 3600.0)
+    monkeypatch.setattr(starting, "GATHERED_SECONDS", 3600.0)
     monkeypatch.setattr(AppSession, "request_rerun", lambda self, _: self.taken.append("rerun"))
     session._local_sources_watcher, failed = None, []
 
@@ -97,7 +97,7 @@ def test_a_rerun_asked_for_from_another_thread_takes_nothing_there(session, monk
 
 
 def test_what_is_drawn_before_a_long_wait_is_seen_without_the_end(session, monkeypatch):
-    monkeypatch.setattr(sending, "GATHERED_SECONDS", 0.0)
+    monkeypatch.setattr(starting, "GATHERED_SECONDS", 0.0)
 
     async def lesson():
         session._event_loop = asyncio.get_running_loop()
@@ -111,7 +111,7 @@ def test_what_is_drawn_before_a_long_wait_is_seen_without_the_end(session, monke
 
 
 def test_a_replaced_run_is_heard_until_then(session, monkeypatch):
-    monkeypatch.setattr(sending, "GATHERED_SECONDS", 3600.0)
+    monkeypatch.setattr(starting, "GATHERED_SECONDS", 3600.0)
     monkeypatch.setattr(AppSession, "request_rerun", lambda self, _: setattr(self, "_scriptrunner", object()))
 
     async def lesson():
@@ -128,8 +128,8 @@ def test_a_replaced_run_is_heard_until_then(session, monkeypatch):
 
 def test_streamlit_begins_such_sessions_and_calls_what_they_change(monkeypatch):
     monkeypatch.setattr(websocket_session_manager, "AppSession", AppSession)
-    sending.gather()
-    assert websocket_session_manager.AppSession is sending.GatheringSession
+    starting.gather()
+    assert websocket_session_manager.AppSession is starting.GatheringSession
     assert "AppSession" in websocket_session_manager.WebsocketSessionManager.connect_session.__code__.co_names
     assert "_on_scriptrunner_event" in AppSession._create_scriptrunner.__code__.co_names
     assert "request_rerun" in AppSession._handle_rerun_script_request.__code__.co_names

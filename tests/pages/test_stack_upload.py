@@ -11,8 +11,7 @@ from mklcore.data.dataset import three_way_split
 from mklcore.errors import DataError, KernelError, MKLError
 from mklcore.kernels import grams, stacks
 from mklcore.kernels.stacks import _target, block_of, is_stack, read_stack, rows_of, subset
-from pages.shared import work
-from pages.shared.session import uploads
+from pages.shared import state, work
 from tests.helpers.every import every
 from tests.helpers.pages import go, memory, open_app, press, put, quiet, wait_until, words
 
@@ -263,7 +262,7 @@ def test_an_indefinite_stack_is_refused_and_clipped_on_request():
 
 
 def test_the_limits_of_a_file_are_those_of_the_upload(monkeypatch):
-    assert uploads.STACK_LIMIT_MB == stacks.MAX_FILE_MB
+    assert state.STACK_LIMIT_MB == stacks.MAX_FILE_MB
     monkeypatch.setattr(stacks, "MAX_FILE_MB", 0.01)
     with pytest.raises(DataError, match=r"larger than .* MB, the limit for stacks"):
         read_stack(npz(K=K, y=Y))

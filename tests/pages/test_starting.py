@@ -14,9 +14,7 @@ from streamlit import delta_generator
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.server.app_discovery import discover_asgi_app
 
-from pages.shared import compiling
-from pages.shared.derive import tables
-from pages.shared.frame import starting
+from pages.shared import server, starting, tables
 from tests.helpers.pages import open_app, words
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,8 +30,8 @@ def at_the_start(monkeypatch):
     for event in ("_framed", "_tables", "_pages", "_first_page", "_free"):
         monkeypatch.setattr(starting, event, threading.Event())
     monkeypatch.setattr(starting, "_importing", None)
-    monkeypatch.setattr(compiling, "IMPORTED", threading.Event())
-    compiling.IMPORTED.set()  # a thread that a page begins may wait for it
+    monkeypatch.setattr(server, "IMPORTED", threading.Event())
+    server.IMPORTED.set()  # a thread that a page begins may wait for it
     monkeypatch.setattr(starting.gc, "freeze", lambda: None)  # what the other tests leave stays to be collected
 
 
@@ -47,13 +45,13 @@ def slow(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "gates", gates)
     monkeypatch.syspath_prepend(tmp_path)
     at_the_start(monkeypatch)
-    compiling.IMPORTED.clear()
+    server.IMPORTED.clear()
     yield gates
     for gate in vars(gates).values():
         gate.set()
     if starting._importing is not None:
         starting._importing.join()
-    compiling.IMPORTED.set()
+    server.IMPORTED.set()
     for name in vars(gates):
         sys.modules.pop(f"slow_{name}", None)
 
@@ -98,11 +96,11 @@ def test_what_the_first_page_can_do_without_is_imported_after_it(slow, monkeypat
     assert not hasattr(sys.modules.get("slow_rest"), "ready"), (
         "what comes with the project is drawn before anything can compute"
     )
-    assert not compiling.IMPORTED.is_set()
+    assert not server.IMPORTED.is_set()
     slow.rest.set()
     starting.wait_for("explore", comes_along=False)
     assert sys.modules["slow_rest"].ready
-    assert compiling.IMPORTED.is_set()
+    assert server.IMPORTED.is_set()
 
 
 @pytest.mark.parametrize(
@@ -137,7 +135,7 @@ def test_a_first_page_that_never_ends_holds_nobody_up(slow, monkeypatch):
 def test_the_frame_needs_neither_tables_nor_scikit_learn_nor_linear_algebra():
     heavy = {"sklearn", "pandas", "pyarrow", "scipy.linalg", "scipy.special", "scipy.stats", "scipy.optimize"}
     check = (
-        "import sys; from importlib import import_module; from pages.shared.frame import starting\n"
+        "import sys; from importlib import import_module; from pages.shared import starting\n"
         "for name in starting.FRAME: import_module(name)\n"
         f"print(*sorted({heavy | {'mklcore.estimators.lp'}} & set(sys.modules)))"
     )
@@ -147,7 +145,7 @@ def test_the_frame_needs_neither_tables_nor_scikit_learn_nor_linear_algebra():
 
 def test_what_comes_with_the_project_is_drawn_without_scikit_learn():
     check = (
-        "import os, sys, threading; from importlib import import_module; from pages.shared.frame import starting\n"
+        "import os, sys, threading; from importlib import import_module; from pages.shared import starting\n"
         "class Refusing:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        assert name != 'sklearn' or 'ScriptRunner' not in threading.current_thread().name\n"

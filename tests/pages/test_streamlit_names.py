@@ -7,9 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages.shared.frame import guard, sending
-from pages.shared.frame.left_page import LeftPage
-from pages.shared.session import inside, nav
+from pages.shared import guard, inside, nav, starting
+from pages.shared.guard import LeftPage
 from tests.helpers.every import every
 
 
@@ -39,7 +38,7 @@ def test_this_streamlit_has_every_name(caplog):
     with caplog.at_level(logging.WARNING):
         inside.report_missing()
     assert caplog.messages == []
-    assert sending.session_kind() is sending.GatheringSession
+    assert starting.session_kind() is starting.GatheringSession
 
 
 @every("name", inside.NAMES)
@@ -57,7 +56,7 @@ def test_the_app_works_without_a_name_and_says_what_it_loses(name, caplog):
         assert inside.token("other=1") == b""
         assert guard.may_ask("tab", b"") is True
         assert not LeftPage().speaks(b"no message")
-        sending.gather()
+        starting.gather()
         for flag in (inside.PAGES, inside.NOTEBOOK):
             inside.set_flag(flag, bool(inside.find(flag)))
 
@@ -66,12 +65,12 @@ def test_the_app_works_without_a_name_and_says_what_it_loses(name, caplog):
     "missing, kind",
     [
         *((name, None) for name in (inside.SESSION, inside.SESSIONS, inside.OWNER)),
-        *((name, sending.OwnedSession) for name in (inside.EVENT, *inside.GATHERING)),
+        *((name, starting.OwnedSession) for name in (inside.EVENT, *inside.GATHERING)),
     ],
 )
 def test_sessions_are_as_much_our_own_as_this_streamlit_lets_them(missing, kind):
     with lacking(missing):
-        assert sending.session_kind() is kind
+        assert starting.session_kind() is kind
 
 
 def test_a_module_that_is_gone_is_a_name_that_is_gone():

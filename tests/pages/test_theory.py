@@ -12,8 +12,7 @@ from mklcore.estimators import GOMPRegressor
 from mklcore.figures import Curve
 from mklcore.figures.axes import norm_positions
 from mklcore.gallery import theory
-from pages.shared import work
-from pages.shared.derive import tables
+from pages.shared import tables, work
 from tests.helpers.every import every
 from tests.helpers.pages import go, memory, open_app, press, put, quiet, wait_until, words
 from tests.oracles.greedy import KERNELS, TARGETS

@@ -1,0 +1,371 @@
+"""What several pages draw: figures, refusals with their repairs, the evidence at a cursor, values behind a button."""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from mklcore.data.dataset import Dataset, Split
+from mklcore.data.target import TargetCandidate, is_sure
+from mklcore.errors import MKLError, Repair
+from mklcore.figures import style
+from mklcore.io.catalog import Algorithm, Variant
+from mklcore.paths.path import Path
+from pages.shared import controls, listings, places, state, tables, words, work
+from pages.shared.parameters import DataParams, Params
+from pages.shared.state import memory
+from pages.shared.words import plain
+from pages.shared.work import Failed, FailedError, Pending, PendingError, Ready
+
+# Figures
+
+
+DIMMED = 0.33
+MOST_CLASSES = 12
+CONFIG = {"displayModeBar": False}  # it would cover labels; figures are taken away beside their titles
+
+
+def is_dark() -> bool:
+    """Tell whether the person looks at the dark theme."""
+    return st.context.theme.type == "dark"
+
+
+def show(figure: go.Figure, key: str, height: int | None = None, width: int | Literal["stretch"] = "stretch") -> None:
+    """Draw a figure with the alternative text it carries."""
+    if height is not None:
+        figure.layout.height, figure.layout.margin.t = height, 12
+    if state.current().present:
+        figure = style.enlarged(figure)
+    st.plotly_chart(figure, width=width, key=key, alt=figure.layout.meta["alt"], config=CONFIG)
+
+
+def dimmed(figure: go.Figure, *, dark: bool) -> go.Figure:
+    """Return the figure greyed by a third: it answers an older question while the new answer is computed."""
+    older = go.Figure(figure)
+    veil = style.faded(style.theme(dark).paper, DIMMED)
+    older.add_shape(
+        type="rect", xref="paper", yref="paper", x0=-0.2, x1=1.3, y0=-0.3, y1=1.2, fillcolor=veil, line_width=0
+    )
+    older.layout.meta["alt"] = "An older answer, shown until the new one is ready. " + older.layout.meta["alt"]
+    return older
+
+
+def target_figure(table: Dataset, parts: Split, *, dark: bool = False) -> go.Figure:
+    """Draw how the target is distributed: rows per class and part, or the histogram of a number."""
+    return _histogram(table, dark) if table.task == "regression" else _classes(parts, dark)
+
+
+def _classes(parts: Split, dark: bool) -> go.Figure:
+    tone = style.theme(dark)
+    names = parts.train.class_names[:MOST_CLASSES]
+    counts = {
+        part: [int(np.count_nonzero(rows.y.astype(str) == name)) for name in names]
+        for part, rows in parts._asdict().items()
+    }
+    totals = [sum(column) for column in zip(*counts.values(), strict=True)]
+    n_rows = sum(len(part.y) for part in parts)
+    alt = "Rows per class: " + style.joined(
+        [f"{name} {total} ({100 * total / n_rows:.0f} %)" for name, total in zip(names, totals, strict=True)]
+    )
+    figure = style.new_figure(
+        f"{alt}.", dark, height=90 + 34 * len(names), barmode="stack", bargap=0.35, margin={"l": 8, "r": 8, "t": 8}
+    )
+    shades = {"train": style.faded(tone.grey, 0.45), "validation": tone.grey, "test": tone.ink}
+    called, places = [style.short(name) for name in names], list(range(len(names)))  # two names may be short alike
+    for part, column in counts.items():
+        figure.add_bar(
+            x=column,
+            y=places,
+            customdata=called,
+            orientation="h",
+            name=part,
+            marker={"color": shades[part]},
+            hovertemplate=f"%{{customdata}}, {part}: %{{x}} rows<extra></extra>",
+        )
+    figure.layout.annotations = [
+        style.words(f"{total} ({100 * total / n_rows:.0f} %)", tone.muted, x=total, y=place, xanchor="left", xshift=6)
+        for place, total in zip(places, totals, strict=True)
+    ]  # fmt: skip
+    reach = [0, 1.3 * max(totals, default=1)]
+    figure.layout.xaxis = style.axis("rows for training, validation and test, from the left", dark, range=reach)
+    figure.layout.yaxis = style.row_axis(called, dark)
+    return figure
+
+
+def _histogram(table: Dataset, dark: bool) -> go.Figure:
+    y = table.y.astype(float)
+    alt = f"Histogram of {table.target_name}: {len(y)} rows from {style.number(y.min())} to {style.number(y.max())}."
+    figure = style.new_figure(alt, dark, height=220, bargap=0.04, margin={"l": 48, "r": 16, "t": 8})
+    heights, edges = np.histogram(y, bins=min(30, max(5, int(np.sqrt(len(y))))))
+    figure.add_bar(
+        x=(edges[:-1] + edges[1:]) / 2,
+        y=heights,
+        width=np.diff(edges),
+        marker={"color": style.theme(dark).grey},
+        hovertemplate="around %{x:.3g}: %{y} rows<extra></extra>",
+    )
+    figure.layout.xaxis = style.axis(style.short(table.target_name, 40), dark)
+    figure.layout.yaxis = style.axis("rows", dark)
+    return figure
+
+
+# Refusals
+
+
+MOST_REPAIRS = 4  # buttons beside each other
+
+
+def refusal(error: MKLError | Failed, key: str) -> None:
+    """Draw an error and its repairs; a refused file can always be read without the choices made about it."""
+    if isinstance(error, PendingError):
+        st.caption(words.plain(error))
+        return
+    failed = error.failed if isinstance(error, FailedError) else error
+    sentence = failed.sentence if isinstance(failed, Failed) else failed
+    st.error(words.plain(sentence), icon=":material/block:")
+    params = state.current()
+    offered = tables.offered(params, error.repairs)
+    if params.is_upload:
+        offered += tables.as_found(params)
+    _buttons(offered, f"{key}_repair", "secondary")
+    if isinstance(failed, Failed) and failed.again:
+        st.button("Try again", key=f"{key}_again", on_click=work.again)
+
+
+def beside(offers: Iterable[Repair], key: str, *, plain: bool = True) -> None:
+    """Draw the repairs of a note: as plain links, or as the buttons of a warning."""
+    _buttons(tables.offered(state.current(), offers), key, "tertiary" if plain else "secondary")
+
+
+def _buttons(offered: list[tuple[str, dict[str, object]]], key: str, kind: Literal["tertiary", "secondary"]) -> None:
+    if not offered:
+        return
+    row = st.container(horizontal=True, gap="small")
+    for place, (label, changed) in enumerate(offered[:MOST_REPAIRS]):
+        row.button(
+            words.plain(label), key=f"{key}_{place}", on_click=state.change, kwargs=changed,
+            type=kind,
+        )  # fmt: skip
+
+
+# Columns that may give the target away
+
+
+MOST_LEAKS = 4  # columns that are shown
+
+
+def leaks(key: str) -> None:
+    """Draw a warning for each suspicious column of a file, with "Leave it out"; samples have none."""
+    params = state.current()
+    if not params.is_upload:
+        return
+    try:
+        found = tables.leaks(params)
+    except (MKLError, state.MissingFileError):
+        return  # the page itself says so
+    for place, leak in enumerate(found[:MOST_LEAKS]):
+        said, button = st.columns([5, 1], vertical_alignment="center")
+        said.warning(words.plain(leak.text), icon=":material/visibility:")
+        without = tables.without(params, leak.column)
+        if without:
+            _offer(button, "Leave it out", f"{key}_leak_{place}", uses=without)
+        if leak.kind == "order" and (newest := tables.by_time(params)):
+            _offer(button, "Split by time", f"{key}_by_time_{place}", hold_out=newest)
+    if len(found) > MOST_LEAKS:
+        others = ", ".join(one.column for one in found[MOST_LEAKS:])
+        st.caption(f"{len(found) - MOST_LEAKS} more columns like these: {words.plain(others)}.")
+
+
+def _offer(column: Any, label: str, key: str, **change: str) -> None:
+    column.button(label, key=key, on_click=state.change, kwargs=change, width="stretch")
+
+
+# What stands behind a cursor
+
+
+STEPS = {"C": 0.01, "lam": 0.001, "p": 0.1}
+
+
+def number_box(path: Path, here: places.CursorPlace) -> None:
+    """Draw the box for an exact value of the path's own parameter; an empty box stands for infinity."""
+
+    def keep(chosen: float | None) -> None:
+        if chosen is not None or path.param == "p":
+            state.change(at=np.inf if chosen is None else float(chosen))
+
+    values = [len(path.kernel_names)] if path.param == "s" else []
+    exact_box(
+        path.param, "exact", here.value, [*values, *path.values.tolist()], keep,
+        help=f"Solves at any {places.symbol(path.param)}, also between the points of the path.",
+        **({"value": None, "placeholder": "∞"} if path.param == "p" else {}),
+    )  # fmt: skip
+
+
+def exact_box(
+    param: str,
+    key: str,
+    now: float | None,
+    values: Sequence[float],
+    keep: Callable[[float | None], None],
+    **more: Any,
+) -> None:
+    """Draw a box for one value of ``param``, whose solved ``values`` are known; a norm that it cannot show is none."""
+    low, high = places.bounds(param, values)
+    limits: dict[str, Any] = {"min_value": low, "max_value": high, "step": STEPS.get(param, 0.1), "format": "%.4g"}
+    if param == "s":
+        now, limits = now and int(now), {"min_value": 1, "max_value": int(max(values)), "step": 1}
+    elif param == "p":
+        now, limits["max_value"] = None if now is None or now > 1e6 else now, 1e6
+    controls.view(
+        st.number_input, f"{places.symbol(param)}, exactly", f"{key}_{param}", now, keep, **limits, **more
+    )  # fmt: skip
+
+
+def score(name: str, value: float | None) -> str:
+    """Return a score in Markdown, as the screen says it."""
+    return words.score(name, value, "**")
+
+
+def once(params: Params, point: tuple[object, float], name: str, what: str, measure: Callable[[], float]) -> None:
+    """Draw the test score of a point once it is asked for: drawn along a path it would be used to choose."""
+    asked = memory().tests
+    if point not in asked:
+        st.button(
+            "Show test score", key="show_test", on_click=asked.add, args=(point,),
+            help=f"Choose {what} first, then look once.",
+        )  # fmt: skip
+        return
+    reached = work.now(("test", params.part(DataParams), point), measure)
+    st.markdown(f"test {name} {score(name, reached)}")
+
+
+def weights_table(point: Path, path: Path, index: int) -> None:
+    """Draw the weights of one point as a table, once it is opened; they and the whole path can be taken away."""
+    where = places.where(point, index)
+    label = f"All weights at {where}, as a table"
+    opened = st.expander(label, icon=":material/table_rows:", key="weights_table", type="compact", on_change="rerun")
+    if not opened.open:
+        return
+    frame = listings.weights(point, index)
+    opened.dataframe(
+        frame,
+        hide_index=True,
+        height=280,
+        alt=f"Kernel weights at {where}",
+        column_config={
+            "weight": st.column_config.NumberColumn(format="%.6f"),
+            "share": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
+        },
+    )
+    one, whole, _ = opened.columns([1, 1, 3])
+    listings.take(frame, "weights", "csv_weights", "Weights as CSV", one)
+    listings.take(lambda: listings.along(path), "path", "csv_path", "Path as CSV", whole)
+
+
+def explanation(method: Algorithm, solved: Algorithm | Variant | None = None) -> None:
+    """Draw the problem that is solved and how to read its picture; ``solved`` where a control changes what is
+    solved.
+    """
+    solved = solved or method
+    st.latex(solved.formula)
+    look, limits = st.columns(2, gap="large")
+    look.markdown(f"**What to look for.** {solved.look_for}")
+    limits.markdown(f"**What it cannot tell.** {solved.cannot_tell}")
+    st.caption(f"The problem above, with the parameters on the left: {method.paper}.")
+    with st.expander("What the certificate says", icon=":material/verified:"):
+        st.markdown(words.text("certificate"))
+
+
+# Values that nobody makes unasked
+
+
+def request(
+    label: str,
+    key: str,
+    get: Callable[[Any], Ready | Pending | Failed],
+    params: DataParams,
+    show: Callable[[Any], Any],
+    **button: Any,
+) -> None:
+    """Draw the button ``label``; once it was pressed for these ``params``, ``show`` the value that ``get`` gives."""
+    if not pressed(label, key, params, **button):
+        return
+    match get(params):
+        case Ready(value):
+            show(value)
+        case Pending(_, text):
+            st.caption(f"{label}: {plain(text)}")
+        case failed:
+            refusal(failed, key)
+
+
+def pressed(label: str, key: str, params: object, **button: Any) -> bool:
+    """Whether the button ``label`` was pressed for these ``params``; it is drawn until then."""
+    asked, name = st.session_state.setdefault("requests", set()), (key, params)
+    if name not in asked:
+        st.button(label, key=key, on_click=asked.add, args=(name,), **button)
+    return name in asked
+
+
+# What a page speaks of
+
+
+NONE = "nothing: find unusual rows"
+
+
+def name_of(params: Params) -> str:
+    """What a person calls the table: the sample, or their file."""
+    return state.upload(params.data).name if params.is_upload else tables.called(params)
+
+
+def headline(sentence: str, params: Params) -> None:
+    """Draw a sentence in Markdown, and beside it the chooser of another target; a sample has one target only."""
+    if not params.is_upload or tables.on_stack(params):
+        st.markdown(sentence)
+        return
+    said, change = st.columns([8, 1], vertical_alignment="center")
+    said.markdown(sentence)
+    with change.popover("Change", type="tertiary", help="Predict another column"):
+        names = [column.name for column in tables.summary(params).columns]
+        now = tables.table(params)
+        controls.view(
+            st.selectbox, "Predict", "field_explore_target", NONE if now.task == "novelty" else now.target_name, take,
+            options=[*names, NONE],
+        )  # fmt: skip
+
+
+def take(name: str) -> None:
+    """Predict another column, or none."""
+    what = {"target": "", "task": "novelty"} if name == NONE else {"target": name, "task": ""}
+    state.change(**what, at=None, column=0, term="", moved="")
+
+
+# The likeliest targets
+
+
+def offer_targets(*, ask: bool = False) -> None:
+    """Draw a button for each of the likeliest targets of an uploaded table, where no guess is far ahead, or where a
+    page has a reason to ``ask``.
+    """
+    params = state.current()
+    if not params.is_upload or tables.on_stack(params) or params.task == "novelty":
+        return
+    candidates: tuple[TargetCandidate, ...] = ()
+    with suppress(MKLError, state.MissingFileError):  # the page itself says so
+        candidates = tables.summary(replace(params, target="")).candidates
+    names = [one.name for one in candidates]
+    if len(names) < 2 or (is_sure(candidates) and not ask) or (params.target and params.target not in names):
+        return
+    guess = f"We guessed that you want to predict **{words.plain(names[0])}**. Is it another column?"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("Other likely targets:" if params.target else guess, width="content")
+        for place, one in enumerate(candidates):
+            st.button(
+                words.plain(one.name), key=f"target_{place}", on_click=state.change, kwargs={"target": one.name},
+                type="primary" if one.name == (params.target or names[0]) else "secondary",
+                help=f"Likely {words.plain(one.reason)}",
+            )  # fmt: skip

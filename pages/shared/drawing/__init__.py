@@ -1,1 +1,0 @@
-"""What several pages draw: figures, tables, controls of the registry, the evidence at a cursor."""

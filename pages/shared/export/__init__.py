@@ -1,1 +1,0 @@
-"""What leaves: code, notebook, model, proof, figure, one file that moves."""

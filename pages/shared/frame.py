@@ -1,0 +1,339 @@
+"""The frame of every page: heading, notices, presentation, theme, and the visit that draws them."""
+
+import time
+from pathlib import Path
+from urllib.parse import urlencode
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from mklcore.errors import MKLError
+from pages.shared import downloads, drawing, kept, nav, parameters, server, starting, state, tables, uploading, work
+from pages.shared.parameters import Params
+from pages.shared.state import memory
+from pages.shared.words import plain
+from pages.shared.work import PendingError
+
+# Type has four sizes: 1.1875 rem for the title of the page, 1 rem for headings and text, 0.875 rem for controls and
+# captions, 0.75 rem inside figures. Formulas have the size of the text around them; KaTeX makes them a fifth larger.
+# Streamlit keeps 80 pixels free on either side, cuts the menu off at nine pages, and stacks every row of columns on a
+# phone. What follows a cursor runs in a part of its own: its slider is brought before the columns, and on a phone
+# before everything, while figures of several methods are scrolled sideways there. White text needs a darker blue than
+# blue text on dark paper does: primary buttons have one of their own. The heading stays as tall as its
+# title: what is in progress is one line beside it, and gives way to it.
+LAYOUT = """<style>
+[data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
+.katex { font-size: 1em; }
+[data-testid="stMarkdownContainer"] :not(.katex-display) > .katex { display: inline-block; }
+.katex-display > .katex { font-size: 1.0625em; }
+.katex-display { overflow-x: auto; overflow-y: hidden; padding: 2px 0; }
+[data-testid="stTopNavLink"] { gap: 0.25rem; padding-left: 0.375rem; padding-right: 0.375rem; }
+.st-key-heading h1 { padding: 0.25rem 0; }
+.st-key-heading [data-testid="stColumn"]:nth-child(2) > * { max-height: 2.5rem; }
+.st-key-progress:has(button) .st-key-compiling { display: none; }
+.st-key-heading [data-testid="stProgress"] { display: flex; flex-direction: column; }
+.st-key-heading [data-testid="stProgress"] p { font-size: 0.875rem; line-height: 1.25; }
+.st-key-heading [data-testid="stHeading"] [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
+.st-key-heading [data-testid="stProgress"] p { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+[data-testid="stBaseButton-primary"] { background: #0072B2; border-color: #0072B2; color: #FFFFFF; }
+[data-testid="stBaseButton-primary"] * { opacity: 1; }
+[data-testid="stMultiSelect"] [data-tag] { background: #0072B2; color: #FFFFFF; }
+[data-testid="stFileUploaderDropzoneInstructions"] * { white-space: normal; }
+[data-testid="stSidebar"] [data-testid="stButtonGroup"] button { padding-left: 0.5rem; padding-right: 0.5rem; }
+.st-key-theme_eye { flex: none; width: 0; }
+.st-key-heading [data-testid="stColumn"] { flex-grow: 0; }
+.st-key-heading [data-testid="stHorizontalBlock"] { flex-wrap: nowrap; }
+.st-key-heading [data-testid="stColumn"]:first-child { flex: 1 0 max-content; width: auto; min-width: 0; }
+.st-key-heading [data-testid="stColumn"]:nth-child(2) { flex: 0 1 24rem; width: auto; min-width: 0; }
+.st-key-heading [data-testid="stColumn"]:nth-child(2):not(:has([role="progressbar"], button)) { flex-basis: 0; }
+.st-key-heading [data-testid="stColumn"] [data-testid="stColumn"]:first-child { flex: 1 1 0; }
+.st-key-heading [data-testid="stColumn"] [data-testid="stColumn"]:last-child { flex: none; }
+[data-testid="stLayoutWrapper"]:has(> [data-testid="stVerticalBlock"] > * > .st-key-explore_cursor),
+[data-testid="stVerticalBlock"]:has(> * > .st-key-explore_cursor) { display: contents; }
+@media (min-width: 1800px) {
+  .st-key-present button::after { content: "Present to a class"; margin-left: 0.5rem; white-space: nowrap; }
+  .st-key-heading [data-testid="stColumn"]:nth-child(3) { flex: none; width: auto; }
+}
+@media (max-width: 1360px) {
+  [data-testid="stTopNavLink"] > span:first-child:not(:last-child) { display: none; }
+}
+@media (max-width: 1100px) {
+  [data-testid="stTopNav"] + div { flex: none; width: auto; min-width: 0; }
+  [data-testid="stTopNavLink"] { font-size: 0.875rem; padding-left: 0.25rem; padding-right: 0.25rem; }
+  [data-testid="stSidebar"][aria-expanded="true"] { min-width: 208px; max-width: 208px; }
+  [data-testid="stSidebar"] [data-testid="stButtonGroup"] button { padding-left: 0.25rem; padding-right: 0.25rem; }
+}
+@media (max-width: 640px) {
+  [data-testid="stMainBlockContainer"] { padding-left: 1rem; padding-right: 1rem; }
+  .st-key-heading [data-testid="stHorizontalBlock"] { flex-wrap: wrap; row-gap: 0; }
+  .katex-display > .katex { white-space: normal; }
+  .st-key-explore_looks { column-gap: 0; }
+  .st-key-heading [data-testid="stColumn"] { flex: 0 1 auto; min-width: 0; width: auto; }
+  .st-key-heading [data-testid="stColumn"]:nth-child(-n + 2) { flex: 1 0 100%; }
+  .st-key-heading [data-testid="stColumn"]:nth-child(2) > * { max-height: none; }
+  .st-key-present, .st-key-explore_looks > :has([data-testid="stCaptionContainer"]) { display: none; }
+  [data-testid="stHorizontalBlock"] { row-gap: 1rem; }
+  .st-key-samples [data-testid="stColumn"] { flex: 1 1 40%; min-width: 0; }
+  .st-key-samples button p { white-space: normal; }
+  [data-testid="stButtonGroup"], [data-testid="stButtonGroup"] div { flex-wrap: wrap; overflow: visible; mask: none; }
+  [data-testid="stButtonGroup"] button { padding-left: 0.5rem; padding-right: 0.5rem; }
+  [data-testid="stSidebar"][aria-expanded="true"] { min-width: 264px; max-width: 100%; }
+  .st-key-explore_cursor [data-testid="stColumn"]:last-child { order: -1; }
+  .st-key-compare_figure { overflow-x: auto; }
+  .st-key-compare_figure > * { min-width: 46rem; }
+  [data-testid="stColumn"]:has(.st-key-predict_answer) { order: -1; }
+}
+</style>"""
+
+
+def dress() -> None:
+    """Give the page its room; once per run, before anything is drawn."""
+    st.html(LAYOUT)
+
+
+# The theme a person looks at
+
+
+_here = Path(__file__).parent
+_eye = st.components.v2.component(
+    "theme_eye",
+    html="<span></span>",
+    css=":host { display: none; } span { color: var(--st-background-color); }",
+    js=(_here / "theme.js").read_text(encoding="utf-8"),
+)
+
+
+def watch_theme() -> None:
+    """Have the browser say so where it shows another theme than the page is drawn for; the whole page then runs
+    again.
+    """
+    _eye(key="theme_eye", data={"dark": drawing.is_dark()}, default={"dark": None}, on_dark_change=lambda: None)
+
+
+# For a room full of people: one picture, no rail, larger type
+
+
+# The type of every part depends on the root's size; Streamlit has no switch for the rail and the menu of one session.
+PRESENTED = """<style>
+:root:root { font-size: clamp(20px, 1.35vw, 28px); }
+[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], header[data-testid="stHeader"] { display: none; }
+[data-testid="stMainBlockContainer"] { max-width: 110rem; padding-top: 0.75rem; }
+</style>"""
+
+
+def is_presenting() -> bool:
+    """Tell whether this session presents."""
+    return state.current().present
+
+
+def presentation_button() -> None:
+    """Draw the switch of the heading: into presentation, or out of it."""
+    if is_presenting():
+        st.button(
+            "", icon=":material/close_fullscreen:", key="leave_presentation", on_click=_leave, type="tertiary",
+            help="Leave the presentation: Esc",
+        )  # fmt: skip
+    else:
+        st.button(
+            "", icon=":material/present_to_all:", key="present", on_click=_enter, type="tertiary",
+            help="Present to a class: no rail, larger type",
+        )  # fmt: skip
+
+
+def dress_presentation() -> None:
+    """Dress the page for presentation if this session presents; once per run, before the page."""
+    if is_presenting():
+        st.html(PRESENTED)
+
+
+def way_out() -> None:
+    """Draw the ways from a presented page: the lessons, the next pages, and out."""
+    if not is_presenting():
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        for file, title in (("lessons", "Lessons"), ("explore", "Explore"), ("compare", "Compare"), ("hulls", "Hulls")):
+            nav.link(file, title)
+        st.button(
+            "Leave the presentation", key="leave_below", on_click=_leave, icon=":material/close_fullscreen:",
+            shortcut="Esc", type="tertiary",
+        )  # fmt: skip
+
+
+def _enter() -> None:
+    state.change(present=True)
+
+
+def _leave() -> None:
+    state.change(present=False)
+
+
+# Notices
+
+
+MOST_BYTES, MOST_LINES, MOST_SIGNS = 4000, 8, 160  # of a file that cannot be read at all
+
+
+def draw_notices() -> None:
+    """Say what of a link was refused, and what was dropped because something before it changed."""
+    for sentence in memory().refused:
+        st.warning(plain(sentence), icon=":material/link_off:")
+    if memory().notice:
+        st.info(memory().notice, icon=":material/refresh:")
+
+
+def usable_table() -> bool:
+    """Tell whether the table in use can be had; if not, say what to do and where."""
+    try:
+        tables.table(state.current())  # its file may have left the session while its split is still there
+        tables.split(state.current())
+    except state.MissingFileError:
+        st.info("This link needs a file that stayed with the person who uploaded it. Upload the same file to go on.")
+        if memory().page != "data":
+            uploading.uploader("The file of this link")
+            return False
+    except PendingError as error:
+        drawing.refusal(error, "refused")
+        return False
+    except MKLError as error:
+        drawing.refusal(error, "refused")
+        first_rows()
+    else:
+        return True
+    if memory().page != "data":
+        nav.link("data", "Go to Data")
+    return False
+
+
+def first_rows() -> None:
+    """Draw how an uploaded file that was refused begins, and what to do about it."""
+    params = state.current()
+    if not params.is_upload or tables.on_stack(params):
+        return
+    try:
+        found = tables.summary(params)
+    except MKLError:
+        lines = state.upload(params.data).content[:MOST_BYTES].decode("latin-1").splitlines()[:MOST_LINES]
+        st.code("\n".join(line[:MOST_SIGNS] for line in lines), language=None)
+        st.caption("The file begins like this. If letters or columns look wrong, change how the file is read on Data.")
+        return
+    import pandas as pd
+
+    frame = pd.DataFrame(found.preview, columns=[column.name for column in found.columns])
+    st.dataframe(frame, hide_index=True, alt=f"The first {len(frame)} rows of the refused table", key="refused_rows")
+    st.caption("The first rows as they were read. On Data, change the target, the task, the use of a column or how the "
+               "file is read.")  # fmt: skip
+
+
+# Heading
+
+
+def heading(question: str) -> DeltaGenerator:
+    """Draw the page's one question with undo and link; return the place beside it where work in progress is shown."""
+    title, progress, screen, undo, redo, link, code = st.container(key="heading").columns(
+        [19.5, 7.5, 1.3, 1.3, 1.3, 1.7, 1.7], vertical_alignment="center", gap="xsmall"
+    )
+    title.title(question, anchor=False)
+    with screen, st.container(horizontal=True, gap=None):
+        presentation_button()
+        watch_theme()
+    undo.button("", icon=":material/undo:", key="undo", on_click=state.undo, help="Undo the last step", type="tertiary")
+    redo.button(
+        "", icon=":material/redo:", key="redo", on_click=state.redo, help="Do the undone step again", type="tertiary",
+    )  # fmt: skip
+    with link:
+        _link_pocket()
+    with code:
+        downloads.screen()
+    state.look_again()
+    return progress
+
+
+def start(sentence: str) -> DeltaGenerator:
+    """Draw the heading of the first screen: its sentence, and the way into presentation; return as ``heading`` does."""
+    title, progress, screen = st.container(key="heading").columns(
+        [19.5, 7.5, 1.3], vertical_alignment="center", gap="xsmall"
+    )
+    title.title(sentence, anchor=False)
+    with screen, st.container(horizontal=True, gap=None):
+        presentation_button()
+        watch_theme()
+    return progress
+
+
+@st.fragment
+def _link_pocket() -> None:
+    """Draw the link when it is asked for: a released cursor changes it without a run of the whole app."""
+    pocket = st.popover(
+        "", icon=":material/link:", key="link", on_change="rerun", help="A link or a file that restores this screen",
+        type="tertiary",
+    )  # fmt: skip
+    if pocket.open:
+        with pocket:
+            _address()
+
+
+def _address() -> None:
+    url = (st.context.url or "").split("?")[0]
+    parts = urlencode(parameters.link_text(state.current()))
+    st.code(f"{url}?{parts}" if parts else url, language=None, wrap_lines=True)
+    if state.current().is_upload:
+        st.caption("The link names your table by its fingerprint; who opens it is asked for the table.")
+    if not kept.missing(state.current()):
+        st.download_button(
+            "Save", kept.saving(), f"screen.{kept.ENDING}", "application/zip", key="save", on_click="ignore",
+            icon=":material/download:",
+            help="One file with table, parameters, path and model. Drop it on the start page to open it.",
+        )  # fmt: skip
+
+
+# The visit
+
+
+AGAIN_SECONDS = 5.0
+LOST = "st.session_state has no key"  # what Streamlit says of a widget without a state
+
+
+def draw() -> None:
+    """Draw the frame and in it the page asked for, when it is its turn.
+
+    A run that Streamlit stops may still end while the next one of its session draws, and take the state of a widget
+    away from it: that one is drawn once more.
+    """
+    with server.PAGES.taken():
+        try:
+            _draw()
+        except KeyError as error:
+            before, memory().overlapped = memory().overlapped, time.monotonic()
+            if LOST not in str(error) or memory().overlapped - before < AGAIN_SECONDS:
+                raise
+            state.rerun()
+
+
+def _draw() -> None:
+    work.begin()
+    nav.frame()
+    page, room = nav.menu()
+    state.begin(room.file)
+    kept.begin()
+    if room is nav.START:
+        nav.leave_bare()
+    else:
+        state.end()
+    dress()
+    dress_presentation()
+    progress = start(room.question) if room is nav.START else heading(room.question)
+    notices = st.container()
+    starting.wait_for(room.file, comes_along=state.current() == Params() and tables.comes_along(Params()))
+    with nav.inside():
+        page.run()
+    way_out()
+    # Last, so that what the page has just begun or made obsolete is shown in the same run.
+    with notices:
+        draw_notices()
+    # Each in a place of its own: a fragment of the run before may still write where this run has nothing to show.
+    with progress, st.container(gap=None, key="progress"):
+        with st.container(gap=None, key="compiling"):
+            server.line(room.file)
+        with st.container(gap=None):
+            work.bar()
+    starting.drawn()

@@ -1,1 +1,0 @@
-"""What stands around every page: heading, notices, presentation."""

@@ -1,0 +1,660 @@
+"""What a person chose: typed, frozen, read from a link and written into one. No Streamlit."""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+from mklcore.data.dataset import LARGEST_VALUE
+from mklcore.data.grouping import GROUPS, NUMBERS
+from mklcore.data.samples import SAMPLES
+from mklcore.data.splitting import HOLD_OUT, RANDOM
+from mklcore.figures import style
+from mklcore.gallery.lessons import LESSONS
+from mklcore.hkl.bases import BASES
+from mklcore.hkl.inner import suits_hulls
+from mklcore.io.catalog import ESTIMATORS, Algorithm, Control
+from mklcore.io.launcher import TABLE
+from mklcore.kernels.functions import KERNELS
+from mklcore.kernels.notation import Recipe, is_dictionary, other_kernels
+from mklcore.paths.scoring import SCORINGS
+from mklcore.problem.losses import CLASSIFICATION, losses_for
+
+# One parameter: how it is read from the text of a link
+
+
+UPLOAD = "upload:"
+LONGEST_LIST = 400
+LONGEST_TABLE = 1500
+ENCODINGS = ("", "utf-8", "cp1252", "latin-1", "utf-16", "cp1250", "cp1251", "mac-roman", "shift-jis", "gb18030")
+_MOVE = r"\d{1,5}=-?\d{1,17}(\.\d{1,17})?(e[+-]?\d{1,3})?"
+MOVES = rf"{_MOVE}(,{_MOVE})*"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How one parameter is read from text, what is expected instead when it cannot be, and between which numbers."""
+
+    read: Callable[[str], Any]
+    expected: str
+    bounds: tuple[Any, Any] | None = None
+
+
+def number(low: float, high: float) -> Rule:
+    return _between(float, low, high, f"a number from {low:g} to {high:g}")
+
+
+def whole(low: int, high: int) -> Rule:
+    return _between(int, low, high, f"a whole number from {low} to {high}")
+
+
+def _between(kind: Callable[[str], Any], low: float, high: float, expected: str) -> Rule:
+    def read(text: str) -> Any:
+        value = kind(text)
+        if not low <= value <= high:
+            raise ValueError
+        return value
+
+    return Rule(read, expected, (low, high))
+
+
+def choice(*names: str) -> Rule:
+    return one_of(lambda: names)
+
+
+def one_of(names: Callable[[], Iterable[str]]) -> Rule:
+    """One of the names that there are when a link is read: what a registry holds may grow."""
+
+    def read(text: str) -> str:
+        if text not in tuple(names()):
+            raise ValueError
+        return text
+
+    return Rule(read, "one of " + ", ".join(name for name in names() if name))
+
+
+def several_of(names: Callable[[], Iterable[str]]) -> Rule:
+    """Several of the names that there are when a link is read, with commas between them."""
+
+    def read(text: str) -> str:
+        if not set(text.split(",")) <= set(names()):
+            raise ValueError
+        return text
+
+    return Rule(read, "names with commas between them, from " + ", ".join(names()))
+
+
+def flag() -> Rule:
+    return Rule({"yes": True, "no": False}.__getitem__, "yes or no")
+
+
+def source() -> Rule:
+    def read(text: str) -> str:
+        if text not in SAMPLES and not re.fullmatch(UPLOAD + "[0-9a-f]{64}", text):
+            raise ValueError
+        return text
+
+    return Rule(read, "the name of a sample or the fingerprint of an uploaded file")
+
+
+def position() -> Rule:
+    def read(text: str) -> float:
+        value = float(text)
+        if not value > 0:
+            raise ValueError
+        return value
+
+    return Rule(read, "a number above 0")
+
+
+def matching(pattern: str, expected: str, longest: int = LONGEST_LIST) -> Rule:
+    def read(text: str) -> str:
+        if len(text) > longest or not re.fullmatch(pattern, text, re.ASCII):
+            raise ValueError
+        return text
+
+    return Rule(read, expected)
+
+
+def short_line(text: str) -> str:
+    """Return a line of any letters that is not too long. Raises ValueError."""
+    if len(text) > LONGEST_LIST or not text.isprintable():
+        raise ValueError
+    return text
+
+
+def one_line(text: str) -> str:
+    """Return a text as :func:`short_line` takes it."""
+    return "".join(sign for sign in text if sign.isprintable())[:LONGEST_LIST]
+
+
+def dictionary() -> Rule:
+    """Kernels as text, kernels of a stack, or the name of a text that this session keeps."""
+    elsewhere = matching(rf"stack@{NUMBERS}|kept:[0-9a-f]{{64}}", "", LONGEST_TABLE)
+
+    def read(text: str) -> str:
+        return text if len(text) <= LONGEST_TABLE and is_dictionary(text) else elsewhere.read(text)
+
+    return Rule(read, "kernels, as in rbf0.5m@*")
+
+
+def moves() -> Rule:
+    def read(text: str) -> str:
+        if len(text) > 10 * LONGEST_LIST or not re.fullmatch(MOVES, text, re.ASCII):
+            raise ValueError
+        if any(abs(float(part.split("=")[1])) > LARGEST_VALUE for part in text.split(",")):
+            raise ValueError
+        return text
+
+    return Rule(read, "numbers of columns with their new values, as in 3=1.5,7=0")
+
+
+# Algorithms: which learn from kernels, and the values of their controls
+
+
+Setting = str | float | int | bool
+
+
+class Methods(Mapping[str, Algorithm]):
+    """The algorithms that learn from kernels, as the registry lists them now."""
+
+    def __getitem__(self, key: str) -> Algorithm:
+        method = ESTIMATORS[key]
+        if method.on != "kernels":
+            raise KeyError(key)
+        return method
+
+    def __iter__(self) -> Iterator[str]:
+        return (key for key, method in ESTIMATORS.items() if method.on == "kernels")
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def offered(self, task: str, chosen: str = "") -> list[str]:
+        """Return the keys of those that a list for ``task`` shows, and of the ``chosen`` one."""
+        return [key for key, method in self.items() if method.is_offered(task, chosen)]
+
+
+METHODS = Methods()
+
+
+def applicable(algorithm: Algorithm, task: str) -> list[Control]:
+    """Return the controls of the algorithm that make sense for the task."""
+    return [control for control in algorithm.controls if not control.tasks or task in control.tasks]
+
+
+def accepts(control: Control, value: Setting) -> bool:
+    """Tell whether ``value`` is one that ``control`` can take."""
+    match control.kind:
+        case "choice":
+            return value in control.choices
+        case "flag":
+            return isinstance(value, bool)
+        case _ if isinstance(value, bool | str):
+            return False
+        case "integer":
+            return value == int(value) and control.low <= value <= control.high
+        case "p":
+            return value >= 1
+        case _:
+            return control.low <= value <= control.high
+
+
+def read_setting(controls: Iterable[Control], text: str) -> Setting:
+    """Return the value that the first of ``controls`` to take it reads from ``text``. Raises ValueError."""
+    for control in controls:
+        try:
+            value = _setting_value(control, text)
+        except (ValueError, KeyError):
+            continue
+        if accepts(control, value):
+            return value
+    raise ValueError
+
+
+def _setting_value(control: Control, text: str) -> Setting:
+    match control.kind:
+        case "choice":
+            return text
+        case "flag":
+            return bool(flag().read(text))
+        case "integer":
+            return int(text)
+        case _:
+            return float(text)
+
+
+def write_setting(value: object) -> str:
+    """Return one value as the text a link holds."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return repr(value) if isinstance(value, float) and math.isfinite(value) else str(value)
+
+
+# Methods of Compare as text
+#
+# ``lp;lp:p,C=0.1;gomp,lam=0.1`` are three methods: semicolons between methods, a colon before the parameter the path
+# runs over, commas before settings. What is at its usual value is not written, so that equal methods have equal
+# texts.
+
+
+FEWEST, MOST = 2, 5
+LONGEST = 1200
+USUAL_METHODS = "lp;lp,p=1.3333333333333333;lp,p=2.0;lp,p=inf"
+EXPECTED_METHODS = (
+    f"from {FEWEST} to {MOST} methods with semicolons between them, each with its settings, as in lp,p=2.0;gomp,lam=0.1"
+)
+EXPECTED_PLACE = "a number above 0, or a share of the path from 0% to 100%"
+
+
+@dataclass(frozen=True)
+class MethodParams:
+    """One method: the key of its algorithm, the parameter of its path ("" for the usual one), its unusual settings."""
+
+    algorithm: str
+    path: str = ""
+    settings: tuple[tuple[str, Setting], ...] = ()
+
+    def text(self) -> str:
+        """Return the method as the link has it."""
+        head = self.algorithm + (f":{self.path}" if self.path else "")
+        return ",".join([head, *(f"{name}={write_setting(value)}" for name, value in self.settings)])
+
+    @property
+    def over(self) -> str:
+        """Return the key of the parameter the path runs over."""
+        return self.path or METHODS[self.algorithm].path_params[0]
+
+
+def usual_method(name: str, path: str = "", /, **settings: Setting) -> MethodParams:
+    """Return the method with everything usual left out, and everything that does not belong to the algorithm."""
+    algorithm = METHODS[name]
+    first = algorithm.path_params[0]
+    over = path if path in algorithm.path_params else first
+    moved = algorithm.path(over).attribute
+    kept: dict[str, Setting] = {}
+    for setting, value in settings.items():
+        known = [control for control in algorithm.controls if control.name == setting]
+        fits = [control for control in known if accepts(control, value)]
+        if fits and setting != moved and any(control.default != value for control in known):
+            kept[setting] = value
+    return MethodParams(name, "" if over == first else over, tuple(sorted(kept.items())))
+
+
+def read_methods(text: str) -> tuple[MethodParams, ...]:
+    """Read the methods of a link; raises ``ValueError`` for anything but an exact account of methods."""
+    parts = text.split(";")
+    if len(text) > LONGEST or not FEWEST <= len(parts) <= MOST:
+        raise ValueError
+    return tuple(_read_one(part) for part in parts)
+
+
+def write_methods(methods: Sequence[MethodParams]) -> str:
+    """Return the methods as the link has them."""
+    return ";".join(one.text() for one in methods)
+
+
+def _read_one(text: str) -> MethodParams:
+    head, *parts = text.split(",")
+    name, colon, path = head.partition(":")
+    if name not in METHODS or (colon and path not in METHODS[name].path_params):
+        raise ValueError
+    algorithm, settings = METHODS[name], {}
+    for part in parts:
+        key, equals, value = part.partition("=")
+        if not equals or key in settings:
+            raise ValueError
+        settings[key] = read_setting([c for c in algorithm.controls if c.name == key], value)
+    return usual_method(name, path, **settings)
+
+
+def read_methods_place(text: str) -> str:
+    """Read where the cursor of all methods stands: a value of the parameter they share, or a share of each path."""
+    if re.fullmatch(r"\d{1,3}(\.\d{1,2})?%", text, re.ASCII):
+        if float(text[:-1]) > 100:
+            raise ValueError
+        return text
+    if not float(text) > 0:
+        raise ValueError
+    return write_setting(float(text))
+
+
+# Names of methods
+
+
+def labels(methods: Sequence[MethodParams], task: str) -> list[str]:
+    """Return a name for each method: its algorithm, what is unusual about it, and what parts it from its like.
+
+    Only settings that act for ``task`` are stated.
+    """
+    return [_label(one, [other for other in methods if other.algorithm == one.algorithm], task) for one in methods]
+
+
+def _label(one: MethodParams, alike: Sequence[MethodParams], task: str) -> str:
+    algorithm, own = METHODS[one.algorithm], dict(one.settings)
+    parted = {name for other in alike for name, _ in set(other.settings) ^ set(one.settings)}
+    usual = {control.name: control.default for control in algorithm.controls if task in control.tasks}
+    acting = algorithm.shown(task, one.over, {**usual, **own})
+    words = [
+        _as_text(control, own.get(control.name, control.default))
+        for control in acting
+        if control.name in own or control.name in parted
+    ]
+    if one.path or any(other.path != one.path for other in alike):
+        sign = one.over
+        words.append(f"over {'λ' if sign == 'lam' else sign}")
+    return ", ".join([algorithm.label, *words])
+
+
+def _as_text(control: Control, value: Setting) -> str:
+    if isinstance(value, bool):
+        return f"{control.label.lower()}: {write_setting(value)}"
+    shown = value.replace("_", "-") if isinstance(value, str) else style.number(value)
+    last = control.label.split()[-1]
+    if len(last) == 1:
+        return f"{last} = {shown}"
+    return shown if isinstance(value, str) else f"{control.label.lower()} {shown}"
+
+
+# All parameters
+
+
+LOW_RANK, SAMPLE = "lowrank", "sample"  # ways to deal with many rows: features of all, or the kernels of some
+MOST_LANDMARKS = 1000
+BUILDERS = tuple(one.name for one in fields(Recipe))  # the parameters that say what the builders make
+
+
+def _methods() -> Rule:
+    return Rule(lambda text: write_methods(read_methods(text)), EXPECTED_METHODS)
+
+
+def _settings_of(method: str) -> Rule:
+    """Settings of one method's advanced controls as one text: memory_mb=400;tol=0.0001."""
+    known = {control.name: control for control in ESTIMATORS[method].controls if control.advanced}
+
+    def read(text: str) -> str:
+        for part in text.split(";") if len(text) <= LONGEST_LIST else ["too long"]:
+            name, _, value = part.partition("=")
+            read_setting([known[name]], value)
+        return text
+
+    return Rule(read, "settings within the ranges their controls show, as in memory_mb=400;tol=0.0001")
+
+
+P = TypeVar("P", bound="FileParams")
+
+
+def _param(default: Any, rule: Rule) -> Any:
+    return field(default=default, metadata={"rule": rule})
+
+
+@dataclass(frozen=True, eq=False)
+class FileParams:
+    """What the reading of a table depends on.
+
+    Parameters are frozen and hashable, and each kind holds those of the stages before it: a function says by the kind
+    it takes what its result depends on, and ``part`` of that kind is the key under which the result is kept.
+    """
+
+    data: str = _param("breast_cancer", source())
+    target: str = _param("", matching(rf".{{0,{LONGEST_LIST}}}", "the name of a column"))
+    task: str = _param("", choice("", "classification", "regression", "novelty"))
+    sheet: str = _param("", matching(r"[^\x00-\x1f]{1,60}", "the name of a sheet"))
+    encoding: str = _param("", choice(*ENCODINGS))
+    delimiter: str = _param("", choice("", "comma", "semicolon", "tab", "bar", "spaces"))
+    decimal: str = _param("", choice("", "point", "comma"))
+    header: str = _param("", choice("", "yes", "no"))
+    uses: str = _param("", matching(r"\d{1,5}[ncx](,\d{1,5}[ncx])*", "columns with uses, as in 3n,5x", LONGEST_TABLE))
+    missing: str = _param("median", choice("median", "indicator", "drop"))
+    gaps: bool = False
+    marks: str = _param("", Rule(short_line, "texts that stand for a missing value, with commas between them"))
+    rare: str = _param("", choice("", "merge", "drop"))
+    skip: str = _param("", matching(r"\d{1,3}", "a number of lines"))
+    lines: str = _param("", choice("", "skip"))
+    quotes: bool = True
+
+    @property
+    def is_upload(self) -> bool:
+        """Tell whether the table came as a file."""
+        return self.data.startswith(UPLOAD)
+
+    def part(self, kind: type[P]) -> P:
+        """Return those of these parameters that ``kind`` holds."""
+        if kind not in self._parts:
+            self._parts[kind] = kind(**{one.name: getattr(self, one.name) for one in fields(kind)})
+        return self._parts[kind]
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._values == other._values
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # another process hashes strings differently
+
+    @cached_property
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, one.name) for one in fields(self))
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self._values)  # of a hundred, and asked for as often
+
+    @cached_property
+    def _parts(self) -> dict[type["FileParams"], Any]:
+        return {}  # a page asks for its keys hundreds of times
+
+
+@dataclass(frozen=True, eq=False)
+class DataParams(FileParams):
+    """What the table in use and its split depend on."""
+
+    validation: float = _param(0.25, number(0.05, 0.45))
+    test: float = _param(0.25, number(0.05, 0.45))
+    seed: int = _param(0, whole(0, 9999))
+    stratified: bool = True
+    hold_out: str = _param(RANDOM, choice(*HOLD_OUT))
+    grouping: str = _param(
+        "",
+        matching(rf"none|prefix|categories|bands \d{{1,4}}|{GROUPS}", "groups, as in petal:3-4", LONGEST_TABLE),
+    )
+    clip: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class KernelParams(DataParams):
+    """What the Gram matrices depend on."""
+
+    rows: int = _param(0, whole(0, 1_000_000))
+    recipe: str = _param("", choice("", "recommended", "builders"))
+    together: bool = True
+    curved: bool = True
+    pairs: bool = True
+    widths: int = _param(5, whole(0, 20))
+    linear: bool = True
+    degree: int = _param(2, whole(0, 6))
+    each: str = _param("auto", one_of(lambda: ("auto", "none", *KERNELS)))
+    groups: bool = False
+    laplacians: int = _param(0, whole(0, 20))
+    others: str = _param("", several_of(other_kernels))
+    group_kernels: str = _param("rbf", choice("rbf", "linear", "both"))
+    spectrum: int = _param(3, whole(0, 8))
+    places: int = _param(5, whole(0, 20))
+    shift: int = _param(0, whole(0, 20))
+    bands: int = _param(0, whole(0, 100))
+    band_kernels: str = _param("linear", choice("linear", "rbf", "both", "spectral"))
+    subspaces: int = _param(0, whole(0, 100))
+    subspace_size: int = _param(3, whole(1, 1000))
+    subspace_kernel: str = _param("rbf", one_of(lambda: KERNELS))
+    subspace_seed: int = _param(0, whole(0, 9999))
+    edited: str = _param("", dictionary())
+    normalise: str = _param("auto", choice("auto", "multiplicative", "spherical", "trace", "diag", "none"))
+    center: bool = False
+
+    @property
+    def recommended(self) -> bool:
+        """Tell whether the table suggests the dictionary; without a word on it, it does until a builder is moved."""
+        if self.recipe:
+            return self.recipe == "recommended"
+        return all(getattr(self, name) == getattr(KernelParams, name) for name in BUILDERS)
+
+
+@dataclass(frozen=True, eq=False)
+class PathParams(KernelParams):
+    """What a path depends on: an algorithm on the kernels."""
+
+    algorithm: str = _param("lp", one_of(lambda: METHODS))
+    path: str = _param("", Rule(str, "the parameter a path runs over"))
+    scoring: str = _param("", choice("", *SCORINGS))
+    further: int = _param(0, whole(0, 9))
+    way: str = _param("", choice("", SAMPLE, LOW_RANK))
+    landmarks: int = _param(0, whole(0, MOST_LANDMARKS))
+    settings: tuple[tuple[str, Setting], ...] = field(default=())
+
+    def setting(self, control: Control) -> Setting:
+        """Return what is set for ``control``, or its usual value where nothing usable is set."""
+        value = dict(self.settings).get(control.name, control.default)
+        return value if accepts(control, value) else control.default
+
+
+@dataclass(frozen=True, eq=False)
+class HullParams(DataParams):
+    """What a path of hulls depends on; no kernels but those of its own grid."""
+
+    hull_basis: str = _param("polynomial", choice(*BASES))
+    hull_degree: int = _param(3, whole(1, 6))
+    hull_loss: str = _param("logistic", one_of(lambda: losses_for(CLASSIFICATION, suits_hulls)))
+    hull_columns: str = _param("", matching(r"\d{1,5}(,\d{1,5})*", "numbers of columns with commas between them"))
+    hull_rows: int = _param(0, whole(0, 1_000_000))
+    hull_more: str = _param("", _settings_of("hkl"))
+
+
+@dataclass(frozen=True, eq=False)
+class TheoryParams(HullParams, PathParams):
+    """What is measured and drawn on Theory."""
+
+    theory_lam: float = _param(0.01, number(1e-6, 1e2))
+    theory_share: float = _param(0.1, number(0.001, 0.9))
+    theory_class: int = _param(0, whole(0, 9999))
+
+
+@dataclass(frozen=True, eq=False)
+class Params(TheoryParams):
+    """Everything the screen depends on."""
+
+    hull_at: float | None = _param(None, position())
+    hull_pair: str = _param("", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5"))
+    hull_term: str = _param("", Rule(short_line, "a line of text"))
+    hull_node: str = _param(
+        "", matching(r"root|\d{1,5}\^\d{1,2}(\*\d{1,5}\^\d{1,2})*", "columns with levels, as in 3^2*5^1")
+    )
+    at: float | None = _param(None, position())
+    look: str = _param("columns", choice("columns", "path", "inside"))
+    column: int = _param(0, whole(0, 99999))
+    term: str = _param("", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5"))
+    over: str = _param("", matching(r"\d{1,5},\d{1,5}", "two numbers of columns, as in 3,5"))
+    output: int = _param(0, whole(0, 9999))
+    shown: int = _param(0, whole(0, 9999))
+    methods: str = _param(USUAL_METHODS, _methods())
+    methods_at: str = _param("", Rule(read_methods_place, EXPECTED_PLACE))
+    lesson: str = _param("", one_of(lambda: ("", *LESSONS)))
+    lesson_step: str = _param("guess", choice("guess", "reveal", "why"))
+    lesson_guess: str = _param("", matching(r"[a-z]{0,12}", "the name of an answer"))
+    present: bool = False
+    theory: str = _param("lp", choice("lp", "gomp", "greedy", "hkl"))
+    experiment: str = _param("lp_fig3", matching(r"[a-z0-9_]{1,40}", "the name of an experiment"))
+    experiment_seed: int = _param(0, whole(0, 9999))
+    experiment_panel: int = _param(0, whole(0, 99))
+    row: int = _param(1, whole(1, 1_000_000))
+    moved: str = _param("", moves())
+    outcome: int = _param(0, whole(0, 9999))
+    repeats: int = _param(10, whole(2, 100))
+
+    def with_setting(self, name: str, value: Setting) -> "Params":
+        """Return these parameters with one control of the algorithm set."""
+        return replace(self, settings=tuple(sorted({**dict(self.settings), name: value}.items())))
+
+
+RULES: dict[str, Rule] = {
+    one.name: one.metadata.get("rule") or flag() for one in fields(Params) if one.name != "settings"
+}
+
+
+# The link
+
+
+MOST_REFUSALS = 8  # of a link, listed one by one
+USUAL = Params()
+
+
+def _link_setting(name: str, text: str) -> Setting:
+    """Read one control's value; any algorithm that has the control may have been meant. Raises ValueError."""
+    meant = [control for algorithm in METHODS.values() for control in algorithm.controls if control.name == name]
+    if not meant:
+        raise ValueError(f"The link speaks of {name[:40]!r}, which this app does not know. It is left out.")
+    try:
+        return read_setting(meant, text)
+    except ValueError:
+        raise ValueError(_refusal(name, text, "within the range its control shows", meant[0].default)) from None
+
+
+def _refusal(name: str, text: str, expected: str, usual: object) -> str:
+    shown = "the first one that fits" if usual in ("", None) else write_setting(usual)
+    return (
+        f"The link asks for {name} = {text[:40]!r}, but {name} has to be {expected}. The usual value is used: {shown}."
+    )
+
+
+def read_link(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
+    """Read a link: the parameters, and one sentence for each part that had to be refused."""
+    good: dict[str, Any] = {}
+    settings: dict[str, Setting] = {}
+    refused: list[str] = []
+    for name, text in query.items():
+        if name == TABLE:
+            continue
+        if not _can_be_sent(name + text):
+            refused.append(f"The link holds {(name + text)[:40]!r}, which no text can hold. It is left out.")
+            continue
+        if name in RULES:
+            try:
+                good[name] = RULES[name].read(text)
+            except (ValueError, KeyError):
+                refused.append(_refusal(name, text, RULES[name].expected, getattr(USUAL, name)))
+        else:
+            try:
+                settings[name] = _link_setting(name, text)
+            except ValueError as error:
+                refused.append(str(error))
+    if "recipe" not in query and any(name in good for name in BUILDERS):
+        usual = {name: getattr(USUAL, name) for name in BUILDERS}
+        good["recipe"] = "" if any(good.get(name, value) != value for name, value in usual.items()) else "builders"
+    if good.get("validation", 0.25) + good.get("test", 0.25) > 0.8:
+        refused.append("The link leaves less than a fifth of the rows for training. The usual split is used.")
+        good = {name: value for name, value in good.items() if name not in ("validation", "test")}
+    runs_over = METHODS[good.get("algorithm", "lp")].path_params
+    if good.get("path", runs_over[0]) not in runs_over:
+        refused.append(_refusal("path", good.pop("path"), "one of " + ", ".join(runs_over), runs_over[0]))
+    if more := refused[MOST_REFUSALS:]:
+        refused = [*refused[:MOST_REFUSALS], f"{len(more)} more parts of the link cannot be used. They are left out."]
+    return Params(**good, settings=tuple(sorted(settings.items()))), tuple(refused)
+
+
+def _can_be_sent(text: str) -> bool:
+    """Tell whether ``text`` can be written into a link: halves of a sign, which JSON can hold, cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def link_text(params: DataParams) -> dict[str, str]:
+    """Return the link's parts: what differs from the usual values."""
+    named = params.__getstate__()
+    settings = named.pop("settings", ())
+    parts = {name: write_setting(value) for name, value in named.items() if value != getattr(USUAL, name)}
+    return parts | {name: write_setting(value) for name, value in settings}

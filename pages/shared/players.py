@@ -1,0 +1,203 @@
+"""What moves in the browser without the server: the cursor on a path, and on those of several methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from mklcore.figures import axes, captions, moving, players
+from mklcore.figures.moving import MethodView, SharedSlider
+from mklcore.paths.path import Path
+from pages.shared import controls, drawing, places, state
+from pages.shared.answer import ComparedMethod
+from pages.shared.places import CursorPlace, SliderPlace, label, symbol
+from pages.shared.state import memory
+
+if TYPE_CHECKING:
+    pass
+
+# One path
+#
+# Inline components over constant figures: the player moves lines laid over the charts and reports once, on release or
+# when the keys rest; bars and texts listen to the player inside the browser, where everything along the path is
+# known. The session remembers the last report, so that Python moves the cursor only when it chose a new place itself
+# (undo, a link, the number box, a new path).
+
+
+FINE = ("C", "lam", "p")  # parameters whose slider stops between solved points
+CHART, SCORES = "path_chart", "score_chart"
+KEY = "player"
+_player = st.components.v2.component("path_player", **players.player("path")._asdict())
+_bars = st.components.v2.component("path_bars", **players.player("bars")._asdict())
+_texts = st.components.v2.component("path_texts", **players.player("texts")._asdict())
+_hull = st.components.v2.component("hull_picture", **players.player("hull")._asdict())
+_chart = st.components.v2.component("path_chart", **players.player("chart")._asdict())
+
+
+def listen(path: Path, name: object) -> None:
+    """Take the browser's last report about the path called ``name`` into the parameters, once, and never beyond its
+    ends.
+    """
+    cursor, report = memory().cursors.path, controls.report(KEY)
+    if cursor.is_new(report) and cursor.name == name:
+        cursor.said = _reported(path, report)
+        state.change(at=cursor.said)
+
+
+def _reported(path: Path, report: dict[str, Any]) -> float:
+    """Return the value where the thumb was released: that of a solved point, or one between two of them."""
+    last = len(path.values) - 1
+    index = min(max(int(report["index"]), 0), last)
+    position = report.get("position", index)
+    if path.param not in FINE or not isinstance(position, int | float) or position == index:
+        return float(path.values[index])
+    values = np.asarray(path.values, dtype=float)
+    place = min(max(float(position), 0.0), float(last))
+    low = min(int(place), last - 1)
+    ends, part = values[low : low + 2], place - low
+    value = (1.0 - part) * ends[0] + part * ends[1] if path.param == "p" else ends[0] ** (1.0 - part) * ends[1] ** part
+    return float(f"{value:.4g}")
+
+
+@dataclass(frozen=True)
+class View:
+    """What a component shows at every point of a path: its name, and the entries of any path of the same kernels."""
+
+    name: str
+    of: Callable[[Path], Sequence[Any]]
+
+
+def bars(name: str, drawn: dict[str, Any], pick: Callable[[str], None] | None = None) -> None:
+    """Draw bars that follow the cursor, ``drawn`` by ``moving``; ``pick`` is called with what was clicked of its
+    ``picks``.
+    """
+    key = f"bars_{name}"
+
+    def picked() -> None:
+        if pick is not None and (report := controls.report(key, "picked")):
+            pick(str(report["name"]))
+
+    _bars(key=key, data={**drawn, "chart": CHART, "set": name}, on_picked_change=picked)
+
+
+def texts(view: View, path: Path, index: int, widths: Sequence[float]) -> None:
+    """Draw texts that follow the cursor: columns of lines of runs (class, text), as ``captions`` makes them."""
+    _texts(key=f"texts_{view.name}", data=moving.texts(CHART, view.of(path), widths, index) | {"set": view.name})
+
+
+def chart(key: str, drawn: dict[str, Any]) -> None:
+    """Draw the panels of a figure, over which the cursor stands, without the title that the page says above it."""
+    panels = [one | {"title": ""} for one in drawn["panels"]]
+    _chart(key=key, data={**drawn, "panels": panels})
+
+
+def picture(drawn: dict[str, dict[str, Any]], name: str, *, first: bool = False) -> None:
+    """Draw panels above a slider of their own, or hulls, as ``mklcore.figures.moving.picture_json`` lays them out; with
+    ``first`` slider and sentence stand above the panels.
+    """
+    if "hull" in drawn:
+        _hull(
+            key=name, data=drawn["hull"], default={"report": None, "picked": None}, on_report_change=lambda: None,
+            on_picked_change=lambda: None,
+        )  # fmt: skip
+        return
+    if not first:
+        _chart(key=f"{name}_chart", data=drawn["chart"])
+    _player(key=name, data=drawn["play"], default={"report": None}, on_report_change=lambda: None)
+    _texts(key=f"{name}_said", data=drawn["say"])
+    if first:
+        _chart(key=f"{name}_chart", data=drawn["chart"])
+
+
+def _between(path: Path, value: float) -> float:
+    """Return the place of a value among the points of the path, as the slider counts them."""
+    places, values = np.arange(len(path), dtype=float), np.asarray(path.values, dtype=float)
+    scale = np.log if path.param != "p" and values.min() > 0 else np.asarray
+    known, asked = scale(values), float(scale(np.float64(value)))
+    order = np.argsort(known)
+    return round(float(np.interp(asked, known[order], places[order])), 4)
+
+
+def player(path: Path, name: object, here: CursorPlace, exact: Path | None, views: Sequence[View]) -> None:
+    """Draw the cursor's slider. ``exact`` is the one-point path solved between the path's own values."""
+    between: dict[str, Any] | None = None
+    if exact is not None:
+        between = {
+            "x": axes.parameter_axis(path).at(here.value),
+            "position": _between(path, here.value),
+            "label": label(path.param, here.value),
+            "spoken": f"{label(path.param, here.value)}, {captions.spoken(exact, 0)}",
+            "sets": {view.name: view.of(exact)[0] for view in views},
+            "hollow": not exact.statuses[0].ok,
+        }
+    _player(
+        key=KEY,
+        data={
+            "chart": CHART,
+            "charts": [CHART, SCORES],
+            **moving.slider(path, index=here.index),
+            "exact": between,
+            "smooth": path.param in FINE and len(path) > 1 and bool(np.isfinite(path.values).all()),
+            "log": path.param != "p",
+            "sign": symbol(path.param),
+            "turn": memory().cursors.path.turns(name, state.current().at),
+        },
+        default={"report": None},
+        on_report_change=lambda: None,
+    )
+
+
+# Several methods
+#
+# The session remembers the browser's last report, so that Python moves the cursor only when it chose a new place
+# itself: the best point of each method, undo, a link, other methods.
+
+
+METHODS_CHART = "compare_chart"
+METHODS_KEY = "compare_player"
+_slider = st.components.v2.component("compare_player", **players.player("compare")._asdict())
+_table = st.components.v2.component("compare_table", **players.player("methods")._asdict())
+_methods_chart = st.components.v2.component("compare_chart", **players.player("chart")._asdict())
+Drawn = dict[str, dict[str, Any]]
+
+
+def listen_methods(found: SharedSlider, name: object) -> None:
+    """Take the browser's last report about the methods called ``name`` into the parameters, once."""
+    cursor, report = memory().cursors.methods, controls.report(METHODS_KEY)
+    if cursor.is_new(report) and cursor.name == name:
+        text = found.text(float(report.get("position", report["index"])))
+        cursor.said = text
+        state.change(methods_at=text)
+
+
+def drawn(shown: Sequence[ComparedMethod], found: SharedSlider) -> Drawn:
+    """What the players show: a path, or a note, of every method."""
+    methods = [MethodView(one.label, one.path, one.note) for one in shown]
+    return moving.methods_json(methods, found, dark=drawing.is_dark(), chart=METHODS_CHART)
+
+
+def slider(made: Drawn, found: SharedSlider, here: SliderPlace, name: object) -> None:
+    """Draw the slider that leads the lines over the figure."""
+    label = "each at its best" if here.best else f"{found.value(here.position):.4g} % of each path"
+    if found.shared and not here.best:
+        label = places.label(found.shared, found.value(here.position))
+    place = {"step": here.position, "free": here.best, "places": list(here.places), "label": label}
+    turn = memory().cursors.methods.turns(name, state.current().methods_at)
+    _slider(
+        key=METHODS_KEY, data={**made["lead"], "place": place, "turn": turn}, default={"report": None},
+        on_report_change=lambda: None,
+    )  # fmt: skip
+
+
+def methods_chart(made: Drawn) -> None:
+    """Draw weights above scores of every method."""
+    _methods_chart(key=METHODS_CHART, data=made["chart"])
+
+
+def table(made: Drawn) -> None:
+    """Draw facts and kernel weights of every method, which follow the slider."""
+    _table(key=f"{METHODS_KEY}_table", data=made["methods"])

@@ -1,0 +1,318 @@
+"""What work runs on: cores, memory, compiled solvers, turns of pages that are drawn, and the end of sessions."""
+
+import asyncio
+import atexit
+import ctypes
+import gc
+import math
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+import streamlit as st
+from threadpoolctl import threadpool_limits
+
+import mklcore
+from mklcore._numba import cache
+from pages.shared import inside, state
+
+# Cores and memory
+#
+# A container bounds both (cgroups of either version); elsewhere the machine does.
+
+
+GROUPS = Path("/sys/fs/cgroup")
+
+
+def cores(groups: Path = GROUPS) -> int:
+    """Return how many cores this process may use: those it may run on, and no more than its container's share of
+    time.
+    """
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota, period = (*_numbers(groups / "cpu.max"), 0.0, 0.0)[:2]
+    if not quota:
+        quota, period = (sum(_numbers(groups / "cpu" / name)) for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us"))
+    if quota > 0 and period > 0:
+        here = min(here, math.ceil(quota / period))
+    return max(here, 1)
+
+
+def memory_bytes(groups: Path = GROUPS) -> float:
+    """Return how much memory this process may have: the least of what machine and container say."""
+    found = [float(psutil.virtual_memory().total)]
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        found += _numbers(groups / name)
+    return min(found)
+
+
+def _numbers(file: Path) -> list[float]:
+    """Return the numbers in a file of the system; none where there is no such file, or no bound, which says "max"."""
+    try:
+        return [float(word) for word in file.read_text(encoding="ascii").split()]
+    except (OSError, ValueError):
+        return []
+
+
+# Solvers, compiled once after an installation, while the server goes on answering
+
+
+# Between compiled calls a solver holds the interpreter. At the usual 5 ms a turn everybody waits long beside a path
+# that is solved here; at 0.5 ms a class of thirty spends a sixth of the server's time on changing hands.
+SWITCH_SECONDS = 0.002
+PATIENCE_SECONDS = 10.0  # for a first page to be drawn
+LEAVING_SECONDS = 8.0  # for what is being compiled when the server ends
+BROWSER_SECONDS = 4.0  # in which the browser draws what it was sent, and a person may go on to the next page
+COMPILING_SECONDS = 1.0  # between two looks at what takes half a minute, while the browser has a page to draw
+IMPORTED = (
+    threading.Event()
+)  # what the server imports; two threads that enter a package at once would find it half made
+IMPORTED.set()  # unless a server has begun
+COMPILE = [sys.executable, "-m", "mklcore._numba.warmup", "--with-parent"]
+
+
+class Preparation:
+    """How far compiling is: a process of its own does it, and the server only loads what that left on disk."""
+
+    def __init__(self) -> None:
+        self.done, self.total, self.over = 0, 1, False
+        self.is_filled = False  # by an earlier start: nobody has to wait
+        self._changed = threading.Condition()
+        self._compiler: subprocess.Popen[str] | None = None
+        self._drawn, self._asked, self._leaving = threading.Event(), threading.Event(), threading.Event()
+
+    def report(self, done: int, total: int) -> None:
+        """Take one line of progress."""
+        with self._changed:
+            self.done, self.total = done, total
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Let nobody wait any longer, however it ended: what is not compiled by now is compiled where it is needed."""
+        with self._changed:
+            self.over = True
+            self._changed.notify_all()
+
+    def ready(self) -> bool:
+        """Tell whether nothing is left to compile."""
+        return self.over or self.done == self.total
+
+    def ask(self) -> None:
+        """Begin at once: somebody waits, perhaps with the first page itself."""
+        self._drawn.set()
+        self._asked.set()
+
+    def after_drawing(self) -> None:
+        """Begin: before a first page is drawn, all this would only have it drawn later."""
+        self._drawn.set()
+
+    def go_through(self) -> None:
+        """Have everything compiled, then load it; what the other process did not do for some reason is compiled here.
+
+        Where it is compiled already, nobody has to wait. Either way the first page is drawn before, by the browser,
+        too, which needs both cores of a small machine for it; unless somebody asks for an answer that has to be
+        computed.
+        """
+        try:
+            self._drawn.wait(PATIENCE_SECONDS)
+            IMPORTED.wait()  # what an answer takes: an earlier visitor sees what comes with the project
+            self.is_filled = cache.is_filled()
+            if self.is_filled:
+                self.report(1, 1)
+            self._asked.wait(BROWSER_SECONDS)
+            if not self.is_filled and cache.folder() is not None and not self._leaving.is_set():
+                self._compile()
+            from mklcore._numba import warmup  # imports all there is to load
+
+            calm()
+            with suppress(CancelledError):
+                warmup.warm_up(self._until_left)
+        finally:
+            self.end()
+
+    def _compile(self) -> None:
+        """Follow a process that fills the cache, until it ends."""
+        there = os.pathsep.join(filter(None, [str(Path(mklcore.__file__).parents[1]), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, "PYTHONPATH": there, "OPENBLAS_NUM_THREADS": "1"}
+        with subprocess.Popen(
+            COMPILE, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as self._compiler:
+            for line in self._compiler.stdout or ():
+                with suppress(ValueError):  # something else that was printed
+                    done, total, _ = map(int, line.split())
+                    self.report(done, total)
+
+    def leave(self, thread: threading.Thread) -> None:
+        """End ``thread``, which goes through all this, before the interpreter does: one that it finds inside the
+        compiler, which calls back, ends the process with an abort.
+        """
+        self._leaving.set()
+        self._drawn.set()
+        self._asked.set()
+        if self._compiler is not None:
+            self._compiler.kill()
+        thread.join(LEAVING_SECONDS)
+
+    def _until_left(self, done: int, total: int) -> None:
+        if self._leaving.is_set():
+            raise CancelledError
+
+
+def calm() -> None:
+    """Set the process up for many small pieces of work at once; call it when everything is imported.
+
+    One BLAS thread: sessions share the cores, and two threads on small matrices took up to 19 times as long as one.
+    What the imports made stays for good, so the collector need not walk its 200,000 objects again and again. It does
+    not walk them once more here, either: that would stop every answer for 0.15 s, and finds next to nothing.
+    """
+    threadpool_limits(1, user_api="blas")
+    gc.freeze()
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def preparation() -> Preparation:
+    """Start compiling, once per server."""
+    progress = Preparation()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    thread = threading.Thread(target=progress.go_through, name="preparing", daemon=True)
+    thread.start()
+    atexit.register(progress.leave, thread)
+    return progress
+
+
+def line(page: str) -> None:
+    """Draw one line of progress while the solvers are compiled, once after an installation.
+
+    Where they are compiled already it says nothing, and a page that shows what comes with the project is drawn once
+    more when the server can compute.
+    """
+    solvers = preparation()
+    solvers.after_drawing()
+    if page == "home":
+        return
+    cold = not (solvers.ready() or (solvers.is_filled and page == "data"))
+
+    @st.fragment(run_every=COMPILING_SECONDS if cold else None)
+    def shown() -> None:
+        if not solvers.ready() and not solvers.is_filled:
+            st.progress(solvers.done / solvers.total, "Compiling the solvers, once after an installation")
+        elif cold and solvers.ready():
+            state.rerun()
+
+    shown()
+
+
+# Turns: whole pages are drawn one after the other
+#
+# Python runs one thread at a time. Of thirty pages drawn at once each takes thirty times as long, and so does the
+# small answer beside them; drawn one after the other they take no longer in all, and the small answer has only one
+# beside it.
+
+
+LONGEST_SECONDS = 2.0  # of a turn; then the next one begins all the same: nobody knows what this one is waiting for
+
+
+class Turns:
+    """One at a time, who came first first; one that takes longer than ``longest`` seconds has the next one beside
+    it.
+    """
+
+    def __init__(self, longest: float = LONGEST_SECONDS) -> None:
+        self._longest, self._lock = longest, threading.Lock()
+        self._line: deque[threading.Event] = deque()
+        self._now: threading.Event | None = None
+        self._since = 0.0
+        self._mine = threading.local()
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Wait for a turn and keep it until the end, or until it is given back."""
+        self._mine.turn = mine = threading.Event()
+        with self._lock:
+            self._line.append(mine)
+            self._go_on()
+        while not mine.wait(max(self._since + self._longest - time.monotonic(), 0.01)):
+            with self._lock:
+                self._go_on()
+        try:
+            yield
+        finally:
+            self.give_back()
+
+    def give_back(self) -> None:
+        """Let the next one begin: what this thread does now takes long, or is waiting."""
+        with self._lock:
+            if self._now is getattr(self._mine, "turn", None):
+                self._now = None
+                self._go_on()
+
+    def _go_on(self) -> None:
+        """Give the turn to the first in the line if it is free, or has been taken for too long."""
+        over = self._now is None or time.monotonic() > self._since + self._longest
+        if over and self._line:
+            self._now, self._since = self._line.popleft(), time.monotonic()
+            self._now.set()
+
+
+PAGES = Turns()
+
+
+@contextmanager
+def slow(text: str) -> Iterator[None]:
+    """Do in the midst of a page what takes long, under a sentence that says what it is; others are drawn meanwhile."""
+    PAGES.give_back()
+    with st.spinner(text):
+        yield
+
+
+# Sessions that are over
+
+
+LOOK_SECONDS = 5.0
+EARLY_SECONDS = 10.0  # before Streamlit itself would no longer find the session, and could not close it
+AFTERWARDS = list[Callable[[], None]]()  # what is done whenever sessions were closed
+
+
+class Left:
+    """The sessions whose tabs are closed, and since when."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._since: dict[str, float] = {}
+
+    def over(self, names: Iterable[str], patience: float) -> list[str]:
+        """Return which of the sessions without a tab have been so for more than ``patience`` seconds."""
+        now = self._clock()
+        self._since = {name: self._since.get(name, now) for name in names}
+        return [name for name, since in self._since.items() if now - since > patience]
+
+
+def give_back() -> None:
+    """Give the memory of closed sessions back to the system: they hold themselves in circles, and the allocator keeps
+    what is small.
+    """
+    gc.collect()
+    for act in AFTERWARDS:
+        with suppress(Exception):  # the border of the server: the others are still to be done
+            act()
+    with suppress(AttributeError, OSError):  # not every system's C library can
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+async def look_after() -> None:
+    """Look now and then, for as long as the server runs, in its own thread: only there Streamlit closes a session."""
+    left = Left()
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        over = left.over(inside.left(), float(st.get_option("server.disconnectedSessionTTL")) - EARLY_SECONDS)
+        for name in over:
+            inside.close(name)
+        if over:
+            await asyncio.to_thread(give_back)

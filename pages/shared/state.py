@@ -1,0 +1,391 @@
+"""What one visitor's tab remembers, typed in one place: parameters with their link and history, files, cursors.
+
+A worker may be handed a part of it to lay a result in; the object itself is found through :func:`memory` in a run of
+the app.
+"""
+
+import hashlib
+import math
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import streamlit as st
+
+from mklcore.errors import KernelError
+from mklcore.io.launcher import TABLE
+from mklcore.kernels import stacks
+from mklcore.paths.path import Path
+from pages.shared import inside
+from pages.shared.parameters import BUILDERS, UPLOAD, KernelParams, Params, link_text, read_link
+
+KEY = "memory"
+
+
+# Parameters and link
+
+
+@dataclass
+class Link:
+    """How the address in the browser and the parameters came together; see ``history``."""
+
+    begun: bool = False
+    written: dict[str, str] | None = None
+    written_at: float = -math.inf
+    moved: bool = False  # a widget spoke in this run, so the link does not
+    doubt: bool = False  # the link may be one the browser had no time to replace
+    turned: bool = False  # whether this run is the first on its page
+    bare: bool = False  # back at the moment the page was opened: the link stays empty
+    empty_means_usual: bool = False
+    table: str = ""  # the secret of the table on the server's command line
+
+
+@dataclass
+class UndoSteps:
+    """The parameters before each step that can be undone, and after each that was."""
+
+    past: list[Params] = field(default_factory=list)
+    future: list[Params] = field(default_factory=list)
+
+
+# What was brought along and computed
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file as it came, kept for the session: the uploader itself is empty again after a change of page."""
+
+    name: str
+    content: bytes
+    is_stack: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_stack", stacks.is_stack(self.content))
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """A path that was on the screen, and the parameters it answers."""
+
+    path: Path
+    params: Params
+
+
+# What a page remembers between its runs
+
+
+@dataclass
+class Cursor:
+    """What the session and a player in the browser know of each other, so that neither moves the other in a circle.
+
+    The player reports a release once; Python moves the cursor, counted by ``turn``, only where it chose a new place
+    itself: undo, a link, a number box, another path.
+    """
+
+    name: object = None  # of what the player shows
+    given: object = None  # what else a new picture depends on
+    at: object = None  # where the cursor was drawn last
+    said: object = None  # where the player itself has put it
+    heard: object = None
+    heard_pick: object = None
+    turn: int = 0
+
+    def is_new(self, report: object) -> bool:
+        """Tell whether a report is new; none is taken twice."""
+        new = bool(report) and report != self.heard
+        self.heard = report if new else self.heard
+        return new
+
+    def let_go(self, report: Any, name: object, count: int) -> int | None:
+        """Return at which of ``count`` points a player of what is called ``name`` was let go, once; None otherwise."""
+        if not self.is_new(report) or self.name != name:
+            return None
+        return min(max(int(report["index"]), 0), count - 1)
+
+    def takes_pick(self, pick: object) -> bool:
+        """Tell whether what was clicked in the player is new."""
+        new = bool(pick) and pick != self.heard_pick
+        self.heard_pick = pick if new else self.heard_pick
+        return new
+
+    def turns(self, name: object, at: object, given: object = None) -> int:
+        """Return how many times Python itself has moved the cursor, with the picture that is drawn now."""
+        if (name, given) != (self.name, self.given) or at not in (self.at, self.said):
+            self.turn, self.said = self.turn + 1, None
+        self.name, self.given, self.at = name, given, at
+        return self.turn
+
+
+@dataclass(frozen=True)
+class Cursors:
+    """The cursor of each player."""
+
+    path: Cursor = field(default_factory=Cursor)
+    methods: Cursor = field(default_factory=Cursor)
+    hull: Cursor = field(default_factory=Cursor)
+    cards: Cursor = field(default_factory=Cursor)
+
+
+@dataclass
+class Overview:
+    """The table of kernels begins anew when another control chose the kernel: ``turn`` counts how often it did."""
+
+    seen: object = None
+    turn: int = 0
+
+
+@dataclass(eq=False)
+class Memory:
+    """Everything one visitor's tab remembers."""
+
+    params: Params = field(default_factory=Params)
+    link: Link = field(default_factory=Link)
+    steps: UndoSteps = field(default_factory=UndoSteps)
+    page: str = ""
+    next_page: str | None = None  # to which a click leads, in the next run
+    inside: bool = False  # the page runs inside ``app.py``
+    overlapped: float = -math.inf  # when the end of a stopped run last took state away from the next
+    refused: tuple[str, ...] = ()  # what of a link was not taken
+    notice: str = ""  # what changed without being asked for
+    written_over: dict[str, tuple[tuple[Any, float], ...]] = field(default_factory=dict)  # in number boxes, and when
+    edit_refused: tuple[str, str] | None = None  # the table that was edited, and why not
+    uploads: OrderedDict[str, Upload] = field(default_factory=OrderedDict)
+    tables: OrderedDict[str, str] = field(default_factory=OrderedDict)  # dictionaries too long for a link
+    hulls: Answered | None = None
+    opened: Answered | None = None  # the path of a saved screen, until its models are fitted again
+    tests: set[tuple[object, float]] = field(default_factory=set)  # points whose test score was asked for
+    batch: Upload | None = None
+    experiment_file: str | None = None  # the file of an experiment that was read last
+    experiment_run: tuple[str, int, int] | None = None  # asked for last: experiment, repetitions, seed
+    cursors: Cursors = field(default_factory=Cursors)
+    overview: Overview = field(default_factory=Overview)
+
+
+class _Here(threading.local):
+    """The run that this thread draws, and what its session remembers: it is asked for 300 times while a page is
+    drawn.
+    """
+
+    run: object = None
+    memory: Memory
+
+
+_here = _Here()
+
+
+def memory() -> Memory:
+    """Return what this session remembers."""
+    run = inside.run_context()
+    if run is not None and run is _here.run:
+        return _here.memory
+    found: Memory | None = st.session_state.get(KEY)
+    if found is None:
+        found = st.session_state[KEY] = Memory()
+    _here.run, _here.memory = run, found
+    return found
+
+
+# Parameters, link, undo and redo
+#
+# No widget owns a value. Widgets are views of the parameters: their value is set from them before they are drawn and
+# written back when they move. The link is read when a session begins and when the person goes back or forward in the
+# browser.
+
+
+REMEMBERED_STEPS = 50
+LINK_SECONDS = 1.0  # a run this soon after a change may still bring the link from before it
+PAGE_SECONDS = 0.05  # the browser learns of the page before its link, or Back finds the link on the page before
+
+
+def current() -> Params:
+    """Return the parameters of this session."""
+    return memory().params
+
+
+def begin(page: str) -> None:
+    """Bring link and parameters together; the first act of ``app.py`` in every run.
+
+    The link is read at the session's start, and again when the browser went back or forward: when no widget spoke in
+    this run and the link is not the one last written. Soon after a change it may be one the browser had no time to
+    replace: then the link is left alone, and :func:`look_again` asks for another run that knows. Choosing a page in the
+    menu empties the link and keeps the parameters.
+    """
+    mind, link, query = memory(), memory().link, st.query_params.to_dict()
+    moved, turned = link.moved, mind.page != page
+    mind.page, link.moved, link.doubt, link.turned = page, False, False, turned
+    link.bare = link.bare and not (moved or turned or query)
+    if not link.begun:
+        link.begun, link.empty_means_usual = True, not query
+        mind.params, mind.refused = read_link(query)
+        link.table = query.get(TABLE, "")
+    elif turned and not query:
+        link.empty_means_usual = current() == Params()
+    elif not moved and link.written is not None and query != link.written:
+        if time.monotonic() <= link.written_at + LINK_SECONDS:
+            link.doubt = True
+        elif query or link.empty_means_usual:
+            _replace_all(*read_link(query))
+        else:
+            link.bare = True  # Back to the moment the page was opened: leave the history alone
+
+
+def look_again() -> None:
+    """Ask for another run where this one cannot tell whether the person went back or the link was behind."""
+    if not memory().link.doubt:
+        return
+
+    @st.fragment(run_every=LINK_SECONDS)
+    def again() -> None:
+        if time.monotonic() > memory().link.written_at + LINK_SECONDS:
+            st.rerun()
+
+    again()
+
+
+def _replace_all(params: Params, refused: tuple[str, ...]) -> None:
+    mind = memory()
+    mind.steps.past = [*mind.steps.past, current()][-REMEMBERED_STEPS:]
+    mind.steps.future = []
+    mind.params, mind.refused = params, refused
+
+
+def read_again(query: Mapping[str, str]) -> None:
+    """Take these parts in the place of the link."""
+    memory().params, memory().refused = read_link(query)
+
+
+def refuse(*sentences: str) -> None:
+    """Tell more about what of a link cannot be had."""
+    memory().refused += sentences
+
+
+def end() -> None:
+    """Write the parameters into the link; in ``app.py`` before the page runs, and after each change inside a
+    fragment.
+    """
+    link = memory().link
+    if link.doubt:
+        return
+    query, want = st.query_params.to_dict(), link_text(current())
+    if query != want and not link.bare:
+        if link.turned:
+            time.sleep(PAGE_SECONDS)
+        st.query_params.from_dict(want)
+        link.written_at = time.monotonic()
+    link.written = st.query_params.to_dict()
+
+
+def change(**values: Any) -> None:
+    """Set parameters by name, as a step that can be undone."""
+    if any(
+        name in BUILDERS for name in values
+    ):  # at its usual values a builder would hand over to what the table suggests
+        values.setdefault("recipe", "builders")
+    set_params(replace(current(), **values))
+
+
+def set_params(params: Params) -> None:
+    """Set all parameters at once, as a step that can be undone."""
+    if params != current():
+        _replace_all(params, ())
+    memory().link.moved, memory().link.doubt = True, False
+
+
+def undo() -> None:
+    """Return to the parameters before the last step."""
+    steps = memory().steps
+    _step(steps.past, steps.future)
+
+
+def redo() -> None:
+    """Take the last step back that was undone."""
+    steps = memory().steps
+    _step(steps.future, steps.past)
+
+
+def _step(source: list[Params], other: list[Params]) -> None:
+    mind = memory()
+    if source:
+        other.append(current())
+        del other[:-REMEMBERED_STEPS]
+        mind.params, mind.refused = source.pop(), ()
+    mind.link.moved, mind.link.doubt = True, False
+
+
+def rerun() -> None:
+    """Run the whole app again. The link in the browser may be a step behind, so it does not speak this time."""
+    memory().link.moved = True
+    st.rerun()
+
+
+# Files that were brought along, and dictionaries too long for a link
+
+
+UPLOAD_LIMIT_MB = 20
+STACK_LIMIT_MB = stacks.MAX_FILE_MB
+REMEMBERED_UPLOADS = 3
+REFUSED = "application/x-mkl-explorer-refused"  # the kind of a file in whose place the server put words; see guard
+REMEMBERED_TABLES = 20
+
+
+class MissingFileError(Exception):
+    """A link names an uploaded file that this session does not hold."""
+
+
+def refusal(file: Any) -> str:
+    """Return why the server did not take a file that was sent, "" where it did."""
+    return file.getvalue().decode() if file.type == REFUSED else ""
+
+
+def keep_upload(name: str, content: bytes) -> str:
+    """Keep a file in this session and return its name as a source of data: ``upload:`` and its SHA-256."""
+    uploads = memory().uploads
+    source = UPLOAD + hashlib.sha256(content).hexdigest()
+    uploads[source] = Upload(name, content)
+    uploads.move_to_end(source)
+    while len(uploads) > REMEMBERED_UPLOADS or (len(uploads) > 1 and _megabytes(uploads) > STACK_LIMIT_MB):
+        uploads.popitem(last=False)
+    return source
+
+
+def _megabytes(uploads: OrderedDict[str, Upload]) -> float:
+    return sum(len(file.content) for file in uploads.values()) / 1e6
+
+
+def upload(source: str) -> Upload:
+    """Return a file of this session; raises ``MissingFileError`` when the session does not hold it."""
+    try:
+        return memory().uploads[source]
+    except KeyError:
+        raise MissingFileError(source) from None
+
+
+KEPT, ON_STACK = "kept:", "stack@"
+
+
+def edited_text(params: KernelParams) -> str:
+    """Return the dictionary edited by hand as text, empty where the builders make it. Raises ``KernelError``."""
+    if not params.edited.startswith(KEPT):
+        return params.edited
+    try:
+        return memory().tables[params.edited]
+    except KeyError:
+        raise KernelError(
+            "This link is about a dictionary that was edited by hand and is too long for a link: it stays in the "
+            "session that edited it. Go to Kernels and use the builders."
+        ) from None
+
+
+def keep_text(text: str, longest: int) -> str:
+    """Return what stands for an edited dictionary in the parameters: its text, or a name this session resolves."""
+    if len(text) <= longest:
+        return text
+    name = KEPT + hashlib.sha256(text.encode()).hexdigest()
+    kept = memory().tables
+    kept[name] = text
+    while len(kept) > REMEMBERED_TABLES:
+        kept.popitem(last=False)
+    return name

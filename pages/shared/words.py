@@ -1,0 +1,32 @@
+"""Session: how the screen says texts of the pages, text that came from a file, times and scores."""
+
+import re
+from pathlib import Path as File
+
+from mklcore.figures.captions import SHARES, figure_of, score, seconds
+
+__all__ = ["SHARES", "figure_of", "plain", "score", "seconds", "text"]
+EARLIER = "Computed earlier with these settings. The models are being fitted here; what needs them appears then."
+SCALES = {  # what a normalisation does to kernels
+    "multiplicative": "scaled to unit variance",
+    "spherical": "scaled to rows of unit length",
+    "trace": "scaled to trace 1",
+    "diag": "scaled to a largest entry of 1",
+    "none": "not scaled",
+}
+TASKS = {
+    "binary": "two classes",
+    "multiclass": "more than two classes",
+    "regression": "a number (regression)",
+    "novelty": "one-class (anomaly detection)",
+}
+
+
+def text(name: str) -> str:
+    """Return one of the texts in ``pages/shared/text``."""
+    return (File(__file__).parent / "text" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def plain(text: object) -> str:
+    """Return text that came from a file as it is, with what Markdown would read as signs made harmless."""
+    return re.sub(r"([\\`*_{}\[\]()#+\-.!|~<>$:])", r"\\\1", str(text))
