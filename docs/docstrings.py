@@ -1,5 +1,7 @@
 """Docstrings as the site shows them: numpydoc sections as lists, short ones as text and code."""
 
+import importlib
+import inspect
 import re
 from typing import Any
 
@@ -29,6 +31,12 @@ def _prose(text: str) -> str:
 
 class Entries(griffe.Extension):
     """Rewrite every docstring once, when its object has been read."""
+
+    def on_class(self, *, cls: griffe.Class, **_: Any) -> None:
+        """Of an estimator the parameters that `mklcore.estimators.documented` has written."""
+        if cls.docstring and any("documented" in str(one.value) for one in cls.decorators):
+            made = getattr(importlib.import_module(cls.module.path), cls.name)
+            cls.docstring.value = inspect.cleandoc(made.__doc__)
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring and not SECTION.search(obj.docstring.value):  # numpydoc's sections are read by its own parser

@@ -39,17 +39,13 @@ from mklcore.errors import (
     ParameterError as ParameterError,
     NotConvergedWarning as NotConvergedWarning,
 )
-from mklcore.estimators.aligned import (
+from mklcore.estimators.baselines import (
     AlignedMKLClassifier as AlignedMKLClassifier,
     AlignedMKLRegressor as AlignedMKLRegressor,
-)
-from mklcore.estimators.baselines import (
     BestKernelClassifier as BestKernelClassifier,
     BestKernelRegressor as BestKernelRegressor,
-)
-from mklcore.estimators.feature_scaling import (
-    FeatureScalingClassifier as FeatureScalingClassifier,
-    FeatureScalingRegressor as FeatureScalingRegressor,
+    UniformMKLClassifier as UniformMKLClassifier,
+    UniformMKLRegressor as UniformMKLRegressor,
 )
 from mklcore.estimators.gomp import GOMPClassifier as GOMPClassifier, GOMPRegressor as GOMPRegressor
 from mklcore.estimators.greedy import (
@@ -64,11 +60,14 @@ from mklcore.estimators.joint import (
 from mklcore.estimators.lp import (
     LpMKLClassifier as LpMKLClassifier,
     LpMKLRegressor as LpMKLRegressor,
-    UniformMKLClassifier as UniformMKLClassifier,
-    UniformMKLRegressor as UniformMKLRegressor,
 )
 from mklcore.estimators.one_class import LpMKLOneClass as LpMKLOneClass
-from mklcore.estimators.smkl import SMKLClassifier as SMKLClassifier, SMKLRegressor as SMKLRegressor
+from mklcore.estimators.smkl import (
+    FeatureScalingClassifier as FeatureScalingClassifier,
+    FeatureScalingRegressor as FeatureScalingRegressor,
+    SMKLClassifier as SMKLClassifier,
+    SMKLRegressor as SMKLRegressor,
+)
 from mklcore.answer.terms import decompose as decompose
 from mklcore.gallery.experiments import EXPERIMENTS as EXPERIMENTS
 from mklcore.kernels.functions import Product as Product, Sum as Sum

@@ -42,11 +42,12 @@ def check_whole(name: str, value: Any, least: int = 1, most: int | None = None, 
         raise ParameterError(f"{name} must be a whole number {bounds}{other}; got {value!r}.")
 
 
-def check_positive(name: str, value: Any) -> None:
-    """ParameterError unless ``value`` is a finite number above 0."""
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not (number and np.isfinite(value) and value > 0):
-        raise ParameterError(f"{name} must be a finite number above 0; got {value!r}.")
+def check_positive(**values: Any) -> None:
+    """ParameterError unless every value is a finite number above 0."""
+    for name, value in values.items():
+        number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        if not (number and np.isfinite(value) and value > 0):
+            raise ParameterError(f"{name} must be a finite number above 0; got {value!r}.")
 
 
 def check_choice(name: str, value: Any, known: Iterable[str]) -> None:

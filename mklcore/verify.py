@@ -28,8 +28,8 @@ from mklcore.estimators.calibration import held_out_decisions
 from mklcore.hkl.search import hkl_certificate
 from mklcore.io.models import load_model
 from mklcore.lp.newton import joint_certificate
-from mklcore.problem.group_terms import make_terms
 from mklcore.problem.losses import Loss, total_loss
+from mklcore.problem.penalties import make_terms
 from mklcore.problem.proof import certificate
 
 CLOSE = 1e-8  # share of the objective, or of the largest prediction, that rounding may take

@@ -26,26 +26,15 @@ from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary, sto
 from mklcore.kernels.features import FeatureMap, Nystroem, column_features
 from mklcore.kernels.grams import STACKS_IN_FOLDS, Forecast, GramStack, Rows, as_stack
 from mklcore.kernels.operators import Capability, frobenius_norms, is_operator, is_scored
-from mklcore.parameters import Checked, check_positive, set_together
+from mklcore.parameters import Checked, set_together
 from mklcore.paths.probabilities import calibrate, sigmoids
-from mklcore.problem.driver import Fit, Status
+from mklcore.problem.driver import Fit
 from mklcore.problem.losses import CLASSIFICATION, REGRESSION, Loss, centre_of, loss_for, total_loss
 
 
 def signs(codes: Array, positive: int) -> Array:
     """Labels -1 / +1 for one class against the rest."""
     return np.where(codes == positive, 1.0, -1.0)
-
-
-def dual_points(fits: Sequence[Fit]) -> Array | None:
-    """The dual points (P, n) that prove several fits; None where one of them has none."""
-    points = [fit.dual_point for fit in fits if fit.dual_point is not None]
-    return np.array(points) if len(points) == len(fits) else None
-
-
-def worst(statuses: Sequence[Status]) -> Status:
-    """The status to report for several binary problems: the first that is not well, else the first."""
-    return next((status for status in statuses if not status.ok), statuses[0])
 
 
 def weighted_blocks(blocks: Any, weights: Array, duals: Array) -> Array:
@@ -81,7 +70,7 @@ Kernels: TypeAlias = KernelDictionary | str | None  # None: a default dictionary
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KernelSettings:
-    """Parameters of every estimator on kernels: fields, from which a dataclass makes the ``__init__``."""
+    """Parameters of the estimators on a dictionary: fields, from which a dataclass makes the ``__init__``."""
 
     kernels: Kernels = None
     normalise: str | None = "auto"
@@ -141,7 +130,7 @@ class KernelEstimator(Checked, BaseEstimator):
         """The kernels of ``X``: ready ones, or built from the dictionary; KernelError where they cannot do what this
         estimator ``requires``.
         """
-        stack = X if is_operator(X) else self._built(X)
+        stack = X if is_operator(X) else GramStack.from_array(X) if self._is_precomputed else self._built(X)
         if self.requires and (lacking := self.requires - stack.capabilities):
             needed = " and ".join(sorted(one.value for one in lacking))
             raise KernelError(
@@ -151,9 +140,7 @@ class KernelEstimator(Checked, BaseEstimator):
         return stack
 
     def _built(self, X: Any) -> Any:
-        """Kernels built from the dictionary, or checked when they are precomputed."""
-        if self._is_precomputed:
-            return GramStack.from_array(X)
+        """Kernels built from the dictionary, in the form that `mklcore.kernels.stored_as` says."""
         dictionary = self._default_kernels(X) if self.kernels is None else self.kernels
         if not isinstance(dictionary, KernelDictionary):
             raise ParameterError(
@@ -164,13 +151,15 @@ class KernelEstimator(Checked, BaseEstimator):
         if names:
             dictionary = dictionary.beside(self.n_numeric_, names, (X.shape[1] - self.n_numeric_) // len(names))
         approximation = getattr(self, "approximation", None)
-        weights = getattr(self, "sample_weight_", None)
-        stored = self._foreseen(dictionary, *X.shape).stored
+        if not (approximation is None or isinstance(approximation, Nystroem)):
+            raise ParameterError(f"approximation must be None or Nystroem(n_components=...); got {approximation!r}.")
+        stored = stored_as(dictionary, len(X), X.shape[1], self._forms(len(X)), approximation).stored
         if stored == "features":
             make = column_features if approximation is None else approximation.features
             return make(dictionary, X, normalise, self.center)
         if stored == "rows":
             return Rows.build(dictionary, X, normalise, self.center)
+        weights = getattr(self, "sample_weight_", None)
         return dictionary.grams(X, normalise=normalise, center=self.center, sample_weight=weights)
 
     def foresee(self, n_samples: int, n_features: int) -> Forecast:
@@ -180,10 +169,8 @@ class KernelEstimator(Checked, BaseEstimator):
         if self._is_precomputed:
             raise ParameterError("Ready stacks are as large as they are; what is foreseen are kernels of a dictionary.")
         dictionary: Any = KernelDictionary.default(n_features) if self.kernels is None else self.kernels
-        return self._foreseen(dictionary, n_samples, n_features)
-
-    def _foreseen(self, dictionary: KernelDictionary, n: int, d: int) -> Forecast:
-        return stored_as(dictionary, n, d, self._forms(n), getattr(self, "approximation", None))
+        approximation = getattr(self, "approximation", None)
+        return stored_as(dictionary, n_samples, n_features, self._forms(n_samples), approximation)
 
     def _forms(self, n: int) -> tuple[str, ...]:
         """The forms of kernels on n rows that this method works on, as in `mklcore.kernels.stored_as`."""
@@ -198,19 +185,6 @@ class KernelEstimator(Checked, BaseEstimator):
         strings = SequenceDictionary.suggested([lengths(X[:, d + s :: len(names)]) for s in range(len(names))])
         found: KernelDictionary = KernelDictionary.default(d) + strings if d else strings
         return found
-
-    def _check_approximation(self) -> None:
-        """ParameterError for an approximation that is none, or of kernels that are given ready."""
-        approximation = getattr(self, "approximation", None)
-        if approximation is None:
-            return
-        if not isinstance(approximation, Nystroem):
-            raise ParameterError(f"approximation must be None or Nystroem(n_components=...); got {approximation!r}.")
-        if self._is_precomputed:
-            raise ParameterError(
-                "An approximation is made from the columns of a table, and ready stacks have none: use a "
-                "KernelDictionary."
-            )
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """``X`` as a validated table, or as it is when it is a stack."""
@@ -234,6 +208,11 @@ class KernelEstimator(Checked, BaseEstimator):
                 return self._rows_with_letters(self._texts_of(X), reset)
             X = self._columns_of(X)
         if self._is_precomputed:
+            if getattr(self, "approximation", None) is not None:
+                raise ParameterError(
+                    "An approximation is made from the columns of a table, and ready stacks have none: use a "
+                    "KernelDictionary."
+                )
             if np.ndim(X) != 3:
                 raise KernelError(
                     f'kernels="precomputed" takes a stack (M, n, n); got an array of {np.ndim(X)} dimensions. '
@@ -272,9 +251,8 @@ class KernelEstimator(Checked, BaseEstimator):
         for every feature by default.
         """
         self.row_fingerprints_ = row_fingerprints(rows)
-        names = getattr(self, "feature_names_in_", None)
-        known = [f"x{j + 1}" for j in range(rows.shape[1])] if names is None else [str(name) for name in names]
-        self.source_columns_ = columns or tuple((name, (j,)) for j, name in enumerate(known))
+        names = getattr(self, "feature_names_in_", [f"x{j + 1}" for j in range(rows.shape[1])])
+        self.source_columns_ = columns or tuple(zip(map(str, names), zip(range(len(names)))))  # noqa: B905  as many
         kept, seed = np.arange(len(rows)), getattr(self, "random_state", None)
         if kept.size > BACKGROUND:
             kept = np.sort(
@@ -332,14 +310,15 @@ class KernelEstimator(Checked, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,).
 
-        Of a ``Dataset`` the target is its own unless another is given.
+        Of a ``Dataset`` the target is its own unless another is given. A classifier with ``probability=True`` is fitted
+        five times more, on folds of the rows, for `predict_proba`.
         """
-        self.check_parts()
+        return self._fitted(X, y)
+
+    def _fitted(self, X: Any, y: Any) -> Self:
         self._check_parameters()
-        y = target_of(X, y)
-        X = self._checked_rows(X, reset=True)
-        y = self._checked_target(X, y)
-        self._fit_stack(self._stack(X), y)
+        stack, target = self.training_stack(X, y)
+        self._fit_stack(stack, target)
         self._carry = None  # a path hands it on; alone it would only hold memory
         return self
 
@@ -355,28 +334,12 @@ class KernelEstimator(Checked, BaseEstimator):
             )
         return self._target(y)
 
-    def _fit_stack(self, stack: GramStack | Rows, y: Array, warm: Any = None) -> Self:
+    def _fit_stack(self, stack: Any, y: Array, warm: Any = None) -> Self:
         """Fit on a built stack and a checked target; ``warm`` is a fitted estimator of a neighbouring problem."""
         self.__dict__.pop("selected_", None)
-        centre = self._centre(y)
-        self._solve(stack, y - centre if centre else y, warm)
-        if centre:
-            self._move(centre, y - centre)
+        self._solve(stack, y, warm)
         self._remember(stack, y)
         return self
-
-    def _centre(self, y: Array) -> float:
-        """What is taken from the target before solving, because the free intercept puts it back."""
-        return 0.0
-
-    def _move(self, centre: float, y: Array) -> None:
-        """Put back the ``centre`` that was taken from the target, which left ``y`` (n,): the intercept is all that it
-        changes.
-        """
-        for name in ("intercept_", "refit_intercept_"):
-            if hasattr(self, name):
-                setattr(self, name, getattr(self, name) + centre)
-        self.fit_ = replace(self.fit_, intercept=self.fit_.intercept + centre)
 
     def _remember(self, stack: Any, y: Labels) -> None:
         """What a fitted model keeps of its training: names, the target it was solved for, which rows they were."""
@@ -410,9 +373,8 @@ class KernelEstimator(Checked, BaseEstimator):
     def training_stack(self, X: Any, y: Any) -> tuple[Any, Labels]:
         """The kernels of the training rows ``X``, built or checked, and the checked target, ready for ``along``."""
         self.check_parts()
-        y = target_of(X, y)
         rows = self._checked_rows(X, reset=True)
-        target = self._checked_target(rows, y)
+        target = self._checked_target(rows, target_of(X, y))
         return self._stack(rows), target
 
     def along(
@@ -523,7 +485,10 @@ class KernelEstimator(Checked, BaseEstimator):
 
     def _machines(self) -> tuple[Array, Array]:
         """Weights (T, M) and duals (T, n) of the T machines whose scores make a decision."""
-        duals = np.atleast_2d(np.asarray(self._coefficients).T)
+        duals = self._coefficients
+        if np.ndim(self.weights_) == 2:
+            return self.weights_, duals
+        duals = np.atleast_2d(duals.T)
         return np.broadcast_to(self.weights_, (len(duals), np.size(self.weights_))), duals
 
     @property
@@ -546,6 +511,10 @@ class KernelEstimator(Checked, BaseEstimator):
     def label(self, decision: Array) -> Labels:
         """Predictions from decision values."""
         return decision
+
+    def predict(self, X: Any) -> Labels:
+        """Predictions (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n): classes, or numbers."""
+        return self.label(self._decisions(X))
 
     def _decisions(self, X: Any) -> Array:
         """Decision values of rows X, a few at a time so that no block outgrows ``_BLOCK_MB``; or of a test block."""
@@ -598,25 +567,12 @@ class KernelEstimator(Checked, BaseEstimator):
 
     def _parts(self, blocks: Array, chosen: Sequence[int]) -> Array:
         """f_m of the chosen kernels on their blocks (m, n_new, n)."""
-        weights = np.asarray(self.weights_, dtype=float)[..., list(chosen)]
-        dual = np.asarray(self._coefficients, dtype=float)
-        if self._dual_per_kernel:
-            own = np.moveaxis(dual if dual.ndim == 3 else dual[None], 0, -1)[list(chosen)]
-            pieces = [block @ coefficients for block, coefficients in zip(blocks, own, strict=True)]
-            parts = np.array(pieces).reshape(*blocks.shape[:2], own.shape[-1])  # where no kernel is chosen, too
-        else:
-            columns = dual.T if weights.ndim == 2 else dual.reshape(dual.shape[0], -1)
-            scale = np.broadcast_to(np.atleast_2d(weights).T, (len(blocks), columns.shape[1]))
-            pieces = [block @ columns for block in blocks]
-            parts = np.array(pieces).reshape(*blocks.shape[:2], columns.shape[1]) * scale[:, None, :]
-        single = dual.ndim == 1 + self._dual_per_kernel
-        return parts[..., 0] if single else parts
+        weights, duals = self._machines()
+        pieces = [(block @ duals.T) * weights[:, m] for block, m in zip(blocks, chosen, strict=True)]
+        parts = np.array(pieces).reshape(*blocks.shape[:2], len(duals))  # where no kernel is chosen, too
+        return parts[..., 0] if np.ndim(self.dual_coef_) == 1 else parts
 
     # -- shared checks and words ----------------------------------------------------------------------------------
-
-    def _positive(self, *names: str) -> None:
-        for name in names:
-            check_positive(name, getattr(self, name))
 
     def _publish(self, fit: Fit) -> None:
         self.weights_, self.dual_coef_, self.intercept_ = fit.weights, fit.dual_coef, fit.intercept
@@ -627,22 +583,21 @@ class KernelEstimator(Checked, BaseEstimator):
         self.n_iter_ = fit.n_iter
         self.n_solves_ = fit.solves
 
-    def _publish_several(self, fits: Sequence[Fit]) -> None:
-        """What several problems found, on a leading axis, but weights and coefficients; a certificate where all have
-        one.
-        """
+    def _publish_several(self, fits: Sequence[Fit], weights: Any, duals: Any) -> None:
+        """What several problems found, on a leading axis; a certificate where all have one."""
         proved = all(fit.dual_objective is not None for fit in fits)
+        self.weights_, self.dual_coef_ = weights, duals
         self.intercept_ = np.array([fit.intercept for fit in fits])
         self.objective_ = np.array([fit.objective for fit in fits])
         self.dual_objective_ = np.array([fit.dual_objective for fit in fits]) if proved else None
         self.dual_gap_ = self.objective_ - self.dual_objective_ if proved else None
         self.relative_gap_ = np.array([fit.relative_gap for fit in fits]) if proved else None
-        self.dual_point_ = dual_points(fits)
+        self.dual_point_ = np.array([fit.dual_point for fit in fits]) if proved else None
         self.history_, self.fit_ = tuple(fit.history for fit in fits), tuple(replace(fit, carry=None) for fit in fits)
         self._carry = tuple(fit.carry for fit in fits)
         self.n_iter_ = max(fit.n_iter for fit in fits)
         self.n_solves_ = sum(fit.solves for fit in fits)
-        self.status_ = worst([fit.status for fit in fits])
+        self.status_ = next((fit.status for fit in fits if not fit.status.ok), fits[0].status)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -700,15 +655,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     probability: bool = False
     calibration_: Array
 
-    @set_together
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,).
-
-        Of a ``Dataset`` the target is its own unless another is given. With ``probability=True`` the model is fitted
-        five times more, on folds of the rows, for `predict_proba`.
-        """
+    def _fitted(self, X: Any, y: Any) -> Self:
         self.__dict__.pop("calibration_", None)
-        super().fit(X, y)
+        super()._fitted(X, y)
         if self.probability:
             target = column_or_1d(target_of(X, y))
             rows, decision = held_out_decisions(self, X, target)
@@ -778,10 +727,6 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         """
         return self._decisions(X)
 
-    def predict(self, X: Any) -> Array:
-        """The class of every row of X (n_new, d), or of a test block (M, n_new, n), as (n_new,)."""
-        return self.label(self._decisions(X))
-
     def label(self, decision: Array) -> Array:
         codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else np.argmax(decision, axis=1)
         labels: Labels = self.classes_[codes]
@@ -793,6 +738,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
 
     tasks = REGRESSION
     score_name: ClassVar[str] = "R²"
+    takes_means: ClassVar[bool] = False  # True where the method takes the mean of the target itself
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of the target's variance that is explained; of a ``Dataset`` the target may be left out."""
@@ -817,36 +763,40 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
             raise DataError("The target holds NaN or infinite values; drop or fill these rows first.")
         return numbers
 
-    def _centre(self, y: Array) -> float:
-        loss: Loss | None = getattr(
-            self, "loss_in_use", None
-        )  # the greedy methods have none, and take the mean themselves
+    def _fit_stack(self, stack: Any, y: Array, warm: Any = None) -> Self:
+        """Around a middle value of the target, which the free intercept puts back: it is all that changes."""
+        if self.takes_means:
+            return super()._fit_stack(stack, y, warm)
         weights = getattr(self, "sample_weight_", None)
-        return 0.0 if loss is None else centre_of(loss, y if weights is None else y[weights > 0], self.fit_intercept)
+        centre = centre_of(self.loss_in_use, y if weights is None else y[weights > 0], self.fit_intercept)
+        self.__dict__.pop("selected_", None)
+        self._solve(stack, y - centre, warm)
+        if centre:
+            self._move(centre, y - centre)
+        self._remember(stack, y)
+        return self
 
     def _move(self, centre: float, y: Array) -> None:
-        """Far from zero a number has few digits left for the intercept, and what a loss with kinks costs there is
+        """Put back the ``centre`` that was taken from the target, which left ``y`` (n,).
+
+        Far from zero a number has few digits left for the intercept, and what a loss with kinks costs there is
         published.
         """
         fit: Fit = self.fit_
         if fit.decision is not None:
-            loss, weights, kept = (
-                self.loss_in_use,
-                getattr(self, "sample_weight_", None),
-                fit.intercept + centre - centre,
-            )
+            loss, weights = self.loss_in_use, getattr(self, "sample_weight_", None)
             cost = self.C if weights is None else self.C * weights
-            more = total_loss(loss, fit.decision, kept, y, cost) - total_loss(
+            near = fit.intercept + centre - centre
+            more = total_loss(loss, fit.decision, near, y, cost) - total_loss(
                 loss, fit.decision, fit.intercept, y, cost
             )
             if more > _DIGITS * fit.objective:
-                self.fit_ = fit = replace(fit, objective=fit.objective + more)
+                fit = replace(fit, objective=fit.objective + more)
                 self.objective_, self.dual_gap_, self.relative_gap_ = fit.objective, fit.gap, fit.relative_gap
-        super()._move(centre, y)
-
-    def predict(self, X: Any) -> Array:
-        """Predicted targets (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n)."""
-        return self._decisions(X)
+        self.fit_ = replace(fit, intercept=fit.intercept + centre)
+        for name in ("intercept_", "refit_intercept_"):
+            if hasattr(self, name):
+                setattr(self, name, getattr(self, name) + centre)
 
 
 class SeveralTargets(KernelRegressor):

@@ -1,27 +1,81 @@
-"""The best single kernel as scikit-learn estimators: what a weighting of many kernels has to beat, beside the plain
-sum.
+"""What a weighting of many kernels has to beat: their plain sum, the best single one, and weights in one step.
+
+Weights in one step ask how well each kernel fits the target, then for one machine on the weighted sum:
+
+    aligned   mu = argmax { <sum_m mu_m K_m, yy'> / ||sum_m mu_m K_m||_F :  mu >= 0 },   every K_m centred
+    margin    mu_m = g'Y K_m Y g,   g = argmin { (1 - lam) g'Y (sum_m K_m) Y g + lam ||g||^2 :  g >= 0, sums 1 in either
+              class }
+
+They cost little: the first asks for a non-negative least-squares problem in M unknowns, the second (EasyMKL) for one
+small quadratic problem in n. Nothing says how far the weights are from those of any joint problem, so no certificate is
+published. For more than two classes one against the rest; for numbers the target of the alignment is y itself, and
+there is no margin.
+
+Source: Cortes, Mohri and Rostamizadeh (2012), "Algorithms for learning kernels based on centered alignment",
+Proposition 9; Aiolli and Donini (2015), "EasyMKL: a scalable multiple kernel learning algorithm".
 """
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.estimators.base import KernelSettings
-from mklcore.estimators.lp import _LpClassifier, _LpRegressor, _Uniform
-from mklcore.kernels.operators import Capability
+from mklcore.errors import ParameterError
+from mklcore.estimators.base import KernelClassifier, KernelRegressor
+from mklcore.estimators.documented import documented
+from mklcore.estimators.lp import LpSupervised
+from mklcore.kernels.features import Nystroem
+from mklcore.kernels.operators import Capability, Dense
 from mklcore.parameters import check_choice
 from mklcore.paths.splitters import folds
 from mklcore.problem.driver import Fit, warn_unless_converged
 from mklcore.problem.losses import Loss
+from mklcore.problem.penalties import LpNorm, Penalty
 from mklcore.problem.problem import WarmStart
 from mklcore.problem.proof import dual_bound
 
 N_FOLDS = 5
 SELECTIONS = ("objective", "folds")  # how the best single kernel is chosen
+ALIGNMENTS = ("aligned", "margin")  # how weights are given in one step
+_STEPS, _CLOSE = 20_000, 1e-9  # of the pairwise descent of the margin, and how close it comes
+
+
+class _Uniform(LpSupervised):
+    """Every kernel with weight one: lp-norm MKL at p = infinity, where one machine solve is the whole optimum."""
+
+    p: ClassVar[float] = np.inf
+    penalty: ClassVar[None] = None
+    solver: ClassVar[str] = "wrapper"
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class UniformMKLClassifier(_Uniform, KernelClassifier):
+    """The plain sum of all kernels: the baseline every learned weighting has to beat.
+
+    Parameters and attributes as ``LpMKLClassifier``.
+    """
+
+    C: float = 1.0
+    loss: str | Loss = "hinge"
+    _: KW_ONLY
+    approximation: Nystroem | None = None
+    probability: bool = False
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class UniformMKLRegressor(_Uniform, KernelRegressor):
+    """The plain sum of all kernels for regression: the baseline to beat. Attributes as ``LpMKLRegressor``."""
+
+    C: float = 1.0
+    loss: str | Loss = "squared"
+    epsilon: float = 0.1
+    _: KW_ONLY
+    approximation: Nystroem | None = None
 
 
 class _BestKernel(_Uniform):
@@ -32,6 +86,10 @@ class _BestKernel(_Uniform):
 
     single_objectives_: Array
     single_scores_: Array | None
+
+    @property
+    def penalty_in_use(self) -> Penalty:
+        return LpNorm(np.inf)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -83,7 +141,7 @@ class _BestKernel(_Uniform):
         return found
 
     def _alone(self, kernel: Array, target: Array, start: WarmStart | None) -> Fit:
-        return self._solved(kernel[None], target, self.C, "wrapper", start)
+        return self._fit_one(kernel[None], target, start)
 
     def _inner_scores(self, stack: Any, y: Array) -> Array:
         """Mean score (M,) of every kernel alone over inner folds; scales stay those of all training rows.
@@ -112,50 +170,25 @@ class _BestKernel(_Uniform):
         weights = np.zeros(M)
         weights[best] = 1.0
         if len(fits) == 1:
-            self._publish(fits[0])
-            self.weights_ = weights
+            self._publish(replace(fits[0], weights=weights))
         else:
-            self._publish_several(fits)
-            self.weights_ = np.tile(weights, (len(fits), 1))
+            self._publish_several(fits, np.tile(weights, (len(fits), 1)), np.array([fit.dual_coef for fit in fits]))
         self.best_kernel_ = best
 
 
+@documented
 @dataclass(eq=False, repr=False)
-class BestKernelClassifier(_BestKernel, _LpClassifier, KernelSettings):
+class BestKernelClassifier(_BestKernel, KernelClassifier):
     """The single kernel that does best alone, with the machine and the C that the weighted kernels have.
 
         min_m  min_{w, b}  C sum_i V(y_i, f(x_i)) + 1/2 ||w||^2,    f = <w, psi_m> + b
 
     Parameters
     ----------
-    C : float, default 1.0
-        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
-    loss : str or Loss, default "hinge"
-        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
     select : str, default "objective"
         "objective", the kernel whose own problem has the lowest objective, which makes this the best corner of
         ||theta||_1 <= 1 and never better in objective than lp-norm MKL at p = 1; or "folds", the best mean score over
         five inner folds of the training rows.
-    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
-        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
-        bandwidth of a grid and one linear kernel.
-    normalise : str or None, default "auto"
-        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
-        for the usual way of the method.
-    center : bool, default False
-        Whether the kernels are centred in their feature spaces on the training rows.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
-    fit_intercept : bool, default True
-        Whether the model has a free offset b.
-    tol : float, default 0.001
-        Relative duality gap at which the solver stops, > 0.
-    max_iter : int, default 500
-        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
-    probability : bool, default False
-        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
 
     Attributes
     ----------
@@ -171,53 +204,161 @@ class BestKernelClassifier(_BestKernel, _LpClassifier, KernelSettings):
     loss: str | Loss = "hinge"
     select: str = "objective"
     _: KW_ONLY
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int = 500
     probability: bool = False
 
 
+@documented
 @dataclass(eq=False, repr=False)
-class BestKernelRegressor(_BestKernel, _LpRegressor, KernelSettings):
-    """The single kernel that does best alone, for regression.
-
-    Parameters as ``BestKernelClassifier`` and ``LpMKLRegressor``.
+class BestKernelRegressor(_BestKernel, KernelRegressor):
+    """The single kernel that does best alone, for regression. Attributes as ``BestKernelClassifier``.
 
     Parameters
     ----------
-    C : float, default 1.0
-        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
-    loss : str or Loss, default "squared"
-        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
-    epsilon : float, default 0.1
-        Half width of the tube of the epsilon-insensitive loss, in units of the target, >= 0.
     select : str, default "objective"
         What decides: "objective", or "folds" for the score over inner folds.
-    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
-        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
-        bandwidth of a grid and one linear kernel.
-    normalise : str or None, default "auto"
-        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
-        for the usual way of the method.
-    center : bool, default False
-        Whether the kernels are centred in their feature spaces on the training rows.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
-    fit_intercept : bool, default True
-        Whether the model has a free offset b.
-    tol : float, default 0.001
-        Relative duality gap at which the solver stops, > 0.
-    max_iter : int, default 500
-        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
     """
 
     C: float = 1.0
     loss: str | Loss = "squared"
     epsilon: float = 0.1
     select: str = "objective"
+
+
+class _Aligned(_Uniform):
+    """One machine on the sum of the kernels, weighted in one step by ``rule``."""
+
+    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.DENSE})
+    rule: str = "aligned"
+    mix: float = 0.0
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]  # the weights of kernels know none of rows
+        """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,)."""
+        return super().fit(X, y)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("rule", self.rule, ALIGNMENTS)
+        if not (isinstance(self.mix, (int, float, np.number)) and 0 <= self.mix < 1):
+            raise ParameterError(f"mix stands between margin and means, from 0 to below 1; got {self.mix!r}.")
+
+    def _forms(self, n: int) -> tuple[str, ...]:
+        return ("dense",)
+
+    def _solve(self, stack: Any, y: Array, warm: Any) -> None:
+        same = warm is not None and (warm.rule, warm.mix) == (self.rule, self.mix)
+        super()._solve(stack, y, warm if same else None)
+
+    def _fit_one(self, K: Any, y: Array, warm: WarmStart | None, C: float | None = None) -> Fit:
+        """The machine on the weighted kernels, whose bound says nothing of the weights and is not passed on.
+
+        A neighbour has the same kernels and target, so its weights are these.
+        """
+        if warm is not None:
+            weights = warm.weights
+        elif self.rule == "aligned":
+            weights = aligned_weights(K.values, y)
+        else:
+            weights = margin_weights(K.values, y, float(self.mix))
+        start = None if warm is None else replace(warm, weights=np.ones(weights.size))
+        fit = super()._fit_one(Dense(weights[:, None, None] * K.values), y, start, C)
+        history = tuple(replace(record, dual_objective=None, gap=None, relative_gap=None) for record in fit.history)
+        return replace(fit, weights=weights, dual_objective=None, dual_point=None, history=history)
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class AlignedMKLClassifier(_Aligned, KernelClassifier):
+    """Weights by centred alignment ("aligned") or by the widest margin of all kernels together ("margin"), then one
+    machine.
+
+    Parameters
+    ----------
+    rule : str, default "aligned"
+        "aligned" or "margin".
+    mix : float, default 0.2
+        Of the margin rule, from 0 (the margin alone) to below 1 (all rows alike: weights by the distance of the class
+        means).
+    """
+
+    rule: str = "aligned"
+    C: float = 1.0
+    loss: str | Loss = "hinge"
+    mix: float = 0.2
     _: KW_ONLY
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int = 500
+    probability: bool = False
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class AlignedMKLRegressor(_Aligned, KernelRegressor):
+    """Weights by centred alignment with the target, then one machine.
+
+    Attributes: weights_ (M,) non-negative with sum 1, and those of a fitted ``UniformMKLRegressor``, without a
+    certificate.
+    """
+
+    C: float = 1.0
+    loss: str | Loss = "squared"
+    epsilon: float = 0.1
+
+
+def aligned_weights(K: Array, y: Array) -> Array:
+    """Weights (M,), non-negative with sum 1, of the combination best aligned with yy', everything centred.
+
+    ``K`` (M, n, n), ``y`` (n,). Equal weights where no kernel is aligned with the target at all. Cortes et al. (2012),
+    Prop. 9: the direction is that of min_{v >= 0} v'Mv - 2 v'a with M_kl = <K_k, K_l>_F, a_k = y'K_k y.
+    """
+    from scipy.optimize import nnls
+
+    means = K.mean(axis=1)
+    centred = K - means[:, None, :] - means[:, :, None] + means.mean(axis=1)[:, None, None]
+    target = y - y.mean()
+    gain = np.array([float(target @ gram @ target) for gram in centred])
+    flat = centred.reshape(len(K), -1)
+    values, vectors = np.linalg.eigh(flat @ flat.T)
+    kept = values > 1e-12 * values[-1]
+    root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+    return _shares(nnls(root, (vectors[:, kept].T @ gain) / np.sqrt(values[kept]))[0])
+
+
+def margin_weights(K: Array, y: Array, lam: float) -> Array:
+    """Weights (M,), non-negative with sum 1, by what each kernel adds to the widest margin of their plain sum
+    (EasyMKL).
+
+    ``K`` (M, n, n) with traces that can be compared; ``y`` (n,) of -1 and +1; ``lam`` from 0 to below 1.
+    """
+    signed = y * nearest_points(K.sum(axis=0), y, lam)
+    return _shares(np.maximum(np.array([float(signed @ gram @ signed) for gram in K]), 0.0))
+
+
+def nearest_points(total: Array, y: Array, lam: float) -> Array:
+    """g (n,): the nearest points of the two convex hulls, shrunk towards the means, by steps between pairs of rows of a
+    class.
+
+    min_g (1 - lam) g'Y total Y g + lam ||g||^2,   g >= 0,  sum over either class 1
+    """
+    Q = (1.0 - lam) * (y[:, None] * total * y) + lam * np.eye(y.size)
+    g = np.where(y > 0, 1.0 / (y > 0).sum(), 1.0 / (y < 0).sum())
+    slope, scale = Q @ g, max(float(np.abs(Q).max()), 1e-300)
+    for _ in range(_STEPS):
+        worst, pair = 0.0, None
+        for side in (y > 0, y < 0):
+            rows = np.flatnonzero(side)
+            held = rows[g[rows] > 0]
+            down, up = held[np.argmax(slope[held])], rows[np.argmin(slope[rows])]
+            if slope[down] - slope[up] > worst:
+                worst, pair = float(slope[down] - slope[up]), (down, up)
+        if pair is None or worst <= _CLOSE * scale:
+            break
+        down, up = pair
+        curvature = Q[down, down] + Q[up, up] - 2.0 * Q[down, up]
+        move = min(g[down], worst / curvature) if curvature > 0 else g[down]
+        g[down] -= move
+        g[up] += move
+        slope += move * (Q[:, up] - Q[:, down])
+    return np.asarray(g)
+
+
+def _shares(weights: Array) -> Array:
+    total = float(weights.sum())
+    return weights / total if total > 0 else np.full(weights.size, 1.0 / weights.size)

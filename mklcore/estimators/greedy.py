@@ -12,9 +12,10 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelClassifier, KernelEstimator, KernelRegressor, KernelSettings
+from mklcore.estimators.documented import documented
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import Capability
-from mklcore.parameters import check_choice, check_whole
+from mklcore.parameters import check_choice, check_positive, check_whole
 from mklcore.problem.driver import Fit, Status, run, warn_unless_converged
 from mklcore.problem.losses import Loss, losses_for, make_loss
 from mklcore.sparse.gomp import Spectra
@@ -24,13 +25,12 @@ from mklcore.sparse.greedy import EmpiricalGreedy, FunctionalGreedy, critical_la
 class BudgetedEstimator(KernelEstimator):
     """Base of the greedy estimators: decompositions made once serve every lam, one run serves every ``n_kernels``."""
 
-    def _check_parameters(self) -> None:
-        self._positive("lam")
-        self._whole("n_kernels")
+    takes_means: ClassVar[bool] = True
 
-    def _whole(self, *names: str) -> None:
-        for name in names:
-            if getattr(self, name) is not None:
+    def _check_parameters(self) -> None:
+        check_positive(lam=self.lam)
+        for name in ("n_kernels", "n_candidates"):
+            if getattr(self, name, None) is not None:
                 check_whole(name, getattr(self, name), other=", or None for all")
 
     def _prepared(self, stack: GramStack) -> Spectra | None:
@@ -133,7 +133,7 @@ DEFAULT_STEPS = 100  # of Algorithm 2, whose unit steps are small
 
 
 @dataclass(eq=False, repr=False)
-class _GreedyBase(BudgetedEstimator):
+class _GreedyBase(KernelSettings, BudgetedEstimator):
     """min_f 1/(2n) sum (y_i - f(x_i))^2 + lam sum_j ||f_j||, or the same without the penalty, one kernel at a time."""
 
     default_normalise: ClassVar[str | None] = "diag"
@@ -153,7 +153,7 @@ class _GreedyBase(BudgetedEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._positive("tol")
+        check_positive(tol=self.tol)
         for name, known in (("criterion", CRITERIA), ("step", STEPS)):
             check_choice(name, getattr(self, name), known)
         check_whole("max_iter", self.max_iter)
@@ -226,12 +226,10 @@ class _GreedyBase(BudgetedEstimator):
         steps = tuple(_steps(fit) for fit in fits)
         self.steps_: Any = steps if len(fits) > 1 else steps[0]
         if len(fits) == 1:
-            self._publish(replace(fits[0], intercept=shifts[0]))
-            self.dual_coef_ = duals[0]
+            self._publish(replace(fits[0], dual_coef=duals[0], intercept=shifts[0]))
         else:
-            self._publish_several(fits)
-            self.weights_, self.intercept_ = np.array([fit.weights for fit in fits]), np.array(shifts)
-            self.dual_coef_ = np.array(duals)
+            self._publish_several(fits, np.array([fit.weights for fit in fits]), np.array(duals))
+            self.intercept_ = np.array(shifts)
         entries = [j for fit in fits for j in fit.selected or ()]
         self.selected_ = np.array(list(dict.fromkeys(entries)), dtype=np.intp)
 
@@ -243,10 +241,15 @@ class _GreedyBase(BudgetedEstimator):
         return 1e-3 * critical, critical
 
     def _decide(self, blocks: Array) -> Array:
-        if self.weights_.ndim == 1:
-            return _sum_of_parts(blocks, self.weights_, self.dual_coef_) + float(self.intercept_)
-        parts = zip(self.weights_, self.dual_coef_, self.intercept_, strict=True)
-        return np.column_stack([_sum_of_parts(blocks, w, a) + b for w, a, b in parts])
+        used = np.flatnonzero(np.atleast_2d(self.weights_).any(axis=0))
+        found: Array = self._parts(blocks[used], used.tolist()).sum(axis=0) + self.intercept_
+        return found
+
+    def _parts(self, blocks: Array, chosen: Sequence[int]) -> Array:
+        """blocks[m] @ dual[m] of the chosen kernels: every kernel has coefficients of its own, (M, n) or (T, M, n)."""
+        own = self.dual_coef_[..., list(chosen), :]
+        parts: Array = np.einsum("mij,...mj->mi...", blocks, own)
+        return parts
 
 
 def _spread(fit: Fit) -> Array:
@@ -262,16 +265,9 @@ def _steps(fit: Fit) -> Array:
     return np.array([point.state.pick for point in fit.points[1:]], dtype=np.intp)
 
 
-def _sum_of_parts(blocks: Array, weights: Array, dual: Array) -> Array:
-    """sum_m blocks[m] @ dual[m], skipping kernels of norm zero. blocks (M, n_new, n), dual (M, n)."""
-    out = np.zeros(blocks.shape[1])
-    for m in np.flatnonzero(weights):
-        out += blocks[m] @ dual[m]
-    return out
-
-
+@documented
 @dataclass(eq=False, repr=False)
-class GreedyMKLClassifier(_GreedyBase, KernelClassifier, KernelSettings):
+class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
     """Sparse MKL by greedy coordinate descent for classification: least squares on labels -1 and +1, one-vs-rest for
     more.
 
@@ -279,39 +275,17 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier, KernelSettings):
 
     Parameters
     ----------
-    criterion : str, default "functional"
-        "functional" (Algorithm 1: the kernel with the largest functional gradient enters, then (1) is solved exactly on
-        the kernels chosen; duality gap) or "empirical" (Algorithm 2: a gradient step along the kernel whose gradient is
-        largest on the training rows; uses no lam and has no certificate).
     lam : float, default 0.01
         Penalty of (1), > 0; from max_j sqrt(y'K_j y)/n on nothing enters.
     n_kernels : int or None, default None
         Algorithm 1: the most kernels to choose, None for all; Algorithm 2: its number of steps, None for 100.
-    step : str, default "unit"
-        "unit" or "linesearch" (ours, Algorithm 2 only: the best step instead of the unit step).
     loss : str or Loss, default "squared"
         "squared", or for Algorithm 2 "logistic" or "squared_hinge": it halves its step until the loss falls,
         ``fit_intercept`` fits a free b, and ``notes_`` says where the rates of the paper do not apply.
-    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
-        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
-        bandwidth of a grid and one linear kernel.
-    normalise : str or None, default "auto"
-        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
-        for "diag": k(x, x) <= 1.
-    center : bool, default False
-        Whether the kernels are centred in their feature spaces on the training rows.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     fit_intercept : bool, default False
         Subtract the mean of each target column and add it back (there is no bias term).
     tol : float, default 0.001
         Algorithm 1 stops when the duality gap is within tol times lam sum ||f_j||.
-    max_iter : int, default 1000
-        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
-    probability : bool, default False
-        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
 
     Attributes
     ----------
@@ -338,44 +312,14 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier, KernelSettings):
     probability: bool = False
 
 
+@documented
 @dataclass(eq=False, repr=False)
-class GreedyMKLRegressor(_GreedyBase, KernelRegressor, KernelSettings):
+class GreedyMKLRegressor(_GreedyBase, KernelRegressor):
     """Sparse MKL by greedy coordinate descent for regression. Parameters and attributes as ``GreedyMKLClassifier``;
     ``fit_intercept`` subtracts the training mean of the target and adds it back. ``loss`` is "squared" or,
     for Algorithm 2, "huber".
 
         min_f 1/(2n) sum_i (y_i - f(x_i))^2 + lam sum_j ||f_j|| (1)
-
-    Parameters
-    ----------
-    criterion : str, default "functional"
-        "functional" solves the penalised problem; "empirical" takes gradient steps without ``lam``.
-    lam : float, default 0.01
-        Weight of the regulariser, > 0: larger values fit the training rows less closely.
-    n_kernels : int or None, default None
-        Most kernels in the model, from 1; None for no bound.
-    step : str, default "unit"
-        "unit" or "linesearch", for the empirical criterion.
-    loss : str or Loss, default "squared"
-        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
-    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
-        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
-        bandwidth of a grid and one linear kernel.
-    normalise : str or None, default "auto"
-        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
-        for the usual way of the method.
-    center : bool, default False
-        Whether the kernels are centred in their feature spaces on the training rows.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
-    fit_intercept : bool, default True
-        Whether the model has a free offset b.
-    tol : float, default 0.001
-        Relative duality gap at which the solver stops, > 0.
-    max_iter : int, default 1000
-        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
 
     References
     ----------
@@ -384,6 +328,3 @@ class GreedyMKLRegressor(_GreedyBase, KernelRegressor, KernelSettings):
 
     _: KW_ONLY
     fit_intercept: bool = True
-
-    def _centre(self, y: Array) -> float:
-        return 0.0  # the methods take the mean themselves

@@ -13,13 +13,14 @@ from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.base import _BLOCK_MB, KernelClassifier, KernelEstimator, KernelRegressor
+from mklcore.estimators.documented import documented
 from mklcore.hkl.bases import Basis
 from mklcore.hkl.design import Design, HullRows, Matrices
 from mklcore.hkl.graph import Graph, Hull, NodeWeights
 from mklcore.hkl.inner import NEEDED, HullTask, suits_hulls
 from mklcore.hkl.search import SEARCHES, HullSearch, WarmHull, lambda_range
 from mklcore.kernels.operators import is_operator
-from mklcore.parameters import check_choice, check_whole, set_together
+from mklcore.parameters import check_choice, check_positive, check_whole
 from mklcore.problem.driver import Fit, Status, run, warn_unless_converged
 from mklcore.problem.losses import Loss, loss_for
 
@@ -143,10 +144,10 @@ class _HKLBase(KernelEstimator):
     # -- fitting -----------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        self._positive("lam", "tol", "memory_mb", "root_weight")
-        for name in ("depth_weight", "max_seconds"):
-            if getattr(self, name) is not None:
-                self._positive(name)
+        given = {
+            name: getattr(self, name) for name in ("depth_weight", "max_seconds") if getattr(self, name) is not None
+        }
+        check_positive(lam=self.lam, tol=self.tol, memory_mb=self.memory_mb, root_weight=self.root_weight, **given)
         self.loss_in_use  # noqa: B018  the loss checks itself
         if self.graph is not None:
             if not isinstance(self.graph, Graph):
@@ -214,8 +215,7 @@ class _HKLBase(KernelEstimator):
         if len(found) == 1:
             self._publish(found[0][0])
         else:
-            self._publish_several([fit for fit, _ in found])
-            self.dual_coef_ = np.array([fit.dual_coef for fit, _ in found])
+            self._publish_several([fit for fit, _ in found], None, np.array([fit.dual_coef for fit, _ in found]))
         self._publish_hull(stack, [search for _, search in found])
         proofs = [search.proof_of(fit.dual_point) for fit, search in found]
         self.proof_ = None if None in proofs else tuple(proof.arrays for proof in proofs if proof is not None)
@@ -295,13 +295,11 @@ class _HKLBase(KernelEstimator):
         self.selected_ = np.flatnonzero(weights > 0)
         self.n_kernels_ = int(self.selected_.size)
 
-    @set_together
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit on a table X (n, p), on Gram matrices (p, q+1, n, n), or on a ``Design``, and a target y (n,)."""
-        fitted = super().fit(X, y)
+    def _fitted(self, X: Any, y: Any) -> Self:
+        super()._fitted(X, y)
         if not isinstance(X, Design):
             self.design_.release()
-        return fitted
+        return self
 
     # -- paths -------------------------------------------------------------------------------------------------------
 
@@ -400,6 +398,7 @@ class _HKLBase(KernelEstimator):
         return rows.product(self._nodes[k], self.dual_coef_.T * self.weights_.T[k])
 
 
+@documented
 @dataclass(eq=False, repr=False)
 class HKLClassifier(_HKLBase, KernelClassifier):
     """Hierarchical kernel learning for two classes, or one-vs-rest for more.
@@ -412,48 +411,12 @@ class HKLClassifier(_HKLBase, KernelClassifier):
 
     Parameters
     ----------
-    basis : Basis, str, ndarray or None, default None
-        None (polynomial of degree 4), a basis such as ``GaussianBasis(3)`` or its key ("gaussian"), or Gram matrices
-        (p, q+1, n, n).
     lam : float, default 0.001
         Price of Omega^2, > 0; the hull need not grow as it falls.
-    loss : str or Loss, default "logistic"
-        "logistic", "hinge" or "squared".
-    graph : Graph or None, default None
-        None for the grid of products; ``Graph(parents, kernels)`` for any directed acyclic graph with kernels of your
-        own at its nodes. ``basis``, ``standardize`` and ``root_weight`` are then not used, and ``normalize_basis``
-        scales kernel functions to variance 1.
-    depth_weight : float or None, default None
-        D_v = depth_weight ** depth; None for 4, or sqrt(p) - 1 where that is more; on a graph without weights 1.
-    root_weight : float, default 0.1
-        D of the root.
-    normalize_basis : bool, default True
-        Centre every level above 0 and scale it to mean diagonal 1; False as in the paper.
-    standardize : bool, default True
-        Bring the columns of X to mean 0 and standard deviation 1 first.
-    search : str, default "certified"
-        "certified" (train small, certify large), "printed" (the algorithm of the paper) or "necessary" (quick and
-        provisional: it can miss interactions altogether, and has no gap).
-    max_nodes : int, default 5000
-        Bound on the certificate set, or as printed on the hull; the gap reached there is stated.
-    memory_mb : float, default 2048
-        Most memory for Gram matrices of levels and of the hull, in MB; none is needed for columns.
-    max_seconds : float or None, default None
-        Bound on the search, None for none, in seconds of the processor; the gap reached there is stated.
-    refit : bool, default False
-        Predict by unpenalised least squares on the features of the hull (bases of columns only).
     fit_intercept : bool, default True
         An unpenalised b; it refers to uncentred factors when ``normalize_basis=False``.
     tol : float, default 0.001
         Full gap relative to the objective at which the search stops.
-    max_iter : int, default 500
-        Most steps of the search, from 1; a fit that stops there gives a ``NotConvergedWarning``.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
-    probability : bool, default False
-        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
 
     Attributes
     ----------
@@ -476,48 +439,10 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     probability: bool = False
 
 
+@documented
+@dataclass(eq=False, repr=False)
 class HKLRegressor(_HKLBase, KernelRegressor):
     """Hierarchical kernel learning for regression: squared loss 1/2 (y - f)^2. Everything else as in ``HKLClassifier``.
-
-    Parameters
-    ----------
-    basis : Basis, str, ndarray or None, default None
-        What a column is turned into before columns are multiplied: an object, the name of a basis, or ready Gram
-        matrices of shape (p, q + 1, n, n).
-    lam : float, default 0.001
-        Weight of the regulariser, > 0: larger values fit the training rows less closely.
-    loss : str or Loss, default "squared"
-        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
-    graph : Graph or None, default None
-        Directed acyclic graph of kernels in place of the grid of products.
-    depth_weight : float or None, default None
-        Base of the price ``depth_weight ** depth`` of a node; None for 4, or sqrt(p) - 1 where that is more.
-    root_weight : float, default 0.1
-        Price of the root of the grid, > 0.
-    normalize_basis : bool, default True
-        Whether every level above 0 is centred and scaled to mean diagonal 1.
-    standardize : bool, default True
-        Whether columns get mean 0 and variance 1 on the training rows first.
-    search : str, default "certified"
-        "certified", "printed" (as published) or "necessary" (quick and provisional).
-    max_nodes : int, default 5000
-        Bound on the certificate set, or as printed on the hull; the gap reached there is stated.
-    memory_mb : float, default 2048
-        Most memory for Gram matrices of levels and of the hull, in MB; none is needed for columns.
-    max_seconds : float or None, default None
-        Bound on the search, None for none, in seconds of the processor; the gap reached there is stated.
-    refit : bool, default False
-        Whether predictions come from least squares on the nodes of the hull.
-    fit_intercept : bool, default True
-        Whether the model has a free offset b.
-    tol : float, default 0.001
-        Relative duality gap at which the solver stops, > 0.
-    max_iter : int, default 500
-        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
 
     References
     ----------

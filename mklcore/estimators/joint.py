@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,21 +13,28 @@ from sklearn.utils.validation import check_is_fitted
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelClassifier, KernelEstimator, KernelSettings, SeveralTargets
+from mklcore.estimators.documented import documented
 from mklcore.kernels.features import Nystroem
 from mklcore.lp.newton import fit_joint
-from mklcore.parameters import check_whole
+from mklcore.parameters import check_positive, check_whole
 from mklcore.problem.driver import warn_unless_converged
 from mklcore.problem.losses import Loss
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import WarmStart
 
 
-class _JointBase(KernelEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class _JointBase(KernelSettings, KernelEstimator):
     """min over ||theta||_p <= 1 of sum_t C sum_i V(y_it, f_t(x_i) + b_t) + 1/2 sum_m ||w_mt||^2 / theta_m."""
 
+    takes_means: ClassVar[bool] = True
+
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 500
+
     def _check_parameters(self) -> None:
-        self._positive("C", "tol")
-        self._check_approximation()
+        check_positive(C=self.C, tol=self.tol)
         LpNorm(self.p)
         self.loss_in_use  # noqa: B018  the loss checks itself
         check_whole("max_iter", self.max_iter)
@@ -55,9 +62,6 @@ class _JointBase(KernelEstimator):
             self.dual_point_ = None if fit.dual_point is None else fit.dual_point[0]
         else:
             self.dual_coef_, self.intercept_ = np.ascontiguousarray(fit.dual_coef.T), intercepts
-
-    def _centre(self, y: Array) -> float:
-        return 0.0
 
     def explained_by(self, X: Any, y: Any, views: Mapping[str, Sequence[int]] | None = None) -> dict[str, Array]:
         """What every view explains of every target: shares (T,) by the name of the view, which add up to R2.
@@ -101,43 +105,15 @@ class _JointBase(KernelEstimator):
         """The target as columns (n_new, T)."""
 
 
+@documented
 @dataclass(eq=False, repr=False)
-class JointMKLClassifier(_JointBase, KernelClassifier, KernelSettings):
+class JointMKLClassifier(_JointBase, KernelClassifier):
     """lp-norm MKL for several classes, one against the rest, with one set of kernel weights for all of them.
 
         min_{theta} sum_k min_{w_k, b_k} C sum_i V(y_ik, f_k(x_i)) + 1/2 sum_m ||w_mk||^2 / theta_m, ||theta||_p <= 1
 
     ``LpMKLClassifier`` gives every class weights of its own; here the kernels that count are the same for all. Two
     classes are one problem.
-
-    Parameters
-    ----------
-    p : float, default 1.0
-        Order of the norm on the kernel weights, from 1 (sparse) to infinity (the plain sum).
-    C : float, default 1.0
-        Cost of one unit of loss, > 0.
-    loss : str or Loss, default "hinge"
-        "hinge", "logistic", "squared" or "squared_hinge", or a loss object.
-    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
-        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
-        bandwidth of a grid and one linear kernel.
-    normalise : str or None, default "auto"
-        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
-        for the usual way of the method.
-    center : bool, default False
-        Whether the kernels are centred in their feature spaces on the training rows.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called with every history record; a true answer stops the fit.
-    approximation : Nystroem or None, default None
-        Features of low rank in place of the kernels; None for the kernels themselves.
-    fit_intercept : bool, default True
-        Learn the free b of every class.
-    tol : float, default 0.001
-        Stop when the duality gap is within tol times the regulariser.
-    max_iter : int, default 500
-        Bound on steps; stopping there warns with the gap reached.
 
     Attributes
     ----------
@@ -154,17 +130,15 @@ class JointMKLClassifier(_JointBase, KernelClassifier, KernelSettings):
     loss: str | Loss = "hinge"
     _: KW_ONLY
     approximation: Nystroem | None = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int = 500
 
     def _seen(self, y: Any) -> Array:
         places: Any = np.searchsorted(self.classes_, np.asarray(y))
         return np.column_stack(self._targets(places))
 
 
+@documented
 @dataclass(eq=False, repr=False)
-class JointMKLRegressor(_JointBase, SeveralTargets, KernelSettings):
+class JointMKLRegressor(_JointBase, SeveralTargets):
     """lp-norm MKL for several targets with one set of kernel weights: the same kernels count for all of them.
 
         min_{theta} sum_t min_{w_t, b_t} C sum_i V(y_it, f_t(x_i)) + 1/2 sum_m ||w_mt||^2 / theta_m, ||theta||_p <= 1
@@ -172,35 +146,6 @@ class JointMKLRegressor(_JointBase, SeveralTargets, KernelSettings):
     ``y`` is (n,) or (n, T), on one scale: a target of larger variance counts for more. ``loss`` is "squared", "huber"
     or "epsilon_insensitive" with the tube ``epsilon``; at p = 1 the last two keep to the analytic update, which may
     need many steps. ``explained_by`` splits R2 over targets and views. Everything else as in ``JointMKLClassifier``.
-
-    Parameters
-    ----------
-    p : float, default 1.0
-        Norm of the kernel weights, from 1 (sparse) to infinity (plain sum of the kernels).
-    C : float, default 1.0
-        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
-    loss : str or Loss, default "squared"
-        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
-    epsilon : float, default 0.1
-        Half width of the tube of the epsilon-insensitive loss, in units of the target, >= 0.
-    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
-        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
-        bandwidth of a grid and one linear kernel.
-    normalise : str or None, default "auto"
-        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
-        for the usual way of the method.
-    center : bool, default False
-        Whether the kernels are centred in their feature spaces on the training rows.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
-    fit_intercept : bool, default True
-        Whether the model has a free offset b.
-    tol : float, default 0.001
-        Relative duality gap at which the solver stops, > 0.
-    max_iter : int, default 500
-        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
 
     References
     ----------
@@ -211,10 +156,6 @@ class JointMKLRegressor(_JointBase, SeveralTargets, KernelSettings):
     C: float = 1.0
     loss: str | Loss = "squared"
     epsilon: float = 0.1
-    _: KW_ONLY
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int = 500
 
     def _seen(self, y: Any) -> Array:
         table = self._target(y)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.base import OutlierMixin
 from mklcore.arrays import Array
 from mklcore.data.dataset import count_rows
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import KernelSettings
+from mklcore.estimators.documented import documented
 from mklcore.estimators.lp import LpBase, warm_start
 from mklcore.kernels.grams import GramStack
 from mklcore.paths.scoring import ACCEPTED
@@ -20,8 +20,9 @@ from mklcore.problem.losses import Loss, make_loss
 from mklcore.problem.penalties import Penalty
 
 
+@documented
 @dataclass(eq=False, repr=False)
-class LpMKLOneClass(OutlierMixin, LpBase, KernelSettings):
+class LpMKLOneClass(OutlierMixin, LpBase):
     """lp-norm MKL without labels: a boundary around the training rows, with learned kernel weights.
 
         nu=None      min_{w, theta}       C sum_i max(0, 1 - f(x_i)) + 1/2 sum_m ||w_m||^2 / theta_m
@@ -37,32 +38,8 @@ class LpMKLOneClass(OutlierMixin, LpBase, KernelSettings):
 
     Parameters
     ----------
-    p : float, default 1.0
-        Norm of the kernel weights, from 1 (sparse) to infinity (plain sum of the kernels).
-    C : float, default 1.0
-        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
     nu : float or None, default None
         Share of rows outside in the nu form, in (0, 1]; None for the form with ``C``.
-    penalty : str, Penalty or None, default None
-        Regulariser of the kernel weights: a name of ``PENALTIES`` or an object; None for the norm ``p``.
-    solver : str, default "auto"
-        Name of a solver in ``SOLVERS``; "auto" lets the library choose.
-    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
-        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
-        bandwidth of a grid and one linear kernel.
-    normalise : str or None, default "auto"
-        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
-        for the usual way of the method.
-    center : bool, default False
-        Whether the kernels are centred in their feature spaces on the training rows.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
-    tol : float, default 0.001
-        Relative duality gap at which the solver stops, > 0.
-    max_iter : int, default 500
-        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
 
     References
     ----------
@@ -77,9 +54,6 @@ class LpMKLOneClass(OutlierMixin, LpBase, KernelSettings):
     nu: float | None = None
     penalty: str | Penalty | None = None
     solver: str = "auto"
-    _: KW_ONLY
-    tol: float = 1e-3
-    max_iter: int = 500
 
     @property
     def training_decision(self) -> None:

@@ -4,15 +4,16 @@ best few.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from mklcore.arrays import Array
-from mklcore.errors import ParameterError
+from mklcore.arrays import Array, Indices
+from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import (
     KernelClassifier,
     KernelEstimator,
@@ -21,21 +22,25 @@ from mklcore.estimators.base import (
     signs,
     weighted_blocks,
 )
-from mklcore.estimators.copies import without_copies
-from mklcore.kernels.functions import Linear
+from mklcore.estimators.documented import documented
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import RBF, Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import KernelOperator
 from mklcore.lp.schedule import MOST_SUMMED
-from mklcore.parameters import check_choice, check_whole
-from mklcore.problem.group_terms import GroupTerm, as_eta, make_terms
+from mklcore.parameters import check_choice, check_positive, check_whole
+from mklcore.problem.driver import run, warn_unless_converged
 from mklcore.problem.losses import Loss
-from mklcore.sparse.smkl import TOL_MODES, Search, fit_selection, starts
+from mklcore.problem.penalties import GroupTerm, as_eta, make_terms
+from mklcore.sparse.copies import without_copies
+from mklcore.sparse.smkl import TOL_MODES, FeatureScaling, Search, fit_selection, starts
 
+_NO_SCALE = 1e100  # what a column is divided by whose scale is zero
 _TIE_BREAK = 1e-9  # the most that margins may add to a whole number of votes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _SMKLBase(KernelEstimator):
+class _SMKLBase(KernelSettings, KernelEstimator):
     """min g(w) + C sum_i V(f(x_i), y_i) with a group selection term g, from equal weights."""
 
     default_normalise = "trace"
@@ -49,7 +54,7 @@ class _SMKLBase(KernelEstimator):
     max_iter: int = 500
 
     def _check_parameters(self) -> None:
-        self._positive("C", "tol")
+        check_positive(C=self.C, tol=self.tol)
         self.loss_in_use  # noqa: B018  the loss checks itself
         check_choice("tol_mode", self.tol_mode, TOL_MODES)
         for name in ("max_iter", "n_starts"):
@@ -156,8 +161,7 @@ class _SMKLOfTwo(_SMKLBase, KernelClassifier):
         self._publish_pairs(found, duals)
 
     def _publish_pairs(self, found: list[Search], duals: Array) -> None:
-        self._publish_several([search.fit for search in found])
-        self.weights_, self.dual_coef_ = np.array([search.fit.weights for search in found]), duals
+        self._publish_several([search.fit for search in found], np.array([one.fit.weights for one in found]), duals)
         self.start_objectives_ = np.array([search.objectives for search in found])
         self.start_kernels_ = np.array([search.kernels for search in found])
         self.start_spread_ = np.nanmax(self.start_objectives_, axis=1) - np.nanmin(self.start_objectives_, axis=1)
@@ -166,9 +170,6 @@ class _SMKLOfTwo(_SMKLBase, KernelClassifier):
         """(n_new, n_pairs) signed scores of the binary machines; positive for the second class of ``pairs_``."""
         scores: Array = weighted_blocks(self._blocks(X), *self._machines()) + self.intercept_
         return scores
-
-    def _machines(self) -> tuple[Array, Array]:
-        return np.atleast_2d(self.weights_), np.atleast_2d(self._coefficients)
 
     def _joined(self, scores: Array) -> Array:
         if len(self.pairs_) == 1:
@@ -193,63 +194,12 @@ def group_sizes(stack: GramStack) -> Any:
     return tuple(float(np.sqrt(len(s.settled))) if isinstance(s, Linear) else 1.0 for s in stack.specs)
 
 
+@documented
 @dataclass(eq=False, repr=False)
-class SMKLClassifier(_SMKLOfTwo, KernelSettings):
+class SMKLClassifier(_SMKLOfTwo):
     """Sparse MKL for two classes, or one-vs-one with kernels of its own for every pair of classes.
 
         min_{w, b}  g(w) + C sum_i V(y_i, f(x_i)),    f = sum_k <w_k, Phi_k> + b,   g concave in r_k = ||w_k||^2
-
-    Parameters
-    ----------
-    terms : str or Term, default "log+gl"
-        G, a sum of "log", "gl" (group lasso), "mf" (M-FOCUSS), "mkl" (squared group lasso), "mcp" and "scad" (prices
-        that stop rising, beside the machine's 1/2 ||w||^2); or a term object.
-    C : float, default 1.0
-        Cost of one unit of loss, > 0; kernels of trace 1 often need more than 1.
-    loss : str or Loss, default "hinge"
-        "hinge", "logistic" or "squared" (least-squares machine with an intercept, ridge without).
-    eta : float or None, default None
-        Group weights: a number, one per kernel, or None: 1, and sqrt(d_k) for explicit linear groups, that is linear
-        kernels with ``normalise=None`` such as ``KernelDictionary.per_group(Linear(), groups)``.
-    log_epsilon : float, default 1e-06
-        The number added inside the logarithm, above 0.
-    mf_power : float, default 0.5
-        The power of the block norms, above 0 and at most 1.
-    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
-        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
-        bandwidth of a grid and one linear kernel.
-    normalise : str or None, default "auto"
-        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
-        for the usual way of the method.
-    center : bool, default False
-        Whether the kernels are centred in their feature spaces on the training rows.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
-    tol : float, default 0.001
-        Stop when the l1 change of the kernel weights is at most tol, "relative" to their sum or "absolute". "absolute"
-        is the printed algorithm to the letter. With "relative" exact copies of a kernel are left out first, what has
-        settled with log or mf terms is shaken and followed down again for as long as the objective falls, and the
-        answer is no kernel where all of them vanish and the objective without any is no higher.
-    tol_mode : str, default "relative"
-        Stop when the l1 change of the kernel weights is at most tol, "relative" to their sum or "absolute". "absolute"
-        is the printed algorithm to the letter. With "relative" exact copies of a kernel are left out first, what has
-        settled with log or mf terms is shaken and followed down again for as long as the objective falls, and the
-        answer is no kernel where all of them vanish and the objective without any is no higher.
-    init_jitter : float, default 0.0
-        Relative random change of the equal first weights.
-    n_starts : int, default 1
-        Further starts from random weights; the smallest objective is kept, ``start_objectives_`` and ``start_kernels_``
-        tell where each ended.
-    keep_duplicates : bool, default False
-        Let exact copies of a kernel compete; by default only the first of them does.
-    fit_intercept : bool, default True
-        Whether the model has a free offset b.
-    max_iter : int, default 500
-        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
-    probability : bool, default False
-        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be used.
 
     Attributes
     ----------
@@ -274,55 +224,13 @@ class SMKLClassifier(_SMKLOfTwo, KernelSettings):
     probability: bool = False
 
 
+@documented
 @dataclass(eq=False, repr=False)
-class SMKLRegressor(_SMKLBase, KernelRegressor, KernelSettings):
+class SMKLRegressor(_SMKLBase, KernelRegressor):
     """Sparse MKL for regression: kernel ridge or support vector regression that keeps few kernels.
 
     ``loss`` is "squared" or "epsilon_insensitive" with the tube ``epsilon``, in units of the target. Everything else as
     in ``SMKLClassifier``.
-
-    Parameters
-    ----------
-    terms : str or Term, default "log+gl"
-        Price of the kernel norms: names of terms with + between, such as "log+gl", or an object.
-    C : float, default 1.0
-        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
-    loss : str or Loss, default "squared"
-        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
-    epsilon : float, default 0.1
-        Half width of the tube of the epsilon-insensitive loss, in units of the target, >= 0.
-    eta : float or None, default None
-        Price of every kernel; None for the usual prices.
-    log_epsilon : float, default 1e-06
-        Floor under the logarithm, > 0.
-    mf_power : float, default 0.5
-        Power of the M-FOCUSS term, in (0, 1].
-    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
-        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one RBF kernel per
-        bandwidth of a grid and one linear kernel.
-    normalise : str or None, default "auto"
-        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace", "diag", None, or "auto"
-        for the usual way of the method.
-    center : bool, default False
-        Whether the kernels are centred in their feature spaces on the training rows.
-    random_state : int or None, default None
-        Seed of everything that is drawn at random; a number gives the same fit each time.
-    callback : callable or None, default None
-        Called after every step with a record of it; raising ``CancelledError`` ends the fit.
-    tol : float, default 0.001
-        Relative duality gap at which the solver stops, > 0.
-    tol_mode : str, default "relative"
-        Whether the change of the weights is "relative" or "absolute".
-    init_jitter : float, default 0.0
-        Size of the random change of the starting weights.
-    n_starts : int, default 1
-        Number of starts; the best local minimum is kept.
-    keep_duplicates : bool, default False
-        Whether exact copies of a kernel compete; without it only the first one can enter.
-    fit_intercept : bool, default True
-        Whether the model has a free offset b.
-    max_iter : int, default 500
-        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
 
     References
     ----------
@@ -336,3 +244,127 @@ class SMKLRegressor(_SMKLBase, KernelRegressor, KernelSettings):
     eta: float | None = None
     log_epsilon: float = 1e-6
     mf_power: float = 0.5
+
+
+@dataclass(eq=False, repr=False)
+class _ScalingBase(KernelEstimator):
+    """min over scales s of G(r) + C sum V + 1/2 ||f||^2 under the kernel exp(-1/2 sum_j s_j^2 (x_j - z_j)^2)."""
+
+    kernels = None
+    normalise = None
+    center = False
+
+    terms: str = "log+gl"
+    C: float = 1.0
+    loss: str | Loss = "squared"
+    groups: Mapping[str, Sequence[int]] | Sequence[Any] | None = None
+    _: KW_ONLY
+    log_epsilon: float = 1e-6
+    mf_power: float = 0.5
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int = 100
+    random_state: int | None = None
+    callback: Callable[..., Any] | None = None
+
+    def _check_parameters(self) -> None:
+        check_positive(C=self.C, tol=self.tol)
+        self.loss_in_use  # noqa: B018  the loss checks itself
+        make_terms(self.terms, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
+        check_whole("max_iter", self.max_iter)
+
+    def _stack(self, X: Any, once: bool = False) -> Any:
+        if hasattr(X, "transform"):
+            raise DataError("Feature scaling learns the kernel itself: hand over the table, not a stack of kernels.")
+        return KernelDictionary((RBF(1.0),)).grams(X, normalise=None)
+
+    def _named_groups(self, d: int) -> list[tuple[str, Indices]]:
+        if self.groups is None:
+            return [(f"x{j + 1}", np.array([j])) for j in range(d)]
+        pairs = list(self.groups.items()) if isinstance(self.groups, Mapping) else list(self.groups)
+        try:
+            found = [(str(name), np.array([int(j) for j in members])) for name, members in pairs]
+            held = sorted(int(j) for _, members in found for j in members)
+        except (TypeError, ValueError):
+            held = []
+        if held != list(range(d)):
+            raise ParameterError(
+                f"groups must be pairs of a name and columns that hold every column from 0 to {d - 1} once; got "
+                f"{self.groups!r}."
+            )
+        return found
+
+    def _solve(self, stack: Any, y: Array, warm: Any) -> None:
+        Z, Y = np.asarray(stack.transform.rows), np.array(self._targets(y))
+        named = self._named_groups(Z.shape[1])
+        term = make_terms(self.terms, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
+        method = FeatureScaling(
+            Z, Y, self.C, self.loss_in_use, term, [members for _, members in named], self.fit_intercept, self.tol
+        )
+        fit = run(method, tol=self.tol, max_iter=self.max_iter, callback=self.callback)
+        warn_unless_converged(fit, self.tol)
+        state = method.last.state
+        self._publish(fit)
+        single = len(Y) == 1
+        self.dual_coef_ = fit.dual_coef[:, 0] if single else fit.dual_coef
+        self.intercept_ = float(state.intercepts[0]) if single else state.intercepts
+        self.scales_ = np.sqrt(state.u)
+        self.group_norms_ = np.array([float(np.sqrt(state.u[members].sum())) for _, members in named])
+        self.selected_groups_ = tuple(
+            name for (name, _), norm in zip(named, self.group_norms_, strict=True) if norm > 0
+        )
+
+    def _remember_kernels(self, stack: Any) -> None:
+        super()._remember_kernels(stack)
+        divisors = np.where(self.scales_ > 0, 1.0 / np.where(self.scales_ > 0, self.scales_, 1.0), _NO_SCALE)
+        known = stack.transform
+        self._map = replace(known, rows=known.rows / divisors, column_scales=known.column_scales * divisors)
+        self.kernel_names_ = ("RBF on scaled columns",)
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class FeatureScalingClassifier(_ScalingBase, KernelClassifier):
+    """One Gaussian kernel with a scale for every column, learned under a group selection term.
+
+        min_{s, f, b}  G(r) + C sum_i V(y_i, f(x_i) + b) + 1/2 ||f||^2,   r_k = sum_{j in group k} s_j^2
+
+    with k_s(x, z) = exp(-1/2 sum_j s_j^2 (x_j - z_j)^2) on standardised columns. Groups of columns whose scales end at
+    zero are left out. Several classes, one against the rest, share the scales. The answer is a local minimum, from
+    equal scales.
+
+    Attributes
+    ----------
+    scales_ (d,), in units of the standardised columns; group_norms_ and selected_groups_; dual_coef_ (n,) or (n, T),
+    intercept_, weights_ = (1,), objective_, status_, history_, n_iter_. There is no certificate: dual_gap_ is None.
+
+    Raises
+    ------
+    ParameterError where a parameter is out of its range, or ``groups`` do not hold every column once
+
+    References
+    ----------
+    Subrahmanya and Shin (2010), section 3 (feature scaling kernels), equations (1) to (3).
+    """
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class FeatureScalingRegressor(_ScalingBase, KernelRegressor):
+    """One Gaussian kernel with a scale for every column, learned under a group selection term, for numbers.
+
+    The problem is the one of ``FeatureScalingClassifier``, with one function of the target's values.
+
+    Attributes
+    ----------
+    scales_ (d,), in units of the standardised columns; group_norms_ and selected_groups_; dual_coef_ (n,) or (n, T),
+    intercept_, weights_ = (1,), objective_, status_, history_, n_iter_. There is no certificate: dual_gap_ is None.
+
+    Raises
+    ------
+    ParameterError where a parameter is out of its range, or ``groups`` do not hold every column once
+
+    References
+    ----------
+    Subrahmanya and Shin (2010), section 3 (feature scaling kernels), equations (1) to (3).
+    """

@@ -40,7 +40,7 @@ class FullKernel:
     """
 
     def __init__(self, design: Design, depth_weight: float = 1.0, scaled: bool = False) -> None:
-        check_positive("depth_weight", depth_weight)
+        check_positive(depth_weight=depth_weight)
         self.design = design
         self.shares = np.array([float(depth_weight) ** (-2.0 * j) for j in range(design.q + 1)])
         self.gram, self.size = design.full_gram(self.shares), 1.0
@@ -376,7 +376,7 @@ def _problem(
     X: Any, y: Sequence[float] | Array, lam: float, basis: Any, loss: str, fit_intercept: bool, options: dict[str, Any]
 ) -> tuple[Design, HullTask, float]:
     """The kernels, the target without its centre, and the centre, which every model adds to its intercept."""
-    check_positive("lam", lam)
+    check_positive(lam=lam)
     if isinstance(X, Design) and (options or basis is not None):
         raise ParameterError(
             f"A Design already has its basis and options; got {', '.join(options) or 'basis'} beside it. Make "

@@ -138,8 +138,8 @@ class GaussianBasis(_Numbered):
     def __post_init__(self) -> None:
         check_whole("q", self.q, 1, _MOST_LEVELS)
         if self.b is not None:
-            check_positive("b", self.b)
-        check_positive("sigma2", self.sigma2)
+            check_positive(b=self.b)
+        check_positive(sigma2=self.sigma2)
 
     def scaled_to(self, X: Array) -> GaussianBasis:
         """This basis with ``b`` chosen from rows ``X`` (n, p) as they enter the series, where it is None."""
@@ -188,7 +188,7 @@ class ANOVABasis:
     label: ClassVar[str] = "ANOVA"
 
     def __post_init__(self) -> None:
-        check_positive("b", self.b)
+        check_positive(b=self.b)
 
     @property
     def q(self) -> int:
@@ -223,7 +223,7 @@ class KernelPCABasis(_Numbered):
 
     def __post_init__(self) -> None:
         check_whole("q", self.q, 1, _MOST_LEVELS)
-        check_positive("width", self.width)
+        check_positive(width=self.width)
 
     def _kernel(self, new: Array, x: Array) -> Array:
         return np.exp(-((new[:, None] - x[None, :]) ** 2) / (2.0 * self.width**2))

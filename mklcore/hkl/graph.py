@@ -72,8 +72,8 @@ class NodeWeights:
     listed: Array | None = None
 
     def __post_init__(self) -> None:
-        check_positive("depth_weight", self.base)
-        check_positive("root_weight", self.root)
+        check_positive(depth_weight=self.base)
+        check_positive(root_weight=self.root)
 
     def of(self, nodes: Sequence[Node]) -> Array:
         """d_v for every node."""

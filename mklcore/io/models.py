@@ -76,7 +76,8 @@ def save_model(path: Target, estimator: Any) -> None:
     --------
     >>> import tempfile, os
     >>> from mklcore.data.samples import load_sample
-    >>> from mklcore.estimators.lp import UniformMKLClassifier
+    >>> from mklcore.estimators.baselines import UniformMKLClassifier
+
     >>> data = load_sample("iris")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_model(os.path.join(folder, "iris.mkl"), UniformMKLClassifier().fit(data.X, data.y))
@@ -201,7 +202,8 @@ def _estimators() -> dict[str, type]:
     """Every estimator a file may hold, by the name of its class: those of the library and those of the registry."""
     from sklearn.base import BaseEstimator  # not at start-up
 
-    found = [kind for kind in (getattr(estimators, name) for name in estimators.__all__) if isinstance(kind, type)]
+    own = (getattr(estimators, name) for names in estimators.CLASSES.values() for name in names)
+    found = [kind for kind in own if isinstance(kind, type)]
     for algorithm in catalog.ESTIMATORS.values():
         found += [kind for kind in (algorithm.classifier, algorithm.regressor, algorithm.novelty) if kind is not None]
     return {kind.__name__: kind for kind in found if issubclass(kind, BaseEstimator)}

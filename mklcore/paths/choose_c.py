@@ -56,7 +56,7 @@ def leave_one_out(K: Array, y: Array, C: float, *, weights: Array | None = None,
     ``K`` (n, n), or a stack (M, n, n) with ``weights`` (M,); ``y`` (n,), labels -1 / +1 for classes; ``C`` > 0. Returns
     (n,), exact, from one inverse. ParameterError where C is not above 0. Source: specification of sparse MKL, C.5.
     """
-    check_positive("C", C)
+    check_positive(C=C)
     K, y = np.asarray(K, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if K.ndim == 3:
         if weights is None:

@@ -6,8 +6,8 @@ from sklearn.svm import SVC
 
 import mklcore as mkl
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.estimators.local_models import local_scores
 from mklcore.gallery.experiments import TableLine, proteins, smkl
+from mklcore.gallery.experiments.local_models import local_scores
 
 PROTOCOLS = ("lp_table1", "lp_table2_fig6", "gomp_fig2", "smkl_table2", "smkl_table3")
 

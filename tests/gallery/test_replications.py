@@ -10,7 +10,7 @@ from joblib import Memory
 import mklcore as mkl
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
-from mklcore.estimators.lp import UniformMKLRegressor
+from mklcore.estimators.baselines import UniformMKLRegressor
 from mklcore.gallery.experiments import Experiment, Outcome, TableLine, greedy, hkl, lp, smkl, times
 from mklcore.gallery.experiments import __main__ as command
 from mklcore.gallery.experiments.base import _measured

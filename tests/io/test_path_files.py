@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators import LpMKLClassifier
+from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.kernels import KernelDictionary
 from mklcore.paths.files import COLUMNS, read_paths, write_paths
 from mklcore.paths.path import Path, fit_path

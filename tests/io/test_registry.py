@@ -13,8 +13,7 @@ import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.io.catalog import ESTIMATORS, EVERY_TASK
 from mklcore.io.catalog.controls import NORMS
-from mklcore.problem.group_terms import make_terms
-from mklcore.problem.penalties import column_prices
+from mklcore.problem.penalties import column_prices, make_terms
 from pages.shared import parameters
 from tests.helpers.every import every
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 import mklcore as mkl
-from mklcore.estimators.aligned import (
+from mklcore.estimators.baselines import (
     AlignedMKLClassifier,
     AlignedMKLRegressor,
     aligned_weights,

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
+from mklcore.estimators.baselines import UniformMKLClassifier, UniformMKLRegressor
+from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear
 from mklcore.kernels.grams import Rows

@@ -8,7 +8,7 @@ import pytest
 
 from mklcore import figures
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.estimators import GOMPRegressor
+from mklcore.estimators.gomp import GOMPRegressor
 from mklcore.figures import Curve
 from mklcore.figures.axes import norm_positions
 from mklcore.gallery import theory

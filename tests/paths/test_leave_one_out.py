@@ -15,7 +15,7 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.paths.choose_c import choose_C, leave_one_out, machines_of
 from mklcore.problem.losses import make_loss
-from mklcore.problem.ridge import solve_ridge
+from mklcore.problem.smooth import solve_ridge
 from tests.helpers.every import every
 
 KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 3)

@@ -5,10 +5,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, SVR, OneClassSVM
 
-from mklcore.problem.constant import without_slope
 from mklcore.problem.losses import LOSSES, Hinge, make_loss
 from mklcore.problem.machines import machine_of
-from mklcore.problem.svm import solve_svm
+from mklcore.problem.svm import solve_svm, without_slope
 from tests.helpers.every import every
 
 

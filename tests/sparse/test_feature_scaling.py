@@ -9,8 +9,8 @@ from sklearn.svm import SVR
 import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.problem.driver import run
-from mklcore.problem.group_terms import make_terms
 from mklcore.problem.losses import make_loss
+from mklcore.problem.penalties import make_terms
 from mklcore.sparse.smkl import FeatureScaling, gaussian
 from tests.helpers.every import every
 

@@ -8,9 +8,8 @@ import pytest
 from mklcore.errors import KernelError, NotConvergedWarning, ParameterError
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.driver import Status
-from mklcore.problem.group_terms import GroupLasso, LogTerm, MFocuss, SquaredGroupLasso, make_terms
 from mklcore.problem.losses import make_loss
-from mklcore.problem.penalties import LpNorm
+from mklcore.problem.penalties import GroupLasso, LogTerm, LpNorm, MFocuss, SquaredGroupLasso, make_terms
 from mklcore.sparse.smkl import fit_selection, starts
 from tests.helpers.every import every
 from tests.oracles.smkl import l1_optima, smkl_runs

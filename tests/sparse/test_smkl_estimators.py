@@ -13,7 +13,7 @@ from mklcore.kernels.functions import RBF, Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.paths.path import path_grid
 from mklcore.problem.driver import Status
-from mklcore.problem.group_terms import GroupLasso, LogTerm
+from mklcore.problem.penalties import GroupLasso, LogTerm
 from tests.helpers.every import every
 
 KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 4)

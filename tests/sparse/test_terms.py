@@ -6,7 +6,8 @@ from scipy.integrate import quad
 
 from mklcore.errors import ParameterError
 from mklcore.estimators.smkl import SMKLRegressor
-from mklcore.problem.group_terms import (
+from mklcore.problem.penalties import (
+    PENALTIES,
     TERMS,
     GroupLasso,
     LogTerm,
@@ -18,7 +19,6 @@ from mklcore.problem.group_terms import (
     as_eta,
     make_terms,
 )
-from mklcore.problem.penalties import PENALTIES
 from tests.helpers.every import every
 
 ETA = (0.5, 1.0, 2.0, 1.5)

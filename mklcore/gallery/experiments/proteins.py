@@ -25,9 +25,9 @@ from mklcore.arrays import Array, Indices, Labels
 from mklcore.errors import DataError, suppress_convergence_warnings
 from mklcore.estimators.baselines import BestKernelClassifier
 from mklcore.estimators.gomp import GOMPClassifier
-from mklcore.estimators.local_models import local_scores
 from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.gallery.experiments.base import TableLine
+from mklcore.gallery.experiments.local_models import local_scores
 from mklcore.kernels.functions import RBF, values_of
 from mklcore.kernels.grams import GramStack, alignment_matrix, as_stack, check_gram
 from mklcore.paths.curves import choose, cross_validate_path

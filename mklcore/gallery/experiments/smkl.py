@@ -35,7 +35,8 @@ from mklcore.data.grouping import (
 from mklcore.data.reading import read_table
 from mklcore.data.synthetic import make_spectra
 from mklcore.errors import DataError, suppress_convergence_warnings
-from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor, UniformMKLClassifier, UniformMKLRegressor
+from mklcore.estimators.baselines import UniformMKLClassifier, UniformMKLRegressor
+from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
 from mklcore.gallery.experiments.base import TableLine, seed_of
 from mklcore.kernels.dictionary import KernelDictionary, spectral_dictionary

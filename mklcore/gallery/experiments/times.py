@@ -19,7 +19,8 @@ import numpy as np
 
 from mklcore.data.synthetic import make_twonorm
 from mklcore.errors import suppress_convergence_warnings
-from mklcore.estimators.lp import LpMKLClassifier, UniformMKLClassifier
+from mklcore.estimators.baselines import UniformMKLClassifier
+from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.estimators.smkl import SMKLClassifier
 from mklcore.gallery.experiments.base import TableLine
 from mklcore.kernels.dictionary import KernelDictionary

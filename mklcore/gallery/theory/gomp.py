@@ -14,8 +14,9 @@ import numpy as np
 
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.errors import ParameterError
-from mklcore.gallery.theory.words import require, require_positive
+from mklcore.gallery.theory.words import require
 from mklcore.kernels.grams import as_stack
+from mklcore.parameters import check_positive
 from mklcore.sparse.gomp import Spectra
 
 _PINV_CUT = 1e-10
@@ -29,13 +30,13 @@ def gomp_complexity(s: float, kappa: float, tau: float, n: int) -> float:
 
     ``kappa`` = sup k_j(x, x), ``tau`` bounds ||f||^2 in the sum space. Compare ``l1_complexity``.
     """
-    require_positive(s=s, kappa=kappa, tau=tau, n=n)
+    check_positive(s=s, kappa=kappa, tau=tau, n=n)
     return float(np.sqrt(s * kappa * tau / n))
 
 
 def l1_complexity(n_kernels: int, kappa: float, tau: float, n: int) -> float:
     """sqrt(c e ceil(log M) kappa tau / n), c = 23/22: the same for l1-MKL over M = ``n_kernels`` kernels, 2 or more."""
-    require_positive(kappa=kappa, tau=tau, n=n)
+    check_positive(kappa=kappa, tau=tau, n=n)
     require(n_kernels >= 2, f"n_kernels must be 2 or more for log M to count; got {n_kernels!r}.")
     return float(np.sqrt(L1_CONSTANT * math.e * np.ceil(np.log(n_kernels)) * kappa * tau / n))
 
@@ -74,7 +75,7 @@ def gomp_risk_bound(s: float, kappa: float, tau: float, n: int, M_bound: float, 
     ----------
     Theorem 1, E-A4.
     """
-    require_positive(s=s, kappa=kappa, tau=tau, n=n, M_bound=M_bound)
+    check_positive(s=s, kappa=kappa, tau=tau, n=n, M_bound=M_bound)
     require(0 < delta < 1, f"delta is the probability that the bound fails, between 0 and 1; got {delta!r}.")
     L = M_bound + np.sqrt(s * kappa * tau)
     return float(8 * L * np.sqrt(s * kappa * tau / n) + 4 * L**2 * np.sqrt(np.log(3 / delta) / (2 * n)))
@@ -82,7 +83,7 @@ def gomp_risk_bound(s: float, kappa: float, tau: float, n: int, M_bound: float, 
 
 def gomp_rows_needed(target: float, s: float, kappa: float, tau: float, M_bound: float, delta: float) -> float:
     """From how many rows on the bound of Theorem 1 is at most ``target``, everything else as in ``gomp_risk_bound``."""
-    require_positive(target=target)
+    check_positive(target=target)
     return (gomp_risk_bound(s, kappa, tau, 1, M_bound, delta) / target) ** 2  # both of its terms fall as 1 / sqrt(n)
 
 
@@ -171,7 +172,7 @@ def gomp_coherences(
     chosen = sorted({int(i) for i in good})
     if not chosen or chosen[0] < 0 or chosen[-1] >= len(values):
         raise ParameterError(f"good must name kernels from 0 to {len(values) - 1}, at least one; got {list(good)!r}.")
-    require_positive(lam=lam)
+    check_positive(lam=lam)
     others = [j for j in range(len(values)) if j not in chosen]
     bounds: list[tuple[float, float]] = []
     with one_blas_thread():

@@ -17,8 +17,9 @@ import numpy as np
 
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.errors import ParameterError
-from mklcore.gallery.theory.words import Bound, require, require_positive
+from mklcore.gallery.theory.words import Bound, require
 from mklcore.kernels.grams import as_stack
+from mklcore.parameters import check_positive
 
 SPAN_CUT = 1e-10
 _ENUMERATED = 2000  # sets of kernels looked at one by one
@@ -210,7 +211,7 @@ def greedy_close(radius: float, d: int, n: int) -> float:
     """
     require(np.isfinite(radius) and radius >= 0, f"radius must be a finite number of 0 or more; got {radius!r}.")
     require(d >= 1, f"d is a number of steps and must be 1 or more; got {d!r}.")
-    require_positive(n=n)
+    check_positive(n=n)
     return float(8.0 * max(radius, np.sqrt(d)) / np.sqrt(n))
 
 
@@ -222,7 +223,7 @@ def greedy_steps_bound(gamma: float, eps_star: float) -> Bound:
     ``eps_star`` > 0; 0 when eps* >= 1/12, where 6 eps* >= 1/2 holds anyway (|y| <= 1).
     """
     require(gamma > 0, f"gamma must be above 0 (infinity is allowed); got {gamma!r}.")
-    require_positive(eps_star=eps_star)
+    check_positive(eps_star=eps_star)
     needed = np.log(1.0 / (12.0 * eps_star))
     if needed <= 0:
         return Bound(0.0, "6 eps* is at least 1/2, which E_N never exceeds for |y| <= 1.")
@@ -269,7 +270,7 @@ def greedy_risk_bound(radius: float, d: int, n_kernels: int, n: int, A: float = 
     """
     require(np.isfinite(radius) and radius >= 0, f"radius must be a finite number of 0 or more; got {radius!r}.")
     require(d >= 1, f"d is a number of steps and must be 1 or more; got {d!r}.")
-    require_positive(n_kernels=n_kernels, n=n, A=A)
+    check_positive(n_kernels=n_kernels, n=n, A=A)
     log = A * np.log(n_kernels + 1.0)
     why = ""
     if A <= 1:

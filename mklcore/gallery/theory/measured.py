@@ -14,8 +14,9 @@ import numpy as np
 
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.errors import DataError
-from mklcore.gallery.theory.words import require, require_positive
+from mklcore.gallery.theory.words import require
 from mklcore.kernels.grams import as_stack
+from mklcore.parameters import check_positive
 from mklcore.problem.driver import run
 from mklcore.problem.penalties import conjugate_exponent
 from mklcore.sparse.gomp import GOMP, Spectra
@@ -85,7 +86,7 @@ def measure_gomp(
     ``held_out``.
     """
     values, target, held, labels = _checked(K, y, cross, y_held_out)
-    require_positive(lam=lam)
+    check_positive(lam=lam)
     size = min(int(most), len(values))
     _tell(callback, 0, size)
     with one_blas_thread():

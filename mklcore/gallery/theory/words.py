@@ -7,7 +7,6 @@ from typing import Self
 import numpy as np
 
 from mklcore.errors import ParameterError
-from mklcore.parameters import check_positive
 
 
 class Bound(float):
@@ -30,9 +29,3 @@ def require(condition: bool, message: str) -> None:
     """ParameterError with ``message`` unless ``condition``."""
     if not condition:
         raise ParameterError(message)
-
-
-def require_positive(**values: float) -> None:
-    """ParameterError naming the first value that is not a finite number above 0."""
-    for name, value in values.items():
-        check_positive(name, value)

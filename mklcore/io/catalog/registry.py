@@ -413,8 +413,8 @@ ESTIMATORS: dict[str, Algorithm] = {
             "uniform",
             "Uniform sum",
             "Every kernel with weight one: the baseline every learned weighting has to beat.",
-            "mklcore.estimators.lp.UniformMKLClassifier",
-            "mklcore.estimators.lp.UniformMKLRegressor",
+            "mklcore.estimators.baselines.UniformMKLClassifier",
+            "mklcore.estimators.baselines.UniformMKLRegressor",
             (controls.PATHS["C"],),
             Live(controls.of_machine),
             r"\min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\|w_m\|^2",
@@ -455,8 +455,8 @@ ESTIMATORS: dict[str, Algorithm] = {
             "aligned",
             "Weights in one step",
             "Weighs every kernel by how well it fits the target, then fits one machine on the sum: a quick baseline.",
-            "mklcore.estimators.aligned.AlignedMKLClassifier",
-            "mklcore.estimators.aligned.AlignedMKLRegressor",
+            "mklcore.estimators.baselines.AlignedMKLClassifier",
+            "mklcore.estimators.baselines.AlignedMKLRegressor",
             (controls.PATHS["C"],),
             Live(
                 lambda: controls.of_machine(
