@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, factorised
 from mklcore.hkl.design import Design
 from mklcore.hkl.graph import Ancestry, Node, NodeWeights
 from mklcore.kernels.operators import Dense
@@ -133,12 +133,6 @@ class HullTask:
         return np.maximum(1.0 / (self.C * self.loss.curvature(answer.dual, self.y, self.C)), 1e-12)
 
 
-def _factored(system: Array) -> Solver:
-    """right -> system^{-1} right; ``system`` is overwritten."""
-    factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-    return lambda right: np.asarray(scipy.linalg.cho_solve(factor, right, check_finite=False))
-
-
 class Machine(ABC):
     """The machine of one hull: ``solve`` at zeta (m,) from a ``warm`` dual to an ``accuracy`` (duality gap over 1/2
     a'K a), ``hessian`` (m, m) of its value in zeta at an answer."""
@@ -187,7 +181,7 @@ class ColumnMachine(Machine):
     def _ridge(self, zeta: Array, gram: Array) -> Array:
         task, root = self.task, np.sqrt(zeta)
         y = task.y - task.y.mean() if task.fit_intercept else task.y
-        beta = root * _factored(self._system(gram, zeta))(root * (self._centred.T @ y))
+        beta = root * factorised(self._system(gram, zeta))(root * (self._centred.T @ y))
         dual = (y - self._centred @ beta) / (y.size * task.lam)
         return dual - dual.mean() if task.fit_intercept else dual
 
@@ -242,7 +236,7 @@ class ColumnMachine(Machine):
                 columns = columns - (weight @ columns) / weight.sum()
             gram = (columns * weight[:, None]).T @ columns
         side, inner = gram * np.sqrt(zeta), self.columns.T @ answer.dual
-        rest: Array = gram - side @ _factored(self._system(gram, zeta))(side.T)
+        rest: Array = gram - side @ factorised(self._system(gram, zeta))(side.T)
         return task.lam * task.C * rest * inner[:, None] * inner
 
 
@@ -252,7 +246,7 @@ def _woodbury(scaled: Array, h: Array) -> Solver:
     system = scaled.T @ part
     system.flat[:: scaled.shape[1] + 1] += 1.0
     try:
-        solve = _factored(system)
+        solve = factorised(system)
     except scipy.linalg.LinAlgError:  # the 1 is below the rounding of the rest
         # With B = h^{-1/2} A and [B; I] = [Q; P] R it is h^{-1/2} (I - Q Q') h^{-1/2}.
         root = np.sqrt(h)
@@ -284,7 +278,7 @@ class GramMachine(Machine):
         task, K, diagonal = self.task, self._combined(zeta), None
         K.flat[:: K.shape[0] + 1] += 1e-14 * float(np.trace(K)) / K.shape[0]
         if task.interior:
-            hinge = _HingeMachine(task, K.__matmul__, lambda h: _factored(K + np.diag(h)))
+            hinge = _HingeMachine(task, K.__matmul__, lambda h: factorised(K + np.diag(h)))
             dual, diagonal = hinge.solve(warm, accuracy)
         else:
             machine = machine_of(task.loss)
@@ -302,7 +296,7 @@ class GramMachine(Machine):
         root = np.sqrt(weight)
         system = self._combined(zeta) * root[:, None] * root
         system.flat[:: a.size + 1] += a.size * task.lam + 1e-13 * float(np.trace(system)) / a.size
-        left, solve = images * root[:, None], _factored(system)
+        left, solve = images * root[:, None], factorised(system)
         solved = solve(left)
         if task.fit_intercept:
             across = solve(root)

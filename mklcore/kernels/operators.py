@@ -19,10 +19,9 @@ from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import scipy
 
 from mklcore._numba.decorators import jit_entry
-from mklcore.arrays import Array, Indices, read_only
+from mklcore.arrays import Array, Indices, factorised, read_only
 from mklcore.errors import KernelError
 from mklcore.kernels.fills import mirror
 
@@ -188,10 +187,7 @@ class DenseSum:
         return self.factor(shift)(rhs)
 
     def factor(self, shift: float | Array) -> Callable[[Array], Array]:
-        system = self.matrix.copy()
-        system.flat[:: system.shape[0] + 1] += shift
-        factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-        return lambda rhs: scipy.linalg.cho_solve(factor, rhs, check_finite=False)
+        return factorised(self.matrix.copy(), shift)
 
     def solve_block(self, rows: Indices, shift: Array, rhs: Array) -> Array:
         return DenseSum(self.block(rows)).solve(rhs, shift)

@@ -25,9 +25,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import scipy
 
-from mklcore.arrays import Array, Indices
+from mklcore.arrays import Array, Indices, factorised
 from mklcore.kernels.operators import CachedOperator, Capability
 from mklcore.lp.reweighting import _FLOOR, Reweighting, WeightIterate, WeightState, keeping_dual
 from mklcore.problem.driver import Iterate, Status, Trace
@@ -415,7 +414,7 @@ class _System:
         self.total = self.task.loss.total - float(self.sides.dual(self.x).sum())
         self.stiffness = lower / self.x + upper / self.left
         self.firm = 1.0 / np.maximum(self.sides.gathered(self.sides.signs / self.stiffness), SETTINGS.least)
-        self.A = factorised(self.task.K, point.weights, self.sides.points, np.maximum(self.firm, SETTINGS.least))
+        self.A = solver_of(self.task.K, point.weights, self.sides.points, np.maximum(self.firm, SETTINGS.least))
         conditions = self.weights.linearised(self.inside, self.Q, np.zeros(self.Q.size))
         self.missing = conditions.missing
         self.H = Complement(self.A, self.U, conditions.diagonal)
@@ -467,27 +466,15 @@ class Complement:
         both = A(np.column_stack([U.T, np.ones(U.shape[1])]))
         self._through, self.ones = np.ascontiguousarray(both[:, :-1]), np.ascontiguousarray(both[:, -1])
         H = U @ self._through
-        H.flat[:: d.size + 1] += d
-        self._factor = scipy.linalg.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
-
-    def solve(self, right: Array) -> Array:
-        found: Array = scipy.linalg.cho_solve(self._factor, right, check_finite=False)
-        return found
+        self.solve = factorised(H, d)
 
     def back(self, z: Array) -> Array:
         found: Array = self._through @ z
         return found
 
 
-def factorised(K: CachedOperator, weights: Array, points: Indices, firm: Array) -> Callable[[Array], Array]:
+def solver_of(K: CachedOperator, weights: Array, points: Indices, firm: Array) -> Callable[[Array], Array]:
     """What solves (K_theta + diag(firm)) z = right among some points; LinAlgError where it is singular."""
     if points.size < K.n_samples:
-        A = K.combine_block(weights, points)
-    else:
-        total = K.combine(weights)
-        if total.matrix is None:
-            return total.factor(firm)
-        A = total.matrix.copy()
-    A.flat[:: firm.size + 1] += firm
-    factor = scipy.linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
-    return lambda right: scipy.linalg.cho_solve(factor, right, check_finite=False)
+        return factorised(K.combine_block(weights, points), firm)
+    return K.combine(weights).factor(firm)

@@ -43,7 +43,7 @@ from mklcore.problem.machines import machine_of, solve_machine
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import Problem, WarmStart
 from mklcore.problem.proof import Certificate, dual_bound
-from mklcore.problem.ridge import solve_ridge, solve_ridges
+from mklcore.problem.smooth import solve_ridge, solve_ridges
 from mklcore.problem.svm import smo_pairs
 
 
@@ -134,16 +134,16 @@ class Newton(Reweighting):
         return rows > D and rows * D * D > SETTINGS.most_work
 
     def _hessian(self, point: WeightIterate) -> Array:
-        """H (M, M), symmetric with its negative eigenvalues clipped; zero where no point is free."""
-        H = self._second_derivatives(point)
+        """H (M, M) of all targets, symmetric with its negative eigenvalues clipped; zero where no point is free."""
+        weights, Y, H = point.weights, np.atleast_2d(self.problem.y), np.zeros((point.weights.size, point.weights.size))
+        G = point.state.G.reshape(len(Y), weights.size, -1)
+        for y, a, products in zip(Y, np.atleast_2d(point.dual), G, strict=True):
+            H = H + self._second_derivatives(weights, y, a, products)
         values, vectors = np.linalg.eigh(0.5 * (H + H.T))
         convex: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
         return convex
 
-    def _second_derivatives(self, point: WeightIterate) -> Array:
-        return self.second_derivatives(point.weights, self.problem.y, point.dual, point.state.G)
-
-    def second_derivatives(self, weights: Array, y: Array, a: Array, G: Array) -> Array:
+    def _second_derivatives(self, weights: Array, y: Array, a: Array, G: Array) -> Array:
         """H (M, M) of the machine of a target ``y`` (n,) with dual ``a`` (n,) and products G (M, n)."""
         task, free, M = self.problem, self._free(y, a), weights.size
         if free.size == 0:
@@ -232,11 +232,6 @@ class Joint(Newton):
             weights, duals, intercepts, errors + task.regulariser(weights, Q), bound.value, bound.price, len(found),
             state=state, dual_point=bound.point.reshape(Y.shape),
         )  # fmt: skip
-
-    def _second_derivatives(self, point: WeightIterate) -> Array:
-        parts = zip(self.problem.y, point.dual, point.state.G, strict=True)
-        H: Array = np.sum([self.second_derivatives(point.weights, y, a, G) for y, a, G in parts], axis=0)
-        return H
 
     def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
         """Objective and dual value of published parts from scratch."""

@@ -183,8 +183,8 @@ class Reweighting(WeightedMethod[WeightState]):
     def gains(self, last: WeightIterate, following: WeightIterate) -> bool:
         """The optimum over the machine moved the right way by more than its own gap: up for block norms, else down."""
         penalty = self.problem.penalty
-        before, after = (point.state.value + penalty.cost(point.weights) for point in (last, following))
-        fall = before - after
+        fall = last.state.value + penalty.cost(last.weights)
+        fall -= following.state.value + penalty.cost(following.weights)
         if penalty.ascends:
             return bool(-fall > last.state.inner_gap + 1e-14 * abs(last.state.value))
         return bool(fall > following.state.inner_gap)
@@ -205,13 +205,11 @@ def certifies(point: AnyIterate, trace: Trace) -> bool:
 
 def keeping_dual(point: WeightIterate, *others: WeightIterate) -> WeightIterate:
     """``point`` with the best dual value and all the solves of the tries that led to it."""
-    best = max((point, *others), key=lambda p: -np.inf if p.dual_objective is None else p.dual_objective)
-    solves = point.solves + sum(p.solves for p in others)
-    if best is point:
-        return replace(point, solves=solves)
-    return replace(
-        point, dual_objective=best.dual_objective, dual_point=best.dual_point, scale=best.scale, solves=solves
-    )
+    for one in others:
+        point = replace(point, solves=point.solves + one.solves)
+        if one.dual_objective is not None and one.dual_objective > (point.dual_objective or -np.inf):
+            point = replace(point, dual_objective=one.dual_objective, dual_point=one.dual_point, scale=one.scale)
+    return point
 
 
 class SILP(Reweighting):

@@ -383,7 +383,7 @@ def _driven(
 
     ``methods`` grows by those that take over: the points of one that has not found a better one yet are not its own.
     """
-    method, restated, handed = methods[0], 0, None
+    method, restated, handed, name = methods[0], 0, None, methods[0].name
     points: list[AnyIterate] = []
     listener = None if callback is None else lambda: bool(trace.history) and callback(trace.history[-1])
     method.listener = listener
@@ -411,6 +411,7 @@ def _driven(
         if isinstance(following, Method):
             method, handed, status = following, trace.best, None  # its points have another state
             methods.append(method)
+            name += f", then {method.name}"
             method.listener = listener
             following = method.init()
     steps = max(1, len(trace.history) - 1)
@@ -418,8 +419,7 @@ def _driven(
     if trace.best is not handed:
         _polish(method, trace)
     assert status is not None
-    name = ", then ".join([one.name for one in methods]) + why
-    return _published(method, trace, status, steps, name, tuple(points) if method.keeps_points else None)
+    return _published(method, trace, status, steps, name + why, tuple(points) if method.keeps_points else None)
 
 
 def _restate(method: Method[Any], trace: Trace, handed: AnyIterate | None) -> bool:

@@ -114,9 +114,12 @@ class Loss(Interface):
     def box(self, y: Array, C: Cost) -> tuple[Array, Array]:
         """The box (low, high) of feasible duals: a_i = -C V'."""
         least, most = self.slopes
-        low = np.full(y.shape, -C * most if np.isfinite(most) else -np.inf)
-        high = np.full(y.shape, -C * least if np.isfinite(least) else np.inf)
-        return (np.where(y > 0, low, -high), np.where(y > 0, high, -low)) if self.signed else (low, high)
+        low: Any = -C * most if most < np.inf else -np.inf
+        high: Any = -C * least if least > -np.inf else np.inf
+        if not self.signed:
+            return np.full(y.shape, low), np.full(y.shape, high)
+        positive = y > 0.0
+        return np.where(positive, low, -high), np.where(positive, high, -low)
 
     def check_cost(self, n: int, C: Cost) -> None:
         """ParameterError where a loss that fixes its own C on ``n`` rows is asked for at another."""

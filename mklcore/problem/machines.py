@@ -7,9 +7,7 @@ from mklcore.errors import ParameterError
 from mklcore.kernels.operators import WeightedSum
 from mklcore.problem.dual_coordinate_descent import solve_by_coordinates
 from mklcore.problem.losses import Cost, Loss
-from mklcore.problem.newton_cg import solve_newton_cg
-from mklcore.problem.ridge import solve_ridge
-from mklcore.problem.smooth import solve_smooth
+from mklcore.problem.smooth import solve_newton_cg, solve_ridge, solve_smooth
 from mklcore.problem.solution import Solution
 from mklcore.problem.svm import solve_svm
 

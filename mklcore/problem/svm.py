@@ -11,21 +11,58 @@ Pairs are chosen as in Fan, Chen, Lin (2005): the first by largest violation, th
 few hundred points they move within a block of those that violate most, whose own small Gram matrix stays in the fastest
 cache, and all other points are updated once per block: the decomposition of Joachims (1999), half of whose blocks are
 chosen anew.
+
+Where the best machine is a constant, no slope pays, as with a rare class and a kernel that does not see it. The
+intercept b then stands at a kink of the loss that many points share (all of the large class, at the margin), the
+others are at a bound, and the first may hold any values in the box that leave no slope:
+
+    a_i = high_i where lin_i > b,  low_i where lin_i < b,  low_i <= a_i <= high_i where lin_i = b,     K a = 0,  1'a = 0
+
+R = 1/2 a'K a vanishes there, and with it the gap that the stopping rule asks for, which pairs of coordinates reach only
+after millions of steps. A linear program over a factor of the kernel finds such a point at once, or says that there is
+none.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
+from llvmlite import ir
+from numba import float64
+from numba.extending import intrinsic
 
 from mklcore._numba.decorators import jit_entry, jit_helper
-from mklcore.arrays import Array, Indices, writable
-from mklcore.problem.constant import without_slope
-from mklcore.problem.extremes import larger, smaller
+from mklcore.arrays import Array, Indices, Mask, factorised, writable
 from mklcore.problem.losses import Cost, Loss, best_intercept
 from mklcore.problem.solution import Solution, dual_gap, feasible_start
+
+# numba's max and min decide by a branch, and a loop with them stays scalar. These are LLVM's maxnum and minnum, with
+# the promise that no NaN comes and that the order does not matter: for compiled functions, both arguments float64.
+_FLAGS = ("nnan", "nsz", "reassoc")
+
+
+def _call(name: str) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        number = ir.DoubleType()
+        function = builder.module.declare_intrinsic(name, [number], ir.FunctionType(number, [number, number]))
+        return builder.call(function, arguments, fastmath=_FLAGS)
+
+    return emit
+
+
+@intrinsic
+def larger(typing: Any, first: Any, second: Any) -> Any:
+    """max(first, second)."""
+    return float64(float64, float64), _call("llvm.maxnum")
+
+
+@intrinsic
+def smaller(typing: Any, first: Any, second: Any) -> Any:
+    """min(first, second)."""
+    return float64(float64, float64), _call("llvm.minnum")
 
 
 @dataclass(frozen=True)
@@ -415,13 +452,12 @@ def _active_set_steps(
         if free.size < 2:
             return
         block = K[np.ix_(free, free)]
-        block.flat[:: free.size + 1] += 1e-14 * float(np.trace(block)) / free.size
         pull, x = v[free] - epsilon * np.sign(a[free]), a[free]
         try:
-            factor = scipy.linalg.cho_factor(block, lower=True, overwrite_a=True, check_finite=False)
+            solve = factorised(block, 1e-14 * float(np.trace(block)) / free.size)
         except np.linalg.LinAlgError:
             return
-        step, ones = scipy.linalg.cho_solve(factor, np.column_stack([pull, np.ones(free.size)]), check_finite=False).T
+        step, ones = solve(np.column_stack([pull, np.ones(free.size)])).T
         if balanced:
             step = step - ones * (step.sum() / ones.sum())
             step -= step.mean()  # a nearly singular block cancels large numbers: what is left need not sum to zero
@@ -450,3 +486,62 @@ def _read(a: Array, f: Array, y: Array, C: Cost, loss: Loss, fit_intercept: bool
     b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
     objective, gap = dual_gap(a, f, b, y, C, loss)
     return Solution(a.copy(), b, f.copy(), objective, gap, 0.5 * float(a @ f), steps)
+
+
+@dataclass(frozen=True)
+class ConstantSettings:
+    """Where the search for a machine without slope is given up.
+
+    A value changes how long a fit takes, not what its certificate proves.
+    """
+
+    most_rank: int = 200  # of a kernel; one of higher rank is hardly without slope
+    most_steps: int = 400  # of the simplex method: where there is such a point it took at most some two hundred
+    near: float = 1e-10  # what a linear program may miss an equation by, in units of the box
+
+
+CONSTANT = ConstantSettings()
+
+
+def without_slope(K: Array, lin: Array, low: Array, high: Array, b: float) -> Array | None:
+    """A dual point (n,) of the machine that says ``b`` nearest ``lin`` value for every row, or None where slope pays.
+
+    ``K`` (n, n) symmetric positive semi-definite, ``lin``, ``low``, ``high`` (n,) as in ``machines.svm``, without a
+    epsilon and without curvature in the loss, and with a free intercept.
+    """
+    level = lin[np.argmin(np.abs(lin - b))]
+    free = lin == level
+    if free.all():
+        return None
+    factor, order, rank, _ = scipy.linalg.lapack.dpstrf(K, lower=1)
+    if rank > CONSTANT.most_rank:
+        return None
+    Z = np.empty((lin.size, rank))
+    Z[order - 1] = np.tril(factor)[:, :rank]
+    a = np.where(lin > level, high, low)
+    return _balanced(Z, a, low, high, free)
+
+
+def _balanced(Z: Array, a: Array, low: Array, high: Array, free: Mask) -> Array | None:
+    """``a`` with values of ``free`` such that Z'a = 0 and 1'a = 0."""
+    from scipy.optimize import linprog
+
+    unit = float(np.max(high - low))
+    rows = np.column_stack([Z, np.ones(a.size)]).T
+    wanted = -(rows[:, ~free] @ a[~free]) / unit
+    box = np.column_stack([low[free], high[free]]) / unit
+    options: dict[str, float] = dict.fromkeys(
+        ("primal_feasibility_tolerance", "dual_feasibility_tolerance"), CONSTANT.near
+    )
+    options["maxiter"] = CONSTANT.most_steps
+    found = linprog(
+        np.zeros(box.shape[0]), A_eq=rows[:, free], b_eq=wanted, bounds=box, method="highs-ds", options=options
+    )
+    if found.x is None or found.status != 0:
+        return None
+    a = a.copy()
+    a[free] = np.clip(unit * found.x, low[free], high[free])
+    places = np.flatnonzero(free)
+    widest = places[np.argmax(np.minimum(a[free] - low[free], high[free] - a[free]))]
+    a[widest] -= a.sum()
+    return a

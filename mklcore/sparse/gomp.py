@@ -53,7 +53,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy
 
-from mklcore.arrays import Array, Indices, one_blas_thread, writable
+from mklcore.arrays import Array, Indices, factorised, one_blas_thread, writable
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.features import Features
 from mklcore.kernels.operators import Capability, KernelOperator, as_operator, is_stored
@@ -184,19 +184,15 @@ class GOMP(Method[Chosen]):
 
     def _ridge(self, total: Array) -> tuple[Array, float]:
         """Coefficients on a sum of kernels, and the objective."""
-        system = total.copy()
-        system.flat[:: len(system) + 1] += self.lam * len(self.Y)
-        dual = self._solved(system, self.Y)
+        dual = self._solved(total.copy(), self.Y, self.lam * len(self.Y))
         f = total @ dual
         return dual, self._errors(f) + self.lam * float(np.sum(dual * f))
 
-    def _solved(self, system: Array, rhs: Array) -> Array:
+    def _solved(self, system: Array, rhs: Array, shift: float = 0.0) -> Array:
         try:
-            factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+            return factorised(system, shift)(rhs)
         except np.linalg.LinAlgError:
             raise self._too_small("the sum of the chosen kernels plus lam n I is singular") from None
-        solution: Array = scipy.linalg.cho_solve(factor, rhs, check_finite=False)
-        return solution
 
     def _check(self, objective: float, dual: Array) -> None:
         """ParameterError where the system was not solved as asked: then lam Y'dual is another number."""

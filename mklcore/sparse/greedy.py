@@ -51,10 +51,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import scipy
 
 from mklcore._numba.decorators import jit_entry, jit_helper
-from mklcore.arrays import Array, Indices
+from mklcore.arrays import Array, Indices, factorised
 from mklcore.errors import MKLError, ParameterError
 from mklcore.kernels.operators import Dense
 from mklcore.problem.driver import Iterate, Method, Status, Trace
@@ -385,14 +384,13 @@ def newton_norms(K: Array, y: Array, lam: float, chosen: Indices, norms: Array) 
     free = chosen[norms[chosen] > 0]
     for step in range(SETTINGS.newton_steps + 1):
         Dense(K).combine(t, system)
-        system.flat[:: n + 1] += lam * n
-        factor = scipy.linalg.cho_factor(system, lower=True, check_finite=False)
-        alpha = scipy.linalg.cho_solve(factor, y, check_finite=False)
+        solve = factorised(system, lam * n)
+        alpha = solve(y)
         products = np.array([K[j] @ alpha for j in free])
         slopes = 1.0 - products @ alpha if free.size else np.zeros(0)
         if step == SETTINGS.newton_steps or np.max(np.abs(slopes), initial=0.0) <= SETTINGS.flat:
             break
-        curvature = 2.0 * products @ scipy.linalg.cho_solve(factor, products.T, check_finite=False)
+        curvature = 2.0 * products @ solve(products.T)
         curvature.flat[:: free.size + 1] *= 1.0 + 1e-12
         move = np.linalg.lstsq(curvature, -slopes, rcond=None)[0]
         falling = move < 0
@@ -406,14 +404,13 @@ def refined_residual(K: Array, y: Array, lam: float, chosen: Sequence[int], norm
     kernels ``chosen`` in twice the precision: what is left of y when f is large in norm and nearly y."""
     n, system = y.size, np.empty(K.shape[1:])
     Dense(K).combine(norms, system)
-    system.flat[:: n + 1] += lam * n
-    factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-    alpha: Array = scipy.linalg.cho_solve(factor, y, check_finite=False)
+    solve = factorised(system, lam * n)
+    alpha = solve(y)
     for _ in range(SETTINGS.refined):
         left = y - lam * n * alpha
         for j in chosen:
             left -= norms[j] * exact_products(K[j], alpha)
-        alpha += scipy.linalg.cho_solve(factor, left, check_finite=False)
+        alpha += solve(left)
     return lam * n * alpha
 
 
