@@ -153,7 +153,7 @@ def test_methods_are_described_without_their_classes():
 
 
 def test_the_files_of_the_room_of_estimators_are_there_before_anybody_imports_them():
-    assert mkl.estimators.__getattr__("aligned").AlignedMKLRegressor is mkl.AlignedMKLRegressor
+    assert mkl.estimators.__getattr__("baselines").AlignedMKLRegressor is mkl.AlignedMKLRegressor
     with pytest.raises(AttributeError, match="no attribute 'magic'"):
         _ = mkl.estimators.magic
 
