@@ -52,10 +52,10 @@ def go(lesson: str) -> None:
 
 def draw(lesson: Lesson, params: Params) -> None:
     """Draw a lesson at its step."""
-    words = lesson.words
+    texts = lesson.words
     title, steps = st.columns([3, 2], vertical_alignment="center")
-    moral = f": {words['moral']}" if "moral" in words and params.lesson_step != "guess" else ""
-    title.markdown(f"**{words['title']}{moral}** :small[:gray[  {words['level']}]]")
+    moral = f": {texts['moral']}" if "moral" in texts and params.lesson_step != "guess" else ""
+    title.markdown(f"**{texts['title']}{moral}** :small[:gray[  {texts['level']}]]")
     with steps:
         controls.view(
             st.segmented_control, "Step", "field_lesson_step", params.lesson_step,

@@ -590,10 +590,10 @@ def rows_together(profiles: Sequence[Profile]) -> list[str]:
 
 
 def _names_owners(item: Profile) -> bool:
-    words = set(re.split(r"[\s_.\-:]+", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", item.column.name).lower()))
-    if words & set(OWNERS):
+    parts = set(re.split(r"[\s_.\-:]+", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", item.column.name).lower()))
+    if parts & set(OWNERS):
         return item.numbers is None or bool((item.numbers == np.round(item.numbers)).all())
-    return item.labels is not None and "id" in words
+    return item.labels is not None and "id" in parts
 
 
 MAX_BYTES = 20 * 2**20

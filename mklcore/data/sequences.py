@@ -177,9 +177,9 @@ def cut(texts: Sequence[str], width: int) -> list[str]:
 def look_like_texts(values: Sequence[str]) -> bool:
     """Whether texts are made of words: several each, of which most rows share some with a few others, not all."""
     some = values[:: max(1, len(values) // LOOKED_AT)]
-    words = [set(_WORD.findall(text.lower())) for text in some]
-    if not words or sum(map(len, words)) < WORDS * len(words):
+    word_sets = [set(_WORD.findall(text.lower())) for text in some]
+    if not word_sets or sum(map(len, word_sets)) < WORDS * len(word_sets):
         return False
-    counts = Counter(word for own in words for word in own)
-    telling = {word for word, count in counts.items() if SHARED <= count < len(words)}
-    return sum(bool(own & telling) for own in words) >= COMMON * len(words)
+    counts = Counter(word for own in word_sets for word in own)
+    telling = {word for word, count in counts.items() if SHARED <= count < len(word_sets)}
+    return sum(bool(own & telling) for own in word_sets) >= COMMON * len(word_sets)

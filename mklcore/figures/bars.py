@@ -157,18 +157,18 @@ def term_bars(terms: Sequence[Any], *, limit: int = MOST_TERMS, dark: bool = Fal
 
 
 def word_bars(
-    words: Sequence[Any], name: str, said: str = "the decision", output: int = 0, *, dark: bool = False
+    ranked: Sequence[Any], name: str, said: str = "the decision", output: int = 0, *, dark: bool = False
 ) -> go.Figure:
     """What words of a text, as `strongest_words` gives them, add to ``said``; two colours for more and less."""
-    values = np.array([one.effect[output] for one in words])
+    values = np.array([one.effect[output] for one in ranked])
     hues = style.six_hues(dark)
     colours = [style.readable(hues[0 if value >= 0.0 else 2], dark) for value in values]
     figure = row_bars(
-        values, [one.word for one in words], colours, f"added to {said}",
+        values, [one.word for one in ranked], colours, f"added to {said}",
         "%{text}: %{x:+.3g}, in %{customdata:.0%} of the texts<extra></extra>", dark,
-        customdata=[one.rows for one in words],
+        customdata=[one.rows for one in ranked],
     )  # fmt: skip
-    listed = style.joined([f"{one.word} {value:+.2g}" for one, value in zip(words[:5], values, strict=False)])
+    listed = style.joined([f"{one.word} {value:+.2g}" for one, value in zip(ranked[:5], values, strict=False)])
     figure.layout.meta["alt"] = f"Words of {name} and what they add to {said}: {listed}."
     return figure
 

@@ -241,8 +241,8 @@ def explanation(about: About) -> str:
 def _explained(problem: SolvedProblem) -> str:
     head = f"<h2>{safe(problem.title)}</h2>" if problem.title else ""
     formula = f'<div class="formula">{convert(problem.formula, display="block")}</div>' if problem.formula else ""
-    words = (("What to look for.", problem.look_for), ("What it cannot tell.", problem.cannot_tell))
-    paragraphs = "".join(f"<p><b>{name}</b> {safe(text)}</p>" for name, text in words if text)
+    notes = (("What to look for.", problem.look_for), ("What it cannot tell.", problem.cannot_tell))
+    paragraphs = "".join(f"<p><b>{name}</b> {safe(text)}</p>" for name, text in notes if text)
     return "".join([head, formula, f'<div class="two">{paragraphs}</div>' if paragraphs else ""])
 
 

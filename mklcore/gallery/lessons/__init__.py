@@ -62,27 +62,27 @@ class Lesson:
 
 def lesson_page(lesson: Lesson) -> str:
     """One HTML file that asks the question of a lesson, shows its picture once a person has guessed, and says why."""
-    words = lesson.words
+    texts = lesson.words
     options = "".join(
         f'<button type="button" data-option="{safe(key)}" aria-pressed="false"><span>{inline(text)}</span></button>'
-        for key, text in words["options"].items()
+        for key, text in texts["options"].items()
     )
     headings = {"reveal": "", "why": "Why", "look": "What to look for", "limits": "What it cannot tell"}
     prose = "".join(
         f"{f'<h2>{head}</h2>' if head else ''}{markdown(lesson.said(name))}" for name, head in headings.items()
     )
     facts = (
-        ("Level", words["level"]),
+        ("Level", texts["level"]),
         ("Data", "Drawn from a fixed seed: the same rows, and the same answer, for all."),
     )
-    about = About(words["title"], facts, (SolvedProblem(formula=words["formula"]),), f"lessons?lesson={lesson.key}")
+    about = About(texts["title"], facts, (SolvedProblem(formula=texts["formula"]),), f"lessons?lesson={lesson.key}")
     views = "".join(place(name) for name in lesson.drawn(dark=False))
     body = (
         f'<div class="telling">{markdown(lesson.said("question"))}</div><div id="guess" role="group" '
         f'aria-label="Your guess">{options}</div><p id="verdict" role="status"></p><div id="solution" hidden>{views}'
         f'<div class="telling">{prose}</div>{explanation(about)}</div>'
     )
-    answer, moral = lesson.found.answer, words.get("moral", "")
+    answer, moral = lesson.found.answer, texts.get("moral", "")
     return page(about, body, lambda dark: lesson.drawn(dark=dark), moral=moral, answer=answer)
 
 
