@@ -50,6 +50,7 @@ def repairs_of(note: str) -> tuple[Repair, ...]:
 
 
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d{1,2}:.*)?")
+_LOOKED_AT = 1000  # cells that tell whether a column holds dates
 PARTS = ("hour", "weekday", "month", "year", "day")
 YEAR, DAY, MONTH = "year first", "day first", "month first"  # which of the three numbers of a date comes first
 _PLACES = {YEAR: (0, 1, 2), DAY: (2, 1, 0), MONTH: (2, 0, 1)}
@@ -500,7 +501,7 @@ def _kind_of_numbers(name: str, values: np.ndarray, distinct: int, counter: bool
 def _kind_of_texts(name: str, values: np.ndarray, distinct: int, gaps: bool) -> str:
     if distinct <= 1:
         return "empty" if not distinct else "category" if gaps else "constant"
-    if sum(bool(DATE.fullmatch(value)) for value in values) > 0.95 * len(values):
+    if sum(bool(DATE.fullmatch(value)) for value in values) > 0.95 * len(values) and _are_dates(values[:_LOOKED_AT]):
         return "date"
     if distinct > max(MAX_LEVELS, 0.3 * len(values)) and look_like_sequences(values.tolist()):
         return "sequence"
@@ -509,6 +510,11 @@ def _kind_of_texts(name: str, values: np.ndarray, distinct: int, gaps: bool) -> 
     if distinct == len(values) > 3:
         return "identifier"
     return "category" if distinct <= min(MAX_LEVELS, max(3, len(values) // 2)) else "text"
+
+
+def _are_dates(values: np.ndarray) -> bool:
+    """Whether most of what is written as a date is one: not 32.01.2020."""
+    return bool(np.isfinite(parts_of(values, order_of(values))[:, 0]).mean() > 0.5)
 
 
 def _levels_as_text(distinct: int, gaps: bool) -> str:

@@ -457,8 +457,8 @@ def _to_use(profiles: list[Profile]) -> list[Repair]:
 def _nothing_left(profiles: list[Profile]) -> str:
     if all(item.column.kind in ("constant", "empty") for item in profiles):
         return (
-            f"Every feature is constant: {listed(item.column.name for item in profiles)}; "
-            "expected at least one column whose values differ."
+            f"Every feature is constant or empty: {listed(item.column.name for item in profiles)}; "
+            "expected at least one column whose values differ. Add columns, or rows where these differ."
         )
     found = ", ".join(f"{item.column.name!r} ({item.column.kind})" for item in profiles[:6])
     return (

@@ -493,7 +493,7 @@ REFUSALS = {
         {},
         r"no numeric column .* 'a' \(identifier\), 'b' \(identifier\)",
     ),
-    "all constant": (table([f"7,8,{i % 2}" for i in range(12)]), {}, "Every feature is constant: 'a', 'b'"),
+    "all constant": (table([f"7,8,{i % 2}" for i in range(12)]), {}, "Every feature is constant or empty: 'a', 'b'"),
     "one class": (table(numbers(12, lambda i: "g")), {"target": "y"}, r"'y' holds one class only \('g' in every row\)"),
     "one number": (table(numbers(12, lambda i: 5)), {"task": "regression", "target": "y"}, "holds one class only"),
     "no such target": (

@@ -1,6 +1,7 @@
 """A page's answer is the library's: equal numbers, what is fixed reaches the model, refusals mend."""
 
 import io
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from pages.shared import answer, work
 from pages.shared.parameters import Params
 from pages.shared.state import keep_upload
 from pages.shared.work import Failed, Ready
+from tests.helpers.pages import go, open_app, upload
 
 SAMPLES = ("iris", "wine", "diabetes", "mkl_toy_dense", "sparse_polynomial", "spectra")
 
@@ -160,3 +162,53 @@ def test_refusals_pass_as_sentences_with_their_repairs():
     assert misses == {}
     odd = answer.get(Params(data="iris", algorithm="gomp", settings=(("p", 2.0),)))
     assert isinstance(odd, Ready)  # a setting that the method lacks is none of its
+
+
+# Tables that are hardly any
+
+
+def number(i: int) -> float:
+    return i * i % 7 + 0.5
+
+
+def column(n: int, value: Callable[[int], object] = number, labels: str = "xz") -> bytes:
+    """A table of the column a and the target y, whose rows have these labels in turn."""
+    return "\n".join(["a,y", *(f"{value(i)},{labels[i % len(labels)]}" for i in range(n))]).encode()
+
+
+WIDE = b",".join([*(b"c%d" % j for j in range(60_000)), b"y"]) + b"\n" + (b"1," * 60_000 + b"x\n") * 6
+BAD: dict[str, tuple[bytes, str, tuple[str, ...]]] = {
+    "two rows": (column(2), "fewer rows than classes need, two each", ("Predict 'a'",)),
+    "five rows": (column(5, labels="1243"), "an answer needs at least 6", ()),
+    "one column": (b"y\n" + b"\n".join(b"%d" % i for i in range(20)), "The table has one column only ('y')",
+                   ("Look for unusual rows, without a target",)),
+    "no rows": (b"a,y\n", "holds a header line only; expected at least one row", ()),
+    "constant target": (column(20, labels="3"), "one value only, '3': there is nothing to predict",
+                        ("Predict 'a'",)),
+    "one class": (column(20, labels="x"), "one value only, 'x': there is nothing to predict", ()),
+    "names of rows": (column(20, lambda i: f"p{i}"), "no numeric column and no category", ("Use 'a' as a category",)),
+    "empty texts": (column(20, lambda i: '""'), "Every feature is constant or empty: 'a'", ()),
+    "too many columns": (WIDE, "more than 10,000 columns, the limit; take a part", ()),
+    "dates that are none": (column(20, lambda i: ("2020-13-45", "32.01.2020")[i % 2]), "", ()),
+    "a few such dates": (column(80, lambda i: f"2020-0{1 + i % 9}-3{i % 2}"), "", ()),
+    "a gap in a text": (column(60, lambda i: "" if i % 3 else "red fox and hound"), "", ()),
+}  # fmt: skip
+
+
+def test_a_table_that_is_hardly_one_gets_a_sentence_and_its_repair() -> None:
+    """Refused in the library, and on the page by what it says there, with its repairs; or an answer on both."""
+    misses = []
+    with work.inline():
+        for name, (content, sentence, repairs) in BAD.items():
+            try:
+                said = str(mkl.explore(mkl.read_table(content, "y")).verdict)
+            except mkl.MKLError as error:
+                said = str(error)
+                if not sentence:
+                    misses.append(f"{name}: {said}")
+            app = go(upload(open_app("pages/data.py"), content), "pages/explore.py")
+            shown = [one.value.replace("\\", "") for one in app.error]
+            if [bool(shown), sentence in "".join(shown)] != [bool(sentence), True]:
+                misses.append(f"{name} on the page: {shown}, in the library: {said}")
+            misses += [f"{name}: no {one!r}" for one in repairs if one not in {button.label for button in app.button}]
+    assert misses == []
