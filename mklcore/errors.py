@@ -117,7 +117,7 @@ _pulse: ContextVar[Callable[[], Any]] = ContextVar("pulse", default=never_asked)
 
 @contextmanager
 def cancellation_scope(pulse: Callable[[], Any]) -> Iterator[None]:
-    """Call ``pulse`` now and then while kernels and features are built inside: what it raises ends that.
+    """Call ``pulse`` now and then while kernels are built and models fitted inside: what it raises ends that.
 
     For this thread alone.
     """
@@ -129,7 +129,7 @@ def cancellation_scope(pulse: Callable[[], Any]) -> Iterator[None]:
 
 
 def check_cancelled() -> None:
-    """Between two stretches of building, each far below a second: the moment at which it may be ended."""
+    """Between two stretches of work, each far below a second: the moment at which it may be ended."""
     _pulse.get()()
 
 

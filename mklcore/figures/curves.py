@@ -403,7 +403,7 @@ def comparison_plot(
             value, across = ("y", "x") if ordered else ("x", "y")
             figure.add_scatter(
                 **{value: values, across: at, f"error_{value}": bars if np.nan_to_num(errors).any() else None},
-                name=style.short(column, 20) + (", reference" if shift > 0 else ""), showlegend=shift < 0,
+                name=style.short(column, 30) + (", reference" if shift > 0 else ""), showlegend=shift < 0,
                 mode="lines+markers" if ordered else "markers", marker={"size": 8, "symbol": marker, "color": hue},
                 line={"color": hue, "width": 1 if shift > 0 else 2, "dash": "dash" if shift > 0 else "solid"},
                 customdata=np.insert(np.array(comparison.rows, dtype=object), cuts, "").tolist(),

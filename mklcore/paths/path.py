@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import numpy as np
 
 from mklcore.arrays import Array, Mask
-from mklcore.errors import ParameterError
+from mklcore.errors import ParameterError, check_cancelled
 from mklcore.kernels.features import FeatureBlocks
 from mklcore.kernels.operators import KernelOperator, is_operator, is_scored, is_stored
 from mklcore.paths.scoring import ACCEPTED, Judge, Scoring, label_of, scorer_of
@@ -319,6 +319,7 @@ def fit_path(
     first = _checked_start(start, model, stack)
     points, seconds, clock = [], [], time.perf_counter()
     for fitted in model.along(stack, target, param, grid.tolist(), attribute, first):
+        check_cancelled()
         points.append(fitted)
         seconds.append(time.perf_counter() - clock)
         if callback is not None:

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from mklcore.arrays import Array, one_blas_thread
-from mklcore.errors import MKLError, warn_short
+from mklcore.errors import MKLError, check_cancelled, warn_short
 from mklcore.problem.proof import Certificate, check, refusal, refuse_if_strained
 
 
@@ -391,6 +391,7 @@ def _driven(
     status: Status | None = None
     while isinstance(following, Iterate):
         last = following
+        check_cancelled()
         trace.add(last)
         if method.keeps_points:
             points.append(last)

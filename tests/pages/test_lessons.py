@@ -302,15 +302,13 @@ def test_presentation_is_entered_and_left_by_a_button_and_is_part_of_the_link():
 def test_presented_figures_are_larger_copies():
     figure = style.new_figure("A line.", dark=False, height=300)
     figure.add_scatter(x=[0, 1], y=[0, 1], line={"width": 2}, marker={"size": 6})
-    figure.update_xaxes(style.axis("x", dark=False))
-    style.label_ends(figure, [style.EndLabel("end", 1.0, "#0072B2")], (0.0, 1.0), dark=False)
+    figure.update_layout(xaxis=style.axis("x", dark=False), yaxis=style.axis("y", dark=False, range=[0.0, 1.0]))
+    style.label_ends(figure, [style.EndLabel("end", 1.0, "#0072B2")], dark=False)
     before = figure.to_json()
     larger = style.enlarged(figure, 1.5)
     assert isinstance(larger, go.Figure)
     assert figure.to_json() == before
     assert larger.layout.height == 450
-    assert larger.layout.xaxis.tickfont.size == 1.5 * style.LABEL_SIZE
-    assert larger.layout.annotations[0].font.size == 1.5 * style.LABEL_SIZE
+    assert larger.layout.font.size == larger.layout.xaxis.title.font.size == 1.5 * style.LABEL_SIZE
     assert larger.data[0].line.width == 3
-    assert larger.data[0].marker.size == 9
     assert larger.layout.meta["alt"] == "A line."

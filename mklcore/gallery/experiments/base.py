@@ -24,7 +24,7 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.gallery.experiments.claims import ANSWERS, Check, Claim, ClaimVerdict
 from mklcore.gallery.experiments.records import Outcome, PaperComparison, Quantity, versions
 from mklcore.parameters import check_whole
-from mklcore.paths.parallel import each, is_parallel
+from mklcore.paths.parallel import each
 
 Progress = Callable[[int, int], Any] | None
 SMALL = 2  # repetitions of a small run: the fewest that have a standard error
@@ -33,15 +33,11 @@ PUBLISHED = Path(__file__).with_name("published")
 _SPREADS = {"standard deviation": 0.0, "standard error": 1.0, "95 % interval": 1.96}  # in standard errors
 
 
-def _go_on() -> None:
-    """Nobody wants to cancel."""
-
-
 @dataclass(frozen=True)
 class TableLine:
     """One line of a table to measure: the row, the seed, the how-manieth time, with few rows of data or not.
 
-    ``folder`` of data files. ``pause()`` is called between the fits of a measurement, and may raise to cancel it.
+    ``folder`` of data files.
     """
 
     row: str
@@ -49,7 +45,6 @@ class TableLine:
     repetition: int = 0
     quick: bool = False
     folder: str = ""
-    pause: Callable[[], Any] = field(default=_go_on, compare=False, repr=False)
 
     def draw(self, *more: int) -> int:
         """The seed of what is drawn for this line, and for ``more`` numbers."""
@@ -242,7 +237,6 @@ class Experiment:
         rows: Sequence[str] | None = None,
         seed: int = 0,
         callback: Progress = None,
-        listen: Callable[[], Any] | None = None,
         *,
         quick: bool = False,
         data: str | Path | None = None,
@@ -250,8 +244,7 @@ class Experiment:
         memory: Memory | None = None,
     ) -> Outcome:
         """Do it again. ``rows`` some of the row labels (by default all that are available, see ``rows_on_disk``);
-        ``callback(done, total)`` may raise to cancel, and so may ``listen()``, which is called within a repetition too,
-        where one line is measured at a time.
+        ``callback(done, total)`` after each line may raise to cancel; inside a line `cancellation_scope` does.
 
         ``quick``: a small run, of the rows of a small run and with fewer rows of data where the experiment says so.
         ``data``: a folder of data files. ``n_jobs``: lines measured at a time, as joblib has it. ``memory``: joblib's,
@@ -271,8 +264,7 @@ class Experiment:
             raise ParameterError(f"rows must be among {', '.join(self.rows)}; got {list(chosen)!r}.")
         folder = data if data is not None else os.environ.get(FOLDER)
         where = str(Path(folder).resolve()) if folder else ""
-        pause = listen if listen is not None and not is_parallel(n_jobs) else _go_on
-        lines = [TableLine(row, int(seed), k, quick, where, pause) for k in range(count) for row in chosen]
+        lines = [TableLine(row, int(seed), k, quick, where) for k in range(count) for row in chosen]
         measured = _measured if memory is None else memory.cache(_measured)
         values, seconds = [], 0.0
         for done, (line, took) in enumerate(each(partial(measured, self.measure), lines, n_jobs), 1):

@@ -60,9 +60,9 @@ def sparsity(line: TableLine) -> list[float]:
         wrong: Array = np.mean(np.where(rows @ models > 0, 1, -1) != labels[:, None], axis=0)
         return 100.0 * wrong
 
-    models, sizes = _gomp_models(line, stack, train.X, y)
+    models, sizes = _gomp_models(stack, train.X, y)
     ways = [(models, np.repeat(LAMS, sizes.size // LAMS.size), sizes)]
-    ways += [(_lq_models(line, stack, train.X, y, q), LAMS, np.zeros(LAMS.size)) for q in ORDERS]
+    ways += [(_lq_models(stack, train.X, y, q), LAMS, np.zeros(LAMS.size)) for q in ORDERS]
     tested, chosen, kernels_used = [], [], list[float]()
     for models, lams, sizes in ways:
         best = np.lexsort((-lams, sizes, errors(models, validation.X, validation.y)))[0]
@@ -72,11 +72,10 @@ def sparsity(line: TableLine) -> list[float]:
     return [*tested, kernels_used[0], *np.log10(chosen).tolist()]
 
 
-def _gomp_models(line: TableLine, stack: GramStack, X: Array, y: Array) -> tuple[Array, Array]:
+def _gomp_models(stack: GramStack, X: Array, y: Array) -> tuple[Array, Array]:
     """Weights (d, L S) of every lam and size, lam by lam, and the sizes (L S,)."""
     spectra, columns, sizes = Spectra.of(stack.values), [], []
     for lam in LAMS:
-        line.pause()
         method = GOMP(stack.values, y[:, None], lam, n_kernels=N_FEATURES, score_tol=0.0, spectra=spectra)
         points = run(method, tol=0.0, max_iter=N_FEATURES + 1).points or ()
         steps = [*points[1:], *[points[-1]] * (N_FEATURES + 1 - len(points))]
@@ -85,11 +84,10 @@ def _gomp_models(line: TableLine, stack: GramStack, X: Array, y: Array) -> tuple
     return np.column_stack(columns), np.array(sizes)
 
 
-def _lq_models(line: TableLine, stack: GramStack, X: Array, y: Array, q: float) -> Array:
+def _lq_models(stack: GramStack, X: Array, y: Array, q: float) -> Array:
     """Weights (d, L) of lq-norm MKL along lam."""
     columns, fit = [], None
     for lam in LAMS[::-1]:
-        line.pause()
         fit = lq_mkl(stack, y, lam, q, tol=_TOL, warm=fit)
         columns.append(fit.weights * (X.T @ fit.dual_coef) / stack.scales)
     return np.column_stack(columns[::-1])
@@ -104,7 +102,6 @@ def rate(line: TableLine) -> list[float]:
     K = np.repeat(K, 2, axis=0) if line.row == COPIES else K
     found = []
     for criterion, step in (("empirical", "unit"), ("empirical", "linesearch"), ("functional", "unit")):
-        line.pause()
         model = GreedyMKLRegressor(
             criterion, lam=LAM, n_kernels=steps, step=step, kernels="precomputed", fit_intercept=False, tol=1e-10
         )

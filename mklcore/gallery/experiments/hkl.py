@@ -29,7 +29,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.data.reading import read_table
 from mklcore.data.synthetic import make_ringnorm, make_sparse_polynomial, make_twonorm
-from mklcore.errors import suppress_convergence_warnings
+from mklcore.errors import check_cancelled, suppress_convergence_warnings
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
 from mklcore.gallery.experiments.base import TableLine, seed_of
 from mklcore.hkl.baselines import FullKernel, hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
@@ -60,7 +60,7 @@ def polynomial(line: TableLine) -> list[float]:
     data, _ = make_sparse_polynomial(n + N_VALIDATION + N_TEST, p, line.draw(p), rotate=turned == "rotated")
     parts = _cut(np.array(data.X), np.array(data.y), n, n + N_VALIDATION)
     model = HKLRegressor(BASES["pol4"], tol=_TOL, max_seconds=20.0)
-    ways = _usual(line, parts[0], BASES["pol4"], lams(0, p), model, lams(-2, p))
+    ways = _usual(parts[0], BASES["pol4"], lams(0, p), model, lams(-2, p))
     return _line(ways, parts, squared)
 
 
@@ -74,24 +74,22 @@ def regression(line: TableLine) -> list[float]:
     """One half split: 100 MSE / var(y) of L2, greedy, lasso-alpha, MKL with one kernel per column, and HKL; nodes of
     HKL.
     """
-    line.pause()
     name, _, kernel = line.row.partition(", ")
     data, basis = read_table(line.file(_file(name)), task="regression"), BASES[kernel]
     parts = _halves(line, np.array(data.X), np.array(data.y, dtype=float), MOST_ROWS)
     scale = 100.0 / float(np.var(np.concatenate([y for _, y in parts])))
 
     def more() -> Iterator[Models]:
-        yield _full_kernel(line, hkl_lasso_alpha, *parts[0], basis, LAMS, POWERS[:1], ())
-        yield _flat(line, *parts[0], basis)
+        yield _full_kernel(hkl_lasso_alpha, *parts[0], basis, LAMS, POWERS[:1], ())
+        yield _flat(*parts[0], basis)
 
     model = HKLRegressor(basis, tol=_TOL, max_seconds=60.0, memory_mb=MEMORY)
-    ways = _usual(line, parts[0], basis, L2_LAMS, model, HKL_LAMS, more())
+    ways = _usual(parts[0], basis, L2_LAMS, model, HKL_LAMS, more())
     return _line(ways, parts, lambda said, y: scale * squared(said, y))
 
 
 def classification(line: TableLine) -> list[float]:
     """One half split: error in % of L2, greedy and HKL; nodes of HKL."""
-    line.pause()
     name, _, kernel = line.row.partition(", ")
     if name in MADE:
         data = MADE[name](CLASS_ROWS, seed_of(line.seed, list(MADE).index(name), line.repetition))[0]
@@ -99,7 +97,7 @@ def classification(line: TableLine) -> list[float]:
         data = read_table(line.file(_file(name)), task="binary")
     parts = _halves(line, np.array(data.X), np.where(data.y == np.unique(data.y)[1], 1.0, -1.0), CLASS_ROWS)
     model = HKLClassifier(BASES[kernel], tol=_TOL, max_seconds=60.0, memory_mb=MEMORY, loss="logistic")
-    ways = _usual(line, parts[0], BASES[kernel], L2_LAMS, model, HKL_LAMS, loss="logistic")
+    ways = _usual(parts[0], BASES[kernel], L2_LAMS, model, HKL_LAMS, loss="logistic")
     return _line(ways, parts, wrong)
 
 
@@ -122,7 +120,6 @@ def _cut(X: Array, y: Array, *ends: int) -> list[Rows]:
 
 
 def _usual(
-    line: TableLine,
     train: Rows,
     basis: Any,
     l2: Array,
@@ -132,14 +129,13 @@ def _usual(
     loss: str = "squared",
 ) -> Iterator[Models]:
     """L2 with the full kernel, greedy hulls, the ways ``between``, and hulls along lambda; one at a time in memory."""
-    yield _full_kernel(line, partial(hkl_l2, loss=loss), *train, basis, l2)
-    yield _grown(line, *train, basis, loss)
+    yield _full_kernel(partial(hkl_l2, loss=loss), *train, basis, l2)
+    yield _grown(*train, basis, loss)
     yield from between
-    yield _hulls(line, hull, *train, along)
+    yield _hulls(hull, *train, along)
 
 
 def _full_kernel(
-    line: TableLine,
     solve: Any,
     X: Array,
     y: Array,
@@ -152,40 +148,37 @@ def _full_kernel(
     plain = [(False, X.shape[1] ** power) for power in powers]
     found = Models()
     for normalised, depth in [*plain, *((True, depth) for depth in depths)]:
-        line.pause()
         kernel = FullKernel(Design(X, basis, normalize=normalised, memory_mb=MEMORY), depth, scaled=True)
         for lam in lams:
-            line.pause()
+            check_cancelled()
             model = solve(kernel, y, lam)
             found.append((model.predict, model))
     return found
 
 
-def _grown(line: TableLine, X: Array, y: Array, basis: Any, loss: str) -> Models:
+def _grown(X: Array, y: Array, basis: Any, loss: str) -> Models:
     """The greedy hull along lam and its size."""
     design, found = Design(X, basis, memory_mb=MEMORY), Models()
     for lam in GREEDY_LAMS:
-        line.pause()
         model = hkl_greedy(design, y, lam, max(GREEDY_SIZES), loss=loss)
         found += [(partial(model.predict, size=size), model) for size in GREEDY_SIZES]
     return found
 
 
-def _flat(line: TableLine, X: Array, y: Array, basis: Any) -> Models:
+def _flat(X: Array, y: Array, basis: Any) -> Models:
     design, found = Design(X, basis, memory_mb=MEMORY), Models()
     for lam in LAMS[:4]:
-        line.pause()
         model = hkl_flat_mkl(design, y, lam, tol=_TOL)
         found.append((model.predict, model))
     return found
 
 
-def _hulls(line: TableLine, model: Any, X: Array, y: Array, lams: Array) -> Models:
+def _hulls(model: Any, X: Array, y: Array, lams: Array) -> Models:
     """Hulls from the largest lam to the smallest, each grown from the one before.
 
     Small lams need the start: from nothing a search spends its time on nodes that a larger lam finds at once.
     """
-    path = fit_path(model, X, y, "lam", lams, callback=lambda *_: line.pause())
+    path = fit_path(model, X, y, "lam", lams)
     return [(getattr(hull, "decision_function", hull.predict), hull) for hull in path.estimators]
 
 

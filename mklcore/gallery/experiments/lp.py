@@ -57,7 +57,6 @@ MIXED = (1.0, 2.0)  # norms whose mixtures are kept
 
 def bounds(line: TableLine) -> list[float]:
     """The bound for the uniform truth, divided by M, and for the sparse one, at every number of kernels."""
-    line.pause()
     p = BOUND_NORMS[line.row]
     order = 0.5 + (0.0 if np.isinf(p) else 0.5 / p)  # 1 / q
     found = [lp_rademacher_bound(p, M, 1000) for M in BOUNDED]
@@ -70,7 +69,7 @@ def toy(line: TableLine) -> list[float]:
     size, _, sparsity = line.row.partition(", ν = ")
     n, count = int(size.removeprefix("n = ")), INFORMATIVE[sparsity]
     drawn = [line.seed, count, line.repetition, *([n] if n != N_TRAIN else [])]
-    errors, weights, _ = toy_draw(count, drawn, NORMS, n, N_CHECK, TOY_COSTS, line.pause)
+    errors, weights, _ = toy_draw(count, drawn, NORMS, n, N_CHECK, TOY_COSTS)
     truth = (np.arange(N_FEATURES) < count) / np.sqrt(count)
     return [*errors, *np.linalg.norm(weights / np.linalg.norm(weights, axis=1, keepdims=True) - truth, axis=1).tolist()]
 
@@ -97,10 +96,9 @@ def sequences(line: TableLine) -> list[float]:
     data = make_sequences(n + 2 * N_SITES, LENGTH, MOTIFS, line.draw(n), jitter=5, mutation=0.15)[0]
     cuts = (0, n, n + N_SITES, n + 2 * N_SITES)
     train, validation, test = (data.take(np.arange(a, b)) for a, b in pairwise(cuts))
-    line.pause()
     stack = KERNELS.grams(train, normalise="multiplicative", center=True)
     blocks, held = stack.cross(validation), stack.cross(test)
-    found = [_chosen(line, p, stack, blocks, held, (train, validation, test)) for p in NORMS]
+    found = [_chosen(p, stack, blocks, held, (train, validation, test)) for p in NORMS]
     pairs = alignment_matrix(KERNELS.grams(train, normalise="spherical"))[np.triu_indices(len(NAMES), 1)]
     mixtures = [shares for p, (_, shares) in zip(NORMS, found, strict=True) if p in MIXED]
     aligned = target_alignment(stack, train.y, "binary")
@@ -108,10 +106,9 @@ def sequences(line: TableLine) -> list[float]:
 
 
 def _chosen(
-    line: TableLine, p: float, stack: Any, blocks: Any, held: Any, parts: tuple[Dataset, Dataset, Dataset]
+    p: float, stack: Any, blocks: Any, held: Any, parts: tuple[Dataset, Dataset, Dataset]
 ) -> tuple[float, Array]:
     """100 AUC on the test rows at the cost that is best on the validation rows, and the shares of the kernels there."""
-    line.pause()
     with suppress_convergence_warnings():
         path = fit_path(LpMKLClassifier(p=p), stack, parts[0].y, "C", COSTS, blocks, parts[1].y, scoring="roc_auc")
     best = path.estimators[int(np.argmax(path.val_score))]

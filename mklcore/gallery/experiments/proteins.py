@@ -53,7 +53,6 @@ def norms(line: TableLine) -> list[float]:
     stack, blocks, y, held = _split(line)
     costs, found = QUICK_COSTS if line.quick else COSTS, list[float]()
     for p in NORMS:
-        line.pause()
         with suppress_convergence_warnings():
             path = fit_path(LpMKLClassifier(p=p), stack, y, "C", costs, blocks, held, scoring=mean_correlation)
         found.append(100.0 * (1.0 - float(path.val_score.max())))
@@ -65,24 +64,19 @@ def greedy(line: TableLine) -> list[float]:
     two.
     """
 
-    def pause(*_: int) -> None:
-        line.pause()
-
     stack, blocks, y, held = _split(line)
     score = mean_correlation if line.row == "plant" else mean_f1
     sizes = [size for size in SIZES if size <= stack.n_kernels]
     costs = QUICK_COSTS if line.quick else COSTS
     with suppress_convergence_warnings():
-        pause()
         surface = cross_validate_path(
             GOMPClassifier(), stack, y, params={"lam": LAMS, "s": sizes}, n_splits=FOLDS, seed=line.seed,
-            callback=pause, scoring=score,
+            scoring=score,
         )  # fmt: skip
         lam, size = choose(surface)
         models = [GOMPClassifier(lam=float(LAMS[lam]), n_kernels=sizes[size]).fit(stack, y)]
         for kind in (LpMKLClassifier(p=1.0), LpMKLClassifier(p=np.inf), BestKernelClassifier()):
-            pause()
-            kept = cross_validate_path(kind, stack, y, "C", costs, FOLDS, line.seed, pause, scoring=score)
+            kept = cross_validate_path(kind, stack, y, "C", costs, FOLDS, line.seed, scoring=score)
             models.append(kind.set_params(C=float(costs[int(np.argmax(kept.val_score))])).fit(stack, y))
     scores = [100.0 * score(_On(model, blocks), None, held) for model in models]
     return [*scores, float(models[0].n_kernels_), float(models[1].n_kernels_)]
@@ -111,7 +105,6 @@ def mean_f1(model: Any, X: Any, y: Labels) -> float:
 
 def _split(line: TableLine) -> tuple[GramStack, Array, Labels, Labels]:
     """Training kernels, blocks (M, n_test, n) of the test rows, and the classes of both."""
-    line.pause()  # rows whose file is missing are listed as well
     if line.row == MADE:
         n, per_view = (QUICK_MADE, QUICK_PER_VIEW) if line.quick else (N_MADE, PER_VIEW)
         K, y = made_proteins(n, per_view, line.draw())
@@ -183,7 +176,6 @@ def enzymes(line: TableLine) -> list[float]:
     """One fold: 100 AUC of the single kernels, the sum, every norm, and norms with more kernels; then three
     alignments.
     """
-    line.pause()  # rows whose file is missing are listed as well
     made = line.row == MADE_NETWORK
     K, related = made_network(QUICK_NETWORK if line.quick else N_NETWORK, line.seed) if made else network(line)
     if len(K) != 3:
@@ -197,7 +189,7 @@ def enzymes(line: TableLine) -> list[float]:
 
     def auc(K: Array, p: float) -> float:
         model = LpMKLClassifier(p=p)
-        scores = local_scores(model, K, related, known, new, callback=lambda *_: line.pause())
+        scores = local_scores(model, K, related, known, new)
         kept = np.isfinite(scores)
         return 100.0 * float(roc_auc_score(related[new[:, None], known][kept], scores[kept]))
 

@@ -117,19 +117,17 @@ def _on_a_split(
     )  # fmt: skip
     found, costs = list[Any](), QUICK_CLASS_COSTS if line.quick else CLASS_COSTS
     for model in ways:
-        line.pause()
         with suppress_convergence_warnings():  # a few fits at large costs stop short
-            found.append(at_the_least_xi_alpha(line, model, X[train], y[train], costs))
+            found.append(at_the_least_xi_alpha(model, X[train], y[train], costs))
     return found, [100.0 * float(np.mean(model.predict(X[test]) == y[test])) for model in found]
 
 
-def at_the_least_xi_alpha(line: TableLine, model: Any, X: Array, y: Labels, costs: Array) -> Any:
+def at_the_least_xi_alpha(model: Any, X: Array, y: Labels, costs: Array) -> Any:
     """The model at the cost with the smallest xi-alpha estimate, of equals with the fewest kernels, then the least."""
     model = model.copy_with("C", float(costs[0]))
     stack, target = model.training_stack(X, y)
     found = []
     for fitted in model.along(stack, target, "C", costs.tolist(), "C"):
-        line.pause()
         machines = list(machines_of(fitted, stack.values, y))
         sizes = [signed.size for _, signed, *_ in machines]
         wrong = np.average([xi_alpha(*machine) for machine in machines], weights=sizes)
@@ -152,7 +150,6 @@ def xi_alpha(K: Array, y: Array, dual_coef: Array, intercept: float = 0.0) -> fl
 
 def _readings(line: TableLine) -> tuple[Array, Labels]:
     """Readings (n, d), neighbours averaged, and classes (n,)."""
-    line.pause()  # rows whose file is missing are listed as well
     if line.row == MADE_MASS:
         data = make_spectra(N_MADE, MADE_READINGS, 2, line.seed)[0]
         return np.array(data.X), np.where(data.y > np.median(data.y), 1, -1)
@@ -167,7 +164,6 @@ def _readings(line: TableLine) -> tuple[Array, Labels]:
 
 def _pixels(line: TableLine) -> tuple[Array, Labels, int]:
     """Features (n, 11 bands) of the labelled pixels, their classes (n,), and how many bands there are."""
-    line.pause()
     if line.row == MADE_IMAGE:
         cube, classes = made_image(QUICK_SIDE if line.quick else SIDE, line.seed)
     else:
@@ -210,7 +206,6 @@ def spectra(line: TableLine) -> list[float]:
     """One split: NMSE of SMKL, MKL (p = 1), the best single kernel and partial least squares; bands that SMKL and MKL
     use.
     """
-    line.pause()  # rows whose file is missing are listed as well
     data = _spectra(line)
     train, test = data.split(0.2, line.draw() % 2**31)
     parts = (train, test) if line.row == AS_MEASURED else standardise_spectra(train, test)
@@ -228,12 +223,11 @@ def spectra(line: TableLine) -> list[float]:
 
 def chosen(line: TableLine, model: Any, train: Dataset) -> tuple[Any, float]:
     """The model at the tube and the cost that are best over the folds of the training rows, and its score there."""
-    line.pause()
     spread = float(np.std(train.y))
     grids = {"epsilon": spread * np.array(QUICK_TUBES if line.quick else TUBES), "C": COSTS * 40.0 / spread}
     found = cross_validate_path(
         model, train.X, train.y, params=grids, n_splits=_folds(line), seed=line.seed,
-        callback=lambda *_: line.pause(), scoring="neg_mean_squared_error",
+        scoring="neg_mean_squared_error",
     )  # fmt: skip
     tube, cost = choose(found)
     best = model.copy_with("epsilon", float(grids["epsilon"][tube])).copy_with("C", float(grids["C"][cost]))
@@ -249,7 +243,6 @@ def best_alone(line: TableLine, usual: dict[str, Any], train: Dataset) -> Any:
 
 def partial_least_squares(line: TableLine, train: Dataset) -> Any:
     """Partial least squares on all columns, with the number of components that is best over the folds."""
-    line.pause()
     splits = KFold(_folds(line), shuffle=True, random_state=line.seed)
     counts = {"n_components": list(range(1, min(COMPONENTS, train.n_features) + 1))}
     return GridSearchCV(PLSRegression(), counts, scoring="neg_mean_squared_error", cv=splits).fit(train.X, train.y)

@@ -53,12 +53,11 @@ def seconds(line: TableLine, n: int, M: int) -> list[float]:
     data = make_twonorm(n, line.draw())[0]
     widths = np.sqrt(0.5 * 1.2 ** (50.0 * np.arange(M) / max(M - 1, 1))) * 0.5
     K = KernelDictionary.rbf_widths(widths.tolist()).grams(data.X).values
-    return [_clocked(make(), K, data.y, line) for make in SPARSE.values()]
+    return [_clocked(make(), K, data.y) for make in SPARSE.values()]
 
 
-def _clocked(model: Any, X: Any, y: Any, line: TableLine) -> float:
+def _clocked(model: Any, X: Any, y: Any) -> float:
     """Processor seconds of a fit."""
-    line.pause()
     clock = time.process_time()
     with suppress_convergence_warnings():
         model.fit(X, y)
@@ -76,15 +75,15 @@ def kernels_of(M: int) -> KernelDictionary:
 @cache
 def _compiled() -> None:
     """Fit every way once with few kernels, so that no measurement pays for loading or compiling code."""
-    _every_way(TableLine(""), 200, 0, kernels_of(5))
+    _every_way(200, 0, kernels_of(5))
 
 
-def _every_way(line: TableLine, n: int, draw: int, kernels: KernelDictionary) -> list[float]:
+def _every_way(n: int, draw: int, kernels: KernelDictionary) -> list[float]:
     data, found = make_twonorm(n, draw)[0], [np.nan] * len(STORED)
     if n not in MANY_ROWS:
         K = kernels.grams(data.X).values
-        found = [_clocked(make(), K, data.y, line) for make in STORED.values()]
-    return found + [_clocked(make(kernels), data.X, data.y, line) for make in AFRESH.values()]
+        found = [_clocked(make(), K, data.y) for make in STORED.values()]
+    return found + [_clocked(make(kernels), data.X, data.y) for make in AFRESH.values()]
 
 
 def by_size(line: TableLine) -> list[float]:
@@ -92,7 +91,7 @@ def by_size(line: TableLine) -> list[float]:
     what, _, value = line.row.partition(" = ")
     n, M = (int(value), FIXED_KERNELS) if what == "n" else (FIXED_ROWS, int(value))
     _compiled()
-    found = _every_way(line, n, line.draw(n, M), kernels_of(M))
+    found = _every_way(n, line.draw(n, M), kernels_of(M))
     return [float(np.log10(max(value, 1e-6))) for value in found]
 
 

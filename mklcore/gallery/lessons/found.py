@@ -80,7 +80,7 @@ def drawn(
         for k in range(len(result.at))
     ]
     said, labels = ([fill(layout[name], own) for own in positions] for name in ("said", "label"))
-    x = _slider(layout["slider"], result, labels)
+    x = _slider(layout["slider"], result)
     panels = [_panel(one, x, result, labels, facts, dark) for one in layout["panels"]]
     return picture_json(x, result.at, labels, said, panels, start=result.start, columns=layout["columns"], **more)
 
@@ -89,7 +89,7 @@ def _written(value: Any) -> str:
     return value if isinstance(value, str) else "" if isinstance(value, list) else style.number(value)
 
 
-def _slider(layout: Mapping[str, Any], result: LessonResult, labels: Sequence[str]) -> Scale:
+def _slider(layout: Mapping[str, Any], result: LessonResult) -> Scale:
     low, high = min(result.at), max(result.at)
     if "names" in layout:
         return named(layout["title"], result.series[layout["names"]])

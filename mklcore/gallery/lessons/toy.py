@@ -5,9 +5,8 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011), section 6.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -72,7 +71,6 @@ def toy_draw(
     n_train: int = N_TRAIN,
     n_check: int = N_CHECK,
     costs: Array = COSTS,
-    pause: Callable[[], Any] = lambda: None,
 ) -> tuple[list[float], Array, int]:
     """One draw of the toy with ``count`` informative features: test error in % and weights at every norm, with the cost
     that errs least on the validation rows, and how many of these machines stopped before their tolerance.
@@ -87,7 +85,6 @@ def toy_draw(
     stack = kernels.grams(train.X, normalise="multiplicative")
     errors, weights, short = [], [], 0
     for p in norms:
-        pause()
         with suppress_convergence_warnings():
             path = fit_path(LpMKLClassifier(p=p), stack, train.y, "C", costs)
         # With linear kernels one weight per feature says it all.
