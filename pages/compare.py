@@ -139,8 +139,7 @@ def page(params: Params) -> None:
         rail.draw()
     drawn = answer.shown(params)
     found = sentence(drawn)
-    target, name = (plain(one) for one in (tables.table(params).target_name, drawing.name_of(params)))
-    drawing.headline(f"Predicting **{target}** in {name}, every method on the same rows and kernels.", params)
+    drawing.headline(f"{drawing.about(params)}, every method on the same rows and kernels.", params)
     draw_players(drawn, "" if found is None else str(found))
     for place, one in enumerate(drawn):
         if one.failed is not None:

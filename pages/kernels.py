@@ -31,7 +31,7 @@ def forecast() -> None:
     cost, n_rows = dictionaries.foresee(params), len(dictionaries.parts(params).train.y)
     built = "" if tables.on_stack(params) else f" and **{words.seconds(cost.seconds)}** to build"
     st.markdown(
-        f"**{cost.n_kernels}** kernels on **{n_rows:,}** training rows: about "
+        f"{drawing.about(params)}: **{cost.n_kernels}** kernels on **{n_rows:,}** training rows: about "
         f"**{style.number(cost.megabytes)} MB**{built} (limit {dictionaries.MEMORY_LIMIT_MB:,.0f} MB)."
     )
 
@@ -60,7 +60,10 @@ def _by_column(is_labelled: bool) -> None:
         + (" 1 = a perfect match with the target." if is_labelled else "")
     )
     drawing.show(
-        kernels_by_column(table.by_column(params), values, names, stack.families, title, dark=dark), "by_column"
+        kernels_by_column(
+            table.by_column(params), values, names, captions.families(stack.names, stack.families), title, dark=dark
+        ),
+        "by_column",
     )
 
 
@@ -91,8 +94,9 @@ def show() -> None:
     with right:
         st.markdown("**Eigenvalues, the largest first**")
         ranking = measures.target if labels is not None else table.looked_at(params).ranks
-        hues = [kernel_colours(stack.families, ranking, dark)[shown], style.theme(dark).grey]
-        called = [stack.names[shown], "mean of all kernels"]
+        families = captions.families(stack.names, stack.families)
+        hues = [kernel_colours(families, ranking, dark)[shown], style.theme(dark).grey]
+        called = [stack.names[shown], "mean of all"]
         drawing.show(eigenvalue_decay(table.spectrum(params, shown), called, colours=hues, dark=dark), "spectrum", 280)
         st.caption("A kernel with few large eigenvalues is smooth and simple. A linear kernel of one column has one.")
     st.markdown(words.text("kernels"))

@@ -329,7 +329,7 @@ def show(params: Params) -> None:
         rail(params, picture)
     if (found := measured(params, picture)) is not None:
         drawn = picture.draw(params, found)
-        st.markdown(drawn.said)
+        st.markdown(f"{drawing.about(params)}. {drawn.said}")
         if drawn.curves:
             figure = bound_curves(drawn.x, drawn.curves, dark=drawing.is_dark(), **drawn.axes)
             drawing.show(figure, f"theory_{params.theory}", HEIGHT)

@@ -97,7 +97,7 @@ def kernels_by_column(
                 text=[style.short(names[m], 60) for m in mine], hovertemplate="%{text}: %{x:.3f}<extra></extra>",
             )  # fmt: skip
     figure.layout.xaxis = style.axis(title, dark, rangemode="tozero")
-    figure.layout.yaxis = {**style.row_axis([style.short(name, 26) for name in shown], dark), "showgrid": True}
+    figure.layout.yaxis = {**style.row_axis([style.short(name, 34) for name in shown], dark), "showgrid": True}
     return figure
 
 

@@ -24,6 +24,7 @@ from mklcore.paths.scoring import SHARES as SHARES_OF_ROWS
 SHARES = SHARES_OF_ROWS | {ACCEPTED}  # scores that are shares of rows
 SYMBOLS = {"lam": "λ"}
 _PRODUCT = re.compile(r"(?P<columns>.+), (?P<factor>linear|RBF [^,]+?)(?: × (?P=factor))+")
+_ONE = re.compile(r"linear |RBF [^,]+$|Laplacian [^,]+$|polynomial ", re.IGNORECASE)  # a kernel before its columns
 Line = list[list[str]]
 
 
@@ -135,6 +136,15 @@ def along(path: Any) -> str:
     """Where a path leads: "along C from 0.01 to 10 (25 solved points)"."""
     ends = [style.number(end) for end in (np.min(path.values), np.max(path.values))]
     return f"along {symbol(path.param)} from {ends[0]} to {ends[1]} ({style.counted(len(path.values), 'solved point')})"
+
+
+def families(names: Sequence[str], kinds: Sequence[str]) -> tuple[str, ...]:
+    """The families by which kernels are coloured: an interaction of one column is a kernel of that column."""
+    alone = (name.partition(", ")[0] if ", " in name else name for name in names)
+    return tuple(
+        name.split()[0].lower() if kind == "interaction" and _ONE.match(head) else kind
+        for name, head, kind in zip(names, alone, kinds, strict=True)
+    )
 
 
 def labels(names: Sequence[str], families: Sequence[str]) -> tuple[str, ...]:

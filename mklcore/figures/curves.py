@@ -67,7 +67,7 @@ def weight_path(path: Any, index: int | None = None, *, dark: bool = False) -> g
     weights, order = np.asarray(path.weights, dtype=float), np.argsort(path_positions(path), kind="stable")
     at = int(order[-1]) if index is None else captions.checked(path, index)
     peaks = style.peak_weights(weights, weights.shape[1])
-    colours = style.kernel_colours(path.kernel_families, peaks, dark)
+    colours = style.kernel_colours(captions.families(path.kernel_names, path.kernel_families), peaks, dark)
     named = [m for m in style.largest(peaks) if peaks[m] > 0]
     rest = [m for m in range(len(peaks)) if m not in named]
     alt = f"Weights of {style.counted(len(peaks), 'kernel')} {captions.along(path)}. {captions.weights_said(path, at)}"

@@ -103,6 +103,10 @@ def labels_of(path: Any) -> list[str]:
     return [captions.label(path.param, float(value)) for value in path.values]
 
 
+def _colours(path: Any, peaks: Any, dark: bool) -> list[str]:
+    return style.kernel_colours(captions.families(path.kernel_names, path.kernel_families), peaks, dark)
+
+
 def order(path: Any, most: int = N_BARS) -> list[int]:
     """The kernels with a bar: the largest along the whole path, sorted by their weights at the point to look at first.
 
@@ -138,7 +142,9 @@ def weight_bars(path: Any, *, index: int, dark: bool, every: bool = False) -> Js
     """What the player ``bars`` shows of the kernel weights: the largest along the path, or a tall list of ``every``."""
     M = len(path.kernel_names)
     shown = order(path, M if every else N_BARS)
-    colours = style.kernel_colours(path.kernel_families, style.peak_weights(path.weights, M), dark)
+    colours = style.kernel_colours(
+        captions.families(path.kernel_names, path.kernel_families), style.peak_weights(path.weights, M), dark
+    )
     table = np.round(heights(path.weights, shown), 6)
     most = float(table[:, : len(shown)].max(initial=0.0)) or 1.0  # the sum of the others may be longer than any
     title = "Every kernel at " if every else "Weights θ at "
@@ -263,7 +269,13 @@ def weights_chart(path: Any, dark: bool, *, chart: str, figure: str) -> Json:
     weights = np.asarray(path.weights, dtype=float)
     peaks = style.peak_weights(weights, weights.shape[1])
     y = linear("weight θ", 0.0, 1.05 * (float(peaks.max(initial=0.0)) or 1.0))
-    lines = _weight_lines(path, weights, peaks, style.kernel_colours(path.kernel_families, peaks, dark), dark)
+    lines = _weight_lines(
+        path,
+        weights,
+        peaks,
+        _colours(path, peaks, dark),
+        dark,
+    )
     called = dict(zip(path.kernel_names, captions.labels(path.kernel_names, path.kernel_families), strict=True))
     for one in lines:
         if one["width"] > 1:
@@ -431,7 +443,7 @@ def shared_slider(paths: Sequence[Any], overs: Sequence[str]) -> SharedSlider:
         shared = overs[0]
         known = [np.asarray(path.values, dtype=float) for path in paths if path is not None]
         values = np.unique(np.concatenate(known or [np.ones(1)]))
-        if len(values) > max(MOST_STEPS, *map(len, known)) and np.isfinite(values).all() and shared != "s":
+        if len(values) > max([MOST_STEPS, *map(len, known)]) and np.isfinite(values).all() and shared != "s":
             values = np.array([float(f"{v:.3g}") for v in np.geomspace(values[0], values[-1], MOST_STEPS)])
         ends = norm_positions(values)
         each = [[None] * len(ends) if path is None else _places(path, ends, shared != "s") for path in paths]

@@ -84,8 +84,8 @@ def scene() -> None:
         players.picture(drawn, "home", first=True)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
         st.caption(
-            f"{facts['rows']} training rows, {facts['features']} columns, one linear kernel each. Errors: mean of "
-            f"{facts['draws']} replications. Bayes error {facts['bayes']} %.",
+            f"{facts['rows']} rows to learn from, {facts['features']} columns, one linear kernel each. Errors: mean "
+            f"over {facts['draws']} data sets; no rule errs in less than {facts['bayes']} %.",
             width="content",
         )
         nav.link("lessons", "All lessons")

@@ -1,5 +1,7 @@
 """Hulls, one of them and what stands beside it: facts, nodes, columns, terms, and other models on the same kernels."""
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -15,29 +17,35 @@ from pages.shared.parameters import Params
 from pages.shared.words import plain
 from pages.shared.work import Failed, Pending, Ready
 
-NAMED = 2  # columns in the sentence
+NAMED = 3  # columns in the sentence at most, else their number
 
 
 def says(path: Path, drawn: Drawn, params: Params) -> None:
     """Draw what the best hull comes to in one sentence, and what is to be known about its place on the path."""
-    table, (layout, states) = tables.table(params), drawn
-    about = f"Predicting **{plain(table.target_name)}** in {plain(drawing.name_of(params))}"
+    about, (layout, states) = drawing.about(params), drawn
     if not path.can_choose:
         st.markdown(f"{about}: first hulls, not proved yet.")
         return
     best = path.first_look
-    best_state, score = states[best], words.score(path.score_name, float(path.val_score[best]))
-    ranked = sorted(zip(best_state["bars"], layout.bars, strict=True), reverse=True)
-    used = [f"**{plain(layout.variables[i])}**" for share, i in ranked if share > 0.0]
-    named = used[:NAMED] + [style.counted(len(used) - NAMED, "other column")] * (len(used) > NAMED)
-    together = any("·" in layout.names[node] for node, *_ in best_state["inside"])
-    how = "alone and together with others" if together else "each by itself"
-    text = f"{style.joined(named)} predict it, {how}" if used else "no column predicts it"
+    found, score = states[best], words.score(path.score_name, float(path.val_score[best]))
+    used = sorted({i for node, *_ in found["inside"] for i in columns_of(layout.nodes[node])})
+    named = style.joined([f"**{plain(layout.variables[i])}**" for i in used])
+    if len(used) > NAMED:
+        least = "at least " * (found["left_out"] > 0)
+        named = f"{least}**{len(used)}** of {style.counted(len(layout.variables), 'column')}"
+    together = any(len(columns_of(layout.nodes[node])) > 1 for node, *_ in found["inside"])
+    how = "alone and together" if together else "each by itself" if len(used) > 1 else "by itself"
+    text = f"{named} predict{'s' * (len(used) == 1)} it, {how}" if used else "no column predicts it"
     where = f"best hull at {places.label('lam', float(path.values[best]))}, validation {path.score_name} {score}"
-    st.markdown(f"{about}: {text} ({where}).")
+    st.markdown(f"{about}: {text} ({where}).".replace(" %", "\u00a0%"))
     if best in (0, len(path) - 1) and len(path) > 1:
         end, other = ("largest", "larger") if best == 0 else ("smallest", "smaller")
         st.caption(f"The best λ is the {end} one tried: a {other} one may do better. Type it into the box for λ.")
+
+
+def columns_of(node: Any) -> list[int]:
+    """The columns that a node sees, by their place."""
+    return [i for i, level in enumerate(node) if level]
 
 
 def number_box(shown: HullsView, value: float) -> None:
@@ -68,9 +76,11 @@ def facts(shown: HullsView, hull: HullView) -> None:
     order, alone = fitted.interaction_order_, fitted.design_.root_is_constant
     order_of = "no interaction: one column at a time" if alone else "one column at a time above level 0"
     order_of = f"interactions of up to **{order}** columns" if order > 1 else order_of
+    visited, whole = hulls.visited(shown.path, hull), hulls.count(fitted.n_dag_kernels_)
+    bound = "the bound covers all" if fitted.certified_ else "there are"
     size.markdown(
-        f"**{len(fitted.hull_)}** nodes in the hull  \n**{hulls.count(hulls.visited(shown.path, hull))}** "
-        f"visited on the path, of **{hulls.count(fitted.n_dag_kernels_)}** kernels  \n" + order_of
+        f"**{len(fitted.hull_)}** nodes in the hull  \n"
+        f"Fitted **{hulls.count(visited)}** on the path; {bound} **{whole}**  \n{order_of}"
     )
     with score:
         _scores(shown, hull)

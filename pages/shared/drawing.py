@@ -322,6 +322,13 @@ def name_of(params: Params) -> str:
     return state.upload(params.data).name if params.is_upload else tables.called(params)
 
 
+def about(params: Params) -> str:
+    """What is predicted, and in which table, in Markdown."""
+    table, name = tables.table(params), words.plain(name_of(params))
+    predicting = f"Predicting **{words.plain(table.target_name)}** in {name}"
+    return f"Unusual rows in {name}" if table.task == "novelty" else predicting
+
+
 def headline(sentence: str, params: Params) -> None:
     """Draw a sentence in Markdown, and beside it the chooser of another target; a sample has one target only."""
     if not params.is_upload or tables.on_stack(params):

@@ -170,7 +170,7 @@ def _figures(found: list[Estimate], answers: list[Answer], answer: Answer) -> st
     head = f"{answers.count(AGREES)} of {len(found)} comparisons agree"
     apart = answers.count(DISAGREES)
     head += f", {apart} disagree{'s' * (apart == 1)}" if apart else ""
-    head += f", {answers.count(UNSAID)} undecided" if answers.count(UNSAID) else ""
+    head += f", {answers.count(UNSAID)} too small to call" if answers.count(UNSAID) else ""
     name = {AGREES: "the closest", DISAGREES: "disagreeing", UNSAID: "not clear"}[answer]
     more = f"; and {len(deciding) - len(shown)} more" if answer != AGREES and len(deciding) > len(shown) else ""
     return f"{head}; {name}: {'; '.join(shown)}{more}." if shown else f"{head}."
