@@ -18,7 +18,6 @@ jackknife+, Annals of Statistics 49, theorems 1 and 4.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -345,42 +344,6 @@ def _is_share(cv: Any) -> bool:
     if isinstance(cv, float) and not 0.0 < cv < 1.0:
         raise ParameterError(f"cv as a share of rows to hold out must be between 0 and 1; got {cv!r}.")
     return isinstance(cv, float) or (isinstance(cv, str) and cv == "split")
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOutScores:
-    """Conformity scores (n,) of held-out rows, small where they conform, and the ``classes`` of a classifier."""
-
-    scores: Array
-    classes: Labels | None = None
-
-    @classmethod
-    def of_numbers(cls, said: Array, y: Array) -> HeldOutScores:
-        """From predictions and targets (n,)."""
-        return cls(np.abs(np.asarray(y, dtype=float) - np.asarray(said, dtype=float)))
-
-    @classmethod
-    def of_classes(cls, decision: Array, y: Labels, classes: Labels) -> HeldOutScores:
-        """From decision values (n,) of two classes or (n, T), labels (n,) and all ``classes`` (T,) in sorted order."""
-        scores = margins(_columns(decision))
-        return cls(scores[np.arange(len(scores)), np.searchsorted(classes, y)], classes)
-
-    def interval(self, said: Array, level: float = 0.9) -> Array:
-        """Lower and upper ends (n_new, 2) around predictions (n_new,). DataError where there are too few rows."""
-        size = self._threshold(level)
-        centre = np.asarray(said, dtype=float)
-        return np.column_stack([centre - size, centre + size])
-
-    def sets(self, decision: Array, level: float = 0.9) -> Mask:
-        """The classes (n_new, T) in the set of each row, that of the largest output always. DataError as above."""
-        said = _columns(decision)
-        found: Mask = margins(said) <= self._threshold(level)
-        found[np.arange(len(said)), said.argmax(axis=1)] = True
-        return found
-
-    def _threshold(self, level: float) -> float:
-        k = rank_of(checked_level(level), self.scores.size)
-        return float(np.partition(self.scores, k - 1)[k - 1])
 
 
 def _columns(decision: Array) -> Array:

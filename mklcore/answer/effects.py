@@ -1,20 +1,8 @@
-"""What one term of a model does: a curve over one column, a surface over two, with a band by refits on halves of the
-rows.
-
-The band is the delete-half jackknife: with f the term of the model and f_b that of the same model fitted on half of the
-rows,
-
-    se(x)^2 = mean_b (f_b(x) - f(x))^2
-
-over pairs of halves that together make up the rows. It says how much the term would move with other rows; that the
-model may be of the wrong form is not in it.
-
-Source: Shao and Wu (1989), A general theory for jackknife variance estimation, Annals of Statistics 17, equation (2.2).
-"""
+"""What one term of a model does: a curve over one column, a surface over two."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -24,13 +12,10 @@ import numpy as np
 from mklcore.answer.terms import Columns, TermValues
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
-from mklcore.data.splitting import codes_of, fold_rows
-from mklcore.errors import ParameterError, suppress_convergence_warnings
-from mklcore.kernels.grams import GramStack
+from mklcore.errors import ParameterError
 
 CURVE_POINTS, SURFACE_POINTS = 80, 40
 MOST_CATEGORIES = 40
-HALVES = 5  # pairs of halves
 
 
 @dataclass(frozen=True)
@@ -48,12 +33,11 @@ class Axis:
 @dataclass(frozen=True, eq=False)
 class TermEffect:
     """A term of one or two columns over their ``axes``: ``values`` (m,) or (m_2, m_1), rows along the second axis,
-    without its mean over the training rows; ``error`` its standard error, of the same shape, or None without refits.
+    without its mean over the training rows.
     """
 
     axes: tuple[Axis, ...]
     values: Array
-    error: Array | None = None
 
     @property
     def columns(self) -> Columns:
@@ -61,9 +45,7 @@ class TermEffect:
         return tuple(axis.name for axis in self.axes)
 
 
-def term_effect(
-    model: Any, data: Dataset, columns: Sequence[str], *, output: int = 0, refits: Sequence[Any] = ()
-) -> TermEffect:
+def term_effect(model: Any, data: Dataset, columns: Sequence[str], *, output: int = 0) -> TermEffect:
     """What do one or two source ``columns`` of ``data`` add to a fitted ``model``, as a term of its own?
 
     Parameters
@@ -72,16 +54,11 @@ def term_effect(
     data : its training rows
     columns : the source columns of the term, by name
     output : which one of several outputs
-    refits : the same model fitted on halves of the rows, as ``half_refits`` returns them; they give the standard error
 
     Raises
     ------
     ParameterError
         where the model has no such term, or one of more than two columns
-
-    References
-    ----------
-    Shao, J. and Wu, C. F. J. (1989), A general theory for jackknife variance estimation, Annals of Statistics 17.
 
     Examples
     --------
@@ -107,44 +84,7 @@ def term_effect(
     values = _values(model, data, named, at, output)
     if values is None:
         raise ParameterError(f"The model has no term of {' × '.join(named)}; decompose names those it has.")
-    error = None
-    if refits:
-        others = [_values(one, data, named, at, output) for one in refits]
-        gaps = np.array([(0.0 if other is None else other) - values for other in others])
-        error = np.sqrt(np.mean(gaps * gaps, axis=0)).reshape(shape)
-    return TermEffect(axes, values.reshape(shape), error)
-
-
-def half_refits(
-    model: Any,
-    data: Dataset,
-    *,
-    stack: GramStack | None = None,
-    pairs: int = HALVES,
-    seed: int = 0,
-    callback: Callable[[int, int], Any] | None = None,
-) -> tuple[Any, ...]:
-    """The same estimator fitted on both halves of ``pairs`` random cuts of the rows, by class where there are classes.
-
-    ``stack``: the kernels on these rows where they are there already; scales and means then stay those of all rows.
-    ``callback(done, total)`` between fits; raise in it to cancel.
-    """
-    from sklearn.base import clone
-
-    codes = None if data.task == "regression" else codes_of(data.y)
-    halves = [rows for k in range(pairs) for rows in fold_rows(codes, data.n_samples, 2, seed + k)[0]]
-    found = []
-    for done, rows in enumerate(halves):
-        if callback is not None:
-            callback(done, len(halves))
-        with suppress_convergence_warnings():
-            own = np.sort(rows)
-            seen = data.table[own] if stack is None else stack.take(own)
-            again = clone(model)
-            if "callback" in again.get_params(deep=False):  # it followed the fit of the model itself
-                again.set_params(callback=None)
-            found.append(again.fit(seen, data.y[own]))
-    return tuple(found)
+    return TermEffect(axes, values.reshape(shape))
 
 
 def _values(model: Any, data: Dataset, columns: Columns, at: Array, output: int) -> Array | None:

@@ -14,7 +14,6 @@ from mklcore.figures.style import graph_objects as go
 
 SPLIT = 0.26  # share of the height for the values below a curve
 BINS, MOST_VALUES = 30, 40  # bars of a histogram; whole numbers that have a bar each
-SPREAD = 2.0  # standard errors either way
 MOST_POINTS = 400
 APART = 0.02  # of an axis: how far the outermost of many rows at one place is moved
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
@@ -33,26 +32,22 @@ def column_figure(effect: Any, name: str, said: str = "the score", *, dark: bool
     values = np.asarray(effect.values, dtype=float)
     alt = f"What {name} adds to {said} with all other columns at their means: {_ends(effect, values)}."
     # a sum over kernels of several families has the hue of none
-    return _curve_above_rows(effect, values, None, name, said, alt, style.theme(dark).ink, dark)
+    return _curve_above_rows(effect, values, name, said, alt, style.theme(dark).ink, dark)
 
 
 def term_plot(effect: Any, said: str = "the score", *, dark: bool = False) -> go.Figure:
     """What a term adds: a curve over one column above its training values, or a map over two.
 
-    ``effect`` as `term_effect` returns it; its ``error`` becomes a band of two standard errors either way, and on a map
-    shows where one points. ``said`` is what the model's value is called. ParameterError for a term of more columns.
+    ``effect`` as `term_effect` returns it, ``said`` what the model's value is called. ParameterError for a term of more
+    columns.
     """
     values, axes = np.asarray(effect.values, dtype=float), effect.axes
     if len(axes) > 2:
         raise ParameterError(f"A term of {len(axes)} columns cannot be drawn; take one of one or two columns.")
-    reach = None if effect.error is None else SPREAD * np.asarray(effect.error, dtype=float)
     if len(axes) == 1:
-        band = ""
-        if reach is not None:
-            band = f" Two standard errors leave out 0 on {100 * float(np.mean(np.abs(values) > reach)):.0f} % of it."
-        alt = f"What {axes[0].name} adds to {said} on its own: {_ends(axes[0], values)}.{band}"
+        alt = f"What {axes[0].name} adds to {said} on its own: {_ends(axes[0], values)}."
         hue = style.family_shade("linear", 0, dark)
-        return _curve_above_rows(axes[0], values, reach, axes[0].name, said, alt, hue, dark)
+        return _curve_above_rows(axes[0], values, axes[0].name, said, alt, hue, dark)
     first, second = axes
 
     def at(flat: int) -> str:
@@ -66,12 +61,10 @@ def term_plot(effect: Any, said: str = "the score", *, dark: bool = False) -> go
     )
     names = [style.short(axis.name) for axis in axes]
     places = [[style.short(one, 14) for one in axis.names] if axis.names else axis.at for axis in axes]
-    spread = "" if reach is None else " ± %{customdata:.2g}"
     figure = _map(
         alt, places[0], places[1], values, [axis.name for axis in axes], dark, signed=True,
-        customdata=np.zeros(values.shape) if reach is None else reach,
         colorbar=style.colour_bar(f"adds to {said}", dark, title_side="right"),
-        hovertemplate=f"{names[0]} %{{x}}, {names[1]} %{{y}}<br>%{{z:+.3g}}{spread}<extra></extra>",
+        hovertemplate=f"{names[0]} %{{x}}, {names[1]} %{{y}}<br>%{{z:+.3g}}<extra></extra>",
     )  # fmt: skip
     for axis, own in zip((figure.layout.xaxis, figure.layout.yaxis), axes, strict=True):
         axis.type = "category" if own.names else None
@@ -108,11 +101,9 @@ def component_plot(
     return figure
 
 
-def _curve_above_rows(
-    axis: Any, values: Array, reach: Array | None, name: str, said: str, alt: str, hue: str, dark: bool
-) -> go.Figure:
-    """What the column ``name`` adds, ``values`` (m,) ± ``reach`` at the places of ``axis``, above its training rows."""
-    tone, spread = style.theme(dark), "" if reach is None else " ± %{customdata:.2g}"
+def _curve_above_rows(axis: Any, values: Array, name: str, said: str, alt: str, hue: str, dark: bool) -> go.Figure:
+    """What the column ``name`` adds, ``values`` (m,) at the places of ``axis``, above its training rows."""
+    tone = style.theme(dark)
     figure = style.new_figure(
         alt, dark, height=270, margin={"l": 54, "r": 12, "t": 10, "b": 40}, bargap=0.05,
         yaxis=style.axis(f"adds to {said}", dark, domain=[SPLIT + 0.06, 1], zeroline=True, nticks=5),
@@ -123,19 +114,12 @@ def _curve_above_rows(
         shown = [style.short(one, 14) for one in axis.names]
         figure.add_bar(
             x=shown, y=values, marker={"color": hue}, hovertemplate=f"%{{x}}<br>%{{y:+.3g}} to {said}<extra></extra>",
-            error_y=None if reach is None else {"array": reach, "color": tone.ink, "thickness": 1.5},
         )  # fmt: skip
         below: dict[str, Any] = {"x": shown, "y": axis.rows, "hovertemplate": "%{x}: %{y} rows<extra></extra>"}
     else:
-        if reach is not None:
-            figure.add_scatter(
-                x=np.concatenate([axis.at, axis.at[::-1]]), name="band",
-                y=np.concatenate([values + reach, (values - reach)[::-1]]),
-                fill="toself", fillcolor=style.faded(hue, 0.25), line={"width": 0}, hoverinfo="skip",
-            )  # fmt: skip
         figure.add_scatter(
-            x=axis.at, y=values, mode="lines", line={"color": hue, "width": 2}, name="term", customdata=reach,
-            hovertemplate=f"{style.short(name)} = %{{x:.3g}}<br>%{{y:+.3g}}{spread} to {said}<extra></extra>",
+            x=axis.at, y=values, mode="lines", line={"color": hue, "width": 2}, name="term",
+            hovertemplate=f"{style.short(name)} = %{{x:.3g}}<br>%{{y:+.3g}} to {said}<extra></extra>",
         )  # fmt: skip
         rows = np.asarray(axis.rows, dtype=float)
         counts, edges = np.histogram(rows, bins=histogram_bins(rows))

@@ -134,20 +134,3 @@ def test_a_first_answer_has_intervals_and_sets():
     bands = mkl.explore(numbers).predict_interval(numbers.X, level=0.8)
     inside = (bands[:, 0] <= numbers.y) & (numbers.y <= bands[:, 1])
     assert 0.75 < inside.mean() < 0.92
-
-
-def test_held_out_scores_are_the_split_form():
-    from mklcore.answer import HeldOutScores
-
-    X, y = line(120, 4)
-    model = Conformal(Ridge(), cv=0.5).fit(X, y)
-    ours = HeldOutScores(model.scores_)
-    assert ours.interval(model.predict(X)) == pytest.approx(model.predict_interval(X))
-    labels = (y > 0).astype(int)
-    sets = Conformal(SVC(), cv=0.5).fit(X, labels)
-    decision = sets.decision_function(X)
-    again = HeldOutScores(sets.scores_, sets.classes_)
-    assert np.array_equal(again.sets(decision), sets.predict_set(X))
-    known = HeldOutScores.of_classes(decision, labels, sets.classes_)
-    assert known.scores == pytest.approx(-2.0 * np.where(labels == 1, decision, -decision))
-    assert HeldOutScores.of_numbers(np.zeros(3), np.array([1.0, -2.0, 0.5])).scores.tolist() == [1.0, 2.0, 0.5]

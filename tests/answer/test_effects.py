@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.answer.effects import half_refits, term_effect
+from mklcore.answer.effects import term_effect
 from mklcore.answer.terms import Term, decompose
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
@@ -73,44 +73,6 @@ def test_a_curve_and_a_surface_are_the_functions_they_come_from(model):
     assert term_effect(fit, data, ["flag"]).axes[0].names == ("not yes", "yes")
 
 
-def test_the_error_is_how_far_refits_on_halves_lie_and_falls_with_the_rows():
-    errors = {}
-    for n in (100, 400):
-        data = made(n, noise=0.3)
-        fit = fitted(data, 3.0)
-        refits = half_refits(fit, data, pairs=3)
-        assert [len(one.training_target_) for one in refits] == [n // 2] * 6
-        effect = term_effect(fit, data, ["size"], refits=refits)
-        others = [term_effect(one, data, ["size"]).values for one in refits]
-        assert effect.error == pytest.approx(
-            np.sqrt(np.mean((np.array(others) - effect.values) ** 2, axis=0)), abs=1e-9
-        )
-        errors[n] = effect.error.mean()
-    assert errors[400] < 0.8 * errors[100]
-
-
-def test_refits_keep_classes_and_can_be_ended():
-    data = made()
-    classes = Dataset(data.X, (data.y > np.median(data.y)).astype(np.int64), data.feature_names, task="binary")
-    fit = mkl.LpMKLClassifier(kernels=mkl.KernelDictionary.interactions(classes, order=1)).fit(classes.X, classes.y)
-    heard = []
-    halves = half_refits(fit, classes, pairs=1, callback=lambda done, total: heard.append((done, total)))
-    assert heard == [(0, 2), (1, 2)]
-    assert sum(np.mean(one.training_target_ > 0) for one in halves) == pytest.approx(1.0, abs=0.02)
-
-    fit.callback = heard.append
-    by_stack = half_refits(fit, classes, stack=fit.kernels.grams(classes.X), pairs=1)
-    assert by_stack[0].score(classes.X, classes.y) == pytest.approx(halves[0].score(classes.X, classes.y), abs=0.1)
-
-    assert len(heard) == 2  # the callback of the model's own fit is left alone
-
-    def stop(done, total):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        half_refits(fit, classes, callback=stop)
-
-
 @pytest.mark.parametrize(
     ("columns", "message"),
     [((), "one or two"), (("size", "nobody"), "one or two"), (("other", "flag"), "no term of other × flag")],
@@ -133,14 +95,9 @@ def test_the_pictures_say_what_they_show(model, dark):
     assert list(bars.data[0].x[:3]) == sorted(bars.data[0].x[:3], reverse=True)
     assert "act together have" in bars.layout.meta["alt"]
     assert bars.layout.yaxis.ticktext[-1] == f"{len(terms) - 3} others"
-    refits = half_refits(fit, data, pairs=1)
-    curve = term_plot(term_effect(fit, data, ["size"], refits=refits), dark=dark)
-    assert [trace.name for trace in curve.data[:2]] == ["band", "term"]
-    assert "Two standard errors" in curve.layout.meta["alt"]
     assert len(term_plot(term_effect(fit, data, ["size"]), dark=dark).data) == 2
-    bar = term_plot(term_effect(fit, data, ["color"], refits=refits), dark=dark)
-    assert bar.data[0].error_y.array.size == 3
-    surface = term_plot(term_effect(fit, data, ["size", "color"], refits=refits), dark=dark)
+    assert list(term_plot(term_effect(fit, data, ["color"]), dark=dark).data[0].x) == ["r", "g", "b"]
+    surface = term_plot(term_effect(fit, data, ["size", "color"]), dark=dark)
     heat = surface.data[0]
     assert heat.zmin == -heat.zmax
     assert list(heat.y) == ["r", "g", "b"]
